@@ -20,7 +20,7 @@ from weft.analyse.trace.timeline import timeline
 from weft.errors import WeftError
 from weft.report.tabular import terminal
 from weft.report.trace.page import write_trace_page
-from weft.report.trace.tables import as_json, headline, trace_tables
+from weft.report.trace.tables import as_json, trace_tables
 from weft.report.trace.view import load_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag
@@ -124,7 +124,7 @@ def shown(folder: TraceFolder) -> None:
     view, notes = load_trace(folder), told(folder)
     as_json(view)
     out = Console(file=io.StringIO(), width=140)
-    for each in (headline(view), *notes, *map(terminal, trace_tables(view))):
+    for each in (*notes, *map(terminal, trace_tables(view))):
         out.print(each)
     write_trace_page(view, folder.path / "trace.html", notes)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from browser import CHROMIUM, Browser
 
-from made.pages import make_hostile
+from made.pages import make_hostile, trace_page
 from made.run import Made, make_run
 from weft.report.compare.load import load_compare
 from weft.report.compare.page import write as write_compare
@@ -132,3 +132,16 @@ def test_a_click_in_a_legend_shows_one_run_shift_adds_one_and_a_double_click_all
         assert compared.ask(FAINT) == hidden
         compared.click(place, times=2)
         assert compared.ask(FAINT) == 0
+
+
+def test_the_lanes_of_a_trace_are_zoomed_and_read_under_the_pointer(tmp_path: Path, browser: Browser) -> None:
+    trace_page(tmp_path, tmp_path / "trace.html")
+    browser.open(tmp_path / "trace.html", unfold=False)
+    view = "document.querySelector('svg.timeline').dataset.view"
+    browser.click("document.querySelector('.zoom button[data-by=\"0.5\"]')")
+    columns = int(browser.ask("document.querySelector('svg.lanes image').width.baseVal.value"))
+    assert browser.ask(view) == f"{columns // 4} {columns // 2}"
+    browser.click("document.querySelector('.zoom button[data-by=\"0\"]')")
+    assert browser.ask(view) == f"0 {columns}"
+    browser.click("document.querySelector('svg.lanes image')")
+    assert browser.ask("document.querySelector('svg.timeline').dataset.pointed").startswith("rank ")

@@ -105,9 +105,10 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
     import sys
 
     from weft.analyse.trace.make import has_trace_tables, make_trace_tables
+    from weft.report.card import print_rows
     from weft.report.tabular import terminal
     from weft.report.trace.page import write_matrix, write_trace_page
-    from weft.report.trace.tables import as_json, headline, trace_tables
+    from weft.report.trace.tables import as_json, trace_tables
     from weft.report.trace.view import load_trace
     from weft.text import console
     from weft.trace.take import told
@@ -119,7 +120,9 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
         sys.stdout.write(as_json(view))
     else:
         out = console(140)
-        for line in (headline(view), *notes):
+        print_rows(view.card, view.confidence, out)
+        out.print()
+        for line in notes:
             out.print(line)
         for table in trace_tables(view):
             out.print(terminal(table))

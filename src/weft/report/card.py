@@ -66,7 +66,7 @@ def card_lines(card: Card, width: int) -> list[str]:
 def row_lines(row: Row, width: int) -> list[str]:
     """A row as lines of at most ``width`` characters."""
     behind = " " * (INDENT + LABEL)
-    head = f"{' ' * INDENT}{row.label:<{LABEL}}"
+    head = f"{' ' * INDENT}{row.label:<{LABEL - 1}} "
     room = max(width - len(behind), 20)
     whole = one_line(row.text)
     if len(whole) <= room:

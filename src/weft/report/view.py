@@ -19,7 +19,7 @@ from weft.report.story import Story, story_of
 from weft.store.cells import folder_path
 from weft.store.folder import RunFolder
 from weft.store.rows import LAUNCH_TABLE
-from weft.words.card import card_rows
+from weft.words.card import headline
 from weft.words.say import say
 
 CALLS = {"A": "A. MPI_Alltoall(int)", "B": "B. MPI_Alltoallv(int)", "C": "C. MPI_Alltoallv(m-vector)"}
@@ -102,9 +102,8 @@ class RunView:
 
     @cached_property
     def headline(self) -> str:
-        """The first row of the card on one line: ``Network-bound: weak scaling, 1 -> 4 nodes: 248x slower``."""
-        row = next(iter(card_rows(self.claims)), None)
-        return f"{row.label}: {row.text}" if row else "No answer"
+        """The first row of the card on one line."""
+        return headline(self.claims)
 
     def told(self, family: str) -> str:
         """All claims of a family on one line: ``Eager limit: 4 KiB to 8 KiB; ...``; empty without any."""

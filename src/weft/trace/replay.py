@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.analyse.tables.quality import Grade
-from weft.analyse.tables.traces import confidence_of
+from weft.analyse.claims.traces import doubt_claim
+from weft.analyse.tables.quality import Grade, grade_of
 from weft.analyse.trace.doubts import trace_doubts
 from weft.errors import StudyError
 from weft.fabric.here import complete
@@ -23,7 +23,7 @@ from weft.store.trace.stamp import is_converted
 from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.reading import reading_trace
 from weft.trace.script import Made, make_script
-from weft.words.traces import doubt_text
+from weft.words.doubts import say
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def inherited_confidence(folder: TraceFolder, fabrics: Sequence[Fabric]) -> tupl
     """
     rows = TRACE_RANKS.read(folder.path)
     doubts = trace_doubts(rows)
-    grade, because = confidence_of(doubts), f"the trace: {doubt_text(doubts[0])}" if doubts else ""
+    grade, because = grade_of(doubts), f"the trace: {say(doubt_claim(doubts[0])).value}" if doubts else ""
     if grade == "A" and not all(is_traced_machine(folder, fabric) for fabric in fabrics):
         hosts = sorted({row["host"] for row in rows})
         return "B", f"time between calls as traced on {plural(len(hosts), 'node')} ({hosts[0]}), another machine"

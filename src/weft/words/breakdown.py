@@ -32,7 +32,11 @@ def _limiting(claim: ClaimRow, more: dict[str, Any]) -> str:
         return "unknown"
     if kind == "bound":
         return name_part(claim["subject"])
-    part = name_part(claim["subject"]) if kind == "hardware" else PARTS[kind]
+    part = PARTS.get(kind) or name_part(claim["subject"])
+    if kind == "hardware":
+        part = name_part(claim["subject"])
+    elif kind == "late":
+        part = f"late arrival of {claim['subject']}"
     return f"{part}: {percent(share or 0)} of the time"
 
 

@@ -13,7 +13,15 @@ from weft.words.say import say
 #: Rows of one kind on the card; ``--all`` and the page have the others.
 ANSWERS, PARTS = 3, 4
 #: Claims of the breakdown that stand on the card.
-SHOWN = frozenset({"depends", "bottleneck", "step", "latency", "threshold", "rate", "pace", "assumed", "ratio"})
+SHOWN = frozenset(
+    {"depends", "bottleneck", "step", "latency", "threshold", "rate", "pace", "assumed", "ratio", "share"}
+)
+
+
+def headline(claims: Sequence[ClaimRow]) -> str:
+    """The first row of a card on one line: ``Network-bound: weak scaling, 1 -> 4 nodes: 248x slower``."""
+    row = next(iter(card_rows(claims)), None)
+    return f"{row.label}: {row.text}" if row else "No answer"
 
 
 class Card(NamedTuple):

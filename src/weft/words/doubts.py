@@ -26,6 +26,14 @@ TEXTS = {
     "fitted": "simulated with fitted numbers; {error}",
     "latency": "a message between nodes takes {worst} its network's latency",
     "trace": "{who}",
+    "trace-oversubscribed": "more ranks than cores: {who}",
+    "trace-core": "bound to the same cores: {who}",
+    "trace-lost": "ranks waited for a core for {who} of their time",
+    "trace-load": "other processes used {who} of the ranks' cores",
+    "trace-steal": "CPU steal took {who} of the hosts' cores",
+    "trace-tracer": "the tracer took {who} of the time",
+    "trace-partial": "{who} of the ranks have a partial trace",
+    "trace-unmeasured": "lost time was not recorded for {who} of the ranks",
 }
 NEXT = {
     "wrong": "Report it with the run folder.",
@@ -39,6 +47,14 @@ NEXT = {
     "trace": "See weft trace show.",
     "latency": "Check network.latency and overheads in the fabric file.",
     "model": "Fit the machine to a run: weft fabric fit.",
+    "trace-oversubscribed": "Start fewer ranks per node.",
+    "trace-core": "Bind each rank to its own core: --bind-to core",
+    "trace-lost": "Stop other work on these nodes, and trace again.",
+    "trace-load": "Stop other work on these nodes, and trace again.",
+    "trace-steal": "Trace on dedicated nodes.",
+    "trace-tracer": "Compare with a run without weft trace.",
+    "trace-partial": "Trace a run that ends with MPI_Finalize.",
+    "trace-unmeasured": "Trace with weft trace.",
 }
 NONE = "no disturbance was recorded"
 
@@ -55,8 +71,8 @@ def say(claim: ClaimRow) -> Row:
 def _who(claim: ClaimRow, more: dict[str, Any]) -> str:
     if claim["subject"] == "load":
         return f"{percent(claim['value'] or 0)} of the cores"
-    if claim["subject"] == "trace":
-        return more["noun"]
+    if claim["subject"].startswith("trace"):
+        return more.get("noun") or percent(claim["value"] or 0)
     if claim["subject"] == "failed":
         return f"{more['count']:,} of {plural(more['of'], 'cell')}"
     return f"{more['count']:,} of {more['of']:,} {more.get('noun', '')}".rstrip()

@@ -23,6 +23,10 @@ TEXTS = {
     "half-overhead": "half the processor time per message{stated}",
     "half-gap": "half the adapter time per message{stated}",
     "half-latency": "half the latency{stated}",
+    "network": "a better network",
+    "memory": "faster memory within the node",
+    "balance": "an even share of computing",
+    "all-to-all": "a faster all-to-all",
     "knob": "set {subject}",
     "fewer-messages": "fewer and larger messages",
     "fewer-senders": "fewer ranks that send at once",
@@ -48,6 +52,9 @@ def _stated(keys: str) -> str:
 
 
 def _reason(more: dict[str, Any]) -> str:
+    if "computing_s" in more:
+        moving = f" and transfers of {format_seconds(more['moving_s'])}" if more["moving_s"] else ""
+        return f"at least {format_seconds(more['computing_s'])} of computing{moving} remain"
     if more.get("floor_s"):
         return f"the bound becomes {format_seconds(more['floor_s'])}, {name_part(more['floor'])}"
     if more.get("ratio"):

@@ -2,7 +2,7 @@
 """The words of any claim, by its kind and the first part of its id."""
 
 from weft.analyse.tables.claims import ClaimRow
-from weft.words import answers, breakdown, comparisons, doubts, findings, outliers, remedies, sweeps
+from weft.words import answers, breakdown, comparisons, doubts, findings, outliers, remedies, sweeps, traces
 from weft.words.row import Row
 
 #: First part of an id to the function that says such claims.
@@ -15,6 +15,7 @@ FAMILIES = {
     "threshold": sweeps.say_threshold, "probe": sweeps.say_probe, "pace": sweeps.say_pace, "replay": sweeps.say_replay,
     "depends": answers.say_dependence, "compare": comparisons.say, "ratio": comparisons.say_ratio,
     "assumed": comparisons.say_assumed, "gate": comparisons.say_gate,
+    "trace": traces.say, "share": traces.say_share,
 }  # fmt: skip
 
 

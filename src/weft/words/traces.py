@@ -1,31 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Doubts about a trace in words."""
+"""Traces in words: where the ranks' time goes."""
 
-from weft.analyse.tables.traces import TraceDoubt, TraceDoubtRow
-from weft.format import percent
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
+from weft.format import capital, format_seconds, percent, plural
+from weft.words.row import Row
 
-TEXTS: dict[TraceDoubt, str] = {
-    "oversubscribed": "more ranks than cores: {where}",
-    "core": "bound to the same cores: {where}",
-    "lost": "ranks waited for a core for {share} of their time",
-    "load": "other processes used {share} of the ranks' cores",
-    "steal": "CPU steal took {share} of the hosts' cores",
-    "tracer": "the tracer took {share} of the time",
-    "partial": "{share} of the ranks have a partial trace",
-    "unmeasured": "lost time was not recorded for {share} of the ranks",
-}
-NEXT: dict[TraceDoubt, str] = {
-    "oversubscribed": "Start fewer ranks per node.",
-    "core": "Bind each rank to its own core: --bind-to core",
-    "lost": "Stop other work on these nodes, and trace again.",
-    "load": "Stop other work on these nodes, and trace again.",
-    "steal": "Trace on dedicated nodes.",
-    "tracer": "Compare with a run without weft trace.",
-    "partial": "Trace a run that ends with MPI_Finalize.",
-    "unmeasured": "Trace with weft trace.",
-}
+NAMES = {
+    "waiting": "waiting for others", "moving": "moving data", "file": "file calls",
+    "unknown": "unknown, in MPI", "computing": "computing",
+}  # fmt: skip
 
 
-def doubt_text(row: TraceDoubtRow) -> str:
-    """``more ranks than cores: 4 ranks on 2 cores of n0``."""
-    return TEXTS[row["doubt"]].format(where=row["where"], share=percent(row["share"]))
+def say(claim: ClaimRow) -> Row:
+    """``Waiting for others: 41 % of the time   4 ranks on 2 nodes, 1.2 s``."""
+    name, more = claim["id"].partition(".")[2], extras(claim)
+    if name == "untimed":
+        return Row(claim["id"], "Inconclusive", "no MPI call was recorded")
+    share = f"{percent(claim['value'] or 0)} of the time"
+    where = f"{plural(more['ranks'], 'rank')} on {plural(more['nodes'], 'node')}, {format_seconds(more['seconds'])}"
+    if name == INCONCLUSIVE:
+        return Row(claim["id"], "Inconclusive", f"{NAMES[more['what']]} {share}", where)
+    return Row(claim["id"], capital(NAMES[name]), share, where)
+
+
+def say_share(claim: ClaimRow) -> Row:
+    """``Moving data: 20 % of the time``."""
+    name = claim["id"].partition(".")[2]
+    return Row(claim["id"], capital(NAMES[name]), f"{percent(claim['value'] or 0)} of the time")

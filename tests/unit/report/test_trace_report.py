@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from made.traces import MadeRank
-from weft.analyse.tables.traces import MATRIX
+from weft.analyse.tables.claims import claims_of, extras
+from weft.analyse.tables.traces import ACTIVITY, MATRIX, ActivityRow
 from weft.analyse.trace.make import make_trace_tables
 from weft.analyse.trace.timeline import timeline
 from weft.cli.app import main
 from weft.report.trace.page import matrix_pictures, write_trace_page
-from weft.report.trace.tables import as_json, headline, percent, trace_tables
+from weft.report.trace.tables import as_json, percent, trace_tables
 from weft.report.trace.view import Floats, TraceView, load_trace
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
@@ -49,11 +50,59 @@ def view(folder: TraceFolder) -> TraceView:
     return load_trace(folder)
 
 
-def test_the_headline_has_the_shares_of_mpi_and_waiting_and_the_first_bound(view: TraceView) -> None:
-    assert headline(view) == (
-        "2 ranks: computing 40 %, waiting for late ranks 20 %, moving data 20 %, MPI, cause unknown 20 %. A better "
-        "network saves at most 40 % of the time. Confidence: C (50 % of the ranks have a partial trace)."
-    )
+def test_a_trace_that_its_records_doubt_keeps_its_share_and_claims_no_remedy(view: TraceView) -> None:
+    (answer,) = claims_of(view.claims, "answer")
+    assert (answer["id"], answer["confidence"]) == ("trace.inconclusive", "C")
+    assert answer["value"] == pytest.approx(0.4)
+    assert extras(answer)["what"] == "computing"
+    assert [each["id"] for each in view.claims if each["kind"] != "answer"] == ["trace.partial", "trace.unmeasured"]
+    assert [row.id for row in view.card.rows] == ["trace.inconclusive", "trace.partial", "next"]
+
+
+def test_a_sound_trace_claims_where_time_goes_what_limits_it_and_a_remedy(tmp_path: Path) -> None:
+    """Rank 1 computes for 60 of 100 ms, rank 0 for 20 and waits for it for 40."""
+    folder = TraceFolder(tmp_path)
+    for rank, begin in ((0, 20), (1, 60)):
+        made = MadeRank(rank, 2, node=rank).call("MPI_Comm_dup", 0, 0)
+        made.call("MPI_Alltoall", begin * MS, 100 * MS, bytes=8, received=8).write(folder.raw)
+    convert_trace(folder)
+    make_trace_tables(folder)
+    found = load_trace(folder)
+    assert [row.id for row in found.card.rows] == [
+        "trace.computing", "bottleneck.computing", "share.moving", "share.waiting", "remedy.network", "confidence"
+    ]  # fmt: skip
+    limit = next(each for each in found.claims if each["id"] == "bottleneck.computing")
+    assert (limit["bound"], extras(limit)["seconds"]) == (pytest.approx(0.06), pytest.approx(0.1))
+    assert claims_of(found.claims, "remedy")[0]["value"] == pytest.approx(0.4)
+    drawn = found.draw_activity()
+    assert drawn and drawn.svg.count("rank ") == 2
+    activity = ACTIVITY.read(tmp_path)
+    whole = {what: sum(row[what] for row in activity) / len(activity) for what in ("waiting", "moving", "computing")}
+    assert whole == pytest.approx({"waiting": 0.2, "moving": 0.4, "computing": 0.4}, abs=1e-6)
+
+
+def test_lanes_show_each_stretch_where_it_was(tmp_path: Path) -> None:
+    """Rank 0 waits from 20 to 60 ms and moves data until 100; files count apart, and a rank's end is no computing."""
+    folder = TraceFolder(tmp_path)
+    for rank, begin in ((0, 20), (1, 60)):
+        made = MadeRank(rank, 2, node=rank).call("MPI_Comm_dup", 0, 0)
+        made.call("MPI_Alltoall", begin * MS, 100 * MS, bytes=8, received=8)
+        made.call("MPI_File_write", 100 * MS, (150 + 50 * rank) * MS, bytes=8).write(folder.raw)
+    convert_trace(folder)
+    make_trace_tables(folder)
+    lanes: dict[int, list[ActivityRow]] = {}
+    for row in ACTIVITY.read(tmp_path):
+        lanes.setdefault(row["rank"], []).append(row)
+
+    def at(rank: int, seconds: float) -> ActivityRow:
+        return next(row for row in lanes[rank] if row["begin_s"] <= seconds < row["end_s"])
+
+    for rank, seconds, what in (
+        (0, 0.01, "computing"), (0, 0.04, "waiting"), (0, 0.08, "moving"), (0, 0.12, "file"),
+        (1, 0.04, "computing"), (1, 0.08, "moving"), (1, 0.18, "file"),
+    ):  # fmt: skip
+        assert at(rank, seconds)[what] == pytest.approx(1), (rank, seconds)
+    assert sum(at(0, 0.18)[what] for what in ("waiting", "moving", "file", "unknown", "computing")) == 0
 
 
 def test_each_table_tells_its_numbers(view: TraceView) -> None:
@@ -68,7 +117,6 @@ def test_each_table_tells_its_numbers(view: TraceView) -> None:
     assert (late[0], late[2], late[3], late[4]) == ("1", "40 ms", "1", "100 %")
     assert tables["Confidence"][0][0] == "C"
     assert tables["Repeating phases of rank 0"][0][:2] == ("4", "1")
-    assert tables["What would help"][0][0] == "a better network"
 
 
 def test_the_matrix_is_by_rank_and_by_node(view: TraceView) -> None:
@@ -112,7 +160,7 @@ def test_the_page_and_the_terminal_show_names_of_others_as_plain_text(
 
 def test_json_has_the_rows_unrounded(view: TraceView) -> None:
     tree = json.loads(as_json(view))
-    assert tree["schema"] == "weft-trace-show/1"
+    assert tree["schema"] == "weft-trace-show/2"
     assert tree["calls"][0]["seconds"] == pytest.approx(0.08)
     assert len(tree["partial"]) == 1
 

@@ -7,6 +7,7 @@ import pytest
 
 from weft.analyse.claims.doubts import IDS
 from weft.analyse.tables.claims import ClaimRow, make_claim
+from weft.analyse.trace.doubts import LIMITS
 from weft.words.card import card_rows
 from weft.words.doubts import TEXTS
 from weft.words.say import say
@@ -126,6 +127,22 @@ WORDS: list[tuple[ClaimRow, str, str]] = [
     ),
     (make_claim("gate.failed", "answer", "missing", missing=6),
      "Gate missing", "failed: 6 rows of the base not measured"),
+    (
+        make_claim("trace.waiting", "answer", "", 0.41, "share", ranks=4, nodes=2, seconds=1.2, what="waiting"),
+        "Waiting for others", "41 % of the time",
+    ),
+    (make_claim("share.file", "breakdown", "", 0.2, "share"), "File calls", "20 % of the time"),
+    (
+        make_claim(
+            "bottleneck.late", "breakdown", "rank 5", 0.2, "share", bound=0.356, seconds=0.579, limit="computation",
+            of="late",
+        ),
+        "Bottleneck", "late arrival of rank 5: 20 % of the time; bound (computation) 356 ms of 579 ms measured (61 %)",
+    ),
+    (
+        make_claim("remedy.balance", "remedy", "", 0.2, "share", computing_s=0.3, moving_s=0.1),
+        "Try", "an even share of computing: saves at most 20 %",
+    ),
     (make_claim("plain.measured", "answer", "toy", 8, "count", of=8), "Measured", "8 of 8 times of toy (100 %)"),
 ]  # fmt: skip
 
@@ -137,8 +154,9 @@ def test_a_claim_reads_as_a_label_and_a_value(claim: ClaimRow, label: str, value
 
 
 def test_every_doubt_has_words() -> None:
-    assert set(TEXTS) == set(IDS)
-    for doubt, id in IDS.items():
+    ids = {**IDS, **{f"trace-{doubt}": f"trace.{doubt}" for doubt in LIMITS}}
+    assert set(TEXTS) == set(ids)
+    for doubt, id in ids.items():
         claim = make_claim(id, "doubt", doubt, 0.5, "share", confidence="B", count=1, of=2, noun="rows")
         assert "{" not in say(claim).value
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from weft.analyse.tables.answers import MATTERS
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.analyse.tables.quality import Grade, QualityRow, grade_of
+from weft.analyse.tables.traces import TraceDoubtRow
 
 #: The ratio by which simulations of machines to which nothing was fitted are off: four published ones by 29 to 89 %.
 UNFITTED = 1.89
@@ -28,7 +29,7 @@ RELATIVE = frozenset({"outlier", "pairs"})
 SILENT = frozenset({INCONCLUSIVE, "unmeasured", "untimed"})
 
 
-def judge(proposed: Iterable[ClaimRow], quality: Sequence[QualityRow]) -> list[ClaimRow]:
+def judge(proposed: Iterable[ClaimRow], quality: Sequence[QualityRow | TraceDoubtRow]) -> list[ClaimRow]:
     """The claims that a run may make, each with its confidence and its rank within its kind."""
     whole = grade_of(quality)
     others = grade_of([row for row in quality if row["doubt"] != "model"])

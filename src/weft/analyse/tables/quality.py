@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of a run's quality: what its own records doubt, and the grade that each doubt leaves it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Literal, TypedDict
 
 import pyarrow as pa
@@ -38,8 +38,14 @@ class QualityRow(TypedDict):
     turns: str
 
 
-def grade_of(rows: Sequence[QualityRow]) -> Grade:
-    """The quality of a run: the worst that one of its doubts leaves it. A further doubt never raises it."""
+class Graded(TypedDict):
+    """A doubt of a run or trace, by the best grade that it leaves."""
+
+    grade: Grade
+
+
+def grade_of(rows: Iterable[Graded]) -> Grade:
+    """The quality of a run or trace: the worst that one of its doubts leaves it. A further doubt never raises it."""
     worst: Grade = "A"
     for row in rows:
         worst = row["grade"] if row["grade"] > worst else worst

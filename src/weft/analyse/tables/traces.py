@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of a trace: time by call, size and communicator, who sent how much to whom, who waited for whom."""
 
-from collections.abc import Iterable
 from typing import Any, Literal, TypedDict
 
 import pyarrow
@@ -150,21 +149,37 @@ class TraceDoubtRow(TypedDict):
     where: str
 
 
-def confidence_of(rows: Iterable[TraceDoubtRow]) -> Grade:
-    """The grade of a trace: the worst that one of its doubts leaves it."""
-    worst: Grade = "A"
-    for row in rows:
-        worst = max(worst, row["grade"])
-    return worst
+BoundedRemedy = Literal["network", "memory", "balance", "all-to-all", "placement"]
 
 
 class VerdictRow(TypedDict):
-    """What could be better, how much of ``seconds`` that saves at most, and why not more."""
+    """What could be better, and how much of ``seconds`` that saves at most.
 
-    remedy: str
+    What is left is ``computing_s``, of the busiest rank or of the mean, and ``moving_s`` of transfers, in s.
+    """
+
+    remedy: BoundedRemedy
     saves_s: float
     seconds: float
-    why: str
+    computing_s: float
+    moving_s: float
+
+
+class ActivityRow(TypedDict):
+    """What some ranks did in a stretch of time: shares of it from 0 to 1; the rest is computing, or no trace.
+
+    ``lane`` counts groups of ranks from 0, of which ``rank`` is the first; begin and end in s since the first call.
+    """
+
+    lane: int
+    rank: int
+    begin_s: float
+    end_s: float
+    waiting: float
+    moving: float
+    file: float
+    unknown: float
+    computing: float
 
 
 CALL_TIMES = TableOf(
@@ -218,8 +233,20 @@ PHASES = TableOf(
     ),
 )  # fmt: skip
 VERDICT = TableOf(
-    "trace_verdict", VerdictRow, pa.schema([("remedy", TEXT), ("saves_s", REAL), ("seconds", REAL), ("why", TEXT)])
+    "trace_verdict",
+    VerdictRow,
+    pa.schema([("remedy", TEXT), *((name, REAL) for name in ("saves_s", "seconds", "computing_s", "moving_s"))]),
 )
+ACTIVITY = TableOf(
+    "trace_activity",
+    ActivityRow,
+    pa.schema(
+        [
+            ("lane", INT), ("rank", INT), ("begin_s", REAL), ("end_s", REAL),
+            *((name, pa.float32()) for name in ("waiting", "moving", "file", "unknown", "computing")),
+        ]
+    ),
+)  # fmt: skip
 SHARES = TableOf("trace_shares", ShareRow, pa.schema([("what", TEXT), ("seconds", REAL), ("share", REAL)]))
 NODE_PAIRS = TableOf(
     "trace_node_pairs",

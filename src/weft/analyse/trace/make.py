@@ -5,10 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from weft.analyse.claims.traces import make_claims
 from weft.analyse.engine import Backend, Expression, bound_memory, connect, read
 from weft.analyse.pairs.scratch import Scratch, scratch
+from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.analyse.tables.traces import (
+    ACTIVITY,
     CALL_SIZES,
     CALL_TIMES,
     COMM_TIMES,
@@ -22,15 +25,15 @@ from weft.analyse.tables.traces import (
     LateRow,
     ShareRow,
     Spent,
-    confidence_of,
 )
+from weft.analyse.trace.activity import find_activity
 from weft.analyse.trace.doubts import sharing, trace_doubts
 from weft.analyse.trace.late import late_ranks
 from weft.analyse.trace.matrix import matrix
 from weft.analyse.trace.node_pairs import node_pairs
 from weft.analyse.trace.phases import phases
 from weft.analyse.trace.sums import NS, by_call, by_communicator, by_size
-from weft.analyse.trace.verdict import verdict
+from weft.analyse.trace.verdict import busiest_s, verdict
 from weft.analyse.trace.waiting import collectives, per_call, receives, transfers
 from weft.errors import DataError
 from weft.files.atomic import read_json, try_remove, write_json
@@ -43,7 +46,10 @@ from weft.store.trace.stamp import STAMP
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceRankRow
 from weft.store.typed import TableOf
 
-WRITTEN = (CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, SHARES, NODE_PAIRS, TRACE_DOUBTS, VERDICT)
+WRITTEN = (
+    CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, SHARES, NODE_PAIRS, TRACE_DOUBTS, VERDICT, ACTIVITY,
+    CLAIMS,
+)  # fmt: skip
 MOST_MEMORY = "768MiB"
 """Of the engine's buffers, however many events there are; what does not fit goes to the trace's folder meanwhile."""
 MATCHED = ("rank", "peer", "begin_ns", "end_ns", "waiting_ns", "own_ns", "culprit", "sent_ns", "bytes")
@@ -93,13 +99,18 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
         PHASES.write(root, phases(events, [sites[number] for number in sorted(sites)]))
         exchanging = _moving(read(backend, [kept.folder / "collectives.parquet"]))
         moved = _moved(waited)
+        write_parquet(
+            ACTIVITY.path(root), [find_activity(events, waited, TRACE_RANKS.read(root))], ACTIVITY.schema,
+            f"weft-{ACTIVITY.name}/1",
+        )  # fmt: skip
     late, rows = LATE.read(root), TRACE_RANKS.read(root)
     SHARES.write(root, _shares(late, moved))
     doubts = trace_doubts(rows)
     TRACE_DOUBTS.write(root, doubts)
     cores = [([row["rank"] for row in group.ranks], len(group.cpus)) for group in sharing(rows)]
     bounds = verdict(late, exchanging, moved, _whole(folder), cores)
-    VERDICT.write(root, [] if confidence_of(doubts) == "D" else bounds)
+    VERDICT.write(root, bounds)
+    CLAIMS.write(root, make_claims(root, _whole(folder), busiest_s(late, cores)))
     write_json(folder.tables / MANIFEST, _manifest(folder))
 
 

@@ -14,12 +14,28 @@ shared, so no more is saved than the mean of $T - c_r - m_r$; and nobody waited 
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from weft.analyse.tables.traces import LateRow, VerdictRow
-from weft.format import format_seconds
+from weft.analyse.tables.traces import BoundedRemedy, LateRow, VerdictRow
 
 LEAST = 0.005
 """A remedy that saves less than this share is none."""
+
+
+class Bound(NamedTuple):
+    """What a remedy saves at most, and what is left of computing and transfers, all in s."""
+
+    remedy: BoundedRemedy
+    saves_s: float
+    computing_s: float
+    moving_s: float = 0.0
+
+
+def busiest_s(ranks: Sequence[LateRow], cores: Sequence[tuple[Sequence[int], int]] = ()) -> float:
+    """The computing of the busiest rank, or of the ranks that share some cores there: no network is faster."""
+    needs = {row["rank"]: max(row["compute_s"] + row["file_s"] - (row["lost_s"] or 0.0), 0.0) for row in ranks}
+    together = [sum(needs.get(rank, 0.0) for rank in group) / max(number, 1) for group, number in cores]
+    return max([*needs.values(), *together], default=0.0)
 
 
 def verdict(
@@ -33,25 +49,15 @@ def verdict(
     if not ranks or seconds <= 0:
         return []
     computing = [row["compute_s"] + row["file_s"] for row in ranks]
-    needs = {row["rank"]: max(row["compute_s"] + row["file_s"] - (row["lost_s"] or 0.0), 0.0) for row in ranks}
-    together = [sum(needs.get(rank, 0.0) for rank in group) / max(number, 1) for group, number in cores]
-    busiest, mean = max([*needs.values(), *together]), sum(computing) / len(computing)
+    busiest, mean = busiest_s(ranks, cores), sum(computing) / len(computing)
     moving = sum(moved_s.get(row["rank"], 0.0) for row in ranks) / len(ranks)
     ideal = max(seconds - busiest, 0.0)
-    balanced = min(seconds - mean - moving, sum(computing))
-    nodes = len({row["node"] for row in ranks})
-    way = "a better network" if nodes > 1 else "a better way through the node's memory"
+    several = len({row["node"] for row in ranks}) > 1
     given = [
-        (way, ideal, f"the busiest rank, or core, computes for {format_seconds(busiest)}, however fast messages are"),
-        (
-            "an even share of computing", balanced,
-            f"a rank computes for {format_seconds(mean)} and moves data for {format_seconds(moving)} in the mean, "
-            "whoever comes late",
-        ),
-        ("a better all-to-all", min(all_to_all_s, ideal), "from the last arrival to the last end of each all-to-all"),
-        ("a better placement", ideal if nodes > 1 else 0.0, "no message goes faster than by a better network"),
-    ]  # fmt: skip
-    rows = [VerdictRow(remedy=name, saves_s=saves, seconds=seconds, why=why) for name, saves, why in given]
-    return sorted(
-        (row for row in rows if row["saves_s"] >= LEAST * seconds), key=lambda row: -round(row["saves_s"] * 1e9)
-    )
+        Bound("network" if several else "memory", ideal, busiest),
+        Bound("balance", min(seconds - mean - moving, sum(computing)), mean, moving),
+        Bound("all-to-all", min(all_to_all_s, ideal), busiest),
+        Bound("placement", ideal if several else 0.0, busiest),
+    ]
+    rows = [VerdictRow(seconds=seconds, **each._asdict()) for each in given if each.saves_s >= LEAST * seconds]
+    return sorted(rows, key=lambda row: -round(row["saves_s"] * 1e9))

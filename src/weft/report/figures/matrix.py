@@ -128,8 +128,9 @@ def _legend(shown: PairMatrix) -> list[str]:
     bar = [_ramp(USUAL, LEFT, y, split)]
     ticks = [(LEFT, scale.low), (LEFT + split, scale.cut)]
     if scale.high > scale.cut:
-        bar.append(_ramp(SLOW, LEFT + split, y, wide - split))
+        bar[0] += _ramp(SLOW, LEFT + split, y, wide - split)
         ticks.append((LEFT + wide, scale.high))
+    bar[0] = f'<g class="ramp">{bar[0]}</g>'
     for at, value in ticks:
         bar.append(f'<path d="M{at:.1f} {y}v18" stroke="{INK}"/>')
         bar.append(f'<text x="{at:.1f}" y="{y + 32}" text-anchor="middle">{escape(shown.text(value))}</text>')

@@ -3,6 +3,7 @@
 
 import base64
 import io
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,6 +86,18 @@ def png(indices: NDArray[np.uint8]) -> bytes:
     image.putpalette(palette().tobytes())
     out = io.BytesIO()
     image.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def png_of_colours(indices: NDArray[np.uint8], colours: Iterable[tuple[str, int]]) -> bytes:
+    """Indices, shape (rows, columns), as a PNG: 0 is transparent, then come ``#rrggbb`` and an opacity to 255."""
+    from PIL import Image
+
+    listed = [("#000000", 0), *colours]
+    image = Image.fromarray(np.ascontiguousarray(indices), "P")
+    image.putpalette([int(colour[place : place + 2], 16) for colour, _ in listed for place in (1, 3, 5)])
+    out = io.BytesIO()
+    image.save(out, "PNG", optimize=True, transparency=bytes(opacity for _, opacity in listed))
     return out.getvalue()
 
 

@@ -11,7 +11,7 @@ from weft.report.figures.matrix import PairMatrix, matrix_picture
 from weft.report.figures.picture import Picture
 from weft.report.figures.raster import scale_of
 from weft.report.html import figure_values, fill, write_page
-from weft.report.trace.tables import headline, trace_tables
+from weft.report.trace.tables import trace_tables
 from weft.report.trace.view import Floats, TraceView
 
 UNITS = {"bytes": ("MiB", 2.0**20), "messages": ("messages", 1.0)}
@@ -25,14 +25,13 @@ def write_trace_page(view: TraceView, path: Path, notes: Sequence[str]) -> None:
     DataError
         The disk is full, or the folder cannot be written.
     """
-    pictures = [figure_values(f"matrix{number}", each) for number, each in enumerate(matrix_pictures(view))]
-    title = f"Trace {view.path.name}"
-    tables = trace_tables(view)
-    write_page(
-        path,
-        fill("trace.html", title=title, headline=headline(view), command=view.command, tables=tables, figures=pictures,
-             notes=notes),
+    drawn = [view.draw_activity(), *matrix_pictures(view)]
+    figures = [figure_values(each.name, each) for each in drawn if each]
+    page = fill(
+        "trace.html", title=f"Trace {view.path.name}", card=view.card, grade=view.confidence, tables=trace_tables(view),
+        figures=figures, notes=notes,
     )  # fmt: skip
+    write_page(path, page)
 
 
 def write_matrix(view: TraceView, path: Path) -> None:

@@ -4,53 +4,37 @@
 import json
 from collections.abc import Sequence
 
-from weft.analyse.tables.traces import confidence_of
-from weft.format import exact_bytes, format_bytes, format_rate, format_seconds, percent, plural
+from weft.analyse.tables.claims import claims_of, extras
+from weft.format import exact_bytes, format_bytes, format_rate, format_seconds, percent
 from weft.report.tabular import Table, Words
 from weft.report.trace.view import TraceView
-from weft.words.traces import NEXT, doubt_text
+from weft.words.card import headline
+from weft.words.doubts import NEXT
+from weft.words.say import say
 
 MOST = 12
-LEAST = 0.0005
-"""Smaller shares of time are not mentioned."""
-WHAT = {
-    "waiting": "waiting for late ranks", "moving": "moving data", "file": "file calls", "unknown": "MPI, cause unknown",
-    "computing": "computing",
-}  # fmt: skip
-SCHEMA = "weft-trace-show/1"
-
-
-def headline(view: TraceView) -> str:
-    """What the ranks' time went to, the largest share first, what could be saved at most, and the confidence."""
-    if not view.shares:
-        return "No MPI call was recorded."
-    shares = ", ".join(f"{WHAT[row['what']]} {percent(row['share'])}" for row in view.shares if row["share"] >= LEAST)
-    text = f"{plural(len(view.ranks), 'rank')}: {shares}."
-    for row in view.verdict[:1]:
-        text += f" {row['remedy'].capitalize()} saves at most {percent(row['saves_s'] / row['seconds'])} of the time."
-    why = f" ({doubt_text(view.doubts[0])})" if view.doubts else ""
-    return f"{text} Confidence: {confidence_of(view.doubts)}{why}."
+SCHEMA = "weft-trace-show/2"
 
 
 def trace_tables(view: TraceView) -> list[Table]:
     """Every table that has rows."""
     made = (
-        _verdict(view), _doubts(view), _calls(view), _sizes(view), _communicators(view), _late(view), _node_pairs(view),
-        _phases(view),
+        _remedies(view), _doubts(view), _calls(view), _sizes(view), _communicators(view), _late(view),
+        _node_pairs(view), _phases(view),
     )  # fmt: skip
     return [table for table in made if table.rows]
 
 
-def _verdict(view: TraceView) -> Table:
-    rows = [
-        (row["remedy"], f"{format_seconds(row['saves_s'])} ({percent(row['saves_s'] / row['seconds'])})", row["why"])
-        for row in view.verdict
-    ]
-    return Table("What would help, at most", (Words("remedy"), "saves at most", Words("why not more")), tuple(rows))
+def _remedies(view: TraceView) -> Table:
+    rows = [say(each) for each in claims_of(view.claims, "remedy")]
+    columns = (Words("remedy"), Words("what remains"), Words("next"))
+    told = [(row.value, row.note, view.with_folder(row.next)) for row in rows]
+    return Table("What would help, at most", columns, tuple(told))
 
 
 def _doubts(view: TraceView) -> Table:
-    rows = [(row["grade"], doubt_text(row), NEXT[row["doubt"]]) for row in view.doubts]
+    claims = claims_of(view.claims, "doubt")
+    rows = [(each["confidence"], say(each).value, NEXT.get(each["subject"], "")) for each in claims]
     return Table("Confidence", (Words("at best"), Words("because"), Words("try")), tuple(rows))
 
 
@@ -135,11 +119,12 @@ def _less(shown: Sequence[object], of: Sequence[object]) -> str:
 def as_json(view: TraceView) -> str:
     """All rows but the matrix, unrounded, in s and bytes."""
     tree = {
-        "schema": SCHEMA, "trace": str(view.path), "command": view.command, "headline": headline(view),
-        "confidence": confidence_of(view.doubts), "doubts": list(view.doubts), "shares": list(view.shares),
+        "schema": SCHEMA, "trace": str(view.path), "command": view.command, "headline": headline(view.claims),
+        "card": [row._asdict() for row in view.card.rows],
+        "claims": [{**claim, "more": extras(claim)} for claim in view.claims],
+        "confidence": view.confidence, "doubts": list(view.doubts), "shares": list(view.shares),
         "node_pairs": list(view.node_pairs), "verdict": list(view.verdict), "calls": list(view.calls),
-        "sizes": list(view.sizes),
-        "communicators": list(view.communicators), "ranks": list(view.late), "phases": list(view.phases),
-        "partial": [row["missing"] for row in view.ranks if row["missing"]],
+        "sizes": list(view.sizes), "communicators": list(view.communicators), "ranks": list(view.late),
+        "phases": list(view.phases), "partial": [row["missing"] for row in view.ranks if row["missing"]],
     }  # fmt: skip
     return json.dumps(tree, indent=1) + "\n"

@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.tables.claims import CLAIMS, ClaimRow
+from weft.analyse.tables.quality import Grade, grade_of
 from weft.analyse.tables.traces import (
+    ACTIVITY,
     CALL_SIZES,
     CALL_TIMES,
     COMM_TIMES,
@@ -29,9 +32,13 @@ from weft.analyse.tables.traces import (
     TraceDoubtRow,
     VerdictRow,
 )
+from weft.format import plural
+from weft.report.figures.picture import Picture
+from weft.report.figures.timeline import COLOURS, draw_timeline
 from weft.store.tables import read_table
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
+from weft.words.card import Card, card_rows
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +59,23 @@ class TraceView:
     shares: Sequence[ShareRow]
     node_pairs: Sequence[NodePairRow]
     doubts: Sequence[TraceDoubtRow]
+    claims: Sequence[ClaimRow]
+
+    @property
+    def confidence(self) -> Grade:
+        """The grade that the trace's own records leave it."""
+        return grade_of(self.doubts)
+
+    @property
+    def card(self) -> Card:
+        """What stands first: the answer, then its evidence."""
+        rows = tuple(row._replace(next=self.with_folder(row.next)) for row in card_rows(self.claims))
+        size = (plural(len(self.nodes), "node"), plural(len(self.ranks), "rank"))
+        return Card(f"trace {self.path.name}", tuple(filter(None, (self.command, *size))), rows)
+
+    def with_folder(self, command: str) -> str:
+        """A command that names the trace's folder."""
+        return command.replace("{run}", str(self.path))
 
     @property
     def nodes(self) -> dict[int, str]:
@@ -59,6 +83,15 @@ class TraceView:
         hosts = {row["node"]: row["host"] for row in self.ranks}
         several = len(set(hosts.values())) < len(hosts)
         return {node: f"{host}/{node}" if several else host for node, host in sorted(hosts.items())}
+
+    def draw_activity(self) -> Picture | None:
+        """The lanes of all ranks over time; None if nothing was recorded."""
+        table = read_table(self.path, ACTIVITY.name)
+        columns = int((table["lane"].to_numpy() == 0).sum())
+        if not columns:
+            return None
+        shares = {kind: table[kind].to_numpy().astype(np.float64).reshape(-1, columns) for kind in COLOURS}
+        return draw_timeline(table["rank"].to_numpy()[::columns].tolist(), shares, float(table["end_s"].to_numpy()[-1]))
 
     def matrix(self, what: str) -> Floats:
         """``bytes`` or ``messages`` that each rank sent to each, by their places in `ranks`; 0 for none.
@@ -86,5 +119,5 @@ def load_trace(folder: TraceFolder) -> TraceView:
     return TraceView(
         root, str(folder.metadata().get("command", "")), TRACE_RANKS.read(root), CALL_TIMES.read(root),
         CALL_SIZES.read(root), COMM_TIMES.read(root), LATE.read(root), PHASES.read(root), VERDICT.read(root),
-        SHARES.read(root), NODE_PAIRS.read(root), TRACE_DOUBTS.read(root),
+        SHARES.read(root), NODE_PAIRS.read(root), TRACE_DOUBTS.read(root), CLAIMS.read(root),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from made.traces import MadeRank
-from weft.analyse.tables.traces import confidence_of
+from weft.analyse.tables.quality import grade_of
 from weft.analyse.trace.doubts import cpus_of, trace_doubts
 from weft.fabric import load_fabric
 from weft.store.trace.convert import convert_trace
@@ -35,7 +35,7 @@ def found(*rows: TraceRankRow) -> list[tuple[str, str]]:
 
 def test_ranks_on_cores_of_their_own_that_lost_nothing_leave_no_doubt() -> None:
     assert found(*map(rank, range(4))) == []
-    assert confidence_of([]) == "A"
+    assert grade_of([]) == "A"
 
 
 def test_ranks_that_share_cores_by_plan_are_one_doubt_and_their_own_turns_are_none() -> None:

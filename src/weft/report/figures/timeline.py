@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the ranks of a trace did over time: a lane per rank as a raster, on the page with zoom and pan."""
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.format import format_seconds, percent, plural
+from weft.report.figures.picture import Picture
+from weft.report.figures.raster import data_address, png_of_colours
+
+Floats = NDArray[np.float64]
+
+LEFT, TOP, WIDE, BELOW = 70, 8, 760, 58
+INNER = WIDE - LEFT - 2
+#: Height of all lanes, and of one at most, in pixels.
+MOST_HEIGHT, LANE = 260, 30
+#: Lanes of fewer points cannot stack their shares; these are mixed point by point instead.
+STACKED = 6
+MOST_LABELS = 12
+#: What a lane shows from top to bottom: red, green, blue and opacity. Where nothing was traced the paper is seen.
+COLOURS: Mapping[str, tuple[str, int]] = {
+    "waiting": ("#d1342f", 255), "moving": ("#2f78b3", 255), "file": ("#9a5fc8", 255), "unknown": ("#8a94a0", 255),
+    "computing": ("#4f9a78", 80),
+}  # fmt: skip
+NAMES = {
+    "waiting": "waiting for other ranks", "moving": "moving data", "file": "file calls", "unknown": "MPI, unknown",
+    "computing": "computing",
+}  # fmt: skip
+
+
+def draw_timeline(ranks: Sequence[int], shares: Mapping[str, Floats], seconds: float) -> Picture | None:
+    """The picture of shares of time by `COLOURS`, each of shape (lanes, columns); ``ranks`` begin the lanes.
+
+    Returns
+    -------
+    None without a lane.
+    """
+    if not len(ranks):
+        return None
+    height = min(MOST_HEIGHT, LANE * len(ranks))
+    columns = shares["computing"].shape[1]
+    image = data_address(png_of_colours(_indices(shares, height), COLOURS.values()))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {TOP + height + BELOW}" class="proof timeline">',
+        *_lane_names(ranks, height),
+        f'<rect x="{LEFT}" y="{TOP}" width="{INNER}" height="{height}" class="box"/>',
+        f'<svg class="lanes" x="{LEFT}" y="{TOP}" width="{INNER}" height="{height}" '
+        f'viewBox="0 0 {columns} {height}" preserveAspectRatio="none">'
+        f'<image width="{columns}" height="{height}" preserveAspectRatio="none" style="image-rendering:pixelated" '
+        f'href="{image}"/></svg>',
+        f'<g class="ticks">{_ticks(seconds, TOP + height)}</g>',
+        *_legend([kind for kind in COLOURS if shares[kind].any()], TOP + height + 48),
+        "</svg>",
+    ]
+    several = len(ranks) > 1 and ranks[1] - ranks[0] > 1
+    lanes = f"a lane for {plural(ranks[1] - ranks[0], 'rank')}" if several else "a lane per rank"
+    key = f"Time of {format_seconds(seconds)}, {lanes}. Drag to move, use the buttons or Ctrl and the wheel to zoom."
+    most = max(COLOURS, key=lambda kind: float(shares[kind].mean()))
+    reading = f"Most of the time: {NAMES[most]}, {percent(float(shares[most].mean()))}."
+    title = "What the ranks did over time"
+    return Picture("trace-timeline", title, key, reading, "".join(parts), _control(ranks, seconds, height))
+
+
+def _indices(shares: Mapping[str, Floats], height: int) -> NDArray[np.uint8]:
+    """Index of a colour for each point, shape (lanes x points of a lane, columns); 0 where nothing was traced."""
+    given = np.stack([shares[kind] for kind in COLOURS])
+    lanes, columns = given.shape[1:]
+    each = max(1, height // lanes)
+    offset = np.full(columns, 0.5) if each >= STACKED else np.mod(0.618034 * np.indices((columns,))[0], 1)
+    heights = np.add.outer(np.indices((each,))[0], offset) / each
+    upto = np.cumsum(given, axis=0)
+    whole = upto[-1]
+    found = np.ones((lanes, each, columns), np.uint8)
+    for edge in upto[:-1]:
+        np.add(found, edge[:, None, :] / np.maximum(whole, 1e-12)[:, None, :] <= heights, out=found, casting="unsafe")
+    traced = np.repeat((whole > 0)[:, None, :], each, axis=1)
+    return np.where(traced, found, 0).astype(np.uint8).reshape((lanes * each, columns))
+
+
+def _lane_names(ranks: Sequence[int], height: int) -> list[str]:
+    step = -(-len(ranks) // MOST_LABELS)
+    each = height / len(ranks)
+    return [
+        f'<text x="{LEFT - 8}" y="{TOP + (place + 0.5) * each + 4.5:.1f}" text-anchor="end" class="d">'
+        f"rank {ranks[place]:,}</text>"
+        for place in range(0, len(ranks), step)
+    ]
+
+
+def _ticks(seconds: float, y: float) -> str:
+    places = [(LEFT + INNER * step / 4, seconds * step / 4) for step in range(5)]
+    anchors = ("start", "middle", "middle", "middle", "end")
+    return "".join(
+        f'<text x="{x:.1f}" y="{y + 18}" text-anchor="{anchor}" class="d">{escape(format_seconds(at))}</text>'
+        for (x, at), anchor in zip(places, anchors, strict=True)
+    )
+
+
+def _legend(kinds: Sequence[str], y: float) -> list[str]:
+    drawn: list[str] = []
+    x = float(LEFT)
+    for kind in kinds:
+        colour, opacity = COLOURS[kind]
+        drawn.append(
+            f'<rect x="{x:.0f}" y="{y - 11}" width="13" height="13" fill="{colour}" '
+            f'fill-opacity="{opacity / 255:.2f}" stroke="{colour}"/><text x="{x + 19:.0f}" y="{y}">{NAMES[kind]}</text>'
+        )
+        x += 36 + 7.4 * len(NAMES[kind])
+    return drawn
+
+
+def _control(ranks: Sequence[int], seconds: float, height: int) -> str:
+    data = {
+        "ranks": list(ranks), "seconds": seconds, "box": [LEFT, INNER, WIDE],
+        "colours": [[NAMES[kind], colour] for kind, (colour, _) in COLOURS.items()], "height": height,
+    }  # fmt: skip
+    written = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+    return (
+        '<p class="soft zoom" hidden><button type="button" class="step" data-by="0.5" aria-label="zoom in">+</button> '
+        '<button type="button" class="step" data-by="2" aria-label="zoom out">−</button> '
+        '<button type="button" class="step" data-by="0">All</button> <span class="pointed"></span></p>'
+        f'<script type="application/json">{written}</script><script>{SCRIPT}</script>'
+    )
+
+
+#: Zoom and pan move the view of the raster; what is under the pointer is read from its colours.
+SCRIPT = """(() => {
+  const own = document.currentScript, data = JSON.parse(own.previousElementSibling.textContent);
+  const figure = own.parentElement, svg = figure.querySelector("svg.timeline"), lanes = svg.querySelector("svg.lanes");
+  const ticks = [...svg.querySelectorAll(".ticks text")], line = figure.querySelector(".zoom");
+  const image = lanes.querySelector("image"), columns = lanes.viewBox.baseVal.width, told = line.querySelector("span");
+  const [left, inner, width] = data.box, pixels = document.createElement("canvas").getContext("2d");
+  let from = 0, wide = columns;
+  const time = (s) => {
+    const [unit, size] = s >= 1 || s === 0 ? ["s", 1] : s >= 1e-3 ? ["ms", 1e-3] : s >= 1e-6 ? ["us", 1e-6]
+      : ["ns", 1e-9];
+    return `${Number((s / size).toPrecision(wide < columns ? 5 : 3))} ${unit}`;
+  };
+  const at = (column) => data.seconds * column / columns;
+  const draw = () => {
+    wide = Math.min(columns, Math.max(16, wide));
+    from = Math.min(columns - wide, Math.max(0, from));
+    lanes.setAttribute("viewBox", `${from} 0 ${wide} ${data.height}`);
+    ticks.forEach((each, k) => { each.textContent = time(at(from + wide * k / 4)); });
+    svg.dataset.view = `${Math.round(from)} ${Math.round(wide)}`;
+  };
+  const share = (event) => {
+    const place = svg.getBoundingClientRect();
+    return ((event.clientX - place.left) * width / place.width - left) / inner;
+  };
+  const zoom = (by, centre) => { from += centre * wide * (1 - by); wide *= by; draw(); };
+  line.hidden = false;
+  line.addEventListener("click", (event) => {
+    const by = Number(event.target.dataset.by ?? NaN);
+    if (by) zoom(by, 0.5); else if (by === 0) { from = 0; wide = columns; draw(); }
+  });
+  svg.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    zoom(event.deltaY < 0 ? 0.7 : 1 / 0.7, Math.min(1, Math.max(0, share(event))));
+  }, { passive: false });
+  let last = null;
+  svg.addEventListener("pointerdown", (event) => { last = event.clientX; svg.setPointerCapture(event.pointerId); });
+  svg.addEventListener("pointerup", () => { last = null; });
+  const source = new Image();
+  source.onload = () => {
+    pixels.canvas.width = source.width; pixels.canvas.height = source.height;
+    pixels.drawImage(source, 0, 0);
+  };
+  source.src = image.getAttribute("href");
+  const near = ([r, g, b, a]) => data.colours.map(([name, text]) => {
+    const [x, y, z] = [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16));
+    return [Math.abs(x - r) + Math.abs(y - g) + Math.abs(z - b), name];
+  }).reduce((one, other) => (one[0] <= other[0] ? one : other), [1e9, ""])[1];
+  svg.addEventListener("pointermove", (event) => {
+    if (last !== null) {
+      from -= (event.clientX - last) * width / svg.getBoundingClientRect().width / inner * wide;
+      last = event.clientX;
+      draw();
+    }
+    const place = lanes.getBoundingClientRect(), down = (event.clientY - image.getBoundingClientRect().top);
+    const tall = image.getBoundingClientRect().height, column = from + wide * share(event);
+    if (down < 0 || down >= tall || column < 0 || column >= columns) { told.textContent = ""; return; }
+    const seen = pixels.getImageData(Math.floor(column), Math.floor(down / tall * pixels.canvas.height), 1, 1).data;
+    const rank = data.ranks[Math.floor(down / tall * data.ranks.length)];
+    told.textContent = `rank ${rank}, ${time(at(column))}: ${seen[3] ? near(seen) : "not traced"}`;
+    svg.dataset.pointed = told.textContent;
+  });
+})();"""
