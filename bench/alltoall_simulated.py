@@ -23,8 +23,7 @@ from weft.report.figures.files import write_figures
 from weft.report.figures.theme import BLUE, GREEN, HEIGHT, ORANGE, Figure, values
 from weft.report.tabular import Table, markdown
 from weft.report.view import load_view
-from weft.tune.model import Machine
-from weft.tune.rows import rows_by_algorithm
+from weft.tune.model import Machine, rows_by_algorithm
 from weft.tune.whole import Asked, Tuning
 
 OURS = ("auto", "node.")

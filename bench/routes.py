@@ -22,10 +22,10 @@ import numpy as np
 from weft.fabric.network import Network, TreeShape, fat_tree
 from weft.fabric.network.graph import Addresses
 from weft.fabric.readers import read_dump, read_tables
-from weft.launch.route_library import route_library
-from weft.route.bisect import effective_bisection
+from weft.launch.preload import route_library
 from weft.route.patterns import all_to_all, phases
 from weft.route.routes import Routes
+from weft.route.score import effective_bisection
 from weft.route.subnet import ibsim_text, tables_text
 
 SHAPES = {

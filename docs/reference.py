@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 from weft.cli.app import app
 from weft.fabric.model import Fabric
 from weft.kernel.registry import measured_kernels
-from weft.kernel.schema import written
+from weft.kernel.studies import written
 from weft.study import Study
 
 HERE = Path(__file__).parent

@@ -18,8 +18,8 @@ from pydantic import (
 )
 
 from weft.fabric.nodeset import expand
+from weft.files.reading import as_list, is_table
 from weft.files.section import Section, WholeFile
-from weft.files.tree import as_list, is_table
 from weft.units import Seconds
 
 Count = Annotated[int, Field(strict=True, ge=1, le=2**40)]

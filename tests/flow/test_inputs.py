@@ -10,7 +10,7 @@ from weft.errors import DataError
 from weft.fabric import Fabric, load_fabric
 from weft.kernel.studies import load_study
 from weft.plan.stored import plan_of
-from weft.run.inputs import copy_inputs
+from weft.run.extend import copy_inputs
 from weft.run.one import run_study
 from weft.run.refresh import refresh
 from weft.store.folder import RunFolder

@@ -34,7 +34,7 @@ PHASES = {
 COMPILES = """
 import sys
 from pathlib import Path
-from weft.cli.signals import heed_signals
+from weft.cli.mistakes import heed_signals
 from weft.launch.toolchain import build_once, run_logged
 heed_signals()
 place = Path(sys.argv[1])

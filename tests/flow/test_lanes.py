@@ -17,11 +17,10 @@ from weft.errors import FabricError
 from weft.fabric.importing import import_dump
 from weft.fabric.readers.lanes import read_service
 from weft.launch import opensm
-from weft.launch.route_library import route_library
+from weft.launch.preload import route_library
 from weft.route.checks import check_routes
-from weft.route.deadlock import find_circle
+from weft.route.deadlock import find_circle, lanes_of
 from weft.route.given import given_network
-from weft.route.lanes import lanes_of
 from weft.route.routes import Routes
 from weft.route.subnet import ibsim_text
 

@@ -17,8 +17,8 @@ from weft.fabric.network import Cables, Network, Switch, TreeShape, fat_tree, ne
 from weft.fabric.readers import read_dump
 from weft.launch import opensm
 from weft.launch.opensm import manage
-from weft.launch.route_library import route_library
-from weft.route.failures import fail, fail_random
+from weft.launch.preload import route_library
+from weft.route.given import fail, fail_random
 from weft.route.improve import improve
 from weft.route.patterns import all_to_all, phases
 from weft.route.routes import Routes

@@ -25,8 +25,8 @@ from weft.report.trace.view import load_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag
 from weft.store.trace.stamp import stamp_of_raw, write_stamp
+from weft.trace.layers import reading_trace
 from weft.trace.perfetto import write_perfetto
-from weft.trace.reading import reading_trace
 from weft.trace.script import make_script
 from weft.trace.take import bring_in, told
 from weft.trace.traffic import traffic_of_trace

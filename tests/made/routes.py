@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from weft.fabric.network import Cables, Network, Switch, TreeShape, fat_tree
 from weft.fabric.network.minimal import minimal_tables
-from weft.launch.route_library import route_library
+from weft.launch.preload import route_library
 from weft.route.library import Library
 from weft.route.routes import Routes
 

@@ -10,10 +10,9 @@ from made.batch import MadeUpScheduler
 from weft.fabric import Fabric
 from weft.kernel import FlatValue, Shape, Sweep
 from weft.kernel.budget import sample_bytes, staging
-from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel
 from weft.kernel.sizes import ByteSizes, op_name
-from weft.kernel.traffic import Traffic, Uniform
+from weft.kernel.traffic import Traffic, Uniform, any_eager, barrier_messages
 from weft.launch.launcher import LaunchRequest
 from weft.study import Measure, Section, Series, Study
 

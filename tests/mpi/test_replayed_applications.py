@@ -17,7 +17,7 @@ from made.view import load_view
 from weft.cli.app import main
 from weft.store.trace.layout import Flag
 from weft.store.trace.script import ACTION, HEAD, PART, Act
-from weft.trace.calls import COLLECTIVES
+from weft.trace.actions import COLLECTIVES
 
 RANKS = 4
 Counted = Counter[tuple[str, str]]

@@ -11,7 +11,7 @@ from weft.fabric import load_fabric
 from weft.fabric.importing import import_dump
 from weft.fabric.network import build_network
 from weft.kernel.studies import load_study
-from weft.launch.route_library import route_library
+from weft.launch.preload import route_library
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.programs import Programs
 from weft.route.patterns import phases

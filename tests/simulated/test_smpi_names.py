@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.fabric.smpi import ALGORITHMS
+from weft.fabric.simulation import ALGORITHMS
 from weft.launch.simulated.programs import Programs
 
 pytestmark = pytest.mark.simulated

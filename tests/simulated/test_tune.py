@@ -12,8 +12,7 @@ from weft.fabric import load_fabric
 from weft.launch.simulated.programs import Programs
 from weft.mpi.selection import read_selection
 from weft.report.view import load_view
-from weft.tune.model import Machine
-from weft.tune.rows import rows_by_algorithm
+from weft.tune.model import Machine, rows_by_algorithm
 
 pytestmark = pytest.mark.simulated
 FABRIC = TARA.replace('adapter_rate = "2.62 GB/s"', 'adapter_rate = "2.62 GB/s"\nmessage_gap = "1 us"')

@@ -17,7 +17,7 @@ from weft.fabric.importing import import_dump
 from weft.fabric.network import build_network
 from weft.launch.simulated.programs import Programs
 from weft.trace.replay import Asked
-from weft.whatif import tables
+from weft.whatif import whole
 
 pytestmark = pytest.mark.simulated
 DATA = Path(__file__).parents[1] / "data" / "networks"
@@ -65,7 +65,7 @@ def test_better_tables_stand_beside_today(piled: Path, tmp_path: Path, capsys: p
     assert build_network(kept).routing.startswith("the tables of tables-")
     better = next((tmp_path / "trace" / "whatif").glob("*/*.lfts"))
     before = better.read_bytes(), better.stat().st_mtime_ns
-    assert main(words) == 0  # goes on with the same tables, and simulates nothing again
+    assert main(words) == 0  # goes on with the same whole, and simulates nothing again
     assert (better.read_bytes(), better.stat().st_mtime_ns) == before
     assert {row["variant"]: row for row in answers(tmp_path)["variants"]} == rows
 
@@ -100,8 +100,8 @@ def test_tables_that_cannot_be_improved_are_left_out_with_the_reason(
         pass
 
     fabric = load_fabric(piled)
-    monkeypatch.setattr(tables, "improve", same)
-    words = tables.better_tables(fabric, Asked(4), tmp_path, nobody)
+    monkeypatch.setattr(whole, "improve", same)
+    words = whole.better_tables(fabric, Asked(4), tmp_path, nobody)
     assert words == "better tables: none of 7 tried is better, and worse on no score (weft route fix)"
-    monkeypatch.setattr(tables, "require_addresses", refused)
-    assert tables.better_tables(fabric, Asked(4), tmp_path, nobody) == "better tables: the dump has no GUIDs"
+    monkeypatch.setattr(whole, "require_addresses", refused)
+    assert whole.better_tables(fabric, Asked(4), tmp_path, nobody) == "better tables: the dump has no GUIDs"

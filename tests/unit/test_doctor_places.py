@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from weft.doctor.here import examine
-from weft.doctor.places import cached_kernels, temporary_files
+from weft.doctor.here import cached_kernels, examine, temporary_files
 from weft.doctor.probe import Root
 from weft.doctor.ready import ready
 from weft.errors import LaunchError
-from weft.files.temporary import temporary
+from weft.files.atomic import temporary
 from weft.launch.build import built_program, failed
 from weft.mpi.library import Mpi
 

@@ -11,8 +11,7 @@ from clusters import send, two_leaves, variables
 
 from weft.errors import LaunchError
 from weft.launch.virtual.cluster import Cluster
-from weft.launch.virtual.counters import read_counters
-from weft.launch.virtual.loads_now import counters_now
+from weft.launch.virtual.counters import counters_now, read_counters
 from weft.launch.virtual.wiring import ports
 
 pytestmark = pytest.mark.virtual

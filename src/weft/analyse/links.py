@@ -10,7 +10,7 @@ from weft.analyse.tables.links import LinkRow
 from weft.analyse.tables.times import MedianRow
 from weft.bound.measured import traffic_of
 from weft.errors import DataError
-from weft.fabric.link_names import DOWN, UP, depths, link_name
+from weft.fabric.loads import DOWN, UP, depths, link_name
 from weft.files.atomic import read_json
 from weft.kernel.steps import ROUNDS, split_step, step_op, step_share
 from weft.plan.records import Cell, LaunchPlan, Plan

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from weft.bound.terms import INJECTION, LINK, Placed, largest
 from weft.fabric.cuts import Cut, cuts
-from weft.fabric.link_names import UP, link_name
-from weft.fabric.loads import all_to_all_loads, pair_loads
+from weft.fabric.loads import UP, all_to_all_loads, link_name, pair_loads
 from weft.fabric.model import Fabric
 from weft.fabric.network import NetworkSection, TreeSection, make_network
 from weft.fabric.network.graph import Network

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 from weft import __version__
-from weft.cli.mistakes import among_verbs, default_in_words, what_is_wrong, which_help
+from weft.cli.mistakes import among_verbs, default_in_words, heed_signals, what_is_wrong, which_help
 from weft.cli.output import NobodyReadsError, guarded
-from weft.cli.signals import heed_signals
 from weft.errors import PathError, WeftError
 from weft.extras import how_to_report, is_of_report, missing_report, what_is_missing
 from weft.text import one_line, plain

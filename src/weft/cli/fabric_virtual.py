@@ -33,9 +33,8 @@ def up(file: str = "virtual-default", /) -> None:
 
     from weft.errors import LaunchError
     from weft.fabric import load_fabric
-    from weft.launch.virtual.cluster import Cluster
+    from weft.launch.virtual.cluster import Cluster, usage
     from weft.launch.virtual.fabric_spec import spec_of
-    from weft.launch.virtual.overview import usage
     from weft.launch.virtual.spec import too_fast
 
     spec = spec_of(load_fabric(file))

@@ -50,9 +50,7 @@ def fit(
     """
     from weft.fabric import load_fabric
     from weft.fit.machine import machine_of
-    from weft.fit.run import fit_fabric
-    from weft.fit.show import describe_fit
-    from weft.fit.write import write_fitted
+    from weft.fit.run import describe_fit, fit_fabric, write_fitted
     from weft.run.refresh import refresh
     from weft.text import console
 

@@ -41,7 +41,7 @@ def place(
     import sys
 
     from weft.launch.engines import routed
-    from weft.launch.route_library import route_library
+    from weft.launch.preload import route_library
     from weft.route.given import given_network, hosts_of, traffic_of
     from weft.route.place import between_nodes
     from weft.route.place import place as search

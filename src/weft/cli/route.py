@@ -106,7 +106,7 @@ def show(
     import sys
 
     from weft.launch.engines import routed
-    from weft.launch.route_library import route_library
+    from weft.launch.preload import route_library
     from weft.report.routes import write_route_page
     from weft.route.compare import compare
     from weft.route.drawn import draw_engine
@@ -169,7 +169,7 @@ def fix(
     import sys
 
     from weft.launch.engines import routed
-    from weft.launch.route_library import route_library
+    from weft.launch.preload import route_library
     from weft.route.given import given_network, write_tables
     from weft.route.improve import improve
     from weft.route.routes import Routes

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
+from weft.fabric.cuts import levels
 from weft.fabric.dump_checks import check_dump
 from weft.fabric.findings import EXAMPLES, Finding, found
 from weft.fabric.hops import leaf_hops
-from weft.fabric.levels import levels
 from weft.fabric.network.build import build_network, read_section_dump
 from weft.fabric.network.dumped import UNROUTED
 from weft.fabric.network.graph import Ints, Network, directions

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.errors import FabricError
-from weft.files.reading import closest, read_toml
+from weft.files.reading import closest, is_table, read_toml
 from weft.files.shipped import shipped
-from weft.files.tree import is_table
 
 SECTIONS = ("node", "network")
 #: Of tara's nine cells from the presets of its processor and adapter, by the model of ``[simulation]``:

@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of a fabric that ``weft fabric show`` prints."""
+"""The numbers of a fabric that ``weft fabric show`` prints.
 
+Bisection bandwidth: the rate at which one half of the hosts can send to the other half.
+
+Definition. Hosts are sorted by a coordinate (the fabric's own order, then x, y, z of a torus) and split in the middle.
+The bandwidth of a split is the maximum flow from the first half into the second over all links, host links included,
+each link carrying its rate: by the max-flow min-cut theorem this is the smallest total rate of any set of links that
+separates the halves. The bisection is the smallest over these splits. It is therefore at most half the number of hosts
+times their adapter rate (*full bisection*). It is an upper limit of the minimum over all splits, which is NP-hard to
+find; for trees with equal leaves and for tori the two agree. It is what the cables allow: the routes may achieve less
+(see `weft.fabric.loads`).
+"""
+
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,11 +20,134 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.bisection import Bisection, bisection
+from weft.fabric.cuts import Level, levels
 from weft.fabric.hops import HopClass, hop_classes
-from weft.fabric.levels import Level, levels
 from weft.fabric.loads import Hottest, all_to_all_loads, hottest
 from weft.fabric.network.graph import Network
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """Result of `bisection`.
+
+    Attributes
+    ----------
+    rate
+        Bytes per second from one half into the other; nan if a rate is unknown.
+    full
+        Bytes per second that the adapters of one half can send.
+    split
+        The coordinate along which the split has the smallest rate.
+    """
+
+    rate: float
+    full: float
+    split: str
+
+    @property
+    def share(self) -> float:
+        """Share of full bisection, 0 to 1."""
+        return self.rate / self.full if self.full else 1.0
+
+
+def bisection(network: Network) -> Bisection:
+    """Bisection bandwidth of a network."""
+    hosts = len(network.hosts)
+    rate = network.links.rate
+    if hosts < 2 or not np.isfinite(rate).all():
+        return Bisection(float("nan") if hosts > 1 else 0.0, float("nan") if hosts > 1 else 0.0, "hosts")
+    orders = {"hosts": np.arange(hosts)}
+    for name, column in network.coordinates.items():
+        if name not in ("leaf", "pod"):
+            orders[name] = np.argsort(column, kind="stable")
+    cabled = network.uplink >= 0
+    own = np.zeros(hosts)
+    own[cabled] = rate[network.uplink[cabled]]
+    found: list[Bisection] = []
+    for name, order in orders.items():
+        half = np.zeros(hosts, dtype=bool)
+        half[order[: hosts // 2]] = True
+        found.append(Bisection(_cut(network, half), float(min(own[half].sum(), own[~half].sum())), name))
+    return min(found, key=lambda b: b.rate)
+
+
+def _cut(network: Network, half: NDArray[np.bool_]) -> float:
+    """Maximum flow from the hosts in ``half`` to all others."""
+    hosts, switches = len(network.hosts), len(network.switches)
+    source, sink = switches, switches + 1
+    flow = _Flow(switches + 2)
+    capacity: dict[tuple[int, int], float] = {}
+    links = network.links
+    for a, b, rate in zip(links.source.tolist(), links.target.tolist(), links.rate.tolist(), strict=True):
+        # Hosts are merged into source and sink, so only switches remain in the graph.
+        tail = a - hosts if a >= hosts else (source if half[a] else None)
+        head = b - hosts if b >= hosts else (None if half[b] else sink)
+        if tail is not None and head is not None and tail != head:
+            capacity[tail, head] = capacity.get((tail, head), 0.0) + rate
+    for (tail, head), rate in capacity.items():
+        flow.add(tail, head, rate)
+    return flow.most(source, sink)
+
+
+class _Flow:
+    """Maximum flow by Dinic's algorithm; thousands of switches take well under a second."""
+
+    def __init__(self, vertices: int) -> None:
+        self.out: list[list[int]] = [[] for _ in range(vertices)]
+        self.head: list[int] = []
+        self.left: list[float] = []
+
+    def add(self, tail: int, head: int, capacity: float) -> None:
+        self.out[tail].append(len(self.head))
+        self.out[head].append(len(self.head) + 1)
+        self.head += [head, tail]
+        self.left += [capacity, 0.0]
+
+    def most(self, source: int, sink: int) -> float:
+        total = 0.0
+        negligible = 1e-9 * max(self.left, default=0.0)  # rates are floats: a rounding residue is not capacity
+        while (depth := self._depths(source, sink, negligible)) is not None:
+            place = [0] * len(self.out)
+            while pushed := self._push(source, sink, depth, place, negligible):
+                total += pushed
+        return total
+
+    def _depths(self, source: int, sink: int, negligible: float) -> list[int] | None:
+        depth = [-1] * len(self.out)
+        depth[source] = 0
+        queue = deque([source])
+        while queue:
+            at = queue.popleft()
+            for edge in self.out[at]:
+                to = self.head[edge]
+                if depth[to] < 0 and self.left[edge] > negligible:
+                    depth[to] = depth[at] + 1
+                    queue.append(to)
+        return depth if depth[sink] >= 0 else None
+
+    def _push(self, source: int, sink: int, depth: list[int], place: list[int], negligible: float) -> float:
+        """Send along one shortest path; 0 when none is left. Iterative, because paths on a torus are long."""
+        path: list[int] = []
+        at = source
+        while at != sink:
+            while place[at] < len(self.out[at]):
+                edge = self.out[at][place[at]]
+                if self.left[edge] > negligible and depth[self.head[edge]] == depth[at] + 1:
+                    break
+                place[at] += 1
+            else:
+                if not path:
+                    return 0.0
+                at = self.head[path.pop() ^ 1]
+                place[at] += 1
+                continue
+            path.append(self.out[at][place[at]])
+            at = self.head[path[-1]]
+        sent = min(self.left[edge] for edge in path)
+        for edge in path:
+            self.left[edge] -= sent
+            self.left[edge ^ 1] += sent
+        return sent
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +163,7 @@ class Summary:
     levels
         Switches by level with their oversubscription.
     bisection
-        See `weft.fabric.bisection`.
+        See `weft.fabric.summary`.
     classes
         Hop classes of all pairs of ranks.
     ranks_per_socket

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.fabric.model import Fabric
-from weft.files.tree import is_list, is_table
+from weft.files.reading import is_list, is_table
 
 
 def as_toml(fabric: Fabric) -> str:

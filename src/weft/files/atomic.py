@@ -16,9 +16,20 @@ from weft.errors import DataError, StudyError
 from weft.files import checksum
 from weft.files.beneath import NotPlainError, follow_no_link, parent_of, strange_in
 from weft.files.plain import MOST_BYTES, open_plain, read_plain
-from weft.files.tree import is_table
+from weft.files.reading import is_table
 from weft.format import format_bytes
 from weft.text import plain_tree
+
+
+def temporary() -> Path:
+    """The first of ``TMPDIR``, ``TMP``, ``TEMP``, ``/tmp`` and ``/var/tmp`` that may be written, as GCC chooses.
+
+    ``tempfile.gettempdir`` passes over a full disk in silence, which the compiler does not.
+    """
+    named = [os.environ.get(name, "") for name in ("TMPDIR", "TMP", "TEMP")]
+    usable = (Path(name) for name in (*named, "/tmp", "/var/tmp") if name and os.access(name, os.R_OK | os.W_OK))
+    return next((place for place in usable if place.is_dir()), Path("/tmp"))
+
 
 ANEW = "it was changed or is incomplete: measure again with --into DIR"
 FULL = {

@@ -5,8 +5,26 @@ import errno
 import os
 from io import BufferedReader
 from pathlib import Path
+from typing import TypeAlias
 
 from weft.files.beneath import NotPlainError, kind_in, parent_of
+
+Version: TypeAlias = tuple[int, int]
+"""Inode and time of the last change in ns: compared for equality alone, never for order."""
+NONE: Version = (0, 0)
+
+
+def version(path: Path) -> Version:
+    """What changes when a file is replaced or written; zeros if there is no file."""
+    try:
+        return version_in(path.stat())
+    except OSError:
+        return NONE
+
+
+def version_in(status: os.stat_result) -> Version:
+    """The version of a file whose status is known."""
+    return status.st_ino, status.st_mtime_ns
 
 
 def refuse_kind(path: Path, status: os.stat_result) -> None:

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeGuard, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -15,6 +15,22 @@ from pydantic_core import ErrorDetails
 from weft.errors import WeftError
 from weft.files.plain import open_plain
 from weft.files.shipped import shipped
+
+
+def is_table(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a value read from a file is a table (TOML) or an object (JSON)."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether a value read from a file is a list."""
+    return isinstance(value, list)
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list or tuple as a list; anything else as a list of that one value."""
+    return list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
+
 
 Model = TypeVar("Model", bound=BaseModel)
 Loc = Sequence[int | str]

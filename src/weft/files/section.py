@@ -1,10 +1,58 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Base classes of the tables of Weft's TOML files."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, PrivateAttr
+
+HEADER = re.compile(r"(?P<whole>\[\[?(?P<section>[^\[\]]+)\]\]?)\s*(#.*)?$")
+
+
+def put(lines: list[str], section: str, key: str, value: str) -> None:
+    """Set a key of a section in place: replace its line, or add one at the end of the section, or add the section.
+
+    Parameters
+    ----------
+    section
+        Name of the section; empty for the part before the first header.
+    """
+    headers = [(-1, ""), *((at, name) for at, name, _ in _headers(lines))]
+    begin = next((at for at, name in headers if name == section), None)
+    if begin is None:
+        lines += ["", f"[{section}]", f"{key} = {value}"]
+        return
+    end = next((at for at, _ in headers if at > begin), len(lines))
+    if _replaced(lines, begin, end, key, value):
+        return
+    while not lines[end - 1].strip():
+        end -= 1
+    lines.insert(end, f"{key} = {value}")
+
+
+def put_in_each(lines: list[str], section: str, key: str, value: str) -> None:
+    """Set a key in every table of an array, ``[[series]]``: replace its line, or add one below the header."""
+    headers = _headers(lines)
+    for at, name, whole in reversed(headers):
+        if name == section and whole.startswith("[["):
+            end = next((other for other, _, _ in headers if other > at), len(lines))
+            if not _replaced(lines, at, end, key, value):
+                lines.insert(at + 1, f"{key} = {value}")
+
+
+def _headers(lines: list[str]) -> list[tuple[int, str, str]]:
+    """Line, name and text of each header."""
+    found = ((at, HEADER.match(text.strip())) for at, text in enumerate(lines))
+    return [(at, header["section"].strip(), header["whole"]) for at, header in found if header]
+
+
+def _replaced(lines: list[str], begin: int, end: int, key: str, value: str) -> bool:
+    for at in range(begin + 1, end):
+        if lines[at].partition("=")[0].strip() == key:
+            lines[at] = f"{key} = {value}"
+            return True
+    return False
 
 
 def checked_path(text: str) -> str:

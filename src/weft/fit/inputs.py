@@ -16,9 +16,8 @@ from weft.fabric.model import Fabric
 from weft.fabric.nodeset import expand
 from weft.fabric.numbers import number_of, with_number
 from weft.files.plain import read_plain
-from weft.files.reading import parse_toml
+from weft.files.reading import is_list, parse_toml
 from weft.files.section import Section
-from weft.files.tree import is_list
 from weft.kernel.registry import kernel_named
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder

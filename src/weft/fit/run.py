@@ -6,12 +6,92 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from rich.console import Group
+from rich.table import Table
 
-from weft.errors import StudyError
-from weft.fabric.model import Fabric
-from weft.fit.inputs import MeasuredCell, Parameter, parameters_named, read_cells, with_values
+from weft.errors import FabricError, StudyError
+from weft.fabric.model import Fabric, load_fabric
+from weft.files.atomic import write_atomic
+from weft.files.section import put
+from weft.fit.inputs import PARAMETERS, MeasuredCell, Parameter, parameters_named, read_cells, with_values
+from weft.fit.machine import Filled
 from weft.fit.models import bound_time, simulated_times
 from weft.fit.squares import Fit, Floats, Model, fit
+from weft.format import format_rate, format_seconds, relative_error
+
+
+def describe_fit(fit: Fit, fabric: str, *, simulated: bool) -> Group:
+    """Parameters, cells with their errors, and the error on cells that the fit did not use."""
+    values = Table(title=f"{fabric}: fitted")
+    for heading in ("parameter", "key", "value"):
+        values.add_column(heading)
+    for name, value in fit.parameters.items():
+        parameter = PARAMETERS[name]
+        values.add_row(name, parameter.key, format_rate(value) if parameter.unit == "B/s" else format_seconds(value))
+    cells = Table(title="cells, simulated" if simulated else "cells, by the closed form")
+    for heading in ("cell", "measured", "model", "error", ""):
+        cells.add_column(heading, justify="left" if heading in ("cell", "") else "right")
+    for cell in fit.cells:
+        what = "fitted" if cell.fitted else "predicted"
+        if cell.name in fit.left_out:
+            what += f" (left out: {fit.left_out[cell.name]:+.1%})"
+        cells.add_row(
+            cell.name,
+            format_seconds(cell.measured_s),
+            format_seconds(cell.modelled_s),
+            relative_error(cell.error),
+            what,
+        )
+    unseen = f"mean error on cells the fit had not seen: {fit.leave_out_error:.1%}"
+    sight = f"an error of 1 % in the fitted times moves the parameters by up to {1 / fit.sight:.1f} %"
+    return Group(values, cells, unseen, sight)
+
+
+DIGITS = 4
+
+
+def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool, filled: Sequence[Filled] = ()) -> None:
+    """Write the fabric with the fitted values, and check that it can be read.
+
+    Raises
+    ------
+    StudyError
+        The path is that of the given file, or does not end in .toml.
+    FabricError
+        The written file cannot be read as a fabric.
+    """
+    if path.suffix != ".toml":
+        raise StudyError(f"{path} is no fabric file", "give -o NEW.toml")
+    if path.exists() and path.samefile(fabric.path):
+        raise StudyError(f"{path} is the file that was read", "write another one: -o NEW.toml")
+    write_atomic(path, fitted_text(fabric.text, fit, simulated=simulated, filled=filled).encode())
+    again = load_fabric(path)
+    for name, value in fit.parameters.items():
+        if abs(PARAMETERS[name].of(again) / value - 1) > 10.0 ** (1 - DIGITS):
+            raise FabricError(f"{path}: {PARAMETERS[name].key} could not be written", "edit the file by hand")
+
+
+def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled] = ()) -> str:
+    """The file's text with the fitted values and their sources."""
+    cells = ", ".join(cell.name for cell in fit.cells if cell.fitted)
+    how = "simulation" if simulated else "the closed form"
+    source = f"fitted on cells {cells}, by {how} (weft fabric fit); error on unseen cells {fit.leave_out_error:.1%}"
+    lines = text.splitlines()
+    fitted = [
+        Filled(PARAMETERS[name].key, written(value, PARAMETERS[name].unit), source)
+        for name, value in fit.parameters.items()
+    ]
+    for entry in (*filled, *fitted):
+        section, _, key = entry.key.rpartition(".")
+        put(lines, section, key, f'"{entry.text}"')
+        if entry.source:
+            put(lines, "sources", f'"{entry.key}"', f'"{entry.source}"')
+    return "\n".join(lines) + "\n"
+
+
+def written(value: float, unit: str) -> str:
+    """A value as written in a fabric file: ``5.364 GB/s``, ``15.5 MB/s``, ``165.1 us``."""
+    return format_rate(value, DIGITS) if unit == "B/s" else format_seconds(value, DIGITS)
 
 
 def fit_fabric(

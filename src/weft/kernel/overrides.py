@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import StudyError
-from weft.files.keys import put, put_in_each
-from weft.files.reading import locate, read_toml
-from weft.files.tree import as_list, is_table
+from weft.files.reading import as_list, is_table, locate, read_toml
+from weft.files.section import put, put_in_each
 from weft.kernel.registry import measured_kernels
 from weft.kernel.studies import make_study
 from weft.study import Study

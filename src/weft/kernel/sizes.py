@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
-from weft.files.tree import as_list
+from weft.files.reading import as_list
 from weft.units import parse_bytes
 
 MARK = "@"

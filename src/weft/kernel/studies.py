@@ -1,13 +1,61 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading of study files, each with the model of the kernel that it names."""
+"""Reading of study files, each with the model of the kernel that it names.
 
+JSON schemas of study and fabric files and selection tables, for editors.
+
+``python -m weft.kernel.studies`` writes them to ``schemas/``.
+"""
+
+import json
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from weft.errors import StudyError
-from weft.files.reading import locate, read_toml, validate
+from weft.fabric.model import Fabric
+from weft.files.reading import is_list, is_table, locate, read_toml, validate
 from weft.kernel.registry import measured_kernels
+from weft.mpi.selection import SelectionTable
 from weft.study import Study
+
+
+def written(schema: Any) -> Any:
+    """The schema without defaults that are numbers in Weft but texts with a unit in files."""
+    if is_list(schema):
+        return [written(each) for each in schema]
+    if not is_table(schema):
+        return schema
+    unit = schema.get("type") == "string" and not isinstance(schema.get("default"), str)
+    return {key: written(value) for key, value in schema.items() if not (unit and key == "default")}
+
+
+def schemas() -> dict[str, str]:
+    """Text of each schema file, by its name."""
+    kinds: list[Any] = [kernel.study for kernel in measured_kernels().values()]
+    studies = reduce(lambda some, one: some | one, kinds)
+    models = {"study": TypeAdapter(studies), "fabric": TypeAdapter(Fabric), "tuning": TypeAdapter(SelectionTable)}
+    found: dict[str, str] = {}
+    for name, adapter in models.items():
+        schema = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            **written(adapter.json_schema(mode="validation")),
+            "title": f"weft {name}",
+        }
+        found[f"{name}.json"] = json.dumps(schema, indent=2) + "\n"
+    return found
+
+
+def write(folder: Path) -> None:
+    """Write all schema files into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in schemas().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(__file__).resolve().parents[3] / "schemas")
 
 
 def make_study(tree: dict[str, Any], source: str) -> Study:

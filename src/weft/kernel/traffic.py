@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Traffic of a kernel in bytes, in closed form: without a loop over pairs, so 4608 ranks cost as little as 2."""
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+
+def barrier_messages(ranks: int) -> int:
+    """Messages of the dissemination barrier before each call."""
+    return ranks * max(1, math.ceil(math.log2(ranks))) if ranks > 1 else 0
+
+
+def any_eager(sizes: Sequence[int], limit: int | None) -> bool:
+    """Whether one of the message sizes (bytes) is sent eagerly: at most ``limit`` bytes, or any if it is None."""
+    return limit is None or min(sizes) <= limit
 
 
 class Traffic(Protocol):

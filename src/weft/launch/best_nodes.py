@@ -14,8 +14,8 @@ from weft.fabric.network import build_network
 from weft.kernel import Shape
 from weft.kernel.registry import measured_kernels
 from weft.kernel.teams import rank_at
-from weft.launch.route_library import route_library
-from weft.plan.shapes import shapes
+from weft.launch.preload import route_library
+from weft.plan.records import shapes
 from weft.route.place import Placements, between_nodes, place
 from weft.route.routes import Routes
 from weft.study import Study

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.files.atomic import file_errors, write_atomic
+from weft.files.atomic import file_errors, temporary, write_atomic
 from weft.files.shipped import cache, shipped
-from weft.files.temporary import temporary
 from weft.launch.keeper import lying, sweep
 from weft.launch.toolchain import (
     build_once,

@@ -6,7 +6,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.files.version import Version, version_in
+from weft.files.plain import Version, version_in
 
 SLOT_BYTES = 512
 SCHEMA = "weft-live/1"

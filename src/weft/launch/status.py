@@ -4,8 +4,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.files.plain import read_plain
-from weft.files.version import Version, version
+from weft.files.plain import Version, read_plain, version
 
 SLOT_BYTES = 64
 

@@ -31,7 +31,7 @@ def trace_variables(folder: Path, most_bytes: int) -> dict[str, str]:
 def wait_for(command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[int, bool]:
     """Run a command on this terminal; its exit code, as a shell would return it, and whether a signal came meanwhile.
 
-    Ctrl-C reaches it, too; what else would end us (see ``cli/signals.py``) ends it, and we wait for that.
+    Ctrl-C reaches it, too; what else would end us (see ``cli/mistakes.py``) ends it, and we wait for that.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from weft.files.tree import as_list
+from weft.files.reading import as_list
 from weft.mpi.algorithms import DEFAULT
 
 #: Name -> pattern of each of its parameters. The library itself refuses values out of range.

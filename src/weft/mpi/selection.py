@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from weft.files.atomic import file_errors, write_atomic
 from weft.files.json_file import read_json_file
-from weft.files.tree import is_list, is_table
+from weft.files.reading import is_list, is_table
 from weft.mpi.alltoall import PMPI, AlgorithmSpec
 
 SCHEMA = "weft-tuning/1"

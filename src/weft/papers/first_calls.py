@@ -14,7 +14,7 @@ import numpy as np
 from weft.errors import DataError
 from weft.fabric import Fabric, load_fabric
 from weft.files.atomic import write_atomic
-from weft.files.keys import put
+from weft.files.section import put
 from weft.fit.squares import Floats, solve
 from weft.format import format_seconds, relative_error
 from weft.papers import published

@@ -6,8 +6,7 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
-from weft.bound.alone import alone_s_per_byte
-from weft.bound.placed import bounds, main_of
+from weft.bound.placed import alone_s_per_byte, bounds, main_of
 from weft.bound.shifts import fullest_links
 from weft.bound.terms import Bound
 from weft.errors import StudyError
@@ -23,9 +22,8 @@ from weft.kernel.registry import FLOOR, kernel_named, measured_kernels
 from weft.kernel.steps import MOST_RANKS
 from weft.kernel.teams import team_of
 from weft.plan.memory import MemoryNeed, memory_need
-from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries
+from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries, shapes
 from weft.plan.rounds import launches_of, with_launches
-from weft.plan.shapes import shapes
 from weft.plan.simulation_budget import foreseen
 from weft.plan.timing import budget_within, rounds_within
 from weft.plan.wire import budgets_beside, flat_plan

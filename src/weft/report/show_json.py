@@ -15,7 +15,7 @@ from typing import Any
 
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.claims import extras
-from weft.files.tree import is_list, is_table
+from weft.files.reading import is_list, is_table
 from weft.report.card import card_of
 from weft.report.links import link_fields
 from weft.report.sensitivity import sensitivities

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from weft.analyse.tables.claims import ClaimRow, extras
-from weft.files.tree import is_list
+from weft.files.reading import is_list
 from weft.format import plural
 from weft.report.bars import bar_lines
 from weft.report.card import card_of, print_card

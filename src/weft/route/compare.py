@@ -13,12 +13,12 @@ from weft.fabric.findings import Finding
 from weft.fabric.network import Network
 from weft.fabric.readers.lanes import Service
 from weft.route.checks import check_routes
-from weft.route.lanes import lanes_of
+from weft.route.deadlock import lanes_of
+from weft.route.given import Users, users_of
 from weft.route.library import Floats, Ints, Library
 from weft.route.patterns import phases, placed_matrix
 from weft.route.routes import Routes
 from weft.route.score import Score, lower_bound, score
-from weft.route.users import Users, users_of
 
 Pattern = Literal["all-to-all", "shift", "exchange", "matrix"]
 FULLEST = 10

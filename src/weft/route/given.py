@@ -2,20 +2,116 @@
 """Inputs of the commands on routes: a fabric with failures, a placement, a file to write."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.network import Network, build_network
 from weft.fabric.nodeset import expand
 from weft.files.matrix import read_matrix
-from weft.route.failures import fail, fail_random
 from weft.route.library import Floats, Ints
 from weft.route.patterns import all_to_all
 from weft.route.routes import Routes
 from weft.route.subnet import tables_text
+
+
+def fail(network: Network, names: Sequence[str]) -> Network:
+    """The network without some links or switches, and without the table entries that use them.
+
+    Raises FabricError: No such link or switch.
+    """
+    gone = np.zeros(len(network.links), dtype=bool)
+    for name in names:
+        gone |= _named(network, name)
+    return without(network, gone)
+
+
+def fail_random(network: Network, count: int, seed: int) -> Network:
+    """The network without ``count`` cables between switches, chosen at random.
+
+    Raises FabricError: There are fewer cables.
+    """
+    cables = np.flatnonzero(network.switch_links[::2])
+    if count > len(cables):
+        raise FabricError(f"--fail-random {count}: the network has {len(cables)} cables between switches", "take fewer")
+    gone = np.zeros(len(network.links), dtype=bool)
+    chosen = 2 * np.random.default_rng(seed).choice(cables, size=count, replace=False)
+    gone[chosen] = gone[chosen + 1] = True
+    return without(network, gone)
+
+
+def without(network: Network, gone: NDArray[np.bool_]) -> Network:
+    """The network without the cables of the links for which ``gone`` is true, shape (links,)."""
+    gone = gone | gone[np.arange(len(gone)) ^ 1]
+    if not gone.any():
+        return network
+    number = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1).astype(np.int32)  # the last one means "no link"
+    links = network.links
+    kept = ~gone
+    columns = ("source", "target", "source_port", "target_port", "rate", "latency")
+    left = replace(links, **{name: getattr(links, name)[kept] for name in columns})
+    cables = int(gone.sum()) // 2
+    routing = f"{network.routing}, {cables} cable{'s' if cables > 1 else ''} failed since"
+    return replace(network, links=left, forward=number[network.forward], routing=routing)
+
+
+def _named(network: Network, name: str) -> NDArray[np.bool_]:
+    links, vertices = network.links, len(network.hosts) + len(network.switches)
+    vertex = {network.vertex_name(v): v for v in range(vertices)}
+    a, dash, b = (part.strip() for part in name.partition(" - "))
+    if dash and a in vertex and b in vertex:
+        found = (links.source == vertex[a]) & (links.target == vertex[b])
+    elif vertex.get(name, -1) >= len(network.hosts):
+        found = (links.source == vertex[name]) | (links.target == vertex[name])
+    else:
+        found = np.array([network.link_name(link) == name for link in range(len(links))])
+    if not found.any():
+        raise FabricError(
+            f"the network has no link or switch {name!r}",
+            "name a switch (leaf0), a link (leaf0:19->spine0:1) or two neighbours (leaf0 - spine0)",
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Users:
+    """The users of a link in an all-to-all.
+
+    Attributes
+    ----------
+    sources, targets
+        Indices of the hosts whose messages cross it, and of the hosts they are sent to.
+    routes
+        Number of routes from a leaf switch to a host that cross it.
+    """
+
+    sources: Ints
+    targets: Ints
+    routes: int
+
+
+def users_of(routes: Routes, link: int, members: Ints | None = None) -> Users:
+    """The users of a link in an all-to-all among ``members``, host indices (hosts,); all hosts if None."""
+    network = routes.network
+    taking = np.zeros(len(network.hosts), dtype=bool)
+    taking[routes.members(members)] = True
+    source, target = int(network.links.source[link]), int(network.links.target[link])
+    hosts = len(network.hosts)
+    if source < hosts:
+        return Users(np.array([source], dtype=np.int32), np.flatnonzero(taking).astype(np.int32), 1)
+    if target < hosts:
+        return Users(np.flatnonzero(taking).astype(np.int32), np.array([target], dtype=np.int32), 1)
+    # Only destinations that the switch sends over this link can matter.
+    columns = np.flatnonzero((network.forward[source - hosts] == link) & taking)
+    rows = np.unique(routes.row[taking & (routes.row >= 0)])
+    over = (routes.links[np.ix_(rows, columns)] == link).any(axis=2)
+    targets = columns[over.any(axis=0)]
+    sources = np.flatnonzero(taking & np.isin(routes.row, rows[over.any(axis=1)]))
+    return Users(sources.astype(np.int32), targets.astype(np.int32), int(over.sum()))
 
 
 def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0, seed: int = 1) -> tuple[str, Network]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bindings of ``libweft-route.so`` to arrays; `weft.launch.route_library` builds it."""
+"""Bindings of ``libweft-route.so`` to arrays; `weft.launch.preload` builds it."""
 
 import ctypes
 import os

@@ -17,13 +17,13 @@ from weft.mpi.settings import setting_of
 from weft.plan.records import Plan
 from weft.plan.stored import HASH, hash_of, plan_of
 from weft.plan.trials import Trial, far_value, moved_value, trial_plan
+from weft.run.extend import hand_inputs
 from weft.run.folder import create, locked
-from weft.run.inputs import hand_inputs
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
+from weft.store.files import digests
 from weft.store.folder import INPUTS, OF, RunFolder
-from weft.store.inputs import digests
 
 #: Knobs of one change-over that are moved, the likeliest first.
 MOST_KNOBS = 4

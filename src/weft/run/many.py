@@ -106,7 +106,7 @@ class Measuring:
         ended = [self._one(fabric, base / fabric.name) for fabric in self.fabrics]
         if not self.report:
             return max(code for _, code in ended)
-        from weft.run.answer import write_joint_page
+        from weft.run.refine import write_joint_page
 
         path = write_joint_page([folder.path for folder, _ in ended], base / f"{self.study.name}.html")
         sys.stdout.write(f"report on all {len(ended)} fabrics: {path}\n")
@@ -192,7 +192,7 @@ class Measuring:
         """What shows the answer of a run so far."""
 
         def show(folder: RunFolder, rounds: int) -> None:
-            from weft.run.answer import show_so_far
+            from weft.run.refine import show_so_far
 
             show_so_far(folder, rounds, progress)
 
@@ -202,7 +202,7 @@ class Measuring:
         """Make tables and page of what an interrupted run has measured; a second interrupt ends that, too."""
         if not self.report or not folder.meta.is_file() or not any(folder.cells.glob("*.json")):
             return
-        from weft.run.answer import write_page
+        from weft.run.refine import write_page
 
         try:
             refresh(folder.path)
@@ -216,7 +216,7 @@ class Measuring:
             from weft.run.confirm import confirm
 
             confirm(folder, launcher, progress)
-        from weft.run.answer import print_answer, write_page
+        from weft.run.refine import print_answer, write_page
 
         write_page(folder)  # `weft report` writes the figures as files
         print_answer(folder)  # last: the output may be full, or its reader gone

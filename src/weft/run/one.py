@@ -18,15 +18,14 @@ from weft.launch.launcher import Launcher
 from weft.plan.make import make_plan
 from weft.plan.records import Plan
 from weft.plan.stored import HASH, hash_of, plan_of
-from weft.run.extend import can_extend, extend
+from weft.run.extend import can_extend, check_inputs, copy_inputs, extend
 from weft.run.failure import RETRIED
 from weft.run.folder import check_place, create, locked
-from weft.run.inputs import check_inputs, copy_inputs
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables, stale
 from weft.run.walk import Walk, pending
+from weft.store.files import digests
 from weft.store.folder import INPUTS, RunFolder
-from weft.store.inputs import digests
 from weft.store.load import Look, add_look
 from weft.study import Study
 

@@ -2,17 +2,52 @@
 """Refining a run round by round: an answer after the first launch of each cell, then narrower until its time ends."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from weft.analyse.tables.times import CALLS, reach, timed
 from weft.errors import DataError
 from weft.files.atomic import read_json
+from weft.format import plural
 from weft.plan.records import Plan
 from weft.plan.rounds import with_launches
 from weft.plan.timing import LEAST_LAUNCHES
+from weft.report import page, tables
+from weft.report.card import card_of, card_text
+from weft.report.view import load_view
 from weft.run.extend import replace_plan
-from weft.run.refresh import make_tables
+from weft.run.progress import Progress
+from weft.run.refresh import make_tables, reading
 from weft.store.folder import RunFolder
+
+
+def show_so_far(folder: RunFolder, rounds: int, progress: Progress) -> None:
+    """Show the answer of a run whose tables are made, and write its page if it has none."""
+    with reading(folder.path):
+        view = load_view(folder.path)
+        card = card_of(view)
+        answer = next((f"{row.label}: {row.text}" for row in card.rows), "no answer yet")
+        progress.answer(f"{plural(rounds, 'launch')} of each cell: {answer}", card_text(view))
+        if not folder.report.is_file():
+            page.write([folder.path], folder.report)
+
+
+def write_page(folder: RunFolder) -> None:
+    """Write the page of a run whose tables are made."""
+    with reading(folder.path):
+        page.write([folder.path], folder.report)
+
+
+def print_answer(folder: RunFolder) -> None:
+    """Print card and first table of a run whose tables are made."""
+    with reading(folder.path):
+        tables.show(folder.path)
+
+
+def write_joint_page(runs: Sequence[Path], path: Path) -> Path:
+    """Write one page about several runs."""
+    return page.write(runs, path)
+
 
 FIRST_ROUNDS_ROOM = 1.5
 """Rounds up to `LEAST_LAUNCHES` may take so many times the time of the run: fewer give no verdict."""

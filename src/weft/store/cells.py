@@ -67,7 +67,7 @@ class CellData:
     record
         The cell's record.
     samples
-        int64 (ranks, samples, 3): start and duration in ns, what was lost (`weft.store.lost`); mapped from the file,
+        int64 (ranks, samples, 3): start and duration in ns, what was lost (`weft.store.samples`); mapped from the file,
         read only. None if the status says that there are none.
     """
 

@@ -2,6 +2,7 @@
 """Writing Parquet atomically, with the schema's name inside the file."""
 
 import errno
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,8 +13,46 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from weft import __version__
-from weft.files.atomic import explain, make_folder, own_file, replace, try_remove
-from weft.files.plain import plain_file
+from weft.errors import DataError
+from weft.files.atomic import explain, file_errors, make_folder, own_file, replace, try_remove
+from weft.files.plain import open_plain, plain_file
+from weft.store.folder import INPUTS, RunFolder
+
+
+def digest(path: Path) -> str:
+    """A file's SHA-256, in hexadecimal digits.
+
+    Raises
+    ------
+    DataError
+        It is missing, no plain file, or cannot be read.
+    """
+    with file_errors(path), open_plain(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digests(folder: RunFolder) -> dict[str, str]:
+    """SHA-256 of each copy by its name, for ``weft.json``."""
+    return {path.name: digest(path) for path in sorted(folder.inputs.iterdir())} if folder.inputs.is_dir() else {}
+
+
+def check_copies(folder: RunFolder) -> None:
+    """See that a run's copies are what they were when it was created; runs of an earlier Weft have no hashes of them.
+
+    Raises
+    ------
+    DataError
+        A copy is missing, or was changed.
+    """
+    for name, noted in folder.metadata().get(INPUTS, {}).items():
+        copy = folder.inputs / Path(name).name
+        if (now := digest(copy)) != noted:
+            raise DataError(
+                f"{copy} was changed since the run was created: SHA-256 {str(noted)[:12]} in weft.json, {now[:12]} now"
+                f"; {folder.what_is_left()}",
+                f"restore the original, or {folder.measure_anew()}",
+            )
+
 
 ROW_GROUP = 1 << 20
 MOST_UNPACKED = 1 << 29

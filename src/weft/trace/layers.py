@@ -1,16 +1,47 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Communicators of a trace as splits of all ranks: disjoint ones share a split, a layer."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.errors import DataError
+from weft.run.refresh import said_of, unfit
+from weft.store.trace.folder import TraceFolder
 from weft.store.trace.script import LAYER, SELF, WORLD
 from weft.trace.events import Group
+
+
+@contextmanager
+def reading_trace(run: Path) -> Generator[None, None, None]:
+    """Turn what comes of edited or missing files of a trace into one message.
+
+    Raises
+    ------
+    DataError
+        Its files do not fit together.
+    """
+    try:
+        yield
+    except unfit() as problem:
+        if isinstance(problem, OSError) and isinstance(problem.filename, str):
+            raise  # of a file that is written
+        folder = TraceFolder(run)
+        made = shlex.join(str(place) for place in (folder.events, folder.counts, folder.tables) if place.exists())
+        anew = f"rm -r {made}, then the same command makes them anew from {folder.raw}"
+        none = "take the trace again: weft trace -o RUN -- mpirun -n 4 ./application"
+        raise DataError(
+            f"{run}: the files of the trace do not fit together: {said_of(problem)}",
+            (anew if folder.raw.is_dir() and made else none)
+            + "; if this error comes again, it is a mistake in Weft: report it with these lines",
+        ) from problem
+
 
 MOST_LAYERS = 1_000
 NAMED = {"MPI_COMM_WORLD": WORLD, "MPI_COMM_SELF": SELF}

@@ -13,7 +13,7 @@ from weft.errors import DataError
 from weft.store.trace.calls import NUMBERS
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import COMPLETE, Flag
-from weft.trace.calls import OF_COLLECTIVES, OF_SENDS, OF_VECTORS, START
+from weft.trace.actions import OF_COLLECTIVES, OF_SENDS, OF_VECTORS, START
 from weft.trace.events import Columns, Group, ranks_columns
 
 Ints = npt.NDArray[np.integer[Any]]

@@ -12,6 +12,7 @@ from weft.store.trace.calls import CALLS
 from weft.store.trace.layout import COMPLETE, PROC_NULL
 from weft.store.trace.script import DIRECT, Act, RankScript
 from weft.trace.actions import (
+    ACT_OF,
     BESIDE,
     CAME,
     CAME_BESIDE,
@@ -19,9 +20,15 @@ from weft.trace.actions import (
     COMPUTED,
     DONE,
     ENDED,
+    OF_BLOCKING,
+    OF_COLLECTIVES,
+    OF_QUIET,
+    OF_RECEIVES,
+    OF_VECTORS,
     POSTED,
     ROOTED,
     SENT,
+    START,
     STEPS,
     Ints,
     Lists,
@@ -32,7 +39,6 @@ from weft.trace.actions import (
     places_in,
     shares,
 )
-from weft.trace.calls import ACT_OF, OF_BLOCKING, OF_COLLECTIVES, OF_QUIET, OF_RECEIVES, OF_VECTORS, START
 from weft.trace.events import Columns, Event, Group
 from weft.trace.layers import Layers
 from weft.trace.pairing import Common, starts_to_send, usable, vector_calls

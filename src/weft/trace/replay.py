@@ -21,7 +21,7 @@ from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.stamp import is_converted
 from weft.store.trace.tables import TRACE_RANKS
-from weft.trace.reading import reading_trace
+from weft.trace.layers import reading_trace
 from weft.trace.script import Made, make_script
 from weft.words.doubts import say
 

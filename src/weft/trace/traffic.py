@@ -13,7 +13,7 @@ from weft.route.given import matrix_of
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.events import each_event, groups_of
-from weft.trace.reading import reading_trace
+from weft.trace.layers import reading_trace
 from weft.trace.take import bring_in
 
 MOST_RANKS = 8192

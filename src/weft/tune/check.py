@@ -1,16 +1,145 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A table held against everything else: ``auto`` beside all algorithms of a run, and where it is the slowest choice."""
+"""A table held against everything else: ``auto`` beside all algorithms of a run, and where it is the slowest choice.
 
+The cost model's numbers by measurement: a run of the kernel that probes, and LogGP's parameters from its times.
+
+With t(k) the time of k messages of b bytes back to back, T(s) that of k messages of s bytes from each of P ranks, and
+w half of a round trip (Culler, Liu, Martin and Yoshikawa, "Assessing fast network interfaces", 1996;
+Hoefler, Lichei and Rehm, "Low-overhead LogGP parameter assessment for modern interconnection networks", 2007):
+
+==============  =================================================================================
+overhead        (t(4 k) - t(k)) / 3 k, of one rank alone: the larger of o and g
+gap             (t(4 k) - t(k)) / 3 k P, of all ranks of a node, less the time of its b bytes
+rate            B = k P s / (T(2 s) - T(s))
+one way         w - b / B: L, the overhead of both ends, and gaps that the start left: at most the L of the model
+copy rate       P s / (c(2 s) - c(s)), where all ranks of a node copy at once; the floor's where the run has one
+==============  =================================================================================
+
+Slopes have no constants in them: no barrier, no answer, no first message. Where each rank alone is as slow as all
+together, the ranks are what limits and not the adapter, and the gap is an upper limit.
+"""
+
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from weft.analyse.tables.times import TimedRow
+from weft.analyse.tables.times import TimedRow, timed
+from weft.errors import DataError
+from weft.fabric.model import Fabric
+from weft.fit.machine import copy_rate, floor_of
 from weft.format import format_bytes, format_seconds
+from weft.kernel.sizes import op_name
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AUTO
 from weft.report.tabular import Table, Words
 from weft.report.view import RunView
-from weft.tune.rows import rows_by_algorithm
+from weft.tune.model import rows_by_algorithm
+from weft.tune.study import What
+
+SAME = 1.1  # all ranks together take no more than so many times what one alone takes
+STUDY = """\
+# Written by `weft tune --probe`.
+name = {name}
+title = {title}
+kernel = "probe"
+
+[measure]
+launches = {launches}
+budget = "0.5 s"
+seed = 1
+
+[[series]]
+name = "probe"
+scaling = "weak"
+nodes = {nodes}
+ranks_per_node = {ranks}
+"""
+
+
+def probing_study(fabric: Fabric, what: What) -> str:
+    """The study of a probe between two nodes, or within the only one, as the text of a study file."""
+    return STUDY.format(
+        name=json.dumps(f"probe-{fabric.name}"),
+        title=json.dumps(f"Messages on {fabric.name}"),
+        launches=what.launches,
+        nodes=min(2, len(fabric.hosts)),
+        ranks=what.ranks_per_node,
+    )
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a run says of a fabric.
+
+    Attributes
+    ----------
+    gap_s, gap_is_limit
+        Of the adapter, between two messages; whether it is only an upper limit.
+    overhead_s
+        Of one rank, between two messages.
+    one_way_s
+        Of a message without bytes.
+    rate, copy_rate
+        Of the adapter, and of all copies of a node, in bytes a second.
+    """
+
+    gap_s: float
+    gap_is_limit: bool
+    overhead_s: float
+    one_way_s: float
+    rate: float
+    copy_rate: float
+
+
+def probed(view: RunView) -> Probed:
+    """The numbers from a run's warm medians.
+
+    Raises DataError: An operation has no time, or a longer one took less time: the run is too noisy for a slope.
+    """
+    cell = next(iter(view.plan.measured))
+    seconds = {row["call"]: row["median_s"] for row in timed(view.rows, phase="warm") if row["cell"] == cell.id}
+    senders = cell.ranks_per_node if cell.nodes > 1 else cell.ranks // 2
+    found = from_times(seconds, cell.parameters, senders, cell.ranks_per_node)
+    floor = copy_rate(floor_of(view.path))
+    return found if floor is None else replace(found, copy_rate=floor)
+
+
+def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders: int, ranks_per_node: int) -> Probed:
+    """The numbers from the time of each operation.
+
+    Raises DataError: See :func:`probed`.
+
+    Parameters
+    ----------
+    seconds
+        Time of each operation by name, in seconds.
+    """
+    keys = ("small", "large", "messages", "trains", "more", "longer")
+    small, large, few, trains, times, longer = (int(values[key]) for key in keys)
+
+    def rise(short: str, long: str) -> float:
+        if short not in seconds or long not in seconds or seconds[long] <= seconds[short]:
+            times = f"{seconds.get(short)} s and {seconds.get(long)} s"
+            raise DataError(f"{short} and {long} took {times}: no slope", "measure again on a quiet machine")
+        return seconds[long] - seconds[short]
+
+    def more(who: str) -> float:
+        return rise(op_name(f"{who}-{few}", small), op_name(f"{who}-{times * few}", small))
+
+    added, bytes_added = (times - 1) * few, (longer - 1) * large
+    alone, together = more("one") / added, more("all") / added
+    sent = trains * senders * bytes_added
+    rate = sent / rise(op_name(f"all-{trains}", large), op_name(f"all-{trains}", longer * large))
+    copied = ranks_per_node * bytes_added
+    trip = seconds.get(op_name("trip", small), 0.0)
+    return Probed(
+        gap_s=max(together / senders - small / rate, 0.0),
+        gap_is_limit=senders > 1 and together <= SAME * alone,
+        overhead_s=alone,
+        one_way_s=max(trip - small / rate, 0.0),
+        rate=rate,
+        copy_rate=copied / rise(op_name("copy", large), op_name("copy", longer * large)),
+    )
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from weft.files.atomic import file_errors, write_atomic
 from weft.files.json_file import read_json_file
 from weft.format import format_rate, format_seconds
 from weft.report.tabular import Table
+from weft.tune.check import Probed
 from weft.tune.model import Machine
-from weft.tune.probe import Probed
 
 SCHEMA = "weft-machine/1"
 Time = Annotated[float, Field(ge=0, allow_inf_nan=False)]

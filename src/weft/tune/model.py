@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""What an all-to-all should take: a cost model in LogGP's terms (Alexandrov, Ionescu, Schauser and Scheiman, 1995).
+"""What an all-to-all should take: a cost model in LogGP's terms (Alexandrov, Ionescu, Schauser and Scheiman, 1995).
 
 N nodes of P ranks, p = N P, blocks of m bytes. An adapter spends g on each message and 1/B on each byte, one message
 after the other; a message takes L to arrive; the ranks of a node copy C bytes a second together; h is a step of a
@@ -26,11 +26,34 @@ beside what was measured; it decides nothing.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, log2
 
+from weft.analyse.tables.times import TimedRow, timed
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
+from weft.kernel.sizes import split_op
+from weft.mpi.algorithms import DEFAULT
+from weft.report.view import RunView
+
+OPS = ("alltoall", "alltoallv")
+Place = tuple[str, int, int, int]
+"""Op, nodes, ranks, and bytes of a block."""
+
+
+def rows_by_algorithm(
+    view: RunView, wanted: Callable[[str], bool] = lambda op: op in OPS
+) -> dict[Place, dict[str, TimedRow]]:
+    """Warm rows by place, and then by the name of the algorithm that was asked for."""
+    algorithms = {cell.id: str(cell.parameters.get("algorithm", DEFAULT)) for cell in view.plan.measured}
+    found: dict[Place, dict[str, TimedRow]] = {}
+    for row in timed(view.rows, phase="warm"):
+        op, size = split_op(row["call"])
+        if size is not None and wanted(op):
+            found.setdefault((op, row["nodes"], row["ranks"], size), {})[algorithms[row["cell"]]] = row
+    return found
+
 
 USUAL_STAGES = 12  # native/alltoall/spec.hpp
 LEAST_PIECE = 16_384  # native/alltoall/stages.hpp

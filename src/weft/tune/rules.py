@@ -17,7 +17,7 @@ from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import PMPI, is_own
 from weft.mpi.selection import Evidence, Rule
 from weft.report.view import RunView
-from weft.tune.rows import rows_by_algorithm
+from weft.tune.model import rows_by_algorithm
 
 #: Algorithms of Weft that the selectors of a model have, too, and the last word of their name there.
 SAME: Mapping[str, str] = {"flat.pairwise": "pairwise", "bruck": "bruck", "bruck{r=2}": "bruck"}

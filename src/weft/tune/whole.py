@@ -20,11 +20,10 @@ from weft.report.view import RunView, load_view
 from weft.run.many import Measuring
 from weft.run.one import RUNS
 from weft.text import console, plain
-from weft.tune.check import check_table, checked, worst
+from weft.tune.check import check_table, checked, probed, probing_study, worst
 from weft.tune.machine import MachineFile, probed_table, read_machine
 from weft.tune.model import Machine
 from weft.tune.predict import columns_of, predicted_table, published
-from weft.tune.probe import probed, probing_study
 from weft.tune.rules import choices, rules
 from weft.tune.show import prediction_errors, winners_table
 from weft.tune.study import CALLS, LAUNCHES, SIZES, What, checking_study, tuning_study

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.bound.alone import alone_s_per_byte
+from weft.bound.placed import alone_s_per_byte
 from weft.bound.shifts import fullest_links
 from weft.bound.terms import PlacedCell
 from weft.fabric import load_fabric

@@ -19,8 +19,7 @@ from weft.bound.placed import bound, terms_of
 from weft.bound.terms import Bound
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.cuts import cuts
-from weft.fabric.link_names import depths, link_name
-from weft.fabric.loads import all_to_all_loads
+from weft.fabric.loads import all_to_all_loads, depths, link_name
 from weft.fabric.network import Network, build_network
 from weft.kernel.traffic import Mirror, Uniform
 

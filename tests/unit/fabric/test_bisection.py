@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from made.networks import names, networks
-from weft.fabric.bisection import _cut, bisection  # pyright: ignore[reportPrivateUsage]
-from weft.fabric.levels import levels
+from weft.fabric.cuts import levels
 from weft.fabric.network import Network, TorusShape, TreeShape, fat_tree, star, torus
+from weft.fabric.summary import _cut, bisection  # pyright: ignore[reportPrivateUsage]
 
 
 def tree(hosts: int, **numbers: object) -> Network:

@@ -8,7 +8,7 @@ import pytest
 from weft.cli.app import main
 from weft.errors import FabricError
 from weft.fabric import load_fabric
-from weft.fabric.smpi import ALGORITHMS
+from weft.fabric.simulation import ALGORITHMS
 
 FILE = """
 name = "made"

@@ -14,8 +14,8 @@ from weft.fabric import load_fabric
 from weft.fit.inputs import PARAMETERS, MeasuredCell, merged, with_values
 from weft.fit.machine import machine_of
 from weft.fit.models import placed
+from weft.fit.run import write_fitted
 from weft.fit.squares import Cell, Fit
-from weft.fit.write import write_fitted
 
 FOUND = Fit(
     {"adapter_rate": 15.5e6, "link_rate": 7.8e6}, (Cell("N=3 m=8", 1, 1, True), Cell("N=6 m=8", 1, 1.1, False)), 1.0, {}

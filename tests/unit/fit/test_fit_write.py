@@ -11,8 +11,8 @@ from weft.cli.app import main
 from weft.errors import StudyError
 from weft.fabric import load_fabric
 from weft.fit.inputs import read_cells
+from weft.fit.run import fitted_text, write_fitted
 from weft.fit.squares import Cell, Fit
-from weft.fit.write import fitted_text, write_fitted
 from weft.store import convert
 
 FILE = """# A machine.

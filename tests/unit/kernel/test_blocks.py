@@ -3,7 +3,7 @@
 
 from fractions import Fraction
 
-from weft.kernel.collective.blocks import least_share
+from weft.kernel.collective.traffic import least_share
 
 
 def test_the_least_share_is_never_over_what_any_ranks_are_sent() -> None:

@@ -11,7 +11,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
 from weft.kernel.pairs.blocks import Pace, blocks
 from weft.kernel.pairs.classes import Classes
-from weft.kernel.pairs.sampling import disjoint, draw_pairs, draw_rounds
+from weft.kernel.pairs.study import disjoint, draw_pairs, draw_rounds
 from weft.kernel.studies import load_study, make_study
 from weft.kernel.tournament import PairSchedule
 from weft.plan.make import make_plan

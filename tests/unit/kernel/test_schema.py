@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from weft.files.shipped import shipped
-from weft.kernel.schema import schemas, write
+from weft.kernel.studies import schemas, write
 
 STORED = Path(__file__).parents[3] / "schemas"
 
 
 @pytest.mark.parametrize("name", sorted(schemas()))
 def test_the_stored_schemas_are_current(name: str) -> None:
-    assert (STORED / name).read_text() == schemas()[name], "run: python -m weft.kernel.schema"
+    assert (STORED / name).read_text() == schemas()[name], "run: python -m weft.kernel.studies"
 
 
 def test_schemas_know_keys_and_units() -> None:

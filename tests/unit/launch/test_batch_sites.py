@@ -23,9 +23,8 @@ from weft.launch.batch.lsf import Lsf
 from weft.launch.batch.pbs import Pbs
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.schedulers import SCHEDULERS
-from weft.launch.batch.script import render
+from weft.launch.batch.script import RankStarter, render
 from weft.launch.batch.slurm import Slurm
-from weft.launch.batch.starter import RankStarter
 from weft.mpi.library import parse_library
 
 EVERY = {"partition": "long", "account": "hpc42", "qos": "high", "reservation": "r7", "constraint": "skylake|rome"}

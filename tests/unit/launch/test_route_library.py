@@ -8,7 +8,7 @@ import pytest
 
 from weft.errors import DataError, LaunchError
 from weft.files.shipped import shipped
-from weft.launch.route_library import route_library
+from weft.launch.preload import route_library
 from weft.route.library import NAME, Library
 
 
@@ -29,8 +29,8 @@ def test_it_is_built_once_and_again_only_when_its_sources_change(native: Path, m
         build.mkdir()
         (build / NAME).touch()
 
-    monkeypatch.setattr("weft.launch.route_library._compile", compile_nothing)
-    monkeypatch.setattr("weft.launch.route_library.Library", str)
+    monkeypatch.setattr("weft.launch.preload._compile", compile_nothing)
+    monkeypatch.setattr("weft.launch.preload.Library", str)
     route_library(said.append, native)
     route_library(said.append, native)
     assert len([line for line in said if line.startswith("building the library")]) == 1

@@ -12,11 +12,9 @@ from made.routes import network_of_cables, random_networks, routes, tree
 from weft.errors import FabricError
 from weft.fabric.network import Network
 from weft.route.checks import check_routes
-from weft.route.deadlock import dependencies, find_circle
-from weft.route.failures import fail, fail_random
-from weft.route.lanes import Lanes
+from weft.route.deadlock import Lanes, dependencies, find_circle
+from weft.route.given import fail, fail_random, users_of
 from weft.route.patterns import all_to_all
-from weft.route.users import users_of
 
 
 def told(network: Network) -> str:

@@ -12,10 +12,10 @@ from made.routes import library, network_of_cables, random_networks, routes, tre
 from weft.errors import FabricError
 from weft.fabric.loads import all_to_all_loads
 from weft.fabric.network import Network
-from weft.route.bisect import effective_bisection
 from weft.route.compare import Routed, compare
 from weft.route.patterns import all_to_all, flow_loads, phases, placed_matrix
 from weft.route.routes import Routes
+from weft.route.score import effective_bisection
 
 
 def link(network: Network, source: str, target: str) -> list[int]:

@@ -11,12 +11,11 @@ import pytest
 from made.live import slot_of
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.live import parse_live
-from weft.launch.virtual.loads_now import counted, counters_now
+from weft.launch.virtual.counters import counted, counters_now
 from weft.launch.virtual.spec import VirtualLink, VirtualSpec
 from weft.plan.wire import Rules
-from weft.run.live import busiest, in_one_line, sparkline
 from weft.run.progress import Lines, Live, Silent
-from weft.run.watch import Watch
+from weft.run.watch import Watch, busiest, in_one_line, sparkline
 from weft.store.folder import RunFolder
 from weft.store.links import LinkCount
 

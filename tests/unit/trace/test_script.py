@@ -15,7 +15,7 @@ from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag, State
 from weft.store.trace.script import ACTION, HEAD, LAYER, PART, Act, read_sizes
-from weft.trace.calls import COLLECTIVES, RECEIVES, SENDS, VECTORS
+from weft.trace.actions import COLLECTIVES, RECEIVES, SENDS, VECTORS
 from weft.trace.script import Made, make_script
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from weft.errors import DataError
+from weft.tune.check import Probed, from_times
 from weft.tune.machine import MachineFile, read_machine
-from weft.tune.probe import Probed, from_times
 
 VALUES = {"small": 8, "large": 2**20, "messages": 64, "trains": 4, "more": 4, "longer": 2}
 

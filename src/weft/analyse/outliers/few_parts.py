@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.network.part_names import name_cable, name_link
+from weft.fabric.network.pair_loads import name_cable, name_link
 
 Kind = Literal["node", "sender", "receiver", "switch", "cable", "link"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from weft.analyse.pairs.places import Places
 from weft.fabric.network.follow import walk
-from weft.fabric.network.part_names import name_cable, name_link
+from weft.fabric.network.pair_loads import name_cable, name_link
 
 Kind = Literal["node", "link", "cable", "switch", "leaves"]
 Cells = NDArray[np.int64]

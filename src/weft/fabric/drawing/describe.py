@@ -12,10 +12,10 @@ from rich.text import Text
 from rich.tree import Tree
 
 from weft.errors import FabricError
+from weft.fabric.cuts import Level
 from weft.fabric.drawing.grouping import switch_pods
 from weft.fabric.findings import Finding
 from weft.fabric.folding import fold_for_people
-from weft.fabric.levels import Level
 from weft.fabric.network.graph import Network
 from weft.fabric.summary import Summary
 from weft.format import format_factor, format_rate

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from weft.fabric.drawing.layout import TOP, Point, box_width, over_the_middle
 from weft.fabric.drawing.sketch import Line, Place, Sketch
-from weft.fabric.link_names import depths
+from weft.fabric.loads import depths
 
 ROW, BELOW, HIGH = 90.0, 18.0, 26.0
 CHARACTER = 6.4

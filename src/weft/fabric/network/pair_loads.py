@@ -8,6 +8,20 @@ from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
 
 
+def name_link(network: Network, link: int) -> str:
+    """A directed link by its two ends, ``leaf3 -> spine1``; with its port if several cables join the two."""
+    links = network.links
+    source, target = links.source[link], links.target[link]
+    parallel = int(((links.source == source) & (links.target == target)).sum()) > 1
+    port = f":{links.source_port[link]}" if parallel else ""
+    return f"{network.vertex_name(int(source))}{port} -> {network.vertex_name(int(target))}"
+
+
+def name_cable(network: Network, cable: int) -> str:
+    """A cable by its two ends, the lower one first: ``leaf3 - spine1``."""
+    return name_link(network, 2 * cable).replace(" -> ", " - ")
+
+
 def both_ways(pairs: Ints, network: Network, hosts: Ints) -> Ints:
     """Routes from the first to the second of each pair, then the ways back; shape (2 * pairs, links), -1 as padding."""
     source = hosts[np.concatenate([pairs[:, 0], pairs[:, 1]])]

@@ -12,8 +12,7 @@ Columns ``a_kind`` and ``b_kind`` say ``host`` or ``switch``; without them a box
 import csv
 from collections import Counter
 
-from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines
-from weft.fabric.readers.rates import rate_of
+from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, rate_of
 from weft.units import parse_rate
 
 KINDS: dict[str, BoxKind] = {"host": "host", "switch": "switch"}

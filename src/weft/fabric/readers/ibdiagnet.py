@@ -13,8 +13,18 @@ units of four bytes.
 import csv
 from collections.abc import Iterator
 
-from weft.fabric.readers.dump import Box, BoxKind, Counters, Dump, End, Lines, kind_of_adapter
-from weft.fabric.readers.rates import ACTIVE_SPEEDS, ACTIVE_WIDTHS, rate_of
+from weft.fabric.readers.dump import (
+    ACTIVE_SPEEDS,
+    ACTIVE_WIDTHS,
+    Box,
+    BoxKind,
+    Counters,
+    Dump,
+    End,
+    Lines,
+    kind_of_adapter,
+    rate_of,
+)
 
 KINDS: dict[int, BoxKind] = {1: "host", 2: "switch", 3: "router"}
 LETTERS = {"host": "H", "aggregation": "H", "switch": "S", "router": "R"}

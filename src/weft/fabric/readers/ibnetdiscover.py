@@ -14,8 +14,7 @@ writes ``Hca`` for ``Ca``, any name for an id, and no comments.
 
 import re
 
-from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_adapter
-from weft.fabric.readers.rates import rate_of
+from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_adapter, rate_of
 
 HEADER = re.compile(r'(Switch|Ca|Hca|Rt)\s+(\d{1,5})\s+"([^"]+)"\s*(?:#\s*(.*))?', re.ASCII | re.IGNORECASE)
 PORT = re.compile(

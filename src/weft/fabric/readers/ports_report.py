@@ -10,8 +10,7 @@ one adapter are therefore two hosts here; the plain format keeps them together.
 
 import re
 
-from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_adapter
-from weft.fabric.readers.rates import rate_of
+from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_adapter, rate_of
 
 SIDE = r"(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,5})\s+0x([0-9a-fA-F]{1,16})"
 LINE = re.compile(SIDE + r"\s+(\S+)\s+(\S+)(?:\s+-\s+" + SIDE + r"\s+\(\s*'(.*)' - '(.*)'\s*\)|\s+'(.*)')\s*", re.ASCII)

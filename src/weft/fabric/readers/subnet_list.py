@@ -9,8 +9,7 @@ LIDs are hexadecimal. ``SPD`` is the signalling rate of a lane in Gbit/s.
 
 import re
 
-from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_adapter
-from weft.fabric.readers.rates import SIGNALLED, rate_of
+from weft.fabric.readers.dump import SIGNALLED, Box, BoxKind, Dump, End, Lines, kind_of_adapter, rate_of
 
 SIDE = (
     r"\{ (CA|SW|RT|CA-SM|SW-SM|RT-SM) Ports:([0-9A-Fa-f]{2}) SystemGUID:[0-9A-Fa-f]+ NodeGUID:([0-9A-Fa-f]{1,16}) "

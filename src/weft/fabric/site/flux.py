@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.fabric.nodeset import NodeSetError, expand
 from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, among, names_of, parsed, rows, word
-from weft.files.tree import is_list, is_table
+from weft.files.reading import is_list, is_table
 
 RESOURCES = ("flux", "resource", "R")
 DOWN = ("flux", "resource", "list", "--no-header", "--states=down", "--format={nodelist}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from weft.fabric.nodeset import NodeSetError, expand
-from weft.files.tree import is_table
+from weft.files.reading import is_table
 from weft.text import plain
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}", re.ASCII)

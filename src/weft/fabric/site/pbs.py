@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, among, count, names_of, parsed, word
-from weft.files.tree import is_table
+from weft.files.reading import is_table
 
 NODES = ("pbsnodes", "-a", "-F", "json")
 QUEUES = ("qstat", "-Q", "-f", "-F", "json")

@@ -14,11 +14,10 @@ from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.bandwidth.study import FEWEST_PLACES, BandwidthSection, BandwidthSeries, BandwidthStudy, Cache
 from weft.kernel.budget import enough_time, sample_bytes, staging
 from weft.kernel.line_name import CACHES
-from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel, counted
 from weft.kernel.sizes import op_name
 from weft.kernel.teams import rank_at
-from weft.kernel.traffic import Traffic
+from weft.kernel.traffic import Traffic, any_eager, barrier_messages
 from weft.study import Measure, Series, Study
 
 OP = "send"

@@ -15,11 +15,10 @@ from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
 from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy
 from weft.kernel.collective.traffic import CollectiveTraffic
 from weft.kernel.collective.variants import variants
-from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel, counted
 from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
-from weft.kernel.traffic import Traffic, Uniform
+from weft.kernel.traffic import Traffic, Uniform, any_eager, barrier_messages
 from weft.mpi.alltoall import is_own
 from weft.study import Measure, Series, Study, doubling
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
+from weft.files.reading import as_list
 from weft.files.section import FilePath, Section
-from weft.files.tree import as_list
 from weft.kernel.sizes import ByteSizes, powers_of_two
 from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""The least traffic of a collective, for any algorithm.
+"""The least traffic of a collective, for any algorithm.
 
 Cut bounds (Chan, Heimlich, Purkayastha and van de Geijn, "Collective communication: theory, practice, and experience",
 2007, section 3, where n is the whole vector; b here is a block or the message). Between g ranks inside a set of nodes
@@ -22,7 +22,19 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
-from weft.kernel.collective.blocks import least_share
+LIGHT_SHARE = 8
+
+
+def least_share(pattern: str, ranks: int, outside: int) -> Fraction:
+    """The least that one rank sends to any ``outside`` other ranks, in units of the largest block."""
+    if pattern == "equal":
+        return Fraction(outside)
+    if pattern == "linear":
+        return Fraction(outside * (outside + 1), 2 * ranks)
+    if pattern == "heavy":
+        return Fraction(outside, LIGHT_SHARE)
+    return Fraction(0)  # a matrix may have zeros for exactly these
+
 
 WHOLE = frozenset({"allgather", "reduce_scatter"})
 MESSAGE = frozenset({"bcast", "reduce", "allreduce"})

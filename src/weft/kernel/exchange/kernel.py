@@ -12,12 +12,10 @@ from weft.files.expression import evaluate
 from weft.format import format_bytes
 from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.budget import DOUBLE_BYTES, INT_BYTES, sample_bytes, staging
-from weft.kernel.exchange.sampling import Sampling
-from weft.kernel.exchange.study import MOST_N, ExchangeSeries, ExchangeStudy
-from weft.kernel.messages import barrier_messages
+from weft.kernel.exchange.study import MOST_N, ExchangeSeries, ExchangeStudy, Sampling
 from weft.kernel.plain import PlainKernel
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
-from weft.kernel.traffic import Mirror, Traffic, Uniform
+from weft.kernel.traffic import Mirror, Traffic, Uniform, barrier_messages
 from weft.mpi.alltoall import chosen, combines
 from weft.study import Measure, Series, Study
 
@@ -69,7 +67,7 @@ class Exchange(PlainKernel):
 
         ``unsorted``, ``sorted``
             l_n m-vectors each, l_n = ceil(n / p). A rank of a sample sort may receive more than it sent: both arrays
-            have the size of the upper bound of regular sampling (:class:`weft.kernel.exchange.sampling.Sampling`). The
+            have the size of the upper bound of regular sampling (:class:`weft.kernel.exchange.study.Sampling`). The
             proof uses the same two arrays, in its own iterations.
         ``int buffers``
             Send and receive of call B: l_n ints each (contention only).

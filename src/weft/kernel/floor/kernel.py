@@ -9,9 +9,8 @@ from typing import Any
 
 from weft.kernel import FlatValue, Sizes
 from weft.kernel.budget import sample_bytes, staging
-from weft.kernel.messages import barrier_messages
 from weft.kernel.plain import PlainKernel
-from weft.kernel.traffic import Traffic
+from weft.kernel.traffic import Traffic, barrier_messages
 from weft.study import Measure
 
 SMALLEST = 16_384

@@ -8,10 +8,9 @@ from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.budget import ROW_BYTES, staging
-from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.pairs.study import PairsStudy
 from weft.kernel.plain import PlainKernel, counted
-from weft.kernel.traffic import Traffic
+from weft.kernel.traffic import Traffic, any_eager, barrier_messages
 from weft.study import DOUBLING, Measure, Series, Study
 
 MOST_RANKS = 100_000

@@ -10,7 +10,7 @@ from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.network.part_names import name_cable, name_link
+from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.fabric.placement import NoRoomError, place
 from weft.format import format_bytes, format_seconds
 from weft.kernel import Shape
@@ -18,8 +18,7 @@ from weft.kernel.budget import ROW_BYTES
 from weft.kernel.pairs.blocks import Pace, blocks, pace_of
 from weft.kernel.pairs.classes import SAME_NODE, Classes
 from weft.kernel.pairs.matchings import draw_alone, draw_matchings
-from weft.kernel.pairs.sampling import Chosen, draw_pairs, draw_rounds
-from weft.kernel.pairs.study import PairsStudy
+from weft.kernel.pairs.study import Chosen, PairsStudy, draw_pairs, draw_rounds
 from weft.kernel.tournament import PairSchedule
 
 RAW_MOST = 2**30  # most bytes of a run's samples that are stored individually

@@ -2,17 +2,48 @@
 """The kernel ``probe``: short and long messages, one at a time and back to back, between the ranks of two nodes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
 
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
+from weft.files.section import Section
 from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
-from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel
-from weft.kernel.probe.study import ProbeStudy
 from weft.kernel.sizes import op_name
+from weft.kernel.traffic import any_eager, barrier_messages
 from weft.study import Measure, Series, Study
+from weft.units import Bytes
+
+Few = Annotated[int, Field(strict=True, ge=1, le=10_000)]
+
+
+class ProbeSection(Section, frozen=True):
+    """``[probe]``: how long its messages are, and how many follow each other."""
+
+    small: Bytes = Field(8, description='a short message: "8 B"')
+    large: Bytes = Field(
+        2**20, description='a long message, sent above every eager limit: "1 MiB"; also one twice as long'
+    )
+    messages: Few = Field(64, description="short messages back to back; also four times as many")
+    trains: Few = Field(4, description="long messages back to back")
+
+    @model_validator(mode="after")
+    def consistent(self) -> Self:
+        """Refuse lengths between which no slope can be found."""
+        if not 1 <= self.small < self.large <= 2**28:
+            raise ValueError("small is at least 1 B and shorter than large, which is at most 256 MiB")
+        return self
+
+
+class ProbeStudy(Study, frozen=True):
+    """A study of the kernel ``probe``."""
+
+    kernel: Literal["probe"] = Field(description="probe")
+    probe: ProbeSection = Field(ProbeSection(), description="[probe]")  # pyright: ignore[reportCallIssue]
+
 
 SLOPES = {"more": 4, "longer": 2}
 """How many times as many short messages, and as many bytes of a long one, make the other end of a slope."""

@@ -3,22 +3,52 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
+from weft.files.section import FilePath, Section
 from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
-from weft.kernel.messages import any_eager, barrier_messages
 from weft.kernel.plain import PlainKernel
-from weft.kernel.replay.study import ReplayStudy
-from weft.mpi.alltoall import chosen
+from weft.kernel.traffic import any_eager, barrier_messages
+from weft.mpi.algorithms import DEFAULT
+from weft.mpi.alltoall import AlgorithmSpec, chosen
 from weft.store.trace.script import ScriptSizes, read_sizes
 from weft.store.trace.script_traffic import sent_in
 from weft.study import Measure, Series, Study
+
+
+class ReplaySection(Section, frozen=True):
+    """``[replay]``: which script, and how fast its ranks compute."""
+
+    script: Annotated[FilePath, Field(min_length=1, max_length=4096)] = Field(
+        description="the script of a trace, as weft replay makes it; a relative path is from the study's folder"
+    )
+    compute: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] = Field(
+        1.0, description="time between calls, as a multiple of the traced one: 0.5 for processors of twice the speed"
+    )
+    algorithm: AlgorithmSpec = Field(
+        DEFAULT,
+        description="of MPI_Alltoall and MPI_Alltoallv: \"default\" (the library's own), or one of Weft's, such as "
+        '"node.multi{nl=4}"',
+    )
+    confidence: Literal["A", "B", "C", "D"] = Field(
+        "A", description="that of the trace, which the replay cannot exceed"
+    )
+    because: str = Field("", max_length=400, description="what the trace's confidence is lowered by")
+
+
+class ReplayStudy(Study, frozen=True):
+    """A study of the kernel ``replay``."""
+
+    kernel: Literal["replay"] = Field(description="replay")
+    replay: ReplaySection = Field(description="[replay]")
+
 
 OP = "replay"
 

@@ -23,7 +23,7 @@ def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], Non
     from weft.launch.batch.launcher import BatchLauncher
     from weft.launch.batch.scheduler import refuse_missing
     from weft.launch.batch.schedulers import SCHEDULERS
-    from weft.launch.batch.starter import RankStarter
+    from weft.launch.batch.script import RankStarter
     from weft.launch.build import build_kernels
     from weft.mpi.library import find_mpi
 

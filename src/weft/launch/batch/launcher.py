@@ -9,17 +9,61 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from weft.errors import LaunchError
+from weft.errors import DataError, LaunchError
 from weft.fabric.batch import BatchSection
-from weft.files.atomic import file_errors, try_remove
+from weft.files.atomic import file_errors, read_json, try_remove, write_json
 from weft.files.plain import read_plain
-from weft.launch.batch.note import JobNote
 from weft.launch.batch.ports import collect_ports, install_script
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.script import Starter, render, write_script
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.plan.wire import Rules
 from weft.text import plain
+
+JOB = re.compile(r"[^\s-]\S{0,199}")
+"""A job's id. It becomes an argument of the scheduler's commands, and must not be taken for one of their options."""
+
+
+class JobNote:
+    """The note of a run folder."""
+
+    def __init__(self, folder: Path, scheduler: Scheduler) -> None:
+        self.path = folder / "job.json"
+        self.scheduler = scheduler
+
+    def write(self, job: str) -> None:
+        """Note a job; DataError if the folder cannot be written."""
+        write_json(self.path, {"scheduler": self.scheduler.name, "job": job, **self._place()})
+
+    def remove(self) -> None:
+        """Forget the job."""
+        try_remove(self.path)
+
+    def left(self) -> str | None:
+        """Id of a job that an interrupted weft left in the queue for this folder, according to the scheduler.
+
+        A copy of a folder has the note, too, yet the job works for the original: following it would wait for results
+        that never come, and might cancel it.
+        """
+        if not self.path.exists():
+            return None
+        try:
+            noted = read_json(self.path)
+        except DataError:  # incomplete: the job's id is unknown
+            return None
+        job = noted.get("job")
+        if not isinstance(job, str) or not JOB.fullmatch(job) or noted.get("scheduler") != self.scheduler.name:
+            return None
+        # a login node may see the same folder by another path, and a moved folder is still the same one
+        here = self._place()
+        if "folder" in noted and all(noted.get(key) != value for key, value in here.items()):
+            return None
+        return job if self.scheduler.state(job) is not JobState.ENDED else None
+
+    def _place(self) -> dict[str, str | int]:
+        folder = self.path.parent
+        return {"folder": str(folder.resolve()), "inode": folder.stat().st_ino}
+
 
 END = re.compile(rb"([0-9]{1,9}) ([0-9]{1,9})\n")
 """What the job's script notes of a launch that has ended: exit code and seconds."""

@@ -11,7 +11,7 @@ from weft.store.trace.calls import COLLECTIVES, FINISH, STARTED_COLLECTIVES
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
-from weft.trace.calls import sends
+from weft.trace.actions import sends
 from weft.trace.events import Event, Group, each_event, groups_of
 from weft.trace.otf2.library import COLLECTIVE_OPS, NO_ROOT, STARTED_OPS, as_data_errors, otf2
 

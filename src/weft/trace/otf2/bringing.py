@@ -2,6 +2,7 @@
 """Bringing an archive of OTF2 into the folder of a trace: its definitions, then all its events in one pass."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,32 @@ from weft.format import plural
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import SELF, WORLD, State
 from weft.store.trace.writer import RankFile
-from weft.trace.left_out import left_out_line
 from weft.trace.otf2.calls import Known, RankCalls
 from weft.trace.otf2.library import as_data_errors, otf2
+
+QUIET = (
+    "Abort", "Address", "Aint_", "Alloc_mem", "Attr_", "Buffer_", "Cart_coords", "Cart_get", "Cart_rank", "Cart_shift",
+    "Cartdim", "Comm_compare", "Comm_get", "Comm_group", "Comm_rank", "Comm_remote", "Comm_set", "Comm_size",
+    "Comm_test", "Dims_create", "Errhandler", "Error_", "Finalize", "Free_mem", "Get_", "Graph_get", "Graphdims",
+    "Group_", "Info_", "Init", "Is_thread", "Keyval", "Op_", "Pack", "Pcontrol", "Query_thread", "Status_",
+    "Test_cancelled", "Topo_test", "Type_", "Unpack", "Wtick", "Wtime",
+)  # fmt: skip
+MOST_NAMES = 5
+
+
+def left_out_line(each: Iterable[Mapping[str, int]]) -> list[str]:
+    """A line that names the most frequent calls without a record; none where all of them move nothing."""
+    total: Counter[str] = Counter()
+    for own in each:
+        total.update({name: number for name, number in own.items() if not name.startswith(_NAMES)})
+    if not total:
+        return []
+    some = ", ".join(f"{name} ({number:,})" for name, number in total.most_common(MOST_NAMES))
+    return [f"calls that Weft's traces do not have: {some}{' ...' if len(total) > MOST_NAMES else ''}"]
+
+
+_NAMES = tuple(f"MPI_{name}" for name in QUIET)
+
 
 REMEDY = "name an archive that otf2-print reads: its traces.otf2, with the folder and the .def beside it"
 NS = 1_000_000_000

@@ -6,7 +6,7 @@ import pytest
 
 from made.checks import Machine, Noise, machine, measure
 from weft.analyse.outliers.few_rounds import find_slow_parts
-from weft.fabric.network.part_names import name_cable, name_link
+from weft.fabric.network.pair_loads import name_cable, name_link
 
 NOISES: tuple[Noise, ...] = ("normal", "heavy", "bursts", "steal")
 

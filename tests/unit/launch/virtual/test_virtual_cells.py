@@ -9,8 +9,8 @@ import pytest
 
 from weft.errors import LaunchError
 from weft.launch.launcher import LaunchRequest
-from weft.launch.virtual import cells
-from weft.launch.virtual.cells import CellMarks
+from weft.launch.virtual import launcher
+from weft.launch.virtual.launcher import CellMarks
 from weft.plan.records import LaunchCell
 from weft.store.links import LinkCount, read_cell_links, read_links, write_links
 
@@ -41,7 +41,7 @@ class Ranks:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look every 5 ms, so that no test waits."""
-    monkeypatch.setattr(cells, "EVERY_S", 0.005)
+    monkeypatch.setattr(launcher, "EVERY_S", 0.005)
 
 
 def test_each_cell_gets_what_crossed_between_its_border_and_the_next(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_each_cell_gets_what_crossed_between_its_border_and_the_next(tmp_path: P
         for borders, cell in enumerate(("c001", "c000", "c002"), 1):  # in the order of the launch, whatever that is
             ranks.begin(cell)
             wait_until(lambda borders=borders: ranks.readings == borders)
-        ranks.begin("-")  # between cells, and at the end, nobody is at one
+        ranks.begin("-")  # between launcher, and at the end, nobody is at one
         time.sleep(0.05)
     assert ranks.readings == 3
     found = marks.loads(counts(1000))
