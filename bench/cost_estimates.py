@@ -26,8 +26,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.kernel.studies import load_study
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs, build_programs
-from weft.launch.simulated.simgrid import find_simgrid
+from weft.launch.simulated.simgrid import Programs, build_programs, find_simgrid
 from weft.run.one import run_study
 from weft.trace.replay import Asked, prepare
 from weft.tune.study import What, tuning_study

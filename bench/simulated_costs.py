@@ -20,8 +20,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.simulation import SimulationSection
 from weft.launch.launcher import LaunchRequest
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import build_programs
-from weft.launch.simulated.simgrid import find_simgrid
+from weft.launch.simulated.simgrid import build_programs, find_simgrid
 from weft.plan.records import LaunchCell
 from weft.plan.wire import FlatHead, flat_launch
 from weft.study import Measure

@@ -14,8 +14,8 @@ from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag, State
 from weft.store.trace.script import read_sizes
+from weft.trace.rank_actions import make_script
 from weft.trace.replay import fewest_nodes
-from weft.trace.script import make_script
 from weft.whatif.variants import variants
 
 CASES = Cases()
@@ -78,8 +78,8 @@ def script_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     replayed(typed, monkeypatch)
 
 
-@CASES.of("trace/script.py", "weft trace -o RUN -- mpirun ...")
-@CASES.of("trace/script.py", "weft trace --most 8GiB -o RUN -- mpirun ...")
+@CASES.of("trace/rank_actions.py", "weft trace -o RUN -- mpirun ...")
+@CASES.of("trace/rank_actions.py", "weft trace --most 8GiB -o RUN -- mpirun ...")
 def trace_that_lacks_calls(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
 

@@ -49,7 +49,7 @@ def no_trace_yet(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert taken == [Path("RUN")]
 
 
-@CASES.of("store/trace/stamp.py", "weft trace -o RUN -- mpirun")
+@CASES.of("store/trace/folder.py", "weft trace -o RUN -- mpirun")
 def damaged_trace_without_its_origin(typed: Typed) -> None:
     trace_here("RUN")
     kept = TraceFolder(Path("RUN"))

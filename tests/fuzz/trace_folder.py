@@ -22,12 +22,11 @@ from weft.report.tabular import terminal
 from weft.report.trace.page import write_trace_page
 from weft.report.trace.tables import as_json, trace_tables
 from weft.report.trace.view import load_trace
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import TraceFolder, stamp_of_raw, write_stamp
 from weft.store.trace.layout import Flag
-from weft.store.trace.stamp import stamp_of_raw, write_stamp
 from weft.trace.layers import reading_trace
 from weft.trace.perfetto import write_perfetto
-from weft.trace.script import make_script
+from weft.trace.rank_actions import make_script
 from weft.trace.take import bring_in, told
 from weft.trace.traffic import traffic_of_trace
 

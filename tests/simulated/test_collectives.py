@@ -11,7 +11,7 @@ from walked import rows_of, walked
 from made.view import load_view
 from weft.fabric import load_fabric
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 from weft.report import tables
 
 pytestmark = pytest.mark.simulated

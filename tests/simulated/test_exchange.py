@@ -14,7 +14,7 @@ from simulated_cells import TARA, Simulate, Simulated
 from weft.fabric import load_fabric
 from weft.launch.launcher import LaunchRequest
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 
 pytestmark = pytest.mark.simulated
 ARRAY = 1492992 * 512 * 8

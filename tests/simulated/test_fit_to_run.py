@@ -11,7 +11,7 @@ from weft.fabric import load_fabric
 from weft.fit.run import fit_fabric
 from weft.kernel.studies import load_study
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 from weft.run.one import run_study
 
 pytestmark = pytest.mark.simulated

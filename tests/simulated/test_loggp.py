@@ -11,10 +11,10 @@ from walked import rows_of, walked
 from weft.bound.placed import terms_of
 from weft.fabric import Fabric, load_fabric
 from weft.fit.inputs import MeasuredCell
-from weft.fit.models import bound_time, placed
+from weft.fit.machine import bound_time, placed
 from weft.kernel.exchange.kernel import Exchange
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 
 pytestmark = pytest.mark.simulated
 STAR = """

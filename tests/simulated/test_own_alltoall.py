@@ -11,7 +11,7 @@ from walked import rows_of, walked
 
 from weft.fabric import load_fabric
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 from weft.plan.stored import plan_of
 
 pytestmark = pytest.mark.simulated

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 from weft.papers import Part, beyond, datasheet, memory, published, scaling
 from weft.papers.bench import Bench
 from weft.papers.tables import cells

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli.app import main
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 
 pytestmark = [pytest.mark.simulated, pytest.mark.timeout(900)]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli.app import main
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 from weft.tune.machine import read_machine
 
 pytestmark = pytest.mark.simulated

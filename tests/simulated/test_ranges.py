@@ -12,7 +12,7 @@ from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 from weft.plan.make import make_plan
 from weft.report import tables
 from weft.report.plan_tables import as_csv, as_markdown

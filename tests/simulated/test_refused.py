@@ -13,7 +13,7 @@ from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.launch.simulated import learned
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs, build_programs
+from weft.launch.simulated.simgrid import Programs, build_programs
 from weft.report import tables
 from weft.run.one import exit_code, run_study, statuses
 

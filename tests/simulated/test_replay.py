@@ -12,7 +12,7 @@ from made.view import load_view
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 from weft.run.one import run_study
 from weft.store.rows import MEASURED
 from weft.store.trace.script import ACTION, HEAD, PART

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from weft.fabric.simulation import ALGORITHMS
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 
 pytestmark = pytest.mark.simulated
 HOST = """<?xml version='1.0'?>

@@ -9,7 +9,7 @@ from walked import walked
 from weft.analyse.tables.pairs import BLAME
 from weft.fabric import load_fabric
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 
 pytestmark = pytest.mark.simulated
 TORUS = """

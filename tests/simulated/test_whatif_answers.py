@@ -9,7 +9,7 @@ import pytest
 
 from made.traces import MadeRank
 from weft.cli.app import main
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 from weft.store.trace.layout import Flag
 
 pytestmark = pytest.mark.simulated

@@ -15,7 +15,7 @@ from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.importing import import_dump
 from weft.fabric.network import build_network
-from weft.launch.simulated.programs import Programs
+from weft.launch.simulated.simgrid import Programs
 from weft.trace.replay import Asked
 from weft.whatif import whole
 

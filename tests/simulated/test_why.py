@@ -12,8 +12,7 @@ from weft.analyse.tables.remedies import REMEDIES
 from weft.fabric import load_fabric
 from weft.launch.simulated import launcher
 from weft.launch.simulated.launcher import SimulatedLauncher
-from weft.launch.simulated.programs import Programs
-from weft.launch.simulated.simgrid import options
+from weft.launch.simulated.simgrid import Programs, options
 
 pytestmark = [pytest.mark.simulated, pytest.mark.timeout(900)]  # the kernels may have to be built first
 

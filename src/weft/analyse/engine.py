@@ -14,7 +14,7 @@ import pyarrow as pa
 from weft.errors import DataError
 from weft.extras import pip_install
 from weft.files.atomic import explain, file_errors
-from weft.files.plain import plain_file
+from weft.files.beneath import plain_file
 from weft.host import usable_threads
 from weft.store.files import check_size
 

@@ -20,7 +20,7 @@ from weft.analyse.tables.remedies import Basis, RemedyRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
 from weft.analyse.tables.trials import TrialRow
 from weft.analyse.thresholds.gain import Gain, gains
-from weft.bound.spread import spread_terms
+from weft.bound.placed import spread_terms
 from weft.bound.terms import COPY, INJECTION, LINK
 from weft.fabric.model import Fabric
 from weft.kernel.sizes import op_name, split_op

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from weft.analyse.tables.breakdown import RoundRow, TurnRow
-from weft.bound.shifts import Fullest, fullest_links
+from weft.bound.links import Fullest, fullest_links
 from weft.fabric.model import Fabric
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op

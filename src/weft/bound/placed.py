@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lower bounds of a cell that is placed on a fabric: the terms of each of its operations (:mod:`weft.bound.terms`).
+"""The lower bound of a call if the same ranks were spread over twice the nodes.
+
+Lower bounds of a cell that is placed on a fabric: the terms of each of its operations (:mod:`weft.bound.terms`).
 
 Least time of the blocks that one rank exchanges with all other nodes on an idle network.
 
@@ -14,7 +16,8 @@ import numpy as np
 
 from weft.bound.effects import effects
 from weft.bound.links import injection_term, link_term, network_of
-from weft.bound.terms import Bound, Placed, copy_term, largest, message_terms
+from weft.bound.terms import Bound, Placed, PlacedCell, copy_term, largest, message_terms
+from weft.errors import FabricError
 from weft.fabric.loads import pair_loads
 from weft.fabric.model import Fabric
 from weft.fabric.network.graph import Network
@@ -111,3 +114,28 @@ def terms_of(
         links = injection_term(traffic, cell, fabric) | link_term(traffic, cell, fabric)
     terms = copy_term(traffic, cell, fabric) | dict(links) | message_terms(traffic, cell, fabric)
     return {name: seconds for name, seconds in terms.items() if seconds > 0}
+
+
+def spread_terms(cell: Placed, call: str, fabric: Fabric) -> Mapping[str, float]:
+    """Seconds of each term of a collective call with half as many ranks on each of twice the nodes.
+
+    The cell's own nodes are kept, and the next ones of the fabric added.
+
+    Returns
+    -------
+    Mapping
+        Empty where the ranks cannot be spread so: they fill one node, or half a node is no whole number of ranks, or
+        the fabric has too few nodes; also where its network is not at hand.
+    """
+    more = [host for host in fabric.hosts if host not in cell.hosts]
+    even = cell.ranks_per_node % 2 == 0 and cell.ranks == cell.nodes * cell.ranks_per_node
+    kernel = kernel_named(cell.kernel)
+    if cell.nodes < 2 or not even or len(more) < cell.nodes or not kernel.collectives(cell.parameters):
+        return {}
+    hosts = (*cell.hosts, *more[: cell.nodes])
+    wide = PlacedCell(cell.kernel, 2 * cell.nodes, cell.ranks_per_node // 2, cell.ranks, hosts, cell.parameters)
+    traffic = kernel.traffic(cell.parameters, cell.ranks).get(call)
+    try:
+        return terms_of(traffic, wide, fabric) if traffic else {}
+    except FabricError:  # a dump that stayed on another machine
+        return {}

@@ -46,9 +46,8 @@ def execute(
     import sys
 
     from weft.errors import StudyError
-    from weft.launch.interposer import INTERPOSER, Settings, mpi_of, preloaded
+    from weft.launch.interposer import INTERPOSER, Settings, mpi_of, preloaded, wait_for
     from weft.launch.preload import Marks, build_preload, bypassed, preload_value
-    from weft.launch.tracer import wait_for
 
     if not command:
         raise StudyError("weft exec has no command", "weft exec -- mpirun -n 4 ./application")

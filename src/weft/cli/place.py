@@ -43,9 +43,8 @@ def place(
     from weft.launch.engines import routed
     from weft.launch.preload import route_library
     from weft.route.given import given_network, hosts_of, traffic_of
-    from weft.route.place import between_nodes
+    from weft.route.place import between_nodes, placement_text, placement_tree
     from weft.route.place import place as search
-    from weft.route.place_show import placement_text, placement_tree
     from weft.route.routes import Routes
     from weft.text import console
 

@@ -13,7 +13,7 @@ from weft.fabric.network.dumped import unrouted
 from weft.fabric.network.tables import forward_of
 from weft.fabric.nodeset import expand
 from weft.fabric.readers import Dump, Format, Lines, NodeShape, read_dump, read_hwloc, read_names, read_tables
-from weft.files.plain import UNLIMITED, plain_file, read_plain
+from weft.files.beneath import UNLIMITED, plain_file, read_plain
 
 FORMS: dict[str, Format] = {
     "ibnetdiscover": "ibnetdiscover",

@@ -14,8 +14,7 @@ from typing import Any, BinaryIO
 
 from weft.errors import DataError, StudyError
 from weft.files import checksum
-from weft.files.beneath import NotPlainError, follow_no_link, parent_of, strange_in
-from weft.files.plain import MOST_BYTES, open_plain, read_plain
+from weft.files.beneath import MOST_BYTES, NotPlainError, follow_no_link, open_plain, parent_of, read_plain, strange_in
 from weft.files.reading import is_table
 from weft.format import format_bytes
 from weft.text import plain_tree

@@ -5,7 +5,7 @@ import re
 import zlib
 from pathlib import Path
 
-from weft.files.plain import open_plain
+from weft.files.beneath import open_plain
 
 NAME = "record_crc32"
 _ENTRY = re.compile(rb',\s*+"record_crc32"\s*+:\s*+([0-9]{1,10})\s*+\}\s*+\Z')

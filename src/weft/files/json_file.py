@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
-from weft.files.plain import read_plain
+from weft.files.beneath import read_plain
 from weft.text import one_line
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from weft.files.atomic import file_errors, try_remove
-from weft.files.beneath import parent_of
-from weft.files.plain import read_plain
+from weft.files.beneath import parent_of, read_plain
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 """What ``flock`` ends with on Lustre without ``-o flock``, and on NFS without its lock daemon."""

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from weft.errors import WeftError
-from weft.files.plain import open_plain
+from weft.files.beneath import open_plain
 from weft.files.shipped import shipped
 
 

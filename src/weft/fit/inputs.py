@@ -15,7 +15,7 @@ from weft.errors import DataError, StudyError
 from weft.fabric.model import Fabric
 from weft.fabric.nodeset import expand
 from weft.fabric.numbers import number_of, with_number
-from weft.files.plain import read_plain
+from weft.files.beneath import read_plain
 from weft.files.reading import is_list, parse_toml
 from weft.files.section import Section
 from weft.kernel.registry import kernel_named

@@ -14,8 +14,7 @@ from weft.fabric.model import Fabric, load_fabric
 from weft.files.atomic import write_atomic
 from weft.files.section import put
 from weft.fit.inputs import PARAMETERS, MeasuredCell, Parameter, parameters_named, read_cells, with_values
-from weft.fit.machine import Filled
-from weft.fit.models import bound_time, simulated_times
+from weft.fit.machine import Filled, bound_time, simulated_times
 from weft.fit.squares import Fit, Floats, Model, fit
 from weft.format import format_rate, format_seconds, relative_error
 
@@ -167,8 +166,7 @@ def simulation_model(
 ) -> Model:
     """The model that runs the simulator; results are cached by parameters."""
     from weft.launch.simulated.launcher import SimulatedLauncher
-    from weft.launch.simulated.programs import build_programs
-    from weft.launch.simulated.simgrid import find_simgrid
+    from weft.launch.simulated.simgrid import build_programs, find_simgrid
 
     programs = build_programs(find_simgrid(), say)
     known: dict[tuple[float, ...], dict[int, float]] = {}

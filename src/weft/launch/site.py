@@ -10,7 +10,7 @@ from pathlib import Path
 
 from weft.errors import FabricError, LaunchError
 from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm
-from weft.fabric.site.adapters import read_adapters
+from weft.fabric.site.found import read_adapters
 
 Read = Callable[[Mapping[tuple[str, ...], str]], Site]
 READERS: dict[str, tuple[tuple[tuple[str, ...], ...], Read]] = {

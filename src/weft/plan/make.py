@@ -6,8 +6,8 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
+from weft.bound.links import fullest_links
 from weft.bound.placed import alone_s_per_byte, bounds, main_of
-from weft.bound.shifts import fullest_links
 from weft.bound.terms import Bound
 from weft.errors import StudyError
 from weft.fabric.here import complete, memory_limit
@@ -25,7 +25,7 @@ from weft.plan.memory import MemoryNeed, memory_need
 from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries, shapes
 from weft.plan.rounds import launches_of, with_launches
 from weft.plan.simulation_budget import foreseen
-from weft.plan.timing import budget_within, rounds_within
+from weft.plan.trials import budget_within, rounds_within
 from weft.plan.wire import budgets_beside, flat_plan
 from weft.study import MOST_CELLS, Measure, Study
 

@@ -139,7 +139,7 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
         (:mod:`weft.bound.placed`); None where it is not known, or nothing is explained.
     round_links
         Of each round of a plain exchange the link that it fills longest, and its seconds per byte of a block
-        (:mod:`weft.bound.shifts`); empty where they can be worked out later: only files of dumps are no part of a run.
+        (:mod:`weft.bound.links`); empty where they can be worked out later: only files of dumps are no part of a run.
     status, reason
         ``memory`` and ``fabric`` rows have no launch; the reason says why, with numbers.
     limit_s

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
-from weft.files.plain import read_plain
+from weft.files.beneath import read_plain
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
 from weft.store.folder import RunFolder

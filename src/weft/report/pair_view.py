@@ -33,8 +33,7 @@ from weft.analyse.tables.pairs import (
 )
 from weft.report.view import RunView
 from weft.store.files import Table
-from weft.store.tables import read_table
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf, read_table
 
 Floats = NDArray[np.float64]
 

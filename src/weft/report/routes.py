@@ -6,9 +6,8 @@ from typing import Any
 
 from weft.report.html import fill, paint_for_page, write_page
 from weft.report.tabular import Table, Words
-from weft.route.compare import Comparison, Engine
+from weft.route.compare import Comparison, Engine, Rows, engine_rows, link_rows
 from weft.route.drawn import drawing
-from weft.route.rows import Rows, engine_rows, link_rows
 from weft.route.show import verdict
 
 

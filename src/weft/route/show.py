@@ -9,9 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.format import plural
-from weft.route.compare import Comparison, Engine, Full
+from weft.route.compare import Comparison, Engine, Full, Rows, engine_rows, link_rows, share
 from weft.route.improve import Candidate, Improvement
-from weft.route.rows import Rows, engine_rows, link_rows, share
 
 EVEN = 0.005
 NAMED = 3

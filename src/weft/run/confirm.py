@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from weft import __version__
 from weft.analyse.tables.answers import CHANGES, ChangeRow
 from weft.errors import DataError
-from weft.files.plain import read_plain
+from weft.files.beneath import read_plain
 from weft.format import exact_bytes, plural
 from weft.launch.launcher import Launcher
 from weft.mpi.knobs import without_aliases

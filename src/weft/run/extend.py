@@ -7,7 +7,7 @@ from pathlib import Path
 from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import copy_atomic, file_errors, write_atomic, write_json
-from weft.files.plain import read_plain
+from weft.files.beneath import read_plain
 from weft.kernel.overrides import without_launches
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan

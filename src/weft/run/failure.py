@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.files.atomic import write_json
-from weft.files.plain import open_plain
+from weft.files.beneath import open_plain
 from weft.format import format_seconds
 from weft.launch.launcher import Outcome
 from weft.launch.status import Slot

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from weft.errors import DataError
 from weft.files.atomic import read_json
-from weft.files.plain import read_plain
+from weft.files.beneath import read_plain
 from weft.files.shipped import shipped
 from weft.run.one import RUNS
 from weft.text import plain

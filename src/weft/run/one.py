@@ -12,7 +12,7 @@ from weft import __version__
 from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import file_errors, read_json
-from weft.files.plain import read_plain
+from weft.files.beneath import read_plain
 from weft.launch.best_nodes import with_best_nodes
 from weft.launch.launcher import Launcher
 from weft.plan.make import make_plan

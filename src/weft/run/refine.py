@@ -11,7 +11,7 @@ from weft.files.atomic import read_json
 from weft.format import plural
 from weft.plan.records import Plan
 from weft.plan.rounds import with_launches
-from weft.plan.timing import LEAST_LAUNCHES
+from weft.plan.trials import LEAST_LAUNCHES
 from weft.report import page, tables
 from weft.report.card import card_of, card_text
 from weft.report.view import load_view

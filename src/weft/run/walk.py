@@ -10,7 +10,7 @@ from pathlib import Path
 
 from weft.errors import DataError, LaunchError
 from weft.files.atomic import explain, read_json, try_remove, write_atomic, write_json
-from weft.files.plain import version
+from weft.files.beneath import version
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 from weft.launch.status import read_slots

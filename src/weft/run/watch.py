@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
-from weft.files.plain import NONE, Version, version
+from weft.files.beneath import NONE, Version, version
 from weft.format import measured_seconds, plural
 from weft.launch.launcher import Launcher
-from weft.launch.live import Glimpse, read_live
+from weft.launch.status import Glimpse, read_live
 from weft.run.progress import Progress
 from weft.store.folder import RunFolder
 from weft.store.links import LinkCount

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import DataError
-from weft.files.plain import open_plain
+from weft.files.beneath import open_plain
 from weft.store.records import MEASURE_AGAIN, CellRecord, load_cell_record
 
 START, DURATION, LOST = 0, 1, 2

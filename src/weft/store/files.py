@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from weft import __version__
 from weft.errors import DataError
 from weft.files.atomic import explain, file_errors, make_folder, own_file, replace, try_remove
-from weft.files.plain import open_plain, plain_file
+from weft.files.beneath import open_plain, plain_file
 from weft.store.folder import INPUTS, RunFolder
 
 

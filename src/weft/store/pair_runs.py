@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.errors import DataError
-from weft.files.plain import plain_file
+from weft.files.beneath import plain_file
 from weft.store.cells import CellData
 from weft.store.files import Batch, Column, Table
 from weft.store.pair_layout import NAME, PAIR, WAY, Layout, Way, filled

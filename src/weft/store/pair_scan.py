@@ -8,12 +8,12 @@ mergeable, and exact except for the buckets.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +21,113 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.errors import DataError
-from weft.files.plain import plain_file
+from weft.files.beneath import plain_file
+from weft.store.cells import CellData
 from weft.store.files import Schema, Table
+from weft.store.pair_layout import EARLIER_SUMMARY, HELD, PAIR, SUMMARY, WAY, Layout, Way
 from weft.store.pair_runs import read_runs
 from weft.store.pair_tally import MOST_BUCKETS, NodesOfRanks, Tally, known_buckets, merged
+from weft.store.records import CellRecord, Segment
+
+FINDINGS, BUCKETS = "weft-pair-findings/2", "weft-pair-buckets/1"
+SUMMARY_COLUMNS = tuple(name for row in SUMMARY for name in row if name)
+FOUND = (*HELD["forward"], *HELD["again"])
+FINDINGS_SCHEMA = pa.schema(
+    [*PAIR, *WAY, ("batch", pa.int32()), *((name, pa.int64()) for name in (*FOUND, *SUMMARY_COLUMNS))]
+)
+BUCKETS_SCHEMA = pa.schema([*PAIR, *WAY, ("bucket", pa.int16()), ("count", pa.int64())])
+
+Column = NDArray[np.int64]
+
+
+class Ends(NamedTuple):
+    """Ordered pairs, by the way they were measured (an index into a list of ways); shape (pairs,) each."""
+
+    way: Column
+    source: Column
+    target: Column
+
+
+def finding_tables(data: CellData, layout: Layout) -> Iterator[Table]:
+    """What the kernel found of each pair beside its samples: a row for each ordered pair, size and way of measuring."""
+    samples = data.samples
+    assert samples is not None
+    forward, again, summaries = (dict(layout.of[what]) for what in ("forward", "again", "summary"))
+    measured = {way: each for way, each in layout.of["samples"] if each.phase == "warm"} | summaries
+    ways = list(forward)
+    ends = _ends(samples, layout, ways)
+    columns: dict[str, Any] = {}
+    for what, of in (("forward", forward), ("again", again)):
+        found = _rows(samples, ends, [of.get(way) for way in ways], 1, layout.columns(what))
+        columns |= zip(HELD[what], found[:, 0].T, strict=True)
+    for name in ("again_1_ns", "again_2_ns"):
+        columns[name] = pa.array(columns[name], mask=columns[name] == 0)  # zero means not measured
+    rows = _rows(samples, ends, [summaries.get(way) for way in ways], len(SUMMARY), [0, 1, 2])
+    earlier = any(each.head == EARLIER_SUMMARY for each in summaries.values())
+    columns |= _summary_columns(_with_least(rows) if earlier else rows)
+    columns["batch"] = np.array([measured[way].batch for way in ways], np.int64)[ends.way]
+    yield _table_pair_findings(data.record, ways, ends, columns, FINDINGS_SCHEMA)
+
+
+def bucket_tables(data: CellData, layout: Layout) -> Iterator[Table]:
+    """Histograms of summarised pairs: a row for each ordered pair, size, way of measuring and bucket in use."""
+    samples = data.samples
+    if samples is None or not layout.of["summary"]:
+        return
+    ways, summaries = zip(*layout.of["summary"], strict=True)
+    ends = _ends(samples, layout, ways)
+    most = max(summary.count for summary in summaries)
+    rows = _rows(samples, ends, summaries, most, layout.columns("summary"))[:, len(SUMMARY) :]
+    pair, place = np.nonzero(rows[:, :, 1])
+    columns: dict[str, Any] = dict(zip(HELD["summary"], rows[pair, place].T, strict=True))
+    yield _table_pair_findings(data.record, ways, Ends(*(each[pair] for each in ends)), columns, BUCKETS_SCHEMA)
+
+
+def _with_least(rows: Column) -> Column:
+    """The rows of an earlier kernel with the least median that its flags leave possible: they say not for how long."""
+    count, flagged, least, middle = rows[:, 0, 1], rows[:, 0, 2], rows[:, 1, 1], rows[:, 2, 2]
+    known = rows.copy()
+    known[:, 5, 2] = np.where(flagged == 0, middle, np.where(2 * flagged < count, least, 0))
+    return known
+
+
+def _summary_columns(rows: Column) -> dict[str, Any]:
+    """The order statistics by their names, from rows of shape (pairs, len(SUMMARY), 3); null where there is none."""
+    named = {name: rows[:, row, place] for row, names in enumerate(SUMMARY) for place, name in enumerate(names) if name}
+    return {name: pa.array(values, mask=named["samples"] == 0) for name, values in named.items()}
+
+
+def _ends(samples: Column, layout: Layout, ways: Sequence[Way]) -> Ends:
+    """Initiators and targets of pings, without ranks that had a bye."""
+    target = samples[:, [layout.partner[way.round] for way in ways], layout.columns("partner")[0]].T
+    way, source = np.nonzero(target != np.arange(len(samples)))
+    return Ends(way, source, target[way, source])
+
+
+def _rows(samples: Column, ends: Ends, segments: Sequence[Segment | None], count: int, places: Sequence[int]) -> Column:
+    """Some columns of the first rows of a segment, shape (pairs, count, places); zeros if it has none."""
+    first, held = np.array([(each.first, each.count) if each else (0, 0) for each in segments], np.int64)[ends.way].T
+    pair, place = np.nonzero(np.arange(count) < held[:, np.newaxis])
+    found = np.zeros((len(first), count, len(places)), np.int64)
+    found[pair, place] = samples[ends.source[pair], first[pair] + place][:, places]
+    return found
+
+
+def _table_pair_findings(
+    record: CellRecord, ways: Sequence[Way], ends: Ends, columns: dict[str, Any], schema: Schema
+) -> Table:
+    """Rows with the columns that say of which pair, and how measured, each is."""
+    modes = pa.array([way.mode for way in ways], pa.string()).dictionary_encode()
+    columns |= {
+        "cell": pa.repeat(pa.scalar(record.cell), len(ends.way)),
+        "launch": np.full(len(ends.way), record.launch_index),
+        "source": ends.source,
+        "target": ends.target,
+        "bytes": np.array([way.bytes for way in ways], np.int64)[ends.way],
+        "mode": modes.take(pa.array(ends.way)),
+    }
+    return pa.Table.from_arrays([pa.array(columns[field.name]).cast(field.type) for field in schema], schema=schema)
+
 
 #: Rows at a time: the intermediate results, some numbers of 8 bytes per row, fit a core's cache.
 BLOCK = 1 << 17

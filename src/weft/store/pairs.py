@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from weft.store.cells import CellData
 from weft.store.files import ROW_GROUP, Batch, ahead, write_parquet
-from weft.store.pair_findings import BUCKETS, BUCKETS_SCHEMA, FINDINGS, FINDINGS_SCHEMA, bucket_tables, finding_tables
 from weft.store.pair_layout import Layout, layout_of
 from weft.store.pair_runs import PLACE, RUNS, RUNS_SCHEMA, SCHEMA, met, rows_of, run_batches
+from weft.store.pair_scan import BUCKETS, BUCKETS_SCHEMA, FINDINGS, FINDINGS_SCHEMA, bucket_tables, finding_tables
 from weft.store.records import Segment
 from weft.store.samples import unpack_lost
 

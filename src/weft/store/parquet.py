@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import pyarrow.parquet as pq
 
-from weft.files.plain import plain_file, read_plain
+from weft.files.beneath import plain_file, read_plain
 from weft.store import pairs
 from weft.store.cells import Origin, finished_cells, folder_path, read_record, read_samples
 from weft.store.files import ROW_GROUP, ahead, write_parquet

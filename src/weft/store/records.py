@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from weft.errors import DataError
+from weft.files.beneath import read_plain
 from weft.files.checksum import is_damaged
-from weft.files.plain import read_plain
 from weft.text import plain_tree
 
 #: Statuses whose samples lie in an .npy; the other ones are rows without numbers.

@@ -3,8 +3,7 @@
 
 from typing import TypedDict
 
-from weft.store.tables import CELLS, LAUNCHES, RANKS, SEGMENTS
-from weft.store.typed import TableOf
+from weft.store.tables import CELLS, LAUNCHES, RANKS, SEGMENTS, TableOf
 
 
 class MeasuredRow(TypedDict):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from weft.files.atomic import file_errors
-from weft.files.plain import plain_file
+from weft.files.beneath import plain_file
 from weft.store.files import read_parquet
 from weft.store.trace.calls import NUMBERS
 from weft.store.trace.convert import count_files, event_files

@@ -7,7 +7,7 @@ from pathlib import Path
 from weft import __version__
 from weft.errors import DataError
 from weft.files.atomic import file_errors, make_folder, new_folder
-from weft.files.plain import plain_file
+from weft.files.beneath import plain_file
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.trace.otf2.bringing import bring_otf2

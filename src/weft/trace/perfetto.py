@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors, own_file
-from weft.files.plain import plain_file
+from weft.files.beneath import plain_file
 from weft.store.trace.calls import FINISH
 from weft.store.trace.convert import event_files
 from weft.store.trace.folder import TraceFolder

@@ -18,11 +18,10 @@ from weft.files.atomic import write_atomic
 from weft.format import format_seconds, plural
 from weft.host import read_host
 from weft.store.trace.convert import convert_trace
-from weft.store.trace.folder import TraceFolder
-from weft.store.trace.stamp import is_converted
+from weft.store.trace.folder import TraceFolder, is_converted
 from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.layers import reading_trace
-from weft.trace.script import Made, make_script
+from weft.trace.rank_actions import Made, make_script
 from weft.words.doubts import say
 
 
@@ -56,7 +55,7 @@ def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Mad
     StudyError
         A fabric has no room for the application's ranks, or their number is no multiple of that of the nodes.
     DataError
-        The trace cannot be replayed (see :func:`weft.trace.script.make_script`).
+        The trace cannot be replayed (see :func:`weft.trace.rank_actions.make_script`).
     """
     folder = TraceFolder.open(trace)
     with reading_trace(trace):

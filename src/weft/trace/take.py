@@ -9,13 +9,11 @@ from weft import __version__
 from weft.errors import DataError
 from weft.files.atomic import file_errors, make_folder, new_folder
 from weft.format import format_seconds, plural
-from weft.launch.interposer import mpi_of, preloaded
+from weft.launch.interposer import TRACER, mpi_of, preloaded, trace_variables, wait_for
 from weft.launch.preload import Marks, build_preload, bypassed, preload_value
-from weft.launch.tracer import TRACER, trace_variables, wait_for
 from weft.store.trace.convert import convert_trace
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import TraceFolder, is_converted
 from weft.store.trace.reader import trace_files
-from weft.store.trace.stamp import is_converted
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
 
 MOST_NAMES = 10_000

@@ -15,7 +15,7 @@ from weft.fabric import load_fabric
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.files.atomic import file_errors, write_json
-from weft.files.plain import UNLIMITED, read_plain
+from weft.files.beneath import UNLIMITED, read_plain
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for
 from weft.launch.preload import route_library
@@ -41,8 +41,7 @@ from weft.trace.replay import (
     is_traced_machine,
     prepare,
 )
-from weft.whatif.levels import COMPUTATION, STATIC, simulated
-from weft.whatif.side_by_side import Outcome, SideBySide
+from weft.whatif.side_by_side import COMPUTATION, STATIC, Outcome, SideBySide, simulated
 from weft.whatif.variants import Variant, fullest_link_s, refuse_real, variants, with_network
 from weft.words.doubts import model_text
 

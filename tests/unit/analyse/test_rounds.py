@@ -7,7 +7,7 @@ import pytest
 
 from weft.analyse.rounds import round_rows
 from weft.analyse.tables.breakdown import TurnRow
-from weft.bound.shifts import fullest_links
+from weft.bound.links import fullest_links
 from weft.fabric import load_fabric
 from weft.host import Host, Limit
 from weft.kernel.steps import ROUNDS

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from weft.bound.links import fullest_links
 from weft.bound.placed import alone_s_per_byte
-from weft.bound.shifts import fullest_links
 from weft.bound.terms import PlacedCell
 from weft.fabric import load_fabric
 from weft.fabric.model import Fabric

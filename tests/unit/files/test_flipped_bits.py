@@ -28,7 +28,7 @@ from weft.run.refresh import reading, refresh
 from weft.store.records import load_cell_record
 from weft.store.trace.folder import TraceFolder
 from weft.trace.layers import reading_trace
-from weft.trace.script import make_script
+from weft.trace.rank_actions import make_script
 from weft.trace.take import bring_in
 
 FILES = (

@@ -15,7 +15,7 @@ from made.traces import MadeRank
 from weft.cli.app import main
 from weft.errors import DataError
 from weft.files.atomic import copy_atomic, guard, make_folder, try_remove, write_atomic
-from weft.files.plain import open_plain, plain_file
+from weft.files.beneath import open_plain, plain_file
 from weft.run.folder import locked
 from weft.store.folder import RunFolder
 

@@ -11,8 +11,7 @@ import weft.route.place as module
 from made.routes import routes, tree
 from weft.errors import FabricError
 from weft.route.patterns import all_to_all
-from weft.route.place import place
-from weft.route.place_show import placement_tree, scheduler_words
+from weft.route.place import place, placement_tree, scheduler_words
 
 
 @pytest.mark.parametrize(

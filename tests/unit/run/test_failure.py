@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.files.plain import version
+from weft.files.beneath import version
 from weft.launch.launcher import Outcome
 from weft.launch.status import Slot, read_slots
 from weft.plan.records import LaunchPlan

@@ -90,8 +90,7 @@ def every_reader(place: Path) -> None:
     from weft.analyse.engine import connect, read
     from weft.analyse.tables.times import MEDIANS
     from weft.files.atomic import copy_atomic, read_json
-    from weft.launch.live import read_live
-    from weft.launch.status import read_slots
+    from weft.launch.status import read_live, read_slots
     from weft.plan.stored import plan_of
     from weft.run.failure import log_tail
     from weft.run.listing import row, runs_of

@@ -13,8 +13,8 @@ from made.pair_cells import MadePairs, write_pairs_cell
 from weft.errors import DataError
 from weft.store import convert, pairs
 from weft.store.cells import CellData, read_cell
-from weft.store.pair_findings import bucket_tables, finding_tables
 from weft.store.pair_layout import layout_of
+from weft.store.pair_scan import bucket_tables, finding_tables
 from weft.store.pairs import sample_batches
 from weft.store.parquet import sample_files
 

@@ -12,8 +12,7 @@ from made.traces import MadeRank
 from weft.analyse.trace.make import make_trace_tables
 from weft.cli.app import main
 from weft.errors import DataError
-from weft.store.trace.folder import TraceFolder
-from weft.store.trace.stamp import stamp_of_raw, write_stamp
+from weft.store.trace.folder import TraceFolder, stamp_of_raw, write_stamp
 from weft.trace.take import bring_in
 from weft.trace.traffic import traffic_of_trace
 

@@ -16,7 +16,7 @@ from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag, State
 from weft.store.trace.script import ACTION, HEAD, LAYER, PART, Act, read_sizes
 from weft.trace.actions import COLLECTIVES, RECEIVES, SENDS, VECTORS
-from weft.trace.script import Made, make_script
+from weft.trace.rank_actions import Made, make_script
 
 
 def scripted(folder: Path, ranks: list[MadeRank]) -> tuple[Made, list[list[Any]]]:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from weft.fabric import load_fabric
-from weft.whatif.levels import COMPUTATION, FITTED, STATIC, simulated
-from weft.whatif.side_by_side import Outcome, SideBySide
+from weft.whatif.side_by_side import COMPUTATION, FITTED, STATIC, Outcome, SideBySide, simulated
 from weft.whatif.variants import variants
 
 PAGE = (Path(__file__).parents[3] / "docs" / "dev" / "papers-measured.md").read_text()

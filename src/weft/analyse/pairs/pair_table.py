@@ -10,8 +10,7 @@ import pyarrow as pa
 from weft.analyse.engine import Backend, Expression, read
 from weft.analyse.pairs import statistics as of
 from weft.store.files import Schema, write_parquet
-from weft.store.pair_findings import BUCKETS_SCHEMA, FINDINGS_SCHEMA
-from weft.store.pair_scan import HISTOGRAM, scan
+from weft.store.pair_scan import BUCKETS_SCHEMA, FINDINGS_SCHEMA, HISTOGRAM, scan
 from weft.store.pair_tally import NodesOfRanks
 from weft.store.pairs import SCHEMA
 

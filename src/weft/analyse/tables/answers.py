@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from weft.analyse.tables.quality import Doubt
 from weft.format import measured_factor
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf
 
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 WHERE = (("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT))

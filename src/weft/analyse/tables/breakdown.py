@@ -5,7 +5,7 @@ from typing import Any, Literal, TypedDict
 
 import pyarrow
 
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf
 
 pa: Any = pyarrow  # it comes without types
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 import pyarrow as pa
 
 from weft.analyse.tables.quality import Grade
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf
 
 TEXT, INT, REAL = pa.string(), pa.int32(), pa.float64()
 

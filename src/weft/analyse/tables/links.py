@@ -5,7 +5,7 @@ from typing import TypedDict
 
 import pyarrow as pa
 
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf
 
 TEXT, INT, LONG, REAL, FLAG = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 

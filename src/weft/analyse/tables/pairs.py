@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from weft.store.files import Schema
 from weft.store.pair_tally import BUCKETS
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf
 
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 FARTHEST = 100

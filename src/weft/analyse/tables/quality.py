@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 import pyarrow as pa
 
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf
 
 TEXT, LONG, REAL = pa.string(), pa.int64(), pa.float64()
 

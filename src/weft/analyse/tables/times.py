@@ -6,7 +6,7 @@ from typing import TypedDict, cast
 
 import pyarrow as pa
 
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf
 
 TEXT, SHORT, INT, LONG, REAL, FLAG = pa.string(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 STATISTICS = ("median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s")

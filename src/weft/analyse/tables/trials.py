@@ -5,7 +5,7 @@ from typing import Literal, TypedDict
 
 import pyarrow as pa
 
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf
 
 TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 

@@ -39,12 +39,11 @@ from weft.errors import DataError
 from weft.files.atomic import read_json, try_remove, write_json
 from weft.files.checksum import file_checksum
 from weft.store.files import write_parquet
+from weft.store.tables import TableOf
 from weft.store.trace.calls import ALL_TO_ALLS
 from weft.store.trace.convert import count_files, event_files
-from weft.store.trace.folder import TraceFolder
-from weft.store.trace.stamp import STAMP
+from weft.store.trace.folder import STAMP, TraceFolder
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceRankRow
-from weft.store.typed import TableOf
 
 WRITTEN = (
     CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, SHARES, NODE_PAIRS, TRACE_DOUBTS, VERDICT, ACTIVITY,

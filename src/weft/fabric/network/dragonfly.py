@@ -14,8 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from weft.errors import FabricError
-from weft.fabric.network.cables import Cables
-from weft.fabric.network.graph import Ints, Network, Switch, refuse_oversize
+from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from weft.errors import FabricError
-from weft.fabric.network.cables import Cables
-from weft.fabric.network.graph import Addresses, Ints, Links, Network, Switch, refuse_oversize
+from weft.fabric.network.graph import Addresses, Cables, Ints, Links, Network, Switch, refuse_oversize
 from weft.fabric.network.minimal import minimal_tables
 from weft.fabric.network.tables import forward_of
 from weft.fabric.readers.dump import Box, Dump, End

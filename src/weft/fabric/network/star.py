@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from weft.fabric.network.cables import Cables
-from weft.fabric.network.graph import Network, Switch
+from weft.fabric.network.graph import Cables, Network, Switch
 
 
 def star(hosts: Sequence[str], *, rate: float, latency: float = 0.0) -> Network:

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.fabric.network.cables import Cables
-from weft.fabric.network.graph import Ints, Network, Switch, refuse_oversize
+from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize
 
 
 @dataclass(frozen=True, kw_only=True)

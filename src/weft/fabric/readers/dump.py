@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 
 from weft.errors import FabricError
 from weft.fabric.readers.tables import Tables
-from weft.files.plain import read_plain
+from weft.files.beneath import read_plain
 
 
 class Speed(NamedTuple):

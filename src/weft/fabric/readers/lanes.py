@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.files.plain import read_plain
+from weft.files.beneath import read_plain
 
 LEVELS = 16
 MOST_BYTES = 1 << 31

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.files.plain import open_plain
+from weft.files.beneath import open_plain
 
 NO_PORT = 255
 MOST_BYTES = 1 << 34

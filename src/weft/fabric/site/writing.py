@@ -8,8 +8,7 @@ from dataclasses import replace
 from weft.errors import FabricError
 from weft.fabric.folding import fold, fold_for_people
 from weft.fabric.nodeset import natural
-from weft.fabric.site.adapters import gbit, preset_of
-from weft.fabric.site.found import Adapter, NodeClass, Queue, Site
+from weft.fabric.site.found import Adapter, NodeClass, Queue, Site, gbit, preset_of
 from weft.format import format_bytes
 from weft.text import one_line, plain
 

@@ -12,9 +12,8 @@ from weft.files.matrix import read_matrix
 from weft.format import format_bytes
 from weft.kernel import FlatValue, Shape, Sizes, Sweep
 from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
-from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy
+from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy, variants
 from weft.kernel.collective.traffic import CollectiveTraffic
-from weft.kernel.collective.variants import variants
 from weft.kernel.plain import PlainKernel, counted
 from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained

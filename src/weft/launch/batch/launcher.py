@@ -12,7 +12,7 @@ from typing import Any
 from weft.errors import DataError, LaunchError
 from weft.fabric.batch import BatchSection
 from weft.files.atomic import file_errors, read_json, try_remove, write_json
-from weft.files.plain import read_plain
+from weft.files.beneath import read_plain
 from weft.launch.batch.ports import collect_ports, install_script
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.script import Starter, render, write_script

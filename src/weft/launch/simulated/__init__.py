@@ -23,7 +23,6 @@ def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], Non
         Called with one line before anything that takes seconds.
     """
     from weft.launch.simulated.launcher import SimulatedLauncher
-    from weft.launch.simulated.programs import build_programs
-    from weft.launch.simulated.simgrid import find_simgrid
+    from weft.launch.simulated.simgrid import build_programs, find_simgrid
 
     return SimulatedLauncher(fabric, build_programs(find_simgrid(mpicxx), say), say)

@@ -24,8 +24,7 @@ from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.local import GRACE_S, KEEPER, end, without_job
 from weft.launch.simulated.learned import Learned, Seen, in_waves
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file
-from weft.launch.simulated.programs import MACHINE, Programs
-from weft.launch.simulated.simgrid import options
+from weft.launch.simulated.simgrid import MACHINE, Programs, options
 from weft.mpi.algorithms import SELECTED_BY
 from weft.plan.records import LaunchCell
 from weft.plan.simulation_budget import (

@@ -14,7 +14,7 @@ from typing import Any, Self
 from weft.errors import LaunchError, WeftError
 from weft.fabric.model import Fabric
 from weft.fabric.shaping import BURST_S, MTU
-from weft.files.plain import version
+from weft.files.beneath import version
 from weft.kernel.registry import kernel_named
 from weft.launch.build import Kernels, build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome

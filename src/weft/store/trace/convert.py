@@ -14,7 +14,7 @@ from weft.files.atomic import try_remove
 from weft.store.files import Column, Schema, Table, write_parquet
 from weft.store.trace.calls import CALLS, FINISH
 from weft.store.trace.definitions import Definitions
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import STAMP, TraceFolder, stamp_of_raw, write_stamp
 from weft.store.trace.layout import (
     COMPLETE,
     COUNTS,
@@ -29,7 +29,6 @@ from weft.store.trace.layout import (
     State,
 )  # fmt: skip
 from weft.store.trace.reader import Header, RankTrace, Records, is_event, trace_files
-from weft.store.trace.stamp import STAMP, stamp_of_raw, write_stamp
 from weft.store.trace.tables import (
     COMMUNICATORS,
     MEMBER_TABLE,

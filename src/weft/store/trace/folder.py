@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The folder of a trace: the paths of its files, and whether this Weft can read it."""
+"""What a trace was converted from and to, by contents: changed ranks' files are refused, damaged tables made anew."""
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
-from weft.errors import NotThereError
+from weft.errors import DataError, NotThereError
 from weft.files.atomic import guard, read_json, write_json
+from weft.files.checksum import file_checksum
+from weft.store.trace.reader import read_header, trace_files
+from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS
 
 SCHEMA = "weft-trace/1"
 
@@ -57,3 +61,81 @@ class TraceFolder:
     def describe(self, **entries: Any) -> None:
         """Write ``weft.json`` with these entries added. DataError if the disk is full."""
         write_json(self.meta, {"schema": SCHEMA, **self.metadata(), **entries})
+
+
+STAMP = "converted.json"
+"""In ``tables``, written last. For each file its checksum, and what its inode says: unchanged, it is not read again."""
+RAW, MADE, OPEN = "raw", "made", "open"
+"""Entries of the stamp: ranks' files, files made of them, and names of ranks' files that had no end yet."""
+
+
+def stamp_of_raw(folder: TraceFolder) -> dict[str, Any]:
+    """The part of a stamp on ranks' files; taken before they are read, as one may be written meanwhile."""
+    paths = trace_files(folder.raw)
+    return {
+        OPEN: [path.name for path in paths if not read_header(path).is_closed],
+        RAW: {path.name: _mark(path) for path in paths},
+    }
+
+
+def write_stamp(folder: TraceFolder, of_raw: dict[str, Any]) -> None:
+    """Write the stamp of a trace whose files are all made; DataError if the disk is full."""
+    tables = [table.path(folder.path) for table in (TRACE_RANKS, COMMUNICATORS, MEMBER_TABLE, SITES)]
+    made = [*folder.events.glob("*.parquet"), *folder.counts.glob("*.parquet"), *tables]
+    write_json(folder.tables / STAMP, {**of_raw, MADE: {_name(folder, path): _mark(path) for path in sorted(made)}})
+
+
+def is_converted(folder: TraceFolder) -> bool:
+    """Whether events and tables are those that were made of the ranks' files as they are.
+
+    Raises
+    ------
+    DataError
+        The file of a rank that had come to its end was changed since, or a file is damaged of which there is no
+        origin any more.
+    """
+    if not all(table.is_current(folder.path) for table in (TRACE_RANKS, COMMUNICATORS, MEMBER_TABLE, SITES)):
+        return False
+    raw = trace_files(folder.raw)
+    try:
+        noted = read_json(folder.tables / STAMP)
+        known, made, unfinished = noted[RAW], noted[MADE], noted[OPEN]
+        changed = [path for path in raw if not _is_same(path, known.get(path.name))]
+        damaged = [name for name, mark in made.items() if not _is_same(folder.path / name, mark)]
+        closed = [path for path in changed if path.name in known and path.name not in unfinished]
+    except (DataError, LookupError, TypeError, AttributeError):
+        return not raw  # an earlier Weft has converted it, and wrote none
+    if closed:
+        made_of = shlex.join(map(str, (folder.events, folder.counts, folder.tables)))
+        raise DataError(
+            f"{closed[0]} was changed since the trace was converted: its checksum is of other content",
+            f"bring the original back; or, if this file is right: rm -r {made_of}",
+        )
+    if damaged and not raw:
+        raise DataError(
+            f"{folder.path / damaged[0]} is damaged, and {folder.raw} has no rank's file to make it of again",
+            "bring the original back, or take the trace again: weft trace -o RUN -- mpirun -n 4 ./application",
+        )
+    return not changed and not damaged
+
+
+def _name(folder: TraceFolder, path: Path) -> str:
+    return str(path.relative_to(folder.path))
+
+
+def _mark(path: Path) -> list[Any]:
+    """A file's checksum, and what no write to it leaves as it was: a trace of gigabytes takes seconds to read."""
+    return [file_checksum(path), *_inode(path)]
+
+
+def _inode(path: Path) -> list[int]:
+    status = path.stat(follow_symlinks=False)
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def _is_same(path: Path, mark: Any) -> bool:
+    """Whether a file has the contents of its mark."""
+    try:
+        return mark is not None and (_inode(path) == mark[1:] or file_checksum(path) == mark[0])
+    except OSError:
+        return False

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
-from weft.files.plain import open_plain
+from weft.files.beneath import open_plain
 from weft.format import plural
 from weft.store.trace.calls import CALLS
 from weft.store.trace.layout import (

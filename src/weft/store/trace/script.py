@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors, write_atomic
-from weft.files.plain import open_plain
+from weft.files.beneath import open_plain
 
 MAGIC = b"WEFTSCR\0"
 VERSION = 1

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
-from weft.files.plain import UNLIMITED, read_plain
+from weft.files.beneath import UNLIMITED, read_plain
 from weft.store.trace.script import ACTION, HEAD, LAYER, PART, WORLD, Act, read_sizes
 
 MOST_RANKS = 8192

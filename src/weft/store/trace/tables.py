@@ -5,7 +5,7 @@ from typing import TypedDict
 
 import pyarrow as pa
 
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf
 
 
 class TraceRankRow(TypedDict):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError
-from weft.files.plain import plain_file
+from weft.files.beneath import plain_file
 from weft.format import plural
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import SELF, WORLD, State

@@ -11,7 +11,7 @@ import pytest
 
 from weft.analyse import tables
 from weft.store import rows as store_rows
-from weft.store.typed import TableOf
+from weft.store.tables import TableOf
 
 PLAIN = {str: pa.types.is_string, int: pa.types.is_integer, float: pa.types.is_floating, bool: pa.types.is_boolean}
 

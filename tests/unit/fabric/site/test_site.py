@@ -13,7 +13,7 @@ from weft.cli.app import main
 from weft.errors import FabricError, LaunchError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.site import Adapter, fabric_text, flux, lsf, pbs, slurm
-from weft.fabric.site.adapters import gbit, preset_of, read_adapters
+from weft.fabric.site.found import gbit, preset_of, read_adapters
 from weft.launch.site import READERS, site_text
 
 

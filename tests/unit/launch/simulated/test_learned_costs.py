@@ -15,8 +15,7 @@ from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.simulated import launcher as module
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.learned import FILE, Learned, Seen, in_waves, read_seen
-from weft.launch.simulated.programs import Programs
-from weft.launch.simulated.simgrid import SimGrid
+from weft.launch.simulated.simgrid import Programs, SimGrid
 from weft.plan.records import LaunchCell
 from weft.plan.simulation_budget import START_S
 

@@ -14,8 +14,7 @@ from weft.fabric.simulation import SimulationSection
 from weft.kernel.studies import load_study
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.machine import describe_machine, host_file, links_between
-from weft.launch.simulated.programs import Programs
-from weft.launch.simulated.simgrid import SimGrid, find_simgrid, options
+from weft.launch.simulated.simgrid import Programs, SimGrid, find_simgrid, options
 from weft.plan.make import make_plan
 from weft.plan.records import LaunchCell
 from weft.plan.simulation_budget import content_matters, expected_cost, refusal

@@ -9,8 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from made.traces import MadeRank
-from weft.store.trace.folder import TraceFolder
-from weft.store.trace.stamp import is_converted
+from weft.store.trace.folder import TraceFolder, is_converted
 from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.take import bring_in
 

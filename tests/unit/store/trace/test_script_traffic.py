@@ -11,7 +11,7 @@ from weft.errors import DataError
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.script_traffic import sent_in
-from weft.trace.script import make_script
+from weft.trace.rank_actions import make_script
 
 
 def script(folder: Path, ranks: list[MadeRank]) -> Path:
