@@ -69,14 +69,8 @@ PORT_BUFFER = 64 * 2**10
 def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> tuple[Effect, ...]:
     """Effects that the model of a fabric leaves out of an operation; none on one node, or of a fabric that is no model.
 
-    Raises FabricError: The network cannot be built.
-
-    Parameters
-    ----------
-    traffic, cell, fabric
-        The bytes moved, the ranks and nodes, and the rates.
-    terms
-        The terms of the bound, in seconds.
+    Raises FabricError: The network cannot be built. `traffic`, `cell`, `fabric`: the bytes moved, the ranks and
+    nodes, and the rates. `terms`: the terms of the bound, in seconds.
     """
     if not fabric.is_model or fabric.network is None or cell.nodes < 2:
         return ()

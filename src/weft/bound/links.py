@@ -33,10 +33,7 @@ MOST_PAIRED = 256
 def link_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
     """Seconds of the most loaded links between switches, by name; empty if no bytes cross any.
 
-    Raises
-    ------
-    FabricError
-        The network cannot be built: its dump is missing, or of other nodes.
+    Raises FabricError: the network cannot be built: its dump is missing, or of other nodes.
     """
     section = fabric.network
     if section is None or not cell.hosts or cell.nodes < 2 or section.topology == "star":
@@ -113,10 +110,7 @@ def minimal_seconds(traffic: Traffic, cell: Placed, fabric: Fabric) -> float:
 def longest_way_s(cell: Placed, fabric: Fabric) -> float:
     """Seconds that the links between switches add to a message from the first node to the one that is furthest.
 
-    Raises
-    ------
-    FabricError
-        The network cannot be built.
+    Raises FabricError: the network cannot be built.
     """
     if not cell.hosts:
         return 0.0
@@ -186,12 +180,8 @@ def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[Fullest]:
     """The slowest link of each round, from round 0; empty if routes or rates are not known.
 
     The routes are those of the fabric file. Messages are known to take them only if Weft makes the network, simulated
-    or virtual, or if the file names the real fabric's forwarding tables.
-
-    Raises
-    ------
-    FabricError
-        The network cannot be built.
+    or virtual, or if the file names the real fabric's forwarding tables. Raises FabricError: the network cannot be
+    built.
     """
     p = cell.ranks
     even = p == cell.nodes * cell.ranks_per_node

@@ -30,12 +30,8 @@ class MeasuredRates(Protocol):
 def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float | None = None) -> Fabric:
     """The fabric with measured rates in place of those of its file.
 
-    Parameters
-    ----------
-    copy_rate
-        Bytes per second that the ranks of a node copy together.
-    latency
-        Seconds one way, between the most distant ranks of the cell.
+    `copy_rate`: bytes per second that the ranks of a node copy together. `latency`: seconds one way, between the most
+    distant ranks of the cell.
     """
     node = fabric.node
     if copy_rate is not None:

@@ -31,12 +31,8 @@ MOST_STARTS = 8
 def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:
     """Seconds per byte of a block, on the fullest link; None if not known.
 
-    The median over some nodes, as the measurement is a median over ranks.
-
-    Raises
-    ------
-    FabricError
-        The network cannot be built.
+    The median over some nodes, as the measurement is a median over ranks. Raises FabricError: the network cannot be
+    built.
     """
     section = fabric.network
     if section is None or cell.nodes < 2 or cell.ranks != cell.nodes * cell.ranks_per_node:
@@ -64,10 +60,7 @@ def _seconds_from(network: Network, start: int, ends: "np.ndarray[tuple[int], np
 def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:
     """Lower bound of each operation of a cell whose traffic is known and for which the fabric states a rate.
 
-    Raises
-    ------
-    FabricError
-        The network cannot be built: its dump is missing, or of other nodes.
+    Raises FabricError: the network cannot be built: its dump is missing, or of other nodes.
     """
     moved = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks)
     found = {call: _with_effects(traffic, cell, fabric) for call, traffic in moved.items()}
@@ -100,15 +93,8 @@ def terms_of(
 ) -> dict[str, float]:
     """Seconds of each term of the bound, without those that are 0.
 
-    Parameters
-    ----------
-    traffic, cell, fabric
-        The bytes moved, the ranks and nodes, and the rates.
-
-    Raises
-    ------
-    FabricError
-        The network cannot be built.
+    `traffic`, `cell`, `fabric`: the bytes moved, the ranks and nodes, and the rates. Raises FabricError: the network
+    cannot be built.
     """
     if links is None:
         links = injection_term(traffic, cell, fabric) | link_term(traffic, cell, fabric)
@@ -119,13 +105,9 @@ def terms_of(
 def spread_terms(cell: Placed, call: str, fabric: Fabric) -> Mapping[str, float]:
     """Seconds of each term of a collective call with half as many ranks on each of twice the nodes.
 
-    The cell's own nodes are kept, and the next ones of the fabric added.
-
-    Returns
-    -------
-    Mapping
-        Empty where the ranks cannot be spread so: they fill one node, or half a node is no whole number of ranks, or
-        the fabric has too few nodes; also where its network is not at hand.
+    The cell's own nodes are kept, and the next ones of the fabric added. Returns empty where the ranks cannot be
+    spread so: they fill one node, or half a node is no whole number of ranks, or the fabric has too few nodes; also
+    where its network is not at hand.
     """
     more = [host for host in fabric.hosts if host not in cell.hosts]
     even = cell.ranks_per_node % 2 == 0 and cell.ranks == cell.nodes * cell.ranks_per_node

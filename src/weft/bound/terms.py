@@ -52,41 +52,23 @@ PER_MESSAGE = frozenset({LATENCY, OVERHEAD, MESSAGE_GAP})
 
 
 class Effect(BaseModel, frozen=True, extra="forbid"):
-    """What a network does that the model of a fabric leaves out (:mod:`weft.bound.effects`).
+    """What a network does that the model of a fabric leaves out (:mod:`weft.bound.effects`)."""
 
-    Attributes
-    ----------
-    cause
-        ``adaptive routing``, ``valiant routing``, ``flows through one adapter`` or ``incast``.
-    less_s, more_s
-        By how many seconds a modelled time may be too long, and too short.
-    """
-
-    cause: str
+    cause: str  # ``adaptive routing``, ``valiant routing``, ``flows through one adapter`` or ``incast``
+    # less_s, more_s: by how many seconds a modelled time may be too long, and too short
     less_s: float = 0.0
     more_s: float = 0.0
 
 
 class Bound(BaseModel, frozen=True, extra="forbid"):
-    """A lower bound of a time.
+    """A lower bound of a time."""
 
-    Attributes
-    ----------
-    seconds
-        The largest term.
-    name
-        Its name: ``memory copy``, ``injection``, ``link leaf0 up``, ``link pod0 up``, ``latency``, ``overhead``,
-        ``message gap``.
-    terms
-        All terms, in seconds, by name.
-    effects
-        What the fabric's model leaves out.
-    """
-
-    seconds: float
+    seconds: float  # the largest term
+    # its name: ``memory copy``, ``injection``, ``link leaf0 up``, ``link pod0 up``, ``latency``, ``overhead``,
+    # ``message gap``
     name: str
-    terms: dict[str, float]
-    effects: tuple[Effect, ...] = ()
+    terms: dict[str, float]  # all terms, in seconds, by name
+    effects: tuple[Effect, ...] = ()  # what the fabric's model leaves out
 
     @property
     def most_s(self) -> float:
@@ -205,16 +187,10 @@ def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_
     .. math::
         T = \max(t_\mathrm{copy}, t_\mathrm{injection}, t_\mathrm{link}) + (p - r)\,\max(o, r g) + (r - 1)\,c + k\,L
 
-    with LogGP's o and g of a block, and c, what a message to a rank of the same node costs its sender: while an adapter
-    keeps one rank of r waiting for its gap, the others spend their overhead. On one node the term with o and g is
-    omitted.
-
-    Parameters
-    ----------
-    terms
-        Terms of the exchange, in seconds (:func:`weft.bound.placed.terms_of`).
-    block_bytes
-        Bytes that one rank sends to one other.
+    with LogGP's o and g of a block, and c, what a message to a rank of the same node costs its sender: while an
+    adapter keeps one rank of r waiting for its gap, the others spend their overhead. On one node the term with o and
+    g is omitted. `terms`: terms of the exchange, in seconds (:func:`weft.bound.placed.terms_of`). `block_bytes`:
+    bytes that one rank sends to one other.
     """
     moving = largest({name: seconds for name, seconds in terms.items() if name not in PER_MESSAGE})
     seconds = (moving.seconds if moving else 0.0) + terms.get(LATENCY, 0.0)

@@ -43,10 +43,7 @@ def one_expression(text: str) -> str:
 
 
 def known_starter(name: str) -> str:
-    """Return ``name`` if some kind of fabric starts ranks by it.
-
-    Raises ValueError: No kind does.
-    """
+    """Return ``name`` if some kind of fabric starts ranks by it. Raises ValueError: No kind does."""
     if name and name not in starters():
         raise ValueError(f"must be {' or '.join(starters())}")
     return name

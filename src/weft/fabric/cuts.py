@@ -18,32 +18,22 @@ from weft.fabric.network.graph import Network, directions
 
 @dataclass(frozen=True)
 class Level:
-    """The switches of one level.
+    """The switches of one level."""
 
-    Attributes
-    ----------
-    level
-        1 = leaves.
-    switches, without_hosts
-        Number of switches, and of those without a host on their own ports.
-    down, up
-        Number of cables to lower levels and hosts, and to higher levels, over the whole level.
-    least, typical, most
-        Oversubscription of its switches: rate of the cables down over that of the cables up; smallest, median, largest.
-        1 = full bandwidth; inf = no uplink; nan if rates are unknown or the level is the top.
-    worst
-        Name of the switch with the largest oversubscription.
-    """
-
-    level: int
+    level: int  # 1 = leaves
+    # switches, without_hosts: number of switches, and of those without a host on their own ports
     switches: int
     without_hosts: int
+    # down, up: number of cables to lower levels and hosts, and to higher levels, over the whole level
     down: int
     up: int
+    # least, typical, most: oversubscription of its switches: rate of the cables down over that of the cables up;
+    # smallest, median, largest. 1 = full bandwidth; inf = no uplink; nan if rates are unknown or the level is the
+    # top.
     least: float
     typical: float
     most: float
-    worst: str
+    worst: str  # name of the switch with the largest oversubscription
 
 
 def levels(network: Network) -> tuple[Level, ...]:
@@ -91,21 +81,11 @@ def levels(network: Network) -> tuple[Level, ...]:
 
 @dataclass(frozen=True)
 class Cut:
-    """A part of a network and the cables out of it.
+    """A part of a network and the cables out of it."""
 
-    Attributes
-    ----------
-    name
-        ``link leaf0 up``, ``link group3 out``, ``link x 0-3 out``.
-    hosts
-        Host indices in the part.
-    rate
-        Total rate of the cables out of it, in bytes per second, one way.
-    """
-
-    name: str
-    hosts: frozenset[int]
-    rate: float
+    name: str  # ``link leaf0 up``, ``link group3 out``, ``link x 0-3 out``
+    hosts: frozenset[int]  # host indices in the part
+    rate: float  # total rate of the cables out of it, in bytes per second, one way
 
 
 def cuts(network: Network) -> tuple[Cut, ...]:

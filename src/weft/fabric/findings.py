@@ -11,25 +11,14 @@ EXAMPLES = 3
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a check found.
+    """Something that a check found."""
 
-    Attributes
-    ----------
-    severity
-        ``error``: the description contradicts itself, and results would mean nothing. ``warning``: probably a fault of
-        the machine or a slip in the file. ``note``: worth knowing when numbers are read.
-    what
-        What was found, and where.
-    cause
-        Its usual cause, or its effect on results.
-    remedy
-        The next step.
-    """
-
+    # ``error``: the description contradicts itself, and results would mean nothing. ``warning``: probably a fault of
+    # the machine or a slip in the file. ``note``: worth knowing when numbers are read.
     severity: Severity
-    what: str
-    cause: str
-    remedy: str
+    what: str  # what was found, and where
+    cause: str  # its usual cause, or its effect on results
+    remedy: str  # the next step
 
 
 def found(

@@ -22,30 +22,17 @@ SOCKET, NODE, LEAF, POD, CORE = range(5)
 
 @dataclass(frozen=True)
 class HopClass:
-    """Pairs of ranks at the same distance.
+    """Pairs of ranks at the same distance."""
 
-    Attributes
-    ----------
-    level
-        One of `LEVELS`.
-    hops
-        Links on the route as the network counts them; -1 if there is no route.
-    pairs
-        Ordered pairs of distinct ranks in this class.
-    """
-
-    level: str
-    hops: int
-    pairs: int
+    level: str  # one of `LEVELS`
+    hops: int  # links on the route as the network counts them; -1 if there is no route
+    pairs: int  # ordered pairs of distinct ranks in this class
 
 
 def host_hops(network: Network, hosts: Ints | None = None) -> NDArray[np.int16]:
     """Hops between hosts, shape (hosts, hosts); 0 on the diagonal, -1 without a route.
 
-    Parameters
-    ----------
-    hosts
-        Host indices, shape (hosts,); all hosts if None.
+    `hosts`: host indices, shape (hosts,); all hosts if None.
     """
     chosen = _chosen(network, hosts)
     leaves, row = np.unique(network.leaf[chosen], return_inverse=True)
@@ -86,12 +73,8 @@ class RankPairs:
 def rank_pairs(network: Network, host_of_rank: Sequence[int] | Ints, socket_of_rank: Ints | None = None) -> RankPairs:
     """Level and hops of all pairs of ranks.
 
-    Parameters
-    ----------
-    host_of_rank
-        Host index of each rank, shape (ranks,).
-    socket_of_rank
-        Socket number of each rank on its host, shape (ranks,); if None, any two ranks of a node have level ``node``.
+    `host_of_rank`: host index of each rank, shape (ranks,). `socket_of_rank`: socket number of each rank on its host,
+    shape (ranks,); if None, any two ranks of a node have level ``node``.
     """
     host = np.asarray(host_of_rank, dtype=np.int32)
     used, place = np.unique(host, return_inverse=True)
@@ -108,10 +91,7 @@ def hop_classes(
 ) -> tuple[HopClass, ...]:
     """Hop classes with numbers of pairs, if every host has the same number of ranks on each socket.
 
-    Parameters
-    ----------
-    hosts
-        Host indices, shape (hosts,); all hosts when None.
+    `hosts`: host indices, shape (hosts,); all hosts when None.
     """
     chosen = _chosen(network, hosts)
     on_node = sum(ranks_per_socket)
@@ -124,17 +104,11 @@ def hop_classes(
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """Hosts with the same level and distance to all others: those with the same leaf switch, leaf and pod.
+    """Hosts with the same level and distance to all others: those with the same leaf switch, leaf and pod."""
 
-    Attributes
-    ----------
-    members
-        Positions of these hosts among the chosen ones.
-    level, hops
-        Level (index into `LEVELS`) and hops to each chosen host, shape (hosts,); for a member, those to another member.
-    """
-
-    members: NDArray[np.intp]
+    members: NDArray[np.intp]  # positions of these hosts among the chosen ones
+    # level, hops: level (index into `LEVELS`) and hops to each chosen host, shape (hosts,); for a member, those to
+    # another member
     level: NDArray[np.int8]
     hops: NDArray[np.int16]
 
@@ -142,12 +116,8 @@ class Alike:
 def groups_alike(network: Network, hosts: Ints | None = None) -> Iterator[Alike]:
     """Groups of hosts with their rows of `host_levels` and `host_hops`, one at a time.
 
-    A machine has far fewer groups than hosts, so the matrix of all pairs need not be stored.
-
-    Parameters
-    ----------
-    hosts
-        Host indices, shape (hosts,); all hosts if None.
+    A machine has far fewer groups than hosts, so the matrix of all pairs need not be stored. `hosts`: host indices,
+    shape (hosts,); all hosts if None.
     """
     chosen = _chosen(network, hosts)
     columns = {name: network.coordinates[name][chosen] for name in ("pod", "leaf") if name in network.coordinates}

@@ -55,15 +55,8 @@ def import_dump(
 ) -> Dump:
     """Write a fabric file that refers to a dump, and copy the dump beside it.
 
-    Parameters
-    ----------
-    form
-        The dump's format; detected if None.
-
-    Raises
-    ------
-    FabricError
-        A file cannot be read or written, or the fabric file exists already.
+    `form`: the dump's format; detected if None. Raises FabricError: a file cannot be read or written, or the fabric
+    file exists already.
     """
     if into.exists():
         raise FabricError(f"{into} is there already", "name another file with -o, or remove it")
@@ -155,10 +148,7 @@ def _node(shape: NodeShape | None) -> str:
 def folded_names(hosts: Sequence[str]) -> str:
     """Hosts as a node set: with ranges if these expand to the same names, else all names.
 
-    Raises
-    ------
-    FabricError
-        A name is not possible in a node set.
+    Raises FabricError: a name is not possible in a node set.
     """
     for name in hosts:
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name, re.ASCII):

@@ -6,33 +6,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FabricKind:
-    """Properties that the kind of a fabric implies; all false for a real cluster.
+    """Properties that the kind of a fabric implies; all false for a real cluster."""
 
-    Attributes
-    ----------
-    is_this_host
-        Its only node is this host, which supplies the keys that the file omits.
-    runs_here
-        Its ranks run on this host, so memory is copied at this host's rate.
-    is_emulated
-        Its network is emulated by links that are limited with token buckets (:mod:`weft.fabric.shaping`).
-    is_model
-        Its times come from a model with the rates of the fabric file, and repeat exactly at every launch.
-    starter
-        What starts ranks by its scheduler's own means, as its site spells it; empty if only ``mpiexec`` does.
-    without
-        Keys of ``[batch]`` that its scheduler has nothing like.
-    label
-        Label of titles and numbers that were not measured on a real network; empty for a real network.
-    """
-
-    is_this_host: bool = False
-    runs_here: bool = False
+    is_this_host: bool = False  # its only node is this host, which supplies the keys that the file omits
+    runs_here: bool = False  # its ranks run on this host, so memory is copied at this host's rate
+    # its network is emulated by links that are limited with token buckets (:mod:`weft.fabric.shaping`)
     is_emulated: bool = False
+    # its times come from a model with the rates of the fabric file, and repeat exactly at every launch
     is_model: bool = False
+    # what starts ranks by its scheduler's own means, as its site spells it; empty if only ``mpiexec`` does
     starter: str = ""
-    without: tuple[str, ...] = ()
-    label: str = ""
+    without: tuple[str, ...] = ()  # keys of ``[batch]`` that its scheduler has nothing like
+    label: str = ""  # label of titles and numbers that were not measured on a real network; empty for a real network
 
 
 #: By the name in fabric files and stored runs.
@@ -51,10 +36,7 @@ MPIEXEC = "mpiexec"
 
 
 def known_kind(name: str) -> str:
-    """Return ``name`` if it is the name of a kind.
-
-    Raises ValueError: No kind has this name.
-    """
+    """Return ``name`` if it is the name of a kind. Raises ValueError: No kind has this name."""
     if name not in KINDS:
         *others, last = (repr(kind) for kind in KINDS)
         raise ValueError(f"must be {', '.join(others)} or {last}")

@@ -55,22 +55,9 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
     """Load of each link when every host sends to every other one.
 
     The routes to one destination form a tree. Traffic is pushed along it from the leaves and summed where branches
-    meet: O(hosts x switches) instead of O(hosts squared x hops).
-
-    Parameters
-    ----------
-    weights
-        Shape (hosts,): host a sends ``weights[a] * weights[b]`` to host b, as ranks on a host do; 0 excludes a host. 1
-        each if None.
-
-    Returns
-    -------
-    Units over each link, shape (links,); multiply by the bytes of a unit.
-
-    Raises
-    ------
-    FabricError
-        Two hosts that exchange have no route.
+    meet: O(hosts x switches) instead of O(hosts squared x hops). `weights`: shape (hosts,): host a sends ``weights[a]
+    * weights[b]`` to host b, as ranks on a host do; 0 excludes a host. 1 each if None. Returns units over each link,
+    shape (links,); multiply by the bytes of a unit. Raises FabricError: two hosts that exchange have no route.
     """
     count = len(network.hosts)
     weight = np.ones(count, dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
@@ -94,22 +81,13 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
 
 @dataclass(frozen=True, eq=False)
 class _Fan:
-    """Traffic that leaf switches with the same routes forward together.
+    """Traffic that leaf switches with the same routes forward together."""
 
-    Attributes
-    ----------
-    leaves
-        Their indices, shape (leaves,).
-    onward
-        Index of the next switch towards each destination, shape (destinations,); negative where they deliver
-        themselves.
-    sent
-        Units they send there, divided by the weight of the destination, shape (destinations,); without those from its
-        own leaf.
-    """
-
-    leaves: Ints
+    leaves: Ints  # their indices, shape (leaves,)
+    # index of the next switch towards each destination, shape (destinations,); negative where they deliver themselves
     onward: Ints
+    # units they send there, divided by the weight of the destination, shape (destinations,); without those from its
+    # own leaf
     sent: NDArray[np.int64]
 
     def part(self, start: int) -> tuple[Ints, NDArray[np.int64]]:
@@ -118,10 +96,7 @@ class _Fan:
 
 
 def _fan(network: Network, alike: LeavesAlike, ends: Ints, below: NDArray[np.int64]) -> _Fan:
-    """The `_Fan` of leaves that route alike.
-
-    Raises FabricError: A leaf has no route to a destination.
-    """
+    """The `_Fan` of leaves that route alike. Raises FabricError: A leaf has no route to a destination."""
     home, onward = network.leaf[ends], alike.onward[ends]
     own = np.isin(home, alike.leaves)
     sent = below[alike.leaves].sum() - np.where(own, below[home], 0)
@@ -170,10 +145,8 @@ def _push(
 ) -> NDArray[np.int64]:
     """Loads of the traffic to these destinations, pushed switch by switch along their trees, in units, shape (links,).
 
-    Parameters
-    ----------
-    sources
-        Switch where traffic to each destination starts, -1 for none, and its units; shape (destinations,) each.
+    `sources`: switch where traffic to each destination starts, -1 for none, and its units; shape (destinations,)
+    each.
     """
     hosts, switches, width = len(network.hosts), len(network.switches), len(ends)
     # float64 sums in bincount are exact up to 2^53 units, far beyond any host count squared.
@@ -210,16 +183,8 @@ def _start(network: Network, switch: int, end: int) -> int:
 def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[np.floating]) -> NDArray[np.float64]:
     """Load of each link under a list of messages between hosts.
 
-    Parameters
-    ----------
-    sources, targets
-        Host indices, shape (messages,).
-    amounts
-        Bytes of each message, shape (messages,).
-
-    Returns
-    -------
-    Bytes over each link, shape (links,).
+    `sources`, `targets`: host indices, shape (messages,). `amounts`: bytes of each message, shape (messages,).
+    Returns bytes over each link, shape (links,).
     """
     routes = walk(network, sources, targets)
     used = routes >= 0
@@ -229,37 +194,23 @@ def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[
 
 @dataclass(frozen=True)
 class Hottest:
-    """The slowest link of an all-to-all among all hosts.
+    """The slowest link of an all-to-all among all hosts."""
 
-    Attributes
-    ----------
-    link, name
-        Index and name of the link with the longest time (load over rate).
-    load
-        Units over it; one unit is what one host sends to one other.
-    relative
-        Its time over that of the slowest host's own link: 1 = as fast as the adapters, 2 = the network halves the rate
-        of an all-to-all.
-    rate_per_host
-        Bytes per second that each host then sends; nan if no rate is known.
-    """
-
+    # link, name: index and name of the link with the longest time (load over rate)
     link: int
     name: str
-    load: int
+    load: int  # units over it; one unit is what one host sends to one other
+    # its time over that of the slowest host's own link: 1 = as fast as the adapters, 2 = the network halves the rate
+    # of an all-to-all
     relative: float
-    rate_per_host: float
+    rate_per_host: float  # bytes per second that each host then sends; nan if no rate is known
 
 
 def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.float64]:
     """Time of each link in an all-to-all of all hosts over the time of the slowest host's own link, shape (links,).
 
-    1 = no slower than the adapters. If rates are unknown, all links count as equally fast.
-
-    Parameters
-    ----------
-    loads
-        Units over each link, shape (links,), as `all_to_all_loads` returns them.
+    1 = no slower than the adapters. If rates are unknown, all links count as equally fast. `loads`: units over each
+    link, shape (links,), as `all_to_all_loads` returns them.
     """
     known = bool(np.isfinite(network.links.rate).all())
     rate = network.links.rate if known else np.ones(len(loads))
@@ -272,12 +223,8 @@ def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.flo
 def hottest(network: Network, loads: NDArray[np.int64]) -> Hottest:
     """The most loaded link of an all-to-all of all hosts, by time, not by units.
 
-    If rates are unknown, all links count as equally fast, and the rate per host is nan.
-
-    Parameters
-    ----------
-    loads
-        Units over each link, shape (links,), as `all_to_all_loads` returns them.
+    If rates are unknown, all links count as equally fast, and the rate per host is nan. `loads`: units over each
+    link, shape (links,), as `all_to_all_loads` returns them.
     """
     times = relative_times(network, loads)
     # Of equally slow links, name one between switches: it is shared, a host's own link is not.

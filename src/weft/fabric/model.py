@@ -28,10 +28,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 
 
 def checked_nodes(text: str) -> str:
-    """Return ``text`` if it is a node set.
-
-    Raises NodeSetError: It is not; also a ValueError.
-    """
+    """Return ``text`` if it is a node set. Raises NodeSetError: It is not; also a ValueError."""
     if not size(text):
         raise NodeSetError("an empty node set")
     return text
@@ -184,11 +181,8 @@ class Fabric(WholeFile, frozen=True):
 def load_fabric(given: str | Path) -> Fabric:
     """Read a fabric file, by path or by the name of a shipped one (``local``, ``tara``).
 
-    Raises
-    ------
-    FabricError
-        There is no such file, it is not TOML, or a key is wrong; names file, key, value and what is allowed. Or it
-        names a preset that does not exist.
+    Raises FabricError: there is no such file, it is not TOML, or a key is wrong; names file, key, value and what is
+    allowed. Or it names a preset that does not exist.
     """
     path = locate(given, "fabrics", FabricError)
     text, tree = read_toml(path, FabricError)

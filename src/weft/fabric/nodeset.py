@@ -44,10 +44,7 @@ def size(text: str) -> int:
 def expand(text: str) -> tuple[str, ...]:
     """Names in a node set, each once, in natural order (n2 before n10).
 
-    Raises
-    ------
-    NodeSetError
-        Not a node set, an empty one, or one of more than 200,000 nodes or of 8 million characters.
+    Raises NodeSetError: not a node set, an empty one, or one of more than 200,000 nodes or of 8 million characters.
     """
     names: set[str] = set()
     for pieces in _parsed(text):

@@ -28,28 +28,15 @@ digits are up to 4.5 % (`weft papers tables`)."""
 
 @dataclass(frozen=True)
 class Spread:
-    """By how much an assumed number may be off.
+    """By how much an assumed number may be off."""
 
-    Attributes
-    ----------
-    key
-        Its key in the fabric file.
-    unit
-        ``B/s``, ``s`` or ``B``.
-    factor
-        It may lie between its value divided and multiplied by this ...
-    low, high
-        ... or between these two, in its unit, whatever was assumed.
-    below
-        Factor by which it may be lower, if it was worked out from a data sheet.
-    """
-
-    key: str
-    unit: Literal["B/s", "s", "B"]
-    factor: float = 0.0
+    key: str  # its key in the fabric file
+    unit: Literal["B/s", "s", "B"]  # ``B/s``, ``s`` or ``B``
+    factor: float = 0.0  # it may lie between its value divided and multiplied by this ..
+    # low, high: ... or between these two, in its unit, whatever was assumed.
     low: float = 0.0
     high: float = 0.0
-    below: float = 0.0
+    below: float = 0.0  # factor by which it may be lower, if it was worked out from a data sheet
 
 
 #: Rates of links between switches.
@@ -113,24 +100,14 @@ LEFT_OUT = {
 
 @dataclass(frozen=True)
 class Doubtful:
-    """A number that is not stated anywhere.
+    """A number that is not stated anywhere."""
 
-    Attributes
-    ----------
-    key, unit
-        Its key in the fabric file, and ``B/s``, ``s`` or ``B``.
-    standing
-        ``fitted`` or ``assumed``.
-    value
-        Its value in the file.
-    low, high
-        Its plausible range.
-    """
-
+    # key, unit: its key in the fabric file, and ``B/s``, ``s`` or ``B``
     key: str
     unit: str
-    standing: Standing
-    value: float
+    standing: Standing  # ``fitted`` or ``assumed``
+    value: float  # its value in the file
+    # low, high: its plausible range
     low: float
     high: float
 
@@ -144,13 +121,7 @@ def number_of(fabric: Fabric, key: str) -> float | None:
 
 
 def with_number(fabric: Fabric, key: str, value: float) -> Fabric:
-    """The fabric with another value of a key.
-
-    Raises
-    ------
-    FabricError
-        The fabric does not have the key's section.
-    """
+    """The fabric with another value of a key. Raises FabricError: the fabric does not have the key's section."""
     *sections, name = key.split(".")
     owners: list[Any] = [fabric]
     for part in sections:

@@ -13,16 +13,9 @@ class NoRoomError(FabricError):
 def place(fabric: Fabric, wanted: str | dict[int, str], nodes: int) -> tuple[str, ...]:
     """Hosts of a cell, in the order of their ranks.
 
-    Parameters
-    ----------
-    wanted
-        ``compact``: the fabric's first nodes; a node set; or a table from number of nodes to a group of the fabric
-        (compact for a number that is not in the table).
-
-    Raises
-    ------
-    NoRoomError
-        The fabric is too small, or has no such nodes or group.
+    `wanted`: ``compact``: the fabric's first nodes; a node set; or a table from number of nodes to a group of the
+    fabric (compact for a number that is not in the table). Raises NoRoomError: the fabric is too small, or has no
+    such nodes or group.
     """
     hosts = fabric.hosts
     if len(hosts) < nodes:
@@ -41,10 +34,7 @@ def place(fabric: Fabric, wanted: str | dict[int, str], nodes: int) -> tuple[str
 
 
 def grouped(fabric: Fabric, group: str, nodes: int) -> tuple[str, ...]:
-    """The first hosts of a group.
-
-    Raises NoRoomError: The fabric has no such group, or the group has too few hosts.
-    """
+    """The first hosts of a group. Raises NoRoomError: The fabric has no such group, or the group has too few hosts."""
     if group not in fabric.groups:
         known = ", ".join(fabric.groups) or "none"
         raise NoRoomError(f"fabric {fabric.name} has no group {group!r} for {count(nodes)} (groups: {known})")

@@ -31,19 +31,13 @@ LINKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Preset:
-    """One preset.
+    """One preset."""
 
-    Attributes
-    ----------
-    section, name, title
-        ``node`` or ``network``, its name, and a line for people.
-    values, sources
-        Keys as in a fabric file, and where each number comes from.
-    """
-
+    # section, name, title: ``node`` or ``network``, its name, and a line for people
     section: str
     name: str
     title: str
+    # values, sources: keys as in a fabric file, and where each number comes from
     values: Mapping[str, Any]
     sources: Mapping[str, str]
 
@@ -51,20 +45,14 @@ class Preset:
 def presets(section: str) -> tuple[Preset, ...]:
     """All presets of a section, ``node`` or ``network``, in the order of their file.
 
-    Raises
-    ------
-    FabricError
-        The shipped file cannot be read.
+    Raises FabricError: the shipped file cannot be read.
     """
     _, tree = read_toml(shipped("fabrics") / "presets" / f"{section}.toml", FabricError)
     return tuple(_preset(section, name, table) for name, table in tree.items())
 
 
 def preset_named(section: str, name: object) -> Preset:
-    """A preset by its name.
-
-    Raises FabricError: There is none; names the closest one, and all.
-    """
+    """A preset by its name. Raises FabricError: There is none; names the closest one, and all."""
     known = {preset.name: preset for preset in presets(section)}
     if isinstance(name, str) and name in known:
         return known[name]
@@ -78,10 +66,7 @@ def preset_named(section: str, name: object) -> Preset:
 def with_presets(tree: dict[str, Any]) -> dict[str, Any]:
     """The tree of a fabric file with the keys of its presets that it does not state itself, and their sources.
 
-    Raises
-    ------
-    FabricError
-        It names a preset that does not exist.
+    Raises FabricError: it names a preset that does not exist.
     """
     filled = dict(tree)
     for section in SECTIONS:

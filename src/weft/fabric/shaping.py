@@ -24,21 +24,8 @@ def burst(rate: float) -> int:
 def link_seconds(size: float, rate: float, *, shaped: bool) -> float:
     """Least time in which a link transmits a number of bytes.
 
-    A full bucket, as before every sample, passes its content at memory speed; only the remaining bytes take the link's
-    rate.
-
-    Parameters
-    ----------
-    size
-        Bytes.
-    rate
-        Bytes per second.
-    shaped
-        Whether a token bucket limits the link; on real and simulated links every byte takes the rate.
-
-    Returns
-    -------
-    float
-        Seconds.
+    A full bucket, as before every sample, passes its content at memory speed; only the remaining bytes take the
+    link's rate. `size`: bytes. `rate`: bytes per second. `shaped`: whether a token bucket limits the link; on real
+    and simulated links every byte takes the rate. Returns seconds.
     """
     return max(0.0, size - burst(rate)) / rate if shaped else size / rate

@@ -130,10 +130,7 @@ class SimulationSection(Section, frozen=True):
     def staged(self, terms: Mapping[str, int], ranks: int) -> dict[str, int]:
         """Bytes of each part of a rank's memory, with this library's buffers if the section states them.
 
-        Parameters
-        ----------
-        terms
-            Bytes by name, as from a kernel's ``need``, with its estimate for an unknown library.
+        `terms`: bytes by name, as from a kernel's ``need``, with its estimate for an unknown library.
         """
         stated = {} if self.peer_buffers is None else {STAGING: ranks * self.peer_buffers}
         return {**terms, **stated}

@@ -28,21 +28,11 @@ from weft.fabric.network.graph import Network
 
 @dataclass(frozen=True)
 class Bisection:
-    """Result of `bisection`.
+    """Result of `bisection`."""
 
-    Attributes
-    ----------
-    rate
-        Bytes per second from one half into the other; nan if a rate is unknown.
-    full
-        Bytes per second that the adapters of one half can send.
-    split
-        The coordinate along which the split has the smallest rate.
-    """
-
-    rate: float
-    full: float
-    split: str
+    rate: float  # bytes per second from one half into the other; nan if a rate is unknown
+    full: float  # bytes per second that the adapters of one half can send
+    split: str  # the coordinate along which the split has the smallest rate
 
     @property
     def share(self) -> float:
@@ -152,37 +142,19 @@ class _Flow:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """Numbers of a network.
+    """Numbers of a network."""
 
-    Attributes
-    ----------
-    network
-        The network itself.
-    hosts, switches, cables
-        Number of each.
-    levels
-        Switches by level with their oversubscription.
-    bisection
-        See `weft.fabric.summary`.
-    classes
-        Hop classes of all pairs of ranks.
-    ranks_per_socket
-        Ranks on each socket of a host, as counted in ``classes``.
-    loads
-        Units over each link in an all-to-all of all hosts, shape (links,).
-    hottest
-        The slowest link of such an all-to-all; None with fewer than two hosts, or if cables are not known.
-    """
-
-    network: Network
+    network: Network  # the network itself
+    # hosts, switches, cables: number of each
     hosts: int
     switches: int
     cables: int
-    levels: tuple[Level, ...]
-    bisection: Bisection
-    classes: tuple[HopClass, ...]
-    ranks_per_socket: tuple[int, ...]
-    loads: NDArray[np.int64]
+    levels: tuple[Level, ...]  # switches by level with their oversubscription
+    bisection: Bisection  # see `weft.fabric.summary`
+    classes: tuple[HopClass, ...]  # hop classes of all pairs of ranks
+    ranks_per_socket: tuple[int, ...]  # ranks on each socket of a host, as counted in ``classes``
+    loads: NDArray[np.int64]  # units over each link in an all-to-all of all hosts, shape (links,)
+    # the slowest link of such an all-to-all; None with fewer than two hosts, or if cables are not known
     hottest: Hottest | None
 
     def as_tree(self) -> dict[str, Any]:
@@ -226,13 +198,7 @@ class Summary:
 
 
 def summarise(network: Network, ranks_per_socket: Sequence[int] = (1,)) -> Summary:
-    """Compute the numbers of a network.
-
-    Raises
-    ------
-    FabricError
-        Two hosts have no route.
-    """
+    """Compute the numbers of a network. Raises FabricError: two hosts have no route."""
     loads = all_to_all_loads(network)
     return Summary(
         network=network,

@@ -12,12 +12,7 @@ from weft.units import parse_seconds, quoted
 def plausible(text: object, *, most_s: float, why: str) -> float:
     """Seconds of a time such as ``"1.2 us"``.
 
-    Raises ValueError: No time, a negative one, or one above ``most_s``.
-
-    Parameters
-    ----------
-    most_s
-        Seconds that it may not exceed.
+    Raises ValueError: No time, a negative one, or one above ``most_s``. `most_s`: seconds that it may not exceed.
     """
     seconds = parse_seconds(text)
     if seconds > most_s:

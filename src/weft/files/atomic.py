@@ -43,10 +43,7 @@ FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 def write_atomic(path: Path, data: bytes) -> None:
     """Write a file atomically: complete or not at all.
 
-    Raises
-    ------
-    DataError
-        The disk is full or read-only; nothing is left behind.
+    Raises DataError: the disk is full or read-only; nothing is left behind.
     """
     with _whole_file(path) as file:
         file.write(data)
@@ -55,10 +52,7 @@ def write_atomic(path: Path, data: bytes) -> None:
 def copy_atomic(source: Path, path: Path) -> None:
     """Copy a file of any size, complete or not at all.
 
-    Raises
-    ------
-    DataError
-        The source cannot be read, or the disk is full or read-only; nothing is left behind.
+    Raises DataError: the source cannot be read, or the disk is full or read-only; nothing is left behind.
     """
     with _whole_file(path) as file, open_plain(source) as given:
         shutil.copyfileobj(given, file, 1 << 20)
@@ -84,10 +78,7 @@ def _whole_file(path: Path) -> Generator[BinaryIO, None, None]:
 def own_handle(path: Path, flags: int) -> int:
     """Open a file in a folder that another user may own: never a link, pipe or device, or a file with a second name.
 
-    Raises
-    ------
-    OSError
-        It cannot be opened, or is not a regular file with one name.
+    Raises OSError: it cannot be opened, or is not a regular file with one name.
     """
     with parent_of(path) as (folder, name, _):
         handle = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=folder)
@@ -114,15 +105,8 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
     """Read a JSON object, without its checksum.
 
-    Parameters
-    ----------
-    most
-        Bytes that it may have.
-
-    Raises
-    ------
-    DataError
-        The file is missing, not readable, not a JSON object, or not what its checksum is of.
+    `most`: bytes that it may have. Raises DataError: the file is missing, not readable, not a JSON object, or not
+    what its checksum is of.
     """
     with file_errors(path):
         raw = read_plain(path, most)
@@ -144,12 +128,8 @@ def guard(root: Path) -> None:
     """Refuse a folder of Weft that is a link, or has anything but plain files and folders in it; follow no link there.
 
     Every kind of folder is opened by this: runs, traces, new ones. A link may lead out of a folder that came from
-    somebody else, and a pipe or device may be read for ever.
-
-    Raises
-    ------
-    DataError
-        It is a link, something in it is neither a plain file nor a folder, or a folder cannot be read.
+    somebody else, and a pipe or device may be read for ever. Raises DataError: it is a link, something in it is
+    neither a plain file nor a folder, or a folder cannot be read.
     """
     if root.is_symlink():
         raise DataError(
@@ -166,12 +146,7 @@ def guard(root: Path) -> None:
 def new_folder(path: Path, command: str) -> None:
     """Make a folder for what a verb writes, or take an empty one.
 
-    Raises
-    ------
-    StudyError
-        It is there, and not an empty folder.
-    DataError
-        It is a link, or cannot be made.
+    Raises StudyError: it is there, and not an empty folder. Raises DataError: it is a link, or cannot be made.
     """
     if path.exists() and not path.is_symlink() and (not path.is_dir() or any(path.iterdir())):
         raise StudyError(f"{path} is there already", f"name a new folder: {command}")

@@ -145,10 +145,7 @@ def refuse_kind(path: Path, status: os.stat_result) -> None:
 def plain_file(path: Path) -> Path:
     """The path itself, for a reader that opens files in its own way.
 
-    Raises
-    ------
-    OSError
-        There is no file; ``NotPlainError`` if it is no plain one.
+    Raises OSError: there is no file; ``NotPlainError`` if it is no plain one.
     """
     with parent_of(path) as (folder, name, guarded):
         refuse_kind(path, os.stat(name, dir_fd=folder, follow_symlinks=not guarded))
@@ -158,10 +155,8 @@ def plain_file(path: Path) -> Path:
 def open_plain(path: Path) -> BufferedReader:
     """Open a plain file to read; a link is followed, except in folders of Weft (:func:`weft.files.beneath.parent_of`).
 
-    Raises
-    ------
-    OSError
-        It cannot be opened; ``NotPlainError`` if it is a pipe, device, socket or folder, which may have no end.
+    Raises OSError: it cannot be opened; ``NotPlainError`` if it is a pipe, device, socket or folder, which may have
+    no end.
     """
     with parent_of(path) as (folder, name, guarded):
         # to open a device may already do something
@@ -184,15 +179,8 @@ UNLIMITED = 1 << 62
 def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
     """What a plain file holds.
 
-    Parameters
-    ----------
-    most
-        Bytes that it may have.
-
-    Raises
-    ------
-    OSError
-        See :func:`open_plain`; with EFBIG if there are more bytes than ``most``: none of them are read.
+    `most`: bytes that it may have. Raises OSError: see :func:`open_plain`; with EFBIG if there are more bytes than
+    ``most``: none of them are read.
     """
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size

@@ -26,10 +26,7 @@ REMEDY = 'write integer arithmetic with + - * / // % ** ( ), such as "512 * N"'
 def tree(text: str, names: Iterable[str]) -> ast.expr:
     """Parse ``text`` and refuse anything but arithmetic over ``names``.
 
-    Raises
-    ------
-    StudyError
-        Not arithmetic, or an unknown name.
+    Raises StudyError: not arithmetic, or an unknown name.
     """
     known = sorted(names)
     if len(text) > LONGEST:
@@ -82,10 +79,7 @@ def value_of(node: ast.expr, names: Mapping[str, Number]) -> Fraction:
 def evaluate(text: str, names: Mapping[str, Number]) -> int:
     """Integer value of ``text``.
 
-    Raises
-    ------
-    StudyError
-        Not arithmetic, an unknown name, a division by zero, a value past 2^62, or not an integer.
+    Raises StudyError: not arithmetic, an unknown name, a division by zero, a value past 2^62, or not an integer.
     """
     try:
         value = value_of(tree(text, names), names)

@@ -37,12 +37,7 @@ def held_by_name(path: Path, say: Callable[[str], None], wait_s: float = 0.0) ->
     """Hold a lock by a file beside it that only one process can create; yields the holder, if that is another one.
 
     The file of a process of this host that has ended, or of an earlier boot of it, is removed. Of other hosts nobody
-    can tell here.
-
-    Raises
-    ------
-    DataError
-        The file cannot be written or read.
+    can tell here. Raises DataError: the file cannot be written or read.
     """
     place = path.with_name(path.name + BESIDE)
     until = time.monotonic() + wait_s

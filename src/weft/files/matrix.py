@@ -32,13 +32,9 @@ def read_matrix(path: Path) -> list[list[int]]:
     """Weights of a traffic matrix, as whole numbers: row i holds what rank i sends to each.
 
     Whole numbers are taken as they are, so that a file of bytes is sent as it stands where the sweep's size is its
-    largest; others are scaled so that the largest is a million.
-
-    Raises
-    ------
-    StudyError
-        No file, no square of numbers, a negative one, or nothing but zeros; or one of over 8,192 ranks. Files that are
-        no matrix are refused by their first bytes: nothing is read that the header, or the first line, does not allow.
+    largest; others are scaled so that the largest is a million. Raises StudyError: no file, no square of numbers, a
+    negative one, or nothing but zeros; or one of over 8,192 ranks. Files that are no matrix are refused by their
+    first bytes: nothing is read that the header, or the first line, does not allow.
     """
     import numpy as np
 

@@ -45,10 +45,7 @@ def closest(word: str, known: Iterable[str]) -> str:
 def locate(given: str | Path, folder: str, error: type[WeftError]) -> Path:
     """Path of a file given by path, or by the name of a shipped one.
 
-    Raises
-    ------
-    error
-        Nothing is found; the message names the closest shipped file.
+    Raises error: nothing is found; the message names the closest shipped file.
     """
     text = str(given)
     try:
@@ -82,10 +79,8 @@ TOKEN = re.compile(
 def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
     """Text and tree of a TOML file; ``error`` with the line for a syntax error.
 
-    Raises
-    ------
-    error
-        The file cannot be read, is no UTF-8 text, is larger than 1 MiB, or is no TOML; the message names the line.
+    Raises error: the file cannot be read, is no UTF-8 text, is larger than 1 MiB, or is no TOML; the message names
+    the line.
     """
     try:
         with open_plain(path) as file:
@@ -106,10 +101,7 @@ def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
 def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]:
     """Tree of a TOML text; ``error`` names ``source`` and the line.
 
-    Raises
-    ------
-    error
-        The text is not TOML, or has a key of more than 64 parts; the message names ``source`` and the line.
+    Raises error: the text is not TOML, or has a key of more than 64 parts; the message names ``source`` and the line.
     """
     if (line := long_name(text)) is not None:
         raise error(
@@ -137,10 +129,7 @@ def long_name(text: str) -> int | None:
 def validate(model: type[Model], tree: dict[str, Any], source: str, error: type[WeftError]) -> Model:
     """Make a ``model`` of a TOML tree; ``error`` describes the first mistake.
 
-    Raises
-    ------
-    error
-        The tree does not fit the model; the message describes the first mistake.
+    Raises error: the tree does not fit the model; the message describes the first mistake.
     """
     try:
         return model.model_validate(tree)

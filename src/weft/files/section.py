@@ -13,10 +13,7 @@ HEADER = re.compile(r"(?P<whole>\[\[?(?P<section>[^\[\]]+)\]\]?)\s*(#.*)?$")
 def put(lines: list[str], section: str, key: str, value: str) -> None:
     """Set a key of a section in place: replace its line, or add one at the end of the section, or add the section.
 
-    Parameters
-    ----------
-    section
-        Name of the section; empty for the part before the first header.
+    `section`: name of the section; empty for the part before the first header.
     """
     headers = [(-1, ""), *((at, name) for at, name, _ in _headers(lines))]
     begin = next((at for at, name in headers if name == section), None)

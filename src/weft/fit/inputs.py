@@ -66,12 +66,8 @@ def read_cells(path: Path, calls: str = "ABC") -> list[MeasuredCell]:
 
     Cells that were measured twice with the same sizes become one, with the mean of their times.
 
-    Raises DataError: It cannot be read: with the row at fault. Or none of its cells is of these calls.
-
-    Parameters
-    ----------
-    calls
-        Letters of the calls to take: A and B move a few bytes, C whole vectors.
+    Raises DataError: It cannot be read: with the row at fault. Or none of its cells is of these calls. `calls`:
+    letters of the calls to take: A and B move a few bytes, C whole vectors.
     """
     if path.is_dir():
         found = run_cells(path)
@@ -147,21 +143,11 @@ def run_cells(folder: Path) -> list[MeasuredCell]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number of a fabric file that can be fitted.
+    """A number of a fabric file that can be fitted."""
 
-    Attributes
-    ----------
-    key
-        Its section in the file.
-    unit
-        ``B/s`` or ``s``.
-    begin
-        Start value of a fit if the file states none, or zero.
-    """
-
-    key: str
-    unit: str
-    begin: float
+    key: str  # its section in the file
+    unit: str  # ``B/s`` or ``s``
+    begin: float  # start value of a fit if the file states none, or zero
 
     def of(self, fabric: Fabric) -> float:
         """Its start value for a fabric."""

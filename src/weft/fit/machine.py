@@ -87,21 +87,11 @@ COLLECTIVES: dict[str, Library] = {OPEN_MPI: "ompi", MPICH: "mpich", MVAPICH: "m
 
 @dataclass(frozen=True)
 class Filled:
-    """A key that the fabric's file omits.
+    """A key that the fabric's file omits."""
 
-    Attributes
-    ----------
-    key
-        Its section; empty for a key at the top of the file (``kind``, ``name``).
-    text
-        Its value as written in a file.
-    source
-        Its source; empty if that is obvious.
-    """
-
-    key: str
-    text: str
-    source: str = ""
+    key: str  # its section; empty for a key at the top of the file (``kind``, ``name``)
+    text: str  # its value as written in a file
+    source: str = ""  # its source; empty if that is obvious
 
 
 def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:

@@ -52,12 +52,8 @@ DIGITS = 4
 def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool, filled: Sequence[Filled] = ()) -> None:
     """Write the fabric with the fitted values, and check that it can be read.
 
-    Raises
-    ------
-    StudyError
-        The path is that of the given file, or does not end in .toml.
-    FabricError
-        The written file cannot be read as a fabric.
+    Raises StudyError: the path is that of the given file, or does not end in .toml. Raises FabricError: the written
+    file cannot be read as a fabric.
     """
     if path.suffix != ".toml":
         raise StudyError(f"{path} is no fabric file", "give -o NEW.toml")
@@ -105,17 +101,9 @@ def fit_fabric(
 ) -> Fit:
     """Fit parameters of a fabric to measured cells.
 
-    Parameters
-    ----------
-    chosen
-        Names of the cells to fit to; if empty, the fit chooses.
-
-    Raises
-    ------
-    StudyError, DataError
-        See :func:`weft.fit.squares.fit` and :func:`weft.fit.inputs.read_cells`.
-    LaunchError
-        SimGrid is missing, or a simulation failed.
+    `chosen`: names of the cells to fit to; if empty, the fit chooses. Raises StudyError, DataError: see
+    :func:`weft.fit.squares.fit` and :func:`weft.fit.inputs.read_cells`. Raises LaunchError: SimGrid is missing, or a
+    simulation failed.
     """
     return fit_cells(fabric, read_cells(table, calls), names, chosen, simulate=simulate, say=say)
 

@@ -35,22 +35,13 @@ MOST_SETS = 20_000
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell in the result of a fit.
+    """One cell in the result of a fit."""
 
-    Attributes
-    ----------
-    name
-        Its name in the table.
-    measured_s, modelled_s
-        Times in seconds.
-    fitted
-        Whether the parameters were fitted to it; otherwise it is predicted.
-    """
-
-    name: str
+    name: str  # its name in the table
+    # measured_s, modelled_s: times in seconds
     measured_s: float
     modelled_s: float
-    fitted: bool
+    fitted: bool  # whether the parameters were fitted to it; otherwise it is predicted
 
     @property
     def error(self) -> float:
@@ -60,23 +51,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Fit:
-    """Fitted parameters, and the modelled time of each cell.
+    """Fitted parameters, and the modelled time of each cell."""
 
-    Attributes
-    ----------
-    parameters
-        Fitted values by name.
-    cells
-        All cells.
-    sight
-        Smallest singular value of the fitted cells' sensitivities, see the module.
-    left_out
-        Relative error of each fitted cell in a fit without it, by name; empty if too few cells remain.
-    """
-
-    parameters: dict[str, float]
-    cells: tuple[Cell, ...]
-    sight: float
+    parameters: dict[str, float]  # fitted values by name
+    cells: tuple[Cell, ...]  # all cells
+    sight: float  # smallest singular value of the fitted cells' sensitivities, see the module
+    # relative error of each fitted cell in a fit without it, by name; empty if too few cells remain
     left_out: dict[str, float]
 
     @property
@@ -137,15 +117,10 @@ def refuse_impossible(
 ) -> None:
     """Refuse fits that are impossible.
 
-    Raises DataError: A measured time is not positive and finite. Raises StudyError: No parameter is given, there
-    are fewer cells than parameters, or a parameter has no positive start value.
-
-    Parameters
-    ----------
-    names, theta
-        Names of the parameters and their values, shape (parameters,), in the fabric's units.
-    cells, times
-        Names of the cells and their measured times in seconds, shape (cells,).
+    Raises DataError: A measured time is not positive and finite. Raises StudyError: No parameter is given, there are
+    fewer cells than parameters, or a parameter has no positive start value. `names`, `theta`: names of the parameters
+    and their values, shape (parameters,), in the fabric's units. `cells`, `times`: names of the cells and their
+    measured times in seconds, shape (cells,).
     """
     count = len(cells) if chosen is None else len(chosen)
     if not names:

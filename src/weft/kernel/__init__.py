@@ -21,19 +21,12 @@ FlatValue = str | int | Sequence[str | int]
 
 @dataclass(frozen=True)
 class Shape:
-    """Number and placement of a cell's ranks, before the kernel sets its values.
-
-    Attributes
-    ----------
-    oversubscribed
-        More ranks on a node than cores, by intent.
-    hosts
-        Names of its nodes, if the kernel has chosen them; otherwise the study's placement chooses.
-    """
+    """Number and placement of a cell's ranks, before the kernel sets its values."""
 
     nodes: int
     ranks_per_node: int
-    oversubscribed: bool = False
+    oversubscribed: bool = False  # more ranks on a node than cores, by intent
+    # names of its nodes, if the kernel has chosen them; otherwise the study's placement chooses
     hosts: tuple[str, ...] = ()
 
     @property
@@ -152,10 +145,7 @@ class Kernel(Protocol):
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
         """Expected seconds of one call of each operation that has no lower bound, if known.
 
-        Parameters
-        ----------
-        copy_rate
-            Bytes per second that a node copies; None if the fabric does not state it.
+        `copy_rate`: bytes per second that a node copies; None if the fabric does not state it.
         """
         ...
 

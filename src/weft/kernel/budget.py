@@ -58,13 +58,8 @@ def is_given(measure: Measure) -> bool:
 def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measure, path: str) -> None:
     """Refuse a limit that is too short to measure a cell's sizes: a cell that runs longer counts as hung.
 
-    Raises StudyError: The budgets of a cell's operations do not fit into the ``measure.limit`` that the study
-    gives.
-
-    Parameters
-    ----------
-    found
-        Shape and values of each cell of a sweep over sizes.
+    Raises StudyError: The budgets of a cell's operations do not fit into the ``measure.limit`` that the study gives.
+    `found`: shape and values of each cell of a sweep over sizes.
     """
     # the breakdown of a size gets the budget of one operation
     each = [(1 + bool(values.get("explain")), len(values["bytes"]) + values["refine"]) for _, values in found]

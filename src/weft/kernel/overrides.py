@@ -23,26 +23,13 @@ QUICK = {"min_samples": 10, "max_samples": 30, "budget": "200 ms"}
 
 @dataclass(frozen=True)
 class Overrides:
-    """What to change in a study; what is None or empty stays as it is.
+    """What to change in a study; what is None or empty stays as it is."""
 
-    Attributes
-    ----------
-    nodes
-        Node counts of every series.
-    launches
-        Starts of the ranks.
-    budget
-        Measuring time of one operation in one cell and launch: ``2 min``.
-    quick
-        Few samples (`QUICK`), and nothing explained.
-    time
-        Time of the whole run: ``10 min``. Without it, what is asked of launches or samples ends the study's own time.
-    """
-
-    nodes: tuple[int, ...] = ()
-    launches: int | None = None
-    budget: str = ""
-    quick: bool = False
+    nodes: tuple[int, ...] = ()  # node counts of every series
+    launches: int | None = None  # starts of the ranks
+    budget: str = ""  # measuring time of one operation in one cell and launch: ``2 min``
+    quick: bool = False  # few samples (`QUICK`), and nothing explained
+    # time of the whole run: ``10 min``. Without it, what is asked of launches or samples ends the study's own time.
     time: str = ""
 
     def measure(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,13 +53,7 @@ class Overrides:
 
 
 def parse_nodes(text: str) -> tuple[int, ...]:
-    """Node counts of ``2,4``.
-
-    Raises
-    ------
-    StudyError
-        It is not a list of whole numbers.
-    """
+    """Node counts of ``2,4``. Raises StudyError: it is not a list of whole numbers."""
     try:
         found = tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -83,10 +64,8 @@ def parse_nodes(text: str) -> tuple[int, ...]:
 def load_overridden(given: str | Path, overrides: Overrides) -> Study:
     """Read a study as `weft.kernel.studies.load_study` does, with some of its keys overridden.
 
-    Raises
-    ------
-    StudyError
-        The file cannot be read, a value is not allowed, or the key is written so that it cannot be replaced.
+    Raises StudyError: the file cannot be read, a value is not allowed, or the key is written so that it cannot be
+    replaced.
     """
     path = locate(given, "studies", StudyError)
     text, tree = read_toml(path, StudyError)

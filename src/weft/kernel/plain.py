@@ -105,10 +105,7 @@ class PlainKernel:
 def counted(values: Mapping[str, Any], *words: str) -> str:
     """Some words (empty ones left out) and the number of sizes: ``alltoall, 3 sizes``.
 
-    Parameters
-    ----------
-    values
-        A cell's values; ``bytes`` holds the sizes.
+    `values`: a cell's values; ``bytes`` holds the sizes.
     """
     sizes = len(values["bytes"])
     return ", ".join(filter(None, (" ".join(filter(None, words)), f"{sizes} size{'s' if sizes != 1 else ''}")))

@@ -26,13 +26,7 @@ def measured_kernels() -> dict[str, MeasuredKernel]:
 
 
 def kernel_named(name: str) -> Kernel:
-    """The kernel with a name, the built-in one included.
-
-    Raises
-    ------
-    DataError
-        This version of Weft has no such kernel.
-    """
+    """The kernel with a name, the built-in one included. Raises DataError: this version of Weft has no such kernel."""
     if name == FLOOR.name:
         return FLOOR
     if name not in KERNELS:

@@ -15,13 +15,7 @@ RANGE = " .. "
 
 
 def in_all(series: Iterable[Iterable[int]]) -> set[int]:
-    """Sizes that all series have in common.
-
-    Raises
-    ------
-    ValueError
-        There is no series.
-    """
+    """Sizes that all series have in common. Raises ValueError: there is no series."""
     first, *others = (set(sizes) for sizes in series)
     return first.intersection(*others)
 

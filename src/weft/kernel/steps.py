@@ -48,10 +48,7 @@ def split_step(op: str) -> tuple[str, str]:
 def step_share(step: str, ranks: int) -> float:
     """Share of a call's bytes that one turn of a step sends between nodes, in the mean over its turns.
 
-    Parameters
-    ----------
-    step
-        One of the steps; empty for the call itself.
+    `step`: one of the steps; empty for the call itself.
     """
     return {WITHIN: 0.0, BETWEEN: 2 / ranks, ROUNDS: 0.0}.get(step, 1.0)
 

@@ -61,10 +61,7 @@ if __name__ == "__main__":
 def make_study(tree: dict[str, Any], source: str) -> Study:
     """Make the study of a TOML tree, with the model of the kernel it names.
 
-    Raises
-    ------
-    StudyError
-        A key is wrong; names ``source``, key, value and what is allowed.
+    Raises StudyError: a key is wrong; names ``source``, key, value and what is allowed.
     """
     kernels = measured_kernels()
     name = tree.get("kernel")
@@ -77,10 +74,8 @@ def make_study(tree: dict[str, Any], source: str) -> Study:
 def load_study(given: str | Path) -> Study:
     """Read a study file, by path or by the name of a shipped one (``contention``).
 
-    Raises
-    ------
-    StudyError
-        There is no such file, it is not TOML, or a key is wrong; names file, key, value and what is allowed.
+    Raises StudyError: there is no such file, it is not TOML, or a key is wrong; names file, key, value and what is
+    allowed.
     """
     path = locate(given, "studies", StudyError)
     text, tree = read_toml(path, StudyError)

@@ -10,21 +10,12 @@ from weft.errors import StudyError
 
 @dataclass(frozen=True)
 class Team:
-    """Ranks of a launch that measure together, and their distribution over its nodes.
+    """Ranks of a launch that measure together, and their distribution over its nodes."""
 
-    Attributes
-    ----------
-    members
-        Ranks in the launch, in the order of the team's own ranks.
-    counts
-        Number of the team's ranks on each node that has any, in the order of the nodes' first ranks.
-    places
-        Index of each of these nodes among the launch's hosts.
-    """
-
-    members: Sequence[int]
+    members: Sequence[int]  # ranks in the launch, in the order of the team's own ranks
+    # number of the team's ranks on each node that has any, in the order of the nodes' first ranks
     counts: tuple[int, ...]
-    places: tuple[int, ...]
+    places: tuple[int, ...]  # index of each of these nodes among the launch's hosts
 
     @property
     def ranks(self) -> int:
@@ -56,10 +47,7 @@ def rank_at(node: int, local: int, nodes: int, ranks_per_node: int, order: Liter
 def team_of(values: Mapping[str, Any], nodes: int, ranks_per_node: int, order: Literal["block", "cyclic"]) -> Team:
     """The team that a kernel's values name: ``members``, the first ``ranks``, or all ranks of the launch.
 
-    Raises
-    ------
-    StudyError
-        The team has more ranks than the launch.
+    Raises StudyError: the team has more ranks than the launch.
     """
     whole = nodes * ranks_per_node
     members: Sequence[int] = values.get("members") or range(values.get("ranks", whole))

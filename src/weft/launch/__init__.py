@@ -31,22 +31,11 @@ def launcher_for(
 ) -> Launcher:
     """Return the launcher for a fabric, by its kind.
 
-    Parameters
-    ----------
-    mpicxx
-        Compiler wrapper chosen by the user, or None to search for one.
-    say
-        Called with one line before anything that takes seconds.
-    repeatable
-        What a model simulates is decided by what it is expected to cost, not by what this host took for the launches
-        before, so that every host simulates the same cells.
-
-    Raises
-    ------
-    LaunchError
-        The kind has no launcher, or something that it needs is missing.
-    FabricError
-        A capture was requested on another kind of fabric.
+    `mpicxx`: compiler wrapper chosen by the user, or None to search for one. `say`: called with one line before
+    anything that takes seconds. `repeatable`: what a model simulates is decided by what it is expected to cost, not
+    by what this host took for the launches before, so that every host simulates the same cells. Raises LaunchError:
+    the kind has no launcher, or something that it needs is missing. Raises FabricError: a capture was requested on
+    another kind of fabric.
     """
     from weft.launch.batch.schedulers import SCHEDULERS
 
@@ -80,12 +69,8 @@ def cancelling(fabric: Any) -> Any:
 def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:
     """Check that packets can be captured at some nodes of a fabric, before anything is built or started.
 
-    Raises
-    ------
-    FabricError
-        The fabric is of another kind, or has no such node.
-    LaunchError
-        ``tcpdump`` is missing.
+    Raises FabricError: the fabric is of another kind, or has no such node. Raises LaunchError: ``tcpdump`` is
+    missing.
     """
     if fabric.kind != "virtual":
         raise FabricError(

@@ -26,10 +26,7 @@ BEST = "best"
 def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Study, Fabric]:
     """The study with its best nodes named, as groups ``best-N`` of the fabric; both unchanged where it asks for none.
 
-    Raises
-    ------
-    FabricError
-        The cables of the fabric are not known, so no routes are.
+    Raises FabricError: the cables of the fabric are not known, so no routes are.
     """
     if study.placement.nodes != BEST:
         return study, fabric

@@ -77,12 +77,8 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
     """Return the kernels for an MPI, built if they are not in the cache.
 
     Raises LaunchError: Compiler or CMake is missing, or the build failed; the message has the first error and the
-    path of the log. Raises DataError: The cache cannot be written.
-
-    Parameters
-    ----------
-    say
-        Called with one line before anything that takes seconds.
+    path of the log. Raises DataError: The cache cannot be written. `say`: called with one line before anything that
+    takes seconds.
     """
     native = sources or shipped("native")
     place = cache() / cache_key(mpi, native)

@@ -20,18 +20,9 @@ def routed(
 ) -> list[Routed]:
     """The network with the routes of each engine.
 
-    Parameters
-    ----------
-    engines
-        ``present``, ``dmodk`` or an engine of OpenSM, optionally with ``+scatterN`` for its option ``--scatter-ports
-        N``.
-
-    Raises
-    ------
-    LaunchError
-        OpenSM is needed but missing, or produces no tables.
-    FabricError
-        There is no engine of that name.
+    `engines`: ``present``, ``dmodk`` or an engine of OpenSM, optionally with ``+scatterN`` for its option
+    ``--scatter-ports N``. Raises LaunchError: OpenSM is needed but missing, or produces no tables. Raises
+    FabricError: there is no engine of that name.
     """
     return [_one(network, name, keep, service) for name in dict.fromkeys(engines or (PRESENT,))]
 

@@ -38,12 +38,8 @@ def trace_variables(folder: Path, most_bytes: int) -> dict[str, str]:
 def wait_for(command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[int, bool]:
     """Run a command on this terminal; its exit code, as a shell would return it, and whether a signal came meanwhile.
 
-    Ctrl-C reaches it, too; what else would end us (see ``cli/mistakes.py``) ends it, and we wait for that.
-
-    Raises
-    ------
-    LaunchError
-        The command cannot be started.
+    Ctrl-C reaches it, too; what else would end us (see ``cli/mistakes.py``) ends it, and we wait for that. Raises
+    LaunchError: the command cannot be started.
     """
     came: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
@@ -89,15 +85,9 @@ NAME_OF_LIBRARY = re.compile(rb"\0((?:lib|ld-)[\w.+-]*\.so[.\d]*)(?=\0)")
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the interposer; each is an environment variable that a job script can also set.
+    """Settings of the interposer; each is an environment variable that a job script can also set."""
 
-    Parameters
-    ----------
-    force
-        Algorithm for every call (``WEFT_ALLTOALL``), e.g. ``node.multi{nl=4}``; empty: none is forced.
-    """
-
-    force: str = ""
+    force: str = ""  # algorithm for every call (``WEFT_ALLTOALL``), e.g. ``node.multi{nl=4}``; empty: none is forced.
     table: Path | None = None
     report: Path | None = None
     verify: int = 0
@@ -106,14 +96,8 @@ class Settings:
     def variables(self) -> dict[str, str]:
         """Return the environment variables of these settings; defaults are left unset.
 
-        Raises
-        ------
-        StudyError
-            No algorithm is named so, or it has no such parameter.
-        NotThereError
-            The table is not a file.
-        DataError
-            It is torn, or holds something that is no rule.
+        Raises StudyError: no algorithm is named so, or it has no such parameter. Raises NotThereError: the table is
+        not a file. Raises DataError: it is torn, or holds something that is no rule.
         """
         if self.force:
             try:
@@ -137,12 +121,8 @@ class Settings:
 def mpi_of(command: Sequence[str], mpicxx: str | None) -> Mpi:
     """Find the MPI of a command: the wrapper beside its starter, unless the user names one.
 
-    Raises
-    ------
-    LaunchError
-        There is no such program, or no MPI.
-    StudyError
-        The program cannot have to do with MPI, as ``ls``: better found before a library is built for it.
+    Raises LaunchError: there is no such program, or no MPI. Raises StudyError: the program cannot have to do with
+    MPI, as ``ls``: better found before a library is built for it.
     """
     found = shutil.which(command[0])
     if found is None:
@@ -178,11 +158,7 @@ def preloaded(command: Sequence[str], variables: Mapping[str, str], library: Lib
 
     In the starter's environment they would make the starter itself load the library, and Open MPI would not pass them
     to other hosts. An unknown starter gets them by ``env``, which reaches the ranks if it passes on its environment.
-
-    Parameters
-    ----------
-    library
-        The MPI library, or None if unknown.
+    `library`: the MPI library, or None if unknown.
     """
     starter = Path(command[0]).name
     stem = starter.partition(".")[0]

@@ -18,24 +18,17 @@ CYCLIC = "cyclic"
 
 @dataclass(frozen=True)
 class LaunchRequest:
-    """One start of the ranks: everything that a launcher needs.
-
-    Parameters
-    ----------
-    order
-        ``block``: consecutive ranks share a host; ``cyclic``: they are dealt to the hosts in turn.
-    limit_s
-        Seconds after which a launcher ends the ranks by force; above the kernel's own watchdog. 0 means never.
-    """
+    """One start of the ranks: everything that a launcher needs."""
 
     id: str
     ranks: int
     nodes: tuple[str, ...]
     ranks_per_node: int
-    order: str
+    order: str  # ``block``: consecutive ranks share a host; ``cyclic``: they are dealt to the hosts in turn
     oversubscribed: bool
     plan: Path
     folder: Path
+    # seconds after which a launcher ends the ranks by force; above the kernel's own watchdog. 0 means never.
     limit_s: float
     environment: dict[str, str] = field(default_factory=dict[str, str])
     cells: tuple[LaunchCell, ...] = ()
@@ -48,29 +41,18 @@ class LaunchRequest:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a launch ended.
-
-    Parameters
-    ----------
-    wall_s
-        Seconds from start to end, ``mpiexec`` included.
-    limit
-        Which limit of the launcher's own ended it, in words; empty where it was the cell's.
-    processor_s
-        Seconds of processor time that all its processes took; 0 where they are not counted.
-    before
-        Whether it had ended before the launcher was asked for it: in a job that an earlier weft left in the queue. What
-        its ranks wrote is then older than the request, and holds all the same.
-    """
+    """How a launch ended."""
 
     id: str
     returncode: int
-    wall_s: float
+    wall_s: float  # seconds from start to end, ``mpiexec`` included
     timed_out: bool
     log: Path
     refused: str = ""
-    limit: str = ""
-    processor_s: float = 0.0
+    limit: str = ""  # which limit of the launcher's own ended it, in words; empty where it was the cell's
+    processor_s: float = 0.0  # seconds of processor time that all its processes took; 0 where they are not counted
+    # whether it had ended before the launcher was asked for it: in a job that an earlier weft left in the queue. What
+    # its ranks wrote is then older than the request, and holds all the same.
     before: bool = False
 
 

@@ -184,9 +184,6 @@ def without_job(environment: Mapping[str, str]) -> dict[str, str]:
 def make_launcher(fabric: Any, mpicxx: str | None, say: Callable[[str], None]) -> LocalLauncher:
     """Find the MPI, build the kernels if needed, and return the launcher for this host.
 
-    Parameters
-    ----------
-    say
-        Called with one line before anything that takes seconds.
+    `say`: called with one line before anything that takes seconds.
     """
     return LocalLauncher(build_kernels(find_mpi(mpicxx), say))

@@ -36,25 +36,14 @@ KEPT = "import ctypes,os,sys;ctypes.CDLL(None).prctl(1,15);os.execvp(sys.argv[1]
 
 @dataclass(frozen=True, eq=False)
 class Managed:
-    """The result of OpenSM on a network.
+    """The result of OpenSM on a network."""
 
-    Attributes
-    ----------
-    network
-        The network with OpenSM's tables and addresses.
-    asked, used
-        The engine that was requested, and the one that OpenSM used: it falls back silently.
-    reasons
-        Lines of its log with the reason, if it fell back.
-    seconds
-        Its run time.
-    """
-
-    network: Network
+    network: Network  # the network with OpenSM's tables and addresses
+    # asked, used: the engine that was requested, and the one that OpenSM used: it falls back silently
     asked: str
     used: str
-    reasons: tuple[str, ...]
-    seconds: float
+    reasons: tuple[str, ...]  # lines of its log with the reason, if it fell back
+    seconds: float  # its run time
 
     @property
     def fell_back(self) -> bool:
@@ -80,12 +69,7 @@ def manage(
     """Have OpenSM route a network.
 
     Raises LaunchError: OpenSM or ibsim is missing, does not start, or produces no tables; the message has the last
-    line of its log.
-
-    Parameters
-    ----------
-    most_s
-        Time limit in seconds.
+    line of its log. `most_s`: time limit in seconds.
     """
     if lacks := missing():
         raise LaunchError(

@@ -29,12 +29,8 @@ def say_once(text: str) -> None:
 def route_library(say: Callable[[str], None] = say_once, sources: Path | None = None) -> Library:
     """The library of routes, built if it is not in the cache.
 
-    Raises
-    ------
-    LaunchError
-        Compiler or CMake is missing, or the build failed; the message has the first error and the path of the log.
-    DataError
-        The cache cannot be written, or the library cannot be loaded.
+    Raises LaunchError: compiler or CMake is missing, or the build failed; the message has the first error and the
+    path of the log. Raises DataError: the cache cannot be written, or the library cannot be loaded.
     """
     native = sources or shipped("native")
     own = [path for path in source_files(native) if path.is_relative_to(native / PROJECT)]
@@ -66,27 +62,13 @@ def _compile(build: Path, project: Path, log: Path) -> None:
 
 @dataclass(frozen=True)
 class Preload:
-    """A library.
+    """A library."""
 
-    Attributes
-    ----------
-    file
-        Its file's name.
-    target
-        Its target in the CMake project.
-    room
-        The folder of ``native`` with its own sources, and its name in the cache.
-    takes
-        How long it takes to build, in words.
-    matters
-        Whether it depends on a file, given by its path below ``native``.
-    """
-
-    file: str
-    target: str
-    room: str
-    takes: str
-    matters: Callable[[Path], bool]
+    file: str  # its file's name
+    target: str  # its target in the CMake project
+    room: str  # the folder of ``native`` with its own sources, and its name in the cache
+    takes: str  # how long it takes to build, in words
+    matters: Callable[[Path], bool]  # whether it depends on a file, given by its path below ``native``
 
 
 SEPARATORS = " :"
@@ -142,17 +124,9 @@ def build_preload(
 ) -> Path:
     """Return the path of a library for an MPI, built if it is not in the cache.
 
-    Parameters
-    ----------
-    say
-        Called with one line before anything that takes seconds.
-
-    Raises
-    ------
-    LaunchError
-        Compiler or CMake is missing, or the build failed; the message has the first error and the path of the log.
-    DataError
-        The cache cannot be written.
+    `say`: called with one line before anything that takes seconds. Raises LaunchError: compiler or CMake is missing,
+    or the build failed; the message has the first error and the path of the log. Raises DataError: the cache cannot
+    be written.
     """
     native = sources or shipped("native")
     if any(sign in str(cache()) for sign in SEPARATORS):

@@ -32,10 +32,7 @@ ANSWER_S = 60
 
 
 def scheduler_here() -> str:
-    """The scheduler whose commands are on PATH.
-
-    Raises LaunchError: None is.
-    """
+    """The scheduler whose commands are on PATH. Raises LaunchError: None is."""
     found = next((kind for kind, (commands, _) in READERS.items() if shutil.which(commands[0][0])), "")
     if not found:
         looked = ", ".join(commands[0][0] for commands, _ in READERS.values())
@@ -49,17 +46,9 @@ def scheduler_here() -> str:
 def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
     """Text of an annotated fabric file of the site that a scheduler serves.
 
-    Parameters
-    ----------
-    kind
-        The scheduler, a key of :data:`READERS`; empty for the one that is here.
-
-    Raises
-    ------
-    LaunchError
-        The scheduler's commands are not on PATH, or its first one fails.
-    FabricError
-        There is no such scheduler, or it names no node.
+    `kind`: the scheduler, a key of :data:`READERS`; empty for the one that is here. Raises LaunchError: the
+    scheduler's commands are not on PATH, or its first one fails. Raises FabricError: there is no such scheduler, or
+    it names no node.
     """
     kind = kind or scheduler_here()
     if kind not in READERS:
@@ -75,10 +64,7 @@ def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
 
 
 def printed(command: tuple[str, ...], *, needed: bool = False) -> str:
-    """What a command prints; empty where it fails.
-
-    Raises LaunchError: It fails, and it is needed.
-    """
+    """What a command prints; empty where it fails. Raises LaunchError: It fails, and it is needed."""
     try:
         # a list of plugins (srun --mpi=list) goes to standard error
         done = subprocess.run(

@@ -30,10 +30,7 @@ class Glimpse:
 def read_live(path: Path, before: Version | None = None) -> Glimpse | None:
     """Read the slot of a launch.
 
-    Returns
-    -------
-    Glimpse or None
-        None if there is none yet, or if it is torn, of an earlier start, or not a kernel's.
+    Returns None if there is none yet, or if it is torn, of an earlier start, or not a kernel's.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -88,18 +85,9 @@ class Slot:
 def read_slots(path: Path, before: Version | None = None) -> list[Slot]:
     """Read the status file of a launch.
 
-    Parameters
-    ----------
-    path
-        ``launches/<launch>.status``: 64 bytes a rank, ``<cell> <op> <phase> <state>``.
-    before
-        The file's version before the ranks were started: one that is still the same is from an earlier start and is
-        ignored.
-
-    Returns
-    -------
-    list
-        A slot for each rank that wrote one; empty if the kernel did not get that far.
+    `path`: ``launches/<launch>.status``: 64 bytes a rank, ``<cell> <op> <phase> <state>``. `before`: the file's
+    version before the ranks were started: one that is still the same is from an earlier start and is ignored. Returns
+    a slot for each rank that wrote one; empty if the kernel did not get that far.
     """
     try:
         if version(path) == before:

@@ -47,20 +47,11 @@ def make_plan(
 ) -> Plan:
     """Plan a study on a fabric. Starts nothing, measures nothing.
 
-    ``placement.nodes = "best"`` is resolved before (:func:`weft.launch.best_nodes.with_best_nodes`).
-
-    Parameters
-    ----------
-    predict
-        Whether to assume a usual copy rate where the fabric states none, for the expected times (kind local).
-    library
-        Version string of the MPI library, or what finds it; called only for studies that try each of its algorithms.
-        Empty if not yet known.
-
-    Raises
-    ------
-    StudyError, FabricError
-        The sweep is impossible as written. A cell that merely does not fit is a row, not an error.
+    ``placement.nodes = "best"`` is resolved before (:func:`weft.launch.best_nodes.with_best_nodes`). `predict`:
+    whether to assume a usual copy rate where the fabric states none, for the expected times (kind local). `library`:
+    version string of the MPI library, or what finds it; called only for studies that try each of its algorithms.
+    Empty if not yet known. Raises StudyError, FabricError: the sweep is impossible as written. A cell that merely
+    does not fit is a row, not an error.
     """
     host = host or read_host()
     given_memory = fabric.node.memory

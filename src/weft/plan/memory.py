@@ -10,26 +10,15 @@ from weft.host import Limit
 
 
 class MemoryNeed(BaseModel, frozen=True, extra="forbid"):
-    """Bytes that a cell needs, and the limit they were compared with.
+    """Bytes that a cell needs, and the limit they were compared with."""
 
-    Attributes
-    ----------
-    rank_bytes, node_bytes, job_bytes
-        Bytes allocated by one rank, the fullest node and the whole job.
-    limit_bytes
-        Memory of one node; None if unknown.
-    limited_by
-        Source of the limit ("MemAvailable", "cgroup limit", "node.memory", ...).
-    formula
-        The terms of ``rank_bytes`` with their numbers, for the row's reason.
-    """
-
+    # rank_bytes, node_bytes, job_bytes: bytes allocated by one rank, the fullest node and the whole job
     rank_bytes: int
     node_bytes: int
     job_bytes: int
-    limit_bytes: int | None = None
-    limited_by: str = ""
-    formula: str = ""
+    limit_bytes: int | None = None  # memory of one node; None if unknown
+    limited_by: str = ""  # source of the limit ("MemAvailable", "cgroup limit", "node.memory", ...)
+    formula: str = ""  # the terms of ``rank_bytes`` with their numbers, for the row's reason
 
     @property
     def fits(self) -> bool:
@@ -50,12 +39,8 @@ class MemoryNeed(BaseModel, frozen=True, extra="forbid"):
 def memory_need(terms: Mapping[str, int], ranks_per_node: int, nodes: int, limit: Limit | None) -> MemoryNeed:
     """Sum the memory of one rank and compare that of a node with its limit.
 
-    Parameters
-    ----------
-    terms
-        Bytes of each part of one rank's memory, by name.
-    ranks_per_node, nodes
-        Shape of the cell; every node has the same number of ranks.
+    `terms`: bytes of each part of one rank's memory, by name. `ranks_per_node`, `nodes`: shape of the cell; every
+    node has the same number of ranks.
     """
     rank_bytes = sum(terms.values())
     node_bytes = rank_bytes * ranks_per_node

@@ -24,15 +24,9 @@ from weft.text import plain
 def shapes(series: Series, fabric: Fabric) -> list[Shape]:
     """Shapes of a series on a fabric, in the order of the study.
 
-    ``fill`` keeps one rank per core: all cores of each node if the series has several nodes. On one node it adds ranks
-    instead: 1, 2, 4 .. cores, and twice the cores, marked as oversubscribed.
-
-    Raises
-    ------
-    FabricError
-        A fabric that does not say what the series asks for.
-    StudyError
-        More than a thousand shapes, or ten million ranks.
+    ``fill`` keeps one rank per core: all cores of each node if the series has several nodes. On one node it adds
+    ranks instead: 1, 2, 4 .. cores, and twice the cores, marked as oversubscribed. Raises FabricError: a fabric that
+    does not say what the series asks for. Raises StudyError: more than a thousand shapes, or ten million ranks.
     """
     found = _shapes(series, fabric)
     most = max(found, key=lambda shape: shape.ranks)
@@ -80,22 +74,14 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True)
 class LaunchCell:
-    """A cell of a launch.
-
-    Parameters
-    ----------
-    hash
-        Hash that its record must repeat; empty if it is not checked.
-    limit_s
-        Seconds after which a cell counts as hung; 0 means never.
-    """
+    """A cell of a launch."""
 
     id: str
     kernel: str
     parameters: Mapping[str, Any]
     ranks: int
-    hash: str = ""
-    limit_s: float = 0.0
+    hash: str = ""  # hash that its record must repeat; empty if it is not checked
+    limit_s: float = 0.0  # seconds after which a cell counts as hung; 0 means never
 
 
 class Job(BaseModel, frozen=True, extra="forbid"):
@@ -109,65 +95,40 @@ class Job(BaseModel, frozen=True, extra="forbid"):
 
 
 class Cell(BaseModel, frozen=True, extra="forbid"):
-    """One point of a study's sweep (or one noise floor), before it is measured.
+    """One point of a study's sweep (or one noise floor), before it is measured."""
 
-    Attributes
-    ----------
-    id
-        ``c000``, ``c001``, ... in the order of the study; ``f000``, ... for the kernel ``floor``.
-    series
-        Names of the series to which the cell belongs; none for a floor.
-    nodes, ranks_per_node, ranks
-        Shape of the ranks that measure. p = nodes * ranks_per_node, unless a part of a launch does not fill its nodes:
-        ``ranks_per_node`` is then that of the fullest node.
-    hosts
-        Names of the nodes in the order of their ranks; empty if the fabric cannot place the cell.
-    job
-        The launch it needs, if that has more ranks than measure (``parameters`` has ``ranks`` or ``members``).
-    order
-        ``block``: ranks 0..r-1 on the first host; ``cyclic``: rank i on host i mod N.
-    parameters
-        The kernel's own values (``n``, ``m``, ``data``, ``calls`` for ``exchange``).
-    block_bytes, local_bytes, array_bytes
-        One block (rank to rank), one rank's part of one array, one whole array; 0 if the kernel has none.
-    bound
-        Lower bound of the cell's main operation; None if the fabric does not state its rates.
-    bounds
-        Lower bound of each operation, by its name in the records.
-    alone_s_per_byte
-        What the hardware needs for the messages of the breakdown that nobody shares a link with
-        (:mod:`weft.bound.placed`); None where it is not known, or nothing is explained.
-    round_links
-        Of each round of a plain exchange the link that it fills longest, and its seconds per byte of a block
-        (:mod:`weft.bound.links`); empty where they can be worked out later: only files of dumps are no part of a run.
-    status, reason
-        ``memory`` and ``fabric`` rows have no launch; the reason says why, with numbers.
-    limit_s
-        Seconds after which a cell counts as hung.
-    """
-
-    id: CellId
+    id: CellId  # ``c000``, ``c001``, ... in the order of the study; ``f000``, ... for the kernel ``floor``.
     kernel: str
-    series: tuple[str, ...]
+    series: tuple[str, ...]  # names of the series to which the cell belongs; none for a floor
+    # nodes, ranks_per_node, ranks: shape of the ranks that measure. p = nodes * ranks_per_node, unless a part of a
+    # launch does not fill its nodes: ``ranks_per_node`` is then that of the fullest node.
     nodes: Positive
     ranks_per_node: Positive
     ranks: Positive
-    hosts: tuple[Host, ...]
-    order: Literal["block", "cyclic"]
+    hosts: tuple[Host, ...]  # names of the nodes in the order of their ranks; empty if the fabric cannot place the cell
+    order: Literal["block", "cyclic"]  # ``block``: ranks 0..r-1 on the first host; ``cyclic``: rank i on host i mod N
     oversubscribed: bool
+    # the launch it needs, if that has more ranks than measure (``parameters`` has ``ranks`` or ``members``)
     job: Job | None = None
-    parameters: dict[str, Any]
+    parameters: dict[str, Any]  # the kernel's own values (``n``, ``m``, ``data``, ``calls`` for ``exchange``)
     memory: MemoryNeed
+    # block_bytes, local_bytes, array_bytes: one block (rank to rank), one rank's part of one array, one whole array;
+    # 0 if the kernel has none
     block_bytes: Count = 0
     local_bytes: Count = 0
     array_bytes: Count = 0
-    bound: Bound | None = None
-    bounds: dict[str, Bound] = {}
+    bound: Bound | None = None  # lower bound of the cell's main operation; None if the fabric does not state its rates
+    bounds: dict[str, Bound] = {}  # lower bound of each operation, by its name in the records
+    # what the hardware needs for the messages of the breakdown that nobody shares a link with
+    # (:mod:`weft.bound.placed`); None where it is not known, or nothing is explained
     alone_s_per_byte: float | None = None
+    # of each round of a plain exchange the link that it fills longest, and its seconds per byte of a block
+    # (:mod:`weft.bound.links`); empty where they can be worked out later: only files of dumps are no part of a run
     round_links: tuple[tuple[Plain, Seconds], ...] = ()
+    # status, reason: ``memory`` and ``fabric`` rows have no launch; the reason says why, with numbers
     status: Literal["planned", "memory", "fabric"] = "planned"
     reason: Plain = ""
-    limit_s: Seconds
+    limit_s: Seconds  # seconds after which a cell counts as hung
 
     @property
     def hash(self) -> str:
@@ -193,69 +154,36 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
 
 
 class LaunchPlan(BaseModel, frozen=True, extra="forbid"):
-    """One start of the ranks, and the cells that it measures.
+    """One start of the ranks, and the cells that it measures."""
 
-    Attributes
-    ----------
-    id
-        ``c003.l1`` for kernels with one cell per launch, ``g000.l1`` for a batch of cells with one placement.
-    index
-        k, counted from 1.
-    cells
-        Ids of its cells, in the order they are measured.
-    limit_s, expected_s
-        Seconds after which the launch is ended; its expected duration.
-    settings
-        Environment variables of the ranks that set the MPI library: ``parameters["setting"]`` of its cells.
-    """
-
+    # ``c003.l1`` for kernels with one cell per launch, ``g000.l1`` for a batch of cells with one placement
     id: LaunchId
-    index: Annotated[int, Field(ge=1, le=32767)]
-    cells: Annotated[tuple[CellId, ...], Field(min_length=1)]
+    index: Annotated[int, Field(ge=1, le=32767)]  # k, counted from 1
+    cells: Annotated[tuple[CellId, ...], Field(min_length=1)]  # ids of its cells, in the order they are measured
     nodes: Positive
     ranks_per_node: Positive
     ranks: Positive
     hosts: tuple[Host, ...]
     order: Literal["block", "cyclic"]
     oversubscribed: bool
+    # limit_s, expected_s: seconds after which the launch is ended; its expected duration
     limit_s: Seconds
     expected_s: Seconds
+    # environment variables of the ranks that set the MPI library: ``parameters["setting"]`` of its cells
     settings: Annotated[dict[str, str], AfterValidator(check_settings)] = {}
 
 
 class PlannedSeries(BaseModel, frozen=True, extra="forbid"):
-    """A series of the study, for readers of the plan alone.
-
-    Attributes
-    ----------
-    axis
-        The axis along which it grows: ``nodes``, or ``ranks`` on one node.
-    written
-        Its keys as written in the study.
-    """
+    """A series of the study, for readers of the plan alone."""
 
     name: str
     scaling: Literal["strong", "weak", "none"]
-    axis: Literal["nodes", "ranks"]
-    written: dict[str, Any]
+    axis: Literal["nodes", "ranks"]  # the axis along which it grows: ``nodes``, or ``ranks`` on one node
+    written: dict[str, Any]  # its keys as written in the study
 
 
 class Plan(BaseModel, frozen=True, extra="forbid"):
-    """The plan of a study on a fabric; written as ``plan.json``.
-
-    Attributes
-    ----------
-    cells
-        The study's cells in its order, then the floors.
-    launches
-        In the order they are started: round by round, each shuffled by the seed. Floors are the last cells of a launch.
-    planned_fabric
-        The fabric, completed with values read from the host.
-    memory_limit_bytes
-        A node's limit that the kernel cannot read itself (fabric file, scheduler); 0 for none.
-    notes
-        Remarks about how the plan was made.
-    """
+    """The plan of a study on a fabric; written as ``plan.json``."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
@@ -267,12 +195,14 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
     fabric_kind: str
     seed: int
     measure: Measure
-    planned_fabric: Fabric
+    planned_fabric: Fabric  # the fabric, completed with values read from the host
+    # a node's limit that the kernel cannot read itself (fabric file, scheduler); 0 for none
     memory_limit_bytes: int = 0
     series: tuple[PlannedSeries, ...] = ()
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell, ...]  # the study's cells in its order, then the floors
+    # in the order they are started: round by round, each shuffled by the seed. Floors are the last cells of a launch.
     launches: tuple[LaunchPlan, ...]
-    notes: tuple[Plain, ...] = ()
+    notes: tuple[Plain, ...] = ()  # remarks about how the plan was made
 
     @model_validator(mode="after")
     def fits_together(self) -> Self:

@@ -47,14 +47,8 @@ class Cost:
 def cost_of(ranks: int, messages: int, each_s: float, real_bytes: int = 0, more_s: float = 0.0) -> Cost:
     """Expected cost of simulating a launch.
 
-    Parameters
-    ----------
-    each_s
-        Seconds of processor time that one takes.
-    real_bytes
-        Bytes of all ranks' buffers that are not folded.
-    more_s
-        Seconds of processor time that other things take.
+    `each_s`: seconds of processor time that one takes. `real_bytes`: bytes of all ranks' buffers that are not folded.
+    `more_s`: seconds of processor time that other things take.
     """
     messages += SETUP_MESSAGES * ranks
     memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + real_bytes
@@ -73,10 +67,7 @@ def expected_cost(
 ) -> Cost:
     """What simulating cells costs this host.
 
-    Parameters
-    ----------
-    eager_limit
-        Bytes up to which a message is sent without asking first; None where all are.
+    `eager_limit`: bytes up to which a message is sent without asking first; None where all are.
     """
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
     chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}
@@ -107,23 +98,16 @@ def expected_cost(
 
 @dataclass(frozen=True)
 class Parts:
-    """What one cell costs.
+    """What one cell costs."""
 
-    Attributes
-    ----------
-    messages, breakdowns
-        Of all calls; of the steps of their breakdowns, which are Weft's own and never send to all ranks at once.
-    content_bytes, held_bytes
-        Of buffers that ranks must not share; that an algorithm holds at most.
-    copying_s
-        Seconds of processor time that copies of blocks take.
-    """
-
+    # messages, breakdowns: of all calls; of the steps of their breakdowns, which are Weft's own and never send to all
+    # ranks at once
     messages: int
     breakdowns: int
+    # content_bytes, held_bytes: of buffers that ranks must not share; that an algorithm holds at most
     content_bytes: int
     held_bytes: float
-    copying_s: float
+    copying_s: float  # seconds of processor time that copies of blocks take
 
 
 def parts_of(cell: LaunchCell, chosen: Mapping[str, str], samples: int) -> Parts:

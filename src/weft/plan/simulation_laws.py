@@ -49,21 +49,11 @@ UNEVEN = 2.5
 
 @dataclass(frozen=True)
 class Copies:
-    """What an algorithm that copies its blocks costs a host for each byte of them.
+    """What an algorithm that copies its blocks costs a host for each byte of them."""
 
-    Attributes
-    ----------
-    seconds
-        For each byte of a call's blocks: of one for every rank, or of one from every rank to every other.
-    held
-        Bytes of real memory for each, at the same time.
-    most_held
-        Bytes that one rank holds at most.
-    """
-
-    seconds: float
-    held: float = 0.0
-    most_held: float = math.inf
+    seconds: float  # for each byte of a call's blocks: of one for every rank, or of one from every rank to every other
+    held: float = 0.0  # bytes of real memory for each, at the same time
+    most_held: float = math.inf  # bytes that one rank holds at most
 
 
 NONE = Copies(0.0)
@@ -109,10 +99,7 @@ def copies_of(call: str, algorithm: str, vector: int = 0) -> Copies:
 def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tuple[float, float]:
     """Seconds of processor time and bytes of memory that copies of one size's blocks take.
 
-    Parameters
-    ----------
-    block
-        Bytes of a block.
+    `block`: bytes of a block.
     """
     copies, real = copies_of(call, algorithm, block * ranks), block <= SHARED_ABOVE
     if call in SHARED and not real:

@@ -25,10 +25,7 @@ NEXT_HASH = "next_plan_sha256"
 def plan_of(folder: RunFolder) -> Plan:
     """The stored plan of a run, after checking that it is unchanged since the run was created.
 
-    Raises
-    ------
-    DataError
-        It is missing, incomplete, of another version, or was changed.
+    Raises DataError: it is missing, incomplete, of another version, or was changed.
     """
     if not folder.plan.exists():
         raise DataError(f"{folder.plan} is missing; {folder.what_is_left()}", folder.measure_anew())
@@ -50,10 +47,7 @@ def hash_of(plan: bytes) -> str:
 
 
 def parse_plan(path: Path, raw: bytes) -> Plan:
-    """A plan from the text of ``path``.
-
-    Raises DataError: It is incomplete, or of another version.
-    """
+    """A plan from the text of ``path``. Raises DataError: It is incomplete, or of another version."""
     try:
         plan = Plan.model_validate_json(raw)
         if len(plan.cells) > MOST_STORED:

@@ -69,28 +69,18 @@ FAR_SIZES = (1 / 6, 1 / 2, 5 / 6)
 
 @dataclass(frozen=True)
 class Trial:
-    """A knob to be moved because of one change-over.
+    """A knob to be moved because of one change-over."""
 
-    Attributes
-    ----------
-    cell, call, lower, upper
-        The change-over: its cell, the name of its series, and its gap in bytes.
-    knob
-        Name of the variable.
-    value, moved
-        Bytes: its present value, and the one it is moved to.
-    far
-        Bytes: the value farther away at which its gain is measured; 0 if it is not.
-    """
-
+    # cell, call, lower, upper: the change-over: its cell, the name of its series, and its gap in bytes
     cell: str
     call: str
     lower: int
     upper: int
-    knob: str
+    knob: str  # name of the variable
+    # value, moved: bytes: its present value, and the one it is moved to
     value: int
     moved: int
-    far: int = 0
+    far: int = 0  # bytes: the value farther away at which its gain is measured; 0 if it is not
 
     @property
     def setting(self) -> dict[str, str]:
@@ -121,10 +111,7 @@ class Trial:
 def moved_value(value: int, *, up: bool, sizes: Sequence[int]) -> int | None:
     """Where to move a knob: up, or down; the other way where the sweep ends too near, None where both do.
 
-    Parameters
-    ----------
-    value
-        Its present value in bytes.
+    `value`: its present value in bytes.
     """
     for moved in (value * STEP, value / STEP) if up else (value / STEP, value * STEP):
         low, high = sorted((value, _whole(moved)))
@@ -136,10 +123,7 @@ def moved_value(value: int, *, up: bool, sizes: Sequence[int]) -> int | None:
 def far_value(value: int, moved: int, sizes: Sequence[int]) -> int:
     """The value at which the gain of a knob is measured, in the direction of its move; 0 if the sweep ends before.
 
-    Parameters
-    ----------
-    value, moved
-        Bytes: its present value, and the one it is moved to.
+    `value`, `moved`: bytes: its present value, and the one it is moved to.
     """
     far = value * FAR if moved > value else _whole(value / FAR)
     within = between(value, far, FAR_SIZES)

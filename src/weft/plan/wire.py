@@ -41,26 +41,15 @@ PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
 
 @dataclass(frozen=True)
 class FlatHead:
-    """The head of a flat plan: its launch.
+    """The head of a flat plan: its launch."""
 
-    Attributes
-    ----------
-    launch, index
-        Its name, and k, counted from 1.
-    folder
-        The run folder.
-    run
-        The run's id, which every record repeats.
-    memory_limit_bytes
-        A node's limit that the kernel cannot read itself; 0 for none.
-    """
-
+    # launch, index: its name, and k, counted from 1
     launch: str
     index: int
-    folder: Path
-    run: str = ""
+    folder: Path  # the run folder
+    run: str = ""  # the run's id, which every record repeats
     seed: int = 1
-    memory_limit_bytes: int = 0
+    memory_limit_bytes: int = 0  # a node's limit that the kernel cannot read itself; 0 for none
 
 
 def flat_plan(
@@ -72,13 +61,7 @@ def flat_plan(
     rules: Rules = STUDYS,
     cells: Sequence[str] | None = None,
 ) -> str:
-    """The kernel's input for one launch of a plan.
-
-    Raises
-    ------
-    DataError
-        A path that is no UTF-8.
-    """
+    """The kernel's input for one launch of a plan. Raises DataError: a path that is no UTF-8."""
     chosen = [plan.cell(name).requested for name in (launch.cells if cells is None else cells)]
     chosen = [with_copies(cell, RunFolder(Path(folder)).inputs) for cell in chosen]
     head = FlatHead(launch.id, launch.index, Path(folder), run, plan.seed, plan.memory_limit_bytes)
@@ -132,10 +115,7 @@ def flat_launch(
 ) -> str:
     """The kernel's input for one launch, with or without a plan; ``beside`` are the copies of cells by id.
 
-    Raises
-    ------
-    DataError
-        A path that is no UTF-8.
+    Raises DataError: a path that is no UTF-8.
     """
     samples, watched = rules.samples, max((cell.limit_s for cell in cells), default=0.0)
     keys: dict[str, FlatValue] = {

@@ -40,77 +40,41 @@ class Routed:
 
 @dataclass(frozen=True, eq=False)
 class Full:
-    """One of the most loaded links.
+    """One of the most loaded links."""
 
-    Attributes
-    ----------
-    link, name
-        Its index and name.
-    time
-        Its time over that of a host's own link; for a schedule of phases the mean over all phases.
-    load
-        Units over it.
-    slowest_in
-        Phases in which it is the slowest link; 0 for an all-to-all.
-    users
-        The hosts whose messages cross it.
-    """
-
+    # link, name: its index and name
     link: int
     name: str
-    time: float
-    load: int
-    slowest_in: int
-    users: Users
+    time: float  # its time over that of a host's own link; for a schedule of phases the mean over all phases
+    load: int  # units over it
+    slowest_in: int  # phases in which it is the slowest link; 0 for an all-to-all
+    users: Users  # the hosts whose messages cross it
 
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """The evaluation of one engine's routes.
+    """The evaluation of one engine's routes."""
 
-    Attributes
-    ----------
-    name, note
-        Name and remark as given.
-    routes, score
-        The routed network and its scores.
-    value
-        Relative time of the pattern asked for.
-    fullest
-        The most loaded links in that pattern.
-    findings
-        Findings of the checks of the routes.
-    """
-
+    # name, note: name and remark as given
     name: str
     note: str
+    # routes, score: the routed network and its scores
     routes: Routes
     score: Score
-    value: float
-    fullest: tuple[Full, ...]
-    findings: tuple[Finding, ...]
+    value: float  # relative time of the pattern asked for
+    fullest: tuple[Full, ...]  # the most loaded links in that pattern
+    findings: tuple[Finding, ...]  # findings of the checks of the routes
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """All engines under one pattern.
+    """All engines under one pattern."""
 
-    Attributes
-    ----------
-    pattern
-        The pattern whose time orders the engines.
-    ranks
-        Host of each rank, or None for one on each host.
-    engines
-        In the order given.
-    bound, cut
-        Lower bound of the relative time of an all-to-all of all hosts for any tables, and the name of its cut; 0 for a
-        placement on part of them.
-    """
-
-    pattern: Pattern
-    ranks: Ints | None
-    engines: tuple[Engine, ...]
+    pattern: Pattern  # the pattern whose time orders the engines
+    ranks: Ints | None  # host of each rank, or None for one on each host
+    engines: tuple[Engine, ...]  # in the order given
+    # bound, cut: lower bound of the relative time of an all-to-all of all hosts for any tables, and the name of its
+    # cut; 0 for a placement on part of them
     bound: float
     cut: str
 
@@ -126,17 +90,9 @@ def compare(
 ) -> Comparison:
     """Evaluate a network under several engines.
 
-    Parameters
-    ----------
-    ranks
-        Host index of each rank, shape (ranks,); one rank on each host if None.
-    matrix
-        Amount from each rank to each other, shape (ranks, ranks), in any unit, for the pattern ``matrix``.
-
-    Raises
-    ------
-    FabricError
-        There are fewer than two ranks, so no traffic.
+    `ranks`: host index of each rank, shape (ranks,); one rank on each host if None. `matrix`: amount from each rank
+    to each other, shape (ranks, ranks), in any unit, for the pattern ``matrix``. Raises FabricError: there are fewer
+    than two ranks, so no traffic.
     """
     many = len(Routes(given[0].network, library).members(ranks))
     if many < 2:

@@ -19,18 +19,10 @@ from weft.route.routes import Routes
 
 @dataclass(frozen=True, eq=False)
 class Lanes:
-    """The lanes of a network's routes.
+    """The lanes of a network's routes."""
 
-    Attributes
-    ----------
-    used
-        By service level, true for the routes that use it, shape (leaves, hosts).
-    lane
-        Virtual lane of each service level on each switch, shape (switches, 16).
-    """
-
-    used: dict[int, NDArray[np.bool_]]
-    lane: NDArray[np.int64]
+    used: dict[int, NDArray[np.bool_]]  # by service level, true for the routes that use it, shape (leaves, hosts)
+    lane: NDArray[np.int64]  # virtual lane of each service level on each switch, shape (switches, 16)
 
 
 def lanes_of(routes: Routes, service: Service | None) -> Lanes | None:
@@ -67,18 +59,10 @@ Whole = NDArray[np.integer]
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """A cycle of dependencies.
+    """A cycle of dependencies."""
 
-    Attributes
-    ----------
-    links
-        Link indices in order; each waits for the next, the last one for the first.
-    lane
-        The virtual lane of its first link.
-    """
-
-    links: tuple[int, ...]
-    lane: int
+    links: tuple[int, ...]  # link indices in order; each waits for the next, the last one for the first
+    lane: int  # the virtual lane of its first link
 
 
 def find_circle(routes: Routes, lanes: Lanes | None = None) -> Circle | None:

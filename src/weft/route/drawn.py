@@ -25,9 +25,6 @@ def drawing(found: Comparison, engine: Engine, title: str) -> "altair.LayerChart
 def draw_engine(found: Comparison, title: str, path: Path) -> None:
     """Draw the first engine of a comparison into a file (.svg, .png or .json).
 
-    Raises
-    ------
-    FabricError
-        The name has another extension, or the file cannot be written.
+    Raises FabricError: the name has another extension, or the file cannot be written.
     """
     save(drawing(found, found.engines[0], title), path)

@@ -79,19 +79,12 @@ def _named(network: Network, name: str) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Users:
-    """The users of a link in an all-to-all.
+    """The users of a link in an all-to-all."""
 
-    Attributes
-    ----------
-    sources, targets
-        Indices of the hosts whose messages cross it, and of the hosts they are sent to.
-    routes
-        Number of routes from a leaf switch to a host that cross it.
-    """
-
+    # sources, targets: indices of the hosts whose messages cross it, and of the hosts they are sent to
     sources: Ints
     targets: Ints
-    routes: int
+    routes: int  # number of routes from a leaf switch to a host that cross it
 
 
 def users_of(routes: Routes, link: int, members: Ints | None = None) -> Users:
@@ -117,10 +110,7 @@ def users_of(routes: Routes, link: int, members: Ints | None = None) -> Users:
 def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0, seed: int = 1) -> tuple[str, Network]:
     """Name and network of a fabric file, without the failed links or switches.
 
-    Raises
-    ------
-    FabricError
-        There is no such fabric or link, or the fabric's cables are not known.
+    Raises FabricError: there is no such fabric or link, or the fabric's cables are not known.
     """
     fabric = load_fabric(file)
     network = build_network(fabric)
@@ -136,12 +126,8 @@ def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0,
 def hosts_of(network: Network, placement: str | None, ranks: int = 1) -> Ints | None:
     """Host index of each rank, shape (ranks,), for a placement such as ``n[1-36]`` with ``ranks`` on each host.
 
-    None stands for one rank on every host.
-
-    Raises
-    ------
-    FabricError
-        The placement is not a node set, or has a host that is not in the network.
+    None stands for one rank on every host. Raises FabricError: the placement is not a node set, or has a host that is
+    not in the network.
     """
     if ranks < 1:
         raise FabricError(f"{ranks} ranks on a host", "give at least 1")
@@ -157,11 +143,8 @@ def hosts_of(network: Network, placement: str | None, ranks: int = 1) -> Ints | 
 def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None:
     """Relative load of other jobs on each link, shape (links,), no unit: each runs an all-to-all at our job's rate.
 
-    Parameters
-    ----------
-    nodes
-        Number of hosts of our job: while one of its hosts sends to all others, a host of another job sends the same
-        amount.
+    `nodes`: number of hosts of our job: while one of its hosts sends to all others, a host of another job sends the
+    same amount.
     """
     if not jobs:
         return None
@@ -176,10 +159,7 @@ def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None
 def matrix_of(path: Path | None) -> Floats | None:
     """Amount from each rank to each other, shape (ranks, ranks), in any unit, from a file of kernel ``collective``.
 
-    Raises
-    ------
-    WeftError
-        The file is not a square matrix of non-negative numbers.
+    Raises WeftError: the file is not a square matrix of non-negative numbers.
     """
     return None if path is None else np.array(read_matrix(path), dtype=np.float64)
 
@@ -187,10 +167,7 @@ def matrix_of(path: Path | None) -> Floats | None:
 def write_tables(network: Network, path: Path) -> None:
     """Write the tables of a network in the format that OpenSM loads.
 
-    Raises
-    ------
-    FabricError
-        The network states no GUIDs, or the file cannot be written.
+    Raises FabricError: the network states no GUIDs, or the file cannot be written.
     """
     text = tables_text(network)
     try:

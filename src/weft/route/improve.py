@@ -29,63 +29,31 @@ BUDGET_S = 45.0
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Tables that were evaluated.
+    """Tables that were evaluated."""
 
-    Attributes
-    ----------
-    how
-        How they were made.
-    routes
-        The network with them.
-    score
-        Their scores.
-    changes
-        Number of entries that differ from the present tables.
-    """
-
-    how: str
-    routes: Routes
-    score: Score
-    changes: int
+    how: str  # how they were made
+    routes: Routes  # the network with them
+    score: Score  # their scores
+    changes: int  # number of entries that differ from the present tables
 
 
 @dataclass(frozen=True, eq=False)
 class Improvement:
-    """The result of a search for better tables.
+    """The result of a search for better tables."""
 
-    Attributes
-    ----------
-    present
-        The present tables with their scores.
-    best
-        The best tables that are not worse on any score; the present ones if none are better.
-    front
-        Tables as good as the best in every respect but the all-to-all, fewest changes first: each has a faster
-        all-to-all than those before it.
-    fastest
-        The fastest tables in an all-to-all of all that were evaluated, for any other scores.
-    bound, cut
-        Lower bound of the relative time of an all-to-all for any tables, and the name of its cut.
-    tried
-        Number of tables evaluated.
-    ended
-        Whether the budget ended before all starts were tried.
-    budget_s
-        The budget, in seconds of processor time.
-    deadlocks
-        Whether the present tables' dependencies have a cycle on one virtual lane.
-    """
-
-    present: Candidate
-    best: Candidate
+    present: Candidate  # the present tables with their scores
+    best: Candidate  # the best tables that are not worse on any score; the present ones if none are better
+    # tables as good as the best in every respect but the all-to-all, fewest changes first: each has a faster
+    # all-to-all than those before it
     front: tuple[Candidate, ...]
-    fastest: Candidate
+    fastest: Candidate  # the fastest tables in an all-to-all of all that were evaluated, for any other scores
+    # bound, cut: lower bound of the relative time of an all-to-all for any tables, and the name of its cut
     bound: float
     cut: str
-    tried: int
-    ended: bool
-    budget_s: float
-    deadlocks: bool
+    tried: int  # number of tables evaluated
+    ended: bool  # whether the budget ended before all starts were tried
+    budget_s: float  # the budget, in seconds of processor time
+    deadlocks: bool  # whether the present tables' dependencies have a cycle on one virtual lane
 
     @property
     def better(self) -> bool:
@@ -110,13 +78,9 @@ def improve(
 ) -> Improvement:
     """Look for better tables.
 
-    Parameters
-    ----------
-    most_changes
-        Most entries of the present tables to change; any number if None.
-    budget_s
-        Seconds of processor time, from the end of the present tables' evaluation, after which no further stage starts.
-        The first start always gets one.
+    `most_changes`: most entries of the present tables to change; any number if None. `budget_s`: seconds of processor
+    time, from the end of the present tables' evaluation, after which no further stage starts. The first start always
+    gets one.
     """
     present = Candidate("the present tables", routes, score(routes), 0)
     rank = _rank(routes)

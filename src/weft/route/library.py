@@ -68,10 +68,7 @@ def pointer(array: NDArray[Any] | None) -> Any:
 class Library:
     """The library's functions; calls release the GIL, so threads can run several at once.
 
-    Raises
-    ------
-    DataError
-        The library cannot be loaded.
+    Raises DataError: the library cannot be loaded.
     """
 
     def __init__(self, path: Path) -> None:

@@ -20,40 +20,20 @@ KINDS: dict[Schedule, int] = {"shift": 0, "exchange": 1}
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """Loads of one pattern.
+    """Loads of one pattern."""
 
-    Attributes
-    ----------
-    load
-        Units over each link, shape (links,).
-    lost
-        Units without a route.
-    """
-
-    load: Longs
-    lost: int
+    load: Longs  # units over each link, shape (links,)
+    lost: int  # units without a route
 
 
 @dataclass(frozen=True, eq=False)
 class Phases:
-    """Loads of a schedule of phases.
+    """Loads of a schedule of phases."""
 
-    Attributes
-    ----------
-    time
-        Relative time of the slowest link in each phase, shape (phases,).
-    link
-        Index of that link, shape (phases,); -1 for a phase without traffic.
-    load
-        Units over each link, summed over all phases, shape (links,).
-    lost
-        Messages without a route.
-    """
-
-    time: Floats
-    link: Ints
-    load: Longs
-    lost: int
+    time: Floats  # relative time of the slowest link in each phase, shape (phases,)
+    link: Ints  # index of that link, shape (phases,); -1 for a phase without traffic
+    load: Longs  # units over each link, summed over all phases, shape (links,)
+    lost: int  # messages without a route
 
     @property
     def mean(self) -> float:
@@ -64,10 +44,7 @@ class Phases:
 def all_to_all(routes: Routes, ranks: Ints | None = None) -> Loads:
     """Loads when every rank sends one unit to every other rank on another host.
 
-    Parameters
-    ----------
-    ranks
-        Host of each rank, shape (ranks,); one on each host with a cable when None.
+    `ranks`: host of each rank, shape (ranks,); one on each host with a cable when None.
     """
     weight = np.bincount(routes.members(ranks), minlength=len(routes.network.hosts)).astype(np.int64)
     load = np.zeros(len(routes.network.links), dtype=np.int64)
@@ -84,12 +61,8 @@ def phases(
 ) -> Phases:
     """Loads of every phase of a schedule.
 
-    Parameters
-    ----------
-    ranks
-        Host of each rank, shape (ranks,); one on each host with a cable when None.
-    slowness
-        Relative time of one unit over each link, shape (links,); `Routes.shared_slowness` if None.
+    `ranks`: host of each rank, shape (ranks,); one on each host with a cable when None. `slowness`: relative time of
+    one unit over each link, shape (links,); `Routes.shared_slowness` if None.
     """
     host = routes.members(ranks)
     count = len(host) - 1 if schedule == "shift" else (1 << max(0, len(host) - 1).bit_length()) - 1
@@ -105,21 +78,9 @@ def phases(
 def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | None = None) -> Floats:
     """Load of each link under a traffic matrix of ranks.
 
-    Parameters
-    ----------
-    amounts
-        Amount from each rank to each other, shape (ranks, ranks), in any unit.
-    ranks
-        Host of each rank, shape (ranks,); one on each host with a cable when None.
-
-    Returns
-    -------
-    Shape (links,), in the unit of ``amounts``.
-
-    Raises
-    ------
-    FabricError
-        The matrix has another number of ranks, or a message has no route.
+    `amounts`: amount from each rank to each other, shape (ranks, ranks), in any unit. `ranks`: host of each rank,
+    shape (ranks,); one on each host with a cable when None. Returns shape (links,), in the unit of ``amounts``.
+    Raises FabricError: the matrix has another number of ranks, or a message has no route.
     """
     members = routes.members(ranks)
     if amounts.shape != (len(members), len(members)):
@@ -134,18 +95,9 @@ def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | N
 def flow_loads(routes: Routes, sources: Ints, targets: Ints, amounts: NDArray[np.floating] | None = None) -> Floats:
     """Load of each link under a list of messages: a permutation, or a sparse traffic matrix.
 
-    Raises FabricError: A message has no route.
-
-    Parameters
-    ----------
-    sources, targets
-        Host indices, shape (messages,); messages to oneself cross no link.
-    amounts
-        Amount of each message, shape (messages,), in any unit; 1 each if None.
-
-    Returns
-    -------
-    Shape (links,), in the unit of ``amounts``.
+    Raises FabricError: A message has no route. `sources`, `targets`: host indices, shape (messages,); messages to
+    oneself cross no link. `amounts`: amount of each message, shape (messages,), in any unit; 1 each if None. Returns
+    shape (links,), in the unit of ``amounts``.
     """
     network = routes.network
     away = sources != targets

@@ -34,17 +34,11 @@ SEED = 7
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """A set of hosts.
+    """A set of hosts."""
 
-    Attributes
-    ----------
-    hosts
-        Host indices in rank order.
-    all_to_all, shift
-        Relative times among them: 1 = links as fast as the fastest adapter of all hosts to choose from.
-    """
-
-    hosts: Ints
+    hosts: Ints  # host indices in rank order
+    # all_to_all, shift: relative times among them: 1 = links as fast as the fastest adapter of all hosts to choose
+    # from
     all_to_all: float
     shift: float
 
@@ -56,45 +50,23 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class Placements:
-    """The result of a search for placements.
+    """The result of a search for placements."""
 
-    Attributes
-    ----------
-    best, worst
-        The fastest and the slowest set.
-    bound
-        Lower bound of the time of any set.
-    limit
-        Upper bound of the time of any set.
-    exact
-        Whether all sets were evaluated.
-    looked_at
-        Number of sets evaluated.
-    traffic
-        What they carry, in words.
-    """
-
+    # best, worst: the fastest and the slowest set
     best: Placement
     worst: Placement
-    bound: float
-    limit: float
-    exact: bool
-    looked_at: int
-    traffic: str = "an all-to-all"
+    bound: float  # lower bound of the time of any set
+    limit: float  # upper bound of the time of any set
+    exact: bool  # whether all sets were evaluated
+    looked_at: int  # number of sets evaluated
+    traffic: str = "an all-to-all"  # what they carry, in words
 
 
 def between_nodes(sent: Floats, count: int) -> Floats:
     """Amount from each node to each other, shape (count, count), of ranks that fill the nodes in order.
 
-    Parameters
-    ----------
-    sent
-        From each rank to each other, shape (ranks, ranks), in any unit.
-
-    Raises
-    ------
-    FabricError
-        The nodes cannot share the ranks equally, or nothing is sent from node to node.
+    `sent`: from each rank to each other, shape (ranks, ranks), in any unit. Raises FabricError: the nodes cannot
+    share the ranks equally, or nothing is sent from node to node.
     """
     if len(sent) % count:
         raise FabricError(
@@ -115,20 +87,11 @@ def place(
 ) -> Placements:
     """The best and the worst set of ``count`` free hosts.
 
-    Parameters
-    ----------
-    free
-        Host indices to choose from, shape (free,); all with a cable if None.
-    beside
-        Load of other jobs on each link, shape (links,), in units of what one host sends to one other; none if None.
-    sent
-        Amount from each node to each other, shape (count, count), in any unit; an all-to-all if None. The time is then
-        relative to that of the node that sends or gets most, over the fastest adapter.
-
-    Raises
-    ------
-    FabricError
-        Fewer hosts are free than wanted, or fewer than two hosts are wanted.
+    `free`: host indices to choose from, shape (free,); all with a cable if None. `beside`: load of other jobs on each
+    link, shape (links,), in units of what one host sends to one other; none if None. `sent`: amount from each node to
+    each other, shape (count, count), in any unit; an all-to-all if None. The time is then relative to that of the
+    node that sends or gets most, over the fastest adapter. Raises FabricError: fewer hosts are free than wanted, or
+    fewer than two hosts are wanted.
     """
     members = np.unique(routes.members(free))
     if count < 2 or count > len(members):

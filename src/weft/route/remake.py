@@ -22,10 +22,7 @@ def d_mod_k_of(routes: Routes) -> Routes:
 def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes: int = PASSES) -> Routes:
     """The network with tables made for an all-to-all among all hosts.
 
-    Parameters
-    ----------
-    rank
-        A total order of the switches, shape (switches,), for up*/down* routes; minimal ones if None.
+    `rank`: a total order of the switches, shape (switches,), for up*/down* routes; minimal ones if None.
     """
     network = routes.network
     forward = np.empty((len(network.switches), len(network.hosts)), dtype=np.int32)
@@ -50,10 +47,7 @@ def swapped(
 ) -> tuple[Routes, int]:
     """The network with entries of leaf switches changed for the phases of a shift, and the number of changes.
 
-    Parameters
-    ----------
-    rank
-        Host index of each rank, shape (ranks,), as for `rerouted`.
+    `rank`: host index of each rank, shape (ranks,), as for `rerouted`.
     """
     network = routes.network
     forward = np.array(network.forward, dtype=np.int32, order="C")

@@ -18,21 +18,11 @@ NO_ENTRY, CIRCLE, WRONG_HOST = -1, -2, -3
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """A network with its routes.
+    """A network with its routes."""
 
-    Attributes
-    ----------
-    network
-        The network, with forwarding tables.
-    library
-        The compiled library.
-    threads
-        Number of threads that it may use.
-    """
-
-    network: Network
-    library: Library
-    threads: int = 0
+    network: Network  # the network, with forwarding tables
+    library: Library  # the compiled library
+    threads: int = 0  # number of threads that it may use
 
     @cached_property
     def arrays(self) -> tuple[Ints, ...]:
@@ -105,10 +95,7 @@ class Routes:
     def links(self) -> Ints:
         """Indices of the links of those routes, shape (leaves, hosts, longest); padded with the number of links.
 
-        Raises
-        ------
-        FabricError
-            The table would be larger than 6 GiB.
+        Raises FabricError: the table would be larger than 6 GiB.
         """
         depth = int(self.lengths.max(initial=0))
         if self.lengths.size * depth * 4 > MOST_PATH_BYTES:

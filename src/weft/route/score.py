@@ -33,22 +33,13 @@ SEED = 20080914
 
 @dataclass(frozen=True, eq=False)
 class Effective:
-    """Effective bisection bandwidth.
+    """Effective bisection bandwidth."""
 
-    Attributes
-    ----------
-    share
-        Mean share of a host's own rate, 0 to 1.
-    low, high
-        95 % interval of that mean (normal: the mean of many independent splits).
-    each
-        The share of each split, shape (samples,).
-    """
-
-    share: float
+    share: float  # mean share of a host's own rate, 0 to 1
+    # low, high: 95 % interval of that mean (normal: the mean of many independent splits)
     low: float
     high: float
-    each: Floats
+    each: Floats  # the share of each split, shape (samples,)
 
 
 def effective_bisection(
@@ -56,11 +47,8 @@ def effective_bisection(
 ) -> Effective:
     """Effective bisection bandwidth of the hosts of a network.
 
-    Parameters
-    ----------
-    hosts
-        Indices of the hosts that take part, shape (hosts,); all with a cable if None. With an odd number, a different
-        host is idle in each split.
+    `hosts`: indices of the hosts that take part, shape (hosts,); all with a cable if None. With an odd number, a
+    different host is idle in each split.
     """
     members = routes.members(hosts)
     each = np.ones(samples)
@@ -74,33 +62,17 @@ def effective_bisection(
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Scores of the routes of a network.
+    """Scores of the routes of a network."""
 
-    Attributes
-    ----------
-    all_to_all, shift
-        Relative times, 1 = links as fast as the adapters; smaller is better.
-    bisection
-        Effective bisection bandwidth; larger is better.
-    load
-        Units over each link in the all-to-all, shape (links,).
-    time
-        Relative time of each link in it, shape (links,).
-    phases
-        Times and loads of all phases of the shift.
-    lost
-        Pairs of ranks without a route.
-    limited
-        Hosts that limit themselves, the slowest first: index, and the share of the usual rate that their link has.
-    """
-
+    # all_to_all, shift: relative times, 1 = links as fast as the adapters; smaller is better
     all_to_all: float
     shift: float
-    bisection: Effective
-    load: Longs
-    time: Floats
-    phases: Phases
-    lost: int
+    bisection: Effective  # effective bisection bandwidth; larger is better
+    load: Longs  # units over each link in the all-to-all, shape (links,)
+    time: Floats  # relative time of each link in it, shape (links,)
+    phases: Phases  # times and loads of all phases of the shift
+    lost: int  # pairs of ranks without a route
+    # hosts that limit themselves, the slowest first: index, and the share of the usual rate that their link has
     limited: tuple[tuple[int, float], ...] = ()
 
     def no_worse_than(self, other: "Score") -> bool:
@@ -123,10 +95,7 @@ class Score:
 def score(routes: Routes, ranks: Ints | None = None, samples: int = SAMPLES) -> Score:
     """Score the routes of a network.
 
-    Parameters
-    ----------
-    ranks
-        Host index of each rank, shape (ranks,), in rank order; one on each host with a cable if None.
+    `ranks`: host index of each rank, shape (ranks,), in rank order; one on each host with a cable if None.
     """
     members = routes.members(ranks)
     scattered = all_to_all(routes, members)

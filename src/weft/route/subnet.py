@@ -23,10 +23,7 @@ HOST_GUIDS, SWITCH_GUIDS, SPACING = 0x0010_0000_0000_0000, 0x0020_0000_0000_0000
 def ibsim_text(network: Network) -> str:
     """The network as an ibsim ``.net`` file; ports keep their numbers, GUIDs are artificial.
 
-    Raises
-    ------
-    FabricError
-        A switch has more ports, or there are more hosts and switches, than InfiniBand can address.
+    Raises FabricError: a switch has more ports, or there are more hosts and switches, than InfiniBand can address.
     """
     hosts, links = len(network.hosts), network.links
     if hosts + len(network.switches) > MOST_LIDS:
@@ -70,13 +67,7 @@ def _identity(network: Network, vertex: int) -> str:
 
 
 def first_host(network: Network) -> str:
-    """The ibsim id of a host on which the subnet manager can run.
-
-    Raises
-    ------
-    FabricError
-        No host has a cable.
-    """
+    """The ibsim id of a host on which the subnet manager can run. Raises FabricError: no host has a cable."""
     cabled = np.flatnonzero(network.uplink >= 0)
     if not cabled.size:
         raise FabricError("no host of this network has a cable", "let fewer links fail")
@@ -116,13 +107,7 @@ def _ports(network: Network) -> list[int]:
 
 
 def require_addresses(network: Network) -> Addresses:
-    """GUIDs and LIDs of a network.
-
-    Raises
-    ------
-    FabricError
-        The network states none.
-    """
+    """GUIDs and LIDs of a network. Raises FabricError: the network states none."""
     addresses = network.addresses
     if addresses is None or not (addresses.host_lids > 0).any() or not addresses.switch_guids.all():
         raise FabricError(
@@ -136,12 +121,8 @@ def tables_text(network: Network) -> str:
     """The network's tables in the format that ``opensm -R file -U FILE`` loads.
 
     OpenSM identifies destinations by port GUID if known, else by LID. Routes to switches and other addresses follow
-    those to a host on the same switch, or are minimal if there is none.
-
-    Raises
-    ------
-    FabricError
-        The network states no GUIDs and LIDs.
+    those to a host on the same switch, or are minimal if there is none. Raises FabricError: the network states no
+    GUIDs and LIDs.
     """
     addresses = require_addresses(network)
     towards = _towards_switches(network)

@@ -64,10 +64,7 @@ def is_left(folder: RunFolder) -> bool:
 def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Trial]) -> Plan:
     """The stored plan of the inner run, if it is one of this run; else write its files.
 
-    Raises
-    ------
-    DataError
-        The folder holds the trials of another run.
+    Raises DataError: the folder holds the trials of another run.
     """
     if inner.meta.is_file():
         if inner.metadata().get(OF) != folder.run_id():

@@ -29,13 +29,7 @@ class Durations:
         self._factors: list[float] = []
 
     def learn(self, launch: LaunchPlan, cells: Collection[str], wall_s: float, *, whole: bool = True) -> None:
-        """Take in the wall time of a launch of some of its cells that has ended.
-
-        Parameters
-        ----------
-        wall_s
-            Its wall time in seconds.
-        """
+        """Take in the wall time of a launch of some of its cells that has ended. `wall_s`: its wall time in seconds."""
         share = _share(launch, cells)
         self._seen.setdefault(_batch(launch), []).append(wall_s / share)
         if whole:

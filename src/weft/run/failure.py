@@ -117,10 +117,7 @@ def phases(slots: Sequence[Slot], most: int = 4) -> str:
 def write_row(
     folder: RunFolder, launch: LaunchPlan, cell: Cell, status: str, outcome: Outcome, slots: Sequence[Slot]
 ) -> None:
-    """Write the record of a cell that has no samples.
-
-    Raises DataError: The disk is full or read-only.
-    """
+    """Write the record of a cell that has no samples. Raises DataError: The disk is full or read-only."""
     record: dict[str, Any] = {
         "schema": "weft-cell/2",
         "run": folder.run_id(),

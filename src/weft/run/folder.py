@@ -17,12 +17,7 @@ from weft.store.folder import SCHEMA, RunFolder
 def check_place(folder: RunFolder) -> None:
     """Check that the folder is a run, or may become one.
 
-    Raises
-    ------
-    NotThereError
-        The path is a file, or a folder with other contents.
-    DataError
-        It is not UTF-8.
+    Raises NotThereError: the path is a file, or a folder with other contents. Raises DataError: it is not UTF-8.
     """
     try:
         str(folder.path).encode()
@@ -67,10 +62,7 @@ def foreign_entry(folder: RunFolder) -> str:
 
 
 def create(folder: RunFolder, study: bytes, fabric: bytes, plan: bytes, meta: dict[str, Any]) -> None:
-    """Make a folder a run; the caller holds its lock.
-
-    Raises DataError: The folder cannot be written.
-    """
+    """Make a folder a run; the caller holds its lock. Raises DataError: The folder cannot be written."""
     with file_errors(folder.cells):
         make_folder(folder.cells)
     write_atomic(folder.study, study)
@@ -84,18 +76,10 @@ def create(folder: RunFolder, study: bytes, fabric: bytes, plan: bytes, meta: di
 def locked(folder: RunFolder, patience_s: float = 20.0, say: Callable[[str], None] = lambda _: None) -> Generator[None]:
     """Lock the folder, so that no other Weft works on it meanwhile.
 
-    The system releases a ``flock`` when its holder ends, so a killed Weft leaves none. The ranks of a killed Weft hold
-    a lock of their own (``launches/lock``) until the last has ended; this function waits for it.
-
-    Parameters
-    ----------
-    patience_s
-        Seconds to wait for the ranks of a Weft that has ended.
-
-    Raises
-    ------
-    DataError
-        Another Weft works on the folder; the message names its process id.
+    The system releases a ``flock`` when its holder ends, so a killed Weft leaves none. The ranks of a killed Weft
+    hold a lock of their own (``launches/lock``) until the last has ended; this function waits for it. `patience_s`:
+    seconds to wait for the ranks of a Weft that has ended. Raises DataError: another Weft works on the folder; the
+    message names its process id.
     """
     with file_errors(folder.path):
         guard(folder.path)

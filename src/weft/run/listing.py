@@ -57,13 +57,7 @@ def latest_first(folder: Path = RUNS) -> list[Path]:
 
 
 def latest_run(folder: Path = RUNS) -> Path:
-    """The run that was written last.
-
-    Raises
-    ------
-    DataError
-        There is none.
-    """
+    """The run that was written last. Raises DataError: there is none."""
     found = latest_first(folder)
     if not found:
         raise DataError(f"there is no run below {folder.absolute()}", "name a run folder")

@@ -43,15 +43,9 @@ REPORTING = "everything is measured; the same command makes the tables and the p
 class Measuring:
     """A study on some fabrics.
 
-    Parameters
-    ----------
-    into
-        The run folder, or with several fabrics the parent of their run folders; None for folders under ``runs/``.
-
-    Raises
-    ------
-    WeftError
-        A file has a mistake, a fabric is named twice, or a capture was requested on a fabric without one.
+    `into`: the run folder, or with several fabrics the parent of their run folders; None for folders under ``runs/``.
+    Raises WeftError: a file has a mistake, a fabric is named twice, or a capture was requested on a fabric without
+    one.
     """
 
     def __init__(
@@ -95,10 +89,7 @@ class Measuring:
     def go(self) -> int:
         """Measure, print, and write the pages. Returns the exit code.
 
-        Raises
-        ------
-        WeftError
-            See :func:`weft.run.one.run_study`.
+        Raises WeftError: see :func:`weft.run.one.run_study`.
         """
         if len(self.fabrics) == 1:
             return self._one(self.fabrics[0], self.into)[1]

@@ -48,17 +48,8 @@ def run_study(
 ) -> RunFolder:
     """Measure a study on a fabric, or the unfinished part of it.
 
-    Parameters
-    ----------
-    into
-        The run folder; None chooses one under ``runs/`` (see :func:`choose_folder`).
-
-    Raises
-    ------
-    DataError
-        The folder belongs to another run, is in use, full or read-only.
-    LaunchError
-        The ranks do not start.
+    `into`: the run folder; None chooses one under ``runs/`` (see :func:`choose_folder`). Raises DataError: the folder
+    belongs to another run, is in use, full or read-only. Raises LaunchError: the ranks do not start.
     """
     progress = progress or Silent()
     folder = RunFolder(into) if into else choose_folder(study, fabric, progress, more=more)
@@ -93,11 +84,7 @@ def plan_study(study: Study, fabric: Fabric, find_library: Callable[[], str] = s
     """Plan a study on a fabric, with the best nodes by its routes where the study asks for them.
 
     ``find_library`` returns the MPI library's version string; only studies that try each of its algorithms ask.
-
-    Raises
-    ------
-    StudyError, FabricError
-        See :func:`weft.plan.make.make_plan`.
+    Raises StudyError, FabricError: see :func:`weft.plan.make.make_plan`.
     """
     notes: list[str] = []
     placed, known = with_best_nodes(study, fabric, notes)

@@ -29,16 +29,9 @@ SAMPLES = "samples"
 def refresh(path: Path, engine: str | None = None) -> RunFolder:
     """Open a run and make its samples and tables, where cells have come since they were made, or a table is torn.
 
-    Parameters
-    ----------
-    engine
-        URL of the engine; if given, the tables are always made again. None uses DuckDB, if needed.
-
-    Raises
-    ------
-    DataError
-        There is no run folder, a copy of a file that its study names was changed, a cell is incomplete, the tables
-        cannot be written, or the engine is missing.
+    `engine`: URL of the engine; if given, the tables are always made again. None uses DuckDB, if needed. Raises
+    DataError: there is no run folder, a copy of a file that its study names was changed, a cell is incomplete, the
+    tables cannot be written, or the engine is missing.
     """
     folder = RunFolder.open(path)
     check_copies(folder)
@@ -50,10 +43,8 @@ def refresh(path: Path, engine: str | None = None) -> RunFolder:
 def refresh_compared(paths: Iterable[Path]) -> None:
     """Refresh the runs of a comparison.
 
-    Raises
-    ------
-    CompareError
-        A run cannot be read. A gate must not report a mistyped path as a slow network (exit code 2, not 1).
+    Raises CompareError: a run cannot be read. A gate must not report a mistyped path as a slow network (exit code 2,
+    not 1).
     """
     for path in paths:
         try:
@@ -150,10 +141,7 @@ def said_of(problem: Exception) -> str:
 def reading(*runs: Path, kind: type[WeftError] = DataError) -> Generator[None, None, None]:
     """Draw from tables of runs; somebody may have edited them, with the checksums beside them.
 
-    Raises
-    ------
-    WeftError
-        Of that kind: the tables are each well formed, and yet do not make a whole.
+    Raises WeftError: of that kind: the tables are each well formed, and yet do not make a whole.
     """
     try:
         yield

@@ -50,11 +50,8 @@ class Step:
 class Walk:
     """One walk over a run's launches.
 
-    Parameters
-    ----------
-    after_round
-        Called with the index of each round whose launches have all ended. Returns the plan to go on with, which may
-        have more rounds, or None to stop there.
+    `after_round`: called with the index of each round whose launches have all ended. Returns the plan to go on with,
+    which may have more rounds, or None to stop there.
     """
 
     def __init__(
@@ -83,12 +80,8 @@ class Walk:
     def go(self) -> None:
         """Measure everything that is not finished.
 
-        Raises
-        ------
-        LaunchError
-            The first launches all fail to start.
-        DataError
-            The folder can no longer be written, or is another run now.
+        Raises LaunchError: the first launches all fail to start. Raises DataError: the folder can no longer be
+        written, or is another run now.
         """
         steps = pending(self.folder, self.plan, mend=True)
         self.done = self.total - sum(len(step.cells) for step in steps)

@@ -32,18 +32,10 @@ _NAME = re.compile(r"(?P<cell>[A-Za-z0-9_-]+)\.l(?P<launch>[1-9][0-9]*)\.json")
 
 @dataclass(frozen=True)
 class Origin:
-    """Run id and hashes that the records of a run must repeat; others were written for another run or cell.
+    """Run id and hashes that the records of a run must repeat; others were written for another run or cell."""
 
-    Attributes
-    ----------
-    run
-        The run's id, from ``weft.json``.
-    hashes
-        Hash of the parameters of each cell of the plan.
-    """
-
-    run: str
-    hashes: Mapping[str, str]
+    run: str  # the run's id, from ``weft.json``
+    hashes: Mapping[str, str]  # hash of the parameters of each cell of the plan
 
     def check(self, path: Path, record: CellRecord) -> None:
         """Raise DataError if a record is of another run, or of other parameters of its cell."""
@@ -60,18 +52,11 @@ class Origin:
 
 @dataclass(frozen=True)
 class CellData:
-    """A finished cell of one launch.
+    """A finished cell of one launch."""
 
-    Attributes
-    ----------
-    record
-        The cell's record.
-    samples
-        int64 (ranks, samples, 3): start and duration in ns, what was lost (`weft.store.samples`); mapped from the file,
-        read only. None if the status says that there are none.
-    """
-
-    record: CellRecord
+    record: CellRecord  # the cell's record
+    # int64 (ranks, samples, 3): start and duration in ns, what was lost (`weft.store.samples`); mapped from the file,
+    # read only. None if the status says that there are none.
     samples: NDArray[np.int64] | None
 
 
@@ -108,17 +93,8 @@ def read_record(folder: Any, cell: str, launch: int, origin: Origin | None = Non
 def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True, origin: Origin | None = None) -> CellData:
     """Read one finished cell and verify it.
 
-    Parameters
-    ----------
-    launch
-        The launch index, from 1.
-    origin
-        Run id and hash that the record must repeat; None skips this check.
-
-    Raises
-    ------
-    DataError
-        The record or the samples are missing, incomplete, or do not match.
+    `launch`: the launch index, from 1. `origin`: run id and hash that the record must repeat; None skips this check.
+    Raises DataError: the record or the samples are missing, incomplete, or do not match.
     """
     return read_samples(folder, read_record(folder, cell, launch, origin), checksums=checksums)
 

@@ -20,13 +20,7 @@ from weft.store.folder import INPUTS, RunFolder
 
 
 def digest(path: Path) -> str:
-    """A file's SHA-256, in hexadecimal digits.
-
-    Raises
-    ------
-    DataError
-        It is missing, no plain file, or cannot be read.
-    """
+    """A file's SHA-256, in hexadecimal digits. Raises DataError: it is missing, no plain file, or cannot be read."""
     with file_errors(path), open_plain(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -39,10 +33,7 @@ def digests(folder: RunFolder) -> dict[str, str]:
 def check_copies(folder: RunFolder) -> None:
     """See that a run's copies are what they were when it was created; runs of an earlier Weft have no hashes of them.
 
-    Raises
-    ------
-    DataError
-        A copy is missing, or was changed.
+    Raises DataError: a copy is missing, or was changed.
     """
     for name, noted in folder.metadata().get(INPUTS, {}).items():
         copy = folder.inputs / Path(name).name
@@ -77,10 +68,7 @@ def write_parquet(
 ) -> None:
     """Write tables one after the other into one Parquet file, atomically.
 
-    Raises
-    ------
-    DataError
-        The disk is full, or the folder cannot be written.
+    Raises DataError: the disk is full, or the folder cannot be written.
     """
     keys = {"schema": name, "version": __version__, **(metadata or {})}
     schema = schema.with_metadata({f"weft.{key}": value for key, value in keys.items()})
@@ -121,10 +109,7 @@ def _options(schema: Schema, differences: tuple[str, ...], runs: tuple[str, ...]
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> Table:
     """All of a Parquet file, or some of its columns.
 
-    Raises
-    ------
-    OSError, ArrowInvalid
-        It cannot be opened, or is no Parquet file.
+    Raises OSError, ArrowInvalid: it cannot be opened, or is no Parquet file.
     """
     # `pq.read_table` would bring in pandas, 0.4 s of every command
     with pq.ParquetFile(plain_file(path)) as file:
@@ -134,19 +119,9 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> Table:
 def check_size(path: Path, least: int = MOST_UNPACKED, times: int = 32, most_values: int | None = None) -> None:
     """Look at the sizes in the head of a Parquet file, before anything of it is read.
 
-    Parameters
-    ----------
-    least
-        Bytes that a file of any size may have when it is unpacked.
-    most_values
-        Rows times columns that it may have; None for any number.
-
-    Raises
-    ------
-    OSError
-        It cannot be opened; with EFBIG if it has more.
-    ArrowInvalid
-        It is no Parquet file.
+    `least`: bytes that a file of any size may have when it is unpacked. `most_values`: rows times columns that it may
+    have; None for any number. Raises OSError: it cannot be opened; with EFBIG if it has more. Raises ArrowInvalid: it
+    is no Parquet file.
     """
     most = max(least, times * path.stat().st_size)
     with pq.ParquetFile(plain_file(path)) as file:

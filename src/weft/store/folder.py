@@ -44,13 +44,8 @@ class RunFolder:
     def open(cls, path: Path) -> "RunFolder":
         """Open a run folder and check that this Weft can read it.
 
-        Raises
-        ------
-        NotThereError
-            It is not a run folder.
-        DataError
-            It is a trace, one of another version of the format, or it or something in it is a link, pipe, device or
-            socket.
+        Raises NotThereError: it is not a run folder. Raises DataError: it is a trace, one of another version of the
+        format, or it or something in it is a link, pipe, device or socket.
         """
         folder = cls(path)
         if not folder.meta.is_file():
@@ -75,13 +70,7 @@ class RunFolder:
         return folder
 
     def metadata(self) -> dict[str, Any]:
-        """Entries of ``weft.json``.
-
-        Raises
-        ------
-        DataError
-            It is torn, or an entry is of another kind than Weft writes.
-        """
+        """Entries of ``weft.json``. Raises DataError: it is torn, or an entry is of another kind than Weft writes."""
         found = read_json(self.meta, MOST_META)
         for name, value in found.items():
             kind = META.get(name, str)

@@ -16,18 +16,12 @@ MOST_RATE = 1e18
 
 @dataclass(frozen=True)
 class LinkCount:
-    """Counters of one direction of a link.
-
-    Parameters
-    ----------
-    rate
-        Rate of the link in this direction in bytes per second; 0 if unknown.
-    """
+    """Counters of one direction of a link."""
 
     link: str
     source: str
     target: str
-    rate: float
+    rate: float  # rate of the link in this direction in bytes per second; 0 if unknown
     bytes: int
     packets: int
     drops: int
@@ -48,10 +42,7 @@ class LinkCount:
 def passed(before: Sequence[LinkCount], after: Sequence[LinkCount]) -> list[LinkCount]:
     """Traffic over the links between two readings of the same fabric.
 
-    Raises
-    ------
-    DataError
-        A counter went backwards or a link is missing: the fabric was restarted in between.
+    Raises DataError: a counter went backwards or a link is missing: the fabric was restarted in between.
     """
     earlier = {(count.link, count.source): count for count in before}
     found: list[LinkCount] = []
@@ -88,23 +79,14 @@ def write_links(
 
 
 def read_links(path: Path) -> list[LinkCount]:
-    """Read the counters of a launch.
-
-    Raises
-    ------
-    DataError
-        Not there, or of another format.
-    """
+    """Read the counters of a launch. Raises DataError: not there, or of another format."""
     return _counts(path, _record(path)["links"])
 
 
 def read_cell_links(path: Path) -> dict[str, list[LinkCount]]:
     """Read the counters of each cell of a launch; empty if they were not read separately.
 
-    Raises
-    ------
-    DataError
-        Not there, or of another format.
+    Raises DataError: not there, or of another format.
     """
     cells = _record(path).get("cells", {})
     if not isinstance(cells, dict):

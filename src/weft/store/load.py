@@ -17,24 +17,12 @@ DISTURBS = 0.1
 
 
 class Look(Record):
-    """Other work on this host, seen for a moment.
+    """Other work on this host, seen for a moment."""
 
-    Attributes
-    ----------
-    when
-        ISO time in UTC.
-    busy
-        Cores that worked, on average over the look.
-    cores
-        Cores that the ranks may use.
-    by
-        Names of the busiest programs, and the cores that each of them kept busy.
-    """
-
-    when: str
-    busy: Annotated[float, Field(ge=0)]
-    cores: Annotated[int, Field(ge=1)]
-    by: tuple[tuple[str, float], ...] = ()
+    when: str  # ISO time in UTC
+    busy: Annotated[float, Field(ge=0)]  # cores that worked, on average over the look
+    cores: Annotated[int, Field(ge=1)]  # cores that the ranks may use
+    by: tuple[tuple[str, float], ...] = ()  # names of the busiest programs, and the cores that each of them kept busy
 
     @property
     def share(self) -> float:
@@ -57,10 +45,7 @@ def load_file(root: Path) -> Path:
 def read_looks(root: Path) -> tuple[Look, ...]:
     """The looks of a run; none where its ranks run on other hosts, or an earlier Weft measured it.
 
-    Raises
-    ------
-    DataError
-        The file is torn.
+    Raises DataError: the file is torn.
     """
     path = load_file(root)
     if not path.is_file():
@@ -75,10 +60,7 @@ def read_looks(root: Path) -> tuple[Look, ...]:
 def add_look(root: Path, look: Look) -> None:
     """Write one more look into a run's file.
 
-    Raises
-    ------
-    DataError
-        The file is torn, the disk is full, or the folder cannot be written.
+    Raises DataError: the file is torn, the disk is full, or the folder cannot be written.
     """
     every = Looks(looks=(*read_looks(root), look))
     write_json(load_file(root), every.model_dump(by_alias=True))

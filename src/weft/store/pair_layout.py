@@ -80,21 +80,12 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The segments of a cell by content.
+    """The segments of a cell by content."""
 
-    Attributes
-    ----------
-    partner
-        Row with the partners of each round.
-    of
-        Segments by content (``samples`` for cold and warm ones) and the way they were measured.
-    places
-        Indices of the columns of `HELD` in a row, by content of the segment.
-    """
-
-    partner: dict[int, int]
+    partner: dict[int, int]  # row with the partners of each round
+    # segments by content (``samples`` for cold and warm ones) and the way they were measured
     of: dict[str, list[tuple[Way, Segment]]]
-    places: dict[str, list[int]]
+    places: dict[str, list[int]]  # indices of the columns of `HELD` in a row, by content of the segment
 
     def columns(self, what: str) -> list[int]:
         """Indices of the columns of `HELD` in a row; arbitrary if the cell has no such segment."""

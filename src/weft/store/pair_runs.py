@@ -31,19 +31,12 @@ SCHEMA = pa.schema(
 
 
 class Met(NamedTuple):
-    """The partners of each rank in a launch.
+    """The partners of each rank in a launch."""
 
-    Attributes
-    ----------
-    ways, segments
-        How each run was measured, and its position in the cell; by rounds.
-    target
-        The partner, shape (ranks, ways); the rank itself for a bye.
-    """
-
+    # ways, segments: how each run was measured, and its position in the cell; by rounds
     ways: list[Way]
     segments: list[Segment]
-    target: NDArray[np.int64]
+    target: NDArray[np.int64]  # the partner, shape (ranks, ways); the rank itself for a bye
 
     @property
     def paired(self) -> NDArray[np.bool_]:

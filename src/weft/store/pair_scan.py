@@ -141,32 +141,17 @@ _PAIRS = pa.schema([*_WAY, ("source", pa.int32()), ("target", pa.int32()), ("sam
 
 @dataclass(frozen=True)
 class Scan:
-    """The result of one pass.
+    """The result of one pass."""
 
-    Attributes
-    ----------
-    histogram
-        bytes, mode, source_node, target_node, bucket, count.
-    pairs
-        bytes, mode, source, target, samples, min_ns, max_ns, sum_ns: a row for each ordered pair and way.
-    """
-
-    histogram: Table
-    pairs: Table
+    histogram: Table  # bytes, mode, source_node, target_node, bucket, count
+    pairs: Table  # bytes, mode, source, target, samples, min_ns, max_ns, sum_ns: a row for each ordered pair and way
 
 
 def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Scan:
     """Read the warm samples of pairs once.
 
-    Parameters
-    ----------
-    nodes_of
-        Node of each rank, shape (ranks,), by cell and launch; samples of other cells and launches are left out.
-
-    Raises
-    ------
-    DataError
-        A file cannot be read, has no runs, or a rank has no node.
+    `nodes_of`: node of each rank, shape (ranks,), by cell and launch; samples of other cells and launches are left
+    out. Raises DataError: a file cannot be read, has no runs, or a rank has no node.
     """
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         files = list(pool.map(partial(_tallied, nodes_of=nodes_of, known=known_buckets()), paths))

@@ -119,10 +119,7 @@ def _remembered(path: Path) -> str | None:
 def sample_files(folder: Any) -> list[Path]:
     """The sample files of a run, ordered by cell: those of the cells that have samples; others are left alone.
 
-    Raises
-    ------
-    DataError
-        The table of cells is missing.
+    Raises DataError: the table of cells is missing.
     """
     root = folder_path(folder)
     rows = read_table(root, "cells").select(["cell", "status"]).to_pylist()

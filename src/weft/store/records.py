@@ -44,20 +44,7 @@ class Record(BaseModel):
 
 
 class Segment(Record):
-    """A stretch of rows of one operation in one phase: ``first`` .. ``first + count`` of each rank in the .npy.
-
-    Attributes
-    ----------
-    peers_met
-        Of a first call: how many of a rank's peers Weft's own traffic may have met before it, the most over ranks; None
-        for other phases, and in records of older kernels.
-    algorithm
-        By which a collective's first call ran, as a simulator saw it; empty where nobody can see.
-    columns
-        Names of the three numbers of a row; an empty name for an unused one.
-    head
-        The same for each of the first rows, if they differ from the others.
-    """
+    """A stretch of rows of one operation in one phase: ``first`` .. ``first + count`` of each rank in the .npy."""
 
     op: Operation
     phase: Literal["cold", "warm"]
@@ -68,10 +55,12 @@ class Segment(Record):
     ended_by: str = ""
     late: Count = 0
     definition: Literal["global", "local"] = "local"
+    # of a first call: how many of a rank's peers Weft's own traffic may have met before it, the most over ranks; None
+    # for other phases, and in records of older kernels
     peers_met: Small | None = None
-    algorithm: str = ""
-    columns: Columns = EARLIER_COLUMNS
-    head: tuple[Columns, ...] = ()
+    algorithm: str = ""  # by which a collective's first call ran, as a simulator saw it; empty where nobody can see
+    columns: Columns = EARLIER_COLUMNS  # names of the three numbers of a row; an empty name for an unused one
+    head: tuple[Columns, ...] = ()  # the same for each of the first rows, if they differ from the others
 
     @property
     def lost_by(self) -> LostBy:
@@ -210,13 +199,7 @@ def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN
 
 
 def load_cell_record(path: Path) -> CellRecord:
-    """Read a cell's .json.
-
-    Raises
-    ------
-    DataError
-        The file is missing, torn, or not a record of schema weft-cell/2.
-    """
+    """Read a cell's .json. Raises DataError: the file is missing, torn, or not a record of schema weft-cell/2."""
     return _load(path, CellRecord, "cell record")
 
 

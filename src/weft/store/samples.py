@@ -29,14 +29,8 @@ def unpack_lost(packed: NDArray[np.int64], duration_ns: NDArray[np.int64], colum
     """The most that each sample can have lost, in ns, and its major page faults.
 
     A fault waits for a disk for nobody knows how long, and a switch has no length either: then that is all of the
-    sample.
-
-    Parameters
-    ----------
-    packed
-        The third number of each row, int64 of any shape.
-    duration_ns
-        The durations, of the same shape.
+    sample. `packed`: the third number of each row, int64 of any shape. `duration_ns`: the durations, of the same
+    shape.
     """
     bits = 32 if column == "taint" else 48
     lost_ns: Any = packed & ((1 << bits) - 1)
@@ -72,21 +66,11 @@ TIMES = {"start_ns": START, "duration_ns": DURATION}
 
 @dataclass(frozen=True)
 class Slab:
-    """Samples of some neighbouring ranks of one launch.
+    """Samples of some neighbouring ranks of one launch."""
 
-    Attributes
-    ----------
-    record
-        The record of the cell in that launch.
-    first
-        The first of the ranks.
-    samples
-        int64 (ranks, samples, 3): start and duration in ns, what was lost.
-    """
-
-    record: CellRecord
-    first: int
-    samples: NDArray[np.int64]
+    record: CellRecord  # the record of the cell in that launch
+    first: int  # the first of the ranks
+    samples: NDArray[np.int64]  # int64 (ranks, samples, 3): start and duration in ns, what was lost
 
     @property
     def rows(self) -> int:

@@ -107,13 +107,7 @@ def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
 
 
 def read_table(root: Path, name: str, most_values: int | None = None) -> Table:
-    """Read ``tables/<name>.parquet``.
-
-    Raises
-    ------
-    DataError
-        The table is missing, incomplete, or would fill the memory.
-    """
+    """Read ``tables/<name>.parquet``. Raises DataError: the table is missing, incomplete, or would fill the memory."""
     path = root / "tables" / f"{name}.parquet"
     try:
         check_size(path, most_values=most_values)
@@ -181,39 +175,23 @@ MOST_VALUES = 1 << 24
 
 @dataclass(frozen=True)
 class TableOf(Generic[Row]):
-    """One table of a run folder.
+    """One table of a run folder."""
 
-    Attributes
-    ----------
-    name
-        Name of its file: ``tables/<name>.parquet``.
-    row
-        TypedDict of a row. A test checks that it agrees with the schema.
-    schema
-        Arrow columns.
-    """
-
-    name: str
-    row: type[Row]
-    schema: Schema
+    name: str  # name of its file: ``tables/<name>.parquet``
+    row: type[Row]  # TypedDict of a row. A test checks that it agrees with the schema.
+    schema: Schema  # Arrow columns
 
     def read(self, root: Path) -> list[Row]:
         """Read every row of a run.
 
-        Raises
-        ------
-        DataError
-            The table is missing, incomplete, or too large for rows of Python.
+        Raises DataError: the table is missing, incomplete, or too large for rows of Python.
         """
         return cast(list[Row], read_table(root, self.name, MOST_VALUES).to_pylist())
 
     def write(self, root: Path, rows: Iterable[Row]) -> None:
         """Write the table of a run, whole or not at all; a column that a row leaves out is null.
 
-        Raises
-        ------
-        DataError
-            The disk is full, or the folder cannot be written.
+        Raises DataError: the disk is full, or the folder cannot be written.
         """
         write_parquet(self.path(root), [self.table(rows)], self.schema, f"weft-{self.name}/1")
 

@@ -141,10 +141,7 @@ SENT, CAME, CAME_LATER, CAME_BESIDE, ENDED = range(5)
 def in_turn(steps: Iterable[tuple[int, int, int]], requests: Requests) -> tuple[list[int], list[int]]:
     """Slots and places that requests get, in the order of their steps.
 
-    Parameters
-    ----------
-    steps
-        What happens, to which request, and the bytes that come.
+    `steps`: what happens, to which request, and the bytes that come.
     """
     slots: list[int] = []
     places: list[int] = []
@@ -179,10 +176,7 @@ class Lists:
     ) -> tuple[int, int, int, int]:
         """A vector call: root, bytes given and got, and the index of its counts.
 
-        Parameters
-        ----------
-        given
-            Bytes that each member gives, by receiver.
+        `given`: bytes that each member gives, by receiver.
         """
         act, plain = COLLECTIVES[event.call]
         members = range(group.size) if group.members is None else group.members
@@ -240,12 +234,7 @@ def comms_in(layers: Layers, comm: Ints) -> Ints:
 def shares(act: Ints, size: Ints, given: Ints, got: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """Bytes of equal collective calls as actions have them, given and got, and those that their buffers need.
 
-    All have the shape (calls,).
-
-    Parameters
-    ----------
-    given, got
-        Bytes as traced: of whole vectors.
+    All have the shape (calls,). `given`, `got`: bytes as traced: of whole vectors.
     """
     gives = np.where(np.isin(act, PART_GIVEN), given // size, given)
     gets = np.where(np.isin(act, PART_GOT), got // size, got)

@@ -59,10 +59,7 @@ class Group:
 
 
 def groups_of(folder: TraceFolder) -> dict[int, Group]:
-    """The communicators of a trace by number.
-
-    Raises DataError: A table is missing or torn.
-    """
+    """The communicators of a trace by number. Raises DataError: A table is missing or torn."""
     members: dict[int, dict[int, int]] = {}
     for row in MEMBER_TABLE.read(folder.path):
         members.setdefault(row["comm"], {})[row["member"]] = row["rank"]

@@ -22,10 +22,7 @@ from weft.trace.events import Group
 def reading_trace(run: Path) -> Generator[None, None, None]:
     """Turn what comes of edited or missing files of a trace into one message.
 
-    Raises
-    ------
-    DataError
-        Its files do not fit together.
+    Raises DataError: its files do not fit together.
     """
     try:
         yield
@@ -49,25 +46,15 @@ NAMED = {"MPI_COMM_WORLD": WORLD, "MPI_COMM_SELF": SELF}
 
 @dataclass(frozen=True)
 class Layers:
-    """The splits.
+    """The splits."""
 
-    Attributes
-    ----------
-    tables
-        For each layer an array of LAYER with an entry for each rank.
-    of
-        ``comm`` of an action on each communicator: 0 for the world, -1 for a rank alone, k for layer k.
-    """
-
-    tables: list[npt.NDArray[Any]]
+    tables: list[npt.NDArray[Any]]  # for each layer an array of LAYER with an entry for each rank
+    # ``comm`` of an action on each communicator: 0 for the world, -1 for a rank alone, k for layer k
     of: dict[int, int]
 
 
 def layers_of(groups: Mapping[int, Group], ranks: int) -> Layers:
-    """The layers of communicators.
-
-    Raises DataError: There are more layers than a script holds.
-    """
+    """The layers of communicators. Raises DataError: There are more layers than a script holds."""
     tables: list[npt.NDArray[Any]] = []
     of: dict[int, int] = {}
     for comm, group in groups.items():

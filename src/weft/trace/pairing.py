@@ -30,17 +30,11 @@ _BLOCKING_RECEIVES = (NUMBERS["MPI_Recv"], NUMBERS["MPI_Mrecv"])
 
 @dataclass
 class Common:
-    """What the ranks know of each other.
+    """What the ranks know of each other."""
 
-    Attributes
-    ----------
-    messages
-        How many messages of a kind were both sent and received.
-    given
-        Bytes that each member gives in a vector call: to each other, or to all (under its own rank).
-    """
-
+    # how many messages of a kind were both sent and received
     messages: dict[Message, int] = field(default_factory=dict[Message, int])
+    # bytes that each member gives in a vector call: to each other, or to all (under its own rank)
     given: dict[Call, dict[int, Mapping[int, int]]] = field(default_factory=dict[Call, dict[int, Mapping[int, int]]])
 
     def paired(self, rank: int, own: Columns, events: Ints, *, sends: bool) -> Flags:
@@ -85,12 +79,8 @@ def common_of(
 ) -> tuple[Common, set[int]]:
     """What all ranks have in common, and the communicators that actions name.
 
-    Raises DataError: A rank calls MPI from several threads, or a file cannot be read.
-
-    Parameters
-    ----------
-    counts
-        Bytes that a call gives to each world rank, by (rank, number of the event).
+    Raises DataError: A rank calls MPI from several threads, or a file cannot be read. `counts`: bytes that a call
+    gives to each world rank, by (rank, number of the event).
     """
     sent: Counter[Message] = Counter()
     received: Counter[Message] = Counter()

@@ -56,16 +56,9 @@ from weft.trace.pairing import Common, common_of, starts_to_send, usable, vector
 class RankWriter:
     """Makes the actions of a rank.
 
-    Attributes
-    ----------
-    left_out
-        Number of calls without an action that moved something or held somebody up, by name.
-    messages
-        Messages to others, and for a collective call one to each other member.
-    direct
-        Those of them that calls of `DIRECT` send.
-    computed_ns
-        Time between calls.
+    `left_out`: number of calls without an action that moved something or held somebody up, by name. `messages`:
+    messages to others, and for a collective call one to each other member. `direct`: those of them that calls of
+    `DIRECT` send. `computed_ns`: time between calls.
     """
 
     def __init__(self, rank: int, own: Columns, common: Common, groups: Mapping[int, Group], layers: Layers) -> None:
@@ -205,31 +198,15 @@ class RankWriter:
 
 @dataclass(frozen=True)
 class Made:
-    """A script that was written.
-
-    Attributes
-    ----------
-    ranks
-        Of the application.
-    left_out
-        Number of calls that are not replayed, by name.
-    traced_s
-        From the first call to the end of the last.
-    computed_s
-        Mean over the ranks of the time between calls.
-    busiest_s
-        The most of a rank.
-    alltoalls
-        Actions that are all-to-alls, of all ranks.
-    """
+    """A script that was written."""
 
     path: Path
-    ranks: int
-    left_out: dict[str, int]
-    traced_s: float
-    computed_s: float
-    busiest_s: float
-    alltoalls: int
+    ranks: int  # of the application
+    left_out: dict[str, int]  # number of calls that are not replayed, by name
+    traced_s: float  # from the first call to the end of the last
+    computed_s: float  # mean over the ranks of the time between calls
+    busiest_s: float  # the most of a rank
+    alltoalls: int  # actions that are all-to-alls, of all ranks
 
 
 def make_script(folder: TraceFolder, path: Path) -> Made:

@@ -27,35 +27,19 @@ from weft.words.doubts import say
 
 @dataclass(frozen=True)
 class Asked:
-    """What to change in a replay.
+    """What to change in a replay."""
 
-    Attributes
-    ----------
-    nodes
-        Number of nodes; None: as few as hold the ranks.
-    compute
-        Time between calls, as a multiple of the traced one.
-    place
-        The fabric's nodes to take: a node set, "best" or "compact".
-    alltoall
-        What makes all-to-alls: "default" (the library's own), or one of Weft's.
-    """
-
-    nodes: int | None = None
-    compute: float = 1.0
-    place: str = "compact"
-    alltoall: str = "default"
+    nodes: int | None = None  # number of nodes; None: as few as hold the ranks
+    compute: float = 1.0  # time between calls, as a multiple of the traced one
+    place: str = "compact"  # the fabric's nodes to take: a node set, "best" or "compact"
+    alltoall: str = "default"  # what makes all-to-alls: "default" (the library's own), or one of Weft's
 
 
 def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Made]:
     """Write script and study of a replay beside the trace; the study's path, and what the script has.
 
-    Raises
-    ------
-    StudyError
-        A fabric has no room for the application's ranks, or their number is no multiple of that of the nodes.
-    DataError
-        The trace cannot be replayed (see :func:`weft.trace.rank_actions.make_script`).
+    Raises StudyError: a fabric has no room for the application's ranks, or their number is no multiple of that of the
+    nodes. Raises DataError: the trace cannot be replayed (see :func:`weft.trace.rank_actions.make_script`).
     """
     folder = TraceFolder.open(trace)
     with reading_trace(trace):
@@ -82,13 +66,7 @@ def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Mad
 
 
 def fewest_nodes(fabric: Fabric, ranks: int) -> int:
-    """The fewest nodes that hold the ranks equally, one a core.
-
-    Raises
-    ------
-    StudyError
-        The fabric has too few.
-    """
+    """The fewest nodes that hold the ranks equally, one a core. Raises StudyError: the fabric has too few."""
     cores = fabric.node.cores or 1
     nodes = divisor_from(ranks, -(-ranks // cores))
     if nodes > len(fabric.hosts):
@@ -104,10 +82,7 @@ def fewest_nodes(fabric: Fabric, ranks: int) -> int:
 def factor_of(compute: str, nodes: int | None) -> float:
     """The multiple in ``x0.5``, once it and the number of nodes are known to be possible.
 
-    Raises
-    ------
-    StudyError
-        ``compute`` is no multiple from 0 to 1000, or ``nodes`` is below 1.
+    Raises StudyError: ``compute`` is no multiple from 0 to 1000, or ``nodes`` is below 1.
     """
     try:
         factor = float(compute.removeprefix("x"))

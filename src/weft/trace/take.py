@@ -24,10 +24,7 @@ OF_INTERRUPT = 130
 def free_folder() -> Path:
     """The first of ``trace-1``, ``trace-2`` ... here that does not exist.
 
-    Raises
-    ------
-    DataError
-        There are thousands of them.
+    Raises DataError: there are thousands of them.
     """
     for number in range(1, MOST_NAMES):
         path = Path(f"trace-{number}")
@@ -41,21 +38,10 @@ def take_trace(
 ) -> int:
     """Run a command under the tracer and return its exit code; what was recorded of a failed one is kept.
 
-    Parameters
-    ----------
-    mpicxx
-        C++ compiler wrapper of the application's MPI; None: that beside the starter.
-    say
-        Called with one line before anything that takes seconds.
-
-    Raises
-    ------
-    StudyError
-        The folder is not empty, or the program cannot have ranks.
-    DataError
-        The folder cannot be written, or no rank wrote a trace although the application succeeded.
-    LaunchError
-        There is no such starter or MPI, or the tracer could not be built.
+    `mpicxx`: C++ compiler wrapper of the application's MPI; None: that beside the starter. `say`: called with one
+    line before anything that takes seconds. Raises StudyError: the folder is not empty, or the program cannot have
+    ranks. Raises DataError: the folder cannot be written, or no rank wrote a trace although the application
+    succeeded. Raises LaunchError: there is no such starter or MPI, or the tracer could not be built.
     """
     mpi = mpi_of(command, mpicxx)
     new_folder(into, "weft trace -o RUN -- mpirun ...")

@@ -69,24 +69,14 @@ def probing_study(fabric: Fabric, what: What) -> str:
 
 @dataclass(frozen=True)
 class Probed:
-    """What a run says of a fabric.
+    """What a run says of a fabric."""
 
-    Attributes
-    ----------
-    gap_s, gap_is_limit
-        Of the adapter, between two messages; whether it is only an upper limit.
-    overhead_s
-        Of one rank, between two messages.
-    one_way_s
-        Of a message without bytes.
-    rate, copy_rate
-        Of the adapter, and of all copies of a node, in bytes a second.
-    """
-
+    # gap_s, gap_is_limit: of the adapter, between two messages; whether it is only an upper limit
     gap_s: float
     gap_is_limit: bool
-    overhead_s: float
-    one_way_s: float
+    overhead_s: float  # of one rank, between two messages
+    one_way_s: float  # of a message without bytes
+    # rate, copy_rate: of the adapter, and of all copies of a node, in bytes a second
     rate: float
     copy_rate: float
 
@@ -107,12 +97,7 @@ def probed(view: RunView) -> Probed:
 def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders: int, ranks_per_node: int) -> Probed:
     """The numbers from the time of each operation.
 
-    Raises DataError: See :func:`probed`.
-
-    Parameters
-    ----------
-    seconds
-        Time of each operation by name, in seconds.
+    Raises DataError: See :func:`probed`. `seconds`: time of each operation by name, in seconds.
     """
     keys = ("small", "large", "messages", "trains", "more", "longer")
     small, large, few, trains, times, longer = (int(values[key]) for key in keys)
@@ -144,28 +129,20 @@ def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders:
 
 @dataclass(frozen=True)
 class Checked:
-    """``auto`` at one size of one call at one shape.
+    """``auto`` at one size of one call at one shape."""
 
-    Attributes
-    ----------
-    op, nodes, ranks, block_bytes
-        Where.
-    auto_s, default_s
-        Medians of ``auto`` and of the library's own choice.
-    best, best_s
-        The fastest of all others, and its median.
-    shown
-        Whether its interval and that of the library's choice stand apart; a model's times have none and repeat exactly.
-    """
-
+    # op, nodes, ranks, block_bytes: where
     op: str
     nodes: int
     ranks: int
     block_bytes: int
+    # auto_s, default_s: medians of ``auto`` and of the library's own choice
     auto_s: float
     default_s: float
+    # best, best_s: the fastest of all others, and its median
     best: str
     best_s: float
+    # whether its interval and that of the library's choice stand apart; a model's times have none and repeat exactly
     shown: bool
 
     @property

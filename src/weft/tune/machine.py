@@ -20,15 +20,7 @@ Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class MachineFile(BaseModel):
-    """The file: LogGP's numbers of a fabric, in seconds and bytes a second.
-
-    Attributes
-    ----------
-    one_way_s
-        Of a message without bytes: L and the overhead of both ends.
-    gap_is_limit
-        Whether the ranks and not the adapter limited the messages, so that the gap is smaller.
-    """
+    """The file: LogGP's numbers of a fabric, in seconds and bytes a second."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,9 +28,9 @@ class MachineFile(BaseModel):
     fabric: str
     run: str
     gap_s: Time
-    gap_is_limit: bool
+    gap_is_limit: bool  # whether the ranks and not the adapter limited the messages, so that the gap is smaller
     overhead_s: Time
-    one_way_s: Time
+    one_way_s: Time  # of a message without bytes: L and the overhead of both ends
     rate_bytes_per_s: Rate
     copy_rate_bytes_per_s: Rate
 
@@ -58,10 +50,7 @@ class MachineFile(BaseModel):
         )
 
     def write(self, path: Path) -> None:
-        """Write it as JSON.
-
-        Raises DataError: The file cannot be written.
-        """
+        """Write it as JSON. Raises DataError: The file cannot be written."""
         with file_errors(path):
             write_atomic(path, (self.model_dump_json(by_alias=True, indent=1) + "\n").encode())
 
@@ -72,10 +61,7 @@ class MachineFile(BaseModel):
 
 
 def read_machine(path: Path) -> MachineFile:
-    """Read such a file.
-
-    Raises DataError: It cannot be read, or is none; names the key.
-    """
+    """Read such a file. Raises DataError: It cannot be read, or is none; names the key."""
     return read_json_file(
         path, MachineFile, "has no numbers of a machine", "measure it: weft tune --probe --on FABRIC -o FILE"
     )

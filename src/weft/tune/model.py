@@ -61,18 +61,12 @@ LEAST_PIECE = 16_384  # native/alltoall/stages.hpp
 
 @dataclass(frozen=True)
 class Machine:
-    """The model's numbers.
+    """The model's numbers."""
 
-    Attributes
-    ----------
-    gap_s, latency_s, step_s
-        g, L and h.
-    rate, copy_rate
-        B and C in bytes a second.
-    """
-
+    # gap_s, latency_s, step_s: g, L and h
     gap_s: float
     latency_s: float
+    # rate, copy_rate: B and C in bytes a second
     rate: float
     copy_rate: float
     step_s: float

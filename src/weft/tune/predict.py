@@ -14,20 +14,13 @@ FASTEST = " *"
 
 @dataclass(frozen=True)
 class Published:
-    """A time that users published.
+    """A time that users published."""
 
-    Attributes
-    ----------
-    nodes, ranks_per_node, block_bytes
-        Where.
-    words
-        The call, its time, and the source.
-    """
-
+    # nodes, ranks_per_node, block_bytes: where
     nodes: int
     ranks_per_node: int
     block_bytes: int
-    words: str
+    words: str  # the call, its time, and the source
 
 
 PUBLISHED = (
@@ -49,12 +42,7 @@ def columns_of(sizes: Sequence[int], ranks_per_node: int, width: int) -> list[li
 def predicted_table(title: str, machine: Machine, nodes: int, ranks_per_node: int, sizes: Sequence[int]) -> Table:
     """One row for each algorithm and one column for each size, the fastest marked.
 
-    Parameters
-    ----------
-    nodes, ranks_per_node
-        The shape.
-    sizes
-        Bytes of a block.
+    `nodes`, `ranks_per_node`: the shape. `sizes`: bytes of a block.
     """
     names = candidates(ranks_per_node)
     times = {size: {name: machine.seconds(name, nodes, ranks_per_node, size) for name in names} for size in sizes}

@@ -26,33 +26,22 @@ LEAST_WIN_OF_MODEL = 0.97  # times that repeat exactly show 3 %
 
 @dataclass(frozen=True)
 class Choice:
-    """The best algorithm of one call at one shape and size.
+    """The best algorithm of one call at one shape and size."""
 
-    Attributes
-    ----------
-    op, nodes, ranks_per_node, ranks, block_bytes
-        Where.
-    algorithm
-        A spec; ``pmpi`` where no other is shown to take at most 95 % of the library's time.
-    median_s, low_s, high_s, default_s
-        Its time with its interval, and the library's.
-    launches
-        Number of launches.
-    measured
-        Medians of all algorithms at that place, by spec.
-    """
-
+    # op, nodes, ranks_per_node, ranks, block_bytes: where
     op: str
     nodes: int
     ranks_per_node: int
     ranks: int
     block_bytes: int
-    algorithm: str
+    algorithm: str  # a spec; ``pmpi`` where no other is shown to take at most 95 % of the library's time
+    # median_s, low_s, high_s, default_s: its time with its interval, and the library's
     median_s: float
     low_s: float
     high_s: float
     default_s: float
-    launches: int
+    launches: int  # number of launches
+    # medians of all algorithms at that place, by spec
     measured: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property

@@ -71,28 +71,15 @@ def ordered(fabric: Fabric, nodes: int, ranks_per_node: int, block_bytes: int) -
 
 @dataclass(frozen=True)
 class What:
-    """What to measure on a fabric.
+    """What to measure on a fabric."""
 
-    Attributes
-    ----------
-    nodes, ranks_per_node
-        Numbers of nodes, and ranks on each.
-    sizes
-        Bytes of a block, such as "512 B".
-    launches
-        Number of launches.
-    calls
-        ``Alltoall``, ``Alltoallv`` or both.
-    oversubscribe
-        Whether ranks may share cores.
-    """
-
+    # nodes, ranks_per_node: numbers of nodes, and ranks on each
     nodes: tuple[int, ...]
     ranks_per_node: int
-    sizes: tuple[str, ...]
-    launches: int
-    calls: tuple[str, ...] = CALLS
-    oversubscribe: bool = False
+    sizes: tuple[str, ...]  # bytes of a block, such as "512 B"
+    launches: int  # number of launches
+    calls: tuple[str, ...] = CALLS  # ``Alltoall``, ``Alltoallv`` or both
+    oversubscribe: bool = False  # whether ranks may share cores
 
 
 def tuning_study(fabric: Fabric, what: What) -> str:

@@ -46,21 +46,10 @@ class Asked:
 class Tuning:
     """One fabric and what to measure on it.
 
-    Parameters
-    ----------
-    asked
-        What to measure; empty parts for the defaults.
-    into
-        The run folder; None for ``runs/tune-FABRIC``.
-    machine
-        Numbers of the cost model that were probed; those of the fabric file if None.
-
-    Raises
-    ------
-    StudyError
-        A size is none, a number is under 1, or the number of ranks on a node is not known.
-    FabricError
-        The fabric file has a mistake.
+    `asked`: what to measure; empty parts for the defaults. `into`: the run folder; None for ``runs/tune-FABRIC``.
+    `machine`: numbers of the cost model that were probed; those of the fabric file if None. Raises StudyError: a size
+    is none, a number is under 1, or the number of ranks on a node is not known. Raises FabricError: the fabric file
+    has a mistake.
     """
 
     def __init__(self, on: str, asked: Asked, into: Path | None, machine: Path | None = None) -> None:
@@ -83,10 +72,7 @@ class Tuning:
     def probe(self, output: Path, mpicxx: str | None = None) -> int:
         """Measure the cost model's numbers, print them beside the fabric file's, and write them. Returns the exit code.
 
-        Raises
-        ------
-        WeftError
-            See :func:`weft.run.one.run_study`; or the run is too noisy for a slope.
+        Raises WeftError: see :func:`weft.run.one.run_study`; or the run is too noisy for a slope.
         """
         folder = self.into.with_name(f"{self.into.name}-probe")
         code, view = self._measured(folder, probing_study(self.fabric, self.what), mpicxx)
@@ -100,10 +86,7 @@ class Tuning:
     def predict(self) -> int:
         """Print what the cost model expects of each algorithm. Returns 0.
 
-        Raises
-        ------
-        FabricError
-            The fabric file lacks a number of the model.
+        Raises FabricError: the fabric file lacks a number of the model.
         """
         machine, screen = self.machine or Machine.of(self.fabric), console()
         sizes, ranks = [parse_bytes(size) for size in self.what.sizes], self.what.ranks_per_node
@@ -120,10 +103,7 @@ class Tuning:
     def go(self, output: Path, mpicxx: str | None = None) -> int:
         """Measure, or continue; print the winners; write the table. Returns the run's exit code.
 
-        Raises
-        ------
-        WeftError
-            See :func:`weft.run.one.run_study`; or the table cannot be written.
+        Raises WeftError: see :func:`weft.run.one.run_study`; or the table cannot be written.
         """
         code, view = self._measured(self.into, tuning_study(self.fabric, self.what), mpicxx)
         found = choices(view)
@@ -141,10 +121,7 @@ class Tuning:
     def check(self, table: Path, mpicxx: str | None = None) -> int:
         """Measure ``auto`` by a table beside all other algorithms, in one run; print the ratios. Returns the exit code.
 
-        Raises
-        ------
-        WeftError
-            See :func:`weft.run.one.run_study`; or the table is none.
+        Raises WeftError: see :func:`weft.run.one.run_study`; or the table is none.
         """
         read_selection(table)
         folder = self.into.with_name(f"{self.into.name}-check")

@@ -15,21 +15,11 @@ from weft.whatif.variants import Variant
 
 @dataclass(frozen=True)
 class Level:
-    """How a number was produced.
+    """How a number was produced."""
 
-    Attributes
-    ----------
-    name
-        ``simulated``, ``static loads`` or ``closed form``.
-    error
-        What is known of its error, in words.
-    at_least
-        Whether the true time may be any longer one.
-    """
-
-    name: str
-    error: str
-    at_least: bool
+    name: str  # ``simulated``, ``static loads`` or ``closed form``
+    error: str  # what is known of its error, in words
+    at_least: bool  # whether the true time may be any longer one
 
 
 TRACED = Level("measured", "none: it is the traced run itself", False)
@@ -98,33 +88,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """The answers of one question.
+    """The answers of one question."""
 
-    Attributes
-    ----------
-    ranks, fabric
-        Number of the application's ranks, and the machine's name.
-    outcomes
-        That of the unchanged machine first.
-    traced_s
-        What the application took where it was traced.
-    is_traced_machine
-        Whether that was on this machine; only then the unchanged one is called today's.
-    confidence, because
-        Those that the trace leaves to its replays.
-    least
-        Time that no network could improve on, in s.
-    nothing_played
-        Whether no call of the trace is replayed.
-    """
-
+    # ranks, fabric: number of the application's ranks, and the machine's name
     ranks: int
     fabric: str
-    outcomes: list[Outcome]
-    least: float
-    nothing_played: bool = False
-    traced_s: float = 0.0
-    is_traced_machine: bool = False
+    outcomes: list[Outcome]  # that of the unchanged machine first
+    least: float  # time that no network could improve on, in s
+    nothing_played: bool = False  # whether no call of the trace is replayed
+    traced_s: float = 0.0  # what the application took where it was traced
+    is_traced_machine: bool = False  # whether that was on this machine; only then the unchanged one is called today's
+    # confidence, because: those that the trace leaves to its replays
     confidence: Grade = "A"
     because: str = ""
 

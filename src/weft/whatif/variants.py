@@ -22,12 +22,8 @@ from weft.trace.replay import Asked
 def fullest_link_s(fabric: Fabric, hosts: Sequence[str], sent: NDArray[np.floating]) -> float | None:
     r"""Seconds that the fullest link needs for its bytes, $\max_l b_l / r_l$; None if cables or rates are not known.
 
-    Raises FabricError: A node is not in the network, or two of them have no route.
-
-    Parameters
-    ----------
-    sent
-        Bytes from each rank to each other, shape (ranks, ranks).
+    Raises FabricError: A node is not in the network, or two of them have no route. `sent`: bytes from each rank to
+    each other, shape (ranks, ranks).
     """
     network = build_network(fabric)
     if not network.cables_known or not hosts:
@@ -41,20 +37,11 @@ def fullest_link_s(fabric: Fabric, hosts: Sequence[str], sent: NDArray[np.floati
 
 @dataclass(frozen=True)
 class Variant:
-    """One thing changed.
+    """One thing changed."""
 
-    Attributes
-    ----------
-    name
-        A word for its folder.
-    words
-        What is changed, for a reader.
-    fabric, asked
-        The machine and the replay.
-    """
-
-    name: str
-    words: str
+    name: str  # a word for its folder
+    words: str  # what is changed, for a reader
+    # fabric, asked: the machine and the replay
     fabric: Fabric
     asked: Asked
 

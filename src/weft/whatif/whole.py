@@ -90,15 +90,8 @@ def _mark(files: list[Path]) -> str:
 def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
     """Replay a trace on a simulated machine and its variants; print them side by side. Returns the exit code.
 
-    Parameters
-    ----------
-    nodes
-        Number of nodes; None: as few as have a core for each rank.
-
-    Raises
-    ------
-    WeftError
-        The fabric is not simulated or too small, or the trace cannot be replayed.
+    `nodes`: number of nodes; None: as few as have a core for each rank. Raises WeftError: the fabric is not simulated
+    or too small, or the trace cannot be replayed.
     """
     fabric = load_fabric(on)
     refuse_real(fabric)  # before its size is: no number of nodes makes a real one fit

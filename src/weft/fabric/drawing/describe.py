@@ -168,10 +168,7 @@ def show_findings(name: str, findings: Sequence[Finding], console: Console) -> N
 def ranks_by_socket(fabric: "Fabric", ranks: int | None = None) -> tuple[int, ...]:
     """Ranks on each socket of a node: ``ranks`` in all, its cores by default, sockets filled one after the other.
 
-    Raises
-    ------
-    FabricError
-        Fewer than one rank.
+    Raises FabricError: fewer than one rank.
     """
     cores = fabric.node.cores or 1
     sockets = fabric.node.sockets or 1

@@ -35,10 +35,8 @@ def draw(
 ) -> "altair.LayerChart":
     """Draw a network.
 
-    Parameters
-    ----------
-    values
-        A value for each link, shape (links,), any unit, that colours the cables between switches; None draws grey.
+    `values`: a value for each link, shape (links,), any unit, that colours the cables between switches; None draws
+    grey.
     """
     import altair as alt
 
@@ -63,10 +61,7 @@ def draw(
 def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float], legend: bool = True) -> Any:
     """A sketch as a chart without title and size.
 
-    Parameters
-    ----------
-    meaning
-        Description of the lines' values; None draws all lines grey.
+    `meaning`: description of the lines' values; None draws all lines grey.
     """
     import altair as alt
 
@@ -77,10 +72,7 @@ def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float]
 def save(chart: "altair.LayerChart", path: Path) -> None:
     """Write a drawing; the file extension selects SVG, PNG, HTML (offline) or Vega-Lite JSON.
 
-    Raises
-    ------
-    FabricError
-        The extension is another one, or the file cannot be written.
+    Raises FabricError: the extension is another one, or the file cannot be written.
     """
     if path.suffix.lower() not in FORMATS:
         raise FabricError(

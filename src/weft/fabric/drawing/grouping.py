@@ -13,23 +13,15 @@ MOST_ABOVE = 12  # boxes in a row of cores: each has cables to every pod
 
 @dataclass
 class Box:
-    """Switches of one level drawn as one box.
+    """Switches of one level drawn as one box."""
 
-    Attributes
-    ----------
-    level, order
-        Row, and position in it.
-    switches, hosts
-        Switch indices, and host indices on them.
-    pod
-        The pod it belongs to; -1 for none.
-    """
-
+    # level, order: row, and position in it
     level: int
     order: int
+    # switches, hosts: switch indices, and host indices on them
     switches: list[int]
     hosts: list[int] = field(default_factory=list[int])
-    pod: int = -1
+    pod: int = -1  # the pod it belongs to; -1 for none
 
 
 def boxes(network: Network) -> list[Box]:

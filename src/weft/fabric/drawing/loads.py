@@ -21,28 +21,15 @@ APART = 0.1
 
 @dataclass(frozen=True)
 class LinkLoad:
-    """One direction of a link.
+    """One direction of a link."""
 
-    Attributes
-    ----------
-    source, target
-        Names of its ends; data went from the first to the second.
-    cable
-        The cable that both directions share.
-    value
-        The value that sets its colour, such as the share of its rate (0 to 1).
-    text
-        The value as written on the link; empty if it is not known.
-    details
-        Contents of its tooltip, by name.
-    """
-
+    # source, target: names of its ends; data went from the first to the second
     source: str
     target: str
-    cable: str
-    value: float
-    text: str = ""
-    details: Mapping[str, str] = field(default_factory=dict[str, str])
+    cable: str  # the cable that both directions share
+    value: float  # the value that sets its colour, such as the share of its rate (0 to 1)
+    text: str = ""  # the value as written on the link; empty if it is not known
+    details: Mapping[str, str] = field(default_factory=dict[str, str])  # contents of its tooltip, by name
 
 
 def sketch_loads(loads: Sequence[LinkLoad], hosts: Sequence[str], width: float) -> Sketch:

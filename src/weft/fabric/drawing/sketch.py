@@ -31,32 +31,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Line:
-    """Cables between two boxes.
+    """Cables between two boxes."""
 
-    Attributes
-    ----------
-    points
-        Points of the line, in points from the upper left.
-    between
-        Names of both ends.
-    cables, rate
-        Number of cables, and their total rate in bytes per second, each way.
-    value
-        The value that sets their colour: the largest of any of their links.
-    label, label_at
-        A text on the line, and the centre of that text in points.
-    details
-        Contents of the tooltip, by name.
-    """
-
-    points: tuple[Point, ...]
-    between: str
+    points: tuple[Point, ...]  # points of the line, in points from the upper left
+    between: str  # names of both ends
+    # cables, rate: number of cables, and their total rate in bytes per second, each way
     cables: int
     rate: float
-    value: float
+    value: float  # the value that sets their colour: the largest of any of their links
+    # label, label_at: a text on the line, and the centre of that text in points
     label: str = ""
     label_at: Point = (0.0, 0.0)
-    details: Mapping[str, str] = field(default_factory=dict[str, str])
+    details: Mapping[str, str] = field(default_factory=dict[str, str])  # contents of the tooltip, by name
 
     def with_label(self, label: str, centre: Point) -> "Line":
         """The same line with a label whose centre lies at a point."""
@@ -77,11 +63,8 @@ class Sketch:
 def sketch(network: Network, values: NDArray[np.floating] | None = None) -> Sketch:
     """Lay out a network.
 
-    Parameters
-    ----------
-    values
-        A value for each link, shape (links,), any unit, to colour lines by; a line shows the largest of its links'
-        values.
+    `values`: a value for each link, shape (links,), any unit, to colour lines by; a line shows the largest of its
+    links' values.
     """
     made, centres = arrange(network)
     top = max((box.level for box in made), default=1)

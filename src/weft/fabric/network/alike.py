@@ -13,18 +13,11 @@ from weft.fabric.network.graph import Ints, Network
 
 @dataclass(frozen=True, eq=False)
 class LeavesAlike:
-    """Leaf switches that forward traffic for other leaves' hosts to the same neighbours.
+    """Leaf switches that forward traffic for other leaves' hosts to the same neighbours."""
 
-    Attributes
-    ----------
-    leaves
-        Their indices.
-    onward
-        Index of the next vertex towards each host, shape (hosts,); -1 for none. For a host of one of these leaves it is
-        the vertex that the other leaves use.
-    """
-
-    leaves: Ints
+    leaves: Ints  # their indices
+    # index of the next vertex towards each host, shape (hosts,); -1 for none. For a host of one of these leaves it is
+    # the vertex that the other leaves use.
     onward: Ints
 
     def steps(self, network: Network, targets: Ints) -> NDArray[np.int16]:

@@ -24,13 +24,9 @@ def build_network(fabric: "Fabric", *, routed: bool = True) -> Network:
     """The network of a fabric.
 
     Each host link has half of ``network.latency``, so two nodes on one switch are ``latency`` apart. Rates that the
-    file does not state are nan. Without ``routed`` a dump without forwarding tables gets no routes: to make some takes
-    minutes of a large fabric.
-
-    Raises
-    ------
-    FabricError
-        The numbers do not describe a network, a dump cannot be read, or a node of the fabric is not in its dump.
+    file does not state are nan. Without ``routed`` a dump without forwarding tables gets no routes: to make some
+    takes minutes of a large fabric. Raises FabricError: the numbers do not describe a network, a dump cannot be read,
+    or a node of the fabric is not in its dump.
     """
     if fabric.network is None:
         return star(fabric.hosts or ("localhost",), rate=float("nan"))
@@ -58,13 +54,9 @@ def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path, *,
 def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
     """The network with other rates for some links.
 
-    Raises FabricError: There is no link between the two ends, or a key has another form.
-
-    Parameters
-    ----------
-    rates
-        Bytes per second by the two ends of a link: ``leaf1 - spine0`` for both directions, ``leaf1 -> spine0`` for one;
-        all cables between the two if there are several.
+    Raises FabricError: There is no link between the two ends, or a key has another form. `rates`: bytes per second by
+    the two ends of a link: ``leaf1 - spine0`` for both directions, ``leaf1 -> spine0`` for one; all cables between
+    the two if there are several.
     """
     if not rates:
         return network

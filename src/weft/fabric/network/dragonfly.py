@@ -19,24 +19,18 @@ from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_over
 
 @dataclass(frozen=True, kw_only=True)
 class DragonflyShape:
-    """Numbers that define a dragonfly; rates in bytes per second, latencies in seconds.
+    """Numbers that define a dragonfly; rates in bytes per second, latencies in seconds."""
 
-    Attributes
-    ----------
-    nodes_per_router, routers_per_group, global_links
-        Hosts on a router, routers in a group, and global links of each router.
-    groups
-        Number of groups; as many as the hosts need if None.
-    local_rate, global_rate, local_latency, global_latency
-        Rate and latency of the links inside a group and between groups.
-    """
-
+    # nodes_per_router, routers_per_group, global_links: hosts on a router, routers in a group, and global links of
+    # each router
     nodes_per_router: int
     routers_per_group: int
     global_links: int
+    # local_rate, global_rate, local_latency, global_latency: rate and latency of the links inside a group and between
+    # groups
     local_rate: float
     global_rate: float
-    groups: int | None = None
+    groups: int | None = None  # number of groups; as many as the hosts need if None
     local_latency: float = 0.0
     global_latency: float = 0.0
 
@@ -64,12 +58,8 @@ def _groups(shape: DragonflyShape, hosts: int) -> int:
 def dragonfly(hosts: Sequence[str], shape: DragonflyShape, *, rate: float, latency: float = 0.0) -> Network:
     """Make a dragonfly.
 
-    Raises FabricError: There are too few global links to connect all groups.
-
-    Parameters
-    ----------
-    rate, latency
-        Bytes per second and seconds of each host's link.
+    Raises FabricError: There are too few global links to connect all groups. `rate`, `latency`: bytes per second and
+    seconds of each host's link.
     """
     groups, size = _groups(shape, len(hosts)), shape.routers_per_group
     refuse_oversize(len(hosts), groups * size, len(hosts) + groups * size * (size + shape.global_links) // 2)

@@ -36,15 +36,9 @@ def network_of(
     Adapters become hosts, in the order of leaves and ports. SHARP aggregation nodes and routers are omitted.
 
     Raises FabricError: There is no host, two boxes get the same name, or the tables are of another fabric.
-
-    Parameters
-    ----------
-    adapter_rate
-        Bytes per second that an adapter reaches: limits the rate of its cable, or sets it if the dump has no rates.
-    link_rate
-        Bytes per second of links between switches, if the dump has no rates.
-    latency, link_latency
-        Seconds of each host link and of each link between switches; dumps do not contain them.
+    `adapter_rate`: bytes per second that an adapter reaches: limits the rate of its cable, or sets it if the dump has
+    no rates. `link_rate`: bytes per second of links between switches, if the dump has no rates. `latency`,
+    `link_latency`: seconds of each host link and of each link between switches; dumps do not contain them.
     """
     network = unrouted(
         dump,

@@ -13,19 +13,8 @@ UNREACHABLE = -1
 def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
     """Routes of many pairs of hosts.
 
-    Parameters
-    ----------
-    sources, targets
-        Host indices, shape (pairs,).
-
-    Returns
-    -------
-    Link indices, shape (pairs, longest route), padded with -1. The route of a host to itself is empty.
-
-    Raises
-    ------
-    FabricError
-        A pair has no route.
+    `sources`, `targets`: host indices, shape (pairs,). Returns link indices, shape (pairs, longest route), padded
+    with -1. The route of a host to itself is empty. Raises FabricError: a pair has no route.
     """
     hosts = len(network.hosts)
     link = np.where(sources == targets, -1, network.uplink[sources]).astype(np.int32)
@@ -50,18 +39,8 @@ def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
 def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int16]:
     """Number of switch-to-switch links from given switches to given hosts.
 
-    Raises FabricError: The tables contain a loop.
-
-    Parameters
-    ----------
-    rows
-        Switch indices, shape (rows,).
-    targets
-        Host indices, shape (columns,).
-
-    Returns
-    -------
-    Hops, shape (rows, columns); `UNREACHABLE` where the tables do not lead to the host.
+    Raises FabricError: The tables contain a loop. `rows`: switch indices, shape (rows,). `targets`: host indices,
+    shape (columns,). Returns hops, shape (rows, columns); `UNREACHABLE` where the tables do not lead to the host.
     """
     at, end = np.repeat(rows, len(targets)), np.tile(targets, len(rows))
     return steps_on(network, at, end).reshape(len(rows), len(targets))
@@ -70,12 +49,8 @@ def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int1
 def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
     """Hops between switches from a switch to a host, shape (pairs,); `UNREACHABLE` if there is no route.
 
-    Raises FabricError: The tables contain a loop.
-
-    Parameters
-    ----------
-    at, end
-        Indices of switch and host of each pair, shape (pairs,).
+    Raises FabricError: The tables contain a loop. `at`, `end`: indices of switch and host of each pair, shape
+    (pairs,).
     """
     hosts = len(network.hosts)
     steps = np.full(len(at), UNREACHABLE, dtype=np.int16)

@@ -45,25 +45,16 @@ class Links:
     """Directed links as columns. Links ``2 c`` and ``2 c + 1`` are the two directions of cable ``c``.
 
     Vertices are numbered hosts first: host ``h`` is vertex ``h``, switch ``s`` is vertex ``len(hosts) + s``.
-
-    Attributes
-    ----------
-    source, target
-        Vertex at either end, shape (links,).
-    source_port, target_port
-        Port number at either end, counted from 1.
-    rate
-        Bytes per second in the direction of the link; nan if it is not stated.
-    latency
-        Seconds that the link adds to a message.
     """
 
+    # source, target: vertex at either end, shape (links,)
     source: Ints
     target: Ints
+    # source_port, target_port: port number at either end, counted from 1
     source_port: Ints
     target_port: Ints
-    rate: Floats
-    latency: Floats
+    rate: Floats  # bytes per second in the direction of the link; nan if it is not stated
+    latency: Floats  # seconds that the link adds to a message
 
     def __len__(self) -> int:
         return len(self.source)
@@ -71,72 +62,43 @@ class Links:
 
 @dataclass(frozen=True, eq=False)
 class Addresses:
-    """Addresses of hosts and switches in an InfiniBand subnet.
+    """Addresses of hosts and switches in an InfiniBand subnet."""
 
-    Attributes
-    ----------
-    host_guids, switch_guids
-        Node GUIDs, shape (hosts,) and (switches,); 0 where unknown.
-    port_guids
-        GUIDs of each host's port, shape (hosts,); 0 where unknown.
-    host_lids, switch_lids
-        LIDs of each host's cable and of each switch, shapes as above; 0 where unknown.
-    others, other_guids
-        All other addresses: second cables of hosts, further LIDs of a port, aggregation nodes, routers. LID, switch
-        index and port on it, shape (others, 3); GUIDs of their ports, shape (others,), 0 where unknown.
-    """
-
+    # host_guids, switch_guids: node GUIDs, shape (hosts,) and (switches,); 0 where unknown
     host_guids: NDArray[np.uint64]
     switch_guids: NDArray[np.uint64]
-    port_guids: NDArray[np.uint64]
+    port_guids: NDArray[np.uint64]  # GUIDs of each host's port, shape (hosts,); 0 where unknown
+    # host_lids, switch_lids: LIDs of each host's cable and of each switch, shapes as above; 0 where unknown
     host_lids: Ints
     switch_lids: Ints
+    # others, other_guids: all other addresses: second cables of hosts, further LIDs of a port, aggregation nodes,
+    # routers. LID, switch index and port on it, shape (others, 3); GUIDs of their ports, shape (others,), 0 where
+    # unknown.
     others: Ints = field(default_factory=lambda: np.empty((0, 3), dtype=np.int32))
     other_guids: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Hosts, switches, links and destination-based routes.
+    """Hosts, switches, links and destination-based routes."""
 
-    Attributes
-    ----------
-    topology
-        Its origin: ``star``, ``fat-tree``, ``dragonfly``, ``torus`` or ``dump``.
-    hosts
-        Host names; a host's index is its position here.
-    switches
-        All switches; a switch's index is its position here.
-    links
-        Directed links, see `Links`.
-    forward
-        Index of the link that a switch takes towards a host, shape (switches, hosts); -1 for none. An InfiniBand subnet
-        has one linear forwarding table per switch, so real tables have the same form as computed ones.
-    coordinates
-        Columns for ``ranks.parquet``, shape (hosts,): ``leaf`` always, then ``pod``, ``group``, ``x`` ... as the
-        topology has them. All count from 0.
-    routing
-        Origin of ``forward``, in words.
-    cables_known
-        False if a connection represents an unknown number of cables (Slurm's topologies): hops are valid, loads are
-        not.
-    end_hops
-        Hops that the two host links add for a pair on different hosts: with 0 only switch-to-switch links count, with 2
-        every link of the route, as in the table of the Yellowstone study (where 0 means the same node).
-    addresses
-        GUIDs and LIDs if a dump states them.
-    """
-
-    topology: str
-    hosts: tuple[str, ...]
-    switches: tuple[Switch, ...]
-    links: Links
+    topology: str  # its origin: ``star``, ``fat-tree``, ``dragonfly``, ``torus`` or ``dump``
+    hosts: tuple[str, ...]  # host names; a host's index is its position here
+    switches: tuple[Switch, ...]  # all switches; a switch's index is its position here
+    links: Links  # directed links, see `Links`
+    # index of the link that a switch takes towards a host, shape (switches, hosts); -1 for none. An InfiniBand subnet
+    # has one linear forwarding table per switch, so real tables have the same form as computed ones.
     forward: Ints
+    # columns for ``ranks.parquet``, shape (hosts,): ``leaf`` always, then ``pod``, ``group``, ``x`` ... as the
+    # topology has them. All count from 0.
     coordinates: Mapping[str, Ints] = field(default_factory=dict[str, Ints])
-    routing: str = "minimal"
+    routing: str = "minimal"  # origin of ``forward``, in words
+    # hops that the two host links add for a pair on different hosts: with 0 only switch-to-switch links count, with 2
+    # every link of the route, as in the table of the Yellowstone study (where 0 means the same node)
     end_hops: int = 0
+    # False if a connection represents an unknown number of cables (Slurm's topologies): hops are valid, loads are not
     cables_known: bool = True
-    addresses: Addresses | None = None
+    addresses: Addresses | None = None  # GUIDs and LIDs if a dump states them
 
     @cached_property
     def index(self) -> Mapping[str, int]:
@@ -197,10 +159,7 @@ class Network:
     def route(self, a: str | int, b: str | int) -> tuple[int, ...]:
         """Indices of the links from host ``a`` to host ``b``, in order; none if they are the same host.
 
-        Raises
-        ------
-        FabricError
-            There is no route, or the forwarding tables contain a loop.
+        Raises FabricError: there is no route, or the forwarding tables contain a loop.
         """
         start = self.host(a) if isinstance(a, str) else a
         end = self.host(b) if isinstance(b, str) else b
@@ -235,15 +194,8 @@ class Network:
     def with_tables(self, forward: Ints, routing: str) -> "Network":
         """The same network with other forwarding tables (from a dump, OpenSM or an optimiser).
 
-        Parameters
-        ----------
-        forward
-            Index of the link that leads from each switch to each host, shape (switches, hosts).
-
-        Raises
-        ------
-        FabricError
-            The tables do not fit the network.
+        `forward`: index of the link that leads from each switch to each host, shape (switches, hosts). Raises
+        FabricError: the tables do not fit the network.
         """
         if forward.shape != self.forward.shape:
             raise FabricError(

@@ -22,9 +22,7 @@ WORK = 5_000  # choices by destination: on larger fabrics more switches choose a
 def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
     """Forwarding tables of a graph.
 
-    Returns
-    -------
-    Link indices, shape (switches, hosts); -1 where a switch cannot reach a host.
+    Returns link indices, shape (switches, hosts); -1 where a switch cannot reach a host.
     """
     graph = _Graph(hosts, switches, links)
     forward = np.full((switches, hosts), -1, dtype=np.int32)

@@ -32,16 +32,9 @@ def both_ways(pairs: Ints, network: Network, hosts: Ints) -> Ints:
 def limiting_loads(pairs: Ints, network: Network, hosts: Ints) -> NDArray[np.float64]:
     """The largest number of messages on a link that each message of a round crosses, per link rate.
 
-    Parameters
-    ----------
-    pairs
-        Node indices, shape (pairs, 2); both directions carry a message.
-    network, hosts
-        The network, and the host index of each node.
-
-    Returns
-    -------
-    Shape (2 * pairs,): the way from the first to the second of each pair, then the ways back. Links without a stated
+    `pairs`: node indices, shape (pairs, 2); both directions carry a message. `network`, `hosts`: the network, and the
+    host index of each node. Returns shape (2 * pairs,): the way from the first to the second of each pair, then the
+    ways back. Links without a stated rate count as the fastest.
     """
     routes = both_ways(pairs, network, hosts)
     rate = network.links.rate

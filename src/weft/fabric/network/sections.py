@@ -29,20 +29,11 @@ class Segment(Section, frozen=True):
 
 
 class MessageCost(NamedTuple):
-    """What a message costs besides the bytes at its adapter's rate.
+    """What a message costs besides the bytes at its adapter's rate."""
 
-    Attributes
-    ----------
-    overhead_s
-        LogGP's o in seconds: the rank that sends is busy, with the stall of a rendezvous.
-    gap_s
-        LogGP's g in seconds: no other message leaves the adapter before.
-    s_per_byte
-        Seconds a byte, for which the sender is busy because one rank alone does not reach the adapter's rate.
-    """
-
-    overhead_s: float
-    gap_s: float
+    overhead_s: float  # LogGP's o in seconds: the rank that sends is busy, with the stall of a rendezvous
+    gap_s: float  # LogGP's g in seconds: no other message leaves the adapter before
+    # seconds a byte, for which the sender is busy because one rank alone does not reach the adapter's rate
     s_per_byte: float = 0.0
 
     def busy_s(self, message_bytes: int) -> float:
@@ -53,12 +44,8 @@ class MessageCost(NamedTuple):
 def segment_cost(whole: MessageCost, adapter_rate: float | None, segments: Sequence[Segment], size: int) -> MessageCost:
     """The cost of a message of ``size`` bytes: that of the last segment below it, ``whole`` where it says nothing.
 
-    Parameters
-    ----------
-    adapter_rate
-        Rate of the adapter in bytes per second; None if it is not known, and no rate can be lacking.
-    size
-        Bytes of the message.
+    `adapter_rate`: rate of the adapter in bytes per second; None if it is not known, and no rate can be lacking.
+    `size`: bytes of the message.
     """
     overhead, gap, rate = whole.overhead_s, whole.gap_s, adapter_rate
     reached = [segment for segment in segments if size > segment.above]

@@ -11,12 +11,8 @@ from weft.fabric.network.graph import Cables, Network, Switch
 def star(hosts: Sequence[str], *, rate: float, latency: float = 0.0) -> Network:
     """All hosts on one switch.
 
-    Parameters
-    ----------
-    rate
-        Bytes per second of each host's link, each way.
-    latency
-        Seconds of each host's link; a message crosses two.
+    `rate`: bytes per second of each host's link, each way. `latency`: seconds of each host's link; a message crosses
+    two.
     """
     cables = Cables()
     switch = len(hosts)

@@ -16,41 +16,21 @@ LIDS = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class TableReport:
-    """Differences between tables and a network. Indices are those of the network's switches and hosts.
+    """Differences between tables and a network. Indices are those of the network's switches and hosts."""
 
-    Attributes
-    ----------
-    without_table
-        Switches without a table.
-    foreign
-        Headings of tables of switches that the network does not have.
-    repeated
-        Headings of further tables of the same switch; the last one counts.
-    truncated
-        (switch, missing entries) of tables with fewer entries than their last line or heading states.
-    no_cable
-        (switch, port, entries) where entries lead to a port without a cable.
-    without_lid
-        Hosts whose LID the dump does not state.
-    unknown_lids
-        Hosts without an entry in any table.
-    """
-
-    without_table: tuple[int, ...]
-    foreign: tuple[str, ...]
-    repeated: tuple[str, ...]
+    without_table: tuple[int, ...]  # switches without a table
+    foreign: tuple[str, ...]  # headings of tables of switches that the network does not have
+    repeated: tuple[str, ...]  # headings of further tables of the same switch; the last one counts
+    # (switch, missing entries) of tables with fewer entries than their last line or heading states
     truncated: tuple[tuple[int, int], ...]
-    no_cable: tuple[tuple[int, int, int], ...]
-    without_lid: tuple[int, ...]
-    unknown_lids: tuple[int, ...]
+    no_cable: tuple[tuple[int, int, int], ...]  # (switch, port, entries) where entries lead to a port without a cable
+    without_lid: tuple[int, ...]  # hosts whose LID the dump does not state
+    unknown_lids: tuple[int, ...]  # hosts without an entry in any table
 
     def refuse_foreign(self, network: Network) -> None:
         """Refuse tables if none is of a switch of the network.
 
-        Raises
-        ------
-        FabricError
-            No table fits; names one switch of the tables and one of the network.
+        Raises FabricError: no table fits; names one switch of the tables and one of the network.
         """
         if len(self.without_table) == len(network.switches):
             raise FabricError(
@@ -63,14 +43,8 @@ class TableReport:
 def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
     """Forwarding tables of a network by link.
 
-    Returns
-    -------
-    Index of the link that a switch takes towards a host, shape (switches, hosts), -1 where its table has no entry or
-
-    Raises
-    ------
-    FabricError
-        The network has neither GUIDs nor LIDs.
+    Returns index of the link that a switch takes towards a host, shape (switches, hosts), -1 where its table has no
+    entry or. Raises FabricError: the network has neither GUIDs nor LIDs.
     """
     addresses = network.addresses
     if addresses is None or not (addresses.host_lids > 0).any():

@@ -16,21 +16,13 @@ AXES = "xyzuvw"
 
 @dataclass(frozen=True, kw_only=True)
 class TorusShape:
-    """Numbers that define a torus; rate in bytes per second, latency in seconds.
+    """Numbers that define a torus; rate in bytes per second, latency in seconds."""
 
-    Attributes
-    ----------
-    dimensions
-        Switches along each dimension, at most six dimensions. A dimension of 2 has one cable between its two switches.
-    nodes_per_switch
-        Hosts on each switch.
-    link_rate, link_latency
-        Rate and latency of each link between switches.
-    """
-
+    # switches along each dimension, at most six dimensions. A dimension of 2 has one cable between its two switches.
     dimensions: tuple[int, ...]
+    # link_rate, link_latency: rate and latency of each link between switches
     link_rate: float
-    nodes_per_switch: int = 1
+    nodes_per_switch: int = 1  # hosts on each switch
     link_latency: float = 0.0
 
 
@@ -40,12 +32,8 @@ def torus(hosts: Sequence[str], shape: TorusShape, *, rate: float, latency: floa
     Routes correct the first dimension first. Half way round an even dimension both directions are equally short: hosts
     with an even coordinate are reached upwards, others downwards.
 
-    Raises FabricError: There are more hosts than the switches have places for, or more than six dimensions.
-
-    Parameters
-    ----------
-    rate, latency
-        Bytes per second and seconds of each host's link.
+    Raises FabricError: There are more hosts than the switches have places for, or more than six dimensions. `rate`,
+    `latency`: bytes per second and seconds of each host's link.
     """
     switches = math.prod(shape.dimensions)
     if len(hosts) > switches * shape.nodes_per_switch or not 1 <= len(shape.dimensions) <= len(AXES):

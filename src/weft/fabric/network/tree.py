@@ -23,39 +23,24 @@ from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_over
 
 @dataclass(frozen=True, kw_only=True)
 class TreeShape:
-    """Numbers that define a fat tree; rates in bytes per second, latencies in seconds.
+    """Numbers that define a fat tree; rates in bytes per second, latencies in seconds."""
 
-    Attributes
-    ----------
-    nodes_per_leaf, uplinks
-        Hosts per leaf switch, and uplinks per leaf.
-    link_rate, link_latency
-        Rate and latency of each link between a leaf and a spine.
-    spines
-        Spine switches over which a leaf's uplinks are spread (in its pod); one for each uplink if None.
-    leaves
-        Leaf switches; as many as the hosts need if None. Any further ones have no hosts.
-    leaves_per_pod
-        Leaves per pod, for a tree of three levels. None: two levels.
-    pod_uplinks
-        Uplinks of a pod, over all its spines.
-    pod_link_rate, pod_link_latency
-        Rate and latency of each link between a spine and a core; as ``link_rate`` and ``link_latency`` if None.
-    cores
-        Core switches; one for each uplink of a pod if None.
-    """
-
+    # nodes_per_leaf, uplinks: hosts per leaf switch, and uplinks per leaf
     nodes_per_leaf: int
     uplinks: int
+    # link_rate, link_latency: rate and latency of each link between a leaf and a spine
     link_rate: float
     link_latency: float = 0.0
+    # spine switches over which a leaf's uplinks are spread (in its pod); one for each uplink if None
     spines: int | None = None
-    leaves: int | None = None
-    leaves_per_pod: int | None = None
-    pod_uplinks: int | None = None
+    leaves: int | None = None  # leaf switches; as many as the hosts need if None. Any further ones have no hosts.
+    leaves_per_pod: int | None = None  # leaves per pod, for a tree of three levels. None: two levels.
+    pod_uplinks: int | None = None  # uplinks of a pod, over all its spines
+    # pod_link_rate, pod_link_latency: rate and latency of each link between a spine and a core; as ``link_rate`` and
+    # ``link_latency`` if None
     pod_link_rate: float | None = None
     pod_link_latency: float | None = None
-    cores: int | None = None
+    cores: int | None = None  # core switches; one for each uplink of a pod if None
 
 
 @dataclass(frozen=True)
@@ -132,14 +117,8 @@ def _three_levels(
 def fat_tree(hosts: Sequence[str], shape: TreeShape, *, rate: float, latency: float = 0.0) -> Network:
     """A fat tree of two or three levels.
 
-    Raises FabricError: The numbers do not describe a tree.
-
-    Parameters
-    ----------
-    rate
-        Bytes per second of each host's link, each way.
-    latency
-        Seconds of each host's link; a message crosses two.
+    Raises FabricError: The numbers do not describe a tree. `rate`: bytes per second of each host's link, each way.
+    `latency`: seconds of each host's link; a message crosses two.
     """
     sizes = _sizes(shape, len(hosts))
     above = sizes.pods * sizes.spines

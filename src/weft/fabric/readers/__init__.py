@@ -67,15 +67,8 @@ def detect(lines: Lines) -> Format:
 def read_dump(path: str | Path, form: Format | None = None) -> Dump:
     """Read a dump of a network.
 
-    Parameters
-    ----------
-    form
-        Its format; detected from the file if None.
-
-    Raises
-    ------
-    FabricError
-        The dump is malformed; names file and line, what is wrong, the text seen and what was expected.
+    `form`: its format; detected from the file if None. Raises FabricError: the dump is malformed; names file and
+    line, what is wrong, the text seen and what was expected.
     """
     lines = Lines.read(path)
     chosen = form or detect(lines)

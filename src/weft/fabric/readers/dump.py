@@ -81,59 +81,33 @@ AGGREGATION = "aggregation node"  # in the description of SHARP's adapters insid
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A switch, an adapter, a router, or an aggregation node inside a switch.
+    """A switch, an adapter, a router, or an aggregation node inside a switch."""
 
-    Attributes
-    ----------
-    key
-        Its identifier: the quoted id with its GUID (``S-0008f1...``), or the name if the format has no GUID. Never the
-        description: real dumps repeat "MT25408 ConnectX Mellanox Technologies" for every node.
-    kind
-        ``aggregation`` is a SHARP node: an adapter inside a switch chip that reduces data. It takes part in no
-        point-to-point traffic, and routes over it would show false credit loops.
-    ports
-        Number of ports that the dump states; 0 if it does not.
-    label
-        Its description, for display.
-    lids
-        Local identifiers of its ports (of port 0 for a switch).
-    line
-        Its line in the dump, counted from 1.
-    """
-
+    # its identifier: the quoted id with its GUID (``S-0008f1...``), or the name if the format has no GUID. Never the
+    # description: real dumps repeat "MT25408 ConnectX Mellanox Technologies" for every node.
     key: str
+    # ``aggregation`` is a SHARP node: an adapter inside a switch chip that reduces data. It takes part in no
+    # point-to-point traffic, and routes over it would show false credit loops.
     kind: BoxKind
-    ports: int = 0
-    label: str = ""
-    lids: tuple[int, ...] = ()
-    line: int = 0
+    ports: int = 0  # number of ports that the dump states; 0 if it does not
+    label: str = ""  # its description, for display
+    lids: tuple[int, ...] = ()  # local identifiers of its ports (of port 0 for a switch)
+    line: int = 0  # its line in the dump, counted from 1
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a cable, as the box at that end reports it. Most dumps list each cable twice.
+    """One end of a cable, as the box at that end reports it. Most dumps list each cable twice."""
 
-    Attributes
-    ----------
-    key, port
-        Box and port at this end.
-    peer, peer_port
-        Box and port at the other end.
-    speed
-        As written, ``4xQDR``; empty if the dump does not state it.
-    rate
-        Bytes of data per second; nan where unknown.
-    line
-        Its line in the dump.
-    """
-
+    # key, port: box and port at this end
     key: str
     port: int
+    # peer, peer_port: box and port at the other end
     peer: str
     peer_port: int
-    speed: str = ""
-    rate: float = float("nan")
-    line: int = 0
+    speed: str = ""  # as written, ``4xQDR``; empty if the dump does not state it
+    rate: float = float("nan")  # bytes of data per second; nan where unknown
+    line: int = 0  # its line in the dump
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,49 +120,29 @@ class Counters:
 
 @dataclass(frozen=True)
 class Dump:
-    """A dump as read.
+    """A dump as read."""
 
-    Attributes
-    ----------
-    path, format
-        The file, and the format it was read as.
-    boxes
-        By key, in the order of the file.
-    ends
-        Cable ends in the order of the file.
-    both_ends
-        True if the format lists each cable at both ends, so that a missing end is a finding.
-    cables_known
-        False if the format does not list cables (Slurm): a connection then represents an unknown number of them.
-    repeated
-        (line, key) of boxes that the dump describes again.
-    port_lids
-        LID by (key, port), if the dump states the port.
-    port_guids
-        GUID by (key, port) of adapters' ports, if the dump has them.
-    lmc
-        LMC by key of boxes that have one: each of their ports has 2^LMC LIDs.
-    down
-        (line, what) of links that are listed but not active.
-    counters
-        By (key, port), if the dump has them.
-    tables
-        Forwarding tables that belong to the dump.
-    """
-
+    # path, format: the file, and the format it was read as
     path: str
     format: str
-    boxes: dict[str, Box] = field(default_factory=dict[str, Box])
-    ends: list[End] = field(default_factory=list[End])
-    both_ends: bool = True
+    boxes: dict[str, Box] = field(default_factory=dict[str, Box])  # by key, in the order of the file
+    ends: list[End] = field(default_factory=list[End])  # cable ends in the order of the file
+    both_ends: bool = True  # True if the format lists each cable at both ends, so that a missing end is a finding
+    # False if the format does not list cables (Slurm): a connection then represents an unknown number of them
     cables_known: bool = True
+    # (line, key) of boxes that the dump describes again
     repeated: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    # LID by (key, port), if the dump states the port
     port_lids: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+    # GUID by (key, port) of adapters' ports, if the dump has them
     port_guids: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+    # LMC by key of boxes that have one: each of their ports has 2^LMC LIDs
     lmc: dict[str, int] = field(default_factory=dict[str, int])
+    # (line, what) of links that are listed but not active
     down: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    # by (key, port), if the dump has them
     counters: dict[tuple[str, int], Counters] = field(default_factory=dict[tuple[str, int], Counters])
-    tables: Tables | None = None
+    tables: Tables | None = None  # forwarding tables that belong to the dump
 
     def add(self, box: Box) -> None:
         """Add a box; one that exists already keeps its first description and is recorded as repeated."""

@@ -12,28 +12,15 @@ PACKAGES = {"Package", "Socket"}  # hwloc 1.x writes Socket
 
 @dataclass(frozen=True)
 class NodeShape:
-    """A node as hwloc describes it.
+    """A node as hwloc describes it."""
 
-    Attributes
-    ----------
-    host
-        Its name; empty if hwloc does not state it.
-    processor
-        Model of its processors.
-    cores
-        Operating system's numbers of the processing units of each core, by socket:
-        ``cores[socket][core] == (pu, pu, ...)``.
-    memory
-        Bytes over all its NUMA nodes.
-    numa_nodes
-        Number of NUMA nodes.
-    """
-
-    host: str
-    processor: str
+    host: str  # its name; empty if hwloc does not state it
+    processor: str  # model of its processors
+    # operating system's numbers of the processing units of each core, by socket: ``cores[socket][core] == (pu, pu,
+    # ...)``
     cores: tuple[tuple[tuple[int, ...], ...], ...]
-    memory: int
-    numa_nodes: int
+    memory: int  # bytes over all its NUMA nodes
+    numa_nodes: int  # number of NUMA nodes
 
     @property
     def sockets(self) -> int:

@@ -27,30 +27,22 @@ ROW = re.compile(r"^ports: in +\d{1,3}, out +\d{1,3}: ((?:\| *\d{1,2}){16}\|)", 
 
 @dataclass(frozen=True, eq=False)
 class Service:
-    """Service levels of paths, and virtual lanes of service levels.
+    """Service levels of paths, and virtual lanes of service levels."""
 
-    Attributes
-    ----------
-    source, target, level
-        LIDs and service level of each path, shape (paths,).
-    lanes
-        By LID of a switch, the lane of each service level, shape (16,); a switch without an entry uses the lane with
-        the number of the level.
-    """
-
+    # source, target, level: LIDs and service level of each path, shape (paths,)
     source: NDArray[np.int64]
     target: NDArray[np.int64]
     level: NDArray[np.int64]
+    # by LID of a switch, the lane of each service level, shape (16,); a switch without an entry uses the lane with
+    # the number of the level
     lanes: dict[int, NDArray[np.int64]] = field(default_factory=dict[int, NDArray[np.int64]])
 
 
 def read_service(paths: Path, tables: Path | None = None) -> Service:
     """Read the output of ``saquery -p``, and the concatenated outputs of ``smpquery sl2vl`` for all switches.
 
-    Raises
-    ------
-    FabricError
-        A file cannot be read or has another format, or a table depends on ports, as those of torus-2QoS do.
+    Raises FabricError: a file cannot be read or has another format, or a table depends on ports, as those of
+    torus-2QoS do.
     """
     found: list[tuple[int, int, int]] = []
     for record in _text(paths).split(RECORD)[1:]:

@@ -46,48 +46,26 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class SwitchTable:
-    """The table of one switch.
+    """The table of one switch."""
 
-    Attributes
-    ----------
-    guid, lid
-        Identifiers of the switch; 0 if the heading does not state them.
-    last
-        The last LID that the heading states; -1 if it does not.
-    lids, ports
-        Destination LID and the port towards it, shape (entries,) each.
-    promised
-        Number of entries that the last line states; -1 if there is none.
-    line
-        Line of the heading, counted from 1.
-    """
-
+    # guid, lid: identifiers of the switch; 0 if the heading does not state them
     guid: int
     lid: int
-    last: int
+    last: int  # the last LID that the heading states; -1 if it does not
+    # lids, ports: destination LID and the port towards it, shape (entries,) each
     lids: NDArray[np.uint16]
     ports: NDArray[np.uint8]
-    promised: int
-    line: int
+    promised: int  # number of entries that the last line states; -1 if there is none
+    line: int  # line of the heading, counted from 1
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """Forwarding tables as read.
+    """Forwarding tables as read."""
 
-    Attributes
-    ----------
-    path
-        The file.
-    switches
-        In the order of the file.
-    odd
-        (line, text) of the first unrecognised lines; ``odd_lines`` counts them all.
-    """
-
-    path: str
-    switches: tuple[SwitchTable, ...]
-    odd: tuple[tuple[int, str], ...] = ()
+    path: str  # the file
+    switches: tuple[SwitchTable, ...]  # in the order of the file
+    odd: tuple[tuple[int, str], ...] = ()  # (line, text) of the first unrecognised lines; ``odd_lines`` counts them all
     odd_lines: int = 0
 
 
@@ -112,10 +90,7 @@ class _Open:
 def read_tables(path: str | Path) -> Tables:
     """Read forwarding tables of any of the formats.
 
-    Raises
-    ------
-    FabricError
-        The file cannot be read, is larger than 16 GiB, or has no table.
+    Raises FabricError: the file cannot be read, is larger than 16 GiB, or has no table.
     """
     try:
         reader = _Reader(str(path))

@@ -18,26 +18,16 @@ MOST_NUMBER = 10_000_000
 
 @dataclass(frozen=True)
 class NodeClass:
-    """Nodes that are alike.
+    """Nodes that are alike."""
 
-    Attributes
-    ----------
-    names
-        Their names.
-    cores, sockets, threads
-        Cores of a node over all its sockets, its sockets, hardware threads of a core; 0 where not said.
-    memory
-        Bytes of a node; 0 where not said.
-    devices
-        Its other resources in the scheduler's words (``gpu:4``); empty where it has none.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # their names
+    # cores, sockets, threads: cores of a node over all its sockets, its sockets, hardware threads of a core; 0 where
+    # not said
     cores: int = 0
     sockets: int = 0
     threads: int = 0
-    memory: int = 0
-    devices: str = ""
+    memory: int = 0  # bytes of a node; 0 where not said
+    devices: str = ""  # its other resources in the scheduler's words (``gpu:4``); empty where it has none
 
     @property
     def likeness(self) -> tuple[int, int, int, int, str]:
@@ -47,33 +37,15 @@ class NodeClass:
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue or partition.
+    """A queue or partition."""
 
-    Attributes
-    ----------
-    name
-        Its name; empty where the scheduler has only one, without a name.
-    is_default
-        Whether a job without a queue goes there.
-    limit_s
-        Longest job in seconds; 0 where there is no limit, or none is said.
-    classes
-        Its nodes that are up, by likeness.
-    down
-        Names of its nodes that are down, drained or reserved.
-    hints
-        Keys of ``[batch]`` and what was said of each: who may use the queue.
-    most
-        Most nodes of a job; 0 where there is no limit, or none is said.
-    """
-
-    name: str
-    is_default: bool = False
-    limit_s: float = 0.0
-    classes: tuple[NodeClass, ...] = ()
-    down: tuple[str, ...] = ()
-    hints: tuple[tuple[str, str], ...] = ()
-    most: int = 0
+    name: str  # its name; empty where the scheduler has only one, without a name
+    is_default: bool = False  # whether a job without a queue goes there
+    limit_s: float = 0.0  # longest job in seconds; 0 where there is no limit, or none is said
+    classes: tuple[NodeClass, ...] = ()  # its nodes that are up, by likeness
+    down: tuple[str, ...] = ()  # names of its nodes that are down, drained or reserved
+    hints: tuple[tuple[str, str], ...] = ()  # keys of ``[batch]`` and what was said of each: who may use the queue
+    most: int = 0  # most nodes of a job; 0 where there is no limit, or none is said
 
     @property
     def nodes(self) -> int:
@@ -92,33 +64,15 @@ class Adapter:
 
 @dataclass(frozen=True)
 class Site:
-    """A site.
+    """A site."""
 
-    Attributes
-    ----------
-    kind
-        The kind of fabric.
-    name
-        The cluster's name; empty where not said.
-    queues
-        Its queues.
-    mpi
-        How the scheduler's own starter can meet MPI: ``pmix``, ``pmi2``.
-    leaves
-        Leaf switches: name, and the names of the nodes on each.
-    asked
-        The commands whose output was read.
-    unread
-        What was printed and not understood, in words.
-    """
-
-    kind: str
-    name: str = ""
-    queues: tuple[Queue, ...] = ()
-    mpi: tuple[str, ...] = ()
-    leaves: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    asked: tuple[str, ...] = ()
-    unread: tuple[str, ...] = ()
+    kind: str  # the kind of fabric
+    name: str = ""  # the cluster's name; empty where not said
+    queues: tuple[Queue, ...] = ()  # its queues
+    mpi: tuple[str, ...] = ()  # how the scheduler's own starter can meet MPI: ``pmix``, ``pmi2``
+    leaves: tuple[tuple[str, tuple[str, ...]], ...] = ()  # leaf switches: name, and the names of the nodes on each
+    asked: tuple[str, ...] = ()  # the commands whose output was read
+    unread: tuple[str, ...] = ()  # what was printed and not understood, in words
 
     @property
     def queue(self) -> Queue | None:

@@ -24,21 +24,12 @@ MIB = 2**20
 
 @dataclass(frozen=True)
 class Rules:
-    """What a partition allows.
+    """What a partition allows."""
 
-    Attributes
-    ----------
-    is_open
-        Whether it takes jobs of a user and runs them.
-    hints
-        Keys of ``[batch]`` and the first account and quality of service that it allows.
-    most
-        Most nodes of a job; 0 where there is no limit.
-    """
-
-    is_open: bool = True
+    is_open: bool = True  # whether it takes jobs of a user and runs them
+    # keys of ``[batch]`` and the first account and quality of service that it allows
     hints: tuple[tuple[str, str], ...] = ()
-    most: int = 0
+    most: int = 0  # most nodes of a job; 0 where there is no limit
 
 
 def read_site(said: Mapping[tuple[str, ...], str]) -> Site:

@@ -18,13 +18,7 @@ WIDE = 46
 
 
 def fabric_text(site: Site, adapters: Sequence[Adapter], host: str) -> str:
-    """The text of the fabric file.
-
-    Raises
-    ------
-    FabricError
-        The scheduler named no node with cores that is up.
-    """
+    """The text of the fabric file. Raises FabricError: the scheduler named no node with cores that is up."""
     queue = site.queue
     nodes = next((each for each in queue.classes if each.cores), None) if queue else None
     alike = len(nodes.names) if nodes else 0

@@ -52,10 +52,7 @@ def parse_processes(value: object) -> tuple[int, ...] | Literal["2..p"] | None:
 
 
 def parse_root(value: object) -> int:
-    """The root of rooted calls; -1 if it rotates.
-
-    Raises ValueError: Neither "rotating" nor a whole number from 0.
-    """
+    """The root of rooted calls; -1 if it rotates. Raises ValueError: Neither "rotating" nor a whole number from 0."""
     if value == "rotating":
         return -1
     if type(value) is not int or value < 0:
@@ -163,10 +160,7 @@ Values = tuple[Shape, dict[str, Any]]
 def variants(section: CollectiveSection, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
     """The cells of a sweep for each listed algorithm and, if the study asks for them, for each of the library's.
 
-    Parameters
-    ----------
-    sweep
-        Shape and values of each cell.
+    `sweep`: shape and values of each cell.
     """
     found: list[Values] = []
     told, library = False, find_library() if section.algorithms == "each" else ""

@@ -44,26 +44,15 @@ ROOTED_BLOCKS = frozenset({"scatter", "gather"})
 
 @dataclass(frozen=True)
 class CollectiveTraffic:
-    """Least traffic of one collective at one size (`weft.kernel.traffic.Traffic`).
+    """Least traffic of one collective at one size (`weft.kernel.traffic.Traffic`)."""
 
-    Attributes
-    ----------
-    collective, block_bytes, ranks
-        The collective, the bytes of a block, and the number of ranks.
-    node_ranks
-        Ranks on each node, if the numbers differ; otherwise empty.
-    in_place
-        Whether a rank's own block is not copied.
-    pattern
-        Pattern of the blocks of alltoallv.
-    """
-
+    # collective, block_bytes, ranks: the collective, the bytes of a block, and the number of ranks
     collective: str
     block_bytes: int
     ranks: int
-    node_ranks: tuple[int, ...] = ()
-    in_place: bool = False
-    pattern: str = "equal"
+    node_ranks: tuple[int, ...] = ()  # ranks on each node, if the numbers differ; otherwise empty
+    in_place: bool = False  # whether a rank's own block is not copied
+    pattern: str = "equal"  # pattern of the blocks of alltoallv
 
     @property
     def rounds(self) -> int:

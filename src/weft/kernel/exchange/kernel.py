@@ -36,10 +36,8 @@ class Exchange(PlainKernel):
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """Values of n and m at each shape.
 
-        Raises
-        ------
-        StudyError
-            p^2 does not divide n (names the nearest values that it divides), or m is not a whole number from 1.
+        Raises StudyError: p^2 does not divide n (names the nearest values that it divides), or m is not a whole
+        number from 1.
         """
         assert isinstance(study, ExchangeStudy)
         assert isinstance(series, ExchangeSeries)
@@ -245,10 +243,7 @@ def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tu
 
 
 def common_multiple(squares: Sequence[int], where: str) -> int:
-    """The least n that p^2 divides for every p.
-
-    Raises StudyError: It is larger than the largest n allowed.
-    """
+    """The least n that p^2 divides for every p. Raises StudyError: It is larger than the largest n allowed."""
     found = 1
     for square in squares:
         found = math.lcm(found, square)

@@ -22,14 +22,9 @@ from weft.units import Bytes, parse_bytes, parse_share
 
 @dataclass(frozen=True)
 class Sampling:
-    """Regular sampling of n vectors over p ranks: every ``width``-th vector of each rank's sorted share is a sample.
+    """Regular sampling of n vectors over p ranks: every ``width``-th vector of each rank's sorted share is a sample."""
 
-    Attributes
-    ----------
-    n, ranks
-        Number of vectors, and of ranks: n / p vectors each, the first n mod p ranks one more.
-    """
-
+    # n, ranks: number of vectors, and of ranks: n / p vectors each, the first n mod p ranks one more
     n: int
     ranks: int
 

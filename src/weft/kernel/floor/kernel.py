@@ -29,10 +29,7 @@ CALLS = 50
 def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
     """Sizes of the copies that a floor measures, in bytes per rank, ascending.
 
-    Parameters
-    ----------
-    staying
-        Bytes that each rank copies within its node, for every operation of the cells that use this floor.
+    `staying`: bytes that each rank copies within its node, for every operation of the cells that use this floor.
     """
     wanted = {size for size in staying if size > SMALLEST}  # below this only the best rate of a cache matters
     most = LARGEST if most is None else min(most, LARGEST)

@@ -19,14 +19,10 @@ MOST_BLOCKS = 900
 
 @dataclass(frozen=True)
 class Pace:
-    """Estimated seconds of one round of one shape.
+    """Estimated seconds of one round of one shape."""
 
-    Attributes
-    ----------
-    together, isolated
-        With the study's concurrency, and one pair at a time; each for rounds between nodes and within them.
-    """
-
+    # together, isolated: with the study's concurrency, and one pair at a time; each for rounds between nodes and
+    # within them
     together: tuple[float, float]
     isolated: tuple[float, float]
 

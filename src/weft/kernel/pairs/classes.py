@@ -16,17 +16,10 @@ SAME_NODE = 0
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Nodes with the same classes to all others.
+    """Nodes with the same classes to all others."""
 
-    Attributes
-    ----------
-    members
-        Indices of the nodes of the group.
-    class_of
-        Class of a member with each node, shape (nodes,): 1 + hops, or 1 if the network is not known; -1 for none.
-    """
-
-    members: NDArray[np.int64]
+    members: NDArray[np.int64]  # indices of the nodes of the group
+    # class of a member with each node, shape (nodes,): 1 + hops, or 1 if the network is not known; -1 for none
     class_of: NDArray[np.int16]
 
 

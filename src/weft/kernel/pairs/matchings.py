@@ -29,18 +29,10 @@ AIMED = 24
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One matching.
+    """One matching."""
 
-    Attributes
-    ----------
-    level
-        ``leaf`` (partners on one leaf switch), ``pod`` (in one pod or group) or ``core``.
-    pairs
-        Node indices of the partners, shape (pairs, 2); nobody is in two pairs.
-    """
-
-    level: str
-    pairs: Ints
+    level: str  # ``leaf`` (partners on one leaf switch), ``pod`` (in one pod or group) or ``core``
+    pairs: Ints  # node indices of the partners, shape (pairs, 2); nobody is in two pairs
 
 
 def draw_matchings(
@@ -54,11 +46,8 @@ def draw_matchings(
 ) -> list[Round]:
     """Draw the rounds of a check.
 
-    Parameters
-    ----------
-    leaf, pod
-        Leaf switch and pod (or group) of each node, shape (nodes,); where the topology is not known, give every node
-        a leaf of its own.
+    `leaf`, `pod`: leaf switch and pod (or group) of each node, shape (nodes,); where the topology is not known, give
+    every node a leaf of its own.
     """
     dice = np.random.default_rng([seed, 41])
     levels = _levels(leaf, pod)

@@ -58,10 +58,7 @@ class Probe(PlainKernel):
     study: type[Study] = ProbeStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """The same messages at each shape of two ranks or more.
-
-        Raises StudyError: No shape has two ranks.
-        """
+        """The same messages at each shape of two ranks or more. Raises StudyError: No shape has two ranks."""
         assert isinstance(study, ProbeStudy)
         values: dict[str, Any] = {key: getattr(study.probe, key) for key in MESSAGES} | SLOPES
         fitting = [shape for shape in shapes if shape.ranks > 1]

@@ -12,12 +12,8 @@ if TYPE_CHECKING:
 def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "BatchLauncher":
     """Return the launcher that uses jobs of the fabric's scheduler.
 
-    Raises LaunchError: The scheduler's commands are not here, or the kernels cannot be built.
-
-    Parameters
-    ----------
-    say
-        Called with one line before anything that takes seconds.
+    Raises LaunchError: The scheduler's commands are not here, or the kernels cannot be built. `say`: called with one
+    line before anything that takes seconds.
     """
     from weft.fabric.batch import BatchSection
     from weft.launch.batch.launcher import BatchLauncher

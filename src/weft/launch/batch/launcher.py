@@ -80,10 +80,7 @@ WAITED_S = 15.0
 class BatchLauncher:
     """Fulfils :class:`weft.launch.launcher.Launcher` with jobs.
 
-    Parameters
-    ----------
-    adapter_rate
-        Bytes per second of a node's link, for the counters of its port; 0 if unknown.
+    `adapter_rate`: bytes per second of a node's link, for the counters of its port; 0 if unknown.
     """
 
     rules = Rules()

@@ -25,10 +25,7 @@ FABRIC = "fabric"
 
 
 def parse_perfquery(text: str) -> dict[str, int]:
-    """Counters by name, e.g. ``PortXmitData``.
-
-    Raises DataError: One of the four traffic counters is missing.
-    """
+    """Counters by name, e.g. ``PortXmitData``. Raises DataError: One of the four traffic counters is missing."""
     found = {name: int(value, 0) for name, value in LINE.findall(text)}
     missing = [name for name in ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts") if name not in found]
     if missing:
@@ -40,12 +37,7 @@ def port_counts(host: str, counters: dict[str, int], rate: float = 0.0) -> list[
     """Rows of a host's link, one for each direction.
 
     A port counts packets that it discards on output. Only the switch knows what it discarded towards the host, so the
-    row of that direction has the packets received with errors.
-
-    Parameters
-    ----------
-    rate
-        Bytes per second of the link; 0 if unknown.
+    row of that direction has the packets received with errors. `rate`: bytes per second of the link; 0 if unknown.
     """
     name = f"{host}-{FABRIC}"
     discarded = counters.get("PortXmitDiscards", 0)
@@ -78,11 +70,7 @@ def collect_ports(request: LaunchRequest, rate: float, say: Callable[[str], None
     """Write ``launches/<launch>.links.json`` of a launch that has ended, if its ports were read.
 
     A node that could not be read is left out. Counters that cannot be parsed are reported, but never end a run.
-
-    Parameters
-    ----------
-    rate
-        Bytes per second of a node's link; 0 if unknown.
+    `rate`: bytes per second of a node's link; 0 if unknown.
     """
     folder = ports_folder(request)
     if not folder.is_dir():

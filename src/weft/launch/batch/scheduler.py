@@ -74,10 +74,7 @@ class Scheduler(Protocol):
 def refuse_missing(scheduler: Scheduler) -> None:
     """Check that a scheduler's commands are here, before anything is built for it.
 
-    Raises
-    ------
-    LaunchError
-        One is not on PATH.
+    Raises LaunchError: one is not on PATH.
     """
     missing = next((name for name in scheduler.commands if shutil.which(name) is None), "")
     if missing:

@@ -15,12 +15,7 @@ def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], Non
     """Find SimGrid, build the kernels for it if needed, and return the launcher for simulated ranks.
 
     Raises LaunchError: SimGrid is missing or too old, or the build failed. Raises FabricError: The fabric does not
-    state everything that a simulation needs.
-
-    Parameters
-    ----------
-    say
-        Called with one line before anything that takes seconds.
+    state everything that a simulation needs. `say`: called with one line before anything that takes seconds.
     """
     from weft.launch.simulated.launcher import SimulatedLauncher
     from weft.launch.simulated.simgrid import build_programs, find_simgrid

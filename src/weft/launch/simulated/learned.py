@@ -24,17 +24,12 @@ EDGES = (1 / 64, 1 / 16, 1 / 4, 1.0)
 
 @dataclass(frozen=True)
 class Seen:
-    """A launch that was simulated.
-
-    Parameters
-    ----------
-    expected_s, taken_s
-        Seconds of processor time, as estimated before and as it was without that of its start.
-    """
+    """A launch that was simulated."""
 
     launch: str
     ranks: int
     kind: str
+    # expected_s, taken_s: seconds of processor time, as estimated before and as it was without that of its start
     expected_s: float
     taken_s: float
 
@@ -105,13 +100,7 @@ def in_waves(costs: Mapping[str, float], budget_s: float) -> list[list[str]]:
 
     Cheap ones come first, because they teach; within a wave the dearest, which would keep a single core busy at the
     end. The order depends on estimates alone, so what is refused does not depend on which core was free first.
-
-    Parameters
-    ----------
-    costs
-        Estimated seconds of each launch, by name.
-    budget_s
-        Seconds that a launch may take.
+    `costs`: estimated seconds of each launch, by name. `budget_s`: seconds that a launch may take.
     """
     waves: dict[int, list[str]] = {}
     for name in sorted(costs, key=lambda each: (-costs[each], each)):

@@ -44,10 +44,7 @@ class SimGrid:
 def find_simgrid(smpicxx: str | None = None) -> SimGrid:
     """Find SimGrid by its ``smpicxx``.
 
-    Raises
-    ------
-    LaunchError
-        It is missing, older than 3.32, or the given wrapper belongs to another MPI.
+    Raises LaunchError: it is missing, older than 3.32, or the given wrapper belongs to another MPI.
     """
     if smpicxx and "smpi" not in Path(smpicxx).name:
         raise LaunchError(
@@ -86,15 +83,10 @@ def options(simulation: SimulationSection, eager_limit: int | None, measured: Co
 
     Its defaults are a calibration of Gigabit Ethernet (factors on bandwidth and latency, time measured on this host):
     none is left in place. What a message costs is charged by the machine library (native/simulate/machine/costs.cpp).
-
-    Parameters
-    ----------
-    eager_limit
-        Bytes up to which a message is sent without asking first; SMPI's own where the fabric states none.
-    measured
-        Collective calls that are measured, in small letters: they, and the calls that their algorithms make, take the
-        algorithms of the fabric's library. The others are Weft's own traffic, and stay plain: a library's broadcast of
-        a table to a thousand ranks is a ring.
+    `eager_limit`: bytes up to which a message is sent without asking first; SMPI's own where the fabric states none.
+    `measured`: collective calls that are measured, in small letters: they, and the calls that their algorithms make,
+    take the algorithms of the fabric's library. The others are Weft's own traffic, and stay plain: a library's
+    broadcast of a table to a thousand ranks is a ring.
     """
     library = simulation.collectives
     inner = {each for call in measured for each in CALLING.get((library, call), ())}
@@ -150,10 +142,8 @@ def build_programs(
 ) -> Programs:
     """Return the programs for a SimGrid, built if they are not in the cache.
 
-    Raises
-    ------
-    LaunchError
-        CMake is missing, or the build failed; the message has the first error and the path of the log.
+    Raises LaunchError: CMake is missing, or the build failed; the message has the first error and the path of the
+    log.
     """
     native = sources or shipped("native")
     key = key_of([str(simgrid.smpicxx), simgrid.version], native, source_files(native))

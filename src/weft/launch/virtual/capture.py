@@ -33,10 +33,7 @@ def capture_file(folder: Path, launch: str, node: str) -> Path:
 
 
 def refuse_missing_tcpdump() -> None:
-    """Check that ``tcpdump`` is installed.
-
-    Raises LaunchError: There is none.
-    """
+    """Check that ``tcpdump`` is installed. Raises LaunchError: There is none."""
     if shutil.which("tcpdump", path=SEARCH) is None:
         raise LaunchError("a capture needs tcpdump, which is not on PATH", apt_install("tcpdump"))
 

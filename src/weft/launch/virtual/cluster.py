@@ -86,10 +86,7 @@ class Cluster:
     def start(cls, spec: VirtualSpec, *, standing: bool = False) -> "Cluster":
         """Bring a cluster up.
 
-        Raises
-        ------
-        LaunchError
-            Namespaces are forbidden here, a command is missing, or the kernel lacks a part.
+        Raises LaunchError: namespaces are forbidden here, a command is missing, or the kernel lacks a part.
         """
         mode = "standing" if standing else "session"
         try:
@@ -128,10 +125,7 @@ class Cluster:
     def find(cls, name: str = "") -> "Cluster":
         """Find the standing cluster of a name, or the only one when no name is given.
 
-        Raises
-        ------
-        LaunchError
-            None is up, or several are and no name was given.
+        Raises LaunchError: None is up, or several are and no name was given.
         """
         up = cls.standing()
         chosen = [cluster for cluster in up if name in ("", cluster.spec.name)]
@@ -146,10 +140,7 @@ class Cluster:
     def command(self, node: str, argv: Sequence[str], folder: Path | None = None) -> list[str]:
         """Command line that runs ``argv`` on a host, in ``folder`` (the current one by default).
 
-        Raises
-        ------
-        LaunchError
-            No such host.
+        Raises LaunchError: no such host.
         """
         if node not in self._files:
             raise LaunchError(f"{self.spec.name} has no node {node!r}", f"its nodes: {', '.join(self.spec.hosts)}")
@@ -179,10 +170,7 @@ class Cluster:
     def reserved(self) -> Generator[None]:
         """Lock the cluster for one run: a second one would disturb its measurements, and would be ended by it.
 
-        Raises
-        ------
-        LaunchError
-            Another run holds it.
+        Raises LaunchError: another run holds it.
         """
         handle = os.open(f"/proc/{self.holder}/{RECORD}", os.O_RDONLY)
         try:
@@ -208,10 +196,7 @@ class Cluster:
     def close(self) -> None:
         """Take the cluster down; returns when its last process has ended. Does nothing if it is already down.
 
-        Raises
-        ------
-        LaunchError
-            It does not end.
+        Raises LaunchError: it does not end.
         """
         if self._pidfd < 0:
             return

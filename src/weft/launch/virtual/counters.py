@@ -95,12 +95,7 @@ def link_counts(
 ) -> list[LinkCount]:
     """Counters of each port.
 
-    Raises LaunchError: A link has lost its shaper.
-
-    Parameters
-    ----------
-    shown
-        The holder's shapers, then those of each host.
+    Raises LaunchError: A link has lost its shaper. `shown`: the holder's shapers, then those of each host.
     """
     spaces = dict(zip(("", *hosts), shown, strict=True))
     found: list[LinkCount] = []

@@ -15,10 +15,7 @@ from weft.launch.virtual.spec import VirtualLink, VirtualSpec
 def spec_of(fabric: Fabric) -> VirtualSpec:
     """The cluster that a fabric file of kind ``virtual`` describes.
 
-    Raises
-    ------
-    FabricError
-        Another kind, no ``adapter_rate``, or a network that is no tree.
+    Raises FabricError: another kind, no ``adapter_rate``, or a network that is no tree.
     """
     if fabric.kind != "virtual":
         raise FabricError(

@@ -48,10 +48,7 @@ def keep(pid: int) -> list[int]:
 
 
 def build(given: dict[str, Any]) -> None:
-    """Make the cluster.
-
-    Raises RuntimeError: A command failed; the message has its own words.
-    """
+    """Make the cluster. Raises RuntimeError: A command failed; the message has its own words."""
     # every Linux has a /dev/shm, and this mount namespace has no other use for it
     run(["mount", "-t", "tmpfs", "-o", "mode=755", "weft", "/dev/shm"])
     STATE.mkdir()

@@ -203,11 +203,7 @@ def make_launcher(fabric: Fabric, mpicxx: str | None, say: Say) -> VirtualLaunch
     """Find the MPI, build the kernels if need be, and return what starts them over virtual links.
 
     Raises FabricError: The network is no tree. Raises LaunchError: No MPI, or one that cannot be held to the links.
-
-    Parameters
-    ----------
-    say
-        Takes one line before something that lasts seconds.
+    `say`: takes one line before something that lasts seconds.
     """
     spec = spec_of(fabric)
     if warning := too_fast(spec, len(os.sched_getaffinity(0))):

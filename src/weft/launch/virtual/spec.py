@@ -18,18 +18,12 @@ CARRIED_PER_CORE = 0.35e9
 
 @dataclass(frozen=True)
 class VirtualLink:
-    """One cable, both directions at the same rate.
-
-    Parameters
-    ----------
-    rate
-        Bytes per second, each way.
-    """
+    """One cable, both directions at the same rate."""
 
     name: str
     lower: str
     upper: str
-    rate: float
+    rate: float  # bytes per second, each way
 
 
 @dataclass(frozen=True)

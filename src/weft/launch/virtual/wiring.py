@@ -31,18 +31,12 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Port:
-    """One end of a link: where it sends from, and the interface that does it.
-
-    Parameters
-    ----------
-    rate
-        Bytes per second.
-    """
+    """One end of a link: where it sends from, and the interface that does it."""
 
     link: str
     sender: str
     receiver: str
-    rate: float
+    rate: float  # bytes per second
     host: str
     interface: str
 

@@ -98,10 +98,8 @@ class Numbers:
 def convert_trace(folder: TraceFolder) -> None:
     """Write events, counts and the small tables of a trace from its ranks' files, one piece in memory at a time.
 
-    Raises
-    ------
-    DataError
-        No rank's file is there, one is no trace, two are of one rank or of different jobs, or the disk is full.
+    Raises DataError: no rank's file is there, one is no trace, two are of one rank or of different jobs, or the disk
+    is full.
     """
     traces = [RankTrace.open(path) for path in trace_files(folder.raw)]
     _check(folder, traces)

@@ -30,26 +30,15 @@ Ints: TypeAlias = NDArray[np.int32]
 
 @dataclass
 class Communicator:
-    """A communicator as one rank knows it.
+    """A communicator as one rank knows it."""
 
-    Attributes
-    ----------
-    uid
-        The same on all its ranks, and different for each communicator.
-    rank
-        This rank's in it.
-    parent
-        This rank's number of the communicator that it was made from; 0 if unknown.
-    members
-        World rank of each member that is known, by rank in it; of an intercommunicator those of the other group. A
-        range where all ranks are members.
-    """
-
-    uid: int
+    uid: int  # the same on all its ranks, and different for each communicator
     size: int
-    rank: int
-    parent: int = 0
+    rank: int  # this rank's in it
+    parent: int = 0  # this rank's number of the communicator that it was made from; 0 if unknown
     inter: bool = False
+    # world rank of each member that is known, by rank in it; of an intercommunicator those of the other group. A
+    # range where all ranks are members.
     members: Mapping[int, int] | range = field(default_factory=dict[int, int])
 
     def known(self) -> tuple[Ints, Ints]:
@@ -69,17 +58,11 @@ class Communicator:
 
 @dataclass
 class Definitions:
-    """What the definitions read so far say, by number.
-
-    Attributes
-    ----------
-    with_others
-        Some communicator has processes of another program, which are in no file of this trace.
-    """
+    """What the definitions read so far say, by number."""
 
     communicators: dict[int, Communicator]
     sites: dict[int, str] = field(default_factory=dict[int, str])
-    with_others: bool = False
+    with_others: bool = False  # some communicator has processes of another program, which are in no file of this trace
 
     @classmethod
     def of(cls, header: Header) -> "Definitions":

@@ -45,54 +45,43 @@ REMEDY = "name a folder that the tracer wrote (WEFT_TRACE), or run: weft trace -
 
 @dataclass(frozen=True)
 class Header:
-    """The head of a rank's trace.
-
-    Attributes
-    ----------
-    opened_ns, closed_ns
-        On this rank's clock, integer ns; closed_ns is 0 in a trace without an end.
-    line_local_ns, line_ns, line_drift
-        Rank 0's clock is ``t + line_ns + line_drift (t - line_local_ns)`` at this rank's time t in ns.
-    residual_ns, uncertainty_ns
-        Error of that line: found by check rounds, and half of the shortest round trips.
-    events, records
-        Calls seen and records written, counted at the end; 0 in a trace without an end.
-    cost_ns
-        Measured cost of the tracer for a call, ns; 0 if not measured.
-    looked_ns
-        When the processors were looked at last, on this rank's clock; 0: never, and all that follows is unknown.
-    lost_ns
-        For how long the thread that called MPI_Init was runnable without a processor; -1 where the kernel is silent.
-    own_ns, busy_ns, steal_ns
-        Processor time of this process, and of all on ``cpus``; what a hypervisor took of the whole host.
-    load, host_cpus, cpus
-        Load average at MPI_Init; processors of the host, and those that this rank may run on: ``0-3,8``.
-    """
+    """The head of a rank's trace."""
 
     rank: int
     ranks: int
     node: int
     local_rank: int
     state: State
+    # opened_ns, closed_ns: on this rank's clock, integer ns; closed_ns is 0 in a trace without an end
     opened_ns: int
     closed_ns: int
+    # line_local_ns, line_ns, line_drift: rank 0's clock is ``t + line_ns + line_drift (t - line_local_ns)`` at this
+    # rank's time t in ns
     line_local_ns: int
     line_ns: int
     line_drift: float
+    # residual_ns, uncertainty_ns: error of that line: found by check rounds, and half of the shortest round trips
     residual_ns: int
     uncertainty_ns: int
+    # events, records: calls seen and records written, counted at the end; 0 in a trace without an end
     events: int
     records: int
     most_bytes: int
-    cost_ns: float
+    cost_ns: float  # measured cost of the tracer for a call, ns; 0 if not measured
     pid: int
     host: str
     library: str
+    # when the processors were looked at last, on this rank's clock; 0: never, and all that follows is unknown
     looked_ns: int
+    # for how long the thread that called MPI_Init was runnable without a processor; -1 where the kernel is silent
     lost_ns: int
+    # own_ns, busy_ns, steal_ns: processor time of this process, and of all on ``cpus``; what a hypervisor took of the
+    # whole host
     own_ns: int
     busy_ns: int
     steal_ns: int
+    # load, host_cpus, cpus: load average at MPI_Init; processors of the host, and those that this rank may run on:
+    # ``0-3,8``
     load: float
     host_cpus: int
     cpus: str
@@ -177,17 +166,11 @@ _INTEGERS = (
 
 @dataclass
 class RankTrace:
-    """One rank's trace, read piece by piece.
-
-    Attributes
-    ----------
-    damage
-        What is missing, complete once `records` was read to its end.
-    """
+    """One rank's trace, read piece by piece."""
 
     path: Path
     header: Header
-    damage: Damage = field(default_factory=Damage)
+    damage: Damage = field(default_factory=Damage)  # what is missing, complete once `records` was read to its end
 
     @classmethod
     def open(cls, path: Path) -> "RankTrace":

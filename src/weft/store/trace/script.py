@@ -80,36 +80,19 @@ class RankScript:
 
 @dataclass(frozen=True)
 class ScriptSizes:
-    """What a script's head says.
-
-    Attributes
-    ----------
-    messages
-        Point-to-point messages, and for each collective call of a rank one for every other member.
-    traced_ns
-        From the first call of the traced application to the end of the last.
-    computed_ns
-        Mean over the ranks of the time between calls.
-    most_bytes
-        Largest single message or block.
-    direct
-        Those of ``messages`` that calls with a block for every rank send; 0 in scripts of older versions.
-    direct_calls
-        Which of `DIRECT` these are, in lower case.
-    send_bytes, receive_bytes, script_bytes
-        Most that a rank needs.
-    """
+    """What a script's head says."""
 
     ranks: int
-    messages: int
-    traced_ns: int
-    computed_ns: int
-    most_bytes: int
+    messages: int  # point-to-point messages, and for each collective call of a rank one for every other member
+    traced_ns: int  # from the first call of the traced application to the end of the last
+    computed_ns: int  # mean over the ranks of the time between calls
+    most_bytes: int  # largest single message or block
+    # send_bytes, receive_bytes, script_bytes: most that a rank needs
     send_bytes: int
     receive_bytes: int
     script_bytes: int
-    direct: int = 0
-    direct_calls: tuple[str, ...] = ()
+    direct: int = 0  # those of ``messages`` that calls with a block for every rank send; 0 in scripts of older versions
+    direct_calls: tuple[str, ...] = ()  # which of `DIRECT` these are, in lower case
 
 
 def write_script(
@@ -124,17 +107,8 @@ def write_script(
 ) -> None:
     """Write a script, whole or not at all.
 
-    Parameters
-    ----------
-    layers
-        For each layer an array of LAYER of shape (ranks,).
-    messages, traced_ns, computed_ns, direct
-        As in :class:`ScriptSizes`; times in ns.
-
-    Raises
-    ------
-    DataError
-        The file cannot be written.
+    `layers`: for each layer an array of LAYER of shape (ranks,). `messages`, `traced_ns`, `computed_ns`, `direct`: as
+    in :class:`ScriptSizes`; times in ns. Raises DataError: the file cannot be written.
     """
     head = np.zeros(1, HEAD)
     largest = max((int(part.actions["bytes"].max()) for part in parts if len(part.actions)), default=0)
@@ -154,13 +128,7 @@ def write_script(
 
 
 def read_sizes(path: Path) -> ScriptSizes:
-    """Read the head of a script.
-
-    Raises
-    ------
-    DataError
-        It cannot be read, is no script, or is shorter than it says.
-    """
+    """Read the head of a script. Raises DataError: it cannot be read, is no script, or is shorter than it says."""
     with file_errors(path), open_plain(path) as file:
         head = np.frombuffer(file.read(HEAD.itemsize).ljust(HEAD.itemsize, b"\0"), HEAD)[0]
         ranks = int(head["ranks"])

@@ -103,10 +103,7 @@ class RankRecords:
 class RankFile(RankRecords):
     """A rank's records on their way to its file in a folder; a context, at whose end the file is whole.
 
-    Raises
-    ------
-    DataError
-        From all methods: the file cannot be written.
+    Raises DataError: from all methods: the file cannot be written.
     """
 
     def __init__(self, folder: Path, rank: int, ranks: int, **header: Any) -> None:

@@ -48,18 +48,8 @@ class RankCalls:
     """Turns the events of a rank's threads into its records.
 
     A non-blocking collective call is described at its end only, so what follows its start is held until then.
-
-    Parameters
-    ----------
-    to_ns
-        A time of the archive in ns.
-
-    Attributes
-    ----------
-    left_out
-        Regions named ``MPI_...`` that Weft's traces do not have, by name; most of them move nothing.
-    shared_evenly
-        Calls whose bytes to each member are not known.
+    `to_ns`: a time of the archive in ns. `left_out`: regions named ``MPI_...`` that Weft's traces do not have, by
+    name; most of them move nothing. `shared_evenly`: calls whose bytes to each member are not known.
     """
 
     def __init__(

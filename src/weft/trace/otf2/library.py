@@ -24,10 +24,7 @@ NO_ROOT = 0xFFFFFFFF
 
 
 def otf2() -> Any:
-    """The package.
-
-    Raises DataError: It is not installed.
-    """
+    """The package. Raises DataError: It is not installed."""
     try:
         return import_module("otf2")
     except (ImportError, OSError) as error:

@@ -90,10 +90,7 @@ def own_rules(library: Path) -> Tree:
 
 
 def rule_file(table: SelectionTable, library: Path) -> tuple[str, list[str]]:
-    """The file, and the rules that it cannot hold, each with the reason.
-
-    Raises DataError: See :func:`own_rules`.
-    """
+    """The file, and the rules that it cannot hold, each with the reason. Raises DataError: See :func:`own_rules`."""
     left_out: list[str] = []
     whole = own_rules(library)
     otherwise = whole[COLLECTIVE][INTRA][NOT_IN_PLACE]

@@ -15,10 +15,7 @@ To = Literal["openmpi", "mpich"]
 def export(table: Path, to: To, output: Path, mpicxx: str | None = None) -> str:
     """Write a table's rules for an MPI library, and return what to do with the file.
 
-    Raises
-    ------
-    WeftError
-        The table is none; no MPICH is found; or the file cannot be written.
+    Raises WeftError: the table is none; no MPICH is found; or the file cannot be written.
     """
     selection, reader = read_selection(table), open_mpi if to == "openmpi" else mpich
     if to == "openmpi":
