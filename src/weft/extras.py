@@ -9,7 +9,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -45,6 +44,8 @@ def pip_install(extra: str) -> str:
     are on every index, and their names do wherever the command is typed. Where PATH has another environment's ``pip``,
     or none, it is named by its path: that one would install beside Weft, or refuse.
     """
+    from importlib.metadata import PackageNotFoundError, requires  # 20 ms, which every start would take
+
     pip = own_pip()
     try:
         lines = requires("weft") or []

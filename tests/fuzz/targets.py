@@ -35,7 +35,8 @@ from weft.fabric.dump_checks import check_dump
 from weft.fabric.model import Fabric, load_fabric
 from weft.fabric.network import network_of
 from weft.fabric.nodeset import expand
-from weft.fabric.readers import Lines, read_dump, read_hwloc, read_names, read_tables
+from weft.fabric.readers import Lines, read_dump, read_names, read_tables
+from weft.fabric.readers.hwloc import read_hwloc
 from weft.fabric.readers.lanes import read_service
 from weft.files.matrix import read_matrix
 from weft.files.shipped import shipped

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+import weft
 from weft.cli.app import VERBS
 from weft.extras import pip_install
 
@@ -58,6 +59,11 @@ def test_the_spack_package_depends_on_what_the_project_names() -> None:
     variants = {ast.literal_eval(call.args[0]) for call in calls(package, "variant")}
     text = ast.unparse(package)
     assert set(re.findall(r"'\+(\w+)'", text)) == variants
+
+
+def test_the_version_in_the_code_which_costs_no_start_anything_is_that_of_the_project() -> None:
+    assert weft.__version__ == PROJECT["version"]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == PROJECT["version"]
 
 
 def test_the_conda_recipe_depends_on_what_the_project_names() -> None:
@@ -162,7 +168,7 @@ def test_from_sources_that_are_not_installed_the_checkout_is(monkeypatch: pytest
     def nothing(_: str) -> None:
         raise PackageNotFoundError
 
-    monkeypatch.setattr("weft.extras.requires", nothing)
+    monkeypatch.setattr("importlib.metadata.requires", nothing)
     assert shlex.split(pip_install("report"))[1:] == ["install", f"{ROOT.resolve()}[report]"]
 
 

@@ -35,7 +35,6 @@ from weft.analyse.tables.answers import (
 )
 from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TURNS, TurnRow
 from weft.analyse.tables.causes import CAUSES
-from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
 from weft.analyse.tables.outcome import main_verdict
 from weft.analyse.tables.pairs import CLASSES, ClassRow
@@ -61,12 +60,6 @@ from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 from weft.store.load import Look, read_looks
 from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, LaunchRow, MeasuredRow
-
-#: The tables that this module writes.
-WRITTEN = (
-    VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, TRIALS, SLOWER, WINNERS, BREAKDOWN, ROUND_TIMES, REMEDIES,
-    FINDINGS, QUALITY, CAUSES, CLAIMS,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -123,7 +116,7 @@ def found_in(root: Path, plan: Plan) -> Found:
 
 
 def write_answers(root: Path, found: Found) -> None:
-    """Write the tables of `WRITTEN`.
+    """Write the tables of answers.
 
     Raises DataError: A table is missing, or cannot be written.
     """

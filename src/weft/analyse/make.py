@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.analyse import calls, floor, links
-from weft.analyse.answers import WRITTEN, Found, write_answers
+from weft.analyse.answers import Found, write_answers
 from weft.analyse.engine import Backend, Expression, connect, read
 from weft.analyse.hosts import with_shared_hosts
 from weft.analyse.pairs.make import make_pair_analysis
@@ -26,10 +26,8 @@ from weft.store.cells import folder_path
 from weft.store.files import write_parquet
 from weft.store.folder import RunFolder
 from weft.store.parquet import sample_files
-from weft.store.rows import MEASURED, SEGMENT_TABLE, STORED
+from weft.store.rows import MEASURED, SEGMENT_TABLE
 
-#: The tables that this module writes.
-TIMES = (ITERATIONS, MEDIANS, TURNS, QUARTILES, FLOOR, LINKS, CALLS)
 GROUP = ["cell", "call", "phase"]
 
 
@@ -70,11 +68,6 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     rows = calls.call_rows(plan.cells, launches, of_calls, found, Bounds(fabric, known), fabric)
     write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs), turns))
     CALLS.write(root, rows)  # last: its presence means that all others are there
-
-
-def has_tables(root: Path) -> bool:
-    """Whether a run has every table of answers: one made by an earlier Weft lacks some, or some of their columns."""
-    return all(table.is_current(root) for table in (*STORED, *WRITTEN, *TIMES))
 
 
 def _good_samples(root: Path, backend: Backend, but: Collection[str]) -> tuple[Expression, Expression] | None:

@@ -33,8 +33,7 @@ def list_(
     DataError
         The folder is none.
     """
-    from weft.run.listing import files_of, runs_of
-    from weft.run.one import RUNS
+    from weft.run.listing import RUNS, files_of, runs_of
 
     if folder is not None and not folder.is_dir():
         raise DataError(

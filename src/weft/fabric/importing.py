@@ -12,7 +12,8 @@ from weft.fabric.folding import fold
 from weft.fabric.network.dumped import unrouted
 from weft.fabric.network.tables import forward_of
 from weft.fabric.nodeset import expand
-from weft.fabric.readers import Dump, Format, Lines, NodeShape, read_dump, read_hwloc, read_names, read_tables
+from weft.fabric.readers import Dump, Format, Lines, read_dump, read_names, read_tables
+from weft.fabric.readers.hwloc import NodeShape, read_hwloc
 from weft.files.beneath import UNLIMITED, plain_file, read_plain
 
 FORMS: dict[str, Format] = {

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from weft.analyse.tables.pairs import (
@@ -174,6 +173,8 @@ class PairView:
         return found, block
 
     def _filtered(self, name: str, size: int, mode: str) -> Table:
+        import pyarrow.compute as pc  # the card of pairs needs no matrix
+
         table = read_table(self.run.path, name)
         same = {"nodes": len(self.nodes), "ranks": self.ranks, "bytes": size, "mode": mode}
         return table.filter(reduce(pc.and_, (pc.equal(table[column], value) for column, value in same.items())))

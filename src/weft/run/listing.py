@@ -9,10 +9,11 @@ from weft.errors import DataError
 from weft.files.atomic import read_json
 from weft.files.beneath import read_plain
 from weft.files.shipped import shipped
-from weft.run.one import RUNS
 from weft.text import plain
 
 Row = dict[str, str]
+RUNS = Path("runs")
+"""Where runs are kept, unless a command names another folder."""
 MOST_RUNS = 1000
 
 

@@ -16,9 +16,9 @@ from weft.kernel.overrides import Overrides, load_overridden
 from weft.launch import Launcher, launcher_for, refuse_capture
 from weft.plan.stored import plan_of
 from weft.run.extend import can_extend
+from weft.run.listing import RUNS
 from weft.run.load import disturbs, in_words, look_first
 from weft.run.one import (
-    RUNS,
     candidates,
     choose_folder,
     exit_code,

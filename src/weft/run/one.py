@@ -21,6 +21,7 @@ from weft.plan.stored import HASH, hash_of, plan_of
 from weft.run.extend import can_extend, check_inputs, copy_inputs, extend
 from weft.run.failure import RETRIED
 from weft.run.folder import check_place, create, locked
+from weft.run.listing import RUNS
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables, stale
 from weft.run.walk import Walk, pending
@@ -29,7 +30,6 @@ from weft.store.folder import INPUTS, RunFolder
 from weft.store.load import Look, add_look
 from weft.study import Study
 
-RUNS = Path("runs")
 FAILED = RETRIED | {"invalid"}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
+from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest, has_tables
 from weft.errors import CompareError, DataError, WeftError
 from weft.files.atomic import read_json, try_remove, write_json
 from weft.files.checksum import file_checksum
@@ -158,8 +158,6 @@ def reading(*runs: Path, kind: type[WeftError] = DataError) -> Generator[None, N
 
 def stale(folder: RunFolder) -> bool:
     """Whether a cell or launch was written after the last table was, or a table is not what this analysis writes."""
-    from weft.analyse.make import has_tables
-
     manifest = folder.tables / MANIFEST
     if not has_tables(folder.path) or not manifest.is_file():
         return True

@@ -4,12 +4,10 @@
 import errno
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from weft import __version__
@@ -149,6 +147,8 @@ def _text_bytes(path: Path, head: pq.FileMetaData, room: int) -> int:
     if sum(chunk.num_values * chunk.total_uncompressed_size for chunk in chunks) <= room:
         return 0
     names = [head.schema.column(each).path for each in columns]
+    import pyarrow.compute as pc  # as long as the rest of pyarrow to import, and few tables get here
+
     total = 0
     with pq.ParquetFile(path, read_dictionary=names) as file:
         for batch in file.iter_batches(1 << 16, columns=names):
@@ -164,6 +164,8 @@ def _text_bytes(path: Path, head: pq.FileMetaData, room: int) -> int:
 
 def ahead(items: Iterator[Item]) -> Iterator[Item]:
     """Make the next item in a thread while the present one is used (reading and writing release the GIL)."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(next, items, None)
         while (item := following.result()) is not None:

@@ -83,6 +83,3 @@ MEASURED = TableOf("cells", MeasuredRow, CELLS)
 SEGMENT_TABLE = TableOf("segments", SegmentRow, SEGMENTS)
 LAUNCH_TABLE = TableOf("launches", LaunchRow, LAUNCHES)
 RANK_TABLE = TableOf("ranks", RankRow, RANKS)
-
-#: The tables that the store writes.
-STORED = (MEASURED, SEGMENT_TABLE, LAUNCH_TABLE, RANK_TABLE)

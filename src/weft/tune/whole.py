@@ -17,8 +17,8 @@ from weft.mpi.alltoall import PMPI
 from weft.mpi.selection import SCHEMA, SelectionTable, read_selection
 from weft.report.tabular import terminal
 from weft.report.view import RunView, load_view
+from weft.run.listing import RUNS
 from weft.run.many import Measuring
-from weft.run.one import RUNS
 from weft.text import console, plain
 from weft.tune.check import check_table, checked, probed, probing_study, worst
 from weft.tune.machine import MachineFile, probed_table, read_machine

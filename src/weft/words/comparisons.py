@@ -99,6 +99,10 @@ def place_text(where: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
+SAID = {"compare": say, "ratio": say_ratio, "assumed": say_assumed, "gate": say_gate}
+"""First part of an id to the function that says such claims."""
+
+
 def name_place(each: Each | Key) -> str:
     """The identity of a row or summary (`place_text`)."""
     return place_text(describe_place(each))

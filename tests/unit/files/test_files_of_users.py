@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from weft.errors import StudyError, WeftError
 from weft.fabric.importing import import_dump
 from weft.fabric.model import load_fabric
-from weft.fabric.readers import Lines, read_dump, read_hwloc, read_names, read_tables
+from weft.fabric.readers import Lines, read_dump, read_names, read_tables
+from weft.fabric.readers.hwloc import read_hwloc
 from weft.fabric.readers.lanes import read_service
 from weft.files.json_file import read_json_file
 from weft.files.matrix import read_matrix

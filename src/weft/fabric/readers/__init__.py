@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Readers of dumps of real machines."""
+"""Readers of dumps of real machines; each is imported when its first dump comes, for most commands read none."""
 
 import re
 from pathlib import Path
@@ -7,13 +7,6 @@ from typing import Literal, get_args
 
 from weft.errors import FabricError
 from weft.fabric.readers.dump import Box, Dump, End, Lines
-from weft.fabric.readers.edges import is_edge_list, read_edges
-from weft.fabric.readers.hwloc import NodeShape, read_hwloc
-from weft.fabric.readers.ibdiagnet import read_ibdiagnet
-from weft.fabric.readers.ibnetdiscover import PROGRESS, read_ibnetdiscover
-from weft.fabric.readers.ports_report import read_ports_report
-from weft.fabric.readers.slurm import read_slurm
-from weft.fabric.readers.subnet_list import read_subnet_list
 from weft.fabric.readers.tables import Tables, read_tables
 
 Format = Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibdiagnet", "edges"]
@@ -24,11 +17,9 @@ __all__ = [
     "End",
     "Format",
     "Lines",
-    "NodeShape",
     "Tables",
     "detect",
     "read_dump",
-    "read_hwloc",
     "read_names",
     "read_tables",
 ]
@@ -39,6 +30,9 @@ def detect(lines: Lines) -> Format:
 
     Raises FabricError: No line belongs to a known format.
     """
+    from weft.fabric.readers.edges import is_edge_list
+    from weft.fabric.readers.ibnetdiscover import PROGRESS
+
     for line in lines.lines:
         if re.match(r"\s*(Switch|Ca|Hca|Rt)\s+\d+\s+\"", line, re.IGNORECASE) or re.match(r"\s*(vendid|devid)=", line):
             return "ibnetdiscover"
@@ -74,6 +68,13 @@ def read_dump(path: str | Path, form: Format | None = None) -> Dump:
     chosen = form or detect(lines)
     if chosen not in get_args(Format):
         raise FabricError(f"format {chosen!r} is not known", f"take one of {', '.join(get_args(Format))}")
+    from weft.fabric.readers.edges import read_edges
+    from weft.fabric.readers.ibdiagnet import read_ibdiagnet
+    from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
+    from weft.fabric.readers.ports_report import read_ports_report
+    from weft.fabric.readers.slurm import read_slurm
+    from weft.fabric.readers.subnet_list import read_subnet_list
+
     readers = {
         "ports": read_ports_report,
         "slurm": read_slurm,

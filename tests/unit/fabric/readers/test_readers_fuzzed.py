@@ -13,8 +13,9 @@ from weft.errors import FabricError
 from weft.fabric.checks import check_network
 from weft.fabric.dump_checks import check_dump
 from weft.fabric.network import network_of
-from weft.fabric.readers import Lines, detect, read_dump, read_hwloc, read_tables
+from weft.fabric.readers import Lines, detect, read_dump, read_tables
 from weft.fabric.readers.edges import read_edges
+from weft.fabric.readers.hwloc import read_hwloc
 from weft.fabric.readers.ibdiagnet import read_ibdiagnet
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
 from weft.fabric.readers.ports_report import read_ports_report

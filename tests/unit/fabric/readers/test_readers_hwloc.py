@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from weft.errors import FabricError
-from weft.fabric.readers import Lines, read_hwloc
+from weft.fabric.readers import Lines
+from weft.fabric.readers.hwloc import read_hwloc
 
 DATA = Path(__file__).parents[3] / "data" / "networks"
 
