@@ -68,7 +68,7 @@ class Classes:
             found.append({int(number): int(begun[number]) for number in np.flatnonzero(begun)})
         return found
 
-    def _of_nodes(self, count: int, near: NDArray[np.int64], dice: np.random.Generator) -> list[tuple[int, int]]:
+    def _of_nodes(self, count: int, near: NDArray[np.int64], dice: "np.random.Generator") -> list[tuple[int, int]]:
         """Pairs of ranks that share a node."""
 
         def one() -> tuple[int, int]:
@@ -92,7 +92,9 @@ class Classes:
         ]
         return _some_of(every, count, dice)
 
-    def _between(self, number: int, weights: list[int], count: int, dice: np.random.Generator) -> list[tuple[int, int]]:
+    def _between(
+        self, number: int, weights: list[int], count: int, dice: "np.random.Generator"
+    ) -> list[tuple[int, int]]:
         """Pairs of ranks on two nodes, of one class."""
         ends = np.cumsum(np.array(weights, np.int64))
         if ends[-1] // 2 <= 2 * count:
@@ -105,7 +107,9 @@ class Classes:
                     found |= dict.fromkeys(self._some_of_group(group, number, times, dice))
         return _some_of(sorted(found), count, dice)
 
-    def _some_of_group(self, group: Group, number: int, times: int, dice: np.random.Generator) -> list[tuple[int, int]]:
+    def _some_of_group(
+        self, group: Group, number: int, times: int, dice: "np.random.Generator"
+    ) -> list[tuple[int, int]]:
         """``times`` pairs that start at a member of the group, drawn independently."""
         targets = np.flatnonzero(group.class_of == number)
         ends = [np.cumsum(self._size[nodes]) for nodes in (group.members, targets)]
@@ -140,6 +144,6 @@ def _ordered(one: int, other: int) -> tuple[int, int]:
     return (one, other) if one < other else (other, one)
 
 
-def _some_of(every: list[tuple[int, int]], count: int, dice: np.random.Generator) -> list[tuple[int, int]]:
+def _some_of(every: list[tuple[int, int]], count: int, dice: "np.random.Generator") -> list[tuple[int, int]]:
     """``count`` entries of a list at random, or all."""
     return [every[i] for i in dice.permutation(len(every))[:count].tolist()]
