@@ -58,12 +58,9 @@ CAUSES: Mapping[str, Cause] = {
     ),
 }
 
-RETRANSMISSION_S = 0.2
-"""Shortest time after which Linux sends a lost TCP segment again (TCP_RTO_MIN)."""
-COLLAPSE = 10.0
-"""Largest factor by which incast was seen to lower the throughput."""
-PORT_BUFFER = 64 * 2**10
-"""Bytes that a switch is assumed to hold for one port."""
+RETRANSMISSION_S = 0.2  # shortest time after which Linux sends a lost TCP segment again (TCP_RTO_MIN)
+COLLAPSE = 10.0  # largest factor by which incast was seen to lower the throughput
+PORT_BUFFER = 64 * 2**10  # bytes that a switch is assumed to hold for one port
 
 
 def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> tuple[Effect, ...]:

@@ -26,8 +26,7 @@ from weft.fabric.placement import leaves
 from weft.fabric.shaping import link_seconds
 from weft.kernel.traffic import Traffic, Uniform
 
-MOST_PAIRED = 256
-"""Most nodes for which non-uniform traffic is added to the routes pair by pair."""
+MOST_PAIRED = 256  # most nodes for which non-uniform traffic is added to the routes pair by pair
 
 
 def link_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
@@ -165,8 +164,7 @@ def _network(section: str, hosts: tuple[str, ...], folder: Path) -> tuple[Networ
     return network, cuts(network)
 
 
-MOST_MESSAGES = 4_000_000
-"""Most messages, over all rounds, whose routes are followed; this takes some seconds."""
+MOST_MESSAGES = 4_000_000  # most messages, over all rounds, whose routes are followed; this takes some seconds
 
 
 class Fullest(NamedTuple):

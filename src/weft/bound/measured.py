@@ -11,8 +11,7 @@ from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.traffic import Traffic
 
-Basis = Literal["measured", "stated"]
-"""Where the rate behind a bound is from: the run's own floor, or the fabric file."""
+Basis = Literal["measured", "stated"]  # where the rate behind a bound is from: the run's own floor, or the fabric file
 
 
 class MeasuredRates(Protocol):

@@ -24,8 +24,7 @@ from weft.fabric.network.graph import Network
 from weft.kernel.registry import kernel_named
 from weft.kernel.traffic import Traffic
 
-MOST_STARTS = 8
-"""Number of nodes whose paths to all others are followed."""
+MOST_STARTS = 8  # number of nodes whose paths to all others are followed
 
 
 def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:

@@ -42,13 +42,11 @@ from weft.kernel.traffic import Traffic
 
 COPY = "memory copy"
 INJECTION = "injection"
-LINK = "link "
-"""Prefix of the names of link terms."""
+LINK = "link "  # prefix of the names of link terms
 LATENCY = "latency"
 OVERHEAD = "overhead"
 MESSAGE_GAP = "message gap"
-PER_MESSAGE = frozenset({LATENCY, OVERHEAD, MESSAGE_GAP})
-"""Terms that grow with the messages, and not with their bytes."""
+PER_MESSAGE = frozenset({LATENCY, OVERHEAD, MESSAGE_GAP})  # terms that grow with the messages, and not with their bytes
 
 
 class Effect(BaseModel, frozen=True, extra="forbid"):

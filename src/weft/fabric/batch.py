@@ -83,8 +83,7 @@ class BatchSection(Section, frozen=True):
     )
     mpi: Word = Field("pmix", description="how srun and flux run meet MPI: pmix for Open MPI, pmi2 for MPICH")
     options: Annotated[tuple[str, ...], AfterValidator(one_line_each)] = Field(
-        (),
-        description='further lines for the head of the script, without "#SBATCH": ["--hint=nomultithread"]',
+        (), description='further lines for the head of the script, without "#SBATCH": ["--hint=nomultithread"]'
     )
     setup: tuple[str, ...] = Field(
         (), description='lines of shell before the first launch: ["module load openmpi", "export UCX_TLS=rc,sm,self"]'

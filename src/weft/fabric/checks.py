@@ -61,7 +61,6 @@ def _nodes(fabric: "Fabric") -> list[Finding]:
 
 
 def _rates(fabric: "Fabric") -> list[Finding]:
-    """Rates that contradict each other."""
     node, network, findings = fabric.node, fabric.network, list[Finding]()
     if network is None:
         return findings
@@ -256,7 +255,6 @@ def _idle(network: Network) -> list[Finding]:
 
 
 def _uneven(network: Network) -> list[Finding]:
-    """Leaves with fewer uplinks than most of them have."""
     hosts, up = len(network.hosts), directions(network) > 0
     leaf = (network.links.source >= hosts) & up
     source = network.links.source[leaf] - hosts

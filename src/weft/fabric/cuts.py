@@ -105,7 +105,6 @@ def _cut(network: Network, name: str, inside: NDArray[np.bool_]) -> Cut:
 
 
 def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """The name of each part, and which switches are in it."""
     numbers = np.arange(len(network.switches))
     for leaf in np.unique(network.leaf[network.leaf >= 0]):
         yield link_name(network.switches[int(leaf)].name, UP), numbers == leaf
@@ -120,7 +119,6 @@ def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 
 def _halves(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Each half of a torus along each of its dimensions."""
     places = np.array([[int(word) for word in switch.name.split("-")[1:]] for switch in network.switches])
     for axis, name in zip(range(places.shape[1]), "xyzuvw", strict=False):
         size = int(places[:, axis].max()) + 1

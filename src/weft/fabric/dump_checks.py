@@ -216,7 +216,6 @@ def _speeds(dump: Dump) -> list[Finding]:
 
 
 def _slower(ends: list[End], which: str, cause: str) -> list[Finding]:
-    """Of cables, each by one end, those that are slower than most."""
     usual = Counter(end.rate for end in ends).most_common(1)
     slow = [f"{e.key} port {e.port} to {e.peer} (line {e.line}) {e.speed}" for e in ends if e.rate < usual[0][0]]
     name = next((end.speed for end in ends if end.rate == usual[0][0]), "")

@@ -10,8 +10,7 @@ from weft.fabric.nodeset import LITERAL, MOST_DIGITS, natural
 LONGEST_RANGED = 16
 LONGEST_TEXT = 60
 NUMBER = re.compile(r"([0-9]+)")
-Name = tuple[str, ...]
-"""A name that ends in a number: text, number, text, number ..."""
+Name = tuple[str, ...]  # a name that ends in a number: text, number, text, number ..
 
 
 def fold(names: Iterable[str]) -> str:

@@ -74,7 +74,6 @@ def import_dump(
 
 
 def _write(into: Path, text: str, beside: Sequence[tuple[Path, Path]]) -> None:
-    """Copy the files that the fabric file refers to, then write it."""
     try:
         into.parent.mkdir(parents=True, exist_ok=True)
         for source, target in beside:

@@ -31,8 +31,7 @@ KINDS: dict[str, FabricKind] = {
     "flux": FabricKind(starter="flux run", without=("qos", "reservation")),
 }
 MODEL = "simulated"
-MPIEXEC = "mpiexec"
-"""What starts ranks by the MPI library's own means, on every kind."""
+MPIEXEC = "mpiexec"  # what starts ranks by the MPI library's own means, on every kind
 
 
 def known_kind(name: str) -> str:

@@ -24,8 +24,7 @@ SEPARATORS = re.compile(r"[,\s]*")
 LITERAL = re.compile(r"[A-Za-z0-9_.-]*", re.ASCII)
 NUMBER = re.compile(r"[0-9]+")
 RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
-Part = tuple[int, int, int]
-"""Lowest and highest number of a range, and the least number of digits to write it with."""
+Part = tuple[int, int, int]  # lowest and highest number of a range, and the least number of digits to write it with
 
 
 class NodeSetError(FabricError, ValueError):
@@ -101,7 +100,6 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _pieces(word: str) -> list[str | list[Part]]:
-    """Texts and brackets of one name."""
     pieces: list[str | list[Part]] = []
     for index, piece in enumerate(re.split(r"\[([^\[\]]*)\]", word)):
         if index % 2:
@@ -120,7 +118,6 @@ def _pieces(word: str) -> list[str | list[Part]]:
 
 
 def _part(word: str, text: str) -> Part:
-    """One number or range of a bracket."""
     match = RANGE.fullmatch(text)
     if match is None:
         raise NodeSetError(f'"{_short(text)}" in "{_short(word)}" is not a range: write [37-54] or [1,3,5-9]')
@@ -133,7 +130,6 @@ def _part(word: str, text: str) -> Part:
 
 
 def _longest(pieces: list[str | list[Part]]) -> int:
-    """Characters of the longest name."""
     return sum(
         len(piece) if isinstance(piece, str) else max(max(width, len(str(high))) for _, high, width in piece)
         for piece in pieces

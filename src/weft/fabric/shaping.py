@@ -9,8 +9,7 @@ MTU = 9000
 
 FRAME = MTU + 14
 
-BURST_S = 0.0005
-"""Burst in seconds at the link's rate: as short as timers on a busy machine allow."""
+BURST_S = 0.0005  # burst in seconds at the link's rate: as short as timers on a busy machine allow
 
 BURST_LEAST = 2 * FRAME
 BURST_MOST = 1 << 18

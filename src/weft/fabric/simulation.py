@@ -99,8 +99,7 @@ class SimulationSection(Section, frozen=True):
         "memory, as those of Weft's all-to-alls always do",
     )
     connection_cost: FirstContact = Field(
-        0.0,
-        description='what either end spends on a connection when two ranks on different nodes first meet: "2 ms"',
+        0.0, description='what either end spends on a connection when two ranks on different nodes first meet: "2 ms"'
     )
     connected_up_to: Count = Field(
         64, description="jobs of at most this many ranks connect everybody at start-up, for nothing"

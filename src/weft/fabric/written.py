@@ -27,7 +27,6 @@ def _table(path: tuple[str, ...], tree: Mapping[str, Any]) -> list[str]:
 
 
 def _key(key: str) -> str:
-    """A key, in quotes where it needs them."""
     return key if re.fullmatch("[A-Za-z0-9_-]+", key) else _quoted(key)
 
 

@@ -18,8 +18,7 @@ KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFLNK: "a link",
 }
-DEEPEST = 16
-"""Folders in folders; Weft's own are nested half as deep, replays in a trace among them."""
+DEEPEST = 16  # folders in folders; Weft's own are nested half as deep, replays in a trace among them
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _GUARDED: set[str] = set()
 
@@ -171,8 +170,7 @@ def open_plain(path: Path) -> BufferedReader:
     return os.fdopen(handle, "rb")
 
 
-MOST_BYTES = 1 << 26
-"""Of a file that is read as a whole, unless its reader expects more."""
+MOST_BYTES = 1 << 26  # of a file that is read as a whole, unless its reader expects more
 UNLIMITED = 1 << 62
 
 

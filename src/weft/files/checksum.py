@@ -9,8 +9,7 @@ from weft.files.beneath import open_plain
 
 NAME = "record_crc32"
 _ENTRY = re.compile(rb',\s*+"record_crc32"\s*+:\s*+([0-9]{1,10})\s*+\}\s*+\Z')
-_LONGEST = 64
-"""Bytes at the end of a text in which the entry is looked for."""
+_LONGEST = 64  # bytes at the end of a text in which the entry is looked for
 
 
 def with_checksum(text: str) -> str:

@@ -14,11 +14,9 @@ from weft.text import one_line
 
 Model = TypeVar("Model", bound=BaseModel)
 
-MOST_BYTES = 2**26
-"""Of a file: a selection table of thousands of rules has less."""
+MOST_BYTES = 2**26  # of a file: a selection table of thousands of rules has less
 
-MOST_CHARACTERS = 300
-"""Of a message: it quotes the file."""
+MOST_CHARACTERS = 300  # of a message: it quotes the file
 
 
 def read_json_file(path: Path, model: type[Model], is_none: str, remedy: str) -> Model:

@@ -63,7 +63,6 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _npy(file: BufferedReader) -> "NDArray[Any]":
-    """The matrix of a .npy file, once its header and its length agree."""
     import numpy as np
 
     start = file.read(12)
@@ -84,7 +83,6 @@ def _npy(file: BufferedReader) -> "NDArray[Any]":
 
 
 def _text(file: BufferedReader) -> "NDArray[Any]":
-    """The matrix of a text, whose first line tells how many more there are."""
     import numpy as np
 
     if file.peek(4)[:4] == ARCHIVE:

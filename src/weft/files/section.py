@@ -39,7 +39,6 @@ def put_in_each(lines: list[str], section: str, key: str, value: str) -> None:
 
 
 def _headers(lines: list[str]) -> list[tuple[int, str, str]]:
-    """Line, name and text of each header."""
     found = ((at, HEADER.match(text.strip())) for at, text in enumerate(lines))
     return [(at, header["section"].strip(), header["whole"]) for at, header in found if header]
 

@@ -57,8 +57,7 @@ class MeasuredCell(Section, frozen=True):
         return self.nodes * self.ranks_per_node
 
 
-MOST_TABLE = 2**24
-"""Bytes of a table of measured cells: some 200,000 of them."""
+MOST_TABLE = 2**24  # bytes of a table of measured cells: some 200,000 of them
 
 
 def read_cells(path: Path, calls: str = "ABC") -> list[MeasuredCell]:

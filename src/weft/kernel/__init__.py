@@ -15,8 +15,7 @@ from weft.fabric.model import Fabric
 from weft.kernel.traffic import Traffic
 from weft.study import Measure, Series, Study
 
-FlatValue = str | int | Sequence[str | int]
-"""Value of a key of the flat plan: a text, a number, or a list of words."""
+FlatValue = str | int | Sequence[str | int]  # value of a key of the flat plan: a text, a number, or a list of words
 
 
 @dataclass(frozen=True)

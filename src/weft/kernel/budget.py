@@ -11,22 +11,18 @@ from weft.study import Measure
 
 DOUBLE_BYTES = 8
 INT_BYTES = 4
-ROW_BYTES = 24
-"""One sample of one rank: start, duration and what it lost, eight bytes each."""
+ROW_BYTES = 24  # one sample of one rank: start, duration and what it lost, eight bytes each
 SCRATCH_BYTES = 41
 """Bytes that the stop rule keeps per sample: value to reduce, longest duration, first start, span, loss, late mark."""
-LEAST_ROWS = 16
-"""Least number of rows of an operation: a floor takes this many samples whatever the study asks for."""
+LEAST_ROWS = 16  # least number of rows of an operation: a floor takes this many samples whatever the study asks for
 
 # Memory of the MPI library itself: its heap and shared segments, and the eager buffers for each peer it has exchanged
 # messages with. A high estimate for Open MPI, MPICH and MVAPICH2 with their default settings.
 STAGING_BASE_BYTES = 32 * 2**20
 STAGING_PEER_BYTES = 128 * 2**10
 
-PATIENCE = 40
-"""A busy or virtual machine takes up to so many times what a kernel expects from latencies and rates."""
-ROOM = 1.2
-"""Ratio of a cell's limit to the budgets of its operations: leaves time for first calls and the proof."""
+PATIENCE = 40  # a busy or virtual machine takes up to so many times what a kernel expects from latencies and rates
+ROOM = 1.2  # ratio of a cell's limit to the budgets of its operations: leaves time for first calls and the proof
 
 
 def sample_bytes(operations: int, measure: Measure) -> int:

@@ -113,13 +113,11 @@ def without_launches(text: str) -> Mapping[str, Any] | None:
 
 
 def _explains(tree: Mapping[str, Any]) -> bool:
-    """Whether the study's kernel can be told to explain nothing."""
     kernels, name = measured_kernels(), str(tree.get("kernel"))
     return name in kernels and "explain" in kernels[name].study.model_fields
 
 
 def _wanted(tree: Mapping[str, Any], overrides: Overrides) -> dict[str, Any]:
-    """What the overridden text must say."""
     wanted: dict[str, Any] = dict(tree)
     measure = dict(tree.get("measure", {}))
     if changed := overrides.measure(measure):

@@ -16,8 +16,7 @@ KERNELS: dict[str, MeasuredKernel] = {
 }
 """Kernels that a study can name."""
 
-FLOOR = Floor()
-"""The built-in kernel that each run measures once for each placement, as the reference of other times."""
+FLOOR = Floor()  # the built-in kernel that each run measures once for each placement, as the reference of other times
 
 
 def measured_kernels() -> dict[str, MeasuredKernel]:

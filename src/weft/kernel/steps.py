@@ -12,7 +12,7 @@ In turns with the samples of a call ``C`` the kernels measure (``native/measure/
 ===============  ========================================================================
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -24,11 +24,9 @@ MARK = ":"
 WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE, ROUNDS = "within", "between", "shift", "pairwise", "whole", "rounds"
 TURNS = (WITHIN, BETWEEN, SHIFT, PAIRWISE)
 """Steps that are measured in turns with a call; `WHOLE` is the call itself, whose operation has its name alone."""
-RUNS_KEPT = 15
-"""Number of runs, the last ones, of which the kernel keeps the end time of each round."""
+RUNS_KEPT = 15  # number of runs, the last ones, of which the kernel keeps the end time of each round
 
-MOST_RANKS = 512
-"""Of more ranks the kernel keeps no rounds one by one: each call would store as many rows of each rank."""
+MOST_RANKS = 512  # of more ranks the kernel keeps no rounds one by one: each call would store as many rows of each rank
 
 Explain = Annotated[bool, Field(strict=True, description="the breakdown of each all-to-all: why it takes its time")]
 """The key ``explain`` of a study."""
@@ -70,8 +68,3 @@ def breakdown_messages(ranks: int) -> int:
 def is_explained(values: Mapping[str, Any], ranks: int) -> bool:
     """Whether a cell's all-to-alls have a breakdown: if the study asks for it and there is more than one rank."""
     return bool(values.get("explain")) and ranks > 1
-
-
-def without_steps(ops: Sequence[str]) -> list[str]:
-    """The operations that are not steps of a breakdown."""
-    return [op for op in ops if not split_step(op)[1]]

@@ -12,11 +12,7 @@ __all__ = ["LaunchRequest", "Launcher", "Outcome", "launcher_for"]
 
 # Kinds other than schedulers. Each module offers make_launcher(fabric, mpicxx, say) -> Launcher; imported only when its
 # kind is asked for.
-MODULES = {
-    "local": "weft.launch.local",
-    "virtual": "weft.launch.virtual",
-    "simulated": "weft.launch.simulated",
-}
+MODULES = {"local": "weft.launch.local", "virtual": "weft.launch.virtual", "simulated": "weft.launch.simulated"}
 BATCH = "weft.launch.batch"
 
 

@@ -65,8 +65,7 @@ def _take_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-ROOMS = ("alltoall", "interpose", "CMakeLists.txt")
-"""Parts of ``native`` on which the library depends."""
+ROOMS = ("alltoall", "interpose", "CMakeLists.txt")  # parts of ``native`` on which the library depends
 INTERPOSER = Preload("libweft.so", "weft", "interpose", "some seconds", lambda path: path.parts[0] in ROOMS)
 
 #: Starters that pass variables to the ranks only with an option, and those with the option ``-genv``.

@@ -77,8 +77,7 @@ if __name__ == "__main__":
 
 KEEPER = Path(__file__).with_name("keeper.py")
 LOOPBACK = Path(__file__).with_name("loopback.py")
-GRACE_S = 5.0
-"""Seconds that ``mpiexec`` has to end its ranks after SIGTERM."""
+GRACE_S = 5.0  # seconds that ``mpiexec`` has to end its ranks after SIGTERM
 
 # Inside a job the starters would use its hosts, and ranks with variables of another starter hang in MPI_Init.
 FOREIGN = ("SLURM_", "PBS_", "LSB_", "FLUX_", "PMI_", "PMIX_RANK", "PMIX_NAMESPACE", "PMIX_SERVER", "OMPI_COMM_WORLD_")

@@ -97,7 +97,6 @@ def manage(
 
 
 def _remove_left() -> None:
-    """Remove folders that a killed Weft left."""
     for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
         owner = left.name.removeprefix(PREFIX).partition("-")[0]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():

@@ -71,8 +71,7 @@ class Preload:
     matters: Callable[[Path], bool]  # whether it depends on a file, given by its path below ``native``
 
 
-SEPARATORS = " :"
-"""What divides the libraries of LD_PRELOAD; it has no way to quote them."""
+SEPARATORS = " :"  # what divides the libraries of LD_PRELOAD; it has no way to quote them
 LOADED, BEGUN = b"L", b"I"
 
 

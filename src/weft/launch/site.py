@@ -23,7 +23,7 @@ READERS: dict[str, tuple[tuple[tuple[str, ...], ...], Read]] = {
 
 REMEDIES = {
     "pbsnodes": "only PBS Pro from 14 on and OpenPBS print JSON, Torque and older ones do not: "
-    "for those copy the file in docs/cluster.md; else ",
+    "for those copy the file in docs/cluster.md; else "
 }
 """What else may be the cause where a first command fails."""
 

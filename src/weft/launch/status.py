@@ -10,8 +10,7 @@ from weft.files.beneath import Version, read_plain, version, version_in
 
 SLOT_BYTES_LIVE = 512
 SCHEMA = "weft-live/1"
-LONGEST_NUMBER = 19
-"""Digits of the largest 64-bit number: what is longer is no kernel's."""
+LONGEST_NUMBER = 19  # digits of the largest 64-bit number: what is longer is no kernel's
 
 
 @dataclass(frozen=True)

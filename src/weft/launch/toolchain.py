@@ -30,8 +30,7 @@ SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "*.map", "CMakeLists.txt", "*.cmake")
 TELL_EACH_S = 9.0
 """Time between two words on a build, in seconds: people take a longer silence for a program that hangs."""
 
-#: A command, and what its environment has beside ours.
-Step: TypeAlias = tuple[Sequence[str], Mapping[str, str]]
+Step: TypeAlias = tuple[Sequence[str], Mapping[str, str]]  # a command, and what its environment has beside ours
 
 
 def source_files(native: Path) -> list[Path]:

@@ -33,8 +33,7 @@ class Cost:
     messages: int
     seconds: float
     memory_bytes: int
-    at_once: tuple[str, ...] = ()
-    """Calls whose algorithm sends to all ranks at once."""
+    at_once: tuple[str, ...] = ()  # calls whose algorithm sends to all ranks at once
     ranks: int = 0
     kind: str = ""
     """Whose algorithm of which call runs, and how many of its messages are under way: what is alike costs alike."""

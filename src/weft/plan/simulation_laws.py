@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 AT_RANKS = 128
-SHARED_ABOVE = 2**20
-"""Bytes of a buffer above which all ranks share its memory (``WEFT_FOLD_ABOVE``)."""
-LEAST_S = 8e-6
-"""Of a message where few ranks run."""
+SHARED_ABOVE = 2**20  # bytes of a buffer above which all ranks share its memory (``WEFT_FOLD_ABOVE``)
+LEAST_S = 8e-6  # of a message where few ranks run
 
 
 class Law(NamedTuple):
@@ -74,10 +72,8 @@ COPIES: Mapping[tuple[str, str], Copies] = {
 the buffers that ranks share. At 64 ranks, blocks of 64 KiB to 4 MiB (bench/cost_estimates.py)."""
 SHARED = frozenset({"bcast", "allgather"})
 """Calls that copy nothing once a rank's block is so large that ranks share its memory."""
-WHOLE = frozenset({"bcast", "scatter", "gather", "reduce", "allreduce"})
-"""Calls with one block for each rank."""
-ONCE = 16
-"""Calls that filling and proving a real block, once for each size, costs as much as."""
+WHOLE = frozenset({"bcast", "scatter", "gather", "reduce", "allreduce"})  # calls with one block for each rank
+ONCE = 16  # calls that filling and proving a real block, once for each size, costs as much as
 
 
 DOUBLED = 2**22

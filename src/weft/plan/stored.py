@@ -16,8 +16,7 @@ from weft.study import MOST_CELLS
 
 HASH = "plan_sha256"
 """Entry of ``weft.json``: the hash of ``plan.json`` when the run was created, or its launches were added."""
-MOST_STORED = MOST_CELLS + 1000
-"""Cells of a stored plan: those of a study, and those of its floor."""
+MOST_STORED = MOST_CELLS + 1000  # cells of a stored plan: those of a study, and those of its floor
 NEXT_HASH = "next_plan_sha256"
 """Entry of ``weft.json``: the hash that ``plan.json`` is about to have, while launches are added."""
 

@@ -22,8 +22,7 @@ from weft.mpi.settings import setting_of
 from weft.plan.records import Cell, Plan
 from weft.plan.rounds import batches_of, launches_of, start_s
 
-LEAST_LAUNCHES = 4
-"""Launches before a verdict (METHOD 9)."""
+LEAST_LAUNCHES = 4  # launches before a verdict (METHOD 9)
 ROUNDS_TIMING = 6
 """Rounds into which the time of a run is divided: the first answer comes after a sixth of it, or sooner."""
 SHORTEST_S = 2e-3
@@ -58,13 +57,11 @@ STEP = 2**0.5
 #: Places of the sizes outside the two values, in octaves from them, and of those between them, as shares of the way.
 OUTSIDE = (1 / 16, 3 / 16, 5 / 16)
 BETWEEN = (0.1, 0.3, 0.5, 0.7, 0.9)
-#: Of the sizes between the values, so many belong to each.
-NEAR = 3
+NEAR = 3  # of the sizes between the values, so many belong to each
 WHOLE = 8  # bytes: a reduction takes whole doubles
 SMALLEST = 8 * HEADER
 FAR = 4
-#: Places of the sizes between the value and the far one, as shares of the way.
-FAR_SIZES = (1 / 6, 1 / 2, 5 / 6)
+FAR_SIZES = (1 / 6, 1 / 2, 5 / 6)  # places of the sizes between the value and the far one, as shares of the way
 
 
 @dataclass(frozen=True)

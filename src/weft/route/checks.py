@@ -35,7 +35,6 @@ def hosts_text(network: Network, hosts: Iterable[int]) -> str:
 
 
 def _by_leaf(routes: Routes, wrong: NDArray[np.bool_]) -> list[str]:
-    """Descriptions of the leaves whose hosts do not reach others, with both."""
     network = routes.network
     places: list[str] = []
     for row in np.flatnonzero(wrong.any(axis=1)).tolist():
@@ -102,7 +101,6 @@ def _deadlock(routes: Routes, circle: Circle | None) -> list[Finding]:
 
 
 def _detours(routes: Routes) -> list[Finding]:
-    """Routes that are longer than the shortest path."""
     network = routes.network
     hosts, switches = len(network.hosts), len(network.switches)
     out, peer = ports_by_switch(hosts, switches, network.links)
@@ -121,7 +119,6 @@ def _detours(routes: Routes) -> list[Finding]:
 
 
 def _parallel(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
-    """Parallel cables between two switches with very different loads."""
     network, links = routes.network, routes.network.links
     between = np.flatnonzero(network.switch_links)
     vertices = len(network.hosts) + len(network.switches)
@@ -152,7 +149,6 @@ def _parallel(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
 
 
 def _idle(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
-    """Uplinks that no route uses."""
     network = routes.network
     up = np.flatnonzero((directions(network) > 0) & network.switch_links & (load == 0))
     below = network.links.source[up] - len(network.hosts)

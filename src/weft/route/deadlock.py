@@ -102,7 +102,6 @@ def dependencies(routes: Routes, used: NDArray[np.bool_] | None = None) -> tuple
 
 
 def _places(source: Ints) -> Ints:
-    """Number of each link among those from the same vertex."""
     order = np.argsort(source, kind="stable")
     begin = np.searchsorted(source[order], source[order])
     place = np.empty(len(source), dtype=np.int32)
@@ -124,7 +123,6 @@ def _peeled(first: Whole, second: Whole) -> tuple[Whole, Whole]:
 
 
 def _walk(first: Whole, second: Whole) -> tuple[int, ...]:
-    """A cycle in a graph where every link has a successor."""
     following = dict(zip(first.tolist(), second.tolist(), strict=True))
     seen: dict[int, int] = {}
     at = int(first[0])

@@ -184,7 +184,6 @@ def _starts(
 def _stages(
     how: str, start: Routes, present: Candidate, rank: Ints | None, most_changes: int | None, until: float
 ) -> Iterator[Candidate]:
-    """A start, and its improvements with more and more changes."""
     if start is not present.routes:
         yield _candidate(how, start, present)
     left = most_changes

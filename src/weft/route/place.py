@@ -227,11 +227,7 @@ def placement_tree(found: Placements, network: Network, free: list[str]) -> dict
     """Best and worst placement for JSON (schema ``weft-place/1``)."""
 
     def tree(placement: Placement) -> dict[str, Any]:
-        return {
-            "nodes": names(network, placement),
-            "all_to_all": placement.all_to_all,
-            "shift": placement.shift,
-        }
+        return {"nodes": names(network, placement), "all_to_all": placement.all_to_all, "shift": placement.shift}
 
     return {
         "schema": "weft-place/1",

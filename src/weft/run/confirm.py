@@ -25,8 +25,7 @@ from weft.run.walk import Walk, pending
 from weft.store.files import digests
 from weft.store.folder import INPUTS, OF, RunFolder
 
-#: Knobs of one change-over that are moved, the likeliest first.
-MOST_KNOBS = 4
+MOST_KNOBS = 4  # knobs of one change-over that are moved, the likeliest first
 
 
 def confirm(folder: RunFolder, launcher: Launcher, progress: Progress) -> None:

@@ -6,10 +6,8 @@ from statistics import median
 
 from weft.plan.records import LaunchPlan
 
-MOST_OFF = 2.0
-"""A remaining time that may be further from the truth is not told."""
-FEWEST = 3
-"""Launches whose factors give the range of those that were never started."""
+MOST_OFF = 2.0  # a remaining time that may be further from the truth is not told
+FEWEST = 3  # launches whose factors give the range of those that were never started
 
 
 class Durations:

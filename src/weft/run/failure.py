@@ -18,8 +18,7 @@ from weft.store.folder import RunFolder
 TIMEOUT = "timeout"
 CRASH = "crash"
 LAUNCH = "launch"
-BOUND = "bound"
-"""Status of a launch that the simulator refuses because of its cost: final; the tables have its bounds."""
+BOUND = "bound"  # status of a launch that the simulator refuses because of its cost: final; the tables have its bounds
 RETRIED = frozenset({TIMEOUT, CRASH, LAUNCH})
 """Statuses that are retried when the same run is started again; all others are final."""
 

@@ -15,13 +15,10 @@ from weft.store.load import DISTURBS, Look
 from weft.text import plain
 
 LOOK_S = 0.25
-#: Programs that are named, at most, and how busy one must be for it, in cores.
-NAMED, LEAST = 3, 0.1
+NAMED, LEAST = 3, 0.1  # programs that are named, at most, and how busy one must be for it, in cores
 PATIENCE_S, AGAIN_S = 1800.0, 5.0
-#: Looks in a row that find the host quiet: work that pauses for a moment is not over.
-QUIET_LOOKS = 2
-#: While it waits, a run says what it waits for as often.
-TOLD_EVERY_S = 60.0
+QUIET_LOOKS = 2  # looks in a row that find the host quiet: work that pauses for a moment is not over
+TOLD_EVERY_S = 60.0  # while it waits, a run says what it waits for as often
 ANSWER_S = 20
 Say = Callable[[str], None]
 
@@ -98,7 +95,6 @@ def _asked(say: Say) -> bool:
 
 
 def _ticks(root: Path, cores: set[int]) -> tuple[int, dict[int, tuple[str, int]]]:
-    """Busy ticks of some cores, and name and ticks of every process."""
     busy = 0
     for line in read(root / "proc/stat").splitlines():
         name, *fields = line.split()

@@ -180,7 +180,6 @@ class Measuring:
         return folder, exit_code(counts)
 
     def _shown(self, progress: Progress) -> Callable[[RunFolder, int], None]:
-        """What shows the answer of a run so far."""
 
         def show(folder: RunFolder, rounds: int) -> None:
             from weft.run.refine import show_so_far
@@ -202,7 +201,6 @@ class Measuring:
             sys.stderr.write(plain(f"no page of what was measured: {problem.what}\n"))
 
     def _report(self, folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
-        """Move knobs if asked, print the answer and write the page."""
         if self.confirm:
             from weft.run.confirm import confirm
 
@@ -213,7 +211,6 @@ class Measuring:
         print_answer(folder)  # last: the output may be full, or its reader gone
 
     def _why_no_report(self, run: Path) -> str:
-        """Why there are no tables and no page, and how they come about."""
         if not self.missing:
             return f"none, as asked; weft report {quote(str(run))} makes it"
         return f"none: {what_is_missing(self.missing)}\n  -> {how_to_report(run)}"

@@ -145,8 +145,7 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
     )
     if begun != here and pending(folder, plan):
         raise DataError(
-            f"{folder.path} was begun with {begun}, this is {here}: one run cannot mix them",
-            folder.measure_anew(),
+            f"{folder.path} was begun with {begun}, this is {here}: one run cannot mix them", folder.measure_anew()
         )
     return plan
 

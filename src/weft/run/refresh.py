@@ -20,8 +20,7 @@ from weft.store.folder import RunFolder
 from weft.store.load import load_file
 from weft.text import one_line
 
-MADE_OF = "made of"
-"""Entry of the manifest that is no table: see `sources`."""
+MADE_OF = "made of"  # entry of the manifest that is no table: see `sources`
 SAMPLES = "samples"
 """Entry of the manifest that is no table: the checksum of each file of samples, which the next tables are made of."""
 

@@ -35,8 +35,7 @@ from weft.run.watch import Watch
 from weft.store.cells import Origin, read_cell
 from weft.store.folder import RunFolder
 
-GIVE_UP_AFTER = 3
-"""Failed starts in a row that end the run: if nothing was measured before them, mpiexec is broken."""
+GIVE_UP_AFTER = 3  # failed starts in a row that end the run: if nothing was measured before them, mpiexec is broken
 
 
 @dataclass(frozen=True)
@@ -218,7 +217,6 @@ class Walk:
         return [Step(step.launch, spared)] if spared else []
 
     def _tell(self, step: Step, broken_off: Sequence[Step], waiting: Sequence[Step]) -> None:
-        """Report each cell of a launch that has ended."""
         turn_comes = {name for later in broken_off for name in later.cells}
         for name in (name for name in step.cells if name not in turn_comes):
             record = read_json(self.folder.cell_record(name, step.launch.index))

@@ -16,8 +16,7 @@ from weft.store.folder import RunFolder
 from weft.store.links import LinkCount
 
 BARS = "▁▂▃▄▅▆▇█"
-LEAST_LOAD = 0.01
-"""Share of its rate under which no link is worth a word."""
+LEAST_LOAD = 0.01  # share of its rate under which no link is worth a word
 
 
 def sparkline(values: Sequence[float]) -> str:

@@ -120,7 +120,6 @@ def _torn(path: Path, why: str) -> DataError:
 
 
 def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
-    """Map the .npy after checking its header and size against the record."""
     if record.shape is None:
         raise _torn(path, f"the record has status {record.status} and no shape")
     if record.shape[0] != record.ranks or len(record.crc32) != record.ranks:

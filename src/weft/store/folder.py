@@ -10,14 +10,10 @@ from weft.errors import DataError, NotThereError
 from weft.files.atomic import guard, read_json
 
 SCHEMA = "weft-run/2"
-OF = "of"
-"""Entry of ``weft.json`` where knobs were moved: the id of the run that named them."""
-INPUTS = "inputs"
-"""Entry of ``weft.json``: SHA-256 of each of the run's copies of files that its study names."""
-META: dict[str, type] = {"seed": int, "launcher": dict, INPUTS: dict}
-"""Entries of ``weft.json`` that are no texts."""
-MOST_META = 1 << 22
-"""Bytes of ``weft.json``."""
+OF = "of"  # entry of ``weft.json`` where knobs were moved: the id of the run that named them
+INPUTS = "inputs"  # entry of ``weft.json``: SHA-256 of each of the run's copies of files that its study names
+META: dict[str, type] = {"seed": int, "launcher": dict, INPUTS: dict}  # entries of ``weft.json`` that are no texts
+MOST_META = 1 << 22  # bytes of ``weft.json``
 KINDS = {int: "number", dict: "table", str: "text"}
 
 

@@ -10,8 +10,7 @@ from weft.errors import DataError
 from weft.files.atomic import read_json, write_json
 
 SCHEMA = "weft-links/1"
-MOST_RATE = 1e18
-"""Bytes per second, more than any link has; above all, not infinite."""
+MOST_RATE = 1e18  # bytes per second, more than any link has; above all, not infinite
 
 
 @dataclass(frozen=True)

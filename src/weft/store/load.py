@@ -12,8 +12,7 @@ from weft.store.folder import RunFolder
 from weft.store.records import Record
 
 SCHEMA = "weft-load/1"
-DISTURBS = 0.1
-"""Share of the cores with other work from which on a run suffers."""
+DISTURBS = 0.1  # share of the cores with other work from which on a run suffers
 
 
 class Look(Record):

@@ -116,7 +116,6 @@ def _rows(samples: Column, ends: Ends, segments: Sequence[Segment | None], count
 def _table_pair_findings(
     record: CellRecord, ways: Sequence[Way], ends: Ends, columns: dict[str, Any], schema: Schema
 ) -> Table:
-    """Rows with the columns that say of which pair, and how measured, each is."""
     modes = pa.array([way.mode for way in ways], pa.string()).dictionary_encode()
     columns |= {
         "cell": pa.repeat(pa.scalar(record.cell), len(ends.way)),
@@ -129,8 +128,7 @@ def _table_pair_findings(
     return pa.Table.from_arrays([pa.array(columns[field.name]).cast(field.type) for field in schema], schema=schema)
 
 
-#: Rows at a time: the intermediate results, some numbers of 8 bytes per row, fit a core's cache.
-BLOCK = 1 << 17
+BLOCK = 1 << 17  # rows at a time: the intermediate results, some numbers of 8 bytes per row, fit a core's cache
 
 _WAY = [("bytes", pa.int64()), ("mode", pa.string())]
 _NODES = [("source_node", pa.int32()), ("target_node", pa.int32())]

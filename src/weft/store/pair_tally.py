@@ -12,13 +12,11 @@ from weft.errors import DataError
 from weft.store.files import Table
 
 Ints: TypeAlias = NDArray[np.int64]
-#: Bytes, and mode.
-Way: TypeAlias = tuple[int, str]
+Way: TypeAlias = tuple[int, str]  # Bytes, and mode
 #: Node of each rank, shape (ranks,), by cell and launch.
 NodesOfRanks: TypeAlias = Mapping[tuple[str, int], NDArray[np.integer]]
 
-#: Buckets a factor of two; a bucket is floor(log2(ns) * BUCKETS).
-BUCKETS = 32
+BUCKETS = 32  # buckets a factor of two; a bucket is floor(log2(ns) * BUCKETS)
 MOST_BUCKETS = 63 * BUCKETS
 #: Buckets of the first whole numbers of nanoseconds are looked up: a logarithm of each sample would cost more.
 KNOWN_NS = 1 << 21
@@ -61,7 +59,6 @@ class Tally:
         self.most, self.total = np.zeros((2, len(runs)), np.int64)
 
     def _place(self, runs: Table, nodes_of: NodesOfRanks) -> None:
-        """Find the nodes of each run's ends."""
         (cell, cells), launch = _coded(runs["cell"]), runs["launch"].to_numpy()
         for (name, number), node_of in nodes_of.items():
             own = (launch == number) & (cell == cells.index(name)) if name in cells else np.zeros(len(runs), bool)
@@ -113,7 +110,6 @@ class Tally:
 
 
 def _coded(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[Any]]:
-    """Indices into the distinct values of a column, and these."""
     codes = column.dictionary_encode().unify_dictionaries().combine_chunks()
     return codes.indices.to_numpy(), codes.dictionary.to_pylist()
 

@@ -59,7 +59,6 @@ def sample_batches(data: CellData, layout: Layout) -> Iterator[Batch]:
 
 
 def _times(slab: NDArray[np.int64], segment: Segment) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Durations of the rows of a segment, and what they lost, in ns."""
     rows, lost = slab[:, segment.first : segment.first + segment.count], segment.lost_column
     duration, packed = (rows[:, :, segment.columns.index(name)] for name in ("duration_ns", lost))
     return duration, unpack_lost(packed, duration, lost)[0]

@@ -77,7 +77,6 @@ def _convert_cell(root: Path, records: list[CellRecord], files: Fingerprints, wh
 
 
 def _rows(records: Iterable[CellRecord]) -> int:
-    """Samples of all ranks in some launches."""
     return sum(math.prod(record.shape[:2]) for record in records if record.shape)
 
 

@@ -27,8 +27,7 @@ Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}$")]
 #: An operation, or a step of its breakdown: ``alltoall@1024``, ``C/within``. Never used in a path.
 Operation = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}(/[a-z-]{1,30})?$")]
 
-#: Names of the three numbers of a row.
-Columns = tuple[str, str, str]
+Columns = tuple[str, str, str]  # names of the three numbers of a row
 #: How it is known what samples lost: by the time for which a rank was runnable without a processor; by the processor
 #: time of others, where ranks share cores by plan; or only by a flag, the context switches.
 LostBy = Literal["delay", "others", "switches"]

@@ -129,7 +129,6 @@ def _table(slabs: Sequence[Slab]) -> Table:
 
 
 def _fill(columns: dict[str, NDArray[Any]], slab: Slab, known: dict[str, list[str]]) -> None:
-    """Write the rows of a slab, rank after rank."""
     ranks, count, _ = slab.samples.shape
     segments = slab.record.segments
     lengths = [segment.count for segment in segments]
@@ -154,5 +153,4 @@ def _fill(columns: dict[str, NDArray[Any]], slab: Slab, known: dict[str, list[st
 
 
 def _distinct(slabs: Sequence[Slab], name: str) -> list[str]:
-    """The few values of a column of names."""
     return sorted({getattr(segment, name) for slab in slabs for segment in slab.record.segments})

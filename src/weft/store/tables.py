@@ -144,7 +144,6 @@ def _cell_row(record: CellRecord) -> dict[str, Any]:
 
 
 def _segments(records: Sequence[CellRecord]) -> Table:
-    """A row for each segment, made column by column."""
     pairs = [(record, segment) for record in records for segment in record.segments]
     columns = {
         "cell": [record.cell for record, _ in pairs],
@@ -162,7 +161,6 @@ def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
 
 
 def _add_ranks(columns: dict[str, list[Any]], launch: LaunchRecord) -> None:
-    """Add a row for each rank of a launch, column by column."""
     columns["launch_id"] += [launch.launch] * len(launch.ranks.rank)
     for name in RANKS.names[1:]:
         columns[name] += getattr(launch.ranks, name)

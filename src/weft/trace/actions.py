@@ -41,8 +41,7 @@ def marked(names: Iterable[str]) -> npt.NDArray[np.bool_]:
 OF_SENDS, OF_RECEIVES, OF_COLLECTIVES = marked(SENDS), marked(RECEIVES), marked(COLLECTIVES)
 OF_BLOCKING, OF_QUIET = marked(BLOCKING_SENDS), marked(PREPARING)
 OF_VECTORS = marked(name for name, (_, plain) in COLLECTIVES.items() if plain in VECTORS)
-ACT_OF = np.zeros(max(CALLS) + 1, np.int64)
-"""Act of each collective call, by its number."""
+ACT_OF = np.zeros(max(CALLS) + 1, np.int64)  # act of each collective call, by its number
 ACT_OF[[NUMBERS[name] for name in COLLECTIVES]] = [act for act, _ in COLLECTIVES.values()]
 START = NUMBERS["MPI_Start"]
 
@@ -53,8 +52,7 @@ def sends(event: Event) -> bool:
 
 
 Ints = npt.NDArray[np.integer[Any]]
-BESIDE = -1
-"""The request of the receive in MPI_Sendrecv, which has none."""
+BESIDE = -1  # the request of the receive in MPI_Sendrecv, which has none
 STEPS = 4
 COMPUTED, POSTED, DONE = range(3)
 """What an event may stand for, in this order: time before it, a receive beside it, itself. Of `STEPS` places."""

@@ -20,8 +20,7 @@ from weft.store.trace.layout import COMPLETE
 from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE
 
 AT_ONCE = 1 << 14
-ALONE = 1
-"""Number of MPI_COMM_SELF, behind that of the world: their members are in no table."""
+ALONE = 1  # number of MPI_COMM_SELF, behind that of the world: their members are in no table
 Columns = dict[str, npt.NDArray[Any]]
 
 

@@ -18,10 +18,8 @@ from weft.trace.events import Columns, Group, ranks_columns
 
 Ints = npt.NDArray[np.integer[Any]]
 Flags = npt.NDArray[np.bool_]
-Message = tuple[int, int, int, int]
-"""Communicator, sender and receiver (world ranks), tag."""
-Call = tuple[int, int]
-"""Communicator, and the how manyth collective call on it."""
+Message = tuple[int, int, int, int]  # Communicator, sender and receiver (world ranks), tag
+Call = tuple[int, int]  # Communicator, and the how manyth collective call on it
 UNUSABLE = int(Flag.FAILED | Flag.CANCELLED | Flag.INTER | Flag.UNFINISHED)
 """Flags of an event without an action: it failed, was cancelled, or connects two groups."""
 TAG_BITS = 32

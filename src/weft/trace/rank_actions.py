@@ -85,7 +85,6 @@ class RankWriter:
         return self._lists.script(self._rows.in_order(last), self._requests)
 
     def _compute(self, begin_ns: int) -> None:
-        """The time from the end of the calls before to the beginning of each."""
         calls = np.flatnonzero(self._own["call"] != COMPLETE)
         ends = np.maximum.accumulate(np.concatenate(([begin_ns], self._own["end_ns"][calls])))[:-1]
         gap = self._own["begin_ns"][calls] - ends
@@ -155,7 +154,6 @@ class RankWriter:
         self._rows.add(waits[ended >= 0] * STEPS + DONE, act=Act.WAIT, value=ended[ended >= 0])
 
     def _add(self, events: Ints, places: Ints, act: Ints, size: str, value: Ints) -> npt.NDArray[Any]:
-        """Actions of messages."""
         own = self._own
         comm, peer = own["comm"][events], own["peer"][events]
         return self._rows.add(
@@ -164,7 +162,6 @@ class RankWriter:
         )  # fmt: skip
 
     def _collectives(self, together: Ints) -> None:
-        """Actions of collective calls on communicators whose members are known."""
         own = self._own
         known = together[self._known[together]]
         comm = own["comm"][known]
@@ -191,7 +188,6 @@ class RankWriter:
                     made[name][rows[event]] = number
 
     def _event(self, place: int) -> Event:
-        """One of its events."""
         row = {name: int(column[place]) for name, column in self._own.items()}
         return Event(**{**row, "call": CALLS[row["call"]]})  # pyright: ignore[reportArgumentType] - a name, and numbers
 

@@ -126,14 +126,7 @@ def inherited_confidence(folder: TraceFolder, fabrics: Sequence[Fabric]) -> tupl
 
 
 def text_of(
-    name: str,
-    made: Made,
-    nodes: int,
-    asked: Asked,
-    *,
-    shared: bool = False,
-    confidence: Grade = "A",
-    because: str = "",
+    name: str, made: Made, nodes: int, asked: Asked, *, shared: bool = False, confidence: Grade = "A", because: str = ""
 ) -> str:
     """The study file; ``shared``: ranks share cores."""
     oversubscribe = "\noversubscribe = true" if shared else ""

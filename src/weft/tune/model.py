@@ -38,8 +38,7 @@ from weft.mpi.algorithms import DEFAULT
 from weft.report.view import RunView
 
 OPS = ("alltoall", "alltoallv")
-Place = tuple[str, int, int, int]
-"""Op, nodes, ranks, and bytes of a block."""
+Place = tuple[str, int, int, int]  # Op, nodes, ranks, and bytes of a block
 
 
 def rows_by_algorithm(
@@ -126,7 +125,6 @@ class Machine:
         return self.latency_s + (nodes - 1) * pair_s + (nodes - 2) * min(self.gap_s, pair_s)
 
     def _sent(self, messages: float, message_bytes: float) -> float:
-        """Time that an adapter takes for messages."""
         return messages * (self.gap_s + message_bytes / self.rate)
 
 

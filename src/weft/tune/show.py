@@ -12,8 +12,7 @@ from weft.tune.model import Machine
 from weft.tune.rules import Choice
 from weft.tune.study import candidates, ordered
 
-#: A prediction beyond this factor of what was measured is no help.
-OFF = 2.0
+OFF = 2.0  # a prediction beyond this factor of what was measured is no help
 
 
 def winners_table(title: str, found: Sequence[Choice], fabric: Fabric) -> Table:

@@ -22,8 +22,7 @@ class Level:
     at_least: bool  # whether the true time may be any longer one
 
 
-TRACED = Level("measured", "none: it is the traced run itself", False)
-"""The time where the application was traced."""
+TRACED = Level("measured", "none: it is the traced run itself", False)  # the time where the application was traced
 COMPUTATION = Level("closed form", "a lower bound: the busiest rank's computation as traced, nothing modelled", True)
 """The time that no network could improve on."""
 STATIC = Level(
@@ -44,8 +43,7 @@ def simulated(fabric: Fabric) -> Level:
     return Level("simulated", error, at_least=False)
 
 
-ALONE = 0.02
-"""Differences below this are called none: a model's own roundness, and the drawing of rounds."""
+ALONE = 0.02  # differences below this are called none: a model's own roundness, and the drawing of rounds
 
 
 ROUNDED = 0.005
@@ -62,10 +60,8 @@ class Outcome:
     level: Level
     reason: str = ""
     low_s: float | None = None
-    high_s: float | None = None
-    """Range of what the machine's model leaves out; None if it leaves out nothing."""
-    bound_s: float = 0.0
-    """The longest lower bound of this variant: the busiest rank's computation, or its fullest link."""
+    high_s: float | None = None  # range of what the machine's model leaves out; None if it leaves out nothing
+    bound_s: float = 0.0  # the longest lower bound of this variant: the busiest rank's computation, or its fullest link
 
     @property
     def simulated_s(self) -> float | None:
@@ -141,7 +137,6 @@ class SideBySide:
         return " ".join((saved, "How far such shares are off is not known.", *self._around(unchanged)))
 
     def _around(self, unchanged: float) -> list[str]:
-        """The confidence, what bounds any network, and what the ranges mean."""
         said: list[str] = []
         if self.confidence != "A":
             said.append(f"Confidence: {self.confidence} ({self.because}).")

@@ -92,7 +92,6 @@ def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[li
 
 
 def _machines(fabric: Fabric, asked: Asked, left_out: list[str]) -> list[Variant]:
-    """Machines with faster parts."""
     network = fabric.network
     found: list[Variant] = []
     if network and network.tree:

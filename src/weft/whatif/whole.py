@@ -33,14 +33,7 @@ from weft.store.trace.folder import TraceFolder
 from weft.store.trace.script import read_sizes
 from weft.store.trace.script_traffic import sent_in
 from weft.text import console
-from weft.trace.replay import (
-    Asked,
-    fewest_nodes,
-    inherited_confidence,
-    introduction,
-    is_traced_machine,
-    prepare,
-)
+from weft.trace.replay import Asked, fewest_nodes, inherited_confidence, introduction, is_traced_machine, prepare
 from weft.whatif.side_by_side import COMPUTATION, STATIC, Outcome, SideBySide, simulated
 from weft.whatif.variants import Variant, fullest_link_s, refuse_real, variants, with_network
 from weft.words.doubts import model_text
@@ -79,7 +72,6 @@ def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str
 
 
 def _mark(files: list[Path]) -> str:
-    """A name for what the files have in them."""
     mark = 0
     for path in files:
         with file_errors(path):
@@ -123,7 +115,6 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
 
 
 def _shown(answers: SideBySide, base: Path, notes: list[str]) -> None:
-    """On the terminal, as JSON, and on a page before those of all replays."""
     table, sentence = answers.table(), answers.sentence()
     console(120).print(terminal(table))
     sys.stdout.write("\n".join([sentence, *notes]) + "\n")

@@ -145,7 +145,6 @@ def _cables(
 
 
 def _labels(plan: Sketch, left: float) -> list["altair.Chart"]:
-    """The lines' labels, with a white outline."""
     import altair as alt
 
     rows = [{"x": x, "y": y, "text": line.label} for line in plan.lines if line.label for x, y in [line.label_at]]
@@ -203,7 +202,6 @@ def _text(
 
 
 def _texts(plan: Sketch, left: float) -> list["altair.Chart"]:
-    """The texts to the left of each row."""
     import altair as alt
 
     if not plan.rows:

@@ -87,7 +87,6 @@ def _rows(made: list[Box]) -> list[Point]:
 
 
 def _groups(network: Network) -> list[Box]:
-    """One box for each group of a dragonfly."""
     pods = [int(s.name.removeprefix("group").split("-")[0]) for s in network.switches]
     members: dict[int, list[int]] = {}
     for switch, pod in enumerate(pods):
@@ -106,7 +105,6 @@ def _ring(count: int) -> list[Point]:
 
 
 def _place_of(network: Network, switch: int) -> tuple[int, ...]:
-    """Coordinates of a switch in the first two dimensions of a torus."""
     return tuple(map(int, network.switches[switch].name.removeprefix("switch-").split("-")[:2]))
 
 

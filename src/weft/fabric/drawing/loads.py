@@ -13,10 +13,8 @@ ROW, BELOW, HIGH = 90.0, 18.0, 26.0
 CHARACTER = 6.4
 #: A label's centre on its cable, from the upper end (0) to the lower (1): lower down cables are farther apart.
 LABEL_AT = 0.72
-#: Width of a label's character, and height of a label, in points.
-LABEL_CHARACTER, LABEL_HEIGHT = 7.0, 16.0
-#: Both directions of a cable get a value if their values differ by more than this.
-APART = 0.1
+LABEL_CHARACTER, LABEL_HEIGHT = 7.0, 16.0  # width of a label's character, and height of a label, in points
+APART = 0.1  # both directions of a cable get a value if their values differ by more than this
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,6 @@ def sketch_loads(loads: Sequence[LinkLoad], hosts: Sequence[str], width: float) 
 
 
 def _row(centres: Mapping[str, Point]) -> list[Place]:
-    """The boxes of one row, with their names if all of them fit."""
     wide = box_width(list(centres.values()))
     named = max(map(len, centres), default=0) * CHARACTER <= wide
     high = HIGH if named else min(HIGH, wide)
@@ -95,7 +92,6 @@ def _labels(loads: Sequence[LinkLoad], centres: Mapping[str, Point], depth: Mapp
 
 
 def _that_fit(labels: Iterable[Label]) -> list[Label]:
-    """Those that touch no other one, the busiest links first."""
     kept: list[Label] = []
     for label in sorted(labels, key=lambda each: -each.value):
         if not any(label.overlaps(other) for other in kept):

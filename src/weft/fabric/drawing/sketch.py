@@ -114,7 +114,6 @@ def _shortened(name: str, width: float) -> str:
 def _lines(
     network: Network, made: list[Box], places: tuple[Place, ...], values: NDArray[np.floating] | None
 ) -> list[Line]:
-    """Lines between boxes, each with the sum of its cables."""
     hosts, links = len(network.hosts), network.links
     holder = np.full(len(network.switches), -1)
     for i, box in enumerate(made):

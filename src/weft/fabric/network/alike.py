@@ -72,7 +72,6 @@ def _onward(network: Network, switch: int) -> Ints:
 
 
 def _joined_alike(network: Network, leaves: Ints) -> Iterator[Ints]:
-    """Leaves grouped by their neighbouring switches."""
     hosts, links = len(network.hosts), network.links
     between = network.switch_links & np.isin(links.source, leaves + hosts)
     ends = np.unique(np.stack([links.source[between], links.target[between]]), axis=1) - hosts

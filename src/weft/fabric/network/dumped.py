@@ -18,8 +18,7 @@ from weft.fabric.readers.dump import Box, Dump, End
 MOST_LIDS = 0xC000  # end of the unicast LIDs
 GUID = re.compile(r"[SH]-([0-9a-f]{1,16})", re.ASCII)
 
-#: `Network.routing` of a network without routes.
-UNROUTED = "none"
+UNROUTED = "none"  # `Network.routing` of a network without routes
 
 
 def network_of(
@@ -41,12 +40,7 @@ def network_of(
     `link_latency`: seconds of each host link and of each link between switches; dumps do not contain them.
     """
     network = unrouted(
-        dump,
-        names=names,
-        adapter_rate=adapter_rate,
-        link_rate=link_rate,
-        latency=latency,
-        link_latency=link_latency,
+        dump, names=names, adapter_rate=adapter_rate, link_rate=link_rate, latency=latency, link_latency=link_latency
     )
     if dump.tables is not None:
         forward, report = forward_of(network, dump.tables)

@@ -79,7 +79,6 @@ class _Near:
             np.add.at(flow, graph.target[link], flow[part])
 
     def _plan(self) -> NDArray[np.float64]:
-        """The least cost from each switch at present loads, nearest first."""
         graph, ahead = self.graph, np.zeros(len(self.graph.out))
         for ring in self.rings:
             ways = np.where(self.nearer[ring], graph.price[graph.out[ring]] + ahead[graph.peer[ring]], np.inf)

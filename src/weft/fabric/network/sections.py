@@ -197,8 +197,7 @@ class NetworkSection(Section, frozen=True):
         description='what a hop is: "switch-links" (0 on one switch) or "links" (host links too: 2 on one switch)',
     )
     rates: dict[str, Rate] = Field(
-        {},
-        description='links that differ, by their two ends: "leaf1 - spine0" = "10 MB/s" each way, "a -> b" one way',
+        {}, description='links that differ, by their two ends: "leaf1 - spine0" = "10 MB/s" each way, "a -> b" one way'
     )
     tree: TreeSection | None = Field(
         None, description="only for topology fat-tree: nodes_per_leaf, uplinks, link_rate ..."

@@ -83,7 +83,6 @@ def _edges(lines: Lines) -> list[Edge]:
 
 
 def _port(lines: Lines, number: int, text: str, name: str, used: set[tuple[str, int]], free: dict[str, int]) -> int:
-    """The port as written, or the next free one."""
     if not text:
         port = free.get(name, 1)
         while (name, port) in used:

@@ -64,7 +64,6 @@ def read_ibdiagnet(lines: Lines) -> Dump:
 
 
 def _rows(lines: Lines, section: str) -> Iterator[tuple[int, Row]]:
-    """Line number and row, by lower-case column name, of one section."""
     columns: list[str] | None = None
     inside = False
     for number, raw in lines.numbered():
@@ -85,7 +84,6 @@ def _rows(lines: Lines, section: str) -> Iterator[tuple[int, Row]]:
 
 
 def _value(lines: Lines, number: int, row: Row, *names: str, default: int | None = None) -> int:
-    """The number in the first of these columns that the row has."""
     for name in names:
         text = row.get(name, "").strip()
         if text in ("", "N/A", "NA"):

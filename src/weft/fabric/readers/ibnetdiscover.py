@@ -29,8 +29,7 @@ QUOTED = re.compile(r'"(.*)"')
 SPEED = re.compile(r"\b(\d{1,2}x[A-Za-z0-9?]{2,8})\b")
 LID = re.compile(r"\blid (\d{1,9})\b")
 LMC = re.compile(r"\blmc ([1-7])\b")
-#: Lines that describe no box and no port.
-BESIDE = (IDENTITY, CHASSIS, PROGRESS)
+BESIDE = (IDENTITY, CHASSIS, PROGRESS)  # lines that describe no box and no port
 KINDS: dict[str, BoxKind] = {"switch": "switch", "ca": "host", "hca": "host", "rt": "router"}
 MOST_PORTS = 65535
 

@@ -50,7 +50,6 @@ def read_ports_report(lines: Lines) -> Dump:
 
 
 def _see(dump: Dump, kind: str, guid: str, lid: int, label: str, number: int) -> str:
-    """Add the box of a port if it is new, and return its key."""
     key = f"{LETTERS[kind]}-{int(guid, 16):016x}"
     box = dump.boxes.get(key)
     if box is None:

@@ -74,7 +74,6 @@ def _records(lines: Lines) -> list[tuple[int, str]]:
 
 
 def _record(lines: Lines, number: int, text: str) -> tuple[str, str, str]:
-    """Name, nodes and switches of one line, the two lists as node sets."""
     values = {key.lower(): value for key, value in PAIR.findall(text)}
     if "blockname" in values or "blocksizes" in values:
         raise lines.fault(number, "a block topology", "topology/tree: it alone says which switch hangs below which")

@@ -61,7 +61,6 @@ def _execution(text: str, unread: Unread) -> dict[str, Any]:
 
 
 def _names(execution: Mapping[str, Any], unread: Unread) -> list[str]:
-    """Names of the nodes, by rank."""
     listed = execution.get("nodelist")
     texts = [each for each in listed if isinstance(each, str)] if is_list(listed) else []
     return [name for text in texts for name in names_of(text, "flux resource R", unread)]
@@ -83,7 +82,6 @@ def _classes(execution: Mapping[str, Any], down: set[str], unread: Unread) -> It
 
 
 def _properties(execution: Mapping[str, Any]) -> dict[str, set[str]]:
-    """Names of the nodes that have each property."""
     names = _names(execution, Unread())
     found = execution.get("properties")
     return {

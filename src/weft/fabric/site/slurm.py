@@ -103,7 +103,6 @@ def _queues(text: str, rules: Mapping[str, Rules], unread: Unread) -> tuple[Queu
 
 
 def _rules(text: str) -> dict[str, Rules]:
-    """Rules of each partition."""
     found: dict[str, Rules] = {}
     for line in text.splitlines():
         keys = dict(re.findall(r"(\w+)=(\S*)", line))

@@ -14,16 +14,13 @@ from weft.kernel.traffic import Traffic, barrier_messages
 from weft.study import Measure
 
 SMALLEST = 16_384
-LARGEST = 256 * 2**20
-"""Larger than any cache: a larger copy has the same rate, that of memory, and only takes longer."""
-PIECE = 262_144
-"""Larger sizes are also tried in pieces of so many bytes: MPI libraries copy so, which may be faster."""
+LARGEST = 256 * 2**20  # larger than any cache: a larger copy has the same rate, that of memory, and only takes longer
+PIECE = 262_144  # larger sizes are also tried in pieces of so many bytes: MPI libraries copy so, which may be faster
 LARGE_FROM = 1_048_576
 """From so many bytes on, pieces of a page are tried, too, and on x86 stores past the caches and ``rep movsb``."""
 TRIED_BYTES, FEWEST_TRIES, MOST_TRIES = 16_777_216, 2, 30
 """Bytes that the tries of one way copy in all, and how many tries there are at least and at most."""
-CALLS = 50
-"""Calls of a size that are made at least, warm-up included."""
+CALLS = 50  # calls of a size that are made at least, warm-up included
 
 
 def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
@@ -68,11 +65,7 @@ class Floor(PlainKernel):
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of two buffers of the largest copy, of the samples, and of MPI itself."""
         copies = values["copies"]
-        return {
-            "copy buffers": 2 * max(copies),
-            "samples": sample_bytes(len(copies) + 3, measure),
-            **staging(ranks),
-        }
+        return {"copy buffers": 2 * max(copies), "samples": sample_bytes(len(copies) + 3, measure), **staging(ranks)}
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
         """Zeros: a floor has no arrays."""

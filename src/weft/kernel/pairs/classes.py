@@ -69,7 +69,6 @@ class Classes:
         return found
 
     def _of_nodes(self, count: int, near: NDArray[np.int64], dice: "np.random.Generator") -> list[tuple[int, int]]:
-        """Pairs of ranks that share a node."""
 
         def one() -> tuple[int, int]:
             draw = int(dice.integers(int(ends[-1])))
@@ -95,7 +94,6 @@ class Classes:
     def _between(
         self, number: int, weights: list[int], count: int, dice: "np.random.Generator"
     ) -> list[tuple[int, int]]:
-        """Pairs of ranks on two nodes, of one class."""
         ends = np.cumsum(np.array(weights, np.int64))
         if ends[-1] // 2 <= 2 * count:
             return _some_of(sorted(set(self._all_of(number))), count, dice)

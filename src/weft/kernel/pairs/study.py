@@ -50,8 +50,7 @@ def disjoint(pairs: Sequence[tuple[int, int]], most: int = MOST_A_ROUND) -> Chos
         while full < len(busy) and len(busy[full]) >= 2 * most:
             full += 1
         place = next(
-            (i for i in range(full, len(busy)) if len(busy[i]) < 2 * most and busy[i].isdisjoint(pair)),
-            len(busy),
+            (i for i in range(full, len(busy)) if len(busy[i]) < 2 * most and busy[i].isdisjoint(pair)), len(busy)
         )
         if place == len(busy):
             rounds.append([])
@@ -125,8 +124,7 @@ class PairsSection(Section, frozen=True):
         5.0, description='duration of the rounds in one cell, which is what a killed job may lose: "5 s"'
     )
     store: Literal["auto", "raw", "summary"] = Field(
-        "auto",
-        description="raw: every sample; summary: order statistics and a histogram of each pair; auto: by size",
+        "auto", description="raw: every sample; summary: order statistics and a histogram of each pair; auto: by size"
     )
 
     @model_validator(mode="after")

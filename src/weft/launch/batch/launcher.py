@@ -67,14 +67,11 @@ class JobNote:
 
 END = re.compile(rb"([0-9]{1,9}) ([0-9]{1,9})\n")
 """What the job's script notes of a launch that has ended: exit code and seconds."""
-LOST = 1
-"""Exit code recorded for a launch that two jobs in a row did not finish."""
+LOST = 1  # exit code recorded for a launch that two jobs in a row did not finish
 
-SILENT_S = 900.0
-"""How long a scheduler may be silent before Weft stops following its job."""
+SILENT_S = 900.0  # how long a scheduler may be silent before Weft stops following its job
 
-WAITED_S = 15.0
-"""How long a job waits before Weft asks why, and how often it asks again."""
+WAITED_S = 15.0  # how long a job waits before Weft asks why, and how often it asks again
 
 
 class BatchLauncher:
@@ -124,7 +121,6 @@ class BatchLauncher:
                 yield lost(left.pop(0))
 
     def _one_job(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
-        """Run or submit one script and yield its outcomes, in order."""
         folder = requests[0].folder
         script = folder / f"job.{self._scheduler.name}.sh"
         with file_errors(script):

@@ -12,8 +12,7 @@ from weft.launch.launcher import LaunchRequest
 STATES = {"Q": JobState.PENDING, "H": JobState.PENDING, "W": JobState.PENDING, "T": JobState.PENDING,
           "R": JobState.RUNNING, "E": JobState.RUNNING, "S": JobState.RUNNING, "B": JobState.RUNNING}  # fmt: skip
 
-DELETED = "91"
-"""The substate of a job that qdel ended."""
+DELETED = "91"  # the substate of a job that qdel ended
 
 
 class Pbs:

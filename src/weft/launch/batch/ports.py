@@ -18,8 +18,7 @@ from weft.launch.launcher import LaunchRequest
 from weft.store.links import LinkCount, links_file, passed, write_links
 
 LINE = re.compile(r"([A-Za-z]\w*):\.*(-?\d+|0x[0-9a-fA-F]+)")
-WORD = 4
-"""PortXmitData and PortRcvData count words of four bytes (InfiniBand specification, PortCounters)."""
+WORD = 4  # PortXmitData and PortRcvData count words of four bytes (InfiniBand specification, PortCounters)
 
 FABRIC = "fabric"
 

@@ -59,11 +59,9 @@ class RankStarter:
         return [str(self._kernels.mpi.mpiexec()), *across, *binding, "-n", str(request.ranks)]
 
 
-TEMPLATES = Path(__file__).parent / "templates"
-"""One template per scheduler, ``<its name>.sh.j2``."""
+TEMPLATES = Path(__file__).parent / "templates"  # one template per scheduler, ``<its name>.sh.j2``
 
-START_S = 20.0
-"""Seconds allowed for starting the ranks of one launch, on top of its own limit."""
+START_S = 20.0  # seconds allowed for starting the ranks of one launch, on top of its own limit
 
 
 class Starter(Protocol):

@@ -15,8 +15,7 @@ from weft.plan.simulation_budget import Cost
 
 FILE = "simulated-costs.json"
 SCHEMA = "weft-simulated-costs/1"
-LEAST_S = 1.0
-"""Processor time below which a launch teaches nothing: how long its start takes differs by as much."""
+LEAST_S = 1.0  # processor time below which a launch teaches nothing: how long its start takes differs by as much
 TOLERANCE = 2.0
 """Estimates that are off by less stand: hosts differ by so much, and a busy one must not decide what is simulated."""
 EDGES = (1 / 64, 1 / 16, 1 / 4, 1.0)

@@ -57,8 +57,7 @@ AGENT = "/proc/1/root/dev/shm/weft/agent"
 """The launch agent as every host of the cluster sees it: process 1 is the holder."""
 
 SECONDS_TO_END = 10.0
-KIND_NETWORK, KIND_MOUNT = 0, 3
-"""Places of a host's namespaces among the holder's open files (``holder.KINDS``)."""
+KIND_NETWORK, KIND_MOUNT = 0, 3  # places of a host's namespaces among the holder's open files (``holder.KINDS``)
 
 EMPTY = 'for fd in "$@"; do nsenter --mount=/proc/1/fd/$fd find /dev/shm -xdev -mindepth 1 -delete; done'
 
@@ -255,10 +254,7 @@ def _failure(process: subprocess.Popen[str], spec: VirtualSpec, answer: dict[str
     if reason:
         return LaunchError(f"no virtual cluster can be brought up here: {reason}", remedy())
     words = answer.get("error") or said.strip() or f"exit code {process.returncode}"
-    return LaunchError(
-        f"cannot bring up {spec.name}: {words}",
-        f"try it by hand: {shlex.join(unshare_command())} sh",
-    )
+    return LaunchError(f"cannot bring up {spec.name}: {words}", f"try it by hand: {shlex.join(unshare_command())} sh")
 
 
 def _let_go(process: subprocess.Popen[str]) -> None:

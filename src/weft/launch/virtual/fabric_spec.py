@@ -24,8 +24,7 @@ def spec_of(fabric: Fabric) -> VirtualSpec:
         )
     if fabric.network is None or fabric.network.adapter_rate is None:
         raise FabricError(
-            f"{fabric.name} does not say what a host's link carries",
-            'add adapter_rate = "62.5 MB/s" to [network]',
+            f"{fabric.name} does not say what a host's link carries", 'add adapter_rate = "62.5 MB/s" to [network]'
         )
     return spec_of_network(fabric.name, build_network(fabric))
 

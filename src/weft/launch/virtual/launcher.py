@@ -31,8 +31,7 @@ from weft.mpi.library import find_mpi
 from weft.plan.wire import Rules
 from weft.store.links import LinkCount, links_file, passed, write_links
 
-EVERY_S = 0.1
-"""Interval of reading the ranks' status: a file of 64 bytes per rank, so a read costs some microseconds."""
+EVERY_S = 0.1  # interval of reading the ranks' status: a file of 64 bytes per rank, so a read costs some microseconds
 
 
 class CellMarks:

@@ -9,8 +9,7 @@ from weft.errors import FabricError
 from weft.format import format_rate
 
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-SLOWEST = 1e3
-"""Bytes per second under which tbf can no longer be trusted to pass a jumbo frame in time."""
+SLOWEST = 1e3  # bytes per second under which tbf can no longer be trusted to pass a jumbo frame in time
 
 CARRIED_PER_CORE = 0.35e9
 """Bytes of TCP per second that one core carries through veth, bridge and tbf in all (0.7 GB/s on two cores)."""

@@ -44,12 +44,7 @@ class Starter:
 
     def links(self) -> dict[str, str]:
         """Transports for MPICH and its relatives, over UCX (ch4:ucx) or libfabric (ch4:ofi)."""
-        return {
-            "UCX_TLS": "tcp,sm,self",
-            "UCX_NET_DEVICES": INTERFACE,
-            "FI_PROVIDER": "tcp",
-            "FI_TCP_IFACE": INTERFACE,
-        }
+        return {"UCX_TLS": "tcp,sm,self", "UCX_NET_DEVICES": INTERFACE, "FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
 
     def words(self, request: LaunchRequest) -> list[str]:
         """Arguments of ``mpiexec``: agent, hosts, placement, number of ranks."""

@@ -14,8 +14,7 @@ from weft.launch.virtual.spec import VirtualSpec
 INTERFACE = "eth0"
 PREFIX = "10.77"
 
-QUEUE_S = 0.2
-"""Seconds that a packet may wait at a link before it is dropped."""
+QUEUE_S = 0.2  # seconds that a packet may wait at a link before it is dropped
 
 SETTINGS = {
     # the parameters of one launch's connections must not reach the next launch

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from weft.files.shipped import shipped
 
-FINISH = "completion"
-"""Name of a request's completion among the calls."""
+FINISH = "completion"  # name of a request's completion among the calls
 
 
 class Call(NamedTuple):
@@ -23,8 +22,7 @@ _TEXT = (shipped("native") / "trace" / "calls.inc").read_text("utf-8")
 VOCABULARY: dict[str, Call] = {
     f"MPI_{name}": Call(int(number), family, wrapper) for number, name, wrapper, family in _LINE.findall(_TEXT)
 }
-CALLS: dict[int, str] = {call.number: name for name, call in VOCABULARY.items()}
-"""Name of every call by its number."""
+CALLS: dict[int, str] = {call.number: name for name, call in VOCABULARY.items()}  # name of every call by its number
 NUMBERS: dict[str, int] = {name: number for number, name in CALLS.items()}
 
 

@@ -29,18 +29,10 @@ from weft.store.trace.layout import (
     State,
 )  # fmt: skip
 from weft.store.trace.reader import Header, RankTrace, Records, is_event, trace_files
-from weft.store.trace.tables import (
-    COMMUNICATORS,
-    MEMBER_TABLE,
-    SITES,
-    TRACE_RANKS,
-    CommunicatorRow,
-    TraceRankRow,
-)
+from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, CommunicatorRow, TraceRankRow
 
 MOST_LISTED = 1 << 20
-RANKS_A_FILE = 64
-"""Ranks whose events stand in one Parquet file."""
+RANKS_A_FILE = 64  # ranks whose events stand in one Parquet file
 EVENTS = pa.schema(
     [
         ("rank", pa.int32()), ("event", pa.int64()), ("call", pa.dictionary(pa.int32(), pa.string())),
@@ -263,7 +255,6 @@ def _table(columns: list[Any], schema: Schema) -> Table:
 
 
 def _mapped(numbers: np.ndarray[tuple[int], np.dtype[np.uint32]], common: Callable[[int], int]) -> Column:
-    """Numbers of a rank's own by the common ones."""
     most = int(numbers.max(initial=0))
     if most < MOST_LISTED:  # by a list of all: sorting them takes a fifth of the whole conversion
         listed = np.zeros(most + 1, np.int32)

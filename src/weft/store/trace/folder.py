@@ -126,7 +126,6 @@ def _inode(path: Path) -> list[int]:
 
 
 def _is_same(path: Path, mark: Any) -> bool:
-    """Whether a file has the contents of its mark."""
     try:
         return mark is not None and (_inode(path) == mark[1:] or file_checksum(path) == mark[0])
     except OSError:

@@ -41,8 +41,7 @@ RECORD = np.dtype(
         ("tag", "<i4"), ("thread", "<u4"),
     ]
 )  # fmt: skip
-PAYLOAD = 16
-"""Offset of the part of a record whose meaning depends on its call."""
+PAYLOAD = 16  # offset of the part of a record whose meaning depends on its call
 
 
 class State(enum.IntFlag):
@@ -70,8 +69,7 @@ class Flag(enum.IntFlag):
     IN_PLACE = 512
 
 
-NO_PEER = -1
-"""There is none, or it was not known yet (ANY_SOURCE)."""
+NO_PEER = -1  # there is none, or it was not known yet (ANY_SOURCE)
 PROC_NULL = -3
 
 COMPLETE, COUNTS, MEMBERS, SITE, COMMUNICATOR, TARGETS = 1, 2, 3, 4, 5, 6
@@ -81,5 +79,4 @@ BETWEEN_GROUPS, AS_PARENT, WITH_OTHERS = 1, 2, 4
 """Traits of a communicator: it connects two groups; it has the members of the one that it was made from; some are
 processes of another program."""
 COUNTS_EACH, MEMBERS_EACH, TEXT_EACH, TARGETS_EACH = 6, 12, 48, 4
-WORLD, SELF = 1, 2
-"""Numbers of MPI_COMM_WORLD and MPI_COMM_SELF in every rank's records."""
+WORLD, SELF = 1, 2  # numbers of MPI_COMM_WORLD and MPI_COMM_SELF in every rank's records

@@ -35,10 +35,8 @@ from weft.store.trace.layout import (
     State,
 )
 
-#: Records of `layout.RECORD`, a structured array of shape (n,).
-Records: TypeAlias = NDArray[np.void]
-AT_ONCE = 1 << 18
-"""Records read at a time: 16 MiB."""
+Records: TypeAlias = NDArray[np.void]  # records of `layout.RECORD`, a structured array of shape (n,)
+AT_ONCE = 1 << 18  # records read at a time: 16 MiB
 MOST_RANKS = 1 << 24
 REMEDY = "name a folder that the tracer wrote (WEFT_TRACE), or run: weft trace -o RUN -- mpirun ..."
 

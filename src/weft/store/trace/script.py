@@ -63,8 +63,7 @@ class Act(enum.IntEnum):
     EXSCAN = 17
 
 
-DIRECT = (Act.ALLTOALL, Act.ALLTOALLV)
-"""Calls whose blocks a library may send to all ranks at once."""
+DIRECT = (Act.ALLTOALL, Act.ALLTOALLV)  # calls whose blocks a library may send to all ranks at once
 
 
 @dataclass(frozen=True)

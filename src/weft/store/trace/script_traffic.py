@@ -52,7 +52,6 @@ def _sent(raw: bytes, ranks: int) -> Bytes:
 
 
 def _groups(layer: npt.NDArray[Any]) -> dict[int, npt.NDArray[np.intp]]:
-    """Members of each communicator of a layer in their order, by its colour."""
     order = np.lexsort((layer["key"], layer["color"]))
     colors, first = np.unique(layer["color"][order], return_index=True)
     return dict(zip(colors.tolist(), np.split(order, first[1:]), strict=True))

@@ -35,8 +35,7 @@ from weft.store.trace.layout import (
 _CALL = struct.Struct("<HHIIiqqqqQiI")
 _DEFINED = struct.Struct("<HHIIi")
 _COMMUNICATOR = struct.Struct("<HHIIiQqqqQiI")
-AT_ONCE = 1 << 14
-"""Records held before they are written: 1 MiB."""
+AT_ONCE = 1 << 14  # records held before they are written: 1 MiB
 
 
 class RankRecords:

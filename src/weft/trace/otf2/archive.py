@@ -168,7 +168,6 @@ class _Location:
         self._inside(event)
 
     def _inside(self, event: Event) -> None:
-        """What a call does when it begins."""
         at, comm = self._at_ns, self._archive.comm(event.comm)
         if event.flags & Flag.INTER:
             return  # the format has other definitions for two groups
@@ -189,7 +188,6 @@ class _Location:
             self._writer.mpi_irecv_request(at, event.request)
 
     def _completed(self, event: Event) -> None:
-        """The end of a request, inside the call that waited for it."""
         at, comm = self._until(event.end_ns), self._archive.comm(event.comm)
         if event.flags & Flag.INTER:
             return
@@ -210,13 +208,11 @@ class _Location:
             self._writer.non_blocking_collective_complete(at, *what, event.request)
 
     def _operation(self, event: Event, op: str) -> tuple[Any, Any, int, int, int]:
-        """Kind, communicator, root, bytes sent and received."""
         root = NO_ROOT if event.peer < 0 else self._place(event)
         kind = getattr(self._archive.package.CollectiveOp, op)
         return kind, self._archive.comm(event.comm), root, event.bytes, event.received
 
     def _place(self, event: Event) -> int:
-        """Rank of an event's peer in its communicator."""
         return max(self._archive.groups[event.comm].place(event.peer), 0) if event.comm >= 0 else event.peer
 
     def _until(self, time_ns: int) -> int:

@@ -10,8 +10,7 @@ from weft.store.trace.calls import FINISH, NUMBERS, calls_of
 from weft.store.trace.layout import NO_PEER, SELF, Flag
 from weft.store.trace.writer import RankRecords
 
-Fields: TypeAlias = dict[str, int]
-"""Fields of a record by name."""
+Fields: TypeAlias = dict[str, int]  # fields of a record by name
 
 COUNTED = calls_of("AllToAllV", "AllToAllW") | calls_of("AllToAllV", "AllToAllW", wrapper="Started")
 """Calls with bytes for each member, of which the format keeps the sum."""
@@ -143,7 +142,6 @@ class RankCalls:
         return {"comm": known.number, "peer": self.rank if known.number == SELF else known.world(peer)}
 
     def _new(self, archives: int, fields: Fields) -> Fields:
-        """The fields of a request that starts, with a number that no other has."""
         self._requests += 1
         fields["request"] = self._requests
         self._pending[archives] = fields

@@ -19,8 +19,7 @@ COLLECTIVE_OPS: dict[str, str] = {
 }  # fmt: skip
 """Name of the format's collective operation for each collective call, without ``MPI_``."""
 STARTED_OPS = {f"I{name.lower()}": op for name, op in COLLECTIVE_OPS.items()}
-NO_ROOT = 0xFFFFFFFF
-"""The root of an operation without one."""
+NO_ROOT = 0xFFFFFFFF  # the root of an operation without one
 
 
 def otf2() -> Any:
@@ -29,8 +28,7 @@ def otf2() -> Any:
         return import_module("otf2")
     except (ImportError, OSError) as error:
         raise DataError(
-            f"reading and writing OTF2 takes the Python package otf2, and there is none ({error})",
-            pip_install("otf2"),
+            f"reading and writing OTF2 takes the Python package otf2, and there is none ({error})", pip_install("otf2")
         ) from error
 
 

@@ -12,8 +12,7 @@ from itertools import groupby, pairwise
 from weft.mpi.alltoall import PMPI
 from weft.mpi.selection import Rule, SelectionTable
 
-#: Open end of a range: no communicator and no block is larger.
-MOST = 2**62
+MOST = 2**62  # Open end of a range: no communicator and no block is larger
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,6 @@ def _sizes(rules: Sequence[Rule]) -> list[Sizes]:
 
 
 def _joined(sizes: Sequence[Sizes]) -> list[Sizes]:
-    """Neighbours with one algorithm as one."""
     groups = (list(group) for _, group in groupby(sizes, key=lambda each: each.algorithm))
     return [Sizes(same[0].low, same[-1].high, same[0].algorithm) for same in groups]
 

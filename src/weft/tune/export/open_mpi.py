@@ -13,8 +13,7 @@ from weft.mpi.alltoall import PMPI
 from weft.mpi.selection import SelectionTable
 from weft.tune.export.areas import Ranks, Sizes, areas
 
-#: Number of a collective in the file.
-COLLECTIVES: Mapping[str, int] = {"alltoall": 3, "alltoallv": 4}
+COLLECTIVES: Mapping[str, int] = {"alltoall": 3, "alltoallv": 4}  # number of a collective in the file
 #: Spec of Weft's -> name of the same algorithm in ``tuned``.
 SAME: Mapping[str, Mapping[str, str]] = {
     "alltoall": {"flat.pairwise": "pairwise", "bruck": "modified_bruck", "bruck{r=2}": "modified_bruck"},
