@@ -12,20 +12,14 @@ from weft.units import Seconds
 
 
 def one_word(text: str) -> str:
-    """Check a name for the head of a job script, where nothing is quoted: one word, no shell characters.
-
-    Raises ValueError: The text has white space, quotes or shell characters, or begins with a dash.
-    """
+    """Check a word for the head of a job script; ValueError for white space, quotes, shell characters, a dash first."""
     if text.startswith("-") or any(char.isspace() or char in "\"'`$\\;&|<>" for char in text) or one_line(text) != text:
         raise ValueError("one word, without quotes or signs of the shell")
     return text
 
 
 def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Check lines for the head of a job script: the shell would run what follows a line break.
-
-    Raises ValueError: A line has a line break or another control character.
-    """
+    """Check lines for the head of a job script; ValueError for line breaks, after which the shell runs the rest."""
     for line in lines:
         if one_line(line) != line:
             raise ValueError(f"{line!r} has a line's end or another control character")
@@ -33,10 +27,7 @@ def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def one_expression(text: str) -> str:
-    """Check an expression for the head of a job script, where it stands between single quotes.
-
-    Raises ValueError: The text has quotes, a control character, or begins with a dash.
-    """
+    """Check an expression for single quotes in a job script; ValueError for quotes, controls, or a dash first."""
     if text.startswith("-") or any(char in "\"'`\\$" for char in text) or one_line(text) != text:
         raise ValueError("one line without quotes, backslashes and dollars")
     return text

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cuts of a network: the total rate of the cables that leave a part of it.
+"""Cuts of a network: the total rate of the cables that leave a part of it bounds any routing's time.
 
-A cut gives a lower bound of a time for any routing, adaptive routing included: traffic that leaves a set of switches
-crosses the cables that leave the set. The parts considered are those where machines have the least bandwidth: every
-leaf, the pods of a tree, the groups of a dragonfly, the halves of a torus along each dimension.
+The parts are those where machines have the least bandwidth: every leaf, the pods of a tree, the groups of a
+dragonfly, the halves of a torus along each dimension.
 """
 
 from collections.abc import Iterator

@@ -15,10 +15,7 @@ def complete(fabric: Fabric, host: Host) -> Fabric:
 
 
 def memory_limit(fabric: Fabric, host: Host) -> Limit | None:
-    """Memory that one node of the fabric has for a cell; None if unknown.
-
-    This host's own limits count only on kind local, where it is the node.
-    """
+    """Memory that a node of the fabric has for a cell; None if unknown. This host's limits count if it is the node."""
     limits = list(host.limits) if fabric.is_this_host else []
     if fabric.node.memory is not None:
         limits.append(Limit(fabric.node.memory, "node.memory"))

@@ -30,10 +30,7 @@ class HopClass:
 
 
 def host_hops(network: Network, hosts: Ints | None = None) -> NDArray[np.int16]:
-    """Hops between hosts, shape (hosts, hosts); 0 on the diagonal, -1 without a route.
-
-    `hosts`: host indices, shape (hosts,); all hosts if None.
-    """
+    """Hops between hosts (all by default), shape (hosts, hosts); 0 on the diagonal, -1 without a route."""
     chosen = _chosen(network, hosts)
     leaves, row = np.unique(network.leaf[chosen], return_inverse=True)
     cabled = np.maximum(leaves, 0).astype(np.int32)
@@ -71,11 +68,7 @@ class RankPairs:
 
 
 def rank_pairs(network: Network, host_of_rank: Sequence[int] | Ints, socket_of_rank: Ints | None = None) -> RankPairs:
-    """Level and hops of all pairs of ranks.
-
-    `host_of_rank`: host index of each rank, shape (ranks,). `socket_of_rank`: socket number of each rank on its host,
-    shape (ranks,); if None, any two ranks of a node have level ``node``.
-    """
+    """Level and hops of all pairs of ranks, by host and socket of each, shape (ranks,); sockets may be unknown."""
     host = np.asarray(host_of_rank, dtype=np.int32)
     used, place = np.unique(host, return_inverse=True)
     both = np.ix_(place, place)
@@ -89,10 +82,7 @@ def rank_pairs(network: Network, host_of_rank: Sequence[int] | Ints, socket_of_r
 def hop_classes(
     network: Network, ranks_per_socket: Sequence[int] = (1,), hosts: Ints | None = None
 ) -> tuple[HopClass, ...]:
-    """Hop classes with numbers of pairs, if every host has the same number of ranks on each socket.
-
-    `hosts`: host indices, shape (hosts,); all hosts when None.
-    """
+    """Hop classes with numbers of pairs between some hosts, if all have the same number of ranks on each socket."""
     chosen = _chosen(network, hosts)
     on_node = sum(ranks_per_socket)
     same = len(chosen) * sum(r * (r - 1) for r in ranks_per_socket)

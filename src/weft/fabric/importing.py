@@ -54,11 +54,7 @@ def import_dump(
     form: Format | None = None,
     tables: Path | None = None,
 ) -> Dump:
-    """Write a fabric file that refers to a dump, and copy the dump beside it.
-
-    `form`: the dump's format; detected if None. Raises FabricError: a file cannot be read or written, or the fabric
-    file exists already.
-    """
+    """Write a fabric file that refers to a dump, and copy the dump beside it; FabricError if a file is there or bad."""
     if into.exists():
         raise FabricError(f"{into} is there already", "name another file with -o, or remove it")
     read = read_dump(dump, form)
@@ -146,10 +142,7 @@ def _node(shape: NodeShape | None) -> str:
 
 
 def folded_names(hosts: Sequence[str]) -> str:
-    """Hosts as a node set: with ranges if these expand to the same names, else all names.
-
-    Raises FabricError: a name is not possible in a node set.
-    """
+    """Hosts as a node set, with ranges if these expand to the same names; FabricError for an impossible name."""
     for name in hosts:
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name, re.ASCII):
             raise FabricError(f"{name!r} cannot be the name of a node", "give it a name with --names FILE")

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Load of every link under a traffic pattern, computed exactly from the routes.
+"""Load of every link under a traffic pattern, computed exactly from the routes, and names of links.
 
-Names of links in bounds, counters and reports: the lower end and the direction.
-
-In a tree the uplinks of a host or switch count as one link, so ``link leaf0 up`` needs no name of a spine;
-``link node2 down`` is the traffic that arrives at a host.
+In a tree the uplinks of a host or switch count as one link, so ``link leaf0 up`` needs no name of a spine; ``link
+node2 down`` is the traffic that arrives at a host.
 """
 
 import re
@@ -112,10 +110,7 @@ def _fan(network: Network, alike: LeavesAlike, ends: Ints, below: NDArray[np.int
 def _first_links(
     network: Network, leaves: Ints, ends: Ints, weight: NDArray[np.int64], below: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Loads of the links out of these leaf switches, up and to their own hosts, in units, shape (links,).
-
-    Raises FabricError: A leaf does not deliver to one of its own hosts.
-    """
+    """Units over the links out of these leaf switches, shape (links,); FabricError if a host of theirs gets none."""
     load = np.zeros(len(network.links))
     some = max(1, LEAF_ENTRIES // len(ends))
     for rows in np.split(leaves, range(some, len(leaves), some)):
@@ -181,11 +176,7 @@ def _start(network: Network, switch: int, end: int) -> int:
 
 
 def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Load of each link under a list of messages between hosts.
-
-    `sources`, `targets`: host indices, shape (messages,). `amounts`: bytes of each message, shape (messages,).
-    Returns bytes over each link, shape (links,).
-    """
+    """Bytes over each link, shape (links,), of messages between hosts by index, all of shape (messages,)."""
     routes = walk(network, sources, targets)
     used = routes >= 0
     repeated = np.broadcast_to(np.asarray(amounts, dtype=np.float64)[:, np.newaxis], routes.shape)
@@ -207,10 +198,9 @@ class Hottest:
 
 
 def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Time of each link in an all-to-all of all hosts over the time of the slowest host's own link, shape (links,).
+    """Time of each link over that of the slowest host's own link, shape (links,), by units over each.
 
-    1 = no slower than the adapters. If rates are unknown, all links count as equally fast. `loads`: units over each
-    link, shape (links,), as `all_to_all_loads` returns them.
+    1 = no slower than the adapters. If rates are unknown, all links count as equally fast.
     """
     known = bool(np.isfinite(network.links.rate).all())
     rate = network.links.rate if known else np.ones(len(loads))
@@ -221,11 +211,7 @@ def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.flo
 
 
 def hottest(network: Network, loads: NDArray[np.int64]) -> Hottest:
-    """The most loaded link of an all-to-all of all hosts, by time, not by units.
-
-    If rates are unknown, all links count as equally fast, and the rate per host is nan. `loads`: units over each
-    link, shape (links,), as `all_to_all_loads` returns them.
-    """
+    """The most loaded link of an all-to-all of all hosts, by time; ``loads`` as from `all_to_all_loads`."""
     times = relative_times(network, loads)
     # Of equally slow links, name one between switches: it is shared, a host's own link is not.
     slowest = np.flatnonzero(times >= times.max() * (1 - 1e-12))

@@ -50,10 +50,7 @@ class Node(Section, frozen=True):
 
 
 class Fabric(WholeFile, frozen=True):
-    """Where a study runs.
-
-    Kinds to come add their own sections here as optional fields; nothing below a launcher reads them.
-    """
+    """Where a study runs. Kinds to come add optional sections of their own; nothing below a launcher reads them."""
 
     name: Name = Field(description="letters, digits, . _ -")
     kind: Kind = Field(description="local, virtual, simulated, slurm, pbs, lsf or flux")
@@ -179,11 +176,7 @@ class Fabric(WholeFile, frozen=True):
 
 
 def load_fabric(given: str | Path) -> Fabric:
-    """Read a fabric file, by path or by the name of a shipped one (``local``, ``tara``).
-
-    Raises FabricError: there is no such file, it is not TOML, or a key is wrong; names file, key, value and what is
-    allowed. Or it names a preset that does not exist.
-    """
+    """Read a fabric file, by path or shipped name (``tara``); FabricError names file, key, value, what is allowed."""
     path = locate(given, "fabrics", FabricError)
     text, tree = read_toml(path, FabricError)
     return validate(Fabric, with_presets(tree), str(path), FabricError).read_from(path, text)

@@ -32,19 +32,13 @@ class NodeSetError(FabricError, ValueError):
 
 
 def size(text: str) -> int:
-    """Number of names in a node set, repeated names counted twice; the set is not expanded.
-
-    Raises NodeSetError: Not a node set, or one of more than 200,000 nodes.
-    """
+    """Number of names in a node set, repeated ones twice, not expanded; NodeSetError for none or over 200,000."""
     return sum(_size(pieces) for pieces in _parsed(text))
 
 
 @lru_cache(maxsize=16)
 def expand(text: str) -> tuple[str, ...]:
-    """Names in a node set, each once, in natural order (n2 before n10).
-
-    Raises NodeSetError: not a node set, an empty one, or one of more than 200,000 nodes or of 8 million characters.
-    """
+    """Names of a node set, each once, n2 before n10; NodeSetError for none, over 200,000, or 8 million characters."""
     names: set[str] = set()
     for pieces in _parsed(text):
         names.update(_names(pieces))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Numbers of a fabric file by key (``network.adapter_rate``): reading and replacing one, and how well it is known.
+"""Numbers of a fabric file by key (``network.adapter_rate``): reading, replacing, and how well each is known.
 
-A number is as good as its source. What a paper or a data sheet states is taken as it stands. A fitted number moves with
-the rounding and the noise of the cells that it was fitted to, and an assumed one may be anything that machines of its
-kind have: :func:`doubtful` gives the range of each.
+A paper or a data sheet is taken at its word. A fitted number moves with the noise of its cells, and an assumed one
+may be anything that machines of its kind have: :func:`doubtful` gives the range of each.
 """
 
 import re

@@ -50,10 +50,7 @@ def count(nodes: int) -> str:
 
 
 def leaves(fabric: Fabric, hosts: tuple[str, ...]) -> dict[int, list[int]]:
-    """Positions of a cell's hosts, by their leaf; one leaf on a star.
-
-    Leaves count from 0 and hold the fabric's nodes in the order of ``node.names``.
-    """
+    """Positions of a cell's hosts, by their leaf, counted from 0 in the order of ``node.names``; one leaf on a star."""
     tree = fabric.network.tree if fabric.network else None
     if tree is None:
         return {0: list(range(len(hosts)))}

@@ -43,10 +43,7 @@ class Preset:
 
 
 def presets(section: str) -> tuple[Preset, ...]:
-    """All presets of a section, ``node`` or ``network``, in the order of their file.
-
-    Raises FabricError: the shipped file cannot be read.
-    """
+    """All presets of a section, ``node`` or ``network``, in the order of the file; FabricError if it is unreadable."""
     _, tree = read_toml(shipped("fabrics") / "presets" / f"{section}.toml", FabricError)
     return tuple(_preset(section, name, table) for name, table in tree.items())
 
@@ -64,10 +61,7 @@ def preset_named(section: str, name: object) -> Preset:
 
 
 def with_presets(tree: dict[str, Any]) -> dict[str, Any]:
-    """The tree of a fabric file with the keys of its presets that it does not state itself, and their sources.
-
-    Raises FabricError: it names a preset that does not exist.
-    """
+    """The tree of a fabric file with its presets' keys, and their sources; FabricError for an unknown preset."""
     filled = dict(tree)
     for section in SECTIONS:
         own = filled.get(section)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rate limits of the links of a virtual fabric: token buckets and their burst size.
-
-The constants were measured on two cores with Open MPI and MPICH; each comment states what goes wrong with other values.
-"""
+"""Rate limits of virtual links: token buckets and their burst, measured on two cores with Open MPI and MPICH."""
 
 MTU = 9000
 """Jumbo frames, as on clusters: headers are 0.7 % of the bytes counted, not 4.5 %, and fewer packets cost less CPU."""

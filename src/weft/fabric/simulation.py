@@ -40,10 +40,7 @@ ALGORITHMS: Mapping[str, frozenset[str]] = {
 
 
 def check_algorithms(asked: Mapping[str, str]) -> Mapping[str, str]:
-    """Return ``asked`` (algorithm by call) if SMPI has every one of them.
-
-    Raises ValueError: No such call, or no such algorithm of the call; the message lists what there is.
-    """
+    """Return ``asked`` (algorithm by call) if SMPI has all of them; else ValueError with what there is."""
     for call, name in asked.items():
         if call not in ALGORITHMS:
             raise ValueError(f'"{call}" is no call with a choice of algorithms: {", ".join(sorted(ALGORITHMS))}')
@@ -127,9 +124,6 @@ class SimulationSection(Section, frozen=True):
         return self
 
     def staged(self, terms: Mapping[str, int], ranks: int) -> dict[str, int]:
-        """Bytes of each part of a rank's memory, with this library's buffers if the section states them.
-
-        `terms`: bytes by name, as from a kernel's ``need``, with its estimate for an unknown library.
-        """
+        """Bytes of each part of a rank's memory (a kernel's ``need``), with this library's buffers if stated."""
         stated = {} if self.peer_buffers is None else {STAGING: ranks * self.peer_buffers}
         return {**terms, **stated}

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The numbers of a fabric that ``weft fabric show`` prints.
 
-Bisection bandwidth: the rate at which one half of the hosts can send to the other half.
-
-Definition. Hosts are sorted by a coordinate (the fabric's own order, then x, y, z of a torus) and split in the middle.
-The bandwidth of a split is the maximum flow from the first half into the second over all links, host links included,
-each link carrying its rate: by the max-flow min-cut theorem this is the smallest total rate of any set of links that
-separates the halves. The bisection is the smallest over these splits. It is therefore at most half the number of hosts
-times their adapter rate (*full bisection*). It is an upper limit of the minimum over all splits, which is NP-hard to
-find; for trees with equal leaves and for tori the two agree. It is what the cables allow: the routes may achieve less
-(see `weft.fabric.loads`).
+Bisection bandwidth: hosts are sorted by a coordinate (the fabric's own order, then x, y, z of a torus) and split in
+the middle; the bandwidth of a split is the maximum flow from one half to the other over all links, host links
+included. The bisection is the smallest over these splits: an upper limit of that over all splits, which is NP-hard to
+find, and the same for trees with equal leaves and for tori. Routes may achieve less (see `weft.fabric.loads`).
 """
 
 from collections import deque

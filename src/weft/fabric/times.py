@@ -10,10 +10,7 @@ from weft.units import parse_seconds, quoted
 
 
 def plausible(text: object, *, most_s: float, why: str) -> float:
-    """Seconds of a time such as ``"1.2 us"``.
-
-    Raises ValueError: No time, a negative one, or one above ``most_s``. `most_s`: seconds that it may not exceed.
-    """
+    """Seconds of a time such as ``"1.2 us"``; ValueError for none, a negative one, or one over ``most_s``."""
     seconds = parse_seconds(text)
     if seconds > most_s:
         raise ValueError(f"{format_seconds(seconds)} is not plausible (at most {format_seconds(most_s)}): {why}")

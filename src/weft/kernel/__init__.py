@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Kernels as the plan sees them: keys of their studies, cells, sizes, memory and traffic. One folder per kernel.
-
-:mod:`weft.kernel.registry` lists them all.
-"""
+"""Kernels as the plan sees them, a folder each (:mod:`weft.kernel.registry` lists them): keys, cells, traffic."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -142,10 +139,7 @@ class Kernel(Protocol):
         ...
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
-        """Expected seconds of one call of each operation that has no lower bound, if known.
-
-        `copy_rate`: bytes per second that a node copies; None if the fabric does not state it.
-        """
+        """Expected seconds of a call of each operation without a lower bound, by the bytes/s that a node copies."""
         ...
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
@@ -157,10 +151,7 @@ class Kernel(Protocol):
         ...
 
     def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
-        """Bytes of a block in each of the operations that are one collective, by its name; none of other operations.
-
-        A simulator whose algorithms copy the blocks takes time for it.
-        """
+        """Bytes of a block in each operation that is one collective, by its name; simulated algorithms copy them."""
         ...
 
     def direct(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[tuple[int, int]]]:
@@ -175,10 +166,7 @@ class Kernel(Protocol):
         ...
 
     def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """Bytes of all ranks' buffers whose content determines what is sent; 0 if the content does not matter.
-
-        A simulator lets buffers share memory if their content does not matter.
-        """
+        """Bytes of all ranks' buffers whose content decides what is sent, so that a simulator cannot share them."""
         ...
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
@@ -186,10 +174,7 @@ class Kernel(Protocol):
         ...
 
     def cases(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Number of different calls that the samples of an operation cycle through; 1 if all calls are alike.
-
-        If times repeat exactly, one sample of each is enough: the flat plan then asks for this number (``cases``).
-        """
+        """Number of different calls that samples cycle through: where times repeat exactly, one of each is enough."""
         ...
 
 
@@ -202,18 +187,11 @@ class MeasuredKernel(Kernel, Protocol):
         ...
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """The kernel's values at each shape of a series, in order.
-
-        Raises StudyError, FabricError: The sweep is impossible as written, or the fabric does not state what it
-        needs.
-        """
+        """The kernel's values at each shape of a series, in order; StudyError or FabricError if impossible."""
         ...
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
-        """Bytes from each rank to each other, shape (ranks, ranks), which "best" nodes carry; None: an all-to-all.
-
-        Raises DataError: A file that the study names cannot be read.
-        """
+        """Bytes from each rank to each other, shape (ranks, ranks), for "best" nodes; None: all-to-all. DataError."""
         ...
 
     def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:

@@ -52,11 +52,7 @@ def is_given(measure: Measure) -> bool:
 
 
 def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measure, path: str) -> None:
-    """Refuse a limit that is too short to measure a cell's sizes: a cell that runs longer counts as hung.
-
-    Raises StudyError: The budgets of a cell's operations do not fit into the ``measure.limit`` that the study gives.
-    `found`: shape and values of each cell of a sweep over sizes.
-    """
+    """StudyError if ``measure.limit`` is shorter than the budgets of a cell's sizes: it would count as hung."""
     # the breakdown of a size gets the budget of one operation
     each = [(1 + bool(values.get("explain")), len(values["bytes"]) + values["refine"]) for _, values in found]
     operations = max((parts * sizes + 1 for parts, sizes in each), default=0)

@@ -62,11 +62,7 @@ def parse_nodes(text: str) -> tuple[int, ...]:
 
 
 def load_overridden(given: str | Path, overrides: Overrides) -> Study:
-    """Read a study as `weft.kernel.studies.load_study` does, with some of its keys overridden.
-
-    Raises StudyError: the file cannot be read, a value is not allowed, or the key is written so that it cannot be
-    replaced.
-    """
+    """Read a study with some of its keys overridden; StudyError for a bad file or value, or a key out of reach."""
     path = locate(given, "studies", StudyError)
     text, tree = read_toml(path, StudyError)
     if overrides == Overrides():

@@ -103,9 +103,6 @@ class PlainKernel:
 
 
 def counted(values: Mapping[str, Any], *words: str) -> str:
-    """Some words (empty ones left out) and the number of sizes: ``alltoall, 3 sizes``.
-
-    `values`: a cell's values; ``bytes`` holds the sizes.
-    """
+    """Some words and the number of sizes of a cell's values: ``alltoall, 3 sizes``; empty words are left out."""
     sizes = len(values["bytes"])
     return ", ".join(filter(None, (" ".join(filter(None, words)), f"{sizes} size{'s' if sizes != 1 else ''}")))

@@ -32,10 +32,7 @@ def split_op(op: str) -> tuple[str, int | None]:
 
 
 def powers_of_two(first: int, last: int) -> tuple[int, ...]:
-    """``first``, twice that, and so on up to ``last``, which is always included; 0 is followed by 1.
-
-    Raises ValueError: ``first`` is negative or over ``last``.
-    """
+    """``first``, twice that, .. ``last``, always included; 0 is followed by 1. ValueError if ``first`` is larger."""
     if not 0 <= first <= last:
         raise ValueError(f"sizes go from a smaller to a larger one, not from {first} B to {last} B")
     sizes = [first]
@@ -45,10 +42,7 @@ def powers_of_two(first: int, last: int) -> tuple[int, ...]:
 
 
 def parse_sizes(value: object) -> tuple[int, ...]:
-    """Sizes in bytes, ascending, of ``"1 B .. 4 MiB"`` (powers of two) or of a list such as ``["8 B", "1 KiB"]``.
-
-    Raises ValueError: Neither of the two, a repeated size, or more than 200 sizes.
-    """
+    """Bytes, ascending, of ``"1 B .. 4 MiB"`` (powers of two) or ``["8 B", "1 KiB"]``; ValueError for others."""
     if isinstance(value, str) and RANGE.strip() in value:
         first, _, last = value.partition(RANGE.strip())
         return powers_of_two(parse_bytes(first), parse_bytes(last))
@@ -63,10 +57,7 @@ def parse_sizes(value: object) -> tuple[int, ...]:
 
 
 def few_enough(listed: Sequence[object]) -> None:
-    """Refuse a list of more than 200 sizes before any of them is parsed.
-
-    Raises ValueError: There are more than 200; states how many.
-    """
+    """ValueError for a list of more than 200 sizes, before any of them is parsed."""
     if len(listed) > MOST_SIZES:
         raise ValueError(f"holds {len(listed):,} sizes; at most {MOST_SIZES} keep a table readable")
 

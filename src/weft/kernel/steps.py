@@ -44,10 +44,7 @@ def split_step(op: str) -> tuple[str, str]:
 
 
 def step_share(step: str, ranks: int) -> float:
-    """Share of a call's bytes that one turn of a step sends between nodes, in the mean over its turns.
-
-    `step`: one of the steps; empty for the call itself.
-    """
+    """Share of a call's bytes that a turn of a step (empty: the call) sends between nodes, in the mean over turns."""
     return {WITHIN: 0.0, BETWEEN: 2 / ranks, ROUNDS: 0.0}.get(step, 1.0)
 
 

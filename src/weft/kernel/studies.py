@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading of study files, each with the model of the kernel that it names.
-
-JSON schemas of study and fabric files and selection tables, for editors.
-
-``python -m weft.kernel.studies`` writes them to ``schemas/``.
-"""
+"""Reading of study files by their kernel's model, and JSON schemas for editors (``python -m weft.kernel.studies``)."""
 
 import json
 from functools import reduce
@@ -59,10 +54,7 @@ if __name__ == "__main__":
 
 
 def make_study(tree: dict[str, Any], source: str) -> Study:
-    """Make the study of a TOML tree, with the model of the kernel it names.
-
-    Raises StudyError: a key is wrong; names ``source``, key, value and what is allowed.
-    """
+    """The study of a TOML tree, by the model of its kernel; StudyError names ``source``, key and what is allowed."""
     kernels = measured_kernels()
     name = tree.get("kernel")
     if not isinstance(name, str) or name not in kernels:
@@ -72,11 +64,7 @@ def make_study(tree: dict[str, Any], source: str) -> Study:
 
 
 def load_study(given: str | Path) -> Study:
-    """Read a study file, by path or by the name of a shipped one (``contention``).
-
-    Raises StudyError: there is no such file, it is not TOML, or a key is wrong; names file, key, value and what is
-    allowed.
-    """
+    """Read a study file, by path or shipped name (``contention``); StudyError names file, key and what is allowed."""
     path = locate(given, "studies", StudyError)
     text, tree = read_toml(path, StudyError)
     return make_study(tree, str(path)).read_from(path, text)

@@ -45,10 +45,7 @@ def rank_at(node: int, local: int, nodes: int, ranks_per_node: int, order: Liter
 
 
 def team_of(values: Mapping[str, Any], nodes: int, ranks_per_node: int, order: Literal["block", "cyclic"]) -> Team:
-    """The team that a kernel's values name: ``members``, the first ``ranks``, or all ranks of the launch.
-
-    Raises StudyError: the team has more ranks than the launch.
-    """
+    """The team of a kernel's values: ``members``, the first ``ranks``, or all; StudyError if the launch has fewer."""
     whole = nodes * ranks_per_node
     members: Sequence[int] = values.get("members") or range(values.get("ranks", whole))
     if not members or (members[-1] if isinstance(members, range) else max(members)) >= whole:

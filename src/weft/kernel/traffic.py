@@ -55,10 +55,7 @@ class Traffic(Protocol):
 
 @dataclass(frozen=True)
 class Uniform:
-    """Every rank sends ``block_bytes`` to every rank, itself included.
-
-    A rank's own block is copied too, from ``unsorted`` to ``sorted``, within its node.
-    """
+    """Every rank sends ``block_bytes`` to every rank, itself included: its own block is copied within its node."""
 
     block_bytes: int
     rounds: int
@@ -91,10 +88,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Mirror:
-    """Rank r sends all it has to rank p - 1 - r: keys in reverse order.
-
-    Node i sends to node N - 1 - i both in block order (r // R) and in cyclic order (r mod N).
-    """
+    """Rank r sends all to rank p - 1 - r (reverse keys), so node i to N - 1 - i, in block and in cyclic order."""
 
     local_bytes: int
     rounds: int

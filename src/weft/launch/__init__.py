@@ -63,11 +63,7 @@ def cancelling(fabric: Any) -> Any:
 
 
 def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:
-    """Check that packets can be captured at some nodes of a fabric, before anything is built or started.
-
-    Raises FabricError: the fabric is of another kind, or has no such node. Raises LaunchError: ``tcpdump`` is
-    missing.
-    """
+    """FabricError if no packets can be captured at these nodes of a fabric, LaunchError without ``tcpdump``."""
     if fabric.kind != "virtual":
         raise FabricError(
             f"--pcap captures at a node of a virtual fabric; {fabric.name} is of kind {fabric.kind}",

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``placement.nodes = "best"``: the nodes whose messages the fabric's routes carry fastest, a group a node count.
-
-The messages are those that the kernel knows of (a replay's), else an all-to-all.
-"""
+"""``placement.nodes = "best"``: the nodes that carry the kernel's messages, else an all-to-all, fastest."""
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +21,7 @@ BEST = "best"
 
 
 def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Study, Fabric]:
-    """The study with its best nodes named, as groups ``best-N`` of the fabric; both unchanged where it asks for none.
-
-    Raises FabricError: the cables of the fabric are not known, so no routes are.
-    """
+    """The study and fabric with best nodes named as groups ``best-N``, if it asks; FabricError for unknown cables."""
     if study.placement.nodes != BEST:
         return study, fabric
     network = build_network(fabric)

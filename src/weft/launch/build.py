@@ -74,12 +74,7 @@ class Kernels:
 
 
 def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None) -> Kernels:
-    """Return the kernels for an MPI, built if they are not in the cache.
-
-    Raises LaunchError: Compiler or CMake is missing, or the build failed; the message has the first error and the
-    path of the log. Raises DataError: The cache cannot be written. `say`: called with one line before anything that
-    takes seconds.
-    """
+    """Return the kernels for an MPI, built if they are not cached; LaunchError with first error and log, DataError."""
     native = sources or shipped("native")
     place = cache() / cache_key(mpi, native)
 
@@ -102,10 +97,7 @@ def cache_key(mpi: Mpi, native: Path) -> str:
 
 
 def real_sources(native: Path) -> list[Path]:
-    """Sources of the kernels for a real MPI, without those of the simulator, the benchmarks and the other libraries.
-
-    Those of the all-to-alls are among them: a kernel measures them.
-    """
+    """Sources of the kernels for a real MPI, all-to-alls included, without simulator, benchmarks, other libraries."""
     others = {"simulate", "bench", "route", "interpose", "trace"}
     found = (path for path in source_files(native) if not others & set(path.relative_to(native).parts))
     return [path for path in found if not path.stem.endswith("_simulated")]
@@ -134,12 +126,7 @@ def linked_files(library: Path) -> list[Path]:
 
 
 def compile_target(target: str, mpi: Mpi, native: Path, log: Path, take: Callable[[Path], None]) -> None:
-    """Configure for an MPI and compile one target; all output goes to the log.
-
-    All targets of an MPI share their objects, and a build that was interrupted goes on where it was.
-
-    Raises LaunchError: The build failed; the message has the first error of the log.
-    """
+    """Configure for an MPI and compile one target, objects shared; LaunchError with the first error of the log."""
     show = mpi.show()
     same = key_of([str(mpi.wrapper), show, *library_identity(show), str(native)], native, [])
     with kept_objects(cache() / f"objects-{same}", key_of([], native, source_files(native))) as build:
@@ -203,10 +190,7 @@ def built_program(build: Path, log: Path) -> Path:
 
 
 def asked_version(program: Path, mpi: Mpi) -> str:
-    """Return the version string of the MPI library that the loader really uses.
-
-    Raises LaunchError: The kernels do not start.
-    """
+    """Version string of the MPI library that the loader really uses; LaunchError if the kernels do not start."""
     done = subprocess.run(
         [program, "--version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=120
     )
@@ -219,10 +203,7 @@ def asked_version(program: Path, mpi: Mpi) -> str:
 
 
 def default_settings(program: Path, scratch: Path) -> str:
-    """Default values of the library's control variables; empty if it cannot run without a starter.
-
-    Runs one rank without a starter and with an empty home, because a user's parameter file also changes settings.
-    """
+    """Default control variables by one rank without a starter or home (whose file changes them); empty if it fails."""
     environment = {name: os.environ[name] for name in CLEAN if name in os.environ}
     home = scratch / "home"
     home.mkdir()

@@ -18,11 +18,9 @@ SCATTER = "+scatter"  # minhop+scatter7: OpenSM's --scatter-ports 7
 def routed(
     network: Network, engines: Sequence[str], keep: Path | None = None, service: Service | None = None
 ) -> list[Routed]:
-    """The network with the routes of each engine.
+    """The network with the routes of each engine: ``present``, ``dmodk``, or OpenSM's, as ``ftree+scatter8``.
 
-    `engines`: ``present``, ``dmodk`` or an engine of OpenSM, optionally with ``+scatterN`` for its option
-    ``--scatter-ports N``. Raises LaunchError: OpenSM is needed but missing, or produces no tables. Raises
-    FabricError: there is no engine of that name.
+    Raises LaunchError: OpenSM is missing, or produces no tables. Raises FabricError: there is no engine of that name.
     """
     return [_one(network, name, keep, service) for name in dict.fromkeys(engines or (PRESENT,))]
 

@@ -36,11 +36,7 @@ def trace_variables(folder: Path, most_bytes: int) -> dict[str, str]:
 
 
 def wait_for(command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[int, bool]:
-    """Run a command on this terminal; its exit code, as a shell would return it, and whether a signal came meanwhile.
-
-    Ctrl-C reaches it, too; what else would end us (see ``cli/mistakes.py``) ends it, and we wait for that. Raises
-    LaunchError: the command cannot be started.
-    """
+    """Run a command on this terminal; its exit code, and whether a signal came. LaunchError if it cannot be started."""
     came: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
@@ -93,11 +89,7 @@ class Settings:
     prewarm: bool = False
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables of these settings; defaults are left unset.
-
-        Raises StudyError: no algorithm is named so, or it has no such parameter. Raises NotThereError: the table is
-        not a file. Raises DataError: it is torn, or holds something that is no rule.
-        """
+        """The variables of these settings, without defaults; StudyError, NotThereError or DataError for a bad one."""
         if self.force:
             try:
                 check_forced(self.force.replace(" ", ""))  # which the library leaves out, too

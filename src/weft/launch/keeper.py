@@ -111,10 +111,7 @@ def send(pids: list[int], number: int) -> None:
 
 
 def start(command: list[str], cpu_s: int) -> int:
-    """Start ``mpiexec`` in the keeper's session; it ends when the keeper does.
-
-    ``cpu_s`` is the processor time that each of its processes may take in seconds, 0 for any.
-    """
+    """Start ``mpiexec`` in the keeper's session, to end with it; ``cpu_s`` s of processor time a process, or 0."""
     keeper = os.getpid()
     pid = os.fork()
     if pid:
@@ -199,10 +196,7 @@ def lying(patterns: tuple[str, ...] = LEFT_BEHIND) -> set[Found]:
 
 
 def sweep(before: set[Found], patterns: tuple[str, ...] = LEFT_BEHIND) -> None:
-    """Remove files that killed ranks left outside their folder: this user's, not there ``before``, and not in use.
-
-    What was there before is known by its inode, not by its time: a clock that is set in between changes nothing.
-    """
+    """Remove files of this user that killed ranks left elsewhere: by inode not there ``before``, and not in use."""
     candidates = lying(patterns) - before
     if not candidates:
         return

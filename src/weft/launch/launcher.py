@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The protocol of launchers, which start ranks; every kind of fabric implements it.
-
-Nothing above this protocol knows whether ranks run on this host, in a batch job, in namespaces or in a simulator.
-"""
+"""The protocol of launchers, which start ranks; nothing above it knows how or where they run."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -65,15 +62,9 @@ class Launcher(Protocol):
         ...
 
     def provenance(self) -> dict[str, Any]:
-        """Describe how ranks are started: library, wrapper, ``mpiexec``, kernels. JSON values only.
-
-        One key is read back: a run can only be resumed under the same ``mpi_library``.
-        """
+        """Library, wrapper, ``mpiexec`` and kernels as JSON; runs resume under the same ``mpi_library`` only."""
         ...
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
-        """Start each request in turn and yield its outcome, in order.
-
-        Requests never overlap. Closing the iterator, or an interrupt, ends the running request and leaves no process.
-        """
+        """Start each request in turn, yield its outcome; closing the iterator or an interrupt leaves no process."""
         ...

@@ -181,8 +181,5 @@ def without_job(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def make_launcher(fabric: Any, mpicxx: str | None, say: Callable[[str], None]) -> LocalLauncher:
-    """Find the MPI, build the kernels if needed, and return the launcher for this host.
-
-    `say`: called with one line before anything that takes seconds.
-    """
+    """Find the MPI, build the kernels if needed, and return the launcher for this host."""
     return LocalLauncher(build_kernels(find_mpi(mpicxx), say))

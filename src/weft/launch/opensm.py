@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Routes of a network by OpenSM, a real subnet manager, over ibsim; both are started and stopped here.
-
-They communicate over an abstract socket of this host named by our process id; no adapter or network is touched.
-"""
+"""Routes by OpenSM, a real subnet manager, over ibsim and an abstract socket; no adapter or network is touched."""
 
 import os
 import re
@@ -66,11 +63,7 @@ def manage(
     keep: Path | None = None,
     most_s: float = 1800.0,
 ) -> Managed:
-    """Have OpenSM route a network.
-
-    Raises LaunchError: OpenSM or ibsim is missing, does not start, or produces no tables; the message has the last
-    line of its log. `most_s`: time limit in seconds.
-    """
+    """Have OpenSM route a network within ``most_s``; LaunchError has the last line of its log."""
     if lacks := missing():
         raise LaunchError(
             f"{lacks} not found: no subnet manager can be run",

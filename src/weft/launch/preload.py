@@ -27,11 +27,7 @@ def say_once(text: str) -> None:
 
 
 def route_library(say: Callable[[str], None] = say_once, sources: Path | None = None) -> Library:
-    """The library of routes, built if it is not in the cache.
-
-    Raises LaunchError: compiler or CMake is missing, or the build failed; the message has the first error and the
-    path of the log. Raises DataError: the cache cannot be written, or the library cannot be loaded.
-    """
+    """The library of routes, built if it is not cached; LaunchError with first error and log, or DataError."""
     native = sources or shipped("native")
     own = [path for path in source_files(native) if path.is_relative_to(native / PROJECT)]
     place = cache() / f"route-{key_of([PROJECT], native, own)}"
@@ -77,10 +73,7 @@ LOADED, BEGUN = b"L", b"I"
 
 @dataclass(frozen=True)
 class Marks:
-    """What the processes of a command left behind: how many loaded a library, and in how many MPI_Init was seen.
-
-    The file stands in the cache, as the library does: every host that can load one sees the other.
-    """
+    """How many processes loaded a library, and in how many MPI_Init was seen: a file in the cache beside it."""
 
     path: Path
 
@@ -121,12 +114,7 @@ def preload_value(library: Path, *, hands_on: bool) -> str:
 def build_preload(
     library: Preload, mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None
 ) -> Path:
-    """Return the path of a library for an MPI, built if it is not in the cache.
-
-    `say`: called with one line before anything that takes seconds. Raises LaunchError: compiler or CMake is missing,
-    or the build failed; the message has the first error and the path of the log. Raises DataError: the cache cannot
-    be written.
-    """
+    """Path of a library for an MPI, built if it is not cached; LaunchError with first error and log, or DataError."""
     native = sources or shipped("native")
     if any(sign in str(cache()) for sign in SEPARATORS):
         raise LaunchError(

@@ -44,12 +44,7 @@ def scheduler_here() -> str:
 
 
 def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
-    """Text of an annotated fabric file of the site that a scheduler serves.
-
-    `kind`: the scheduler, a key of :data:`READERS`; empty for the one that is here. Raises LaunchError: the
-    scheduler's commands are not on PATH, or its first one fails. Raises FabricError: there is no such scheduler, or
-    it names no node.
-    """
+    """An annotated fabric file of the site of a scheduler, the one here by default; LaunchError, FabricError."""
     kind = kind or scheduler_here()
     if kind not in READERS:
         raise FabricError(f"no scheduler {kind!r} is known", f"name one of {', '.join(READERS)}, or none")

@@ -214,11 +214,7 @@ def cores_a_node() -> int:
 
 
 def session(command: Sequence[str], fabric: Path, say: Callable[[str], None]) -> int:
-    """Bring a Slurm up, run a command or a shell inside, and take it down; returns the command's exit code.
-
-    Raises LaunchError: there is no Slurm here, this user may not start one, or it does not come up. Raises DataError:
-    the fabric file cannot be written.
-    """
+    """Run a command or a shell inside a Slurm; its exit code. LaunchError without Slurm or right, DataError."""
     reason, _, remedy = why_not().partition(" -> ")
     if reason:
         raise LaunchError(f"no Slurm can be started here: {reason}", remedy)

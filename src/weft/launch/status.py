@@ -27,10 +27,7 @@ class Glimpse:
 
 
 def read_live(path: Path, before: Version | None = None) -> Glimpse | None:
-    """Read the slot of a launch.
-
-    Returns None if there is none yet, or if it is torn, of an earlier start, or not a kernel's.
-    """
+    """The slot of a launch; None if there is none yet, or it is torn, of an earlier start, or not a kernel's."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -111,12 +111,7 @@ def so_far(log: Path) -> str:
 
 
 def build_once(place: Path, wanted: str, make: Callable[[Path, Path, Path], None]) -> None:
-    """Build ``place``, unless the program ``wanted`` is already in it.
-
-    One process at a time builds it, in a temporary folder that is moved to its place in one step.
-
-    Raises DataError: The cache cannot be written.
-    """
+    """Build ``place`` by one process at a time, moved there in one step, unless ``wanted`` is there; DataError."""
     log = place.with_name(place.name + ".log")
     with file_errors(place):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -166,10 +161,7 @@ def _finished(command: Sequence[str], extra: Mapping[str, str], out: IO[bytes]) 
 
 @contextmanager
 def kept_objects(place: Path, sources: str) -> Generator[Path]:
-    """A build folder in the cache for one process at a time, which targets share and an interrupted build resumes.
-
-    Objects of other sources go first: Ninja asks for the time of a file, and an older release may have younger objects.
-    """
+    """A build folder for one process at a time; objects of other sources go first, as Ninja looks at times only."""
     with file_errors(place):
         place.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(place.with_name(place.name + ".lock")), file_errors(place):

@@ -27,10 +27,7 @@ FULLEST = 10
 
 @dataclass(frozen=True, eq=False)
 class Routed:
-    """A network as an engine routes it.
-
-    ``note`` is a remark for the user; ``service`` has its virtual lanes, if known.
-    """
+    """A network as an engine routes it; ``note`` is for the user, ``service`` has its virtual lanes, if known."""
 
     name: str
     network: Network
@@ -88,11 +85,10 @@ def compare(
     matrix: Floats | None = None,
     checks: bool = True,
 ) -> Comparison:
-    """Evaluate a network under several engines.
+    """Evaluate a network under several engines; FabricError for fewer than two ranks.
 
-    `ranks`: host index of each rank, shape (ranks,); one rank on each host if None. `matrix`: amount from each rank
-    to each other, shape (ranks, ranks), in any unit, for the pattern ``matrix``. Raises FabricError: there are fewer
-    than two ranks, so no traffic.
+    `ranks`: host index of each rank, shape (ranks,); one on each host if None. `matrix`: amount from each rank to
+    each other, shape (ranks, ranks), in any unit, for the pattern ``matrix``.
     """
     many = len(Routes(given[0].network, library).members(ranks))
     if many < 2:

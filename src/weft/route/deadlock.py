@@ -26,12 +26,7 @@ class Lanes:
 
 
 def lanes_of(routes: Routes, service: Service | None) -> Lanes | None:
-    """Lanes of the routes of a network; None if they are not known.
-
-    Routes without a path record are taken to have service level 0.
-
-    Raises FabricError: The network states no LIDs, or no path is between two of its hosts.
-    """
+    """Lanes of a network's routes, level 0 without a path record; None if not known. FabricError without LIDs."""
     if service is None:
         return None
     addresses, shape = routes.network.addresses, routes.lengths.shape

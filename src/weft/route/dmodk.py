@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """D-mod-k: routes by the number of the destination, for any tree, complete or degraded.
 
-Towards host d a leaf takes its spine number d mod k, that spine its core number (d div k) mod k', and so on (E. Zahavi,
-"D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees", 2010). On complete trees
-no two flows of a shift share a link. If the switch with this number does not lead to the destination, the next one that
-does is used.
+Towards host d a leaf takes its spine number d mod k, that spine its core number (d div k) mod k', and so on (E.
+Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees", 2010); the
+next one where that does not lead there. On complete trees no two flows of a shift share a link.
 """
 
 from collections import defaultdict
@@ -52,10 +51,7 @@ def d_mod_k(network: Network) -> Network:
 
 
 def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
-    """Number of each switch among its siblings, as seen from each lower switch, shape (switches, switches).
-
-    The second result is the count of numbers that each lower switch uses, shape (switches,).
-    """
+    """Number of each switch among its siblings, shape (switches, switches), and how many each lower switch uses."""
     count = len(network.switches)
     level = [s.level for s in network.switches]
     above = [{p for p in peer[s][out[s] >= 0].tolist() if level[p] > level[s]} for s in range(count)]

@@ -23,8 +23,5 @@ def drawing(found: Comparison, engine: Engine, title: str) -> "altair.LayerChart
 
 
 def draw_engine(found: Comparison, title: str, path: Path) -> None:
-    """Draw the first engine of a comparison into a file (.svg, .png or .json).
-
-    Raises FabricError: the name has another extension, or the file cannot be written.
-    """
+    """Draw the first engine of a comparison into a file (.svg, .png, .json); FabricError if that is impossible."""
     save(drawing(found, found.engines[0], title), path)

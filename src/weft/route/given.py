@@ -20,10 +20,7 @@ from weft.route.subnet import tables_text
 
 
 def fail(network: Network, names: Sequence[str]) -> Network:
-    """The network without some links or switches, and without the table entries that use them.
-
-    Raises FabricError: No such link or switch.
-    """
+    """The network without some links or switches and the entries that use them; FabricError for one it has not."""
     gone = np.zeros(len(network.links), dtype=bool)
     for name in names:
         gone |= _named(network, name)
@@ -31,10 +28,7 @@ def fail(network: Network, names: Sequence[str]) -> Network:
 
 
 def fail_random(network: Network, count: int, seed: int) -> Network:
-    """The network without ``count`` cables between switches, chosen at random.
-
-    Raises FabricError: There are fewer cables.
-    """
+    """The network without ``count`` cables between switches, chosen at random; FabricError if there are fewer."""
     cables = np.flatnonzero(network.switch_links[::2])
     if count > len(cables):
         raise FabricError(f"--fail-random {count}: the network has {len(cables)} cables between switches", "take fewer")
@@ -108,10 +102,7 @@ def users_of(routes: Routes, link: int, members: Ints | None = None) -> Users:
 
 
 def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0, seed: int = 1) -> tuple[str, Network]:
-    """Name and network of a fabric file, without the failed links or switches.
-
-    Raises FabricError: there is no such fabric or link, or the fabric's cables are not known.
-    """
+    """Name and network of a fabric file, without failed links; FabricError without fabric, link or known cables."""
     fabric = load_fabric(file)
     network = build_network(fabric)
     if not network.cables_known:
@@ -124,11 +115,7 @@ def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0,
 
 
 def hosts_of(network: Network, placement: str | None, ranks: int = 1) -> Ints | None:
-    """Host index of each rank, shape (ranks,), for a placement such as ``n[1-36]`` with ``ranks`` on each host.
-
-    None stands for one rank on every host. Raises FabricError: the placement is not a node set, or has a host that is
-    not in the network.
-    """
+    """Host index of each rank, shape (ranks,), for ``n[1-36]``; None: one on every host. FabricError for no host."""
     if ranks < 1:
         raise FabricError(f"{ranks} ranks on a host", "give at least 1")
     if placement is None and ranks == 1:
@@ -141,11 +128,7 @@ def hosts_of(network: Network, placement: str | None, ranks: int = 1) -> Ints | 
 
 
 def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None:
-    """Relative load of other jobs on each link, shape (links,), no unit: each runs an all-to-all at our job's rate.
-
-    `nodes`: number of hosts of our job: while one of its hosts sends to all others, a host of another job sends the
-    same amount.
-    """
+    """Load of other jobs on each link, shape (links,), relative to ours on ``nodes`` hosts: all run an all-to-all."""
     if not jobs:
         return None
     load = np.zeros(len(routes.network.links))
@@ -157,18 +140,12 @@ def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None
 
 
 def matrix_of(path: Path | None) -> Floats | None:
-    """Amount from each rank to each other, shape (ranks, ranks), in any unit, from a file of kernel ``collective``.
-
-    Raises WeftError: the file is not a square matrix of non-negative numbers.
-    """
+    """Amount from each rank to each other, shape (ranks, ranks), any unit; WeftError if the file is no matrix."""
     return None if path is None else np.array(read_matrix(path), dtype=np.float64)
 
 
 def write_tables(network: Network, path: Path) -> None:
-    """Write the tables of a network in the format that OpenSM loads.
-
-    Raises FabricError: the network states no GUIDs, or the file cannot be written.
-    """
+    """Write the tables of a network as OpenSM loads them; FabricError without GUIDs, or if that is impossible."""
     text = tables_text(network)
     try:
         part = path.with_name(f".{path.name}.part")

@@ -66,10 +66,7 @@ def pointer(array: NDArray[Any] | None) -> Any:
 
 
 class Library:
-    """The library's functions; calls release the GIL, so threads can run several at once.
-
-    Raises DataError: the library cannot be loaded.
-    """
+    """The library's functions; they release the GIL, so several threads can run. DataError if it cannot be loaded."""
 
     def __init__(self, path: Path) -> None:
         try:

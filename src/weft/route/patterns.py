@@ -42,10 +42,7 @@ class Phases:
 
 
 def all_to_all(routes: Routes, ranks: Ints | None = None) -> Loads:
-    """Loads when every rank sends one unit to every other rank on another host.
-
-    `ranks`: host of each rank, shape (ranks,); one on each host with a cable when None.
-    """
+    """Loads when every rank (shape (ranks,), by its host) sends one unit to every rank on another host."""
     weight = np.bincount(routes.members(ranks), minlength=len(routes.network.hosts)).astype(np.int64)
     load = np.zeros(len(routes.network.links), dtype=np.int64)
     lost = int(routes.library.call("all_to_all", routes.graph, weight, load))
@@ -93,11 +90,10 @@ def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | N
 
 
 def flow_loads(routes: Routes, sources: Ints, targets: Ints, amounts: NDArray[np.floating] | None = None) -> Floats:
-    """Load of each link under a list of messages: a permutation, or a sparse traffic matrix.
+    """Load of each link under messages between hosts, shape (links,), in the unit of ``amounts`` (1 each by default).
 
-    Raises FabricError: A message has no route. `sources`, `targets`: host indices, shape (messages,); messages to
-    oneself cross no link. `amounts`: amount of each message, shape (messages,), in any unit; 1 each if None. Returns
-    shape (links,), in the unit of ``amounts``.
+    `sources`, `targets`: host indices, shape (messages,); messages to oneself cross no link. FabricError without a
+    route.
     """
     network = routes.network
     away = sources != targets

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Placements as text, as options of schedulers, and as JSON.
+"""Which free hosts to ask for: the sets of N with the fastest and the slowest all-to-all, and bounds on both.
 
-Which free hosts to ask for: the sets of N with the fastest and the slowest all-to-all, and bounds on both.
-
-Sets are ordered by the relative time of the slowest link in their all-to-all, then by the mean over the phases of their
-shift. If there are few sets, all are evaluated; else the search starts from sets of neighbours and swaps single hosts.
+Ordered by the relative time of the slowest link in an all-to-all, then by the mean over the phases of a shift. Few
+sets are all evaluated; else the search starts from sets of neighbours and swaps single hosts.
 """
 
 import math
@@ -63,11 +61,7 @@ class Placements:
 
 
 def between_nodes(sent: Floats, count: int) -> Floats:
-    """Amount from each node to each other, shape (count, count), of ranks that fill the nodes in order.
-
-    `sent`: from each rank to each other, shape (ranks, ranks), in any unit. Raises FabricError: the nodes cannot
-    share the ranks equally, or nothing is sent from node to node.
-    """
+    """Amount from each node to each other, shape (count, count), of ranks that fill the nodes; FabricError for none."""
     if len(sent) % count:
         raise FabricError(
             f"{len(sent)} ranks, which {count} nodes cannot share equally", f"give a divisor of {len(sent)}: --nodes"

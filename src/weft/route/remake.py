@@ -20,10 +20,7 @@ def d_mod_k_of(routes: Routes) -> Routes:
 
 
 def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes: int = PASSES) -> Routes:
-    """The network with tables made for an all-to-all among all hosts.
-
-    `rank`: a total order of the switches, shape (switches,), for up*/down* routes; minimal ones if None.
-    """
+    """The network with tables for an all-to-all: minimal, or up*/down* by a total order of the switches."""
     network = routes.network
     forward = np.empty((len(network.switches), len(network.hosts)), dtype=np.int32)
     routes.library.call("reroute", routes.graph, rank, routes.shared_slowness, branching, passes, SEED, forward)
@@ -31,10 +28,7 @@ def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes:
 
 
 def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Routes, int]:
-    """The network with at most ``most`` entries changed to relieve its most loaded links, and the number of changes.
-
-    ``rank`` is the host index of each rank, shape (ranks,).
-    """
+    """The network with at most ``most`` entries changed to relieve its fullest links, and the number of changes."""
     network = routes.network
     forward = np.array(network.forward, dtype=np.int32, order="C")
     changes = np.empty((max(1, most), 3), dtype=np.int32)
@@ -45,10 +39,7 @@ def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Route
 def swapped(
     routes: Routes, most: float, rank: Ints | None = None, rounds: int = ROUNDS, spread: float = 0
 ) -> tuple[Routes, int]:
-    """The network with entries of leaf switches changed for the phases of a shift, and the number of changes.
-
-    `rank`: host index of each rank, shape (ranks,), as for `rerouted`.
-    """
+    """The network with entries of leaf switches changed for the phases of a shift, and the number of changes."""
     network = routes.network
     forward = np.array(network.forward, dtype=np.int32, order="C")
     others = max(1, int((network.uplink >= 0).sum()) - 1)

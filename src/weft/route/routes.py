@@ -26,11 +26,7 @@ class Routes:
 
     @cached_property
     def arrays(self) -> tuple[Ints, ...]:
-        """Contiguous 32-bit indices, kept alive for the library.
-
-        Source and target of links, shape (links,); uplink, delivery and leaf of hosts, (hosts,); forward, (switches,
-        hosts).
-        """
+        """Contiguous 32-bit indices of links, hosts and tables, kept alive for the library."""
         network = self.network
         columns = (
             network.links.source,
@@ -83,20 +79,14 @@ class Routes:
 
     @cached_property
     def lengths(self) -> NDArray[np.int8]:
-        """Hops between switches from each leaf to each host, shape (leaves, hosts).
-
-        Negative if there is no route: -1 an entry is missing, -2 the tables have a loop, -3 they lead to another host.
-        """
+        """Hops from each leaf to each host, shape (leaves, hosts); -1 no entry, -2 a loop, -3 another host."""
         found = np.empty((len(self.leaves), len(self.network.hosts)), dtype=np.int8)
         self.library.call("lengths", self.graph, self.leaves, len(self.leaves), found)
         return found
 
     @cached_property
     def links(self) -> Ints:
-        """Indices of the links of those routes, shape (leaves, hosts, longest); padded with the number of links.
-
-        Raises FabricError: the table would be larger than 6 GiB.
-        """
+        """Links of those routes, (leaves, hosts, longest), padded with their number; FabricError over 6 GiB."""
         depth = int(self.lengths.max(initial=0))
         if self.lengths.size * depth * 4 > MOST_PATH_BYTES:
             raise FabricError(

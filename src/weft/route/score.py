@@ -45,11 +45,7 @@ class Effective:
 def effective_bisection(
     routes: Routes, hosts: Ints | None = None, samples: int = SAMPLES, seed: int = SEED
 ) -> Effective:
-    """Effective bisection bandwidth of the hosts of a network.
-
-    `hosts`: indices of the hosts that take part, shape (hosts,); all with a cable if None. With an odd number, a
-    different host is idle in each split.
-    """
+    """Effective bisection bandwidth of some hosts, all with a cable by default; with an odd number one is idle."""
     members = routes.members(hosts)
     each = np.ones(samples)
     if len(members) > 1:
@@ -93,10 +89,7 @@ class Score:
 
 
 def score(routes: Routes, ranks: Ints | None = None, samples: int = SAMPLES) -> Score:
-    """Score the routes of a network.
-
-    `ranks`: host index of each rank, shape (ranks,), in rank order; one on each host with a cable if None.
-    """
+    """Score the routes of a network for ranks on these hosts, shape (ranks,); one on each with a cable if None."""
     members = routes.members(ranks)
     scattered = all_to_all(routes, members)
     others = max(1, len(members) - 1)

@@ -21,10 +21,7 @@ HOST_GUIDS, SWITCH_GUIDS, SPACING = 0x0010_0000_0000_0000, 0x0020_0000_0000_0000
 
 
 def ibsim_text(network: Network) -> str:
-    """The network as an ibsim ``.net`` file; ports keep their numbers, GUIDs are artificial.
-
-    Raises FabricError: a switch has more ports, or there are more hosts and switches, than InfiniBand can address.
-    """
+    """The network as an ibsim ``.net`` file, with artificial GUIDs; FabricError if InfiniBand cannot address it."""
     hosts, links = len(network.hosts), network.links
     if hosts + len(network.switches) > MOST_LIDS:
         raise FabricError(

@@ -166,10 +166,7 @@ def show_findings(name: str, findings: Sequence[Finding], console: Console) -> N
 
 
 def ranks_by_socket(fabric: "Fabric", ranks: int | None = None) -> tuple[int, ...]:
-    """Ranks on each socket of a node: ``ranks`` in all, its cores by default, sockets filled one after the other.
-
-    Raises FabricError: fewer than one rank.
-    """
+    """Ranks on each socket of a node, sockets filled in turn; its cores by default. FabricError for less than one."""
     cores = fabric.node.cores or 1
     sockets = fabric.node.sockets or 1
     total = cores if ranks is None else ranks

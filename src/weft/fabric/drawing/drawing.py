@@ -33,11 +33,7 @@ def draw(
     meaning: str = "",
     scale: tuple[float, float, float] = (0.0, 1.0, 2.0),
 ) -> "altair.LayerChart":
-    """Draw a network.
-
-    `values`: a value for each link, shape (links,), any unit, that colours the cables between switches; None draws
-    grey.
-    """
+    """Draw a network; cables coloured by a value for each link, shape (links,), any unit, or grey."""
     import altair as alt
 
     plan = sketch(network, values)
@@ -59,10 +55,7 @@ def draw(
 
 
 def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float], legend: bool = True) -> Any:
-    """A sketch as a chart without title and size.
-
-    `meaning`: description of the lines' values; None draws all lines grey.
-    """
+    """A sketch as a chart without title and size; lines are grey without a ``meaning`` of their values."""
     import altair as alt
 
     left = LEFT if plan.rows else 0.0
@@ -70,10 +63,7 @@ def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float]
 
 
 def save(chart: "altair.LayerChart", path: Path) -> None:
-    """Write a drawing; the file extension selects SVG, PNG, HTML (offline) or Vega-Lite JSON.
-
-    Raises FabricError: the extension is another one, or the file cannot be written.
-    """
+    """Write a drawing as SVG, PNG, HTML (offline) or Vega-Lite JSON, by its extension; FabricError if impossible."""
     if path.suffix.lower() not in FORMATS:
         raise FabricError(
             f"cannot draw into {path}: no format {path.suffix!r}", f"end the name in {', '.join(FORMATS)}"

@@ -53,10 +53,7 @@ def runs_of(count: int, most: int) -> int:
 
 
 def switch_pods(network: Network) -> Ints:
-    """Index of the pod of each switch, shape (switches,): the pod of its hosts or of all switches below it.
-
-    -1 if these are in several pods or in none.
-    """
+    """Pod of the hosts below each switch, shape (switches,); -1 if they are in several pods or in none."""
     pod = np.full(len(network.switches), -1, dtype=np.int32)
     column = network.coordinates.get("pod")
     if column is None:

@@ -61,11 +61,7 @@ class Sketch:
 
 
 def sketch(network: Network, values: NDArray[np.floating] | None = None) -> Sketch:
-    """Lay out a network.
-
-    `values`: a value for each link, shape (links,), any unit, to colour lines by; a line shows the largest of its
-    links' values.
-    """
+    """Lay out a network; a line's value is the largest of its links' ``values``, shape (links,), any unit."""
     made, centres = arrange(network)
     top = max((box.level for box in made), default=1)
     width = box_width(centres)

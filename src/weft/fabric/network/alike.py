@@ -31,11 +31,7 @@ class LeavesAlike:
 
 
 def leaves_alike(network: Network, wanted: Container[int] | None = None) -> Iterator[LeavesAlike]:
-    """Leaf switches with a host, grouped by equal tables.
-
-    Of the leaves with the same neighbours each is compared with the first one only, so the time is linear in the size
-    of the tables.
-    """
+    """Leaf switches with a host, by equal tables; among those with the same neighbours compared with the first only."""
     hosts_of = _hosts_of(network)
     chosen = [leaf for leaf in hosts_of if wanted is None or leaf in wanted]
     for leaves in _joined_alike(network, np.array(chosen, dtype=np.int32)):

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dragonfly: groups of routers, fully connected inside a group, with global links between every two groups.
+"""Dragonfly: groups of fully connected routers, with global links between every two groups.
 
 After Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008. Routes are
-minimal: at most one local, one global and one local link. Several global links between two groups are distributed over
-the destinations. Real machines add non-minimal (Valiant, adaptive) routes when the minimal one is busy. These are not
-modelled: the loads are those of minimal routing alone.
+minimal, at most one local, one global and one local link; several global links are shared by destination. Non-minimal
+routes (Valiant, adaptive) of real machines are not modelled.
 """
 
 from collections.abc import Sequence
@@ -56,11 +55,7 @@ def _groups(shape: DragonflyShape, hosts: int) -> int:
 
 
 def dragonfly(hosts: Sequence[str], shape: DragonflyShape, *, rate: float, latency: float = 0.0) -> Network:
-    """Make a dragonfly.
-
-    Raises FabricError: There are too few global links to connect all groups. `rate`, `latency`: bytes per second and
-    seconds of each host's link.
-    """
+    """Make a dragonfly, with rate and latency of a host's link; FabricError for too few global links."""
     groups, size = _groups(shape, len(hosts)), shape.routers_per_group
     refuse_oversize(len(hosts), groups * size, len(hosts) + groups * size * (size + shape.global_links) // 2)
     cables, first = Cables(), len(hosts)

@@ -47,11 +47,7 @@ def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int1
 
 
 def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
-    """Hops between switches from a switch to a host, shape (pairs,); `UNREACHABLE` if there is no route.
-
-    Raises FabricError: The tables contain a loop. `at`, `end`: indices of switch and host of each pair, shape
-    (pairs,).
-    """
+    """Hops from a switch to a host, shape (pairs,); `UNREACHABLE` without a route. FabricError for a loop."""
     hosts = len(network.hosts)
     steps = np.full(len(at), UNREACHABLE, dtype=np.int16)
     going = np.arange(len(steps))

@@ -19,10 +19,7 @@ MOST_ENTRIES = 500_000_000  # in the forwarding tables: 2 GB
 
 
 def refuse_oversize(hosts: int, switches: int, cables: int) -> None:
-    """Refuse a network that would not fit into memory, before it is built: a file may state any numbers.
-
-    Raises FabricError: The network is too large; names the numbers and the limits.
-    """
+    """FabricError for a network that would not fit into memory, before it is built: a file may state any numbers."""
     if cables > MOST_CABLES or hosts * switches > MOST_ENTRIES:
         raise FabricError(
             f"the network has {hosts:,} hosts, {switches:,} switches and {cables:,} cables: too large "
@@ -107,10 +104,7 @@ class Network:
 
     @cached_property
     def uplink(self) -> Ints:
-        """Index of the link from each host to its switch, shape (hosts,); -1 for a host without a cable.
-
-        A host with several cables uses the one on its lowest port.
-        """
+        """Link from each host's lowest cabled port to its switch, shape (hosts,); -1 for a host without a cable."""
         up = np.full(len(self.hosts), -1, dtype=np.int32)
         from_host = np.flatnonzero(self.links.source < len(self.hosts))
         order = from_host[np.argsort(self.links.source_port[from_host], kind="stable")[::-1]]
@@ -157,10 +151,7 @@ class Network:
         return f"{source}:{links.source_port[link]}->{target}:{links.target_port[link]}"
 
     def route(self, a: str | int, b: str | int) -> tuple[int, ...]:
-        """Indices of the links from host ``a`` to host ``b``, in order; none if they are the same host.
-
-        Raises FabricError: there is no route, or the forwarding tables contain a loop.
-        """
+        """Indices of the links from host ``a`` to ``b``, in order; FabricError without a route, or for a loop."""
         start = self.host(a) if isinstance(a, str) else a
         end = self.host(b) if isinstance(b, str) else b
         if start == end:
@@ -192,11 +183,7 @@ class Network:
         return float(sum(self.links.latency[link] for link in self.route(a, b)))
 
     def with_tables(self, forward: Ints, routing: str) -> "Network":
-        """The same network with other forwarding tables (from a dump, OpenSM or an optimiser).
-
-        `forward`: index of the link that leads from each switch to each host, shape (switches, hosts). Raises
-        FabricError: the tables do not fit the network.
-        """
+        """The network with other forwarding tables, shape (switches, hosts); FabricError if they do not fit."""
         if forward.shape != self.forward.shape:
             raise FabricError(
                 f"the forwarding tables are for {forward.shape[0]} switches and {forward.shape[1]} hosts, "

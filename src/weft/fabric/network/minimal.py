@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Minimal routes over any graph of switches, spread by destination: for dumps, whose real tables are not known.
+"""Minimal routes over any graph of switches, spread by destination: for dumps without tables.
 
-For each destination in turn every switch chooses a link, the farthest switches first: of the links that lead one hop
-nearer, the one with the cheapest path. A link costs (load / rate)^8, so the most loaded link dominates the cost of a
-path; the load is that of an all-to-all among all hosts, updated after each choice. The result shows what the fabric can
-do. The tables of its subnet manager (dump_fts, opensm-lfts.dump) may be several times worse.
+For each destination in turn every switch, the farthest first, takes the cheapest path among the links that lead one
+hop nearer. A link costs (load / rate)^8, the load of an all-to-all so far: what the fabric can do; real tables may be
+worse.
 """
 
 import numpy as np
@@ -20,10 +19,7 @@ WORK = 5_000  # choices by destination: on larger fabrics more switches choose a
 
 
 def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
-    """Forwarding tables of a graph.
-
-    Returns link indices, shape (switches, hosts); -1 where a switch cannot reach a host.
-    """
+    """Forwarding tables of a graph, shape (switches, hosts); -1 where a switch cannot reach a host."""
     graph = _Graph(hosts, switches, links)
     forward = np.full((switches, hosts), -1, dtype=np.int32)
     turns = max(1, min(8, WORK // max(1, hosts)))

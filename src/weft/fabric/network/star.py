@@ -9,11 +9,7 @@ from weft.fabric.network.graph import Cables, Network, Switch
 
 
 def star(hosts: Sequence[str], *, rate: float, latency: float = 0.0) -> Network:
-    """All hosts on one switch.
-
-    `rate`: bytes per second of each host's link, each way. `latency`: seconds of each host's link; a message crosses
-    two.
-    """
+    """All hosts on one switch, each by a link of ``rate`` bytes/s each way and ``latency`` s: a message crosses two."""
     cables = Cables()
     switch = len(hosts)
     up = [cables.add(h, switch, rate, latency, ports=(1, h + 1)) for h in range(len(hosts))]

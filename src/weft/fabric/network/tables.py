@@ -28,10 +28,7 @@ class TableReport:
     unknown_lids: tuple[int, ...]  # hosts without an entry in any table
 
     def refuse_foreign(self, network: Network) -> None:
-        """Refuse tables if none is of a switch of the network.
-
-        Raises FabricError: no table fits; names one switch of the tables and one of the network.
-        """
+        """FabricError if no table is of a switch of the network; names one of either."""
         if len(self.without_table) == len(network.switches):
             raise FabricError(
                 f"none of the tables is for a switch of this network: they begin with "
@@ -41,11 +38,7 @@ class TableReport:
 
 
 def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
-    """Forwarding tables of a network by link.
-
-    Returns index of the link that a switch takes towards a host, shape (switches, hosts), -1 where its table has no
-    entry or. Raises FabricError: the network has neither GUIDs nor LIDs.
-    """
+    """Link that a switch takes to a host, shape (switches, hosts), -1 for none; FabricError without GUIDs and LIDs."""
     addresses = network.addresses
     if addresses is None or not (addresses.host_lids > 0).any():
         raise FabricError(

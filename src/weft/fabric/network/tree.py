@@ -115,11 +115,7 @@ def _three_levels(
 
 
 def fat_tree(hosts: Sequence[str], shape: TreeShape, *, rate: float, latency: float = 0.0) -> Network:
-    """A fat tree of two or three levels.
-
-    Raises FabricError: The numbers do not describe a tree. `rate`: bytes per second of each host's link, each way.
-    `latency`: seconds of each host's link; a message crosses two.
-    """
+    """A fat tree of two or three levels; ``rate`` and ``latency`` of each host's link. FabricError if it is none."""
     sizes = _sizes(shape, len(hosts))
     above = sizes.pods * sizes.spines
     cabled = sizes.hosts + sizes.leaves * sizes.uplinks + above * sizes.spine_uplinks

@@ -26,10 +26,7 @@ __all__ = [
 
 
 def detect(lines: Lines) -> Format:
-    """The format of a dump, from the first line that identifies it.
-
-    Raises FabricError: No line belongs to a known format.
-    """
+    """The format of a dump, from the first line that identifies it; FabricError if none does."""
     from weft.fabric.readers.edges import is_edge_list
     from weft.fabric.readers.ibnetdiscover import PROGRESS
 
@@ -59,11 +56,7 @@ def detect(lines: Lines) -> Format:
 
 
 def read_dump(path: str | Path, form: Format | None = None) -> Dump:
-    """Read a dump of a network.
-
-    `form`: its format; detected from the file if None. Raises FabricError: the dump is malformed; names file and
-    line, what is wrong, the text seen and what was expected.
-    """
+    """Read a dump of a network; its format is detected if None. FabricError names file, line and what was expected."""
     lines = Lines.read(path)
     chosen = form or detect(lines)
     if chosen not in get_args(Format):
@@ -86,12 +79,7 @@ def read_dump(path: str | Path, form: Format | None = None) -> Dump:
 
 
 def read_names(path: str | Path) -> dict[str, str]:
-    """Names of boxes by key: lines ``H-0002c90300080e84 node7``, ``#`` begins a comment.
-
-    Keys may also be written as OpenSM's node name map does, ``0x0002c90300080e84 "node7"``.
-
-    Raises FabricError: A line has neither form, or a name occurs twice.
-    """
+    """Names by key: ``H-0002c90300080e84 node7``, or ``0x0002c90300080e84 "node7"``; FabricError for other lines."""
     lines = Lines.read(path)
     names: dict[str, str] = {}
     first: dict[str, int] = {}

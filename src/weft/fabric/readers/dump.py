@@ -170,10 +170,7 @@ class Lines:
 
     @classmethod
     def read(cls, path: str | Path) -> "Lines":
-        """Read a file; bytes that are not UTF-8 are replaced, since descriptions may hold any bytes.
-
-        Raises FabricError: The file cannot be read, is no plain one, or is larger than 1 GiB.
-        """
+        """Read a file of at most 1 GiB; bytes that are not UTF-8 are replaced. FabricError if it cannot be read."""
         try:
             text = read_plain(Path(path), MOST_BYTES).decode("utf-8", errors="replace")
         except (OSError, ValueError) as error:

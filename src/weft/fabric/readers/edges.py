@@ -30,10 +30,7 @@ def is_edge_list(line: str) -> bool:
 
 
 def read_edges(lines: Lines) -> Dump:
-    """Boxes and cable ends of a CSV list of cables.
-
-    Raises FabricError: Names file and line, what is wrong, the text seen and what was expected.
-    """
+    """Boxes and cable ends of a CSV list of cables; FabricError names file, line and what was expected."""
     dump = Dump(lines.path, "edge list", both_ends=False)
     edges = _edges(lines)
     cables = Counter(name for _, row in edges for name in (row["a"], row["b"]))

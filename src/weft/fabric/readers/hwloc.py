@@ -34,10 +34,7 @@ class NodeShape:
 
 
 def read_hwloc(lines: Lines) -> NodeShape:
-    """Sockets, cores and memory of a node from hwloc's XML, versions 1 to 3.
-
-    Raises FabricError: Names file and line, what is wrong, the text seen and what was expected.
-    """
+    """Sockets, cores and memory of a node from hwloc's XML, versions 1 to 3; FabricError names file and line."""
     for number, line in lines.numbered():
         # Entities can refer to other files or expand without limit; hwloc writes none.
         if "<!ENTITY" in line.upper():

@@ -36,11 +36,7 @@ Row = dict[str, str]
 
 
 def read_ibdiagnet(lines: Lines) -> Dump:
-    """Boxes, cable ends and port counters of an ``ibdiagnet2.db_csv``.
-
-    Raises FabricError: There is no section of nodes or of links, or a row lacks a value; names file, line, text and
-    what was expected.
-    """
+    """Boxes, cable ends and port counters of an ``ibdiagnet2.db_csv``; FabricError names file and line."""
     dump = Dump(lines.path, "ibdiagnet2 db_csv")
     keys: dict[int, str] = {}
     for number, row in _rows(lines, "NODES"):

@@ -35,10 +35,7 @@ MOST_PORTS = 65535
 
 
 def read_ibnetdiscover(lines: Lines) -> Dump:
-    """Boxes and cable ends of an ``ibnetdiscover`` dump or an ibsim ``.net`` file.
-
-    Raises FabricError: Names file and line, what is wrong, the text seen and what was expected.
-    """
+    """Boxes and cable ends of ``ibnetdiscover`` or an ibsim ``.net`` file; FabricError names file and line."""
     guids = any('"S-' in line or '"H-' in line for line in lines.lines)
     dump = Dump(lines.path, "ibnetdiscover" if guids else "ibsim")
     current: Box | None = None

@@ -39,11 +39,7 @@ class Service:
 
 
 def read_service(paths: Path, tables: Path | None = None) -> Service:
-    """Read the output of ``saquery -p``, and the concatenated outputs of ``smpquery sl2vl`` for all switches.
-
-    Raises FabricError: a file cannot be read or has another format, or a table depends on ports, as those of
-    torus-2QoS do.
-    """
+    """Read ``saquery -p`` and ``smpquery sl2vl`` of all switches; FabricError for tables by port, as torus-2QoS has."""
     found: list[tuple[int, int, int]] = []
     for record in _text(paths).split(RECORD)[1:]:
         values = {name: int(value, 16 if value[:2] == "0x" else 10) for name, value in FIELD.findall(record)}

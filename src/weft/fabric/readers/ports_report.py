@@ -20,10 +20,7 @@ KINDS: dict[str, BoxKind] = {"SW": "switch", "CA": "host", "RT": "router"}
 
 
 def read_ports_report(lines: Lines) -> Dump:
-    """Boxes and cable ends of the output of ``ibnetdiscover -p``.
-
-    Raises FabricError: Names file and line, what is wrong, the text seen and what was expected.
-    """
+    """Boxes and cable ends of ``ibnetdiscover -p``; FabricError names file and line."""
     dump = Dump(lines.path, "ibnetdiscover -p")
     ports: dict[str, int] = {}
     for number, raw in lines.numbered():

@@ -23,10 +23,7 @@ MOST_CHILDREN = 1_000_000
 
 
 def read_slurm(lines: Lines) -> Dump:
-    """Switches, nodes and the connections between them.
-
-    Raises FabricError: Names file and line, what is wrong, the text seen and what was expected.
-    """
+    """Switches, nodes and the connections between them; FabricError names file and line."""
     reported = any(re.search(r"\bLevel=\d", line) for line in lines.lines)
     form = "scontrol show topology" if reported else "topology.conf"
     dump = Dump(lines.path, form, both_ends=False, cables_known=False)

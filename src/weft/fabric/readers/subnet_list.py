@@ -23,10 +23,7 @@ EXPECTED = "{ CA|SW Ports:.. NodeGUID:.. {name} LID:.. PN:.. } { ... } PHY=4x LO
 
 
 def read_subnet_list(lines: Lines) -> Dump:
-    """Boxes and cable ends of an ``opensm-subnet.lst``; links that are not active are only recorded as down.
-
-    Raises FabricError: Names file and line, what is wrong, the text seen and what was expected.
-    """
+    """Boxes and cable ends of an ``opensm-subnet.lst``; links not active are down. FabricError names file and line."""
     dump = Dump(lines.path, "opensm-subnet.lst")
     for number, raw in lines.numbered():
         line = raw.strip()

@@ -88,10 +88,7 @@ class _Open:
 
 
 def read_tables(path: str | Path) -> Tables:
-    """Read forwarding tables of any of the formats.
-
-    Raises FabricError: the file cannot be read, is larger than 16 GiB, or has no table.
-    """
+    """Read forwarding tables of any of the formats; FabricError for none, over 16 GiB, or if they cannot be read."""
     try:
         reader = _Reader(str(path))
         with open_plain(Path(path)) as file:

@@ -93,10 +93,7 @@ def _properties(execution: Mapping[str, Any]) -> dict[str, set[str]]:
 def _queues(
     text: str, classes: tuple[NodeClass, ...], down: tuple[str, ...], properties: Mapping[str, set[str]]
 ) -> Iterator[Queue]:
-    """Rows of ``flux queue list`` with a name that take jobs; ``*`` marks the default.
-
-    A queue has the nodes with a property of its name, by custom; all, where no node has it.
-    """
+    """Queues that take jobs; ``*`` marks the default. One has the nodes with a property of its name, else all."""
     table = list(rows(text))
     if not table or table[0][0] != "QUEUE" or "TLIMIT" not in table[0]:
         return

@@ -60,10 +60,7 @@ def _default(tree: Mapping[str, Any]) -> str:
 
 
 def _classes(tree: Mapping[str, Any], unread: Unread) -> tuple[tuple[NodeClass, ...], tuple[str, ...], dict[str, str]]:
-    """Nodes that are up, by likeness, the others, and the queue of each that serves one only.
-
-    The virtual nodes of one host are added up.
-    """
+    """Nodes that are up, by likeness, the others, and the queue of each that has one; a host's vnodes added up."""
     bound: dict[str, str] = {}
     cores: dict[str, int] = {}
     bytes_of: dict[str, int] = {}

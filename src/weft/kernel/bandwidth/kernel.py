@@ -67,10 +67,7 @@ class Bandwidth(PlainKernel):
     study: type[Study] = BandwidthStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """A pair for each pattern that the fabric has; a note for each pattern that it does not have.
-
-        Raises StudyError: The limit of a cell is too short for its sizes.
-        """
+        """A pair for each pattern that the fabric has, or a note; StudyError if a cell's limit is too short."""
         assert isinstance(study, BandwidthStudy)
         assert isinstance(series, BandwidthSeries)
         section, order = study.bandwidth, study.placement.order

@@ -40,11 +40,7 @@ class Collective(PlainKernel):
     study: type[Study] = CollectiveStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """Values for each call, form and pattern at each shape and process count.
-
-        Raises StudyError: No size is left, the limit of a cell is too short for its sizes, or a root or matrix does
-        not fit.
-        """
+        """Values for each call, form, pattern and shape; StudyError if no size, time, root or matrix fits."""
         assert isinstance(study, CollectiveStudy)
         assert isinstance(series, CollectiveSeries)
         section, where = study.collective, f"{study.path}: collective"
@@ -214,10 +210,7 @@ def process_counts(series: CollectiveSeries, shape: Shape, notes: list[str]) -> 
 
 
 def fitting(section: CollectiveSection, rows: int, ranks: int, where: str) -> None:
-    """Refuse a root or a traffic matrix that does not fit a number of ranks.
-
-    Raises StudyError: The root is not below the number of ranks, or the matrix has another number of rows.
-    """
+    """StudyError for a root that is not below the number of ranks, or a matrix with another number of rows."""
     if section.root >= ranks:
         raise StudyError(
             f"{where}.root = {section.root} is not one of the {ranks} ranks", 'give a lower one, or "rotating"'
@@ -266,10 +259,7 @@ def impossible(collective: str, form: str, pattern: str) -> str:
 def fitting_sizes(
     section: CollectiveSection, collective: str, form: str, ranks: int, study: CollectiveStudy, notes: list[str]
 ) -> list[int]:
-    """The section's sizes that a call can have: whole elements, and not over ``memory_most``.
-
-    Raises StudyError: No size is left.
-    """
+    """The sizes that a call can have: whole elements, not over ``memory_most``; StudyError if none is left."""
     whole = collective in REDUCING or form == "vector"
     sizes = [size for size in section.sizes if not whole or size % ELEMENT == 0]
     if len(sizes) < len(section.sizes):

@@ -24,10 +24,7 @@ UP_TO_ALL = "2..p"
 
 
 def parse_collectives(value: object) -> tuple[str, ...]:
-    """Names of collectives in lower case, from MPI's own spelling: ``["Bcast", "Alltoall"]``.
-
-    Raises ValueError: The list is empty, a name occurs twice, or it is not a collective.
-    """
+    """Collectives in lower case, from ``["Bcast", "Alltoall"]``; ValueError for none, a repeated or unknown one."""
     names = [str(each).removeprefix("MPI_").lower() for each in as_list(value)]
     if not names or len(set(names)) != len(names) or not set(names) <= set(NAMES):
         raise ValueError(f"different ones of {', '.join(WRITTEN)}")
@@ -35,10 +32,7 @@ def parse_collectives(value: object) -> tuple[str, ...]:
 
 
 def parse_processes(value: object) -> tuple[int, ...] | Literal["2..p"] | None:
-    """Process counts to measure in one launch.
-
-    Raises ValueError: Another text, or a list of anything but distinct whole numbers from 1.
-    """
+    """Process counts to measure in one launch; ValueError for anything but ``2..p`` or distinct numbers from 1."""
     if value is None:
         return None
     if value == UP_TO_ALL:
@@ -158,10 +152,7 @@ Values = tuple[Shape, dict[str, Any]]
 
 
 def variants(section: CollectiveSection, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
-    """The cells of a sweep for each listed algorithm and, if the study asks for them, for each of the library's.
-
-    `sweep`: shape and values of each cell.
-    """
+    """The cells of a sweep for each listed algorithm and, if the study asks for them, for each of the library's."""
     found: list[Values] = []
     told, library = False, find_library() if section.algorithms == "each" else ""
     for shape, cell in sweep.values:

@@ -34,11 +34,7 @@ class Exchange(PlainKernel):
     study: type[Study] = ExchangeStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """Values of n and m at each shape.
-
-        Raises StudyError: p^2 does not divide n (names the nearest values that it divides), or m is not a whole
-        number from 1.
-        """
+        """Values of n and m at each shape; StudyError if p^2 does not divide n, or m is no whole number from 1."""
         assert isinstance(study, ExchangeStudy)
         assert isinstance(series, ExchangeSeries)
         where = f"{study.path}: series.{study.series.index(series)}"
@@ -201,10 +197,7 @@ def timed_calls(values: Mapping[str, Any]) -> list[str]:
 
 
 def vector_length(series: ExchangeSeries, shape: Shape, first: Shape, where: str) -> int:
-    """``m`` at a shape. With ``s`` an expression can keep local memory constant as nodes or ranks are added.
-
-    Raises StudyError: The expression cannot be evaluated, or its value is not a whole number from 1.
-    """
+    """``m`` at a shape, from an expression that may have ``s``, the growth in ranks; StudyError if it is none."""
     grown = Fraction(shape.ranks, first.ranks)
     names = {"N": shape.nodes, "p": shape.ranks, "r": shape.ranks_per_node, "s": grown}
     try:
@@ -217,10 +210,7 @@ def vector_length(series: ExchangeSeries, shape: Shape, first: Shape, where: str
 
 
 def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tuple[int, tuple[str, ...]]:
-    """The multiple of ``step`` for which one array of the series' first cell is nearest to the size wanted.
-
-    Raises FabricError: The series asks for a share of the memory, which the fabric does not state.
-    """
+    """The multiple of ``step`` whose first array is nearest to the size wanted; FabricError without memory."""
     wanted = series.array
     if isinstance(wanted, float):
         if fabric.node.memory is None:
@@ -256,10 +246,7 @@ def common_multiple(squares: Sequence[int], where: str) -> int:
 
 
 def divisible(n: int, shapes: Sequence[Shape], step: int, where: str) -> None:
-    """Refuse an ``n`` whose blocks would not be whole; the message names the nearest that are.
-
-    Raises StudyError: p^2 does not divide n at one of the shapes.
-    """
+    """StudyError for an ``n`` that p^2 does not divide at every shape; names the nearest that it does."""
 
     def nearest(divisor: int) -> int:
         return max(1, (n + divisor // 2) // divisor) * divisor

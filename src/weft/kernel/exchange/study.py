@@ -63,10 +63,7 @@ def listed(*kinds: dict[str, Any]) -> dict[str, Any]:
 
 
 def each_of(series: dict[str, Any]) -> list[dict[str, Any]]:
-    """Split a series with lists of n or m into a series for each value, named after it: ``grid-m8``, ``grid-n4096-m8``.
-
-    Raises ValueError: There would be more than a thousand series.
-    """
+    """A series for each value in lists of n or m, named ``grid-n4096-m8``; ValueError for more than a thousand."""
     keys = [key for key in LISTED if isinstance(series.get(key), list) and series[key]]
     if not keys or not isinstance(series.get("name"), str):
         return [series]
@@ -91,10 +88,7 @@ def word(value: object) -> str:
 
 
 def parse_n(value: object) -> int | Literal["auto"]:
-    """Parse the number of vectors in the global array.
-
-    Raises ValueError: Neither "auto" nor a whole number in range.
-    """
+    """Parse the number of vectors in the global array; ValueError if it is neither "auto" nor in range."""
     if value == "auto":
         return "auto"
     if type(value) is not int or not 1 <= value <= MOST_N:
@@ -103,10 +97,7 @@ def parse_n(value: object) -> int | Literal["auto"]:
 
 
 def parse_m(value: object) -> str:
-    """Parse the number of doubles in a vector, as an expression.
-
-    Raises ValueError: Neither a whole number from 1 nor an expression.
-    """
+    """Parse the number of doubles in a vector, as an expression; ValueError if it is none, nor a number from 1."""
     if type(value) is int and value >= 1:
         return str(value)
     if not isinstance(value, str):

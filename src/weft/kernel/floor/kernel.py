@@ -24,10 +24,7 @@ CALLS = 50  # calls of a size that are made at least, warm-up included
 
 
 def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
-    """Sizes of the copies that a floor measures, in bytes per rank, ascending.
-
-    `staying`: bytes that each rank copies within its node, for every operation of the cells that use this floor.
-    """
+    """Sizes of a floor's copies, bytes per rank, ascending, for what its cells' operations copy within a node."""
     wanted = {size for size in staying if size > SMALLEST}  # below this only the best rate of a cache matters
     most = LARGEST if most is None else min(most, LARGEST)
     wanted = {min(size, max(most, SMALLEST)) for size in wanted}

@@ -31,10 +31,7 @@ class Pairs(PlainKernel):
     study: type[Study] = PairsStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """Blocks of rounds at each shape.
-
-        Raises StudyError: No shape of the series has two ranks, or one has over 100,000.
-        """
+        """Blocks of rounds at each shape; StudyError if none has two ranks, or one has over 100,000."""
         from weft.kernel.pairs.plan import shape_values
 
         assert isinstance(study, PairsStudy)

@@ -90,10 +90,7 @@ def matched(
 
 
 def part_links(network: Network, name: str) -> Ints:
-    """Links of a cable (``leaf2 - spine0``), of one direction of it (``leaf2 -> spine0``) or into a switch.
-
-    Raises StudyError: The network has no such part.
-    """
+    """Links of a cable, of one direction (``leaf2 -> spine0``) or into a switch; StudyError if there is none."""
     hosts = len(network.hosts)
     switches = [switch.name for switch in network.switches]
     if name in switches:

@@ -64,10 +64,7 @@ MOST_DRAWN = 10_000
 
 
 def parse_sizes(value: object) -> tuple[int, ...]:
-    """Message sizes in bytes, from a list of texts such as ``"256 KiB"``.
-
-    Raises ValueError: There is no size, or one occurs twice.
-    """
+    """Message sizes in bytes, of texts such as ``"256 KiB"``; ValueError for none, or one twice."""
     listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
     few_enough(listed)
     sizes = tuple(parse_bytes(item) for item in listed)

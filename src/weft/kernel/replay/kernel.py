@@ -66,10 +66,7 @@ class Replay(PlainKernel):
     study: type[Study] = ReplayStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """The script at each shape that has the application's number of ranks.
-
-        Raises StudyError: No shape has as many. Raises DataError: The script cannot be read.
-        """
+        """The script at each shape with its number of ranks; StudyError if none has it, DataError for a bad script."""
         assert isinstance(study, ReplayStudy)
         path = script_of(study)
         sizes = read_sizes(path)
@@ -85,10 +82,7 @@ class Replay(PlainKernel):
         return Sweep(tuple((shape, values) for shape in fitting))
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
-        """Bytes of the script's messages and all-to-alls, shape (ranks, ranks); None if it has none, or too many ranks.
-
-        Raises DataError: The script cannot be read.
-        """
+        """Bytes of messages and all-to-alls, shape (ranks, ranks); None for none or too many ranks. DataError."""
         assert isinstance(study, ReplayStudy)
         found = sent_in(script_of(study))
         return found if found is not None and found.any() else None

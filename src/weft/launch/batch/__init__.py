@@ -10,11 +10,7 @@ if TYPE_CHECKING:
 
 
 def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "BatchLauncher":
-    """Return the launcher that uses jobs of the fabric's scheduler.
-
-    Raises LaunchError: The scheduler's commands are not here, or the kernels cannot be built. `say`: called with one
-    line before anything that takes seconds.
-    """
+    """Return the launcher that uses jobs of the fabric's scheduler; LaunchError without its commands or kernels."""
     from weft.fabric.batch import BatchSection
     from weft.launch.batch.launcher import BatchLauncher
     from weft.launch.batch.scheduler import refuse_missing

@@ -40,11 +40,7 @@ class JobNote:
         try_remove(self.path)
 
     def left(self) -> str | None:
-        """Id of a job that an interrupted weft left in the queue for this folder, according to the scheduler.
-
-        A copy of a folder has the note, too, yet the job works for the original: following it would wait for results
-        that never come, and might cancel it.
-        """
+        """Id of the job that an interrupted weft left in the queue for this folder, and not for one it is a copy of."""
         if not self.path.exists():
             return None
         try:
@@ -75,10 +71,7 @@ WAITED_S = 15.0  # how long a job waits before Weft asks why, and how often it a
 
 
 class BatchLauncher:
-    """Fulfils :class:`weft.launch.launcher.Launcher` with jobs.
-
-    `adapter_rate`: bytes per second of a node's link, for the counters of its port; 0 if unknown.
-    """
+    """Fulfils :class:`weft.launch.launcher.Launcher` with jobs; ``adapter_rate``: bytes/s of a node's link, or 0."""
 
     rules = Rules()
 
@@ -187,10 +180,7 @@ class BatchLauncher:
                 note.remove()
 
     def _while_there(self, job: str) -> Iterator[None]:
-        """Poll a job until it has ended; a scheduler that does not answer is polled again.
-
-        Raises LaunchError: The scheduler did not answer for a quarter of an hour.
-        """
+        """Poll a job until it has ended; LaunchError after a quarter of an hour without an answer."""
         answered = asked = time.monotonic()
         reason = ""
         while (state := self._scheduler.state(job)) is not JobState.ENDED:

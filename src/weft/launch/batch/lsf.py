@@ -21,11 +21,7 @@ class Lsf:
     command_prefixes = ("LSB_SUB_",)
 
     def submit(self, script: Path) -> str:
-        """Submit with bsub, which prints ``Job <123> is submitted``; LaunchError if it prints no job id.
-
-        The script is its standard input: of a script that it is given by name, bsub reads the lines ``#BSUB`` only
-        where the site has set ``LSB_BSUB_PARSE_SCRIPT``.
-        """
+        """Submit by standard input: of a file bsub may not read ``#BSUB``. LaunchError if it prints no id."""
         printed = ask(self, ["bsub"], script=script)
         found = re.search(r"Job <(\d+)>", printed)
         if not found:

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Counters of the nodes' InfiniBand ports around a launch of a job, in the same rows as those of virtual links.
+"""Counters of the nodes' InfiniBand ports around a launch (``perfquery -x``), in the rows of virtual links.
 
-Counters of an InfiniBand port, from ``perfquery -x``, in the same rows as those of virtual links.
-
-Needs read access to ``/dev/infiniband/umad*``, which sites often restrict to root; then there are no counters, and
-that is not an error.
+Needs read access to ``/dev/infiniband/umad*``, which sites often restrict to root; then there are no counters.
 """
 
 import re
@@ -52,10 +49,7 @@ SCRIPT = Path(__file__).with_name("ports.sh")
 
 
 def install_script(folder: Path) -> None:
-    """Copy ``ports.sh`` into a run folder, where all nodes can read it.
-
-    Raises DataError: The folder cannot be written.
-    """
+    """Copy ``ports.sh`` into a run folder, where all nodes can read it; DataError if it cannot be written."""
     place = folder / "launches" / SCRIPT.name
     write_atomic(place, SCRIPT.read_bytes())
 
@@ -66,11 +60,7 @@ def ports_folder(request: LaunchRequest) -> Path:
 
 
 def collect_ports(request: LaunchRequest, rate: float, say: Callable[[str], None]) -> None:
-    """Write ``launches/<launch>.links.json`` of a launch that has ended, if its ports were read.
-
-    A node that could not be read is left out. Counters that cannot be parsed are reported, but never end a run.
-    `rate`: bytes per second of a node's link; 0 if unknown.
-    """
+    """Write ``launches/<launch>.links.json`` of a launch that has ended, without the nodes that could not be read."""
     folder = ports_folder(request)
     if not folder.is_dir():
         return

@@ -72,10 +72,7 @@ class Scheduler(Protocol):
 
 
 def refuse_missing(scheduler: Scheduler) -> None:
-    """Check that a scheduler's commands are here, before anything is built for it.
-
-    Raises LaunchError: one is not on PATH.
-    """
+    """LaunchError if a scheduler's commands are not on PATH, before anything is built for it."""
     missing = next((name for name in scheduler.commands if shutil.which(name) is None), "")
     if missing:
         raise not_there(missing, scheduler)
@@ -116,10 +113,7 @@ def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False,
 
 
 def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | None:
-    """A scheduler's output about a job: empty for a job that it no longer lists, None if it does not answer.
-
-    Raises LaunchError: The command is missing.
-    """
+    """A scheduler's output about a job: empty if it no longer lists it, None if it does not answer; or LaunchError."""
     try:
         done = subprocess.run(
             command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True, text=True,

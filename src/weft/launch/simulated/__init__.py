@@ -12,11 +12,7 @@ __all__ = ["make_launcher"]
 
 
 def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "SimulatedLauncher":
-    """Find SimGrid, build the kernels for it if needed, and return the launcher for simulated ranks.
-
-    Raises LaunchError: SimGrid is missing or too old, or the build failed. Raises FabricError: The fabric does not
-    state everything that a simulation needs. `say`: called with one line before anything that takes seconds.
-    """
+    """Return the launcher of simulated ranks; LaunchError without SimGrid or build, FabricError for a missing value."""
     from weft.launch.simulated.launcher import SimulatedLauncher
     from weft.launch.simulated.simgrid import build_programs, find_simgrid
 

@@ -162,10 +162,7 @@ class SimulatedLauncher:
         )
 
     def refusal(self, request: LaunchRequest, estimate: Cost) -> str:
-        """Why a request of this expected cost is not simulated; empty if it is.
-
-        Says when what this run has learned admits it.
-        """
+        """Why a request of this expected cost is not simulated, by what this run has learned; empty if it is."""
         cost, learned = self.learned.corrected(request.folder, estimate) if self.learns else (estimate, "")
         limit = smallest(read_host().limits)
         if limit and cost.memory_bytes > limit.bytes:
@@ -230,11 +227,7 @@ class Files:
 def simulating(
     command: Sequence[str], environment: dict[str, str], request: LaunchRequest, slot: int, cpu_s: int
 ) -> Generator[subprocess.Popen[bytes]]:
-    """Start a simulation under a keeper (``weft/launch/keeper.py``); at the end of the block nothing of it is left.
-
-    Each of the launches holds its own lock, for which the next Weft in the folder waits.
-    The simulator may take ``cpu_s`` seconds of processor time, 0 for any.
-    """
+    """Run a simulation of at most ``cpu_s`` s under a keeper that ends it and locks each of the launches."""
     lock = request.folder / "launches" / (f"lock.{slot}" if slot else "lock")
     order = {"command": list(command), "lock": str(lock), "parent": os.getpid(), "grace_s": GRACE_S, "cpu_s": cpu_s}
     with file_errors(request.log):

@@ -17,10 +17,7 @@ Ints = NDArray[np.int32]
 
 
 def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, network: Network | None = None) -> str:
-    """The machine that consists of some hosts of a fabric and the switches and links between any two of them.
-
-    Raises FabricError: A value is not stated, or two hosts cannot reach each other.
-    """
+    """The machine of some hosts and what lies between; FabricError if a value or a route is missing."""
     net = build_network(fabric) if network is None else network
     chosen = net.indices(list(hosts))
     used = links_between(net, chosen)
@@ -65,10 +62,7 @@ def stated(value: float | None, fabric: Fabric, key: str) -> float:
 
 
 def links_between(net: Network, chosen: Ints) -> Ints:
-    """Indices of all links on routes between any two of the hosts ``chosen``, ascending; shapes (links,) and (hosts,).
-
-    Raises FabricError: Two of them cannot reach each other.
-    """
+    """Links on routes between any two hosts ``chosen``, ascending; FabricError if two cannot reach each other."""
     used = np.zeros(len(net.links), dtype=bool)
     hosts = len(net.hosts)
     if len(chosen) < 2:

@@ -42,10 +42,7 @@ class SimGrid:
 
 
 def find_simgrid(smpicxx: str | None = None) -> SimGrid:
-    """Find SimGrid by its ``smpicxx``.
-
-    Raises LaunchError: it is missing, older than 3.32, or the given wrapper belongs to another MPI.
-    """
+    """Find SimGrid by its ``smpicxx``; LaunchError if missing, older than 3.32, or the wrapper is of another MPI."""
     if smpicxx and "smpi" not in Path(smpicxx).name:
         raise LaunchError(
             f"{smpicxx} cannot build for a simulated fabric: only SimGrid's smpicxx can",
@@ -140,11 +137,7 @@ class Programs:
 def build_programs(
     simgrid: SimGrid, say: Callable[[str], None] = lambda _: None, sources: Path | None = None
 ) -> Programs:
-    """Return the programs for a SimGrid, built if they are not in the cache.
-
-    Raises LaunchError: CMake is missing, or the build failed; the message has the first error and the path of the
-    log.
-    """
+    """Return the programs for a SimGrid, built if not cached; LaunchError with the first error and the log."""
     native = sources or shipped("native")
     key = key_of([str(simgrid.smpicxx), simgrid.version], native, source_files(native))
     place = cache() / f"simulated-{key}"

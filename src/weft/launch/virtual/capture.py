@@ -40,10 +40,7 @@ def refuse_missing_tcpdump() -> None:
 
 @contextmanager
 def capture(cluster: Cluster, node: str, path: Path) -> Generator[None]:
-    """Record the headers of packets on a host's link while the block runs.
-
-    Raises LaunchError: No ``tcpdump``, no such host, or it does not start.
-    """
+    """Record the headers of packets on a host's link while the block runs; LaunchError if that is impossible."""
     refuse_missing_tcpdump()
     # -Z root: it would become the user tcpdump, which does not exist in a user namespace and may not write here
     words = ["tcpdump", "-i", INTERFACE, "-s", str(SNAP), "-B", "8192", "-U", "-n", "-Z", "root", "-w", str(path)]

@@ -63,11 +63,7 @@ EMPTY = 'for fd in "$@"; do nsenter --mount=/proc/1/fd/$fd find /dev/shm -xdev -
 
 
 class Cluster:
-    """A running cluster of namespaces.
-
-    Use it as a context manager, or :meth:`close` it. A cluster from :meth:`start` without ``standing`` also ends when
-    this process ends, for any reason.
-    """
+    """A running cluster of namespaces; a context, which without ``standing`` also ends when this process does."""
 
     def __init__(self, holder: int, record: dict[str, Any], process: subprocess.Popen[str] | None = None) -> None:
         self.holder = holder
@@ -83,10 +79,7 @@ class Cluster:
 
     @classmethod
     def start(cls, spec: VirtualSpec, *, standing: bool = False) -> "Cluster":
-        """Bring a cluster up.
-
-        Raises LaunchError: namespaces are forbidden here, a command is missing, or the kernel lacks a part.
-        """
+        """Bring a cluster up; LaunchError without permission for namespaces, a command, or a part of the kernel."""
         mode = "standing" if standing else "session"
         try:
             process = subprocess.Popen(
@@ -122,10 +115,7 @@ class Cluster:
 
     @classmethod
     def find(cls, name: str = "") -> "Cluster":
-        """Find the standing cluster of a name, or the only one when no name is given.
-
-        Raises LaunchError: None is up, or several are and no name was given.
-        """
+        """The standing cluster of a name, or the only one; LaunchError if none is up, or several are without a name."""
         up = cls.standing()
         chosen = [cluster for cluster in up if name in ("", cluster.spec.name)]
         if len(chosen) == 1:
@@ -137,10 +127,7 @@ class Cluster:
         raise LaunchError(f"{wanted} (up: {names})", "bring one up: weft fabric up virtual-default")
 
     def command(self, node: str, argv: Sequence[str], folder: Path | None = None) -> list[str]:
-        """Command line that runs ``argv`` on a host, in ``folder`` (the current one by default).
-
-        Raises LaunchError: no such host.
-        """
+        """Command line that runs ``argv`` on a host, in ``folder`` or here; LaunchError if there is no such host."""
         if node not in self._files:
             raise LaunchError(f"{self.spec.name} has no node {node!r}", f"its nodes: {', '.join(self.spec.hosts)}")
         net, uts, ipc, mnt = (f"/proc/{self.holder}/fd/{number}" for number in self._files[node])
@@ -167,10 +154,7 @@ class Cluster:
 
     @contextmanager
     def reserved(self) -> Generator[None]:
-        """Lock the cluster for one run: a second one would disturb its measurements, and would be ended by it.
-
-        Raises LaunchError: another run holds it.
-        """
+        """Lock the cluster for one run: a second would disturb it, and be ended by it. LaunchError if one holds it."""
         handle = os.open(f"/proc/{self.holder}/{RECORD}", os.O_RDONLY)
         try:
             try:
@@ -193,10 +177,7 @@ class Cluster:
         return not select.select([self._pidfd], [], [], 0)[0]
 
     def close(self) -> None:
-        """Take the cluster down; returns when its last process has ended. Does nothing if it is already down.
-
-        Raises LaunchError: it does not end.
-        """
+        """Take the cluster down, if it is up; returns when its last process has ended, else LaunchError."""
         if self._pidfd < 0:
             return
         if self.alive():

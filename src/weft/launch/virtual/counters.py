@@ -56,10 +56,7 @@ EVERYWHERE = f'PATH=$PATH:/usr/sbin:/sbin; {SHOW}; for fd in "$@"; do nsenter --
 
 
 def read_counters(cluster: Cluster) -> list[LinkCount]:
-    """Read every link of a cluster, both directions.
-
-    Raises LaunchError: The cluster is gone, or ``tc`` does not answer.
-    """
+    """Read every link of a cluster, both directions; LaunchError if it is gone, or ``tc`` does not answer."""
     numbers = [str(cluster.network_file(host)) for host in cluster.spec.hosts]
     done = subprocess.run(
         cluster.holder_command(["sh", "-c", EVERYWHERE, "sh", *numbers]), capture_output=True, text=True, check=False
@@ -73,10 +70,7 @@ def read_counters(cluster: Cluster) -> list[LinkCount]:
 
 
 def parse_shown(text: str) -> list[dict[str, dict[str, Any]]]:
-    """Split the output of several ``tc -s -j qdisc show``: for each, the ``tbf`` of every interface.
-
-    Raises LaunchError: It is not JSON.
-    """
+    """The ``tbf`` of every interface in the output of each ``tc -s -j qdisc show``; LaunchError for no JSON."""
     decoder = json.JSONDecoder()
     found: list[dict[str, dict[str, Any]]] = []
     rest = text.strip()
@@ -93,10 +87,7 @@ def parse_shown(text: str) -> list[dict[str, dict[str, Any]]]:
 def link_counts(
     senders: Sequence[Port], hosts: Sequence[str], shown: Sequence[dict[str, dict[str, Any]]]
 ) -> list[LinkCount]:
-    """Counters of each port.
-
-    Raises LaunchError: A link has lost its shaper. `shown`: the holder's shapers, then those of each host.
-    """
+    """Counters of each port from shapers, the holder's first; LaunchError if a link has lost its shaper."""
     spaces = dict(zip(("", *hosts), shown, strict=True))
     found: list[LinkCount] = []
     for port in senders:

@@ -13,10 +13,7 @@ from weft.launch.virtual.spec import VirtualLink, VirtualSpec
 
 
 def spec_of(fabric: Fabric) -> VirtualSpec:
-    """The cluster that a fabric file of kind ``virtual`` describes.
-
-    Raises FabricError: another kind, no ``adapter_rate``, or a network that is no tree.
-    """
+    """The cluster of a fabric file of kind ``virtual``; FabricError without ``adapter_rate``, or for no tree."""
     if fabric.kind != "virtual":
         raise FabricError(
             f"{fabric.name} is a fabric of kind {fabric.kind}, which cannot be brought up here",

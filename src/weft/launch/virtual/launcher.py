@@ -109,10 +109,7 @@ class VirtualLauncher:
         }
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
-        """Start each request over the links and store the link counters; see the protocol.
-
-        Raises LaunchError: The cluster cannot be brought up, or a request names hosts that it does not have.
-        """
+        """Start each request over the links and store their counters; LaunchError without cluster or host."""
         if not requests:
             return
         with cluster_for(self.spec, self.say) as cluster:
@@ -199,11 +196,7 @@ def cluster_for(spec: VirtualSpec, say: Say) -> Generator[Cluster]:
 
 
 def make_launcher(fabric: Fabric, mpicxx: str | None, say: Say) -> VirtualLauncher:
-    """Find the MPI, build the kernels if need be, and return what starts them over virtual links.
-
-    Raises FabricError: The network is no tree. Raises LaunchError: No MPI, or one that cannot be held to the links.
-    `say`: takes one line before something that lasts seconds.
-    """
+    """What starts ranks over virtual links; FabricError for no tree, LaunchError without an MPI that keeps to them."""
     spec = spec_of(fabric)
     if warning := too_fast(spec, len(os.sched_getaffinity(0))):
         say(f"warning: {warning}")

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether this user may create namespaces here, and of which kind.
-
-``python -m weft.launch.virtual.permission`` prints in one line why not, with exit code 1; or nothing, with 0.
-"""
+"""Whether this user may create namespaces here; run as a module, it prints why not, with exit code 1."""
 
 import os
 import shutil

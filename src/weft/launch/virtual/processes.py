@@ -33,10 +33,7 @@ def inhabitants(holder: int) -> list[int]:
 
 
 def end_inhabitants(holder: int) -> int:
-    """Kill every process of a cluster but its holder, and wait until they are gone; returns how many there were.
-
-    Each is held by a file while it is checked once more, so that a number used again cannot hit a stranger.
-    """
+    """Kill a cluster's processes but its holder, held by a file lest a number is used again; returns how many."""
     namespace = _pid_namespace(PROC / str(holder))
     ended = 0
     for pid in inhabitants(holder):

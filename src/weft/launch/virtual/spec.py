@@ -27,10 +27,7 @@ class VirtualLink:
 
 @dataclass(frozen=True)
 class VirtualSpec:
-    """A cluster of namespaces, as the holder builds it.
-
-    Raises FabricError: A name is not a valid host name, a link ends nowhere, or the links do not form one tree.
-    """
+    """A cluster of namespaces; FabricError for a bad host name, a link to nowhere, or links that are no tree."""
 
     name: str
     hosts: tuple[str, ...]

@@ -34,12 +34,7 @@ class Starter:
     family: Family
 
     def environment(self) -> dict[str, str]:
-        """Environment variables that restrict the ranks to the links.
-
-        They override the user's own, since traffic that avoids the links would not be measured.
-
-        The hosts share this machine's cores, so ranks always yield while they wait.
-        """
+        """Variables that keep ranks to the links, above the user's own; ranks yield, as hosts share cores."""
         return {**self.family.environment(True), **self.links(), **OWN_TEMPORARY}
 
     def links(self) -> dict[str, str]:
@@ -100,10 +95,7 @@ def anywhere() -> dict[str, str]:
 
 
 def starter_for(library: Library) -> Starter:
-    """Return how a library is started across virtual hosts.
-
-    Raises LaunchError: The library cannot be restricted to the links.
-    """
+    """How a library is started across virtual hosts; LaunchError if it cannot be restricted to the links."""
     family = family_of(library)
     if isinstance(family, OpenMpi4):
         return OpenMpiBefore5(family)

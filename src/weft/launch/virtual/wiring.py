@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands that create namespaces, bridges and rate-limited links from a specification, as pure functions.
-
-Numbers were measured on two cores with Open MPI and MPICH; each constant says what goes wrong without it.
-"""
+"""The commands that create namespaces, bridges and rate-limited links from a specification, as pure functions."""
 
 import shlex
 from dataclasses import dataclass
