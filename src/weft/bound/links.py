@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The slowest link of each round of a shift exchange; in round d every rank sends to the rank d after it.
+"""The link terms of a lower bound, on any network, and the slowest link of each round of a shift exchange.
 
-The link terms of a lower bound: the hosts' own links, and the most loaded links between switches, on any network.
-
-The terms of a fat tree that the fabric file describes follow from its numbers, in constant time for any size.
-Dragonflies, tori, imported dumps and trees with single links of another rate are bounded by the cuts of their network
-(:mod:`weft.fabric.cuts`), which hold for every routing. If the routes of the messages are known, as in a simulation,
-the load of each cable counts too (:func:`weft.fabric.loads.all_to_all_loads`), and the term has the name of the cable.
+Those of a fat tree follow from its numbers, in constant time. Other networks, and trees with single links of another
+rate, are bounded by their cuts (:mod:`weft.fabric.cuts`), which hold for every routing. Where routes are known, as in
+a simulation, the load of each cable counts too (:func:`weft.fabric.loads.all_to_all_loads`).
 """
 
 from functools import lru_cache
@@ -30,10 +27,7 @@ MOST_PAIRED = 256  # most nodes for which non-uniform traffic is added to the ro
 
 
 def link_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    """Seconds of the most loaded links between switches, by name; empty if no bytes cross any.
-
-    Raises FabricError: the network cannot be built: its dump is missing, or of other nodes.
-    """
+    """Seconds of the most loaded links between switches, by name, if any; FabricError without a network."""
     section = fabric.network
     if section is None or not cell.hosts or cell.nodes < 2 or section.topology == "star":
         return {}
@@ -96,10 +90,7 @@ def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
 
 
 def minimal_seconds(traffic: Traffic, cell: Placed, fabric: Fabric) -> float:
-    """Seconds of the most loaded cable between switches under minimal routes, whatever the routing; 0 if not known.
-
-    Raises FabricError: The network cannot be built.
-    """
+    """Seconds of the fullest cable under minimal routes, whatever the routing; 0 if not known. FabricError."""
     if not cell.hosts:
         return 0.0
     network, _ = network_of(fabric)
@@ -107,10 +98,7 @@ def minimal_seconds(traffic: Traffic, cell: Placed, fabric: Fabric) -> float:
 
 
 def longest_way_s(cell: Placed, fabric: Fabric) -> float:
-    """Seconds that the links between switches add to a message from the first node to the one that is furthest.
-
-    Raises FabricError: the network cannot be built.
-    """
+    """Seconds that links between switches add from the first node to the furthest; FabricError without a network."""
     if not cell.hosts:
         return 0.0
     network, _ = network_of(fabric)

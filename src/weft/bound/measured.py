@@ -27,11 +27,7 @@ class MeasuredRates(Protocol):
 
 
 def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float | None = None) -> Fabric:
-    """The fabric with measured rates in place of those of its file.
-
-    `copy_rate`: bytes per second that the ranks of a node copy together. `latency`: seconds one way, between the most
-    distant ranks of the cell.
-    """
+    """The fabric with measured rates: bytes/s that ranks of a node copy together, s one way between distant ranks."""
     node = fabric.node
     if copy_rate is not None:
         node = node.model_copy(update={"copy_rate": copy_rate})

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The lower bound of a call if the same ranks were spread over twice the nodes.
+"""Lower bounds of a placed cell's operations (:mod:`weft.bound.terms`); also of its ranks on twice the nodes.
 
-Lower bounds of a cell that is placed on a fabric: the terms of each of its operations (:mod:`weft.bound.terms`).
-
-Least time of the blocks that one rank exchanges with all other nodes on an idle network.
-
-The breakdown compares it with messages that were measured in this way (:mod:`weft.kernel.steps`): several are on their
-way at once, in both directions, and the link that carries most of them for its rate decides.
+The least time of the blocks that one rank exchanges on an idle network stands beside messages measured in this way
+(:mod:`weft.kernel.steps`): several at once, in both directions; the fullest link for its rate decides.
 """
 
 from collections.abc import Mapping
@@ -28,11 +24,7 @@ MOST_STARTS = 8  # number of nodes whose paths to all others are followed
 
 
 def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:
-    """Seconds per byte of a block, on the fullest link; None if not known.
-
-    The median over some nodes, as the measurement is a median over ranks. Raises FabricError: the network cannot be
-    built.
-    """
+    """Seconds per byte of a block on the fullest link, the median over nodes; None if not known. FabricError."""
     section = fabric.network
     if section is None or cell.nodes < 2 or cell.ranks != cell.nodes * cell.ranks_per_node:
         return None
@@ -57,10 +49,7 @@ def _seconds_from(network: Network, start: int, ends: "np.ndarray[tuple[int], np
 
 
 def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:
-    """Lower bound of each operation of a cell whose traffic is known and for which the fabric states a rate.
-
-    Raises FabricError: the network cannot be built: its dump is missing, or of other nodes.
-    """
+    """Lower bound of each operation with known traffic and stated rates; FabricError without its network."""
     moved = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks)
     found = {call: _with_effects(traffic, cell, fabric) for call, traffic in moved.items()}
     return {call: each for call, each in found.items() if each}
@@ -73,10 +62,7 @@ def _with_effects(traffic: Traffic, cell: Placed, fabric: Fabric) -> Bound | Non
 
 
 def bound(cell: Placed, fabric: Fabric, call: str | None = None) -> Bound | None:
-    """Lower bound of one operation of a cell; None if no term is known.
-
-    Raises FabricError: The network cannot be built.
-    """
+    """Lower bound of one operation of a cell; None if no term is known. FabricError without its network."""
     found = bounds(cell, fabric)
     return found.get(call) if call else main_of(cell.kernel, found)
 
@@ -90,11 +76,7 @@ def main_of(kernel: str, found: Mapping[str, Bound]) -> Bound | None:
 def terms_of(
     traffic: Traffic, cell: Placed, fabric: Fabric, links: Mapping[str, float] | None = None
 ) -> dict[str, float]:
-    """Seconds of each term of the bound, without those that are 0.
-
-    `traffic`, `cell`, `fabric`: the bytes moved, the ranks and nodes, and the rates. Raises FabricError: the network
-    cannot be built.
-    """
+    """Seconds of each term of the bound that is not 0; FabricError without its network."""
     if links is None:
         links = injection_term(traffic, cell, fabric) | link_term(traffic, cell, fabric)
     terms = copy_term(traffic, cell, fabric) | dict(links) | message_terms(traffic, cell, fabric)
@@ -102,12 +84,7 @@ def terms_of(
 
 
 def spread_terms(cell: Placed, call: str, fabric: Fabric) -> Mapping[str, float]:
-    """Seconds of each term of a collective call with half as many ranks on each of twice the nodes.
-
-    The cell's own nodes are kept, and the next ones of the fabric added. Returns empty where the ranks cannot be
-    spread so: they fill one node, or half a node is no whole number of ranks, or the fabric has too few nodes; also
-    where its network is not at hand.
-    """
+    """Seconds of each term with the ranks on twice the nodes, the fabric's next ones; empty if impossible."""
     more = [host for host in fabric.hosts if host not in cell.hosts]
     even = cell.ranks_per_node % 2 == 0 and cell.ranks == cell.nodes * cell.ranks_per_node
     kernel = kernel_named(cell.kernel)

@@ -149,10 +149,7 @@ def copy_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float
 
 
 def message_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    """Seconds of the successive rounds, k L, of the messages of a rank, s o, and of those of a node, s_i g.
-
-    Each is omitted if the fabric does not state its cost. Messages inside a node cost neither o nor g.
-    """
+    """Seconds of a call's rounds (k L), a rank's messages (s o) and a node's (s_i g), if stated; none on one node."""
     network = fabric.network if cell.nodes > 1 else None
     latency = network.latency if network else fabric.node.latency if cell.nodes == 1 else None
     terms = {LATENCY: traffic.rounds * latency} if latency else {}
@@ -165,11 +162,7 @@ def message_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, f
 
 
 def messages_out(traffic: Traffic, cell: Placed) -> tuple[int, int]:
-    """Least messages that some rank, and that some node, sends to other nodes.
-
-    At most r - 1 of a rank's messages go to its own node, of r ranks; and one at least leaves each node that others
-    need bytes of.
-    """
+    """Least messages that some rank, and some node, sends to other nodes: all but r - 1, one if bytes are needed."""
     of_rank = max(0, traffic.messages - (cell.ranks_per_node - 1)) if traffic.messages else 0
     leaves = traffic.messages > 0 and any(
         traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes)

@@ -21,10 +21,7 @@ from weft.text import plain_tree
 
 
 def temporary() -> Path:
-    """The first of ``TMPDIR``, ``TMP``, ``TEMP``, ``/tmp`` and ``/var/tmp`` that may be written, as GCC chooses.
-
-    ``tempfile.gettempdir`` passes over a full disk in silence, which the compiler does not.
-    """
+    """The first writable of ``TMPDIR``, ``TMP``, ``TEMP``, ``/tmp``, ``/var/tmp``, as GCC chooses, full disk or not."""
     named = [os.environ.get(name, "") for name in ("TMPDIR", "TMP", "TEMP")]
     usable = (Path(name) for name in (*named, "/tmp", "/var/tmp") if name and os.access(name, os.R_OK | os.W_OK))
     return next((place for place in usable if place.is_dir()), Path("/tmp"))
@@ -41,19 +38,13 @@ FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file atomically: complete or not at all.
-
-    Raises DataError: the disk is full or read-only; nothing is left behind.
-    """
+    """Write a file completely or not at all; DataError if the disk is full or read-only."""
     with _whole_file(path) as file:
         file.write(data)
 
 
 def copy_atomic(source: Path, path: Path) -> None:
-    """Copy a file of any size, complete or not at all.
-
-    Raises DataError: the source cannot be read, or the disk is full or read-only; nothing is left behind.
-    """
+    """Copy a file of any size, completely or not at all; DataError if it cannot be read or written."""
     with _whole_file(path) as file, open_plain(source) as given:
         shutil.copyfileobj(given, file, 1 << 20)
 
@@ -76,10 +67,7 @@ def _whole_file(path: Path) -> Generator[BinaryIO, None, None]:
 
 
 def own_handle(path: Path, flags: int) -> int:
-    """Open a file in a folder that another user may own: never a link, pipe or device, or a file with a second name.
-
-    Raises OSError: it cannot be opened, or is not a regular file with one name.
-    """
+    """Open a file in a folder that another user may own; OSError for a link, pipe, device, or second name."""
     with parent_of(path) as (folder, name, _):
         handle = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666, dir_fd=folder)
     status = os.fstat(handle)
@@ -103,11 +91,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 
 
 def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
-    """Read a JSON object, without its checksum.
-
-    `most`: bytes that it may have. Raises DataError: the file is missing, not readable, not a JSON object, or not
-    what its checksum is of.
-    """
+    """Read a JSON object of at most ``most`` bytes, without its checksum; DataError if that does not match."""
     with file_errors(path):
         raw = read_plain(path, most)
     if checksum.is_damaged(raw):
@@ -144,10 +128,7 @@ def guard(root: Path) -> None:
 
 
 def new_folder(path: Path, command: str) -> None:
-    """Make a folder for what a verb writes, or take an empty one.
-
-    Raises StudyError: it is there, and not an empty folder. Raises DataError: it is a link, or cannot be made.
-    """
+    """Make a folder for what a verb writes, or take an empty one; StudyError if it is not, DataError if impossible."""
     if path.exists() and not path.is_symlink() and (not path.is_dir() or any(path.iterdir())):
         raise StudyError(f"{path} is there already", f"name a new folder: {command}")
     guard(path)

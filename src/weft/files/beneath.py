@@ -142,21 +142,14 @@ def refuse_kind(path: Path, status: os.stat_result) -> None:
 
 
 def plain_file(path: Path) -> Path:
-    """The path itself, for a reader that opens files in its own way.
-
-    Raises OSError: there is no file; ``NotPlainError`` if it is no plain one.
-    """
+    """The path itself, for a reader that opens files in its own way; OSError without one, NotPlainError."""
     with parent_of(path) as (folder, name, guarded):
         refuse_kind(path, os.stat(name, dir_fd=folder, follow_symlinks=not guarded))
     return path
 
 
 def open_plain(path: Path) -> BufferedReader:
-    """Open a plain file to read; a link is followed, except in folders of Weft (:func:`weft.files.beneath.parent_of`).
-
-    Raises OSError: it cannot be opened; ``NotPlainError`` if it is a pipe, device, socket or folder, which may have
-    no end.
-    """
+    """Open a plain file (links only outside of Weft's folders); OSError, NotPlainError for what may have no end."""
     with parent_of(path) as (folder, name, guarded):
         # to open a device may already do something
         refuse_kind(path, os.stat(name, dir_fd=folder, follow_symlinks=not guarded))
@@ -175,11 +168,7 @@ UNLIMITED = 1 << 62
 
 
 def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
-    """What a plain file holds.
-
-    `most`: bytes that it may have. Raises OSError: see :func:`open_plain`; with EFBIG if there are more bytes than
-    ``most``: none of them are read.
-    """
+    """What a plain file holds, in at most ``most`` bytes; OSError as of :func:`open_plain`, or with EFBIG."""
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:

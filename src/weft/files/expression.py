@@ -24,10 +24,7 @@ REMEDY = 'write integer arithmetic with + - * / // % ** ( ), such as "512 * N"'
 
 
 def tree(text: str, names: Iterable[str]) -> ast.expr:
-    """Parse ``text`` and refuse anything but arithmetic over ``names``.
-
-    Raises StudyError: not arithmetic, or an unknown name.
-    """
+    """Parse ``text``; StudyError for anything but arithmetic over ``names``."""
     known = sorted(names)
     if len(text) > LONGEST:
         raise StudyError(f"an expression of {len(text)} characters is too long", f"keep it under {LONGEST} characters")
@@ -46,10 +43,7 @@ def tree(text: str, names: Iterable[str]) -> ast.expr:
 
 
 def power(base: Fraction, exponent: Fraction) -> Fraction:
-    """``base ** exponent`` for the small integer exponents of sizes.
-
-    Raises OverflowError: The exponent is not an integer from 0 to 62.
-    """
+    """``base ** exponent``; OverflowError if the exponent is not an integer from 0 to 62."""
     if exponent.denominator != 1 or not 0 <= exponent <= 62:
         raise OverflowError
     return base ** int(exponent)
@@ -77,10 +71,7 @@ def value_of(node: ast.expr, names: Mapping[str, Number]) -> Fraction:
 
 
 def evaluate(text: str, names: Mapping[str, Number]) -> int:
-    """Integer value of ``text``.
-
-    Raises StudyError: not arithmetic, an unknown name, a division by zero, a value past 2^62, or not an integer.
-    """
+    """Integer value of ``text``; StudyError for an unknown name, no arithmetic, no integer, or one past 2^62."""
     try:
         value = value_of(tree(text, names), names)
     except ZeroDivisionError:

@@ -20,11 +20,7 @@ MOST_CHARACTERS = 300  # of a message: it quotes the file
 
 
 def read_json_file(path: Path, model: type[Model], is_none: str, remedy: str) -> Model:
-    """Read a JSON file into a ``model``.
-
-    Raises DataError: the file cannot be read, is torn, or does not fit the model; names the key, rules and the like
-    counted from 1.
-    """
+    """Read a JSON file into a ``model``; DataError names the key, rules and the like counted from 1."""
     with file_errors(path):
         text = read_plain(path, MOST_BYTES).decode("utf-8", errors="replace")
     try:

@@ -34,10 +34,9 @@ def try_flock(handle: int) -> bool | None:
 
 @contextmanager
 def held_by_name(path: Path, say: Callable[[str], None], wait_s: float = 0.0) -> Generator[str]:
-    """Hold a lock by a file beside it that only one process can create; yields the holder, if that is another one.
+    """Hold a lock by a file that one process can create; yields another holder, if any. DataError.
 
-    The file of a process of this host that has ended, or of an earlier boot of it, is removed. Of other hosts nobody
-    can tell here. Raises DataError: the file cannot be written or read.
+    A file of an ended process of this host, or of an earlier boot, is removed; of other hosts nobody can tell here.
     """
     place = path.with_name(path.name + BESIDE)
     until = time.monotonic() + wait_s

@@ -43,10 +43,7 @@ def closest(word: str, known: Iterable[str]) -> str:
 
 
 def locate(given: str | Path, folder: str, error: type[WeftError]) -> Path:
-    """Path of a file given by path, or by the name of a shipped one.
-
-    Raises error: nothing is found; the message names the closest shipped file.
-    """
+    """Path of a file given by path, or by the name of a shipped one; ``error`` names the closest of these."""
     text = str(given)
     try:
         if Path(text).is_file():
@@ -77,11 +74,7 @@ TOKEN = re.compile(
 
 
 def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
-    """Text and tree of a TOML file; ``error`` with the line for a syntax error.
-
-    Raises error: the file cannot be read, is no UTF-8 text, is larger than 1 MiB, or is no TOML; the message names
-    the line.
-    """
+    """Text and tree of a TOML file of at most 1 MiB; ``error`` names the line."""
     try:
         with open_plain(path) as file:
             read = file.read(MOST_TOML + 1)
@@ -99,10 +92,7 @@ def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
 
 
 def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]:
-    """Tree of a TOML text; ``error`` names ``source`` and the line.
-
-    Raises error: the text is not TOML, or has a key of more than 64 parts; the message names ``source`` and the line.
-    """
+    """Tree of a TOML text; ``error`` names ``source`` and the line."""
     if (line := long_name(text)) is not None:
         raise error(
             f"{source}: line {line} has a name of more than {MOST_PARTS} parts with dots between them",
@@ -127,10 +117,7 @@ def long_name(text: str) -> int | None:
 
 
 def validate(model: type[Model], tree: dict[str, Any], source: str, error: type[WeftError]) -> Model:
-    """Make a ``model`` of a TOML tree; ``error`` describes the first mistake.
-
-    Raises error: the tree does not fit the model; the message describes the first mistake.
-    """
+    """Make a ``model`` of a TOML tree; ``error`` describes the first mistake."""
     try:
         return model.model_validate(tree)
     except ValidationError as problem:

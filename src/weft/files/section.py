@@ -11,10 +11,7 @@ HEADER = re.compile(r"(?P<whole>\[\[?(?P<section>[^\[\]]+)\]\]?)\s*(#.*)?$")
 
 
 def put(lines: list[str], section: str, key: str, value: str) -> None:
-    """Set a key of a section in place: replace its line, or add one at the end of the section, or add the section.
-
-    `section`: name of the section; empty for the part before the first header.
-    """
+    """Set a key of a section (empty: the part before the first header), as a new line if it has none."""
     headers = [(-1, ""), *((at, name) for at, name, _ in _headers(lines))]
     begin = next((at for at, name in headers if name == section), None)
     if begin is None:
@@ -52,10 +49,7 @@ def _replaced(lines: list[str], begin: int, end: int, key: str, value: str) -> b
 
 
 def checked_path(text: str) -> str:
-    """Return ``text`` if a file may have it as its path.
-
-    Raises ValueError: It is empty, has a NUL, or is longer than a path or the name of a file can be.
-    """
+    """Return ``text``; ValueError if it is empty, has a NUL, or is too long for a path or a file's name."""
     parts = text.split("/")
     if not text or "\0" in text or len(text) > 4000 or max(len(part.encode()) for part in parts) > 255:
         raise ValueError("the path of a file, of at most 4,000 characters, 255 bytes between two /, and no NUL")

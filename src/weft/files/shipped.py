@@ -7,10 +7,7 @@ from pathlib import Path
 
 
 def shipped(folder: str) -> Path:
-    """Path of a shipped folder: ``native``, ``studies`` or ``fabrics``.
-
-    An installed package has them under ``weft/data``; a checkout has them at its root.
-    """
+    """Path of the shipped folder ``native``, ``studies`` or ``fabrics``: in ``weft/data``, or a checkout's root."""
     installed = Path(str(files("weft"))) / "data" / folder
     return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / folder
 

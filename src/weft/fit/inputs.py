@@ -29,10 +29,7 @@ def nodes_of(given: Any) -> Any:
 
 
 class MeasuredCell(Section, frozen=True):
-    """One measured time of the exchange kernel.
-
-    A table has one row per cell: TOML ``[[cell]]``, or CSV with these columns.
-    """
+    """One measured time of the exchange kernel: a row of a table, TOML ``[[cell]]`` or CSV with these columns."""
 
     nodes: int = Field(ge=1, description="N")
     ranks_per_node: int = Field(ge=1, description="ranks on each node")
@@ -61,12 +58,9 @@ MOST_TABLE = 2**24  # bytes of a table of measured cells: some 200,000 of them
 
 
 def read_cells(path: Path, calls: str = "ABC") -> list[MeasuredCell]:
-    """Measured cells of a table (``.toml``, ``.csv``) or of a run folder (warm medians of its tables).
+    """Measured cells of some calls from a table (``.toml``, ``.csv``) or a run's warm medians; DataError names the row.
 
     Cells that were measured twice with the same sizes become one, with the mean of their times.
-
-    Raises DataError: It cannot be read: with the row at fault. Or none of its cells is of these calls. `calls`:
-    letters of the calls to take: A and B move a few bytes, C whole vectors.
     """
     if path.is_dir():
         found = run_cells(path)

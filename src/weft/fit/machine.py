@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The machine to fit: a fabric of any kind as a simulated one, with missing keys filled in from the run.
-
-The file of a virtual or real fabric describes its network. It need not state the copy rate of a node, the shortest
-latency, or the library whose algorithms ran, which a measurement does not need. The run has all three.
-"""
+"""The machine to fit: a fabric of any kind as a simulated one, with missing keys filled in from the run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,10 +41,7 @@ def bound_time(fabric: Fabric, cell: MeasuredCell) -> float:
 
 
 def simulated_times(fabric: Fabric, cells: Sequence[MeasuredCell], launcher: Launcher, folder: Path) -> list[float]:
-    """Simulated times of cells in seconds; the simulations run in ``folder``.
-
-    Raises LaunchError: A simulation failed; gives the end of its output.
-    """
+    """Simulated seconds of cells, by simulations in ``folder``; LaunchError with the end of their output."""
     from weft.store.cells import read_cell
 
     (folder / "launches").mkdir(parents=True, exist_ok=True)

@@ -50,11 +50,7 @@ DIGITS = 4
 
 
 def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool, filled: Sequence[Filled] = ()) -> None:
-    """Write the fabric with the fitted values, and check that it can be read.
-
-    Raises StudyError: the path is that of the given file, or does not end in .toml. Raises FabricError: the written
-    file cannot be read as a fabric.
-    """
+    """Write the fabric with the fitted values and read it; StudyError for a bad path, FabricError if unreadable."""
     if path.suffix != ".toml":
         raise StudyError(f"{path} is no fabric file", "give -o NEW.toml")
     if path.exists() and path.samefile(fabric.path):
@@ -99,12 +95,7 @@ def fit_fabric(
     say: Callable[[str], None] = lambda _: None,
     calls: str = "C",
 ) -> Fit:
-    """Fit parameters of a fabric to measured cells.
-
-    `chosen`: names of the cells to fit to; if empty, the fit chooses. Raises StudyError, DataError: see
-    :func:`weft.fit.squares.fit` and :func:`weft.fit.inputs.read_cells`. Raises LaunchError: SimGrid is missing, or a
-    simulation failed.
-    """
+    """Fit parameters of a fabric to cells, ``chosen`` or by the fit; StudyError, DataError or LaunchError."""
     return fit_cells(fabric, read_cells(table, calls), names, chosen, simulate=simulate, say=say)
 
 

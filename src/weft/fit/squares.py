@@ -75,11 +75,7 @@ def fit(
     chosen: Sequence[int] | None = None,
     slope_model: Model | None = None,
 ) -> Fit:
-    """Fit parameters to some cells and predict the others.
-
-    Raises StudyError: There are more parameters than cells, the cells cannot separate the parameters, or no cell is
-    left to test the fit. Raises DataError: A time is not a positive number, or the model gives none.
-    """
+    """Fit parameters to some cells and predict the others; StudyError if they cannot be told apart, DataError."""
     theta, times = np.asarray(start, dtype=float), np.asarray(seconds, dtype=float)
     refuse_impossible(names, theta, cells, times, chosen)
     return _fitted(names, theta, cells, times, model, chosen, slope_model or model)
@@ -115,13 +111,7 @@ def _fitted(
 def refuse_impossible(
     names: Sequence[str], theta: Floats, cells: Sequence[str], times: Floats, chosen: Sequence[int] | None
 ) -> None:
-    """Refuse fits that are impossible.
-
-    Raises DataError: A measured time is not positive and finite. Raises StudyError: No parameter is given, there are
-    fewer cells than parameters, or a parameter has no positive start value. `names`, `theta`: names of the parameters
-    and their values, shape (parameters,), in the fabric's units. `cells`, `times`: names of the cells and their
-    measured times in seconds, shape (cells,).
-    """
+    """DataError for times that are not positive; StudyError for no parameter or value, or too few cells."""
     count = len(cells) if chosen is None else len(chosen)
     if not names:
         raise StudyError("no parameter to fit", "name some: --parameters copy_rate,adapter_rate")
@@ -156,10 +146,7 @@ def nudged(theta: Floats, k: int, by: float) -> Floats:
 
 
 def log_times(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
-    """Natural logarithms of modelled times in seconds, shape (cells,), for parameters of shape (parameters,).
-
-    Raises DataError: The model gives no positive, finite time for a cell.
-    """
+    """Log of modelled seconds, (cells,), for parameters, (parameters,); DataError if one is not positive."""
     times = np.asarray(model(theta, cells), dtype=float)
     if not (np.isfinite(times) & (times > 0)).all():
         raise DataError("the model gives no time for a cell", "check that the fabric states all its rates")
@@ -167,10 +154,7 @@ def log_times(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
 
 
 def smallest_sight(jacobian: Floats) -> float:
-    """Smallest singular value of a Jacobian (cells, parameters), no unit.
-
-    It is 0 if the cells cannot distinguish two parameters, or if no cell depends on one.
-    """
+    """Smallest singular value of a Jacobian (cells, parameters); 0 if two parameters look alike, or one is not seen."""
     rows, columns = jacobian.shape
     return 0.0 if rows < columns else float(np.linalg.svd(jacobian, compute_uv=False)[-1])
 
@@ -207,10 +191,7 @@ def blind(names: Sequence[str], cells: Sequence[str], jacobian: Floats) -> Study
 
 
 def solve(model: Model, start: Floats, times: Floats, cells: Sequence[int], slopes: Model) -> Floats:
-    """Gauss-Newton on logarithms; a step that does not reduce the error is halved.
-
-    ``start`` and the result have the shape (parameters,) in the fabric's units, ``times`` (cells,) in seconds.
-    """
+    """Gauss-Newton on logarithms, (parameters,) to ``times`` (cells,) in s; steps that gain nothing are halved."""
     theta, goal = start.copy(), np.log(times[list(cells)])
     residual = log_times(model, theta, cells) - goal
     for _ in range(MOST_STEPS):
@@ -234,10 +215,7 @@ def solve(model: Model, start: Floats, times: Floats, cells: Sequence[int], slop
 def leave_each_out(
     model: Model, theta: Floats, times: Floats, picked: Sequence[int], slopes: Model
 ) -> dict[int, float]:
-    """Relative error of each fitted cell in a fit without it, if the others still determine all parameters.
-
-    ``theta`` has the shape (parameters,) in the fabric's units, ``times`` (cells,) in seconds.
-    """
+    """Relative error of each cell in a fit without it (``times`` in s), if the others determine all parameters."""
     errors: dict[int, float] = {}
     for cell in picked:
         others = [other for other in picked if other != cell]

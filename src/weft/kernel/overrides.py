@@ -33,10 +33,7 @@ class Overrides:
     time: str = ""
 
     def measure(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Keys of ``[measure]`` to change, with those that the study gives.
-
-        What is given by name takes precedence over --quick. A limit that leaves no room for the new budget is raised.
-        """
+        """Keys of ``[measure]`` to change; those by name beat --quick, a limit below the new budget is raised."""
         found: dict[str, Any] = dict(QUICK) if self.quick else {}
         if self.time:
             found["time"] = self.time

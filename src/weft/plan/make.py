@@ -45,13 +45,11 @@ def make_plan(
     library: str | Callable[[], str] = "",
     notes: Sequence[str] = (),
 ) -> Plan:
-    """Plan a study on a fabric. Starts nothing, measures nothing.
+    """Plan a study whose best nodes are resolved; starts nothing. StudyError, FabricError if it is impossible.
 
-    ``placement.nodes = "best"`` is resolved before (:func:`weft.launch.best_nodes.with_best_nodes`). `predict`:
-    whether to assume a usual copy rate where the fabric states none, for the expected times (kind local). `library`:
-    version string of the MPI library, or what finds it; called only for studies that try each of its algorithms.
-    Empty if not yet known. Raises StudyError, FabricError: the sweep is impossible as written. A cell that merely
-    does not fit is a row, not an error.
+    `predict`: whether to assume a usual copy rate where the fabric states none, for the expected times (kind local).
+    `library`: version string of the MPI library, empty if unknown, or what finds it for studies that try its
+    algorithms.
     """
     host = host or read_host()
     given_memory = fabric.node.memory
@@ -266,10 +264,7 @@ def planned_series(study: Study, cells: Sequence[Cell]) -> Iterable[PlannedSerie
 
 
 def floor_cells(cells: Sequence[Cell], measure: Measure, limit: Limit | None) -> list[Cell]:
-    """One floor for each launched (nodes, ranks per node), measured by ranks of the same launch.
-
-    It copies as many bytes as its cells keep in a node, but its two buffers take at most a quarter of a node's memory.
-    """
+    """One floor for each launched shape, of its cells' copies, in two buffers of at most a quarter of the memory."""
     kernel = FLOOR
     found: dict[tuple[int, int], Cell] = {}
     sizes: dict[tuple[int, int], set[int]] = {}

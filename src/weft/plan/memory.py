@@ -37,11 +37,7 @@ class MemoryNeed(BaseModel, frozen=True, extra="forbid"):
 
 
 def memory_need(terms: Mapping[str, int], ranks_per_node: int, nodes: int, limit: Limit | None) -> MemoryNeed:
-    """Sum the memory of one rank and compare that of a node with its limit.
-
-    `terms`: bytes of each part of one rank's memory, by name. `ranks_per_node`, `nodes`: shape of the cell; every
-    node has the same number of ranks.
-    """
+    """Sum the parts of one rank's memory, and compare that of a node of ``ranks_per_node`` ranks with its limit."""
     rank_bytes = sum(terms.values())
     node_bytes = rank_bytes * ranks_per_node
     return MemoryNeed(

@@ -22,11 +22,10 @@ from weft.text import plain
 
 
 def shapes(series: Series, fabric: Fabric) -> list[Shape]:
-    """Shapes of a series on a fabric, in the order of the study.
+    """Shapes of a series on a fabric, in order; FabricError if it lacks what is asked, StudyError for too many.
 
-    ``fill`` keeps one rank per core: all cores of each node if the series has several nodes. On one node it adds
-    ranks instead: 1, 2, 4 .. cores, and twice the cores, marked as oversubscribed. Raises FabricError: a fabric that
-    does not say what the series asks for. Raises StudyError: more than a thousand shapes, or ten million ranks.
+    ``fill`` keeps one rank per core: all cores of each node if the series has several nodes; on one node 1, 2, 4 ..
+    cores, and twice the cores, marked as oversubscribed.
     """
     found = _shapes(series, fabric)
     most = max(found, key=lambda shape: shape.ranks)

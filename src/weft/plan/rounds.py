@@ -17,12 +17,10 @@ OPERATION_S = 2e-3  # overhead of the harness per operation: measured on one hos
 
 
 def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
-    """Rounds of launches, each shuffled by the seed (METHOD 9).
+    """Rounds of launches, each shuffled by the seed (METHOD 9); StudyError for more than 20,000.
 
-    Every round includes the floors: a rate behind a bound is measured in a launch of its placement, in another one each
-    round, and after the cells of that launch, so that the first calls of those meet no peer before.
-
-    Raises StudyError: There would be more than 20,000.
+    Floors are in every round, each time in another launch of their placement, after its cells: so the rate behind a
+    bound is measured beside them, and their first calls meet no peer before.
     """
     batches, rounds = batches_of(plan), plan.measure.launches
     hosts = floor_hosts(plan, batches)
@@ -43,11 +41,7 @@ def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
 
 
 def floor_hosts(plan: Plan, batches: dict[str, list[Cell]]) -> list[tuple[list[Cell], list[str]]]:
-    """The floors of each placement, and the batches of that placement that can measure them, one a round.
-
-    Where every batch of a placement sets the MPI library differently from its default, the floors become a batch of
-    their own.
-    """
+    """Floors of each placement, and the batches that can measure them; a batch of their own if all set the library."""
     found: list[tuple[list[Cell], list[str]]] = []
     for floors in together([cell for cell in plan.floors if cell.status == "planned"]):
         names = [name for name, cells in batches.items() if placement_of(cells[0]) == placement_of(floors[0])]
@@ -109,10 +103,7 @@ def launch_of(plan: Plan, name: str, index: int, cells: Sequence[Cell]) -> Launc
 
 
 def breakdown_s(cell: Cell, plan: Plan) -> float:
-    """Seconds that one launch of a cell is expected to spend on its breakdowns.
-
-    All steps of a call share one budget; each is taken as the call at its lower bound.
-    """
+    """Expected seconds of a cell's breakdowns in one launch: its steps share a budget, each as the call's bound."""
     measure = plan.measure
     calls = min(measure.warmup_most, 25) + min(3 * measure.min_samples, measure.max_samples)
     explained = kernel_named(cell.kernel).explained(cell.parameters, cell.ranks)
@@ -126,11 +117,10 @@ def start_s(ranks: int) -> float:
 
 
 def cell_s(cell: Cell, plan: Plan) -> float:
-    """Expected seconds of one launch of a cell.
+    """Expected seconds of one launch of a cell, its arrays written and validated once.
 
-    Every operation is called once cold, then warmed up, then sampled until its precision is reached (assumed: three
-    times the least number of samples), at its lower bound, but never much longer than its budget. Arrays are written
-    and validated once.
+    Every operation is called once cold, warmed up, then sampled three times the least number, at its lower bound, but
+    never much longer than its budget.
     """
     if "expected_s" in cell.parameters:  # the kernel's own estimate
         return cell.parameters["expected_s"]

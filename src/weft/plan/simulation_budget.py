@@ -44,11 +44,7 @@ class Cost:
 
 
 def cost_of(ranks: int, messages: int, each_s: float, real_bytes: int = 0, more_s: float = 0.0) -> Cost:
-    """Expected cost of simulating a launch.
-
-    `each_s`: seconds of processor time that one takes. `real_bytes`: bytes of all ranks' buffers that are not folded.
-    `more_s`: seconds of processor time that other things take.
-    """
+    """Expected cost of a simulated launch: messages of ``each_s`` s of processor time, ``more_s`` s besides."""
     messages += SETUP_MESSAGES * ranks
     memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + real_bytes
     return Cost(messages, max(START_PAIR_S * ranks * ranks, messages * each_s + more_s), memory)
@@ -64,10 +60,7 @@ def expected_cost(
     *,
     crowding: float = 1.0,
 ) -> Cost:
-    """What simulating cells costs this host.
-
-    `eager_limit`: bytes up to which a message is sent without asking first; None where all are.
-    """
+    """What simulating cells costs this host; all messages are eager without an ``eager_limit`` (bytes)."""
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
     chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}
     eager = any(kernels[cell.id].eager(cell.parameters, cell.ranks, eager_limit) for cell in cells)
@@ -163,10 +156,7 @@ more ranks it takes one always, but for the smallest blocks."""
 
 
 def sends_all_at_once(algorithm: str, call: str, ranks: int, block: int) -> bool:
-    """Whether an algorithm of a call sends blocks of ``block`` bytes to all ranks at once, with no window.
-
-    Those that the other libraries' selectors take for large blocks send to a few ranks at a time.
-    """
+    """Whether an algorithm sends blocks of ``block`` bytes to all ranks at once, with no window as most have."""
     if (algorithm, call) == ("impi", "alltoallv"):
         return True
     if algorithm == "ompi" and call in OMPI_LINEAR:
@@ -177,10 +167,7 @@ def sends_all_at_once(algorithm: str, call: str, ranks: int, block: int) -> bool
 
 
 def refusal(cost: Cost, ranks: int, simulation: SimulationSection, learned: str = "") -> str:
-    """Why a launch of so many ranks, and of this cost, is not simulated; empty if its time is within the budget.
-
-    ``learned`` says why the cost is not what was estimated.
-    """
+    """Why a launch of this cost is not simulated, and by what it was ``learned``; empty if it is in the budget."""
     if cost.seconds <= simulation.budget:
         return ""
     text = (
@@ -197,10 +184,7 @@ def refusal(cost: Cost, ranks: int, simulation: SimulationSection, learned: str 
 
 
 def crowding_of(fabric: Fabric) -> float:
-    """How much dearer than in one leaf of a tree it is to send to all ranks at once.
-
-    Routes of tori and dragonflies share links unevenly, so that flows end at many times; rails share the flows.
-    """
+    """How much dearer than in a tree's leaf sending to all at once is: links are shared unevenly, rails share flows."""
     if fabric.network is None:
         return 1.0
     return (UNEVEN if fabric.network.topology in ("torus", "dragonfly") else 1.0) / fabric.network.rails

@@ -82,10 +82,7 @@ DOUBLING = Copies(3.9e-9)
 
 
 def copies_of(call: str, algorithm: str, vector: int = 0) -> Copies:
-    """What the blocks of a call cost, of which a rank has ``vector`` bytes.
-
-    An algorithm's own settings, as in ``bruck{r=2}``, do not count.
-    """
+    """What the blocks of a call cost, ``vector`` bytes a rank, whatever the algorithm's settings (``bruck{r=2}``)."""
     name = algorithm.partition("{")[0]
     if (call, name) == ("reduce_scatter", "mpich") and vector <= DOUBLED:
         return DOUBLING
@@ -93,10 +90,7 @@ def copies_of(call: str, algorithm: str, vector: int = 0) -> Copies:
 
 
 def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tuple[float, float]:
-    """Seconds of processor time and bytes of memory that copies of one size's blocks take.
-
-    `block`: bytes of a block.
-    """
+    """Seconds of processor time and bytes of memory that copies of one size's blocks take."""
     copies, real = copies_of(call, algorithm, block * ranks), block <= SHARED_ABOVE
     if call in SHARED and not real:
         return 0.0, 0.0

@@ -22,10 +22,7 @@ NEXT_HASH = "next_plan_sha256"
 
 
 def plan_of(folder: RunFolder) -> Plan:
-    """The stored plan of a run, after checking that it is unchanged since the run was created.
-
-    Raises DataError: it is missing, incomplete, of another version, or was changed.
-    """
+    """The stored plan of a run; DataError if it is missing, torn, of another version, or was changed."""
     if not folder.plan.exists():
         raise DataError(f"{folder.plan} is missing; {folder.what_is_left()}", folder.measure_anew())
     with file_errors(folder.plan):

@@ -29,10 +29,7 @@ SHORTEST_S = 2e-3
 
 
 def budget_within(plan: Plan) -> float:
-    """Seconds that an operation may take in one launch, so that `ROUNDS_TIMING` rounds fit into ``measure.time``.
-
-    The study's own budget is the most. An operation whose one sample takes longer takes that sample all the same.
-    """
+    """Seconds for an operation, at most the study's, so that `ROUNDS_TIMING` rounds fit into ``measure.time``."""
     cells = [cell for cell in plan.cells if cell.status == "planned"]
     operations = sum(kernel_named(cell.kernel).budgets(cell.parameters, cell.ranks) for cell in cells)
     starts = sum(start_s(batch[0].launched.ranks) for batch in batches_of(plan).values())
@@ -41,10 +38,7 @@ def budget_within(plan: Plan) -> float:
 
 
 def rounds_within(plan: Plan) -> int:
-    """Rounds that are planned at first: on a fabric whose launches go into a job as a whole, all that fit.
-
-    Elsewhere rounds are added one by one while the run measures (:mod:`weft.run.refine`).
-    """
+    """Rounds planned at first: all that fit into a job; elsewhere :mod:`weft.run.refine` adds them one by one."""
     if plan.planned_fabric.runs_here:
         return LEAST_LAUNCHES
     one_s = sum(launch.expected_s for launch in plan.launches if launch.index == 1)
@@ -106,10 +100,7 @@ class Trial:
 
 
 def moved_value(value: int, *, up: bool, sizes: Sequence[int]) -> int | None:
-    """Where to move a knob: up, or down; the other way where the sweep ends too near, None where both do.
-
-    `value`: its present value in bytes.
-    """
+    """Where to move a knob of ``value`` bytes: up or down; the other way if the sweep ends too near; else None."""
     for moved in (value * STEP, value / STEP) if up else (value / STEP, value * STEP):
         low, high = sorted((value, _whole(moved)))
         if low >= SMALLEST and low / 2 >= min(sizes) and high * STEP <= max(sizes):
@@ -118,10 +109,7 @@ def moved_value(value: int, *, up: bool, sizes: Sequence[int]) -> int | None:
 
 
 def far_value(value: int, moved: int, sizes: Sequence[int]) -> int:
-    """The value at which the gain of a knob is measured, in the direction of its move; 0 if the sweep ends before.
-
-    `value`, `moved`: bytes: its present value, and the one it is moved to.
-    """
+    """The value, beyond the one it is moved to, at which a knob's gain is measured; 0 if the sweep ends before."""
     far = value * FAR if moved > value else _whole(value / FAR)
     within = between(value, far, FAR_SIZES)
     return far if far >= SMALLEST and min(sizes) <= within[0] and within[-1] <= max(sizes) else 0

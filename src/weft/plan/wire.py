@@ -69,11 +69,7 @@ def flat_plan(
 
 
 def copies_beside(plan: Plan, name: str) -> list[int]:
-    """Sizes of the copies, in bytes per rank, that a cell measures in its own launch, ascending; the last few it keeps.
-
-    They are those of its noise floor: a rate behind a bound is measured along with the samples that it bounds. Empty
-    without a floor.
-    """
+    """Sizes of its floor's copies, bytes per rank, ascending, that a cell measures too: the last few; or none."""
     cell = plan.cell(name)
     kernel = kernel_named(cell.kernel)
     shape = (cell.nodes, cell.ranks_per_node)
@@ -88,11 +84,7 @@ def copies_beside(plan: Plan, name: str) -> list[int]:
 
 
 def budgets_beside(kernel: Kernel, values: Mapping[str, Any]) -> int:
-    """How many operations' budgets a cell needs for the copies and small messages of the noise floor beside it.
-
-    Each of the `BESIDE` copies and two messages warms up for at most a fifth of a budget (`WarmUp` in the kernels),
-    and is sampled a few times. 0 for a kernel in which not all ranks take part.
-    """
+    """Operations' budgets for the copies and small messages beside a cell: `BESIDE` warm-ups of a fifth; or 0."""
     return 0 if kernel.is_floor or not kernel.collectives(values) else -(-(BESIDE + 2) // 5)
 
 
@@ -113,10 +105,7 @@ def flat_launch(
     rules: Rules = STUDYS,
     beside: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> str:
-    """The kernel's input for one launch, with or without a plan; ``beside`` are the copies of cells by id.
-
-    Raises DataError: a path that is no UTF-8.
-    """
+    """The kernel's input for one launch; ``beside``: the copies of its cells by id. DataError if no UTF-8."""
     samples, watched = rules.samples, max((cell.limit_s for cell in cells), default=0.0)
     keys: dict[str, FlatValue] = {
         "launch": head.launch,
@@ -139,10 +128,7 @@ def flat_launch(
 
 
 def flat_cell(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
-    """The keys of one cell; ``samples`` of an operation where the launcher's times repeat exactly.
-
-    Raises DataError: Its parameters in the stored plan are incomplete or have a wrong type.
-    """
+    """The keys of one cell, with ``samples`` if times repeat exactly; DataError for bad parameters."""
     keys: dict[str, FlatValue] = {"cell": cell.id, "kernel": cell.kernel, "hash": cell.hash}
     try:
         keys |= team_values(cell.parameters) | kernel_named(cell.kernel).flat(cell.parameters)
@@ -162,10 +148,7 @@ def exact_cases(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
 
 
 def write_flat(head: Mapping[str, FlatValue], cells: Sequence[Mapping[str, FlatValue]]) -> str:
-    """Write a flat plan: the keys of its head, then those of each cell, ``cell`` first.
-
-    Raises DataError: A text is not UTF-8.
-    """
+    """Write a flat plan: its head's keys, then those of each cell, ``cell`` first; DataError if no UTF-8."""
     lines = [f"weft-plan {VERSION}", *(f"{key} {written(value)}" for key, value in head.items())]
     for cell in cells:
         lines += [*(f"{key} {written(value)}" for key, value in cell.items()), "end"]

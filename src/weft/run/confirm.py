@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Moving the knobs that a run names for its change-overs, in fresh launches: ``weft run STUDY --confirm``.
-
-They are a run of their own, in the folder ``confirm`` of the run: killed and started again, it goes on.
-"""
+"""Moving the knobs that a run names for its change-overs (``weft run --confirm``): a run in its folder ``confirm``."""
 
 from collections.abc import Callable, Sequence
 
@@ -29,10 +26,7 @@ MOST_KNOBS = 4  # knobs of one change-over that are moved, the likeliest first
 
 
 def confirm(folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
-    """Move each knob that may have made a jump, and make the tables of the run again with what that did.
-
-    Raises DataError: The folder is in use or cannot be written. Raises LaunchError: The ranks do not start.
-    """
+    """Move each knob that may have made a jump, and remake the run's tables with that; DataError, LaunchError."""
     plan = plan_of(folder)
     trials = trials_of(CHANGES.read(folder.path), plan, progress.say)
     if not trials:
@@ -61,10 +55,7 @@ def is_left(folder: RunFolder) -> bool:
 
 
 def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Trial]) -> Plan:
-    """The stored plan of the inner run, if it is one of this run; else write its files.
-
-    Raises DataError: the folder holds the trials of another run.
-    """
+    """The stored plan of the inner run, or its files written; DataError if it is of another run."""
     if inner.meta.is_file():
         if inner.metadata().get(OF) != folder.run_id():
             raise DataError(f"{inner.path} belongs to another run", f"remove it: rm -r {inner.path}")

@@ -36,10 +36,7 @@ class Durations:
             self._factors.append(wall_s / max(share * launch.expected_s, 1e-9))
 
     def remaining_s(self, waiting: Iterable[tuple[LaunchPlan, Collection[str]]]) -> float | None:
-        """Seconds that launches which still wait will take, each with its cells that are left.
-
-        None where launches of the same plan differ so much from its estimates that the truth may be twice or half that.
-        """
+        """Seconds for waiting launches, each with its cells that are left; None if off by up to a factor of two."""
         known_s = estimate_s = 0.0
         for launch, cells in waiting:
             share = _share(launch, cells)

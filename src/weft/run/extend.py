@@ -26,10 +26,7 @@ def named(plan: Plan) -> Iterator[Path]:
 
 
 def copy_inputs(folder: RunFolder, plan: Plan) -> None:
-    """Copy the files of a plan into a run that begins.
-
-    Raises DataError: A file is missing or no plain file, two have one name, or the folder cannot be written.
-    """
+    """Copy the files of a plan into a run that begins; DataError if one is missing, not plain, or named twice."""
     sources = list(named(plan))
     for source in sources:
         if not source.is_file():
@@ -46,20 +43,13 @@ def copy_inputs(folder: RunFolder, plan: Plan) -> None:
 
 
 def hand_inputs(folder: RunFolder, inner: RunFolder) -> None:
-    """Copy the files that a run keeps into another one that measures the same: the originals may have changed.
-
-    Raises DataError: A file cannot be read, or the folder cannot be written.
-    """
+    """Copy the files that a run keeps into another, as the originals may have changed; DataError if impossible."""
     for kept in sorted(folder.inputs.iterdir()) if folder.inputs.is_dir() else []:
         _keep(kept, inner)
 
 
 def check_inputs(folder: RunFolder, plan: Plan) -> None:
-    """See that the files of a run which goes on are those that it began with; one that is gone is not missed.
-
-    Raises DataError: The run has no copy of a file, the copy was changed, or the file has changed since: one run
-    cannot mix the two.
-    """
+    """DataError if a file of a run, or its copy, is not what it began with; one that is gone is not missed."""
     check_copies(folder)
     for source in named(plan):
         copy = folder.inputs / source.name
@@ -95,12 +85,10 @@ def can_extend(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
 
 
 def extend(folder: RunFolder, study: Study) -> Plan:
-    """Give a run the launches that its study now asks for, or one more where it asks for time.
+    """Give a run, locked by us, the launches that its study now asks for, or one more for its time; DataError.
 
-    The caller holds its lock. A kill between two of the writes does no harm: the plan's next hash is told before the
-    plan is replaced, and a study whose launches the plan lacks is extended once more.
-
-    Raises DataError: The folder cannot be written.
+    A kill between two of the writes does no harm: the plan's next hash is told before the plan is replaced, and a
+    study whose launches the plan lacks is extended once more.
     """
     old, asked = plan_of(folder), study.measure
     plan = old.model_copy(update={"measure": old.measure.model_copy(update={"time": asked.time})})

@@ -15,10 +15,7 @@ from weft.store.folder import SCHEMA, RunFolder
 
 
 def check_place(folder: RunFolder) -> None:
-    """Check that the folder is a run, or may become one.
-
-    Raises NotThereError: the path is a file, or a folder with other contents. Raises DataError: it is not UTF-8.
-    """
+    """NotThereError if the folder is no run and cannot become one; DataError if its path is not UTF-8."""
     try:
         str(folder.path).encode()
     except UnicodeEncodeError:
@@ -38,12 +35,7 @@ def check_place(folder: RunFolder) -> None:
 
 
 def check_still_there(folder: RunFolder, run: str) -> None:
-    """Check that the folder is still the run that is measured: another may have come into its place meanwhile.
-
-    The lock does not tell: it moves with the folder, and everything is written by the path.
-
-    Raises DataError: The folder was removed, or moved, with or without another run in its place.
-    """
+    """DataError if another run, or none, has come into the folder's place: the lock moves with the folder."""
     found = folder.run_id() if folder.meta.is_file() else ""
     if found != run:
         now = f"run {found} is there now" if found else "nothing is there now"
@@ -74,12 +66,9 @@ def create(folder: RunFolder, study: bytes, fabric: bytes, plan: bytes, meta: di
 
 @contextmanager
 def locked(folder: RunFolder, patience_s: float = 20.0, say: Callable[[str], None] = lambda _: None) -> Generator[None]:
-    """Lock the folder, so that no other Weft works on it meanwhile.
+    """Lock the folder against another Weft, and wait ``patience_s`` for the ranks of a killed one; DataError.
 
-    The system releases a ``flock`` when its holder ends, so a killed Weft leaves none. The ranks of a killed Weft
-    hold a lock of their own (``launches/lock``) until the last has ended; this function waits for it. `patience_s`:
-    seconds to wait for the ranks of a Weft that has ended. Raises DataError: another Weft works on the folder; the
-    message names its process id.
+    The system releases a ``flock`` when its holder ends; ranks hold a lock of their own (``launches/lock``).
     """
     with file_errors(folder.path):
         guard(folder.path)

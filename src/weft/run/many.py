@@ -41,12 +41,7 @@ REPORTING = "everything is measured; the same command makes the tables and the p
 
 
 class Measuring:
-    """A study on some fabrics.
-
-    `into`: the run folder, or with several fabrics the parent of their run folders; None for folders under ``runs/``.
-    Raises WeftError: a file has a mistake, a fabric is named twice, or a capture was requested on a fabric without
-    one.
-    """
+    """A study on some fabrics, in the folder ``into``, one in it for each of several; WeftError for a mistake."""
 
     def __init__(
         self,
@@ -87,10 +82,7 @@ class Measuring:
                 refuse_capture(fabric, pcap)
 
     def go(self) -> int:
-        """Measure, print, and write the pages. Returns the exit code.
-
-        Raises WeftError: see :func:`weft.run.one.run_study`.
-        """
+        """Measure, print, and write the pages; the exit code. WeftError as of :func:`weft.run.one.run_study`."""
         if len(self.fabrics) == 1:
             return self._one(self.fabrics[0], self.into)[1]
         base = self.into or self._base()

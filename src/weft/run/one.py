@@ -46,11 +46,7 @@ def run_study(
     plan: Plan | None = None,
     show: Callable[[RunFolder, int], None] = lambda _, __: None,
 ) -> RunFolder:
-    """Measure a study on a fabric, or the unfinished part of it.
-
-    `into`: the run folder; None chooses one under ``runs/`` (see :func:`choose_folder`). Raises DataError: the folder
-    belongs to another run, is in use, full or read-only. Raises LaunchError: the ranks do not start.
-    """
+    """Measure what is unfinished of a study on a fabric, in ``into`` or below ``runs/``; DataError, LaunchError."""
     progress = progress or Silent()
     folder = RunFolder(into) if into else choose_folder(study, fabric, progress, more=more)
     check_place(folder)
@@ -81,11 +77,7 @@ def run_study(
 
 
 def plan_study(study: Study, fabric: Fabric, find_library: Callable[[], str] = str) -> Plan:
-    """Plan a study on a fabric, with the best nodes by its routes where the study asks for them.
-
-    ``find_library`` returns the MPI library's version string; only studies that try each of its algorithms ask.
-    Raises StudyError, FabricError: see :func:`weft.plan.make.make_plan`.
-    """
+    """Plan a study with its best nodes; ``find_library`` is asked if it tries algorithms. StudyError, FabricError."""
     notes: list[str] = []
     placed, known = with_best_nodes(study, fabric, notes)
     return make_plan(placed, known, library=find_library, notes=notes)
@@ -114,12 +106,9 @@ def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher, p
 
 
 def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -> Plan:
-    """Return the stored plan of a run, after checking that it is a run of this study, fabric and MPI.
+    """The stored plan, after checking that the run is of this study, fabric and MPI; else DataError.
 
-    The plan is never made again: today's free memory, or another seed, would change the cells of a half-finished run.
-
-    Raises DataError: The folder has a run of another study, fabric, MPI library or kernel, a file that the study
-    names has changed, or the plan cannot be read.
+    It is never made again: today's free memory, or another seed, would change the cells of a half-finished run.
     """
     RunFolder.open(folder.path)
     for stored, given, what in ((folder.study, study, "study"), (folder.fabric, fabric, "fabric")):
@@ -158,10 +147,9 @@ def choose_folder(
     *,
     more: bool = False,
 ) -> RunFolder:
-    """Choose the folder of a run without ``--into``, and print it.
+    """Choose and print the folder of a run without ``--into``: ``runs/<study>-on-<fabric>``, or with a number.
 
-    ``runs/<study>-on-<fabric>`` if it is free, has an unfinished run of the same study and fabric, or (``more``) one
-    with fewer launches; otherwise the same name with the next number.
+    It is free, has an unfinished run of the same study and fabric, or (``more``) one with fewer launches.
     """
     for path in candidates(RUNS / f"{study.name}-on-{fabric.name}"):
         folder = RunFolder(path)

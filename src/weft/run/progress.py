@@ -27,10 +27,7 @@ class Progress(Protocol):
         ...
 
     def glimpse(self, samples: str, link: str) -> None:
-        """Show the samples so far of the running cell, and the busiest link; either may be empty.
-
-        Called from a thread of its own, twice a second.
-        """
+        """Show the running cell's samples and the busiest link, each if any; a thread's call, twice a second."""
         ...
 
     def settled(self, words: str, status: str, done: int, remaining_s: float | None) -> None:

@@ -26,12 +26,7 @@ SAMPLES = "samples"
 
 
 def refresh(path: Path, engine: str | None = None) -> RunFolder:
-    """Open a run and make its samples and tables, where cells have come since they were made, or a table is torn.
-
-    `engine`: URL of the engine; if given, the tables are always made again. None uses DuckDB, if needed. Raises
-    DataError: there is no run folder, a copy of a file that its study names was changed, a cell is incomplete, the
-    tables cannot be written, or the engine is missing.
-    """
+    """Open a run and make samples and tables, if stale, torn, or an ``engine`` is given; DataError if impossible."""
     folder = RunFolder.open(path)
     check_copies(folder)
     if engine is not None or stale(folder):
@@ -40,11 +35,7 @@ def refresh(path: Path, engine: str | None = None) -> RunFolder:
 
 
 def refresh_compared(paths: Iterable[Path]) -> None:
-    """Refresh the runs of a comparison.
-
-    Raises CompareError: a run cannot be read. A gate must not report a mistyped path as a slow network (exit code 2,
-    not 1).
-    """
+    """Refresh runs to compare; CompareError (exit code 2) lest a gate report a mistyped path as a slow network."""
     for path in paths:
         try:
             refresh(path)
@@ -53,13 +44,7 @@ def refresh_compared(paths: Iterable[Path]) -> None:
 
 
 def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
-    """Make the samples and tables of a run from its cells, even if they exist.
-
-    Samples are made of the cells, too: where the tables cannot be made of them, they are made again first.
-
-    Raises DataError: A torn cell, records that do not fit together, tables that cannot be written, or an engine
-    that is not here.
-    """
+    """Make samples and tables of a run from its cells, even if they exist; DataError for torn cells, or no engine."""
     from weft import analyse, store  # half a second of imports that planning and launching do not need
 
     inner = folder.trials()
@@ -138,10 +123,7 @@ def said_of(problem: Exception) -> str:
 
 @contextmanager
 def reading(*runs: Path, kind: type[WeftError] = DataError) -> Generator[None, None, None]:
-    """Draw from tables of runs; somebody may have edited them, with the checksums beside them.
-
-    Raises WeftError: of that kind: the tables are each well formed, and yet do not make a whole.
-    """
+    """Draw from tables of runs; WeftError if they, edited with their checksums, do not make a whole."""
     try:
         yield
     except OSError:

@@ -77,11 +77,7 @@ class Walk:
         self.durations = Durations()
 
     def go(self) -> None:
-        """Measure everything that is not finished.
-
-        Raises LaunchError: the first launches all fail to start. Raises DataError: the folder can no longer be
-        written, or is another run now.
-        """
+        """Measure everything unfinished; LaunchError if no launch starts, DataError if the folder is lost."""
         steps = pending(self.folder, self.plan, mend=True)
         self.done = self.total - sum(len(step.cells) for step in steps)
         self.progress.start(self.total, self.done, self._remaining(steps))
@@ -282,10 +278,7 @@ def is_kernels_word(folder: RunFolder, cell: str, launch_index: int, origin: Ori
 
 
 def refuse_full_disk(folder: RunFolder, outcome: Outcome) -> None:
-    """Stop if a launch failed because the disk is full: all others would too, and no row could be written.
-
-    Raises DataError: The ranks reported that the disk is full, over quota or read-only, or a file too large.
-    """
+    """DataError if a launch failed by a full or read-only disk, a quota or limit: all others would too."""
     text = "\n".join(log_tail(outcome.log, 40))
     for code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS):
         if os.strerror(code) in text:

@@ -67,20 +67,14 @@ def folder_path(folder: Any) -> Path:
 
 
 def finished_cells(folder: Any) -> Iterator[tuple[str, int]]:
-    """Each (cell, launch index) with a .json, ordered by cell and launch.
-
-    The .json is written last, so its presence means that a cell is finished.
-    """
+    """Each finished (cell, launch index), that is with a .json, which is written last; in order."""
     cells = folder_path(folder) / "cells"
     names = (_NAME.fullmatch(entry.name) for entry in os.scandir(cells)) if cells.is_dir() else ()
     yield from sorted((name["cell"], int(name["launch"])) for name in names if name)
 
 
 def read_record(folder: Any, cell: str, launch: int, origin: Origin | None = None) -> CellRecord:
-    """Read the record of one finished cell.
-
-    Raises DataError: The record is missing, torn, or of another cell or run.
-    """
+    """Read the record of one finished cell; DataError if it is missing, torn, or of another cell or run."""
     path = folder_path(folder) / "cells" / f"{cell}.l{launch}.json"
     record = load_cell_record(path)
     if (record.cell, record.launch_index) != (cell, launch):
@@ -91,19 +85,12 @@ def read_record(folder: Any, cell: str, launch: int, origin: Origin | None = Non
 
 
 def read_cell(folder: Any, cell: str, launch: int, *, checksums: bool = True, origin: Origin | None = None) -> CellData:
-    """Read one finished cell and verify it.
-
-    `launch`: the launch index, from 1. `origin`: run id and hash that the record must repeat; None skips this check.
-    Raises DataError: the record or the samples are missing, incomplete, or do not match.
-    """
+    """Read and verify one finished cell, of this ``origin`` if given; DataError if it is not whole, or of another."""
     return read_samples(folder, read_record(folder, cell, launch, origin), checksums=checksums)
 
 
 def read_samples(folder: Any, record: CellRecord, *, checksums: bool = True) -> CellData:
-    """Read and verify the samples of a cell whose record is read.
-
-    Raises DataError: The samples are missing, incomplete, or do not match their record.
-    """
+    """Read and verify the samples of a cell whose record is read; DataError if they do not match it."""
     if not record.has_samples:
         return CellData(record, None)
     stem = folder_path(folder) / "cells" / f"{record.cell}.l{record.launch_index}"

@@ -29,10 +29,7 @@ def digests(folder: RunFolder) -> dict[str, str]:
 
 
 def check_copies(folder: RunFolder) -> None:
-    """See that a run's copies are what they were when it was created; runs of an earlier Weft have no hashes of them.
-
-    Raises DataError: a copy is missing, or was changed.
-    """
+    """DataError if a run's copy is missing or changed since it was created; an earlier Weft kept no hashes of them."""
     for name, noted in folder.metadata().get(INPUTS, {}).items():
         copy = folder.inputs / Path(name).name
         if (now := digest(copy)) != noted:
@@ -64,10 +61,7 @@ def write_parquet(
     differences: tuple[str, ...] = (),
     runs: tuple[str, ...] = (),
 ) -> None:
-    """Write tables one after the other into one Parquet file, atomically.
-
-    Raises DataError: the disk is full, or the folder cannot be written.
-    """
+    """Write tables one after the other into one Parquet file, atomically; DataError if that is impossible."""
     keys = {"schema": name, "version": __version__, **(metadata or {})}
     schema = schema.with_metadata({f"weft.{key}": value for key, value in keys.items()})
     part = path.with_name(path.name + ".part")
@@ -105,21 +99,17 @@ def _options(schema: Schema, differences: tuple[str, ...], runs: tuple[str, ...]
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> Table:
-    """All of a Parquet file, or some of its columns.
-
-    Raises OSError, ArrowInvalid: it cannot be opened, or is no Parquet file.
-    """
+    """All of a Parquet file, or some of its columns; OSError or ArrowInvalid if it cannot be read."""
     # `pq.read_table` would bring in pandas, 0.4 s of every command
     with pq.ParquetFile(plain_file(path)) as file:
         return file.read(columns)
 
 
 def check_size(path: Path, least: int = MOST_UNPACKED, times: int = 32, most_values: int | None = None) -> None:
-    """Look at the sizes in the head of a Parquet file, before anything of it is read.
+    """Look at the sizes in a Parquet file's head before reading it; OSError (EFBIG if too large) or ArrowInvalid.
 
     `least`: bytes that a file of any size may have when it is unpacked. `most_values`: rows times columns that it may
-    have; None for any number. Raises OSError: it cannot be opened; with EFBIG if it has more. Raises ArrowInvalid: it
-    is no Parquet file.
+    have; None for any number.
     """
     most = max(least, times * path.stat().st_size)
     with pq.ParquetFile(plain_file(path)) as file:

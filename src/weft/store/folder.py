@@ -38,11 +38,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """Open a run folder and check that this Weft can read it.
-
-        Raises NotThereError: it is not a run folder. Raises DataError: it is a trace, one of another version of the
-        format, or it or something in it is a link, pipe, device or socket.
-        """
+        """Open a run folder that this Weft can read; NotThereError if it is none, DataError for one it cannot."""
         folder = cls(path)
         if not folder.meta.is_file():
             what = "does not exist" if not folder.path.exists() else "is not a run folder: it has no weft.json"

@@ -39,10 +39,7 @@ class LinkCount:
 
 
 def passed(before: Sequence[LinkCount], after: Sequence[LinkCount]) -> list[LinkCount]:
-    """Traffic over the links between two readings of the same fabric.
-
-    Raises DataError: a counter went backwards or a link is missing: the fabric was restarted in between.
-    """
+    """Traffic over the links between two readings; DataError if the fabric was restarted in between."""
     earlier = {(count.link, count.source): count for count in before}
     found: list[LinkCount] = []
     for now in after:
@@ -83,10 +80,7 @@ def read_links(path: Path) -> list[LinkCount]:
 
 
 def read_cell_links(path: Path) -> dict[str, list[LinkCount]]:
-    """Read the counters of each cell of a launch; empty if they were not read separately.
-
-    Raises DataError: not there, or of another format.
-    """
+    """Read the counters of each cell of a launch, if any; DataError if there are none, or of another format."""
     cells = _record(path).get("cells", {})
     if not isinstance(cells, dict):
         raise DataError(f"{path}: cells is not a table", "measure the cell again")

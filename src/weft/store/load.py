@@ -42,10 +42,7 @@ def load_file(root: Path) -> Path:
 
 
 def read_looks(root: Path) -> tuple[Look, ...]:
-    """The looks of a run; none where its ranks run on other hosts, or an earlier Weft measured it.
-
-    Raises DataError: the file is torn.
-    """
+    """The looks of a run; none where its ranks run elsewhere, or an earlier Weft measured it. DataError if torn."""
     path = load_file(root)
     if not path.is_file():
         return ()
@@ -57,9 +54,6 @@ def read_looks(root: Path) -> tuple[Look, ...]:
 
 
 def add_look(root: Path, look: Look) -> None:
-    """Write one more look into a run's file.
-
-    Raises DataError: the file is torn, the disk is full, or the folder cannot be written.
-    """
+    """Write one more look into a run's file; DataError if it is torn, or cannot be written."""
     every = Looks(looks=(*read_looks(root), look))
     write_json(load_file(root), every.model_dump(by_alias=True))

@@ -98,10 +98,7 @@ def is_of_pairs(record: CellRecord) -> bool:
 
 
 def layout_of(record: CellRecord) -> Layout:
-    """Sort the segments of a cell by content.
-
-    Raises DataError: A segment is not one of pairs, its round has no partners, or it has unexpected columns.
-    """
+    """Sort the segments of a cell by content; DataError if one is not of pairs, or lacks partners or columns."""
     layout = Layout({}, {"samples": [], "summary": [], "forward": [], "again": []}, {})
     for segment in record.segments:
         if partner := _PARTNER.fullmatch(segment.op):

@@ -100,10 +100,7 @@ def rows_of(runs: Batch, duration_ns: NDArray[np.int64], lost_ns: NDArray[np.int
 
 
 def read_runs(path: Path, rows: int) -> Table:
-    """The runs of a sample file with ``rows`` rows.
-
-    Raises DataError: They are missing, incomplete, or of other samples.
-    """
+    """The runs of a sample file with ``rows`` rows; DataError if they are missing, incomplete, or of other samples."""
     beside = path.parent / PLACE / path.name
     remedy = f"`weft show {path.parents[1]}` makes it and its runs again from the cells"
     try:

@@ -146,11 +146,7 @@ class Scan:
 
 
 def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Scan:
-    """Read the warm samples of pairs once.
-
-    `nodes_of`: node of each rank, shape (ranks,), by cell and launch; samples of other cells and launches are left
-    out. Raises DataError: a file cannot be read, has no runs, or a rank has no node.
-    """
+    """Read the warm samples of pairs once, of the cells and launches in ``nodes_of`` (node of each rank); DataError."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         files = list(pool.map(partial(_tallied, nodes_of=nodes_of, known=known_buckets()), paths))
     histograms, pairs = [file.histogram() for file in files], [file.pairs() for file in files]
@@ -165,10 +161,7 @@ def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Scan:
 
 
 def _table(files: list[Tally], found: list[Any], shape: tuple[int, ...], how: list[np.ufunc], schema: Schema) -> Table:
-    """Columns that were found in each file as one table; rows alike in the way and in the next columns made one.
-
-    ``shape`` is the number of values of each of these next columns.
-    """
+    """Columns of each file as one table, like rows made one; ``shape``: values of each of the next columns."""
     ways = sorted({way for file in files for way in file.ways})
     if not ways:
         return schema.empty_table()

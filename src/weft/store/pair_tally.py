@@ -33,10 +33,7 @@ def known_buckets() -> NDArray[np.uint16]:
 
 
 class Tally:
-    """Counts and extremes of the runs of one file (`weft.store.pair_runs`), to which rows are added in their order.
-
-    Raises DataError: A rank has no node.
-    """
+    """Counts and extremes of one file's runs, to which rows are added in order; DataError if a rank has no node."""
 
     def __init__(self, runs: Table, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> None:
         self.length, self.source, self.target, self.batch = (

@@ -30,11 +30,9 @@ WORTH_A_THREAD = 1 << 17
 
 
 def convert(folder: Any, origin: Origin | None = None, *, whole: Container[str] | None = None) -> None:
-    """Bring ``samples/`` and the store's tables (cells, segments, launches, ranks) up to date with ``cells/``.
+    """Bring ``samples/`` and the store's tables up to date with ``cells/``; DataError for a bad cell, or a full disk.
 
     Cells whose files still have the names, sizes and times stored in their Parquet file are skipped.
-
-    Raises DataError: A cell is incomplete or of another run, or the disk is full.
     """
     root = folder_path(folder)
     files = _fingerprints(root)  # before anything is read: what changes meanwhile is read again the next time
@@ -116,10 +114,7 @@ def _remembered(path: Path) -> str | None:
 
 
 def sample_files(folder: Any) -> list[Path]:
-    """The sample files of a run, ordered by cell: those of the cells that have samples; others are left alone.
-
-    Raises DataError: the table of cells is missing.
-    """
+    """The sample files of the cells that have samples, ordered by cell; DataError without the table of cells."""
     root = folder_path(folder)
     rows = read_table(root, "cells").select(["cell", "status"]).to_pylist()
     return [

@@ -88,10 +88,7 @@ class Validation(Record):
 
 
 class CellRecord(Record):
-    """One cell in one launch (``cells/<cell>.l<k>.json``, schema weft-cell/2).
-
-    ``run`` and ``hash`` say which run and which parameters it belongs to (see :class:`weft.store.cells.Origin`).
-    """
+    """One cell in one launch (``cells/<cell>.l<k>.json``) of the ``run`` and ``hash`` of `weft.store.cells.Origin`."""
 
     schema_: Literal["weft-cell/2"] = Field(alias="schema")
     run: str
@@ -137,10 +134,7 @@ ENTRY: "itemgetter[Any]" = itemgetter("rank", *ABSENT)
 
 
 def by_column(ranks: Any) -> Any:
-    """The ranks of a launch, which its kernel wrote one after the other, as columns.
-
-    Raises ValueError: An entry is not an object with a rank.
-    """
+    """The ranks of a launch, one after the other in its record, as columns; ValueError if one is none."""
     if not isinstance(ranks, list):
         raise ValueError("must be a list of ranks")
     rows = cast(list[Any], ranks)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Samples of a cell as rows: the columns of as many launches as fit one row group are made at once.
 
-What samples lost to others (METHOD 11), from the third number of their rows (native/measure/sample/recorder.hpp).
-
-Its low 48 bits are ns, or context switches where the kernel of the host says no more; the bits above are major page
-faults. In records of earlier kernels (``taint``) the low 32 bits are switches.
+What samples lost to others (METHOD 11) is the third number of their rows (native/measure/sample/recorder.hpp): 48
+bits of ns, or of context switches; above them major page faults. In earlier records (``taint``) 32 bits are switches.
 """
 
 import math
@@ -26,11 +24,10 @@ Longs = NDArray[np.int64]
 
 
 def unpack_lost(packed: NDArray[np.int64], duration_ns: NDArray[np.int64], column: str) -> tuple[Longs, Longs]:
-    """The most that each sample can have lost, in ns, and its major page faults.
+    """The most that each sample can have lost, in ns, and its major page faults, from its third number.
 
     A fault waits for a disk for nobody knows how long, and a switch has no length either: then that is all of the
-    sample. `packed`: the third number of each row, int64 of any shape. `duration_ns`: the durations, of the same
-    shape.
+    sample.
     """
     bits = 32 if column == "taint" else 48
     lost_ns: Any = packed & ((1 << bits) - 1)
@@ -79,10 +76,7 @@ class Slab:
 
 
 def sample_tables(launches: Iterable[CellData]) -> Iterator[Table]:
-    """Samples of the launches of one cell as tables of `SCHEMA` of about a row group each.
-
-    Raises DataError: A segment holds other columns than samples have.
-    """
+    """Samples of one cell's launches as tables of `SCHEMA`, a row group each; DataError for other columns."""
     waiting: list[Slab] = []
     held = 0
     for slab in (slab for data in launches for slab in _slabs(data)):

@@ -180,17 +180,11 @@ class TableOf(Generic[Row]):
     schema: Schema  # Arrow columns
 
     def read(self, root: Path) -> list[Row]:
-        """Read every row of a run.
-
-        Raises DataError: the table is missing, incomplete, or too large for rows of Python.
-        """
+        """Read every row of a run; DataError if the table is missing, incomplete, or too large."""
         return cast(list[Row], read_table(root, self.name, MOST_VALUES).to_pylist())
 
     def write(self, root: Path, rows: Iterable[Row]) -> None:
-        """Write the table of a run, whole or not at all; a column that a row leaves out is null.
-
-        Raises DataError: the disk is full, or the folder cannot be written.
-        """
+        """Write the table of a run, whole or not at all; columns left out are null. DataError if impossible."""
         write_parquet(self.path(root), [self.table(rows)], self.schema, f"weft-{self.name}/1")
 
     def is_current(self, root: Path) -> bool:

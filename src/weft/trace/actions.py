@@ -137,10 +137,7 @@ SENT, CAME, CAME_LATER, CAME_BESIDE, ENDED = range(5)
 
 
 def in_turn(steps: Iterable[tuple[int, int, int]], requests: Requests) -> tuple[list[int], list[int]]:
-    """Slots and places that requests get, in the order of their steps.
-
-    `steps`: what happens, to which request, and the bytes that come.
-    """
+    """Slots and places that requests get, by steps in order: what happens, to which request, bytes that come."""
     slots: list[int] = []
     places: list[int] = []
     slot, place, end = requests.slot, requests.place, requests.end
@@ -172,10 +169,7 @@ class Lists:
     def add(
         self, rank: int, event: Event, group: Group, given: Mapping[int, Mapping[int, int]]
     ) -> tuple[int, int, int, int]:
-        """A vector call: root, bytes given and got, and the index of its counts.
-
-        `given`: bytes that each member gives, by receiver.
-        """
+        """A vector call: root, bytes given and got, and the index of its counts; ``given`` is by receiver."""
         act, plain = COLLECTIVES[event.call]
         members = range(group.size) if group.members is None else group.members
         own = given.get(rank, {})
@@ -230,10 +224,7 @@ def comms_in(layers: Layers, comm: Ints) -> Ints:
 
 
 def shares(act: Ints, size: Ints, given: Ints, got: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """Bytes of equal collective calls as actions have them, given and got, and those that their buffers need.
-
-    All have the shape (calls,). `given`, `got`: bytes as traced: of whole vectors.
-    """
+    """Bytes given and got of equal collective calls, (calls,), from those traced, and what their buffers need."""
     gives = np.where(np.isin(act, PART_GIVEN), given // size, given)
     gets = np.where(np.isin(act, PART_GOT), got // size, got)
     gives = np.where(act == Act.BCAST, np.maximum(gives, gets), gives)

@@ -71,10 +71,7 @@ def groups_of(folder: TraceFolder) -> dict[int, Group]:
 
 
 def ranks_columns(folder: TraceFolder) -> Iterator[tuple[int, Columns]]:
-    """Each rank with its events in order, columns of shape (events,); one file of ranks is in memory at a time.
-
-    The columns are those of :class:`Event`; ``call`` has the numbers of :data:`weft.store.trace.calls.NUMBERS`.
-    """
+    """Each rank with its events as columns of :class:`Event`, shape (events,); one file is in memory at a time."""
     for path in event_files(folder):
         with file_errors(path):
             table = read_parquet(path, ["rank", *Event._fields]).unify_dictionaries()

@@ -14,11 +14,7 @@ from weft.trace.otf2.bringing import bring_otf2
 
 
 def import_trace(source: Path, into: Path) -> list[str]:
-    """Bring a trace of another tool into a new folder; what could not be brought, in words.
-
-    Raises StudyError: the new folder is not empty. Raises DataError: the trace is no archive, is torn, or cannot be
-    read; or the folder cannot be written.
-    """
+    """Bring another tool's trace into a new folder; what could not be brought, in words. StudyError, DataError."""
     if not source.exists():
         raise DataError(f"{source} does not exist", "give an archive's traces.otf2, or its folder")
     if not source.is_dir():

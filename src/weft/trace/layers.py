@@ -20,10 +20,7 @@ from weft.trace.events import Group
 
 @contextmanager
 def reading_trace(run: Path) -> Generator[None, None, None]:
-    """Turn what comes of edited or missing files of a trace into one message.
-
-    Raises DataError: its files do not fit together.
-    """
+    """Turn what comes of edited or missing files of a trace into one message: DataError."""
     try:
         yield
     except unfit() as problem:

@@ -75,11 +75,7 @@ def turns(kind: Ints) -> Ints:
 def common_of(
     folder: TraceFolder, groups: Mapping[int, Group], counts: Mapping[tuple[int, int], Mapping[int, int]]
 ) -> tuple[Common, set[int]]:
-    """What all ranks have in common, and the communicators that actions name.
-
-    Raises DataError: A rank calls MPI from several threads, or a file cannot be read. `counts`: bytes that a call
-    gives to each world rank, by (rank, number of the event).
-    """
+    """What all ranks have in common, and communicators; ``counts``: bytes a call gives each. DataError for threads."""
     sent: Counter[Message] = Counter()
     received: Counter[Message] = Counter()
     found, used = Common(), set[int]()

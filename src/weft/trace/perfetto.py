@@ -22,11 +22,7 @@ AT_ONCE = 1 << 16
 
 
 def write_perfetto(folder: TraceFolder, path: Path) -> int:
-    """Write all calls as trace events, and return how many; summaries have no single time and are left out.
-
-    Times are in us since the first call, as the format wants them. A few thousand calls are in memory at a time.
-    Raises DataError: a table is missing, or the file cannot be written.
-    """
+    """Write all calls but summaries as trace events in us since the first; how many. DataError."""
     sites = {row["site"]: row["text"] for row in SITES.read(folder.path)}
     rows = TRACE_RANKS.read(folder.path)
     if not rows:

@@ -206,11 +206,7 @@ class Made:
 
 
 def make_script(folder: TraceFolder, path: Path) -> Made:
-    """Write the script of a trace.
-
-    Raises DataError: The trace is partial or summarised, ranks call MPI from several threads, there are more
-    communicators than a script holds, or a file cannot be read or written.
-    """
+    """Write the script of a trace; DataError if it is partial, summarised, of threads, or too large."""
     rows = TRACE_RANKS.read(folder.path)
     groups, counts = groups_of(folder), counts_of(folder)
     missing = [row["missing"] for row in rows if row["missing"]]

@@ -36,11 +36,7 @@ class Asked:
 
 
 def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Made]:
-    """Write script and study of a replay beside the trace; the study's path, and what the script has.
-
-    Raises StudyError: a fabric has no room for the application's ranks, or their number is no multiple of that of the
-    nodes. Raises DataError: the trace cannot be replayed (see :func:`weft.trace.rank_actions.make_script`).
-    """
+    """Write a replay's script and study beside the trace; the study, and what the script has. StudyError, DataError."""
     folder = TraceFolder.open(trace)
     with reading_trace(trace):
         if not is_converted(folder):
@@ -80,10 +76,7 @@ def fewest_nodes(fabric: Fabric, ranks: int) -> int:
 
 
 def factor_of(compute: str, nodes: int | None) -> float:
-    """The multiple in ``x0.5``, once it and the number of nodes are known to be possible.
-
-    Raises StudyError: ``compute`` is no multiple from 0 to 1000, or ``nodes`` is below 1.
-    """
+    """The multiple in ``x0.5``; StudyError if it is none from 0 to 1000, or ``nodes`` is below 1."""
     try:
         factor = float(compute.removeprefix("x"))
     except ValueError:
@@ -112,10 +105,7 @@ def is_traced_machine(folder: TraceFolder, fabric: Fabric) -> bool:
 
 
 def inherited_confidence(folder: TraceFolder, fabrics: Sequence[Fabric]) -> tuple[Grade, str]:
-    """The best confidence of a replay on some fabrics, and why it is below A: the trace's own doubts, or the machine.
-
-    On another machine the time between calls is that of the traced one: no replay there is better than B.
-    """
+    """The best confidence of a replay, and why it is below A: the trace's doubts, or, at best B, another machine."""
     rows = TRACE_RANKS.read(folder.path)
     doubts = trace_doubts(rows)
     grade, because = grade_of(doubts), f"the trace: {say(doubt_claim(doubts[0])).value}" if doubts else ""

@@ -22,10 +22,7 @@ OF_INTERRUPT = 130
 
 
 def free_folder() -> Path:
-    """The first of ``trace-1``, ``trace-2`` ... here that does not exist.
-
-    Raises DataError: there are thousands of them.
-    """
+    """The first of ``trace-1``, ``trace-2`` ... here that does not exist; DataError after thousands."""
     for number in range(1, MOST_NAMES):
         path = Path(f"trace-{number}")
         if not path.exists():

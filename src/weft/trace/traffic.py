@@ -21,11 +21,7 @@ ALL_TO_ALLS = ("MPI_Alltoall", "MPI_Ialltoall")
 
 
 def traffic_of_trace(run: Path) -> npt.NDArray[np.float64]:
-    """Bytes from each rank to each other, shape (ranks, ranks), row i what rank i sends; nothing to itself.
-
-    Broadcasts, reductions and gathers are not in it: which pairs their data takes is the library's own choice. Raises
-    DataError: the folder is no trace, has no messages between ranks, or too many ranks for a matrix.
-    """
+    """Bytes from each rank (rows) to each other, without collectives whose pairs the library chooses; DataError."""
     with reading_trace(run):
         sent = _sent(TraceFolder.open(run))
     if not sent.any():
@@ -55,19 +51,12 @@ def _sent(folder: TraceFolder) -> npt.NDArray[np.float64]:
 
 
 def amounts_of(matrix: Path | None, run: Path | None) -> npt.NDArray[np.float64] | None:
-    """Amount from each rank to each other, shape (ranks, ranks): of a trace, or a file, or None.
-
-    Raises DataError: as of :func:`traffic_of_trace`. Raises WeftError: the file is not a square matrix of
-    non-negative numbers.
-    """
+    """Amount from each rank to each other, (ranks, ranks), of a trace or a file, or None; DataError, WeftError."""
     return matrix_of(matrix) if run is None else traffic_of_trace(run)
 
 
 def block_sizes_of_trace(run: Path) -> list[int]:
-    """Bytes of a block in the all-to-alls of a trace, ascending, each once.
-
-    Raises DataError: the folder is no trace, or has no all-to-all with blocks of one size.
-    """
+    """Bytes of a block in a trace's all-to-alls, ascending, each once; DataError without one."""
     with reading_trace(run):
         folder = TraceFolder.open(run)
         bring_in(folder)

@@ -82,10 +82,7 @@ class Probed:
 
 
 def probed(view: RunView) -> Probed:
-    """The numbers from a run's warm medians.
-
-    Raises DataError: An operation has no time, or a longer one took less time: the run is too noisy for a slope.
-    """
+    """The numbers from a run's warm medians; DataError if one is missing, or it is too noisy for a slope."""
     cell = next(iter(view.plan.measured))
     seconds = {row["call"]: row["median_s"] for row in timed(view.rows, phase="warm") if row["cell"] == cell.id}
     senders = cell.ranks_per_node if cell.nodes > 1 else cell.ranks // 2
@@ -95,10 +92,7 @@ def probed(view: RunView) -> Probed:
 
 
 def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders: int, ranks_per_node: int) -> Probed:
-    """The numbers from the time of each operation.
-
-    Raises DataError: See :func:`probed`. `seconds`: time of each operation by name, in seconds.
-    """
+    """The numbers from the seconds of each operation by name; DataError as of :func:`probed`."""
     keys = ("small", "large", "messages", "trains", "more", "longer")
     small, large, few, trains, times, longer = (int(values[key]) for key in keys)
 

@@ -72,10 +72,7 @@ class Machine:
 
     @classmethod
     def of(cls, fabric: Fabric) -> "Machine":
-        """The numbers that a fabric file states; a gap or a latency that it leaves out is 0.
-
-        Raises FabricError: It states no adapter_rate, or no copy_rate.
-        """
+        """The numbers of a fabric file, a missing gap or latency as 0; FabricError without a rate."""
         network, copy_rate = fabric.network, fabric.node.copy_rate
         rate = network.adapter_rate if network else None
         if network is None or rate is None or copy_rate is None:

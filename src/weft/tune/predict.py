@@ -40,10 +40,7 @@ def columns_of(sizes: Sequence[int], ranks_per_node: int, width: int) -> list[li
 
 
 def predicted_table(title: str, machine: Machine, nodes: int, ranks_per_node: int, sizes: Sequence[int]) -> Table:
-    """One row for each algorithm and one column for each size, the fastest marked.
-
-    `nodes`, `ranks_per_node`: the shape. `sizes`: bytes of a block.
-    """
+    """One row for each algorithm and one column for each size of a block, the fastest marked."""
     names = candidates(ranks_per_node)
     times = {size: {name: machine.seconds(name, nodes, ranks_per_node, size) for name in names} for size in sizes}
     least = {size: min(column.values()) for size, column in times.items()}

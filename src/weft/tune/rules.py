@@ -83,10 +83,7 @@ def choices(view: RunView) -> list[Choice]:
 
 
 def is_used(algorithm: str, recorded: str) -> bool:
-    """Whether a call of a model already took an algorithm, by the name that its selector recorded: ``ompi_pairwise``.
-
-    The model's implementation may cost a little more than Weft's; nobody would gain that by choosing it again.
-    """
+    """Whether a model's call took an algorithm, as recorded (``ompi_pairwise``): choosing it again gains nothing."""
     return algorithm in SAME and recorded.rpartition("_")[2] == SAME[algorithm]
 
 

@@ -70,10 +70,7 @@ class Tuning:
         self.into = into or RUNS / f"tune-{self.fabric.name}"
 
     def probe(self, output: Path, mpicxx: str | None = None) -> int:
-        """Measure the cost model's numbers, print them beside the fabric file's, and write them. Returns the exit code.
-
-        Raises WeftError: see :func:`weft.run.one.run_study`; or the run is too noisy for a slope.
-        """
+        """Measure, print and write the cost model's numbers; the exit code. WeftError, also if the run is too noisy."""
         folder = self.into.with_name(f"{self.into.name}-probe")
         code, view = self._measured(folder, probing_study(self.fabric, self.what), mpicxx)
         found = probed(view)
@@ -84,10 +81,7 @@ class Tuning:
         return code
 
     def predict(self) -> int:
-        """Print what the cost model expects of each algorithm. Returns 0.
-
-        Raises FabricError: the fabric file lacks a number of the model.
-        """
+        """Print what the cost model expects of each algorithm; returns 0. FabricError for a missing number."""
         machine, screen = self.machine or Machine.of(self.fabric), console()
         sizes, ranks = [parse_bytes(size) for size in self.what.sizes], self.what.ranks_per_node
         title = f"Predicted times of MPI_Alltoall on {self.fabric.name}"
@@ -101,10 +95,7 @@ class Tuning:
         return 0
 
     def go(self, output: Path, mpicxx: str | None = None) -> int:
-        """Measure, or continue; print the winners; write the table. Returns the run's exit code.
-
-        Raises WeftError: see :func:`weft.run.one.run_study`; or the table cannot be written.
-        """
+        """Measure, or continue; print the winners; write the table. The run's exit code, or WeftError."""
         code, view = self._measured(self.into, tuning_study(self.fabric, self.what), mpicxx)
         found = choices(view)
         console(160).print(
@@ -119,10 +110,7 @@ class Tuning:
         return code
 
     def check(self, table: Path, mpicxx: str | None = None) -> int:
-        """Measure ``auto`` by a table beside all other algorithms, in one run; print the ratios. Returns the exit code.
-
-        Raises WeftError: see :func:`weft.run.one.run_study`; or the table is none.
-        """
+        """Measure ``auto`` by a table beside all other algorithms, print the ratios; the exit code, or WeftError."""
         read_selection(table)
         folder = self.into.with_name(f"{self.into.name}-check")
         code, view = self._measured(folder, checking_study(self.fabric, self.what, table), mpicxx)
@@ -157,10 +145,7 @@ def _refuse_mistakes(asked: Asked) -> None:
 
 
 def write_if_changed(table: SelectionTable, output: Path) -> None:
-    """Write a table, unless the file differs from it in the time of making alone: a run begun with it goes on then.
-
-    Raises DataError: The file cannot be written.
-    """
+    """Write a table, unless only its time of making differs: a run goes on by it. DataError if impossible."""
     try:
         before = read_selection(output)
     except DataError:

@@ -20,11 +20,7 @@ from weft.trace.replay import Asked
 
 
 def fullest_link_s(fabric: Fabric, hosts: Sequence[str], sent: NDArray[np.floating]) -> float | None:
-    r"""Seconds that the fullest link needs for its bytes, $\max_l b_l / r_l$; None if cables or rates are not known.
-
-    Raises FabricError: A node is not in the network, or two of them have no route. `sent`: bytes from each rank to
-    each other, shape (ranks, ranks).
-    """
+    """Seconds of the fullest link, max b / r, for what ranks send, (ranks, ranks); None if not known. FabricError."""
     network = build_network(fabric)
     if not network.cables_known or not hosts:
         return None
@@ -47,10 +43,7 @@ class Variant:
 
 
 def refuse_real(fabric: Fabric) -> None:
-    """Refuse a machine that is no model.
-
-    Raises StudyError: The fabric is not simulated: real ones cannot be changed.
-    """
+    """StudyError for a fabric that is not simulated: real ones cannot be changed."""
     if not fabric.is_model:
         raise StudyError(
             f"{fabric.name} is of kind {fabric.kind}: its uplinks cannot be doubled",
@@ -59,10 +52,7 @@ def refuse_real(fabric: Fabric) -> None:
 
 
 def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[list[Variant], list[str]]:
-    """The variants that a machine has, the unchanged one first; and what was left out, with the reason.
-
-    Raises StudyError: See :func:`refuse_real`.
-    """
+    """A machine's variants, unchanged first, and what was left out, why; StudyError as of :func:`refuse_real`."""
     refuse_real(fabric)
     asked = Asked(nodes)
     found = [Variant("unchanged", "simulated, unchanged", fabric, asked)]

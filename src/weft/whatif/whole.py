@@ -43,10 +43,7 @@ WORDS = "better tables"
 
 
 def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str], None]) -> Variant | str:
-    """The machine with better forwarding tables, or why there are none, in words.
-
-    Raises WeftError: The dump or its tables cannot be read, or the file cannot be written.
-    """
+    """The machine with better tables, or why there are none; WeftError if files cannot be read or written."""
     section = fabric.network
     if section is None or section.dump is None or section.dump.tables is None:
         return f"{WORDS}: {fabric.name} has no forwarding tables (weft fabric import DUMP --tables FILE)"
@@ -80,11 +77,7 @@ def _mark(files: list[Path]) -> str:
 
 
 def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
-    """Replay a trace on a simulated machine and its variants; print them side by side. Returns the exit code.
-
-    `nodes`: number of nodes; None: as few as have a core for each rank. Raises WeftError: the fabric is not simulated
-    or too small, or the trace cannot be replayed.
-    """
+    """Replay a trace on a simulated machine and variants, on ``nodes`` or few; prints; the exit code, or WeftError."""
     fabric = load_fabric(on)
     refuse_real(fabric)  # before its size is: no number of nodes makes a real one fit
     _, made = prepare(trace, [fabric], Asked(nodes))

@@ -59,10 +59,7 @@ class Numbers:
     _of_uid: dict[int, int] = field(default_factory=dict[int, int])
 
     def comm(self, own: Definitions, mine: int) -> int:
-        """The common number of a communicator of a rank; -1 for one that it never defined.
-
-        Asked for when an event uses it: all records of its definition were read before.
-        """
+        """The common number of a rank's communicator, asked for when an event uses it; -1 if never defined."""
         found = own.communicators.get(mine)
         if found is None:
             return -1
@@ -88,11 +85,7 @@ class Numbers:
 
 
 def convert_trace(folder: TraceFolder) -> None:
-    """Write events, counts and the small tables of a trace from its ranks' files, one piece in memory at a time.
-
-    Raises DataError: no rank's file is there, one is no trace, two are of one rank or of different jobs, or the disk
-    is full.
-    """
+    """Write a trace's events, counts and tables from its ranks' files, piece by piece; DataError for bad files."""
     traces = [RankTrace.open(path) for path in trace_files(folder.raw)]
     _check(folder, traces)
     try_remove(folder.tables / STAMP)

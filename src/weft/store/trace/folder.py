@@ -28,11 +28,7 @@ class TraceFolder:
 
     @classmethod
     def open(cls, path: Path) -> "TraceFolder":
-        """Open the folder of a trace, or one with nothing but ranks' files (a job script's WEFT_TRACE).
-
-        Raises NotThereError: it is neither. Raises DataError: it is of another version of the format, or it or
-        something in it is a link, pipe, device or socket.
-        """
+        """Open the folder of a trace, or of ranks' files alone (WEFT_TRACE); NotThereError, DataError."""
         folder = cls(path)
         has_records = next(folder.raw.glob("rank-*.trace"), None) is not None
         if not has_records and not os.path.lexists(folder.meta):
@@ -81,11 +77,7 @@ def write_stamp(folder: TraceFolder, of_raw: dict[str, Any]) -> None:
 
 
 def is_converted(folder: TraceFolder) -> bool:
-    """Whether events and tables are those that were made of the ranks' files as they are.
-
-    Raises DataError: the file of a rank that had come to its end was changed since, or a file is damaged of which
-    there is no origin any more.
-    """
+    """Whether tables are of the ranks' files as they are; DataError for a damaged file, or one changed since."""
     if not all(table.is_current(folder.path) for table in (TRACE_RANKS, COMMUNICATORS, MEMBER_TABLE, SITES)):
         return False
     raw = trace_files(folder.raw)

@@ -126,10 +126,7 @@ def trace_files(folder: Path) -> list[Path]:
 
 
 def read_header(path: Path) -> Header:
-    """Read the head of a rank's trace.
-
-    Raises DataError: The file cannot be read, is no trace, or is of another version of the format.
-    """
+    """Read the head of a rank's trace; DataError if it cannot be read, is none, or of another version."""
     with file_errors(path), open_plain(path) as file:
         raw = file.read(HEADER_BYTES)
     if len(raw) < HEADER_BYTES or not raw.startswith(MAGIC):
@@ -177,10 +174,7 @@ class RankTrace:
         return cls(path, header, Damage(unclosed=not header.is_closed))
 
     def records(self, at_once: int = AT_ONCE) -> Iterator[Records]:
-        """Yield the whole and plausible records in the order of writing, shape (n,), times in ns of this rank's clock.
-
-        Raises DataError: The file cannot be read.
-        """
+        """Yield plausible records as written, shape (n,), times in ns of this rank's clock; DataError if unreadable."""
         self.damage.wrong_records = 0  # they are read more than once
         with file_errors(self.path), open_plain(self.path) as file:
             self.damage.cut_bytes = (os.fstat(file.fileno()).st_size - HEADER_BYTES) % RECORD_BYTES

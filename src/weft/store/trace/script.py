@@ -104,11 +104,7 @@ def write_script(
     computed_ns: int,
     direct: int = 0,
 ) -> None:
-    """Write a script, whole or not at all.
-
-    `layers`: for each layer an array of LAYER of shape (ranks,). `messages`, `traced_ns`, `computed_ns`, `direct`: as
-    in :class:`ScriptSizes`; times in ns. Raises DataError: the file cannot be written.
-    """
+    """Write a script (see :class:`ScriptSizes`), whole or not at all; layers have the shape (ranks,). DataError."""
     head = np.zeros(1, HEAD)
     largest = max((int(part.actions["bytes"].max()) for part in parts if len(part.actions)), default=0)
     acts = sum(1 << act for act in DIRECT if any((part.actions["act"] == act).any() for part in parts))

@@ -17,12 +17,7 @@ Bytes = npt.NDArray[np.float64]
 
 
 def sent_in(path: Path) -> Bytes | None:
-    """Bytes from each rank to each other, shape (ranks, ranks), row i what rank i sends; nothing to itself.
-
-    Messages and all-to-alls; which pairs the data of other collective calls takes is the library's own choice. None
-    if there are more ranks than such a matrix has room for. Raises DataError: the file cannot be read, is no script,
-    is shorter than it says, or names a rank that is not there.
-    """
+    """Bytes of messages and all-to-alls by sender and receiver, (ranks, ranks); None for too many ranks. DataError."""
     ranks = read_sizes(path).ranks
     if ranks > MOST_RANKS:
         return None

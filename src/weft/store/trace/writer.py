@@ -100,10 +100,7 @@ class RankRecords:
 
 
 class RankFile(RankRecords):
-    """A rank's records on their way to its file in a folder; a context, at whose end the file is whole.
-
-    Raises DataError: from all methods: the file cannot be written.
-    """
+    """A rank's records on their way to its file; a context, at whose end it is whole. DataError from all methods."""
 
     def __init__(self, folder: Path, rank: int, ranks: int, **header: Any) -> None:
         super().__init__(rank, ranks, **header)

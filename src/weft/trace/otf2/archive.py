@@ -20,12 +20,7 @@ TICKS_A_SECOND = 1_000_000_000
 
 
 def write_otf2(folder: TraceFolder, path: Path) -> int:
-    """Write all calls as an archive ``path/traces.otf2``, and return how many; summaries are left out.
-
-    Calls of a rank's threads stand in a location each. A few thousand calls are in memory at a time. Raises
-    StudyError: the folder is not empty. Raises DataError: the package otf2 is missing, a table is missing, or the
-    archive cannot be written.
-    """
+    """Write all calls, threads as locations, to ``path/traces.otf2``; how many. StudyError, DataError."""
     package = otf2()
     new_folder(path, "weft trace export RUN DIR --to otf2")
     try:

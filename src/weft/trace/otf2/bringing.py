@@ -46,11 +46,7 @@ AT_ONCE = 1000
 
 
 def bring_otf2(path: Path, folder: TraceFolder) -> list[str]:
-    """Write the ranks' records of an archive into ``folder.raw``; what could not be brought, in words.
-
-    Raises DataError: The package otf2 is missing, the archive is none, is torn, or has no process that calls MPI;
-    or the folder cannot be written.
-    """
+    """Write an archive's ranks to ``folder.raw``; what could not be brought, in words. DataError for none."""
     package = otf2()
     with as_data_errors(path, "no archive of OTF2 that can be read", REMEDY), ExitStack() as files:
         archive = files.enter_context(package.reader.open(str(plain_file(path)), batch_events=AT_ONCE))

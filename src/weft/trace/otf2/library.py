@@ -34,10 +34,7 @@ def otf2() -> Any:
 
 @contextmanager
 def as_data_errors(path: Path, doing: str, remedy: str) -> Generator[None, None, None]:
-    """Errors of the package as DataError: of files that are none of the format, or torn.
-
-    The package raises what its Python happens to meet in a definition that refers to nothing; no list is complete.
-    """
+    """Errors of the package, whatever its Python meets in torn or foreign files, as DataError."""
     try:
         yield
     except DataError:

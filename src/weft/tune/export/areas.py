@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A table's rules as areas of ranks and bytes: libraries know a communicator's size, and nothing of nodes.
 
-A table is read as ``libweft.so`` reads it: the first rule that matches. Between the ends of all its ranges nothing
-changes, so a table is a grid of areas with one algorithm each.
+A table is read as ``libweft.so`` reads it, by the first rule that matches: a grid of areas between all ranges' ends.
 """
 
 from collections.abc import Iterable, Sequence

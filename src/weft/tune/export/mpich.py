@@ -45,10 +45,7 @@ def settings(path: str) -> list[str]:
 
 
 def library_of(mpi: Mpi) -> Path:
-    """The shared library that programs of a compiler wrapper are linked to.
-
-    Raises LaunchError: The wrapper does not run, or names no library that is there.
-    """
+    """The MPI library that a compiler wrapper links programs to; LaunchError if it names none."""
     words = shlex.split(mpi.show())
     folders = [Path(word[2:]) for word in words if word.startswith("-L")]
     files = [f"lib{word[2:]}.so*" for word in words if word in ("-lmpich", "-lmpi")]
@@ -63,11 +60,7 @@ def library_of(mpi: Mpi) -> Path:
 
 
 def own_rules(library: Path) -> Tree:
-    """The rules that are compiled into a library.
-
-    Raises DataError: The file cannot be read, or holds no rules of MPI_Alltoall: it is no MPICH of version 4 or
-    later.
-    """
+    """The rules compiled into a library; DataError if it has none of MPI_Alltoall: no MPICH from version 4 on."""
     with file_errors(library):
         content = library.read_bytes()
     at = content.find(BEGIN)

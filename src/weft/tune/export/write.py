@@ -13,10 +13,7 @@ To = Literal["openmpi", "mpich"]
 
 
 def export(table: Path, to: To, output: Path, mpicxx: str | None = None) -> str:
-    """Write a table's rules for an MPI library, and return what to do with the file.
-
-    Raises WeftError: the table is none; no MPICH is found; or the file cannot be written.
-    """
+    """Write a table's rules for an MPI library; returns what to do with the file. WeftError if impossible."""
     selection, reader = read_selection(table), open_mpi if to == "openmpi" else mpich
     if to == "openmpi":
         text, left_out = open_mpi.rule_file(selection)
