@@ -36,13 +36,13 @@ from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.starters import anywhere
 from weft.mpi.library import find_mpi
 from weft.mpi.starting import cores_here, family_of
-from weft.report.tabular import Table, markdown
+from weft.report.tabular import Table, Words, markdown
 from weft.tune.whole import Asked, Tuning
 from weft.units import parse_bytes
 
 SLOWER = 1.05
-COLUMNS = ("call", "block", "auto took", "the library's", "calls a batch", "auto to the library's",
-           "the library's to itself", "5 %")  # fmt: skip
+COLUMNS = (Words("call"), "block", Words("auto took"), "the library's", "calls a batch", "auto to the library's",
+           "the library's to itself", Words("5 %"))  # fmt: skip
 Cell = tuple[str, int]
 
 
@@ -186,7 +186,7 @@ def main() -> int:
     before, report = os.getloadavg()[0], given.into / "report.json"
     found = launches(given, given.table or tuned(given), report)
     rows = tuple(row(cell, [one[cell] for one in found], ran(report, cell)) for cell in found[0])
-    print(markdown(Table("auto beside the library's choice", COLUMNS, rows, words=frozenset({0, 2, 7}))))
+    print(markdown(Table("auto beside the library's choice", COLUMNS, rows)))
     load = f"load average {before:.1f} before, {os.getloadavg()[0]:.1f} after"
     print(f"{len(found)} launches of {given.rounds} rounds; {load}")
     return int(not rows or any(each[-1] == "SLOWER" for each in rows))

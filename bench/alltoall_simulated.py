@@ -21,7 +21,7 @@ from weft.fabric import load_fabric
 from weft.format import format_bytes, format_seconds
 from weft.report.figures.files import write_figures
 from weft.report.figures.theme import BLUE, GREEN, HEIGHT, ORANGE, Figure, values
-from weft.report.tabular import Table, markdown
+from weft.report.tabular import Table, Words, markdown
 from weft.report.view import load_view
 from weft.tune.model import Machine, rows_by_algorithm
 from weft.tune.whole import Asked, Tuning
@@ -124,10 +124,10 @@ def main() -> int:
             tuning.check(table)
             cells += cells_of(run.with_name(f"{run.name}-check"), fabric, gap)
     columns = (
-        "g",
-        "shape",
+        Words("g"),
+        Words("shape"),
         "block",
-        "auto",
+        Words("auto"),
         "best without nodes",
         "its time",
         "auto takes",
@@ -135,7 +135,7 @@ def main() -> int:
         "least",
     )
     rows = tuple(each.row() for each in cells)
-    print(markdown(Table("MPI_Alltoall, simulated", columns, rows, words=frozenset({0, 1, 4}))))
+    print(markdown(Table("MPI_Alltoall, simulated", columns, rows)))
     if given.draw is not None:
         write_figures([curve(cells)], given.draw)
     return 0

@@ -24,7 +24,7 @@ from virtual_fits import EAGER, LARGER, SLOWER, changed
 
 from weft.fabric import load_fabric
 from weft.format import format_seconds
-from weft.report.tabular import Table, markdown
+from weft.report.tabular import Table, Words, markdown
 from weft.report.view import load_view
 from weft.trace.replay import Asked, prepare
 
@@ -113,7 +113,7 @@ def replayed_s(study: Path, on: Path, run: Path) -> tuple[float, float, float]:
 
 def table_of(rows: list[Compared]) -> Table:
     """A row for each application."""
-    columns = ("calls", "outside of MPI", "traced (virtual network)", "replayed, real ranks", "error",
+    columns = (Words("calls"), "outside of MPI", "traced (virtual network)", "replayed, real ranks", "error",
                "replayed, simulated", "error")  # fmt: skip
     lines = tuple(
         (row.name, format_seconds(row.computed_s), ranged(row.traced_s, row.traced_range_s),
@@ -121,7 +121,7 @@ def table_of(rows: list[Compared]) -> Table:
          format_seconds(row.simulated_s), f"{row.simulated_s / row.traced_s - 1:+.1%}")
         for row in rows
     )  # fmt: skip
-    return Table("Communication time: median, and least to most", columns, lines, words=frozenset({0}))
+    return Table("Communication time: median, and least to most", columns, lines)
 
 
 def ranged(seconds: float, between: tuple[float, float]) -> str:

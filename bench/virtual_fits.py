@@ -25,7 +25,7 @@ from weft.fit.squares import Fit
 from weft.format import format_rate, format_seconds
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for
-from weft.report.tabular import Table, markdown
+from weft.report.tabular import Table, Words, markdown
 from weft.run.one import run_study
 
 GOAL = 0.05
@@ -94,8 +94,8 @@ def table_of(name: str, fit: Fit) -> Table:
          "fitted" if cell.fitted else "predicted")
         for cell in fit.cells
     )  # fmt: skip
-    columns = ("cell", "measured (virtual network)", "simulated", "error", "")
-    return Table(f"{name}", columns, rows, words=frozenset({0, 4}))
+    columns = (Words("cell"), "measured (virtual network)", "simulated", "error", Words(""))
+    return Table(f"{name}", columns, rows)
 
 
 def summary(name: str, fit: Fit) -> str:
