@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from weft.analyse.interval import NO_INTERVAL, Interval, over_launches
+from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
 from weft.fabric import load_fabric
 from weft.format import exact_bytes, measured_seconds
 from weft.launch.virtual.cluster import Cluster
@@ -141,16 +141,16 @@ def verdict(interval: Interval) -> str:
 def row(cell: Cell, some: Sequence[Launch], algorithm: str) -> tuple[str, ...]:
     """A cell as printed."""
     own, ratio, control = ([getattr(one, name) for one in some] for name in ("own_s", "ratio", "control"))
-    ends = over_launches(own, NO_INTERVAL)
+    ends = interval_over_launches(own, NO_INTERVAL)
     return (
         cell[0], exact_bytes(cell[1]), algorithm, measured_seconds(median(own), ends.low, ends.high),
-        str(some[0].batch), factor(ratio), factor(control), verdict(over_launches(ratio, NO_INTERVAL)),
+        str(some[0].batch), factor(ratio), factor(control), verdict(interval_over_launches(ratio, NO_INTERVAL)),
     )  # fmt: skip
 
 
 def factor(ratios: Sequence[float]) -> str:
     """The median over launches with its interval."""
-    low, high, *_ = over_launches(ratios, NO_INTERVAL)
+    low, high, *_ = interval_over_launches(ratios, NO_INTERVAL)
     return f"{median(ratios):.3f}" + ("" if low is None or high is None else f" ({low:.3f}–{high:.3f})")
 
 

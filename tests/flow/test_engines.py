@@ -24,10 +24,10 @@ from made.view import load_view
 from provision import java_version
 from weft.analyse.engine import connect
 from weft.analyse.make import make_tables
+from weft.analyse.outliers.round_loads import round_loads
 from weft.analyse.pairs.exact import exact_rows
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
-from weft.analyse.pairs.round_loads import round_loads
 from weft.analyse.tables.pairs import ALL
 from weft.analyse.trace.make import WRITTEN, make_trace_tables
 from weft.errors import DataError

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.quantile import median_ranks, quantile_rank
+from weft.analyse.statistics.quantile import median_ranks, quantile_rank
 from weft.kernel.tournament import PairSchedule
 
 Column = NDArray[np.int64]

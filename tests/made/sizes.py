@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.analyse.quantile import median_ranks
+from weft.analyse.statistics.quantile import median_ranks
 from weft.analyse.thresholds.series import SizeSeries, make_series
 
 Row = dict[str, Any]

@@ -11,7 +11,7 @@ namespace weft {
 
 namespace {
 
-/// The order statistic x(ceil(q n)); as weft.analyse.quantile, with its guard against 0.95 * 20 > 19.
+/// The order statistic x(ceil(q n)); as weft.analyse.statistics.quantile, with its guard against 0.95 * 20 > 19.
 std::int64_t quantile_of(std::span<std::int64_t const> sorted, double q) {
     auto const rank = std::int64_t(std::ceil(q * double(sorted.size()) - 1e-9));
     return sorted[std::size_t(std::max<std::int64_t>(rank, 1) - 1)];

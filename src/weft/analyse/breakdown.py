@@ -28,7 +28,7 @@ from statistics import median
 from typing import Any, cast
 
 from weft.analyse.breakdown_words import mover
-from weft.analyse.interval import NO_INTERVAL, over_launches
+from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
 from weft.analyse.tables.breakdown import STEPS, BreakdownRow, Effect, Step, TurnRow
 from weft.analyse.tables.outcome import MATTERS
 from weft.analyse.tables.times import CallRow, holding_bound_s
@@ -176,5 +176,5 @@ def link_scale(cell: Cell) -> float:
 
 def ends(values: Sequence[float]) -> tuple[float | None, float | None]:
     """The interval over the launches; none for one of them."""
-    found = over_launches(values, NO_INTERVAL)
+    found = interval_over_launches(values, NO_INTERVAL)
     return found.low, found.high

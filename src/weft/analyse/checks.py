@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 from weft.analyse.floor import Floor
 from weft.analyse.hosts import SHARED_HOST
-from weft.analyse.interval import RANGE_OF_MODEL
+from weft.analyse.statistics.interval import RANGE_OF_MODEL
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, phase_in_words, timed
 from weft.format import format_seconds, plural

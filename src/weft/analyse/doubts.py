@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from weft.analyse.checks import below_floor, lost_in_words, machine, place, self_checks, stolen_share
 from weft.analyse.floor import Floor
-from weft.analyse.interval import NO_INTERVAL, over_launches
+from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.quality import Doubt
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
@@ -111,7 +111,7 @@ def begins_s(values: Iterable[float]) -> float:
     listed = list(values)
     if len(listed) < 2:
         return listed[0] if listed else 0.0
-    return over_launches(listed, NO_INTERVAL).low or 0.0
+    return interval_over_launches(listed, NO_INTERVAL).low or 0.0
 
 
 def _against(found: FindingRow, keeps: float | None) -> Against:

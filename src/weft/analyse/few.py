@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from weft.analyse.checks import finding, place
-from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
+from weft.analyse.statistics.interval import MODELLED, RANGE_OF_MODEL
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.pairs import ClassRow
 from weft.analyse.tables.times import CallRow, timed

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from weft.analyse.checks import finding
-from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
 from weft.analyse.pairs.places import WORDS
+from weft.analyse.statistics.interval import MODELLED, RANGE_OF_MODEL
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.pairs import ClassRow
 from weft.analyse.tables.times import CallRow

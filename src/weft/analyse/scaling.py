@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from weft.analyse.doubts import Against
-from weft.analyse.interval import MODELLED, RANGE_OF_MODEL
 from weft.analyse.standing import turning, without
+from weft.analyse.statistics.interval import MODELLED, RANGE_OF_MODEL
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, NO_STEP, OffNode, Outcome, VerdictRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, timed
 

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Sequence
 from statistics import median
 
-from weft.analyse.interval import NO_INTERVAL, Interval, over_launches
+from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
 from weft.analyse.tables.times import MedianRow, MixedRow, SummaryRow
 
 Key = tuple[str, str, str]
@@ -22,7 +22,7 @@ def _summary(mixed: MixedRow, rows: Sequence[MedianRow], modelled: bool) -> Summ
     medians = [row["median_s"] for row in rows]
     first = rows[0]
     within = Interval(first["low_s"], first["high_s"], first["coverage"], "within one launch")
-    found = NO_INTERVAL if modelled else over_launches(medians, within)
+    found = NO_INTERVAL if modelled else interval_over_launches(medians, within)
     return {
         **mixed,
         "launches": len(medians),

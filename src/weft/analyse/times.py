@@ -3,9 +3,8 @@
 
 from collections.abc import Sequence
 
-from weft.analyse.effective import with_effective_interval
 from weft.analyse.engine import Expression, memory_table
-from weft.analyse.quantile import median_ranks, middle_ranks, quantile_rank
+from weft.analyse.statistics.quantile import median_ranks, middle_ranks, quantile_rank, with_effective_interval
 
 #: A sample that lost more than this share of its time counts as disturbed.
 DISTURBED = 0.01

@@ -10,9 +10,9 @@ from math import log, sqrt
 from statistics import mean, variance
 
 from weft.analyse.checks import finding
-from weft.analyse.compare.interval import student
-from weft.analyse.compare.ranks import rank_test
 from weft.analyse.scaling import FEWEST_LAUNCHES
+from weft.analyse.statistics.interval import student_quantile
+from weft.analyse.statistics.significance import rank_test
 from weft.analyse.tables.answers import FindingRow, WinnerRow
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
 from weft.format import plural
@@ -135,7 +135,7 @@ def faster(own: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[
     ordered = sorted(others, key=lambda name: _student(own, others[name])[0], reverse=True)
     for place, name in enumerate(ordered):
         t, freedom = _student(own, others[name])
-        if t <= student(1 - ALPHA / 2 / (len(ordered) - place), freedom):
+        if t <= student_quantile(1 - ALPHA / 2 / (len(ordered) - place), freedom):
             break
         if rank_test(own, others[name]) <= ALPHA:
             found.append(name)

@@ -45,7 +45,8 @@ def rounds_within(plan: Plan) -> int:
     return max(LEAST_LAUNCHES, min(10, int(plan.measure.time / one_s) if one_s else LEAST_LAUNCHES))
 
 
-#: Rounds at least: from nine on, the 95 % interval (`weft.analyse.interval`) leaves out the farthest one either way.
+#: Rounds at least: from nine on, the 95 % interval (`weft.analyse.statistics.interval`) leaves out the farthest one
+#: either way.
 ROUNDS = 9
 STEP = 2**0.5
 #: Places of the sizes outside the two values, in octaves from them, and of those between them, as shares of the way.

@@ -17,8 +17,8 @@ from made.folder import write_cell
 from made.run import Made, make_run, tara_like
 from weft.analyse import make_tables
 from weft.analyse.floor import Floor
-from weft.analyse.interval import NO_INTERVAL, over_launches
-from weft.analyse.quantile import median_ranks
+from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
+from weft.analyse.statistics.quantile import median_ranks
 from weft.analyse.times import order_statistics
 from weft.bound.measured import Bounds
 from weft.errors import DataError
@@ -158,7 +158,7 @@ def test_six_launches_have_an_interval_over_launches(tmp_path: Path) -> None:
     study = Made().study.replace("launches = 3", "launches = 6")
     values = [100, 110, 120, 130, 140, 150]
     row = launches_of(make_run(tmp_path / "run", Made(study=study, samples=3)), values, [30] * 6)
-    expected = over_launches(values, NO_INTERVAL)
+    expected = interval_over_launches(values, NO_INTERVAL)
     assert (row["low_s"], row["high_s"]) == (pytest.approx(expected.low), pytest.approx(expected.high))
     assert (row["coverage"], row["interval"], row["median_s"]) == (0.95, "over launches", 125)
     assert row["low_s"] < 110, "of 180 pooled samples it would be within 120 and 130"

@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from weft.analyse.compare import interval, permute
-from weft.analyse.compare.ranks import holm, rank_test
+from weft.analyse.statistics import interval, significance
+from weft.analyse.statistics.significance import adjust_by_holm, rank_test
 
 #: METHOD 15: with fewer than four launches a side no test can reach 5 %, so none is made.
 FEWEST_LAUNCHES = 4
@@ -85,16 +85,16 @@ def weigh(sample: Sample, precision: float) -> list[Evidence]:
     """Evidence of each row, then of each summary, all tested together."""
     base, other = (np.hstack([side, _summaries(side, sample.groups)]) for side in (sample.base, sample.other))
     counts = [(int(a), int(b)) for a, b in zip(_known(base), _known(other), strict=True)]
-    estimate, drawn = interval.log_ratios(sample.base, sample.other, SEED)
+    estimate, drawn = interval.draw_log_ratios(sample.base, sample.other, SEED)
     ratios = [*estimate, *(float(np.mean(estimate[list(group)])) for group in sample.groups)]
     found = [Evidence(math.exp(ratio), launches=count) for ratio, count in zip(ratios, counts, strict=True)]
     tested = [index for index, count in enumerate(counts) if min(count) >= FEWEST_LAUNCHES]
     logs = np.vstack([base, other])[:, tested]
-    together = permute.adjusted(logs, base.shape[0], precision * PER_PRECISION, SEED)
+    together = significance.adjust_by_deals(logs, base.shape[0], precision * PER_PRECISION, SEED)
     alone = [rank_test(_values(base[:, index]), _values(other[:, index])) for index in tested]
-    for place, (index, corrected) in enumerate(zip(tested, holm(alone), strict=True)):
+    for place, (index, corrected) in enumerate(zip(tested, adjust_by_holm(alone), strict=True)):
         group = sample.groups[index - len(estimate)] if index >= len(estimate) else (index,)
-        low, high = interval.bounds(drawn[:, list(group)].mean(axis=1), *counts[index])
+        low, high = interval.interval_of_draws(drawn[:, list(group)].mean(axis=1), *counts[index])
         row = replace(found[index], low=math.exp(low), high=math.exp(high))
         found[index] = replace(row, p=alone[place], p_holm=corrected, p_launches=float(together[place]))
     return found

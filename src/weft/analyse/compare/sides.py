@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from weft.analyse.floor import Floor
-from weft.analyse.interval import RANGE_OF_MODEL
+from weft.analyse.statistics.interval import RANGE_OF_MODEL
 from weft.analyse.tables.times import CallRow, MedianRow
 from weft.fabric.kinds import KINDS
 from weft.kernel.registry import kernel_named

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from weft.analyse.outliers.few_parts import Part, Parts, list_parts
 from weft.analyse.outliers.few_rounds import Messages, Slow, find_slow_parts
-from weft.analyse.pairs.culprit import Culprit, Kind, Role, Sighting, merged
+from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_outliers
 from weft.analyse.pairs.places import Places
 from weft.fabric.network.pair_loads import limiting_loads
 from weft.plan.records import Plan
@@ -28,7 +28,7 @@ def matched_rounds(plan: Plan) -> Rounds:
     return ()
 
 
-def find_outliers(pairs: Table, rounds: Rounds, places: Places) -> list[Culprit]:
+def find_outliers(pairs: Table, rounds: Rounds, places: Places) -> list[Outlier]:
     """The slow parts of a machine, the strongest first.
 
     Parameters
@@ -36,13 +36,13 @@ def find_outliers(pairs: Table, rounds: Rounds, places: Places) -> list[Culprit]
     pairs
         Final times of the pairs: source, target, bytes, mode, time_s, forward_s.
     """
-    found: list[Culprit] = []
+    found: list[Outlier] = []
     for size in sorted(set(pairs["bytes"].to_pylist())):
         own = [row for row in pairs.to_pylist() if row["bytes"] == size]
         one_way = all((row["forward_s"] or 0.0) > 0 for row in own)
         times = {(row["source"], row["target"]): row["forward_s"] if one_way else row["time_s"] for row in own}
         found += _of_size(size, own[0]["mode"], times, rounds, places, one_way=one_way)
-    return merged(found)
+    return merge_outliers(found)
 
 
 def _of_size(
@@ -53,7 +53,7 @@ def _of_size(
     places: Places,
     *,
     one_way: bool,
-) -> list[Culprit]:
+) -> list[Outlier]:
     known = [
         (number, source, target, load)
         for number, pairs in enumerate(rounds)
@@ -98,14 +98,14 @@ def _both_directions(parts: Parts) -> Parts:
     return Parts(tuple(parts.parts[index] for index in kept), first, message)
 
 
-def _outlier(slow: Slow, parts: Parts, size: int, mode: str) -> Culprit:
+def _outlier(slow: Slow, parts: Parts, size: int, mode: str) -> Outlier:
     part = parts.parts[slow.part]
     kind: Kind = "node" if part.kind in ROLES else part.kind  # pyright: ignore[reportAssignmentType]
     role: Role = ROLES.get(part.kind, "")
     also = [*part.also, *(_title(parts.parts[each]) for each in slow.alike)]
     seen = Sighting(size, mode, slow.factor)
     pairs = len(parts.messages(slow.part))
-    return Culprit(kind, part.name, role, (seen,), pairs, tuple(dict.fromkeys(also)))
+    return Outlier(kind, part.name, role, (seen,), pairs, tuple(dict.fromkeys(also)))
 
 
 def _title(part: Part) -> str:

@@ -9,7 +9,7 @@ quantile is given as the geometric middle of its bucket: it lies within 2^(1/64)
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.quantile import quantile_rank
+from weft.analyse.statistics.quantile import quantile_rank
 from weft.store.pair_tally import BUCKETS
 
 #: Largest relative error of a quantile, either way.

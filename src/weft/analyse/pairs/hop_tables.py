@@ -2,8 +2,12 @@
 """The tables of pairs as Ibis expressions: times by hop class, first contact, contention."""
 
 from collections.abc import Sequence
+from statistics import median
+from typing import Any
 
 from weft.analyse.engine import Expression
+from weft.analyse.pairs.places import Places
+from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
 from weft.analyse.times import P99_FROM, order_statistics
 
 CLASS = ["bytes", "mode", "class_"]
@@ -55,7 +59,7 @@ def cold_table(placed: Expression) -> Expression:
     )
 
 
-def contention(placed: Expression) -> Expression:
+def pair_contention(placed: Expression) -> Expression:
     """Each pair's time with concurrent pairs over its isolated time (METHOD 17).
 
     Both are medians of the interleaved samples. The final time of a slow pair (METHOD 19) is not used: it includes
@@ -126,3 +130,86 @@ def class_histogram(histogram: Expression, classes: Expression) -> Expression:
     """The stored histogram of samples, summed by class: bytes, mode, class_, bucket, count."""
     placed = histogram.inner_join(classes, ["source_node", "target_node"])
     return placed.group_by([*CLASS, "bucket"]).agg(count=placed["count"].sum())
+
+
+PAIR = ("source", "target", "bytes", "mode")
+
+
+def verdicts(pairs: Expression, launches: int = 1) -> Expression:
+    """One time for each pair, size and mode.
+
+    A pair that was measured again has the median of its three medians (METHOD 19); with several launches the result is
+    the median over launches.
+
+    Returns
+    -------
+    Expression
+        source, target, bytes, mode, time_s (half a round trip), forward_s (one way; null if unknown), cold_s,
+        median_s (of the first measurement), checked (whether it was measured again), samples, min_s, max_s, low_s,
+        high_s.
+    """
+    import ibis
+
+    again = pairs.again_1_s.notnull() & pairs.again_2_s.notnull()
+    three = (pairs.median_s, pairs.again_1_s, pairs.again_2_s)
+    # the median of three by clamping: the sum minus largest and smallest would lose digits
+    middle = ibis.greatest(ibis.least(three[0], three[1]), ibis.least(ibis.greatest(three[0], three[1]), three[2]))
+    kept = ("forward_s", "cold_s", "samples", "min_s", "max_s", "low_s", "high_s")
+    judged = pairs.select(
+        *PAIR, *kept, time_s=ibis.ifelse(again, middle, pairs.median_s), median_s=pairs.median_s, checked=again
+    )
+    if launches <= 1:
+        return judged
+    medians = {name: judged[name].median() for name in ("time_s", "forward_s", "cold_s", "median_s", "low_s", "high_s")}
+    return judged.group_by(PAIR).agg(
+        **medians,
+        checked=judged.checked.any(),
+        samples=judged.samples.sum(),
+        min_s=judged.min_s.min(),
+        max_s=judged.max_s.max(),
+    )
+
+
+def placed(judged: Expression, places: Places) -> Expression:
+    """The final times with source_node, target_node, source_place, target_place, row, column and class_.
+
+    ``row`` and ``column`` are the places of source and target in `Places.order`, ``class_`` is an index into `labels`.
+    """
+    import ibis
+
+    ranks, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())
+    source = ranks.select(source=ranks["rank"], source_node=ranks.node, source_place=ranks.place, row=ranks.position)
+    target = ranks.select(target=ranks["rank"], target_node=ranks.node, target_place=ranks.place, column=ranks.position)
+    both = judged.inner_join(source, "source").inner_join(target, "target")
+    return both.inner_join(classes, ["source_node", "target_node"])
+
+
+def contention_rows(
+    pairs: Expression, placed: Expression, factors: Expression, counts: Sequence[int], *, modelled: bool
+) -> list[dict[str, Any]]:
+    """A row for each hop class, size and mode, in this order.
+
+    A thousand pairs of one launch share what that launch met, so the factor is the median over launches of that of
+    each; the interval over pairs is given only where there is one launch, and says so.
+    """
+    by_class: dict[tuple[object, ...], list[float]] = {}
+    for each in launch_contention(pairs, placed).to_pyarrow().to_pylist():
+        by_class.setdefault(tuple(each[name] for name in CLASS), []).append(each["factor"])
+    rows: list[dict[str, Any]] = []
+    for row in contention_table(factors, counts).order_by(CLASS).to_pyarrow().to_pylist():
+        own = by_class[tuple(row[name] for name in CLASS)]
+        within = Interval(row["low"], row["high"], row["coverage"], "within one launch")
+        found = NO_INTERVAL if modelled else interval_over_launches(own, within)
+        ends = {"low": found.low, "high": found.high, "coverage": found.coverage, "interval": found.kind}
+        rows.append(row | {"factor": median(own), "launches": len(own)} | ends)
+    return rows
+
+
+def launch_contention(pairs: Expression, placed: Expression) -> Expression:
+    """The contention factor of each class in each launch: the median over its pairs."""
+    way = ["launch", "bytes", "source", "target"]
+    known = placed.select("source", "target", "class_").distinct()
+    alone = pairs.filter(pairs["mode"] == "isolated").select(*way, alone_s="median_s")
+    beside = pairs.filter(pairs["mode"] != "isolated").select(*way, "mode", beside_s="median_s")
+    both = beside.inner_join(alone, way).inner_join(known, ["source", "target"])
+    return both.group_by([*CLASS, "launch"]).agg(factor=(both.beside_s / both.alone_s).median())

@@ -10,17 +10,16 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from weft.analyse.engine import Backend, Expression, read
+from weft.analyse.outliers.attribute import Attribution, attribute
+from weft.analyse.outliers.doubts import Way, doubt_by_samples, doubt_by_steal, list_few_samples, share_stolen
 from weft.analyse.outliers.matched import Rounds as MatchedRounds
 from weft.analyse.outliers.matched import find_outliers, matched_rounds
+from weft.analyse.outliers.outlier import Outlier
 from weft.analyse.pairs import hop_tables as tables
 from weft.analyse.pairs.all_samples import spread
-from weft.analyse.pairs.blame import Blame, blame
-from weft.analyse.pairs.contended import contention_rows
-from weft.analyse.pairs.culprit import Culprit
-from weft.analyse.pairs.doubts import Way, doubted, few_samples, stolen, thin
+from weft.analyse.pairs.hop_tables import contention_rows, placed, verdicts
 from weft.analyse.pairs.matrix import node_medians, slowest_blocks
 from weft.analyse.pairs.node_table import node_rows
-from weft.analyse.pairs.pair_times import placed, verdicts
 from weft.analyse.pairs.places import Places, places_of
 from weft.analyse.pairs.scratch import Scratch, scratch
 from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_TOLD_S, PAIR_FACTOR
@@ -49,7 +48,7 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
         for number, (launches, places) in enumerate(placements(RANK_TABLE.read(root), measured, plan)):
             own = pairs.filter(pairs.launch_id.isin(launches))
             modelled = KINDS[plan.fabric_kind].is_model
-            share = 0.0 if modelled else stolen(cells, launches)
+            share = 0.0 if modelled else share_stolen(cells, launches)
             folder = Scratch(backend, kept.subfolder(f"placement{number}"))
             found = _analysed(own, len(launches), modelled, share, places, folder, matched_rounds(plan))
             # the histogram is summed over launches and placements, so it is written for the largest, which contains
@@ -100,9 +99,9 @@ def _analysed(
 ) -> Found:
     """Rows of every table for one placement, a share of whose time was stolen; ``rounds`` of a run of matchings."""
     judged = kept.keep("verdicts", placed(verdicts(pairs, launches), places))
-    found = blame(judged, places, kept, modelled=modelled, named=not rounds)
+    found = attribute(judged, places, kept, modelled=modelled, named=not rounds)
     found = replace(found, culprits=tuple(_matched(judged, rounds, places))) if rounds else found
-    factors = kept.keep("contention", tables.contention(judged))
+    factors = kept.keep("contention", tables.pair_contention(judged))
     counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
     sizes = counts.to_pyarrow()["n"].to_pylist()
     culprits = _weighed(found, pairs, judged, share, places, kept, modelled=modelled)
@@ -126,22 +125,29 @@ def _analysed(
 
 
 def _weighed(
-    found: Blame, pairs: Expression, judged: Expression, share: float, places: Places, kept: Scratch, *, modelled: bool
-) -> list[Culprit]:
+    found: Attribution,
+    pairs: Expression,
+    judged: Expression,
+    share: float,
+    places: Places,
+    kept: Scratch,
+    *,
+    modelled: bool,
+) -> list[Outlier]:
     """The outliers, each marked where steal or too few samples could have made it."""
     ways = judged.group_by(["bytes", "mode"]).agg(pairs=judged.count()).to_pyarrow()["pairs"].to_pylist()
-    few: frozenset[Way] = frozenset() if modelled else few_samples(judged, found.culprits)
-    weighed = [doubted(each, share, len(places.nodes), max(ways), len(ways)) for each in found.culprits]
+    few: frozenset[Way] = frozenset() if modelled else list_few_samples(judged, found.culprits)
+    weighed = [doubt_by_steal(each, share, len(places.nodes), max(ways), len(ways)) for each in found.culprits]
     if any(each.doubted for each in weighed):
-        steady = found_in_each_launch(pairs, places, kept)
+        steady = found_in_every_launch(pairs, places, kept)
         weighed = [
             before if (before.kind, before.name) in steady else after
             for before, after in zip(found.culprits, weighed, strict=True)
         ]
-    return [thin(each, few) for each in weighed]
+    return [doubt_by_samples(each, few) for each in weighed]
 
 
-def found_in_each_launch(pairs: Expression, places: Places, kept: Scratch) -> frozenset[tuple[str, str]]:
+def found_in_every_launch(pairs: Expression, places: Places, kept: Scratch) -> frozenset[tuple[str, str]]:
     """Kind and name of the outliers that every launch shows by itself; none of a single launch.
 
     Disturbance that knows nothing of the cables would have to fall on the same pairs each time, to fake one of them.
@@ -151,12 +157,12 @@ def found_in_each_launch(pairs: Expression, places: Places, kept: Scratch) -> fr
     for launch in launches if len(launches) > 1 else ():
         own = Scratch(kept.backend, kept.subfolder(f"alone-{launch}"))
         judged = own.keep("verdicts", placed(verdicts(pairs.filter(pairs.launch_id == launch)), places))
-        named = frozenset((each.kind, each.name) for each in blame(judged, places, own).culprits)
+        named = frozenset((each.kind, each.name) for each in attribute(judged, places, own).culprits)
         seen = named if seen is None else seen & named
     return seen or frozenset()
 
 
-def _matched(judged: Expression, rounds: MatchedRounds, places: Places) -> list[Culprit]:
+def _matched(judged: Expression, rounds: MatchedRounds, places: Places) -> list[Outlier]:
     """The outliers of a run of matchings."""
     columns = ("source", "target", "bytes", "mode", "time_s", "forward_s")
     table = judged.select(*columns).order_by(["source", "target", "bytes"]).to_pyarrow()

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from weft.analyse.pairs.blame import Blame
-from weft.analyse.pairs.median_polish import deviation
+from weft.analyse.outliers.attribute import Attribution
+from weft.analyse.outliers.polish import deviation
 from weft.analyse.pairs.places import Places
 from weft.analyse.tables.pairs import NodeRow
 
@@ -14,7 +14,7 @@ from weft.analyse.tables.pairs import NodeRow
 STANDING_OUT = 6.0
 
 
-def node_rows(found: Blame, places: Places) -> list[NodeRow]:
+def node_rows(found: Attribution, places: Places) -> list[NodeRow]:
     """A row for each node, size and mode.
 
     Returns

@@ -4,8 +4,8 @@
 Every time is a one-way latency: half a round trip (METHOD 25).
 """
 
-from weft.analyse.effective import with_effective_interval
 from weft.analyse.engine import Expression
+from weft.analyse.statistics.quantile import with_effective_interval
 from weft.analyse.times import DISTURBED, P99_FROM
 from weft.store.pair_tally import BUCKETS
 
@@ -41,7 +41,7 @@ def statistics(samples: Expression, most: int) -> Expression:
 
     n = joined.samples
     found = {
-        # same guard as in weft.analyse.quantile: 0.95 * 20 may come out above 19
+        # same guard as in weft.analyse.statistics.quantile: 0.95 * 20 may come out above 19
         name: at((n * q - 1e-9).ceil().cast("int64"))
         for name, q in QUANTILES.items()
     }

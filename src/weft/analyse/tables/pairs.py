@@ -70,8 +70,8 @@ class ColdRow(Classed):
 class ContentionRow(Classed):
     """Concurrent over isolated time of a hop class: of each launch the median over pairs; its median over launches.
 
-    ``low`` to ``high`` is the interval of that median of the kind ``interval`` (`weft.analyse.interval`), ``p5`` to
-    ``max`` are quantiles over pairs.
+    ``low`` to ``high`` is the interval of that median of the kind ``interval`` (`weft.analyse.statistics.interval`),
+    ``p5`` to ``max`` are quantiles over pairs.
     """
 
     pairs: int

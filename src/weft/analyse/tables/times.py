@@ -121,10 +121,10 @@ class CallRow(CallIdentity):
     """One call of a cell in one phase over all launches; without numbers, ``status`` and ``reason`` say why.
 
     ``median_s`` is the median of the launches' medians, ``low_s`` and ``high_s`` its interval of the kind ``interval``
-    (`weft.analyse.interval`; null where that is ``none``), ``launch_low_s`` and ``launch_high_s`` the smallest and
-    largest median of a launch, ``bound_s`` the nearest lower bound, ``bound_basis`` whether its rate was ``measured``
-    or is ``stated`` by the fabric file. ``cache``: whether its data was meant to be ``hot`` or ``cold``. ``algorithm``
-    is the one that a simulated collective ran by.
+    (`weft.analyse.statistics.interval`; null where that is ``none``), ``launch_low_s`` and ``launch_high_s`` the
+    smallest and largest median of a launch, ``bound_s`` the nearest lower bound, ``bound_basis`` whether its rate was
+    ``measured`` or is ``stated`` by the fabric file. ``cache``: whether its data was meant to be ``hot`` or ``cold``.
+    ``algorithm`` is the one that a simulated collective ran by.
     """
 
     batch: int | None

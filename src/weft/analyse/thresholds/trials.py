@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Literal, NamedTuple
 
-from weft.analyse.interval import NO_INTERVAL, Interval, over_launches
+from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.times import MedianRow, may_be_half
 from weft.analyse.tables.trials import Judgement, TrialRow
@@ -198,7 +198,7 @@ def _line(setting: Mapping[str, str]) -> str:
 
 
 def _interval(values: Sequence[float]) -> Interval:
-    return over_launches(values, NO_INTERVAL) if values else NO_INTERVAL
+    return interval_over_launches(values, NO_INTERVAL) if values else NO_INTERVAL
 
 
 def _shows(interval: Interval) -> bool:

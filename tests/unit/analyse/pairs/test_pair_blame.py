@@ -12,7 +12,7 @@ from made.blamed import blamed, blamed_for
 from made.pair_shapes import HEALTHY
 from made.pairs import Cluster, Faults
 from weft.analyse.engine import Backend, connect
-from weft.analyse.pairs.culprit import Culprit
+from weft.analyse.outliers.outlier import Outlier
 
 BIG = Cluster()  # 64 nodes of 16 ranks under 8 leaves and 2 pods
 MIDDLING = Cluster(
@@ -31,7 +31,7 @@ def test_a_healthy_network_accuses_nobody(engine: Backend, tmp_path: Path, name:
     assert blamed(engine, tmp_path, HEALTHY[name](noise), Faults(), seed=3) == []
 
 
-def titles(found: list[Culprit]) -> set[str]:
+def titles(found: list[Outlier]) -> set[str]:
     return {culprit.title for culprit in found}
 
 

@@ -8,9 +8,7 @@ import pyarrow as pa
 import pytest
 
 from made.pairs import Cluster
-from weft.analyse.pairs.contended import contention_rows
-from weft.analyse.pairs.hop_tables import contention
-from weft.analyse.pairs.pair_times import placed, verdicts
+from weft.analyse.pairs.hop_tables import contention_rows, pair_contention, placed, verdicts
 
 CLUSTER = Cluster(4, 2, 2, uplinks=1, per_pod=2, pod_uplinks=1)
 
@@ -30,7 +28,7 @@ def test_a_second_look_does_not_enter_the_factor(launches: int, beside: float, a
     made = CLUSTER.pairs(modes={"isolated": 1.0, "all": 1.0}, launches=launches)
     made = looked_again(looked_again(made, "all", beside, again), "isolated", 100e-6, 250e-6)
     judged = placed(verdicts(ibis.memtable(made), launches), CLUSTER.places)
-    rows = contention(judged).to_pyarrow().to_pylist()
+    rows = pair_contention(judged).to_pyarrow().to_pylist()
     (found,) = [row["factor"] for row in rows if (row["source"], row["target"]) == (0, 5)]
     assert found == pytest.approx(factor, rel=1e-9)
     assert all(row["factor"] == pytest.approx(1.0, abs=0.2) for row in rows if (row["source"], row["target"]) != (0, 5))
@@ -42,7 +40,7 @@ def class_rows(slower: list[float], *, modelled: bool = False) -> list[dict[str,
     rows = [row | {"launch": launch} for launch, table in enumerate(made, 1) for row in table.to_pylist()]
     pairs = ibis.memtable(pa.Table.from_pylist(rows, schema=made[0].schema))
     judged = placed(verdicts(pairs, len(slower)), CLUSTER.places)
-    factors = contention(judged)
+    factors = pair_contention(judged)
     counts = sorted(
         {row["pairs"] for row in factors.group_by("class_").agg(pairs=factors.count()).to_pyarrow().to_pylist()}
     )

@@ -6,8 +6,8 @@ import pytest
 
 from made.cables import tree
 from made.pairs import Cluster, Faults
-from weft.analyse.pairs.decide import decompose
-from weft.analyse.pairs.suspects import suspects
+from weft.analyse.outliers.candidates import list_candidates
+from weft.analyse.outliers.decompose import decompose
 
 SEEDS = 3
 
@@ -15,7 +15,7 @@ SEEDS = 3
 def chosen(cluster: Cluster, faults: Faults, seed: int) -> set[str]:
     """Names of the nodes and links that are found slow."""
     one_way = cluster.one_way(0, faults, np.random.default_rng(seed))
-    found = decompose((one_way + one_way.T) / 2, cluster.places, suspects(cluster.places))
+    found = decompose((one_way + one_way.T) / 2, cluster.places, list_candidates(cluster.places))
     return {effect.suspect.name for effect in found.effects}
 
 

@@ -15,8 +15,8 @@ from made.view import load_view
 from weft.analyse.answers import Found, write_answers
 from weft.analyse.engine import connect
 from weft.analyse.floor import Floor
-from weft.analyse.pairs.culprit import Culprit, Kind, Sighting
-from weft.analyse.pairs.doubts import FEWEST, doubted, few_samples, stolen, thin
+from weft.analyse.outliers.doubts import FEWEST, doubt_by_samples, doubt_by_steal, list_few_samples, share_stolen
+from weft.analyse.outliers.outlier import Kind, Outlier, Sighting
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.plan.stored import plan_of
 from weft.report.pair_view import PairView
@@ -27,12 +27,12 @@ NODES, RANKS, WAYS = 8, 16, 4
 CLUSTER = Cluster(NODES, 2, 2, uplinks=1, per_pod=2, pod_uplinks=1)
 
 
-def culprit(kind: Kind, factor: float, pairs: int) -> Culprit:
-    return Culprit(kind, "one", "", (Sighting(0, "all", 1.2), Sighting(1 << 18, "isolated", factor)), pairs, detail="d")
+def culprit(kind: Kind, factor: float, pairs: int) -> Outlier:
+    return Outlier(kind, "one", "", (Sighting(0, "all", 1.2), Sighting(1 << 18, "isolated", factor)), pairs, detail="d")
 
 
-def marked(each: Culprit, share: float) -> bool:
-    return doubted(each, share, NODES, RANKS * (RANKS - 1), WAYS).doubted
+def marked(each: Outlier, share: float) -> bool:
+    return doubt_by_steal(each, share, NODES, RANKS * (RANKS - 1), WAYS).doubted
 
 
 def test_theft_does_not_put_a_tenfold_cable_in_doubt_but_a_pair_at_the_limit_it_does() -> None:
@@ -64,7 +64,7 @@ def test_pairs_of_nodes_are_a_share_of_all_nodes_and_pairs_of_ranks_of_all_ranks
 
 
 def test_a_doubted_culprit_says_why() -> None:
-    found = doubted(culprit("pair", 1.53, 2), 0.018, NODES, 240, WAYS)
+    found = doubt_by_steal(culprit("pair", 1.53, 2), 0.018, NODES, 240, WAYS)
     assert found.statement.endswith("d; in doubt, since the hypervisor took 1.8 % of the time")
 
 
@@ -72,15 +72,15 @@ def test_a_doubted_culprit_says_why() -> None:
 def test_a_single_pair_of_too_few_samples_in_either_direction_is_in_doubt(
     samples: tuple[int, int], doubts: bool
 ) -> None:
-    pair = Culprit("pair", "one", "", (Sighting(0, "all", 3.0),), 2, detail="d", indices=(1, 9))
+    pair = Outlier("pair", "one", "", (Sighting(0, "all", 3.0),), 2, detail="d", indices=(1, 9))
     ends = ((1, 9, samples[0]), (9, 1, samples[1]), (1, 2, 3), (2, 9, 3))
     made = [{"source": one, "target": other, "bytes": 0, "mode": "all", "samples": n} for one, other, n in ends]
-    few = few_samples(ibis.memtable(pa.Table.from_pylist(made)), [pair])
-    assert thin(pair, few).doubted is doubts
+    few = list_few_samples(ibis.memtable(pa.Table.from_pylist(made)), [pair])
+    assert doubt_by_samples(pair, few).doubted is doubts
     if doubts:
-        assert thin(pair, few).statement.endswith(f"d; in doubt, with fewer than {FEWEST} samples")
-    assert not thin(replace(pair, kind="rank"), few).doubted
-    assert not thin(replace(pair, sightings=(Sighting(1, "all", 3.0),)), few).doubted  # of another size
+        assert doubt_by_samples(pair, few).statement.endswith(f"d; in doubt, with fewer than {FEWEST} samples")
+    assert not doubt_by_samples(replace(pair, kind="rank"), few).doubted
+    assert not doubt_by_samples(replace(pair, sightings=(Sighting(1, "all", 3.0),)), few).doubted  # of another size
 
 
 def rows(shares: list[float]) -> Any:
@@ -99,8 +99,8 @@ def rows(shares: list[float]) -> Any:
 )
 def test_theft_counts_in_as_many_launches_as_move_a_median(shares: list[float], counts: float) -> None:
     launches = [f"g000.l{1 + launch}" for launch in range(len(shares))]
-    assert stolen(rows(shares), launches) == pytest.approx(counts)
-    assert stolen(rows([*shares, 0.9]), launches) == pytest.approx(counts)  # of another placement
+    assert share_stolen(rows(shares), launches) == pytest.approx(counts)
+    assert share_stolen(rows([*shares, 0.9]), launches) == pytest.approx(counts)  # of another placement
 
 
 @pytest.mark.parametrize(

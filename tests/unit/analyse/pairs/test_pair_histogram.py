@@ -9,7 +9,7 @@ import pytest
 from weft.analyse.engine import connect
 from weft.analyse.pairs import all_samples as samples
 from weft.analyse.pairs.histogram import ERROR, edge, quantile
-from weft.analyse.quantile import quantile_rank
+from weft.analyse.statistics.quantile import quantile_rank
 from weft.errors import DataError
 from weft.store.pair_tally import BUCKETS, bucket_of
 

@@ -6,7 +6,7 @@ import math
 import ibis
 import pyarrow as pa
 
-from weft.analyse.pairs.remainders import histogram, remainders
+from weft.analyse.outliers.remainders import histogram, remainders
 
 
 def test_a_pair_that_takes_no_time_has_a_remainder() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from made.pairs import Cluster
 from made.pairs_run import make_pairs_run
-from weft.analyse.pairs.pair_times import verdicts
+from weft.analyse.pairs.hop_tables import verdicts
 from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.pairs import CLASSES
 

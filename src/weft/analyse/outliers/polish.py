@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.outliers.candidates import Candidate, Cells
 from weft.analyse.pairs.places import Places
-from weft.analyse.pairs.suspects import Cells, Suspect
 
 Floats = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class Effect:
         Number of measured pairs of nodes that it touches.
     """
 
-    suspect: Suspect
+    suspect: Candidate
     log_factor: float
     share: float
     pairs: int
@@ -93,18 +93,18 @@ class Polish:
         self.measured = np.isfinite(self.logs)
         self.of_kind = np.bincount(self.kind[self.measured], minlength=self.kind.max() + 1)
         self.count = count
-        self.chosen: list[Suspect] = []
+        self.chosen: list[Candidate] = []
         self.own: list[Floats] = []  # log factor of each culprit at each of its `slowed`
         self.way = np.zeros(self.logs.size)  # log of the product of all factors from source to target
         self.base = np.full(self.logs.size, np.nan)
         self._set_base(_start_quantile(places), self.measured)
 
-    def contrasts(self, suspect: Suspect) -> bool:
+    def contrasts(self, suspect: Candidate) -> bool:
         """Whether some pairs of a class are touched and enough are not; otherwise the whole class is slow."""
         inside = np.bincount(self.kind[suspect.cells][self.measured[suspect.cells]], minlength=len(self.of_kind))
         return bool(((inside >= FEWEST_CLEAN) & (inside <= MOST_OF_CLASS * self.of_kind)).any())
 
-    def contrast(self, suspect: Suspect, left: Floats) -> tuple[float, float]:
+    def contrast(self, suspect: Candidate, left: Floats) -> tuple[float, float]:
         """How much slower a suspect's pairs are than untouched pairs of the same class, and the number of pairs used.
 
         ``left`` holds remainders (natural logarithms, no unit) in the shape (nodes * nodes,). The number of pairs is
@@ -130,7 +130,7 @@ class Polish:
         back = self.way.reshape(self.count, self.count).T.ravel()
         return self.logs - self.base - (np.logaddexp(self.way, back) - np.log(2))
 
-    def choose(self, suspect: Suspect) -> None:
+    def choose(self, suspect: Candidate) -> None:
         """Make a suspect a culprit (of a cable both links, each with its own factor) and repeat the polish."""
         for part in suspect.parts or (suspect,):
             if part not in self.chosen:
@@ -156,20 +156,20 @@ class Polish:
         """Number of culprits; the two links of a cable count as one."""
         return len(self._groups())
 
-    def _groups(self) -> list[list[Suspect]]:
-        groups: dict[str, list[Suspect]] = {}
+    def _groups(self) -> list[list[Candidate]]:
+        groups: dict[str, list[Candidate]] = {}
         for suspect in self.chosen:
             groups.setdefault(suspect.cable or f"{suspect.kind} {suspect.name}", []).append(suspect)
         return list(groups.values())
 
-    def _met(self, suspect: Suspect) -> tuple[Cells, NDArray[np.bool_], NDArray[np.bool_]]:
+    def _met(self, suspect: Candidate) -> tuple[Cells, NDArray[np.bool_], NDArray[np.bool_]]:
         """For each pair that a suspect touches: its transpose, and whether each of its two directions is slowed."""
         slowed = np.zeros(self.logs.size, bool)
         slowed[suspect.slowed] = True
         turned = (suspect.cells % self.count) * self.count + suspect.cells // self.count
         return turned, slowed[suspect.cells], slowed[turned]
 
-    def _factor(self, culprit: Suspect, touched: NDArray[np.int16]) -> Floats:
+    def _factor(self, culprit: Candidate, touched: NDArray[np.int16]) -> Floats:
         """The log factor that explains most pairs, by class: a constant delay has a larger factor on near pairs."""
         cells = culprit.cells
         turned, there, back = self._met(culprit)
@@ -213,7 +213,7 @@ class Polish:
             deviation(known),
         )
 
-    def _effect(self, suspect: Suspect, own: Floats, left: Floats) -> Effect:
+    def _effect(self, suspect: Candidate, own: Floats, left: Floats) -> Effect:
         """A culprit's effect over all its pairs as if it were the only one, and the share of them that are slower."""
         alone = np.zeros(self.logs.size)
         alone[suspect.slowed] = own

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from weft.analyse.interval import NO_INTERVAL, Interval, interpolation, over_launches
-from weft.analyse.quantile import median_ranks
+from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interpolate_ranks, interval_over_launches
+from weft.analyse.statistics.quantile import median_ranks
 
 WITHIN = Interval(0.9, 1.1, 0.96, "within one launch")
 SAMPLES, DRAWS = 20, 3000
@@ -25,9 +25,9 @@ def test_from_six_launches_on_it_is_the_interpolated_order_statistic_interval(co
     d = max(rank for rank, share in covered.items() if share >= Fraction(95, 100))
     place = (covered[d] - Fraction(95, 100)) / (covered[d] - (1 - 2 * binomial_below(count, d + 1)))
     share = (count - d) * place / (d + (count - 2 * d) * place)
-    assert interpolation(count) == (d, pytest.approx(float(share)))
+    assert interpolate_ranks(count) == (d, pytest.approx(float(share)))
     x = sorted(1 + 0.1 * np.sin(np.arange(count) ** 2))
-    found = over_launches(list(reversed(x)), WITHIN)
+    found = interval_over_launches(list(reversed(x)), WITHIN)
     weight = float(share)
     assert found.low == pytest.approx((1 - weight) * x[d - 1] + weight * x[d])
     assert found.high == pytest.approx((1 - weight) * x[count - d] + weight * x[count - d - 1])
@@ -36,16 +36,16 @@ def test_from_six_launches_on_it_is_the_interpolated_order_statistic_interval(co
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 def test_two_to_five_launches_give_their_range_and_what_it_covers(count: int) -> None:
-    found = over_launches([1 + 0.1 * k for k in range(count)], WITHIN)
+    found = interval_over_launches([1 + 0.1 * k for k in range(count)], WITHIN)
     assert (found.low, found.high) == (1, 1 + 0.1 * (count - 1))
     assert (found.coverage, found.kind) == (1 - 2 * 0.5**count, "range of launches")
 
 
 def test_one_launch_gives_its_own_interval_by_its_name() -> None:
-    assert over_launches([1.0], WITHIN) == WITHIN
+    assert interval_over_launches([1.0], WITHIN) == WITHIN
     assert NO_INTERVAL.kind == "none"
     with pytest.raises(ValueError, match="no launch"):
-        over_launches([], WITHIN)
+        interval_over_launches([], WITHIN)
 
 
 def samples_of(rng: np.random.Generator, launches: int, between: float, alike: float) -> np.ndarray:
@@ -58,7 +58,7 @@ def samples_of(rng: np.random.Generator, launches: int, between: float, alike: f
 
 
 def coverage_over_launches(times: np.ndarray) -> float:
-    found = [over_launches(row.tolist(), WITHIN) for row in np.median(times, axis=2)]
+    found = [interval_over_launches(row.tolist(), WITHIN) for row in np.median(times, axis=2)]
     return float(np.mean([each.low <= 1 <= each.high for each in found if each.low and each.high]))
 
 

@@ -23,7 +23,7 @@ FEWEST_NODES = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Suspect:
+class Candidate:
     """A node, link, cable, switch or pair of leaves that may be slow.
 
     Attributes
@@ -47,10 +47,10 @@ class Suspect:
     name: str
     cells: Cells
     forth: Cells
-    same: "tuple[Suspect, ...]" = field(default=())
+    same: "tuple[Candidate, ...]" = field(default=())
     cable: str = ""
     back: str = ""
-    parts: "tuple[Suspect, ...]" = field(default=())
+    parts: "tuple[Candidate, ...]" = field(default=())
 
     @property
     def slowed(self) -> Cells:
@@ -74,9 +74,9 @@ class Suspect:
         return found
 
 
-def suspects(places: Places) -> list[Suspect]:
+def list_candidates(places: Places) -> list[Candidate]:
     """All suspects; those that touch the same pairs are one suspect with the name of the first."""
-    found: dict[bytes, Suspect] = {}
+    found: dict[bytes, Candidate] = {}
     for suspect in [*_nodes(places), *_routes(places)]:
         key = suspect.cells.tobytes()
         first = found.setdefault(key, suspect)
@@ -85,14 +85,14 @@ def suspects(places: Places) -> list[Suspect]:
     return [_with_parts(suspect, found) for suspect in found.values()]
 
 
-def _with_parts(suspect: Suspect, found: dict[bytes, Suspect]) -> Suspect:
+def _with_parts(suspect: Candidate, found: dict[bytes, Candidate]) -> Candidate:
     """A cable with the suspects of its two links."""
     if suspect.kind != "cable":
         return suspect
     return replace(suspect, parts=tuple(found[part.cells.tobytes()] for part in suspect.parts))
 
 
-def _nodes(places: Places) -> Iterator[Suspect]:
+def _nodes(places: Places) -> Iterator[Candidate]:
     count = len(places.nodes)
     if count < FEWEST_NODES:
         return
@@ -100,10 +100,10 @@ def _nodes(places: Places) -> Iterator[Suspect]:
     for node, name in enumerate(places.nodes):
         rest = others[others != node]
         forth, back = node * count + rest, rest * count + node
-        yield Suspect("node", name, np.sort(np.concatenate([forth, back])), forth)
+        yield Candidate("node", name, np.sort(np.concatenate([forth, back])), forth)
 
 
-def _routes(places: Places) -> Iterator[Suspect]:
+def _routes(places: Places) -> Iterator[Candidate]:
     """Links, cables, switches and pairs of leaves, from the routes of all pairs of nodes."""
     if not places.routed or not FEWEST_NODES <= len(places.nodes) <= MOST_NODES:
         return
@@ -116,7 +116,7 @@ def _routes(places: Places) -> Iterator[Suspect]:
     between = network.switch_links[link]
     links = list(_links(places, link[between], at[between]))
     yield from links
-    by_cable: dict[str, list[Suspect]] = {}
+    by_cable: dict[str, list[Candidate]] = {}
     for each in links:
         by_cable.setdefault(each.cable, []).append(each)
     for cable in _grouped("cable", link[between] // 2, at[between], count, partial(name_cable, places.network)):
@@ -132,21 +132,21 @@ def _routes(places: Places) -> Iterator[Suspect]:
     yield from _grouped("leaves", key, cells[apart], count, lambda i: _leaves_name(places, *divmod(i, switches)))
 
 
-def _links(places: Places, link: Cells, cells: Cells) -> Iterator[Suspect]:
+def _links(places: Places, link: Cells, cells: Cells) -> Iterator[Candidate]:
     """Each link that a route crosses, with the names of its cable and of the link in the other direction."""
     found = _grouped("link", link, cells, len(places.nodes), partial(name_link, places.network))
     for number, each in zip(np.unique(link).tolist(), found, strict=True):
         yield replace(each, cable=name_cable(places.network, number // 2), back=name_link(places.network, number ^ 1))
 
 
-def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[int], str]) -> Iterator[Suspect]:
+def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[int], str]) -> Iterator[Candidate]:
     """One suspect for each key, with the cells that have it."""
     order = np.argsort(key, kind="stable")
     keys, starts = np.unique(key[order], return_index=True)
     for value, forth in zip(keys.tolist(), np.split(cells[order], starts)[1:], strict=True):
         source, target = np.divmod(forth, count)
         both = np.unique(np.concatenate([forth, target * count + source]))
-        yield Suspect(kind, name(int(value)), both, np.unique(forth))
+        yield Candidate(kind, name(int(value)), both, np.unique(forth))
 
 
 def _leaves_name(places: Places, low: int, high: int) -> str:

@@ -8,13 +8,13 @@ from typing import TypeVar
 import numpy as np
 
 from weft.analyse.engine import Expression
-from weft.analyse.pairs import remainders
-from weft.analyse.pairs.culprit import Culprit, Sighting
+from weft.analyse.outliers import remainders
+from weft.analyse.outliers.outlier import Outlier, Sighting
+from weft.analyse.outliers.polish import MAD, Decomposition
+from weft.analyse.outliers.remainders import BucketRow, NodeLeft, OfClass, PairLeft, RankLeft, ScaleRow
+from weft.analyse.outliers.two_groups import TwoModes, two_modes
 from weft.analyse.pairs.matrix import NodeMatrix
-from weft.analyse.pairs.median_polish import MAD, Decomposition
 from weft.analyse.pairs.places import Places
-from weft.analyse.pairs.remainders import BucketRow, NodeLeft, OfClass, PairLeft, RankLeft, ScaleRow
-from weft.analyse.pairs.two_groups import TwoModes, two_modes
 from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.format import measured_seconds
 
@@ -31,41 +31,41 @@ PAIR_SIGMAS = 10.0
 MOST_SHARE, MOST_PAIRS = 0.002, 12
 
 
-def routes_of(matrix: NodeMatrix, parts: Decomposition, places: Places) -> list[Culprit]:
+def find_routes(matrix: NodeMatrix, parts: Decomposition, places: Places) -> list[Outlier]:
     """Pairs of nodes that are slow with each other in both directions, unexplained by a node or a link."""
     if len(places.nodes) < FEWEST_PEERS or int(matrix.pairs.max(initial=0)) < 2:
         return []  # one rank per node: reported as a pair
     left = np.fmin(parts.remainder, parts.remainder.T)
     limit = max(np.log(LEAST_FACTOR), SIGMAS * parts.scale)
     slow = np.argwhere(np.triu((left > limit) & (parts.touched < 2), 1))
-    found: list[Culprit] = []
+    found: list[Outlier] = []
     for a, b in slow.tolist():
         seen = Sighting(matrix.bytes, matrix.mode, float(np.exp(left[a, b])))
         name = f"{places.nodes[a]} and {places.nodes[b]}"
         pairs = int(matrix.pairs[a, b] + matrix.pairs[b, a])
-        found.append(Culprit("route", name, "", (seen,), pairs, indices=(a, b)))
+        found.append(Outlier("route", name, "", (seen,), pairs, indices=(a, b)))
     return found
 
 
-def memories(left: Expression, places: Places) -> list[Culprit]:
+def find_memories(left: Expression, places: Places) -> list[Outlier]:
     """Nodes whose own ranks are slow with each other."""
     rows: list[NodeLeft] = remainders.by_node(left).order_by(["bytes", "mode", "node"]).to_pyarrow().to_pylist()
-    found: list[Culprit] = []
+    found: list[Outlier] = []
     for (size, mode), group in groupby(rows, key=lambda row: (row["bytes"], row["mode"])):
         own = list(group)
         for row in _standing_out(own, [row["left"] for row in own]):
             seen = Sighting(size, mode, float(np.exp(row["left"])))
             node = int(row["node"])
-            found.append(Culprit("memory", places.nodes[node], "", (seen,), row["pairs"], indices=(node,)))
+            found.append(Outlier("memory", places.nodes[node], "", (seen,), row["pairs"], indices=(node,)))
     return found
 
 
-def ranks_of(left: Expression, places: Places) -> list[Culprit]:
+def find_ranks(left: Expression, places: Places) -> list[Outlier]:
     """Ranks that are slow with all others, as source and as target, on nodes that are not slow."""
     rows: list[RankLeft] = remainders.by_rank(left).order_by(["bytes", "mode", "rank"]).to_pyarrow().to_pylist()
     if places.ranks == len(places.nodes):
         return []
-    found: list[Culprit] = []
+    found: list[Outlier] = []
     for (size, mode), group in groupby(rows, key=lambda row: (row["bytes"], row["mode"])):
         own = list(group)
         for row in _standing_out(own, [min(row["as_source"], row["as_target"]) for row in own]):
@@ -73,11 +73,11 @@ def ranks_of(left: Expression, places: Places) -> list[Culprit]:
             node = int(places.node_of[row["rank"]])
             partners = int((places.node_of != node).sum())
             name = f"{row['rank']} on {places.nodes[node]}"
-            found.append(Culprit("rank", name, "", (seen,), 2 * partners, indices=(row["rank"],)))
+            found.append(Outlier("rank", name, "", (seen,), 2 * partners, indices=(row["rank"],)))
     return found
 
 
-def without_ranks(left: Expression, slow: Sequence[Culprit]) -> Expression:
+def without_ranks(left: Expression, slow: Sequence[Outlier]) -> Expression:
     """The pairs without slow ranks: otherwise one slow rank of four would look like a slow memory."""
     numbers = sorted({rank for culprit in slow for rank in culprit.indices})
     return left.filter(~left.source.isin(numbers) & ~left.target.isin(numbers)) if numbers else left
@@ -94,13 +94,13 @@ def _standing_out(rows: Sequence[T], values: Sequence[float]) -> list[T]:
     return [row for row, value in zip(rows, known.tolist(), strict=True) if value > limit]
 
 
-def modes_of(left: Expression, places: Places) -> tuple[list[Culprit], Groups]:
+def find_groups(left: Expression, places: Places) -> tuple[list[Outlier], Groups]:
     """Hop classes whose pairs split into two groups, unexplained by a node or a link."""
     counted = remainders.histogram(left).order_by(["bytes", "mode", "class_", "bucket"])
     rows: list[BucketRow] = counted.to_pyarrow().to_pylist()
     scales: list[ScaleRow] = remainders.scales(left).to_pyarrow().to_pylist()
     medians = {_key(row): row["base_s"] for row in scales}
-    found: list[Culprit] = []
+    found: list[Outlier] = []
     groups: Groups = {}
     for key, group in groupby(rows, key=_key):
         own = list(group)
@@ -115,7 +115,7 @@ def modes_of(left: Expression, places: Places) -> tuple[list[Culprit], Groups]:
         structure = _structure(left, key, modes) if inside else ""
         seen = Sighting(size, mode, modes.factor, share=modes.share)
         count = sum(row["pairs"] for row in own)
-        found.append(Culprit("class", places.labels[int(class_)], "", (seen,), count, (), _with(detail, structure)))
+        found.append(Outlier("class", places.labels[int(class_)], "", (seen,), count, (), _with(detail, structure)))
     return found, groups
 
 
@@ -159,7 +159,7 @@ def _range(places: Sequence[int]) -> str:
     return f"{places[0]}-{places[-1]}" if whole and len(places) > 1 else ", ".join(map(str, places))
 
 
-def slow_pairs(left: Expression, places: Places, groups: Groups, found: Sequence[Culprit]) -> list[Culprit]:
+def find_pairs(left: Expression, places: Places, groups: Groups, found: Sequence[Outlier]) -> list[Outlier]:
     """Single slow pairs of ranks that nothing coarser explains."""
     counted: list[ScaleRow] = remainders.scales(left).to_pyarrow().to_pylist()
     limits: list[remainders.Threshold] = []
@@ -174,7 +174,7 @@ def slow_pairs(left: Expression, places: Places, groups: Groups, found: Sequence
     rows: list[PairLeft] = remainders.beyond(left, limits).to_pyarrow().to_pylist()
     blamed = _blamed(found)
     totals = {_key(row): row["pairs"] for row in counted}
-    culprits: list[Culprit] = []
+    culprits: list[Outlier] = []
     for key, group in groupby(sorted(rows, key=_key), key=_key):
         own = [row for row in group if not _explained(row, blamed)]
         if len(own) <= max(MOST_PAIRS, MOST_SHARE * totals[key]):
@@ -186,7 +186,7 @@ def _key(row: OfClass) -> tuple[int, str, int]:
     return row["bytes"], row["mode"], row["class_"]
 
 
-def _blamed(found: Sequence[Culprit]) -> dict[str, set[tuple[int, ...]]]:
+def _blamed(found: Sequence[Outlier]) -> dict[str, set[tuple[int, ...]]]:
     """Indices of routes, memories and ranks that are culprits already, by kind."""
     blamed: dict[str, set[tuple[int, ...]]] = {"route": set(), "memory": set(), "rank": set()}
     for culprit in found:
@@ -202,13 +202,13 @@ def _explained(row: PairLeft, blamed: dict[str, set[tuple[int, ...]]]) -> bool:
     return bool({(row["source"],), (row["target"],)} & blamed["rank"])
 
 
-def _as_pairs(rows: Sequence[PairLeft], places: Places) -> list[Culprit]:
+def _as_pairs(rows: Sequence[PairLeft], places: Places) -> list[Outlier]:
     """One culprit for each two ranks, in either direction."""
     both: dict[tuple[int, int], list[PairLeft]] = {}
     for row in rows:
         low, high = sorted((row["source"], row["target"]))
         both.setdefault((low, high), []).append(row)
-    found: list[Culprit] = []
+    found: list[Outlier] = []
     for (low, high), own in both.items():
         worst = max(own, key=lambda row: row["left"])
         names = [f"{rank} on {places.nodes[int(places.node_of[rank])]}" for rank in (low, high)]
@@ -216,5 +216,5 @@ def _as_pairs(rows: Sequence[PairLeft], places: Places) -> list[Culprit]:
         company = "alone" if worst["mode"] == "isolated" else "together with the same pairs"
         detail = f"slow again in two more measurements {company}" if checked else "measured once, not measured again"
         seen = Sighting(worst["bytes"], worst["mode"], float(np.exp(worst["left"])))
-        found.append(Culprit("pair", " with ".join(names), "", (seen,), len(own), (), detail, (low, high)))
+        found.append(Outlier("pair", " with ".join(names), "", (seen,), len(own), (), detail, (low, high)))
     return found

@@ -36,7 +36,7 @@ class Sighting:
 
 
 @dataclass(frozen=True)
-class Culprit:
+class Outlier:
     """A cause of slow pairs.
 
     Attributes
@@ -63,7 +63,7 @@ class Culprit:
     cable
         Of a link: the name of its cable.
     doubted
-        Whether stolen time, or too few samples, could have made it (`weft.analyse.pairs.doubts`).
+        Whether stolen time, or too few samples, could have made it (`weft.analyse.outliers.doubts`).
     """
 
     kind: Kind
@@ -135,12 +135,12 @@ def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def merged(found: Iterable[Culprit]) -> list[Culprit]:
+def merge_outliers(found: Iterable[Outlier]) -> list[Outlier]:
     """Culprits with their sightings at all sizes and modes merged, the strongest first.
 
     A cable that is slow in both directions at one size, and in one of them at another, is one culprit: the cable.
     """
-    known: dict[tuple[str, str], Culprit] = {}
+    known: dict[tuple[str, str], Outlier] = {}
     every = list(found)
     cables = {culprit.name for culprit in every if culprit.kind == "cable"}
     for culprit in sorted(every, key=lambda culprit: culprit.kind == "link"):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.analyse.compare.ranks import doubled_midranks, holm, rank_test
+from weft.analyse.statistics.significance import adjust_by_holm, doubled_midranks, rank_test
 
 
 def sides(first: int, second: int, u: int) -> tuple[list[float], list[float]]:
@@ -85,14 +85,14 @@ def test_a_side_without_values_is_refused() -> None:
 
 
 def test_holm_gives_his_own_steps() -> None:
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.9, 0.6]) == [1.0, 1.0]
-    assert holm([]) == []
+    assert adjust_by_holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert adjust_by_holm([0.9, 0.6]) == [1.0, 1.0]
+    assert adjust_by_holm([]) == []
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_holm_keeps_the_order_and_never_lowers(probabilities: list[float]) -> None:
-    adjusted = holm(probabilities)
+    adjusted = adjust_by_holm(probabilities)
     assert all(after >= before for before, after in zip(probabilities, adjusted, strict=True))
     for (p, q), (a, b) in zip(combinations(probabilities, 2), combinations(adjusted, 2), strict=True):
         assert p >= q or a <= b

@@ -10,7 +10,7 @@ took too long: on half of the samples of half of the pairs. Of the time of a lau
 where q is the share of its pairs among all, over the number of ways (sizes times modes), each of which has the same
 time, and f_0 the factor from which on its kind is told. So a culprit stands if less than e / 4 was stolen in so many
 launches that the median over launches is theirs; or else if each of several launches shows it by itself
-(`weft.analyse.pairs.make.found_in_each_launch`): whatever took the time would have had to choose the same pairs.
+(`weft.analyse.pairs.make.found_in_every_launch`): whatever took the time would have had to choose the same pairs.
 
 A single pair is in doubt, too, if one of its directions has fewer samples than a median may rest on (METHOD 8): its
 first messages pay for windows that open.
@@ -21,9 +21,9 @@ from dataclasses import replace
 
 from weft.analyse.checks import stolen_share
 from weft.analyse.engine import Expression
-from weft.analyse.pairs.culprit import Culprit, Kind
-from weft.analyse.pairs.decide import LEAST_FACTOR as OF_NODES
-from weft.analyse.pairs.refine import LEAST_FACTOR as OF_RANKS
+from weft.analyse.outliers.decompose import LEAST_FACTOR as OF_NODES
+from weft.analyse.outliers.finer import LEAST_FACTOR as OF_RANKS
+from weft.analyse.outliers.outlier import Kind, Outlier
 from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.store.rows import MeasuredRow
 
@@ -37,7 +37,7 @@ FEWEST = 10
 Way = tuple[int, int, int, str]
 
 
-def stolen(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> float:
+def share_stolen(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> float:
     """The share of its time that a launch lost to the hypervisor, in so many that a median over launches is theirs."""
     most = dict.fromkeys(launches, 0.0)
     for row in measured:
@@ -47,7 +47,7 @@ def stolen(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> float:
     return shares[(len(shares) + 1) // 2 - 1] if shares else 0.0
 
 
-def doubted(culprit: Culprit, share: float, nodes: int, pairs: int, ways: int) -> Culprit:
+def doubt_by_steal(culprit: Outlier, share: float, nodes: int, pairs: int, ways: int) -> Outlier:
     """The culprit, marked as doubted if theft could have made it."""
     every = nodes * (nodes - 1) if culprit.kind in NODE_KINDS else pairs
     told = OF_NODES if culprit.kind in NODE_KINDS else PAIR_FACTOR if culprit.kind == "pair" else OF_RANKS
@@ -57,7 +57,7 @@ def doubted(culprit: Culprit, share: float, nodes: int, pairs: int, ways: int) -
     return _in_doubt(culprit, f"since the hypervisor took {100 * share:.1f} % of the time")
 
 
-def few_samples(placed: Expression, culprits: Iterable[Culprit]) -> frozenset[Way]:
+def list_few_samples(placed: Expression, culprits: Iterable[Outlier]) -> frozenset[Way]:
     """The ways of single pairs among the culprits that have fewer than `FEWEST` samples."""
     ranks = sorted({rank for each in culprits if each.kind == "pair" for rank in each.indices})
     if not ranks:
@@ -67,7 +67,7 @@ def few_samples(placed: Expression, culprits: Iterable[Culprit]) -> frozenset[Wa
     return frozenset((row["source"], row["target"], row["bytes"], row["mode"]) for row in rows)
 
 
-def thin(culprit: Culprit, few: Set[Way]) -> Culprit:
+def doubt_by_samples(culprit: Outlier, few: Set[Way]) -> Outlier:
     """A single pair, marked as doubted if it was told by fewer than `FEWEST` samples."""
     if culprit.kind != "pair" or culprit.doubted:
         return culprit
@@ -78,6 +78,6 @@ def thin(culprit: Culprit, few: Set[Way]) -> Culprit:
     return _in_doubt(culprit, f"with fewer than {FEWEST} samples")
 
 
-def _in_doubt(culprit: Culprit, why: str) -> Culprit:
+def _in_doubt(culprit: Outlier, why: str) -> Outlier:
     told = f"in doubt, {why}"
     return replace(culprit, doubted=True, detail=f"{culprit.detail}; {told}" if culprit.detail else told)

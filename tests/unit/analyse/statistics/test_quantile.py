@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.analyse import quantile
-from weft.analyse.quantile import median_ranks, middle_ranks, quantile_rank
+from weft.analyse.statistics import quantile
+from weft.analyse.statistics.quantile import median_ranks, middle_ranks, quantile_rank
 from weft.analyse.times import quartiles
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from weft.analyse.engine import Expression, memory_table
+from weft.analyse.outliers.polish import Decomposition
+from weft.analyse.outliers.two_groups import BINS
 from weft.analyse.pairs.matrix import NodeMatrix
-from weft.analyse.pairs.median_polish import Decomposition
-from weft.analyse.pairs.two_groups import BINS
 from weft.store.files import Table
 
 #: With at least this many nodes, pairs within a node are compared with the same places of other nodes.

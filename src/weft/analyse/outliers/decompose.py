@@ -2,7 +2,7 @@
 """Which suspects explain the slow pairs of a node matrix: a robust decomposition on the logarithm of the time.
 
 The model is log t(a, b) = base(class of a, b) + what the culprits on the way there and back add + a remainder
-(`weft.analyse.pairs.median_polish`). It is a median polish (Tukey, "Exploratory data analysis", 1977, chapter 11)
+(`weft.analyse.outliers.polish`). It is a median polish (Tukey, "Exploratory data analysis", 1977, chapter 11)
 whose rows and columns are the suspects. The suspect whose effect (the median remainder of its pairs) most reduces the
 sum of absolute remainders becomes a culprit, its effect is subtracted class by class, and this repeats until none
 stands out. So a slow link is preferred to the nodes behind it, and a slow node to the links that some of its pairs
@@ -18,9 +18,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from weft.analyse.pairs.median_polish import Decomposition, Floats, Polish, deviation
+from weft.analyse.outliers.candidates import Candidate
+from weft.analyse.outliers.polish import Decomposition, Floats, Polish, deviation
 from weft.analyse.pairs.places import Places
-from weft.analyse.pairs.suspects import Suspect
 
 #: A culprit makes its pairs slower by at least this much; nobody would act on less.
 LEAST_FACTOR = 1.10
@@ -32,7 +32,7 @@ LEAST_PEERS = 6.0
 LEAST_SHARE = 0.75
 #: Suspects of one kind are compared with each other if there are at least this many.
 FEWEST_PEERS = 5
-MOST_CULPRITS = 12
+MOST_OUTLIERS = 12
 #: ... and in each hop class by this share of it: a node or a switch slows its near pairs, too, where a cable behind it
 #: does not. A class with fewer pairs of nodes, each there and back, shows nothing.
 LEAST_OF_CLASS = 0.25
@@ -47,7 +47,7 @@ TRIED = 10
 ERROR_OF_MEDIAN = 1.2533  # the standard error of a median over that of a mean, of normal values: sqrt(pi / 2)
 
 
-def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> Decomposition:
+def decompose(times: Floats, places: Places, suspected: Sequence[Candidate]) -> Decomposition:
     """Decompose a node matrix into class times and culprits.
 
     Parameters
@@ -67,7 +67,9 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Suspect]) -> De
     return fits[best if costs[best] < costs[0] - worth else 0].result(LEAST_FACTOR)
 
 
-def _repeated(chosen: Sequence[Suspect], times: Floats, places: Places, able: Sequence[Suspect]) -> Iterator[Polish]:
+def _repeated(
+    chosen: Sequence[Candidate], times: Floats, places: Places, able: Sequence[Candidate]
+) -> Iterator[Polish]:
     """Other decompositions: with each chosen node put last, without each other culprit."""
     for one in chosen[:MOST_TURNS]:
         if one.kind == "node":
@@ -78,10 +80,10 @@ def _repeated(chosen: Sequence[Suspect], times: Floats, places: Places, able: Se
             yield _chosen(times, places, others)
 
 
-def _chosen(times: Floats, places: Places, able: Sequence[Suspect], last: Suspect | None = None) -> Polish:
+def _chosen(times: Floats, places: Places, able: Sequence[Candidate], last: Candidate | None = None) -> Polish:
     """Culprits chosen one by one until none stands out; `last` after the others, which are judged without its pairs."""
     fit = Polish(times, places)
-    while len(fit.chosen) < MOST_CULPRITS:
+    while len(fit.chosen) < MOST_OUTLIERS:
         found = _most_telling(fit, able, last)
         if found is None and last is None:
             break
@@ -92,7 +94,7 @@ def _chosen(times: Floats, places: Places, able: Sequence[Suspect], last: Suspec
     return fit
 
 
-def _most_telling(fit: Polish, able: Sequence[Suspect], hidden: Suspect | None) -> Suspect | None:
+def _most_telling(fit: Polish, able: Sequence[Candidate], hidden: Candidate | None) -> Candidate | None:
     """The suspect that explains most of the remainders, if any stands out; none of those with a `hidden` one."""
     left = fit.remainder()
     left[fit.touched() > 1] = np.nan  # where two culprits meet, the remainder depends on both
@@ -117,14 +119,14 @@ def _most_telling(fit: Polish, able: Sequence[Suspect], hidden: Suspect | None) 
     return None
 
 
-def _in_each_class(fit: Polish, suspect: Suspect, left: Floats, expected: float) -> bool:
+def _in_each_class(fit: Polish, suspect: Candidate, left: Floats, expected: float) -> bool:
     """Whether a suspect's pairs are slower in each of their hop classes."""
     value, kinds = left[suspect.cells], fit.kind[suspect.cells]
     known = [value[(kinds == kind) & np.isfinite(value)] for kind in np.unique(kinds)]
     return all(np.median(each) >= LEAST_OF_CLASS * expected for each in known if each.size >= FEWEST_OF_CLASS)
 
 
-def _expected(fit: Polish, suspect: Suspect, left: Floats) -> Floats:
+def _expected(fit: Polish, suspect: Candidate, left: Floats) -> Floats:
     """The remainder that a suspect explains at each of its pairs: the median of pairs that cross it the same way."""
     value = left[suspect.cells]
     met = suspect.directions(fit.count)
@@ -135,14 +137,14 @@ def _expected(fit: Polish, suspect: Suspect, left: Floats) -> Floats:
     return found
 
 
-def _middles(left: Floats, able: Sequence[Suspect]) -> Floats:
+def _middles(left: Floats, able: Sequence[Candidate]) -> Floats:
     """Median remainder of each suspect's pairs."""
     known = np.isfinite(left)
     values = (left[suspect.cells[known[suspect.cells]]] for suspect in able)
     return np.array([np.median(value) if value.size else 0.0 for value in values])
 
 
-def _stands_out(fit: Polish, left: Floats, able: Sequence[Suspect], index: int) -> bool:
+def _stands_out(fit: Polish, left: Floats, able: Sequence[Candidate], index: int) -> bool:
     """Whether a suspect differs from the pairs that it does not touch, and from suspects of its kind."""
     suspect = able[index]
     expected = _expected(fit, suspect, left)

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The causes of slow pairs: a node, a link, one pair, or a hop class that splits into two groups (METHOD 19).
+
+From coarse to fine; each step works on what the earlier ones leave unexplained: nodes, links and switches from the
+node matrix; a route between two nodes; a rank; the memory of a node; two groups in a hop class; a single pair.
+
+Which direction of a culprit is slow.
+
+Half a round trip contains both directions and needs no synchronised clocks: it shows what is slow. One-way times show
+in which direction. A clock that is wrong by d makes the times out of a node longer by d and the times into it shorter,
+so only the difference of the two is used, relative to the whole.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.analyse.engine import Expression
+from weft.analyse.outliers.candidates import Candidate, list_candidates
+from weft.analyse.outliers.decompose import decompose
+from weft.analyse.outliers.finer import find_groups, find_memories, find_pairs, find_ranks, find_routes, without_ranks
+from weft.analyse.outliers.outlier import Outlier, Role, Sighting, merge_outliers
+from weft.analyse.outliers.polish import Decomposition, Effect, deviation
+from weft.analyse.outliers.remainders import fitted_table, remainders
+from weft.analyse.outliers.round_loads import ALONE, TOGETHER, by_load
+from weft.analyse.pairs.matrix import NodeMatrix, node_matrices, node_medians
+from weft.analyse.pairs.places import Places
+from weft.analyse.pairs.scratch import Scratch
+from weft.analyse.tables.pairs import LEAST_TOLD_S
+from weft.format import format_factor
+
+#: A direction with more than this part of the difference is the slow one: 3/4 of the excess against 1/4.
+CLEAR = 0.5
+#: ... unless the other one is also this much slower than usual, by this many standard errors of its clocks.
+LEAST_OTHER = 0.15
+SIGMAS = 6.0
+FEWEST = 2
+
+
+def slow_direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> tuple[Role, float | None]:
+    """The role of a culprit, and the factor by which its slow direction is slower one way."""
+    count = len(matrix.time_s)
+    alone = (parts.touched.ravel() == 1) | (len(parts.effects) == 1)
+    forth = effect.suspect.forth
+    forth = forth[alone[forth]]
+    back = (forth % count) * count + forth // count
+    # if both directions of a pair are in `forth` (a link that a and b both send over), the pair decides nothing
+    apart = ~np.isin(back, effect.suspect.forth)
+    forth, back = forth[apart], back[apart]
+    one_way, base = matrix.forward_s.ravel(), _base(matrix, parts)
+    known = np.isfinite(one_way[forth]) & np.isfinite(one_way[back]) & np.isfinite(base[forth])
+    if known.sum() < FEWEST:
+        return "unknown", None
+    out = float(np.median(one_way[forth[known]] - base[forth[known]]))
+    into = float(np.median(one_way[back[known]] - base[back[known]]))
+    usual = float(np.median(base[forth[known]]))
+    if out + into <= 0:  # the clocks are too wrong to show what the round trip shows
+        return "unknown", None
+    if min(out, into) > max(LEAST_OTHER * usual, SIGMAS * _error(matrix, parts, forth[known])):
+        return "both", None
+    balance = (out - into) / (out + into)
+    if balance > CLEAR:
+        return "sender", 1 + out / usual
+    if balance < -CLEAR:
+        return "receiver", 1 + into / usual
+    return "both", None
+
+
+def _error(matrix: NodeMatrix, parts: Decomposition, forth: np.ndarray) -> float:
+    """Standard error of the median of these one-way times: pairs with a common node share the error of its clock."""
+    clean = parts.touched == 0
+    left = (matrix.forward_s - _base(matrix, parts).reshape(clean.shape))[clean]
+    left = left[np.isfinite(left)]
+    count = len(matrix.time_s)
+    clocks = min(len(np.unique(forth // count)), len(np.unique(forth % count)))
+    return deviation(left) / float(np.sqrt(clocks)) if left.size else float("inf")
+
+
+def _base(matrix: NodeMatrix, parts: Decomposition) -> np.ndarray:
+    """One-way seconds of each pair's class without culprits: clock errors cancel in the median of a class."""
+    one_way, base = matrix.forward_s.ravel(), parts.base.ravel()
+    found = np.full(one_way.size, np.nan)
+    for value in np.unique(base[np.isfinite(base)]):
+        of = base == value
+        clean = of & (parts.touched.ravel() == 0) & np.isfinite(one_way)
+        found[of] = np.median(one_way[clean]) if clean.any() else value
+    return found
+
+
+#: The two directions of a cable are reported apart if their factors differ by more than this.
+UNEQUAL = 1.2
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """The causes found for slow pairs, and the intermediate results.
+
+    Attributes
+    ----------
+    culprits
+        Causes, the strongest first; empty if none stands out.
+    matrices, taken
+        The node matrix of each size and mode, and its decomposition.
+    left
+        Each pair with its remainder (`weft.analyse.outliers.remainders`).
+    """
+
+    culprits: tuple[Outlier, ...]
+    matrices: tuple[NodeMatrix, ...]
+    taken: tuple[Decomposition, ...]
+    left: Expression
+
+
+def attribute(
+    placed: Expression, places: Places, scratch: Scratch, *, modelled: bool = False, named: bool = True
+) -> Attribution:
+    """Find the causes of slow pairs."""
+    suspected = list_candidates(places) if named else []
+    matrices, taken, left = _left(by_load(placed, places), places, suspected)
+    found: list[Outlier] = []
+    for matrix, parts in zip(matrices, taken, strict=True):
+        found += _all_named(matrix, parts, suspected)
+        found += find_routes(matrix, parts, places)
+    left = scratch.keep("remainders", left)
+    if not named:
+        return Attribution((), tuple(matrices), tuple(taken), left)
+    told = left.filter(left.base_s >= LEAST_TOLD_S)
+    ranks = find_ranks(told, places)
+    others = without_ranks(told, ranks)
+    classes, groups = find_groups(others, places)
+    if modelled:
+        classes = [each for each, key in zip(classes, groups, strict=True) if key[1] == ALONE]
+    elif any(mode == TOGETHER for _, mode, _ in groups):
+        # pairs of which one way alone is crowded make a group of their own, and nothing is at fault
+        even = scratch.keep("even", _left(by_load(placed, places, mean=True), places, suspected)[2])
+        still = find_groups(without_ranks(even, ranks), places)[1]
+        classes = [each for each, key in zip(classes, groups, strict=True) if key[1] != TOGETHER or key in still]
+    found += [*find_memories(others, places), *classes, *ranks]
+    found += find_pairs(others, places, groups, found)
+    return Attribution(tuple(merge_outliers(found)), tuple(matrices), tuple(taken), left)
+
+
+def _left(
+    placed: Expression, places: Places, suspected: Sequence[Candidate]
+) -> tuple[list[NodeMatrix], list[Decomposition], Expression]:
+    """The node matrix of each size and mode, its decomposition, and what that leaves of each pair."""
+    matrices = node_matrices(node_medians(placed), len(places.nodes))
+    taken = [decompose(matrix.time_s, places, suspected) for matrix in matrices]
+    return matrices, taken, remainders(placed, fitted_table(matrices, taken), len(places.nodes))
+
+
+def _all_named(matrix: NodeMatrix, parts: Decomposition, suspected: Sequence[Candidate]) -> list[Outlier]:
+    """All suspects found slow; the two links of a cable as one cable."""
+    left = list(parts.effects)
+    found: list[Outlier] = []
+    while left:
+        effect = left.pop(0)
+        back = next((other for other in left if effect.suspect.back in _links_of(other.suspect)), None)
+        if not effect.suspect.back or back is None:
+            found.append(_named(effect, matrix, parts))
+            continue
+        left.remove(back)
+        cable = next(each for each in suspected if f"cable {effect.suspect.cable}" in _all_names(each))
+        found.append(_cable(effect, back, matrix, cable))
+    return found
+
+
+def _links_of(suspect: Candidate) -> list[str]:
+    """The names of the links that a suspect stands for."""
+    return [each.name for each in (suspect, *suspect.same) if each.kind == "link"]
+
+
+def _all_names(suspect: Candidate) -> list[str]:
+    """The suspect and those that cannot be distinguished from it, each with its kind."""
+    return [f"{each.kind} {each.name}" for each in (suspect, *suspect.same)]
+
+
+def _cable(forth: Effect, back: Effect, matrix: NodeMatrix, cable: Candidate) -> Outlier:
+    """A cable with two slow links: a round trip over both takes the mean of their factors."""
+    one, other = (2 * effect.factor - 1 for effect in (forth, back))
+    seen = Sighting(matrix.bytes, matrix.mode, (one + other) / 2, None, min(forth.share, back.share))
+    detail = "in both directions"
+    if max(one, other) > UNEQUAL * min(one, other):
+        factors = ((forth.suspect.name, one), (back.suspect.name, other))
+        detail += " (" + ", ".join(f"{name} {format_factor(factor)} x" for name, factor in factors) + ")"
+    also = [name for name in _all_names(cable) if name != f"cable {forth.suspect.cable}"]
+    return Outlier("cable", forth.suspect.cable, "", (seen,), len(cable.cells), tuple(also), detail)
+
+
+def _named(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> Outlier:
+    """A suspect found slow, with its slow direction."""
+    suspect = effect.suspect
+    role, one_way = slow_direction(effect, matrix, parts)
+    also = [f"{other.kind} {other.name}" for other in suspect.same]
+    seen = Sighting(matrix.bytes, matrix.mode, effect.factor, one_way, effect.share)
+    if suspect.kind == "node":
+        return Outlier("node", suspect.name, role, (seen,), effect.pairs, tuple(also))
+    if suspect.kind == "link":
+        return _link(effect, seen, role, also)
+    return Outlier(suspect.kind, suspect.name, "", (seen,), effect.pairs, tuple(also))
+
+
+def _link(effect: Effect, seen: Sighting, role: str, also: Sequence[str]) -> Outlier:
+    """A slow link. If the same pairs also cross its reverse, only one-way times can show which of the two is slow."""
+    suspect = effect.suspect
+    back = next((other for other in suspect.same if other.kind == "link"), None)
+    cable = next((other for other in suspect.same if other.kind == "cable"), None)
+    if back is None or cable is None or role == "sender":
+        others = [
+            name
+            for name in also
+            if cable is None or name not in (f"cable {cable.name}", f"link {back.name}" if back else "")
+        ]
+        return Outlier("link", suspect.name, "", (seen,), effect.pairs, tuple(others), cable=suspect.cable)
+    others = tuple(name for name in also if name not in (f"cable {cable.name}", f"link {back.name}"))
+    if role == "receiver":
+        return Outlier("link", back.name, "", (seen,), effect.pairs, others, cable=back.cable)
+    detail = "in both directions" if role == "both" else "in one direction or both"
+    return Outlier("cable", cable.name, "", (seen,), effect.pairs, others, detail)
