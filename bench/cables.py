@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is blamed for slow cables, over fifty seeds: 1, 2 and 4 spines, two and three levels, seven kinds of fault.
+"""Who is named for slow cables, over fifty seeds: 1, 2 and 4 spines, two and three levels, seven kinds of fault.
 
 ``python bench/cables.py [SEEDS]`` prints each wrong verdict, and how many there were. 2,100 verdicts take some 15
 minutes on one core.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from made.blamed import blamed
+from made.attributed import planted_outliers
 from made.cables import CASES, TREES, planted, tree
 from weft.analyse.engine import connect
 
@@ -26,11 +26,11 @@ def main(seeds: int) -> int:
             for seed in range(seeds):
                 made = planted(cluster, case, seed)
                 with tempfile.TemporaryDirectory() as folder:
-                    found = blamed(engine, Path(folder), cluster, made.faults, seed)
+                    found = planted_outliers(engine, Path(folder), cluster, made.faults, seed)
                 judged += 1
-                if frozenset(culprit.title for culprit in found) != made.titles:
+                if frozenset(outlier.title for outlier in found) != made.titles:
                     wrong += 1
-                    told = [culprit.statement for culprit in found]
+                    told = [outlier.statement for outlier in found]
                     print(f"{spines} spines, {levels} levels, {case}, seed {seed}: {sorted(made.titles)}: {told}")
             print(f"{spines} spines, {levels} levels, {case}: {judged} judged, {wrong} wrong", flush=True)
     return int(wrong > 0)

@@ -15,7 +15,7 @@ TREES = tuple((spines, levels) for spines in (1, 2, 4) for levels in (2, 3))
 
 @dataclass(frozen=True)
 class Planted:
-    """Faults, and the titles of the culprits that they are."""
+    """Faults, and the titles of the outliers that they are."""
 
     faults: Faults
     titles: frozenset[str]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from walked import walked
 
-from weft.analyse.tables.pairs import BLAME
+from weft.analyse.tables.pairs import OUTLIERS
 from weft.fabric import load_fabric
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.simgrid import Programs
@@ -74,7 +74,7 @@ def test_a_healthy_torus_accuses_nobody_and_one_with_a_slow_cable_that_cable(
     (tmp_path / "fabric.toml").write_text(TORUS + rates)
     fabric = load_fabric(tmp_path / "fabric.toml")
     folder = walked(tmp_path, STUDY.format(nodes=16, ranks=1), fabric, SimulatedLauncher(fabric, programs))
-    found = [(row["kind"], row["name"]) for row in BLAME.read(folder.path)]
+    found = [(row["kind"], row["name"]) for row in OUTLIERS.read(folder.path)]
     assert found == ([("cable", CABLE)] if slow else [])
 
 
@@ -86,5 +86,5 @@ def test_healthy_narrow_uplinks_make_no_two_groups_of_pairs_and_a_slow_one_is_na
     (tmp_path / "fabric.toml").write_text(f'{NARROW}[network.rates]\n"{UPLINK}" = "{rate}"\n')
     fabric = load_fabric(tmp_path / "fabric.toml")
     folder = walked(tmp_path, STUDY.format(nodes=8, ranks=4), fabric, SimulatedLauncher(fabric, programs))
-    found = [(row["kind"], row["name"]) for row in BLAME.read(folder.path)]
+    found = [(row["kind"], row["name"]) for row in OUTLIERS.read(folder.path)]
     assert found[:1] == ([("cable", UPLINK)] if rate == "8 GB/s" else [])

@@ -15,7 +15,7 @@ from weft.analyse.crowd import crowded
 from weft.analyse.doubts import doubted_calls, doubts
 from weft.analyse.few import few_of_pairs, few_samples
 from weft.analyse.floor import Floor
-from weft.analyse.pairs.findings import pair_findings, standing_culprit
+from weft.analyse.pairs.findings import pair_findings, standing_outlier
 from weft.analyse.quality import quality
 from weft.analyse.ranges import latency_beyond, latency_findings, left_out, range_findings
 from weft.analyse.remedies import bound_remedies, knob_remedies, remedies
@@ -153,7 +153,7 @@ def write_answers(root: Path, found: Found) -> None:
     order = {name: place for place, name in enumerate(found.cells)}
     REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
-    stands: frozenset[Doubt] = frozenset({"steal"} if found.of_pairs and standing_culprit(root) else ())
+    stands: frozenset[Doubt] = frozenset({"steal"} if found.of_pairs and standing_outlier(root) else ())
     beyond = latency_beyond(_classes(root, found), found.plan.planned_fabric) if found.modelled else None
     against = _quality(found, looks, main_verdict(told), stands, beyond[1] if beyond else None)
     FINDINGS.write(root, _findings(root, found, changes, slower, trials))

@@ -27,7 +27,7 @@ TOO_FAST = 1.2
 #: A row with more than this share of its samples disturbed is reported.
 DISTURBED_ROWS = 0.1
 #: ... and of the time that the hypervisor stole, from which on it is told.
-STOLEN = 0.01
+MOST_STEAL = 0.01
 
 
 def common_findings(
@@ -174,16 +174,16 @@ def below_floor(rows: Sequence[CallRow | TimedRow], floor: Floor) -> list[Findin
 
 
 def machine(cells: Sequence[MeasuredRow]) -> list[FindingRow]:
-    """Interference from the machine: swapping, time stolen by the hypervisor, warnings that the kernel recorded."""
+    """Interference from the machine: swapping, CPU steal, warnings that the kernel recorded."""
     found: list[FindingRow] = []
     for row in sorted(cells, key=_swapped, reverse=True):
         if _swapped(row):
             what = f"{_swapped(row)} pages were swapped during the cell"
             remedy = "use a smaller m or n: this time includes disk access"
             found.append(finding("warning", "swap", _launch(row), what, remedy))
-    for row in sorted(cells, key=stolen_share, reverse=True):
-        if stolen_share(row) > STOLEN:
-            what = f"CPU steal {100 * stolen_share(row):.0f} %"
+    for row in sorted(cells, key=share_of_steal, reverse=True):
+        if share_of_steal(row) > MOST_STEAL:
+            what = f"CPU steal {100 * share_of_steal(row):.0f} %"
             remedy = "measure on dedicated nodes, or take more launches"
             found.append(finding("warning", "steal", _launch(row), what, remedy))
     return [*found, *(recorded_warning(_launch(row), text) for row in cells for text in row["warnings"] or [])]
@@ -198,7 +198,7 @@ def _swapped(cell: MeasuredRow) -> int:
     return (cell["swap_in_pages"] or 0) + (cell["swap_out_pages"] or 0)
 
 
-def stolen_share(cell: MeasuredRow) -> float:
+def share_of_steal(cell: MeasuredRow) -> float:
     """Share of a cell's time in one launch that the hypervisor gave to others, no unit; 0 where it is not known."""
     return (cell["steal_ns"] or 0) / cell["wall_ns"] if cell["wall_ns"] else 0.0
 

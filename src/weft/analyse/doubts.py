@@ -6,7 +6,7 @@ interval of a time could begin at without it:
 
 steal
     Of a launch in which the hypervisor took the share s of the time, the median lost at most 2 s of itself: half of
-    its samples have to be longer for it to be, so theft that falls evenly on the calls of a cell moves it by twice its
+    its samples have to be longer for it to be, so steal that falls evenly on the calls of a cell moves it by twice its
     share at most. What fell on one call in one launch shows between the launches, which the interval counts.
 lost
     The median of what the samples took at least: each without what it may have lost to others, all of it where only a
@@ -21,7 +21,7 @@ one host says nothing of the time at all.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from weft.analyse.checks import below_floor, lost_in_words, machine, place, self_checks, stolen_share
+from weft.analyse.checks import below_floor, lost_in_words, machine, place, self_checks, share_of_steal
 from weft.analyse.floor import Floor
 from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
 from weft.analyse.tables.answers import FindingRow
@@ -103,7 +103,7 @@ def least_s(row: TimedRow, against: Iterable[Against]) -> float:
 
 def without_steal(median_s: float, cell: MeasuredRow) -> float:
     """The least that a launch's median could be, in seconds, had the hypervisor taken nothing."""
-    return median_s * max(0.0, 1 - 2 * stolen_share(cell))
+    return median_s * max(0.0, 1 - 2 * share_of_steal(cell))
 
 
 def begins_s(values: Iterable[float]) -> float:
@@ -120,7 +120,7 @@ def _against(found: FindingRow, keeps: float | None) -> Against:
 
 
 def _of_machine(row: TimedRow, launches: Launches, cells: Sequence[MeasuredRow]) -> list[Against]:
-    """What the machine did to a call, by rule: theft by its share, the rest without a limit in the launches it met."""
+    """What the machine did to a call, by rule: steal by its share, the rest without a limit in the launches it met."""
     found: dict[Doubt, Against] = {}
     known = {launch: each["median_s"] for launch, each in launches.items()}
     least = {doubt: dict(known) for doubt in OF_RULE.values()}

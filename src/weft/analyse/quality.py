@@ -19,7 +19,7 @@ from weft.analyse.checks import (
     more_launches,
     recorded_warning,
     self_checks,
-    stolen_share,
+    share_of_steal,
     wide,
 )
 from weft.analyse.doubts import OF_RULE, Launches, by_launch
@@ -172,8 +172,8 @@ def _of_cells(measured: Sequence[MeasuredRow], precision: float, modelled: bool)
     if modelled:
         return []
     by_rule: dict[Doubt, Callable[[MeasuredRow], bool]] = {
-        # theft moves a median by twice its share at most (weft.analyse.doubts)
-        "steal": lambda row: 2 * stolen_share(row) > precision,
+        # steal moves a median by twice its share at most (weft.analyse.doubts)
+        "steal": lambda row: 2 * share_of_steal(row) > precision,
         "swap": lambda row: bool((row["swap_in_pages"] or 0) + (row["swap_out_pages"] or 0)),
         "core": lambda row: "core" in _warned_of(row),
         "host": lambda row: "host" in _warned_of(row),

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.tables.pairs import (
-    BLAME,
     CLASSES,
     COLD,
     CONTENTION,
@@ -16,15 +15,16 @@ from weft.analyse.tables.pairs import (
     MATRIX_MEDIANS,
     NAMES,
     NODES,
+    OUTLIERS,
     SPREAD,
     WORST,
-    BlameRow,
     ClassRow,
     ColdRow,
     ContentionRow,
     HistogramRow,
     NameRow,
     NodeRow,
+    OutlierRow,
     P,
     SpreadRow,
     WorstRow,
@@ -107,14 +107,14 @@ class PairView:
         return self._own(WORST)
 
     @cached_property
-    def blame(self) -> list[BlameRow]:
+    def outliers(self) -> list[OutlierRow]:
         """Causes of slow pairs."""
-        return self._own(BLAME)
+        return self._own(OUTLIERS)
 
     @property
-    def named(self) -> list[BlameRow]:
-        """The causes of slow pairs that the answer names: those that stand against stolen time, or else the doubted."""
-        return [row for row in self.blame if not row["doubted"]] or self.blame
+    def named(self) -> list[OutlierRow]:
+        """The causes of slow pairs that the answer names: those free of doubt, or else the doubted."""
+        return [row for row in self.outliers if not row["doubted"]] or self.outliers
 
     @cached_property
     def histogram(self) -> list[HistogramRow]:

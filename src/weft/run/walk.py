@@ -174,9 +174,9 @@ class Walk:
             for name in missing:
                 write_row(self.folder, step.launch, self.cells[name], BOUND, outcome, [])
             return []
-        culprit = under_way(step.launch, missing, slots)
-        write_row(self.folder, step.launch, self.cells[culprit], status, outcome, slots)
-        rest = tuple(name for name in missing if name != culprit)
+        outlier = under_way(step.launch, missing, slots)
+        write_row(self.folder, step.launch, self.cells[outlier], status, outcome, slots)
+        rest = tuple(name for name in missing if name != outlier)
         return [Step(step.launch, rest)] if rest else []
 
     def _records(self, launch: LaunchPlan, cells: Sequence[str]) -> list[Path]:

@@ -88,7 +88,7 @@ def test_a_knob_of_a_collective_is_for_that_collective_alone() -> None:
     assert names(knobs, 256, 300, "node", "alltoall-inplace") != []
 
 
-def test_variables_of_a_device_that_is_not_built_are_not_blamed() -> None:
+def test_variables_of_a_device_that_is_not_built_are_not_named() -> None:
     assert names(Knobs(MPICH_4, MPICH_VALUES), 120_000, 140_000, "both") == []
     old = Knobs(MPICH_3, MPICH_VALUES)
     assert names(old, 120_000, 140_000, "both") == [("MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE",)]

@@ -38,7 +38,7 @@ def test_a_class_whose_pairs_spread_widely_is_not_told_to_be_without_slow_ones(t
     # up to 2.6 times as slow, in no order: no node, no link, no two groups, and no single pair
     scattered = {(low, high): 1 + (37 * low + 11 * high) % 64 / 40 for low in range(8) for high in range(8, 16)}
     view = load_view(make_pairs_run(tmp_path / "run", CLUSTER, Faults(pairs=scattered)))
-    assert not PairView(view).blame
+    assert not PairView(view).outliers
     far = [row for row in PairView(view).worst if row["factor"] >= 1.5]
     answer = view.claimed("answer")[0]
     assert (answer["id"], answer["value"]) == ("pairs.no-outlier", pytest.approx(far[0]["factor"]))
@@ -58,7 +58,7 @@ def test_all_slow_pairs_are_counted_and_the_table_has_one_of_each_two_nodes(tmp_
     table = text[text.index("The ten worst pairs, the worst of each two nodes") :]
     ends = re.findall(r"\d+ on (n\d) > \d+ on (n\d) ", table)
     assert len(ends) == len(set(ends)) == 10
-    # no node is to blame: the table of nodes has no empty column for a verdict
+    # no node is slow: the table of nodes has no empty column for a verdict
     nodes = text[text.index("The ten worst nodes") : text.index("The ten worst pairs")]
     assert "verdict" not in nodes
 

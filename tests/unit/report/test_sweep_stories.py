@@ -224,7 +224,7 @@ def test_a_size_slower_than_its_double_is_told_with_both_times(tmp_path: Path) -
     assert "4 KiB take" in notes[0]["what"]
 
 
-def test_a_bend_is_listed_and_not_blamed_on_a_knob_that_stands_there_by_chance(tmp_path: Path) -> None:
+def test_a_bend_is_listed_and_not_named_on_a_knob_that_stands_there_by_chance(tmp_path: Path) -> None:
     def out_of_cache(cell: Cell, size: int) -> float:
         return 5e-7 + min(size, 32768) / 8e9 + max(0, size - 32768) / 3e9
 

@@ -4,7 +4,7 @@
 From coarse to fine; each step works on what the earlier ones leave unexplained: nodes, links and switches from the
 node matrix; a route between two nodes; a rank; the memory of a node; two groups in a hop class; a single pair.
 
-Which direction of a culprit is slow.
+Which direction of an outlier is slow.
 
 Half a round trip contains both directions and needs no synchronised clocks: it shows what is slow. One-way times show
 in which direction. A clock that is wrong by d makes the times out of a node longer by d and the times into it shorter,
@@ -39,14 +39,14 @@ FEWEST = 2
 
 
 def slow_direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> tuple[Role, float | None]:
-    """The role of a culprit, and the factor by which its slow direction is slower one way."""
+    """The role of an outlier, and the factor by which its slow direction is slower one way."""
     count = len(matrix.time_s)
     alone = (parts.touched.ravel() == 1) | (len(parts.effects) == 1)
-    forth = effect.suspect.forth
+    forth = effect.candidate.forth
     forth = forth[alone[forth]]
     back = (forth % count) * count + forth // count
     # if both directions of a pair are in `forth` (a link that a and b both send over), the pair decides nothing
-    apart = ~np.isin(back, effect.suspect.forth)
+    apart = ~np.isin(back, effect.candidate.forth)
     forth, back = forth[apart], back[apart]
     one_way, base = matrix.forward_s.ravel(), _base(matrix, parts)
     known = np.isfinite(one_way[forth]) & np.isfinite(one_way[back]) & np.isfinite(base[forth])
@@ -78,7 +78,7 @@ def _error(matrix: NodeMatrix, parts: Decomposition, forth: np.ndarray) -> float
 
 
 def _base(matrix: NodeMatrix, parts: Decomposition) -> np.ndarray:
-    """One-way seconds of each pair's class without culprits: clock errors cancel in the median of a class."""
+    """One-way seconds of each pair's class without outliers: clock errors cancel in the median of a class."""
     one_way, base = matrix.forward_s.ravel(), parts.base.ravel()
     found = np.full(one_way.size, np.nan)
     for value in np.unique(base[np.isfinite(base)]):
@@ -98,7 +98,7 @@ class Attribution:
 
     Attributes
     ----------
-    culprits
+    outliers
         Causes, the strongest first; empty if none stands out.
     matrices, taken
         The node matrix of each size and mode, and its decomposition.
@@ -106,7 +106,7 @@ class Attribution:
         Each pair with its remainder (`weft.analyse.outliers.remainders`).
     """
 
-    culprits: tuple[Outlier, ...]
+    outliers: tuple[Outlier, ...]
     matrices: tuple[NodeMatrix, ...]
     taken: tuple[Decomposition, ...]
     left: Expression
@@ -116,11 +116,11 @@ def attribute(
     placed: Expression, places: Places, scratch: Scratch, *, modelled: bool = False, named: bool = True
 ) -> Attribution:
     """Find the causes of slow pairs."""
-    suspected = list_candidates(places) if named else []
-    matrices, taken, left = _left(by_load(placed, places), places, suspected)
+    candidates = list_candidates(places) if named else []
+    matrices, taken, left = _left(by_load(placed, places), places, candidates)
     found: list[Outlier] = []
     for matrix, parts in zip(matrices, taken, strict=True):
-        found += _all_named(matrix, parts, suspected)
+        found += _all_named(matrix, parts, candidates)
         found += find_routes(matrix, parts, places)
     left = scratch.keep("remainders", left)
     if not named:
@@ -133,7 +133,7 @@ def attribute(
         classes = [each for each, key in zip(classes, groups, strict=True) if key[1] == ALONE]
     elif any(mode == TOGETHER for _, mode, _ in groups):
         # pairs of which one way alone is crowded make a group of their own, and nothing is at fault
-        even = scratch.keep("even", _left(by_load(placed, places, mean=True), places, suspected)[2])
+        even = scratch.keep("even", _left(by_load(placed, places, mean=True), places, candidates)[2])
         still = find_groups(without_ranks(even, ranks), places)[1]
         classes = [each for each, key in zip(classes, groups, strict=True) if key[1] != TOGETHER or key in still]
     found += [*find_memories(others, places), *classes, *ranks]
@@ -142,38 +142,38 @@ def attribute(
 
 
 def _left(
-    placed: Expression, places: Places, suspected: Sequence[Candidate]
+    placed: Expression, places: Places, candidates: Sequence[Candidate]
 ) -> tuple[list[NodeMatrix], list[Decomposition], Expression]:
     """The node matrix of each size and mode, its decomposition, and what that leaves of each pair."""
     matrices = node_matrices(node_medians(placed), len(places.nodes))
-    taken = [decompose(matrix.time_s, places, suspected) for matrix in matrices]
+    taken = [decompose(matrix.time_s, places, candidates) for matrix in matrices]
     return matrices, taken, remainders(placed, fitted_table(matrices, taken), len(places.nodes))
 
 
-def _all_named(matrix: NodeMatrix, parts: Decomposition, suspected: Sequence[Candidate]) -> list[Outlier]:
-    """All suspects found slow; the two links of a cable as one cable."""
+def _all_named(matrix: NodeMatrix, parts: Decomposition, candidates: Sequence[Candidate]) -> list[Outlier]:
+    """All candidates found slow; the two links of a cable as one cable."""
     left = list(parts.effects)
     found: list[Outlier] = []
     while left:
         effect = left.pop(0)
-        back = next((other for other in left if effect.suspect.back in _links_of(other.suspect)), None)
-        if not effect.suspect.back or back is None:
+        back = next((other for other in left if effect.candidate.back in _links_of(other.candidate)), None)
+        if not effect.candidate.back or back is None:
             found.append(_named(effect, matrix, parts))
             continue
         left.remove(back)
-        cable = next(each for each in suspected if f"cable {effect.suspect.cable}" in _all_names(each))
+        cable = next(each for each in candidates if f"cable {effect.candidate.cable}" in _all_names(each))
         found.append(_cable(effect, back, matrix, cable))
     return found
 
 
-def _links_of(suspect: Candidate) -> list[str]:
-    """The names of the links that a suspect stands for."""
-    return [each.name for each in (suspect, *suspect.same) if each.kind == "link"]
+def _links_of(candidate: Candidate) -> list[str]:
+    """The names of the links that a candidate stands for."""
+    return [each.name for each in (candidate, *candidate.same) if each.kind == "link"]
 
 
-def _all_names(suspect: Candidate) -> list[str]:
-    """The suspect and those that cannot be distinguished from it, each with its kind."""
-    return [f"{each.kind} {each.name}" for each in (suspect, *suspect.same)]
+def _all_names(candidate: Candidate) -> list[str]:
+    """The candidate and those that cannot be distinguished from it, each with its kind."""
+    return [f"{each.kind} {each.name}" for each in (candidate, *candidate.same)]
 
 
 def _cable(forth: Effect, back: Effect, matrix: NodeMatrix, cable: Candidate) -> Outlier:
@@ -182,37 +182,37 @@ def _cable(forth: Effect, back: Effect, matrix: NodeMatrix, cable: Candidate) ->
     seen = Sighting(matrix.bytes, matrix.mode, (one + other) / 2, None, min(forth.share, back.share))
     detail = "in both directions"
     if max(one, other) > UNEQUAL * min(one, other):
-        factors = ((forth.suspect.name, one), (back.suspect.name, other))
+        factors = ((forth.candidate.name, one), (back.candidate.name, other))
         detail += " (" + ", ".join(f"{name} {format_factor(factor)} x" for name, factor in factors) + ")"
-    also = [name for name in _all_names(cable) if name != f"cable {forth.suspect.cable}"]
-    return Outlier("cable", forth.suspect.cable, "", (seen,), len(cable.cells), tuple(also), detail)
+    also = [name for name in _all_names(cable) if name != f"cable {forth.candidate.cable}"]
+    return Outlier("cable", forth.candidate.cable, "", (seen,), len(cable.cells), tuple(also), detail)
 
 
 def _named(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> Outlier:
-    """A suspect found slow, with its slow direction."""
-    suspect = effect.suspect
+    """A candidate found slow, with its slow direction."""
+    candidate = effect.candidate
     role, one_way = slow_direction(effect, matrix, parts)
-    also = [f"{other.kind} {other.name}" for other in suspect.same]
+    also = [f"{other.kind} {other.name}" for other in candidate.same]
     seen = Sighting(matrix.bytes, matrix.mode, effect.factor, one_way, effect.share)
-    if suspect.kind == "node":
-        return Outlier("node", suspect.name, role, (seen,), effect.pairs, tuple(also))
-    if suspect.kind == "link":
+    if candidate.kind == "node":
+        return Outlier("node", candidate.name, role, (seen,), effect.pairs, tuple(also))
+    if candidate.kind == "link":
         return _link(effect, seen, role, also)
-    return Outlier(suspect.kind, suspect.name, "", (seen,), effect.pairs, tuple(also))
+    return Outlier(candidate.kind, candidate.name, "", (seen,), effect.pairs, tuple(also))
 
 
 def _link(effect: Effect, seen: Sighting, role: str, also: Sequence[str]) -> Outlier:
     """A slow link. If the same pairs also cross its reverse, only one-way times can show which of the two is slow."""
-    suspect = effect.suspect
-    back = next((other for other in suspect.same if other.kind == "link"), None)
-    cable = next((other for other in suspect.same if other.kind == "cable"), None)
+    candidate = effect.candidate
+    back = next((other for other in candidate.same if other.kind == "link"), None)
+    cable = next((other for other in candidate.same if other.kind == "cable"), None)
     if back is None or cable is None or role == "sender":
         others = [
             name
             for name in also
             if cable is None or name not in (f"cable {cable.name}", f"link {back.name}" if back else "")
         ]
-        return Outlier("link", suspect.name, "", (seen,), effect.pairs, tuple(others), cable=suspect.cable)
+        return Outlier("link", candidate.name, "", (seen,), effect.pairs, tuple(others), cable=candidate.cable)
     others = tuple(name for name in also if name not in (f"cable {cable.name}", f"link {back.name}"))
     if role == "receiver":
         return Outlier("link", back.name, "", (seen,), effect.pairs, others, cable=back.cable)

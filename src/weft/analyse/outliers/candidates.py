@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Suspects for slow pairs of nodes: nodes, links, switches, pairs of leaves, each with the pairs that it touches."""
+"""Candidates for slow pairs of nodes: nodes, links, switches, pairs of leaves, each with the pairs that it touches."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from weft.fabric.network.pair_loads import name_cable, name_link
 Kind = Literal["node", "link", "cable", "switch", "leaves"]
 Cells = NDArray[np.int64]
 
-#: With more nodes than this the routes of all pairs would fill the memory, so only nodes are suspected.
+#: With more nodes than this the routes of all pairs would fill the memory, so only nodes are candidates.
 MOST_NODES = 1024
 #: With fewer nodes than this, too few pairs are left that a slow node does not touch.
 FEWEST_NODES = 4
@@ -36,7 +36,7 @@ class Candidate:
     forth
         Those of them that it touches from source to target.
     same
-        Other suspects that touch exactly the same pairs: no measurement of pairs can distinguish them.
+        Other candidates that touch exactly the same pairs: no measurement of pairs can distinguish them.
     cable, back
         Of a link: the name of its cable, and of the link in the other direction.
     parts
@@ -75,21 +75,21 @@ class Candidate:
 
 
 def list_candidates(places: Places) -> list[Candidate]:
-    """All suspects; those that touch the same pairs are one suspect with the name of the first."""
+    """All candidates; those that touch the same pairs are one candidate with the name of the first."""
     found: dict[bytes, Candidate] = {}
-    for suspect in [*_nodes(places), *_routes(places)]:
-        key = suspect.cells.tobytes()
-        first = found.setdefault(key, suspect)
-        if first is not suspect:
-            found[key] = replace(first, same=(*first.same, suspect))
-    return [_with_parts(suspect, found) for suspect in found.values()]
+    for candidate in [*_nodes(places), *_routes(places)]:
+        key = candidate.cells.tobytes()
+        first = found.setdefault(key, candidate)
+        if first is not candidate:
+            found[key] = replace(first, same=(*first.same, candidate))
+    return [_with_parts(candidate, found) for candidate in found.values()]
 
 
-def _with_parts(suspect: Candidate, found: dict[bytes, Candidate]) -> Candidate:
-    """A cable with the suspects of its two links."""
-    if suspect.kind != "cable":
-        return suspect
-    return replace(suspect, parts=tuple(found[part.cells.tobytes()] for part in suspect.parts))
+def _with_parts(candidate: Candidate, found: dict[bytes, Candidate]) -> Candidate:
+    """A cable with the candidates of its two links."""
+    if candidate.kind != "cable":
+        return candidate
+    return replace(candidate, parts=tuple(found[part.cells.tobytes()] for part in candidate.parts))
 
 
 def _nodes(places: Places) -> Iterator[Candidate]:
@@ -140,7 +140,7 @@ def _links(places: Places, link: Cells, cells: Cells) -> Iterator[Candidate]:
 
 
 def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[int], str]) -> Iterator[Candidate]:
-    """One suspect for each key, with the cells that have it."""
+    """One candidate for each key, with the cells that have it."""
     order = np.argsort(key, kind="stable")
     keys, starts = np.unique(key[order], return_index=True)
     for value, forth in zip(keys.tolist(), np.split(cells[order], starts)[1:], strict=True):

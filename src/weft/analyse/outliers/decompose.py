@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which suspects explain the slow pairs of a node matrix: a robust decomposition on the logarithm of the time.
+"""Which candidates explain the slow pairs of a node matrix: a robust decomposition on the logarithm of the time.
 
-The model is log t(a, b) = base(class of a, b) + what the culprits on the way there and back add + a remainder
+The model is log t(a, b) = base(class of a, b) + what the outliers on the way there and back add + a remainder
 (`weft.analyse.outliers.polish`). It is a median polish (Tukey, "Exploratory data analysis", 1977, chapter 11)
-whose rows and columns are the suspects. The suspect whose effect (the median remainder of its pairs) most reduces the
-sum of absolute remainders becomes a culprit, its effect is subtracted class by class, and this repeats until none
+whose rows and columns are the candidates. The candidate whose effect (the median remainder of its pairs) most reduces
+the sum of absolute remainders becomes an outlier, its effect is subtracted class by class, and this repeats until none
 stands out. So a slow link is preferred to the nodes behind it, and a slow node to the links that some of its pairs
 cross. A round trip may cross a cable or a switch once or twice; these have an effect for each case.
 
 One step at a time may take a wrong turn: where several causes meet at a leaf, a cable explains most of what a link and
 a node behind it did, or some nodes what a cable did, or a node behind a slow link takes the link's part for its own. So
 the decomposition is repeated with each chosen node put last, its pairs hidden while the others are chosen, and without
-each other culprit. The one that leaves least, for its number of culprits, counts.
+each other outlier. The one that leaves least, for its number of outliers, counts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,24 +22,24 @@ from weft.analyse.outliers.candidates import Candidate
 from weft.analyse.outliers.polish import Decomposition, Floats, Polish, deviation
 from weft.analyse.pairs.places import Places
 
-#: A culprit makes its pairs slower by at least this much; nobody would act on less.
+#: An outlier makes its pairs slower by at least this much; nobody would act on less.
 LEAST_FACTOR = 1.10
 #: ... at least this many standard errors of a median, of the remainders of all pairs,
 LEAST_SIGMAS = 8.0
-#: ... by this many standard deviations of the effects of suspects of the same kind,
+#: ... by this many standard deviations of the effects of candidates of the same kind,
 LEAST_PEERS = 6.0
 #: ... and for this share of its pairs: a few very slow pairs do not make a slow node.
 LEAST_SHARE = 0.75
-#: Suspects of one kind are compared with each other if there are at least this many.
+#: Candidates of one kind are compared with each other if there are at least this many.
 FEWEST_PEERS = 5
 MOST_OUTLIERS = 12
 #: ... and in each hop class by this share of it: a node or a switch slows its near pairs, too, where a cable behind it
 #: does not. A class with fewer pairs of nodes, each there and back, shows nothing.
 LEAST_OF_CLASS = 0.25
 FEWEST_OF_CLASS = 4
-#: The most culprits that are put last or left out, one by one, to see what others would leave.
+#: The most outliers that are put last or left out, one by one, to see what others would leave.
 MOST_TURNS = 6
-#: A culprit more, or another decomposition, must explain so many standard deviations of a pair of nodes.
+#: An outlier more, or another decomposition, must explain so many standard deviations of a pair of nodes.
 WORTH = 30.0
 #: Nearly the same pairs use a node and the link down to it: if the two fit this equally well, the node is chosen.
 NODE_FIRST = 1.05
@@ -47,8 +47,8 @@ TRIED = 10
 ERROR_OF_MEDIAN = 1.2533  # the standard error of a median over that of a mean, of normal values: sqrt(pi / 2)
 
 
-def decompose(times: Floats, places: Places, suspected: Sequence[Candidate]) -> Decomposition:
-    """Decompose a node matrix into class times and culprits.
+def decompose(times: Floats, places: Places, candidates: Sequence[Candidate]) -> Decomposition:
+    """Decompose a node matrix into class times and outliers.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Candidate]) -> 
         Seconds of every two nodes, shape (nodes, nodes); nan where not measured. The diagonal is left out.
     """
     start = Polish(times, places)
-    able = [suspect for suspect in suspected if start.contrasts(suspect)]
+    able = [candidate for candidate in candidates if start.contrasts(candidate)]
     first = _chosen(times, places, able)
     fits = [first, *_repeated(first.chosen, times, places, able)]
     left = [fit.remainder() for fit in fits]
     known = [values[np.isfinite(values)] for values in left]
     worth = WORTH * min(deviation(values) for values in known)
-    costs = [float(np.abs(each).sum()) + worth * fit.culprits for fit, each in zip(fits, known, strict=True)]
+    costs = [float(np.abs(each).sum()) + worth * fit.outliers for fit, each in zip(fits, known, strict=True)]
     best = costs.index(min(costs))
     return fits[best if costs[best] < costs[0] - worth else 0].result(LEAST_FACTOR)
 
@@ -70,7 +70,7 @@ def decompose(times: Floats, places: Places, suspected: Sequence[Candidate]) -> 
 def _repeated(
     chosen: Sequence[Candidate], times: Floats, places: Places, able: Sequence[Candidate]
 ) -> Iterator[Polish]:
-    """Other decompositions: with each chosen node put last, without each other culprit."""
+    """Other decompositions: with each chosen node put last, without each other outlier."""
     for one in chosen[:MOST_TURNS]:
         if one.kind == "node":
             yield _chosen(times, places, able, last=one)
@@ -81,7 +81,7 @@ def _repeated(
 
 
 def _chosen(times: Floats, places: Places, able: Sequence[Candidate], last: Candidate | None = None) -> Polish:
-    """Culprits chosen one by one until none stands out; `last` after the others, which are judged without its pairs."""
+    """Outliers chosen one by one until none stands out; `last` after the others, which are judged without its pairs."""
     fit = Polish(times, places)
     while len(fit.chosen) < MOST_OUTLIERS:
         found = _most_telling(fit, able, last)
@@ -95,41 +95,41 @@ def _chosen(times: Floats, places: Places, able: Sequence[Candidate], last: Cand
 
 
 def _most_telling(fit: Polish, able: Sequence[Candidate], hidden: Candidate | None) -> Candidate | None:
-    """The suspect that explains most of the remainders, if any stands out; none of those with a `hidden` one."""
+    """The candidate that explains most of the remainders, if any stands out; none of those with a `hidden` one."""
     left = fit.remainder()
-    left[fit.touched() > 1] = np.nan  # where two culprits meet, the remainder depends on both
+    left[fit.touched() > 1] = np.nan  # where two outliers meet, the remainder depends on both
     if hidden is not None:
         left[hidden.cells] = np.nan
     middles = _middles(left, able)
     gains: list[tuple[float, int]] = []
-    for index, (suspect, middle) in enumerate(zip(able, middles.tolist(), strict=True)):
-        if middle < np.log(LEAST_FACTOR) or all(part in fit.chosen for part in suspect.parts or (suspect,)):
+    for index, (candidate, middle) in enumerate(zip(able, middles.tolist(), strict=True)):
+        if middle < np.log(LEAST_FACTOR) or all(part in fit.chosen for part in candidate.parts or (candidate,)):
             continue
-        known = np.isfinite(left[suspect.cells])
-        value, expected = left[suspect.cells][known], _expected(fit, suspect, left)[known]
+        known = np.isfinite(left[candidate.cells])
+        value, expected = left[candidate.cells][known], _expected(fit, candidate, left)[known]
         if expected.min() < np.log(LEAST_FACTOR) or (value > expected / 2).mean() < LEAST_SHARE:
             continue
-        if not _in_each_class(fit, suspect, left, float(np.median(expected))):
+        if not _in_each_class(fit, candidate, left, float(np.median(expected))):
             continue
         gain = float(np.abs(value).sum() - np.abs(value - expected).sum())
-        gains.append((gain * (NODE_FIRST if suspect.kind == "node" else 1.0), index))
+        gains.append((gain * (NODE_FIRST if candidate.kind == "node" else 1.0), index))
     for _, index in sorted(gains, reverse=True)[:TRIED]:
         if _stands_out(fit, left, able, index):
             return able[index]
     return None
 
 
-def _in_each_class(fit: Polish, suspect: Candidate, left: Floats, expected: float) -> bool:
-    """Whether a suspect's pairs are slower in each of their hop classes."""
-    value, kinds = left[suspect.cells], fit.kind[suspect.cells]
+def _in_each_class(fit: Polish, candidate: Candidate, left: Floats, expected: float) -> bool:
+    """Whether a candidate's pairs are slower in each of their hop classes."""
+    value, kinds = left[candidate.cells], fit.kind[candidate.cells]
     known = [value[(kinds == kind) & np.isfinite(value)] for kind in np.unique(kinds)]
     return all(np.median(each) >= LEAST_OF_CLASS * expected for each in known if each.size >= FEWEST_OF_CLASS)
 
 
-def _expected(fit: Polish, suspect: Candidate, left: Floats) -> Floats:
-    """The remainder that a suspect explains at each of its pairs: the median of pairs that cross it the same way."""
-    value = left[suspect.cells]
-    met = suspect.directions(fit.count)
+def _expected(fit: Polish, candidate: Candidate, left: Floats) -> Floats:
+    """The remainder that a candidate explains at each of its pairs: the median of pairs that cross it the same way."""
+    value = left[candidate.cells]
+    met = candidate.directions(fit.count)
     found = np.zeros(len(value))
     for case in np.unique(met):
         known = value[(met == case) & np.isfinite(value)]
@@ -138,25 +138,25 @@ def _expected(fit: Polish, suspect: Candidate, left: Floats) -> Floats:
 
 
 def _middles(left: Floats, able: Sequence[Candidate]) -> Floats:
-    """Median remainder of each suspect's pairs."""
+    """Median remainder of each candidate's pairs."""
     known = np.isfinite(left)
-    values = (left[suspect.cells[known[suspect.cells]]] for suspect in able)
+    values = (left[candidate.cells[known[candidate.cells]]] for candidate in able)
     return np.array([np.median(value) if value.size else 0.0 for value in values])
 
 
 def _stands_out(fit: Polish, left: Floats, able: Sequence[Candidate], index: int) -> bool:
-    """Whether a suspect differs from the pairs that it does not touch, and from suspects of its kind."""
-    suspect = able[index]
-    expected = _expected(fit, suspect, left)
+    """Whether a candidate differs from the pairs that it does not touch, and from candidates of its kind."""
+    candidate = able[index]
+    expected = _expected(fit, candidate, left)
     middle = float(np.median(expected))
-    # the scatter of pairs and peers is visible only after the suspect's share is subtracted
+    # the scatter of pairs and peers is visible only after the candidate's share is subtracted
     without = left.copy()
-    without[suspect.cells] -= expected
-    effect, pairs = fit.contrast(suspect, left)
+    without[candidate.cells] -= expected
+    effect, pairs = fit.contrast(candidate, left)
     error = ERROR_OF_MEDIAN * deviation(without[np.isfinite(without)]) / np.sqrt(pairs)
     if effect < max(np.log(LEAST_FACTOR), LEAST_SIGMAS * error):
         return False
-    peers = [other for other in able if other.kind == suspect.kind and other is not suspect]
+    peers = [other for other in able if other.kind == candidate.kind and other is not candidate]
     if len(peers) < FEWEST_PEERS:
         return True
     usual = _middles(without, peers)

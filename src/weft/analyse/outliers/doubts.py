@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Whether stolen time, or too few samples, could have made a culprit (METHOD 20).
+r"""Whether CPU steal, or too few samples, could have made an outlier (METHOD 20).
 
-To make a median longer, theft has to fall on half of the values that it is of. A culprit's factor f is a median over
-samples, launches and pairs. So in each of half of the launches, theft has to be at least a quarter of what its pairs
+To make a median longer, steal has to fall on half of the values that it is of. An outlier's factor f is a median over
+samples, launches and pairs. So in each of half of the launches, steal has to be at least a quarter of what its pairs
 took too long: on half of the samples of half of the pairs. Of the time of a launch that excess is
 
 .. math:: e = \frac{q (f/f_0 - 1)}{1 + q (f/f_0 - 1)}
 
 where q is the share of its pairs among all, over the number of ways (sizes times modes), each of which has the same
-time, and f_0 the factor from which on its kind is told. So a culprit stands if less than e / 4 was stolen in so many
+time, and f_0 the factor from which on its kind is told. So an outlier is valid if less than e / 4 was steal in so many
 launches that the median over launches is theirs; or else if each of several launches shows it by itself
 (`weft.analyse.pairs.make.found_in_every_launch`): whatever took the time would have had to choose the same pairs.
 
@@ -19,7 +19,7 @@ first messages pay for windows that open.
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
-from weft.analyse.checks import stolen_share
+from weft.analyse.checks import share_of_steal
 from weft.analyse.engine import Expression
 from weft.analyse.outliers.decompose import LEAST_FACTOR as OF_NODES
 from weft.analyse.outliers.finer import LEAST_FACTOR as OF_RANKS
@@ -27,7 +27,7 @@ from weft.analyse.outliers.outlier import Kind, Outlier
 from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.store.rows import MeasuredRow
 
-#: Kinds whose `Culprit.pairs` are pairs of nodes; those of the others are pairs of ranks.
+#: Kinds whose `Outlier.pairs` are pairs of nodes; those of the others are pairs of ranks.
 NODE_KINDS: frozenset[Kind] = frozenset({"node", "switch", "cable", "link", "leaves"})
 HALF_OF_HALF = 0.25
 #: Fewer samples than this, over all launches, are too few for a single pair.
@@ -37,29 +37,29 @@ FEWEST = 10
 Way = tuple[int, int, int, str]
 
 
-def share_stolen(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> float:
+def typical_steal(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> float:
     """The share of its time that a launch lost to the hypervisor, in so many that a median over launches is theirs."""
     most = dict.fromkeys(launches, 0.0)
     for row in measured:
         if row["launch_id"] in most:
-            most[row["launch_id"]] = max(most[row["launch_id"]], stolen_share(row))
+            most[row["launch_id"]] = max(most[row["launch_id"]], share_of_steal(row))
     shares = sorted(most.values(), reverse=True)
     return shares[(len(shares) + 1) // 2 - 1] if shares else 0.0
 
 
-def doubt_by_steal(culprit: Outlier, share: float, nodes: int, pairs: int, ways: int) -> Outlier:
-    """The culprit, marked as doubted if theft could have made it."""
-    every = nodes * (nodes - 1) if culprit.kind in NODE_KINDS else pairs
-    told = OF_NODES if culprit.kind in NODE_KINDS else PAIR_FACTOR if culprit.kind == "pair" else OF_RANKS
-    longer = culprit.pairs / (every * ways) * max(0.0, culprit.factor / told - 1) if every else 0.0
+def doubt_by_steal(outlier: Outlier, share: float, nodes: int, pairs: int, ways: int) -> Outlier:
+    """The outlier, marked as doubted if CPU steal could have made it."""
+    every = nodes * (nodes - 1) if outlier.kind in NODE_KINDS else pairs
+    told = OF_NODES if outlier.kind in NODE_KINDS else PAIR_FACTOR if outlier.kind == "pair" else OF_RANKS
+    longer = outlier.pairs / (every * ways) * max(0.0, outlier.factor / told - 1) if every else 0.0
     if share <= HALF_OF_HALF * longer / (1 + longer):
-        return culprit
-    return _in_doubt(culprit, f"since the hypervisor took {100 * share:.1f} % of the time")
+        return outlier
+    return _in_doubt(outlier, f"since the hypervisor took {100 * share:.1f} % of the time")
 
 
-def list_few_samples(placed: Expression, culprits: Iterable[Outlier]) -> frozenset[Way]:
-    """The ways of single pairs among the culprits that have fewer than `FEWEST` samples."""
-    ranks = sorted({rank for each in culprits if each.kind == "pair" for rank in each.indices})
+def list_few_samples(placed: Expression, outliers: Iterable[Outlier]) -> frozenset[Way]:
+    """The ways of single pairs among the outliers that have fewer than `FEWEST` samples."""
+    ranks = sorted({rank for each in outliers if each.kind == "pair" for rank in each.indices})
     if not ranks:
         return frozenset()
     few = placed.filter(placed.source.isin(ranks) & placed.target.isin(ranks) & (placed.samples < FEWEST))
@@ -67,17 +67,17 @@ def list_few_samples(placed: Expression, culprits: Iterable[Outlier]) -> frozens
     return frozenset((row["source"], row["target"], row["bytes"], row["mode"]) for row in rows)
 
 
-def doubt_by_samples(culprit: Outlier, few: Set[Way]) -> Outlier:
+def doubt_by_samples(outlier: Outlier, few: Set[Way]) -> Outlier:
     """A single pair, marked as doubted if it was told by fewer than `FEWEST` samples."""
-    if culprit.kind != "pair" or culprit.doubted:
-        return culprit
-    low, high = culprit.indices
+    if outlier.kind != "pair" or outlier.doubted:
+        return outlier
+    low, high = outlier.indices
     ends = ((low, high), (high, low))
-    if not any((*end, seen.bytes, seen.mode) in few for end in ends for seen in culprit.sightings):
-        return culprit
-    return _in_doubt(culprit, f"with fewer than {FEWEST} samples")
+    if not any((*end, seen.bytes, seen.mode) in few for end in ends for seen in outlier.sightings):
+        return outlier
+    return _in_doubt(outlier, f"with fewer than {FEWEST} samples")
 
 
-def _in_doubt(culprit: Outlier, why: str) -> Outlier:
+def _in_doubt(outlier: Outlier, why: str) -> Outlier:
     told = f"in doubt, {why}"
-    return replace(culprit, doubted=True, detail=f"{culprit.detail}; {told}" if culprit.detail else told)
+    return replace(outlier, doubted=True, detail=f"{outlier.detail}; {told}" if outlier.detail else told)

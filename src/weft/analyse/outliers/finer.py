@@ -79,7 +79,7 @@ def find_ranks(left: Expression, places: Places) -> list[Outlier]:
 
 def without_ranks(left: Expression, slow: Sequence[Outlier]) -> Expression:
     """The pairs without slow ranks: otherwise one slow rank of four would look like a slow memory."""
-    numbers = sorted({rank for culprit in slow for rank in culprit.indices})
+    numbers = sorted({rank for outlier in slow for rank in outlier.indices})
     return left.filter(~left.source.isin(numbers) & ~left.target.isin(numbers)) if numbers else left
 
 
@@ -172,38 +172,38 @@ def find_pairs(left: Expression, places: Places, groups: Groups, found: Sequence
             limit += groups[key].high
         limits.append(remainders.Threshold(*key, float(limit)))
     rows: list[PairLeft] = remainders.beyond(left, limits).to_pyarrow().to_pylist()
-    blamed = _blamed(found)
+    named = _named_already(found)
     totals = {_key(row): row["pairs"] for row in counted}
-    culprits: list[Outlier] = []
+    outliers: list[Outlier] = []
     for key, group in groupby(sorted(rows, key=_key), key=_key):
-        own = [row for row in group if not _explained(row, blamed)]
+        own = [row for row in group if not _explained(row, named)]
         if len(own) <= max(MOST_PAIRS, MOST_SHARE * totals[key]):
-            culprits += _as_pairs(own, places)
-    return culprits
+            outliers += _as_pairs(own, places)
+    return outliers
 
 
 def _key(row: OfClass) -> tuple[int, str, int]:
     return row["bytes"], row["mode"], row["class_"]
 
 
-def _blamed(found: Sequence[Outlier]) -> dict[str, set[tuple[int, ...]]]:
-    """Indices of routes, memories and ranks that are culprits already, by kind."""
-    blamed: dict[str, set[tuple[int, ...]]] = {"route": set(), "memory": set(), "rank": set()}
-    for culprit in found:
-        if culprit.kind in blamed:
-            blamed[culprit.kind].add(culprit.indices)
-    return blamed
+def _named_already(found: Sequence[Outlier]) -> dict[str, set[tuple[int, ...]]]:
+    """Indices of routes, memories and ranks that are outliers already, by kind."""
+    named: dict[str, set[tuple[int, ...]]] = {"route": set(), "memory": set(), "rank": set()}
+    for outlier in found:
+        if outlier.kind in named:
+            named[outlier.kind].add(outlier.indices)
+    return named
 
 
-def _explained(row: PairLeft, blamed: dict[str, set[tuple[int, ...]]]) -> bool:
+def _explained(row: PairLeft, named: dict[str, set[tuple[int, ...]]]) -> bool:
     low, high = sorted((row["source_node"], row["target_node"]))
-    if (low, high) in blamed["route"] or (low == high and (low,) in blamed["memory"]):
+    if (low, high) in named["route"] or (low == high and (low,) in named["memory"]):
         return True
-    return bool({(row["source"],), (row["target"],)} & blamed["rank"])
+    return bool({(row["source"],), (row["target"],)} & named["rank"])
 
 
 def _as_pairs(rows: Sequence[PairLeft], places: Places) -> list[Outlier]:
-    """One culprit for each two ranks, in either direction."""
+    """One outlier for each two ranks, in either direction."""
     both: dict[tuple[int, int], list[PairLeft]] = {}
     for row in rows:
         low, high = sorted((row["source"], row["target"]))

@@ -16,12 +16,12 @@ KINDS: tuple[Kind, ...] = ("node", "switch", "cable", "link", "leaves", "route",
 
 @dataclass(frozen=True)
 class Sighting:
-    """Effect of a culprit at one size and mode.
+    """Effect of an outlier at one size and mode.
 
     Attributes
     ----------
     factor
-        Half a round trip over the time expected without the culprit.
+        Half a round trip over the time expected without the outlier.
     one_way
         The same for the slow direction alone; None if the clocks are not accurate enough.
     share
@@ -63,7 +63,7 @@ class Outlier:
     cable
         Of a link: the name of its cable.
     doubted
-        Whether stolen time, or too few samples, could have made it (`weft.analyse.outliers.doubts`).
+        Whether CPU steal, or too few samples, could have made it (`weft.analyse.outliers.doubts`).
     """
 
     kind: Kind
@@ -136,30 +136,30 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def merge_outliers(found: Iterable[Outlier]) -> list[Outlier]:
-    """Culprits with their sightings at all sizes and modes merged, the strongest first.
+    """Outliers with their sightings at all sizes and modes merged, the strongest first.
 
-    A cable that is slow in both directions at one size, and in one of them at another, is one culprit: the cable.
+    A cable that is slow in both directions at one size, and in one of them at another, is one outlier: the cable.
     """
     known: dict[tuple[str, str], Outlier] = {}
     every = list(found)
-    cables = {culprit.name for culprit in every if culprit.kind == "cable"}
-    for culprit in sorted(every, key=lambda culprit: culprit.kind == "link"):
-        if culprit.cable in cables:
-            cable = known["cable", culprit.cable]
-            known["cable", culprit.cable] = replace(cable, sightings=(*cable.sightings, *culprit.sightings))
+    cables = {outlier.name for outlier in every if outlier.kind == "cable"}
+    for outlier in sorted(every, key=lambda outlier: outlier.kind == "link"):
+        if outlier.cable in cables:
+            cable = known["cable", outlier.cable]
+            known["cable", outlier.cable] = replace(cable, sightings=(*cable.sightings, *outlier.sightings))
             continue
-        key = (culprit.kind, culprit.name)
+        key = (outlier.kind, outlier.name)
         before = known.get(key)
         if before is None:
-            known[key] = culprit
+            known[key] = outlier
             continue
-        roles = {role for role in (before.role, culprit.role) if role not in ("", "unknown")}
+        roles = {role for role in (before.role, outlier.role) if role not in ("", "unknown")}
         role = before.role if not roles else roles.pop() if len(roles) == 1 else "both"
         known[key] = replace(
             before,
             role=role,
-            sightings=(*before.sightings, *culprit.sightings),
-            pairs=max(before.pairs, culprit.pairs),
-            also=before.also if len(before.also) <= len(culprit.also) else culprit.also,
+            sightings=(*before.sightings, *outlier.sightings),
+            pairs=max(before.pairs, outlier.pairs),
+            also=before.also if len(before.also) <= len(outlier.also) else outlier.also,
         )
-    return sorted(known.values(), key=lambda culprit: (KINDS.index(culprit.kind), -culprit.factor))
+    return sorted(known.values(), key=lambda outlier: (KINDS.index(outlier.kind), -outlier.factor))

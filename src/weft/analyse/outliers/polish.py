@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Median polish of a node matrix: base of each class and factor of each culprit, fitted in turn until they converge.
+"""Median polish of a node matrix: base of each class and factor of each outlier, fitted in turn until they converge.
 
 Half a round trip of a and b takes base x (f(a, b) + f(b, a)) / 2, where f(a, b) is the product of the factors of all
-culprits on the route from a to b. A culprit slows one direction only (a link), or both (`Suspect.slowed`): with
+outliers on the route from a to b. An outlier slows one direction only (a link), or both (`Candidate.slowed`): with
 destination-based routes, a pair may cross a cable in one direction and not in the other.
 """
 
@@ -16,24 +16,24 @@ from weft.analyse.pairs.places import Places
 
 Floats = NDArray[np.float64]
 
-#: A suspect that touches more than this share of a class cannot be distinguished from the class.
+#: A candidate that touches more than this share of a class cannot be distinguished from the class.
 MOST_OF_CLASS = 0.9
 #: With fewer untouched pairs than this, a class cannot show how much slower the touched ones are.
 FEWEST_CLEAN = 4
 SWEEPS = 3
-#: A factor below this comes from the scatter of pairs or the error of another culprit.
+#: A factor below this comes from the scatter of pairs or the error of another outlier.
 LEAST_LEFT = 0.05
 MAD = 1.4826  # the standard deviation of a normal distribution over its median absolute deviation
 
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """A suspect found to be slow.
+    """A candidate found to be slow.
 
     Attributes
     ----------
-    suspect
-        The suspect.
+    candidate
+        The candidate.
     log_factor
         Natural logarithm of the factor by which it alone slows half a round trip: the median over its pairs.
     share
@@ -42,7 +42,7 @@ class Effect:
         Number of measured pairs of nodes that it touches.
     """
 
-    suspect: Candidate
+    candidate: Candidate
     log_factor: float
     share: float
     pairs: int
@@ -60,13 +60,13 @@ class Decomposition:
     Attributes
     ----------
     effects
-        Culprits, the one that explains most of the excess first.
+        Outliers, the one that explains most of the excess first.
     base
-        Seconds of the pair's class without culprits, shape (nodes, nodes).
+        Seconds of the pair's class without outliers, shape (nodes, nodes).
     fitted
-        Seconds that base and culprits predict for each pair of nodes, shape (nodes, nodes); nan if unknown.
+        Seconds that base and outliers predict for each pair of nodes, shape (nodes, nodes); nan if unknown.
     touched
-        Number of culprits that touch each pair, shape (nodes, nodes); the two links of a cable count as one.
+        Number of outliers that touch each pair, shape (nodes, nodes); the two links of a cable count as one.
     remainder
         log(time) - log(fitted), shape (nodes, nodes); nan on the diagonal and for pairs that were not measured.
     scale
@@ -82,7 +82,7 @@ class Decomposition:
 
 
 class Polish:
-    """Base of each class and factor of each culprit, fitted in turn."""
+    """Base of each class and factor of each outlier, fitted in turn."""
 
     def __init__(self, times: Floats, places: Places) -> None:
         count = len(times)
@@ -94,28 +94,28 @@ class Polish:
         self.of_kind = np.bincount(self.kind[self.measured], minlength=self.kind.max() + 1)
         self.count = count
         self.chosen: list[Candidate] = []
-        self.own: list[Floats] = []  # log factor of each culprit at each of its `slowed`
+        self.own: list[Floats] = []  # log factor of each outlier at each of its `slowed`
         self.way = np.zeros(self.logs.size)  # log of the product of all factors from source to target
         self.base = np.full(self.logs.size, np.nan)
         self._set_base(_start_quantile(places), self.measured)
 
-    def contrasts(self, suspect: Candidate) -> bool:
+    def contrasts(self, candidate: Candidate) -> bool:
         """Whether some pairs of a class are touched and enough are not; otherwise the whole class is slow."""
-        inside = np.bincount(self.kind[suspect.cells][self.measured[suspect.cells]], minlength=len(self.of_kind))
+        inside = np.bincount(self.kind[candidate.cells][self.measured[candidate.cells]], minlength=len(self.of_kind))
         return bool(((inside >= FEWEST_CLEAN) & (inside <= MOST_OF_CLASS * self.of_kind)).any())
 
-    def contrast(self, suspect: Candidate, left: Floats) -> tuple[float, float]:
-        """How much slower a suspect's pairs are than untouched pairs of the same class, and the number of pairs used.
+    def contrast(self, candidate: Candidate, left: Floats) -> tuple[float, float]:
+        """How much slower a candidate's pairs are than untouched pairs of the same class, and the number of pairs used.
 
         ``left`` holds remainders (natural logarithms, no unit) in the shape (nodes * nodes,). The number of pairs is
         that of one sample with the same error: 1 / (1 / touched + 1 / untouched).
         """
         inside = np.zeros(left.size, bool)
-        inside[suspect.cells] = True
+        inside[candidate.cells] = True
         clean = self.measured & ~inside & (self.touched() == 0)
         differences: list[Floats] = []
         others = 0
-        for kind in np.unique(self.kind[suspect.cells]):
+        for kind in np.unique(self.kind[candidate.cells]):
             of = self.kind == kind
             if (of & clean).sum() >= FEWEST_CLEAN:
                 differences.append(left[of & inside & np.isfinite(left)] - np.median(left[of & clean]))
@@ -126,65 +126,65 @@ class Polish:
         return float(np.median(together)), 1 / (1 / together.size + 1 / others)
 
     def remainder(self) -> Floats:
-        """Log of the time over what base and culprits predict, shape (nodes * nodes,), no unit; nan if not measured."""
+        """Log of the time over what base and outliers predict, shape (nodes * nodes,), no unit; nan if not measured."""
         back = self.way.reshape(self.count, self.count).T.ravel()
         return self.logs - self.base - (np.logaddexp(self.way, back) - np.log(2))
 
-    def choose(self, suspect: Candidate) -> None:
-        """Make a suspect a culprit (of a cable both links, each with its own factor) and repeat the polish."""
-        for part in suspect.parts or (suspect,):
+    def choose(self, candidate: Candidate) -> None:
+        """Make a candidate an outlier (of a cable both links, each with its own factor) and repeat the polish."""
+        for part in candidate.parts or (candidate,):
             if part not in self.chosen:
                 self.chosen.append(part)
                 self.own.append(np.zeros(len(part.slowed)))
         touched = self.touched()
         for _ in range(SWEEPS):
-            for index, culprit in enumerate(self.chosen):
-                self.way[culprit.slowed] -= self.own[index]
-                self.own[index] = self._factor(culprit, touched)
-                self.way[culprit.slowed] += self.own[index]
+            for index, outlier in enumerate(self.chosen):
+                self.way[outlier.slowed] -= self.own[index]
+                self.own[index] = self._factor(outlier, touched)
+                self.way[outlier.slowed] += self.own[index]
             self._set_base(0.5, self.measured & (touched == 0))
 
     def touched(self) -> NDArray[np.int16]:
-        """Counts of culprits that touch each pair, shape (nodes * nodes,); the two links of a cable count as one."""
+        """Counts of outliers that touch each pair, shape (nodes * nodes,); the two links of a cable count as one."""
         found = np.zeros(self.logs.size, np.int16)
         for group in self._groups():
-            found[np.unique(np.concatenate([suspect.cells for suspect in group]))] += 1
+            found[np.unique(np.concatenate([candidate.cells for candidate in group]))] += 1
         return found
 
     @property
-    def culprits(self) -> int:
-        """Number of culprits; the two links of a cable count as one."""
+    def outliers(self) -> int:
+        """Number of outliers; the two links of a cable count as one."""
         return len(self._groups())
 
     def _groups(self) -> list[list[Candidate]]:
         groups: dict[str, list[Candidate]] = {}
-        for suspect in self.chosen:
-            groups.setdefault(suspect.cable or f"{suspect.kind} {suspect.name}", []).append(suspect)
+        for candidate in self.chosen:
+            groups.setdefault(candidate.cable or f"{candidate.kind} {candidate.name}", []).append(candidate)
         return list(groups.values())
 
-    def _met(self, suspect: Candidate) -> tuple[Cells, NDArray[np.bool_], NDArray[np.bool_]]:
-        """For each pair that a suspect touches: its transpose, and whether each of its two directions is slowed."""
+    def _met(self, candidate: Candidate) -> tuple[Cells, NDArray[np.bool_], NDArray[np.bool_]]:
+        """For each pair that a candidate touches: its transpose, and whether each of its two directions is slowed."""
         slowed = np.zeros(self.logs.size, bool)
-        slowed[suspect.slowed] = True
-        turned = (suspect.cells % self.count) * self.count + suspect.cells // self.count
-        return turned, slowed[suspect.cells], slowed[turned]
+        slowed[candidate.slowed] = True
+        turned = (candidate.cells % self.count) * self.count + candidate.cells // self.count
+        return turned, slowed[candidate.cells], slowed[turned]
 
-    def _factor(self, culprit: Candidate, touched: NDArray[np.int16]) -> Floats:
+    def _factor(self, outlier: Candidate, touched: NDArray[np.int16]) -> Floats:
         """The log factor that explains most pairs, by class: a constant delay has a larger factor on near pairs."""
-        cells = culprit.cells
-        turned, there, back = self._met(culprit)
+        cells = outlier.cells
+        turned, there, back = self._met(outlier)
         out, into = np.exp(self.way[cells]), np.exp(self.way[turned])
         whole = 2 * np.exp(self.logs[cells] - self.base[cells])
         factor = (whole - ~there * out - ~back * into) / (there * out + back * into)
         with np.errstate(invalid="ignore"):
             logs = np.log(np.maximum(factor, LEAST_LEFT))
-        kinds = self.kind[culprit.slowed]
+        kinds = self.kind[outlier.slowed]
         own = np.zeros(len(kinds))
-        usable, alone = np.isfinite(logs), (touched[cells] == 1) & (culprit.kind == "node")
+        usable, alone = np.isfinite(logs), (touched[cells] == 1) & (outlier.kind == "node")
         for kind in np.unique(kinds):
             known = usable & (self.kind[cells] == kind)
             if (known & alone).sum() >= FEWEST_CLEAN:
-                known &= alone  # another culprit may add to this one or not, as their slow directions meet or not
+                known &= alone  # another outlier may add to this one or not, as their slow directions meet or not
             own[kinds == kind] = np.median(logs[known]) if known.any() else 0.0
         return own
 
@@ -195,9 +195,9 @@ class Polish:
                 self.base[of] = np.quantile(self.logs[of & usable], quantile)
 
     def result(self, least_factor: float) -> Decomposition:
-        """The result: culprits whose effect after the polish is at least ``least_factor``."""
+        """The result: outliers whose effect after the polish is at least ``least_factor``."""
         left = self.remainder()
-        effects = [self._effect(suspect, own, left) for suspect, own in zip(self.chosen, self.own, strict=True)]
+        effects = [self._effect(candidate, own, left) for candidate, own in zip(self.chosen, self.own, strict=True)]
         kept = [effect for effect in effects if effect.log_factor >= np.log(least_factor)]
         shape = (self.count, self.count)
         fitted = np.exp(self.logs - left)
@@ -213,15 +213,15 @@ class Polish:
             deviation(known),
         )
 
-    def _effect(self, suspect: Candidate, own: Floats, left: Floats) -> Effect:
-        """A culprit's effect over all its pairs as if it were the only one, and the share of them that are slower."""
+    def _effect(self, candidate: Candidate, own: Floats, left: Floats) -> Effect:
+        """An outlier's effect over all its pairs as if it were the only one, and the share of them that are slower."""
         alone = np.zeros(self.logs.size)
-        alone[suspect.slowed] = own
-        turned, _, _ = self._met(suspect)
-        felt = np.logaddexp(alone[suspect.cells], alone[turned]) - np.log(2) + left[suspect.cells]
+        alone[candidate.slowed] = own
+        turned, _, _ = self._met(candidate)
+        felt = np.logaddexp(alone[candidate.cells], alone[turned]) - np.log(2) + left[candidate.cells]
         felt = felt[np.isfinite(felt)]
         middle = float(np.median(felt))
-        return Effect(suspect, middle, float((felt > middle / 2).mean()), len(felt))
+        return Effect(candidate, middle, float((felt > middle / 2).mean()), len(felt))
 
 
 def _start_quantile(places: Places) -> float:

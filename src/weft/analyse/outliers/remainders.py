@@ -105,8 +105,8 @@ def remainders(placed: Expression, fitted: Table, nodes: int) -> Expression:
     Returns
     -------
     Expression
-        source, target, bytes, mode, class_, nodes and places of both, time_s, checked, touched (by how many culprits),
-        base_s (the time of its class without culprits), left: log(time / expected), and spread, in which groups of a
+        source, target, bytes, mode, class_, nodes and places of both, time_s, checked, touched (by how many outliers),
+        base_s (the time of its class without outliers), left: log(time / expected), and spread, in which groups of a
         class are searched: log(time / base) within nodes and ``left`` between them.
     """
     import ibis
@@ -143,9 +143,9 @@ def scales(left: Expression) -> Expression:
 
 
 def histogram(left: Expression) -> Expression:
-    """Histogram of ``spread`` of each class: bytes, mode, class_, bucket, pairs; without pairs that two culprits touch.
+    """Histogram of ``spread`` of each class: bytes, mode, class_, bucket, pairs; without pairs that two outliers touch.
 
-    If the slow direction of a culprit is unknown, it is also unknown whether it adds to another culprit in the same
+    If the slow direction of an outlier is unknown, it is also unknown whether it adds to another outlier in the same
     direction, so the remainders of their common pairs do not form a group.
     """
     known = left.filter(left.touched < 2)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from weft.analyse.checks import finding
 from weft.analyse.tables.answers import FindingRow
-from weft.analyse.tables.pairs import BLAME, CLASSES, NAMES, ClassRow, NameRow, largest
+from weft.analyse.tables.pairs import CLASSES, NAMES, OUTLIERS, ClassRow, NameRow, largest
 from weft.format import format_bytes, plural
 
 REMEDIES = {
@@ -32,10 +32,10 @@ def pair_findings(root: Path) -> list[FindingRow]:
     return [*_unknown(names), *_broken(classes), *_sampled(classes, sum(row["on_node"] for row in names))]
 
 
-def standing_culprit(root: Path) -> bool:
-    """Whether a run answers with a cause of slow pairs that stolen time could not have made."""
+def standing_outlier(root: Path) -> bool:
+    """Whether a run answers with a cause of slow pairs that CPU steal could not have made."""
     every = NAMES.read(root)
-    return bool(every) and any(not row["doubted"] for row in largest(BLAME.read(root), every))
+    return bool(every) and any(not row["doubted"] for row in largest(OUTLIERS.read(root), every))
 
 
 def _unknown(names: list[NameRow]) -> list[FindingRow]:

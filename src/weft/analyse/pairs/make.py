@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from weft.analyse.engine import Backend, Expression, read
 from weft.analyse.outliers.attribute import Attribution, attribute
-from weft.analyse.outliers.doubts import Way, doubt_by_samples, doubt_by_steal, list_few_samples, share_stolen
+from weft.analyse.outliers.doubts import Way, doubt_by_samples, doubt_by_steal, list_few_samples, typical_steal
 from weft.analyse.outliers.matched import Rounds as MatchedRounds
 from weft.analyse.outliers.matched import find_outliers, matched_rounds
 from weft.analyse.outliers.outlier import Outlier
@@ -48,7 +48,7 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
         for number, (launches, places) in enumerate(placements(RANK_TABLE.read(root), measured, plan)):
             own = pairs.filter(pairs.launch_id.isin(launches))
             modelled = KINDS[plan.fabric_kind].is_model
-            share = 0.0 if modelled else share_stolen(cells, launches)
+            share = 0.0 if modelled else typical_steal(cells, launches)
             folder = Scratch(backend, kept.subfolder(f"placement{number}"))
             found = _analysed(own, len(launches), modelled, share, places, folder, matched_rounds(plan))
             # the histogram is summed over launches and placements, so it is written for the largest, which contains
@@ -97,14 +97,14 @@ def _analysed(
     kept: Scratch,
     rounds: MatchedRounds = (),
 ) -> Found:
-    """Rows of every table for one placement, a share of whose time was stolen; ``rounds`` of a run of matchings."""
+    """Rows of every table for one placement, with the typical share of CPU steal; ``rounds`` of a run of matchings."""
     judged = kept.keep("verdicts", placed(verdicts(pairs, launches), places))
     found = attribute(judged, places, kept, modelled=modelled, named=not rounds)
-    found = replace(found, culprits=tuple(_matched(judged, rounds, places))) if rounds else found
+    found = replace(found, outliers=tuple(_matched(judged, rounds, places))) if rounds else found
     factors = kept.keep("contention", tables.pair_contention(judged))
     counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
     sizes = counts.to_pyarrow()["n"].to_pylist()
-    culprits = _weighed(found, pairs, judged, share, places, kept, modelled=modelled)
+    outliers = _weighed(found, pairs, judged, share, places, kept, modelled=modelled)
     return {
         "classes": _with_slow(_named(tables.hop_table(judged).order_by(tables.CLASS), places), found.left),
         "cold": _classed(tables.cold_table(judged), places),
@@ -116,7 +116,7 @@ def _analysed(
         "matrix_medians": tables.matrix_medians(factors).order_by(["bytes", "mode"]).to_pyarrow().to_pylist(),
         "blocks": _blocks(judged, places),
         "worst": _worst(tables.worst_pairs(found.left, pairs, FARTHEST), places),
-        "blame": [asdict(each) | {"statement": each.statement} for each in sorted(culprits, key=attrgetter("doubted"))],
+        "blame": [asdict(each) | {"statement": each.statement} for each in sorted(outliers, key=attrgetter("doubted"))],
         "names": [
             {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown}
             for index, name in enumerate(places.nodes)
@@ -136,13 +136,13 @@ def _weighed(
 ) -> list[Outlier]:
     """The outliers, each marked where steal or too few samples could have made it."""
     ways = judged.group_by(["bytes", "mode"]).agg(pairs=judged.count()).to_pyarrow()["pairs"].to_pylist()
-    few: frozenset[Way] = frozenset() if modelled else list_few_samples(judged, found.culprits)
-    weighed = [doubt_by_steal(each, share, len(places.nodes), max(ways), len(ways)) for each in found.culprits]
+    few: frozenset[Way] = frozenset() if modelled else list_few_samples(judged, found.outliers)
+    weighed = [doubt_by_steal(each, share, len(places.nodes), max(ways), len(ways)) for each in found.outliers]
     if any(each.doubted for each in weighed):
         steady = found_in_every_launch(pairs, places, kept)
         weighed = [
             before if (before.kind, before.name) in steady else after
-            for before, after in zip(found.culprits, weighed, strict=True)
+            for before, after in zip(found.outliers, weighed, strict=True)
         ]
     return [doubt_by_samples(each, few) for each in weighed]
 
@@ -157,7 +157,7 @@ def found_in_every_launch(pairs: Expression, places: Places, kept: Scratch) -> f
     for launch in launches if len(launches) > 1 else ():
         own = Scratch(kept.backend, kept.subfolder(f"alone-{launch}"))
         judged = own.keep("verdicts", placed(verdicts(pairs.filter(pairs.launch_id == launch)), places))
-        named = frozenset((each.kind, each.name) for each in attribute(judged, places, own).culprits)
+        named = frozenset((each.kind, each.name) for each in attribute(judged, places, own).outliers)
         seen = named if seen is None else seen & named
     return seen or frozenset()
 

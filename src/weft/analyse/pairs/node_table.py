@@ -21,7 +21,7 @@ def node_rows(found: Attribution, places: Places) -> list[NodeRow]:
     -------
     list
         nodes and ranks of the placement; bytes, mode, node, name; factor: the median over its pairs with other nodes of
-        their time over that of their class without culprits; worst and worst_with: the largest of these ratios, and
+        their time over that of their class without outliers; worst and worst_with: the largest of these ratios, and
         the other node; within: the time of the pairs within the node over the median of all nodes; place: 1 for the
         worst node and so on, in the row that shows each node best (:func:`worst_first`). null if not measured.
     """

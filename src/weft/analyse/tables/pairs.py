@@ -158,7 +158,7 @@ class WorstRow(Classed):
 
 
 class SightingRow(TypedDict):
-    """A culprit at one size and mode."""
+    """An outlier at one size and mode."""
 
     bytes: int
     mode: str
@@ -167,8 +167,8 @@ class SightingRow(TypedDict):
     share: float
 
 
-class BlameRow(Placement):
-    """A cause of slow pairs, the strongest first; those last that stolen time could have made."""
+class OutlierRow(Placement):
+    """A cause of slow pairs, the strongest first; those last that CPU steal could have made."""
 
     kind: str
     name: str
@@ -252,11 +252,11 @@ WORST = TableOf("pair_worst", WorstRow, _schema(
     **_WAY, source=INT, target=INT, source_name=TEXT, target_name=TEXT, hops=INT, **{"class": TEXT},
     **_reals("time_s", "base_s", "factor", "first_s", "again_1_s", "again_2_s"), checked=pa.bool_(),
 ))  # fmt: skip
-BLAME = TableOf("pair_blame", BlameRow, _schema(
+OUTLIERS = TableOf("pair_blame", OutlierRow, _schema(
     kind=TEXT, name=TEXT, role=TEXT, statement=TEXT, pairs=LONG, also=pa.list_(TEXT), detail=TEXT,
     doubted=pa.bool_(), sightings=pa.list_(_SIGHTING),
 ))  # fmt: skip
 NAMES = TableOf("pair_names", NameRow, _schema(node=INT, name=TEXT, on_node=INT, unknown=TEXT))
 ALL: tuple[TableOf[Any], ...] = (
-    CLASSES, COLD, CONTENTION, HISTOGRAM, SPREAD, NODES, MATRIX, MATRIX_MEDIANS, BLOCKS, WORST, BLAME, NAMES,
+    CLASSES, COLD, CONTENTION, HISTOGRAM, SPREAD, NODES, MATRIX, MATRIX_MEDIANS, BLOCKS, WORST, OUTLIERS, NAMES,
 )  # fmt: skip

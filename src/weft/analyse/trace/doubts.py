@@ -82,7 +82,7 @@ def trace_doubts(rows: Sequence[TraceRankRow]) -> list[TraceDoubtRow]:
         _doubt("core", *_crowd(narrow, len(rows))),
         _doubt("lost", sum(lost), ran, ""),
         _doubt("load", *_others(groups)),
-        _doubt("steal", *_stolen(rows)),
+        _doubt("steal", *_steal(rows)),
         _doubt("tracer", round(calls_ns), whole_ns, ""),
         _doubt("partial", sum(bool(row["missing"]) for row in rows), len(rows), ""),
         _doubt("unmeasured", unknown, len(rows), ""),
@@ -118,7 +118,7 @@ def _others(groups: Sequence[Shared]) -> tuple[int, int, str]:
     return taken, had, ""
 
 
-def _stolen(rows: Sequence[TraceRankRow]) -> tuple[int, int, str]:
+def _steal(rows: Sequence[TraceRankRow]) -> tuple[int, int, str]:
     """Time that hypervisors took, and all time of all processors, ns; a host counts once."""
     hosts = {row["host"]: row for row in rows if row["steal_ns"] is not None and row["looked_ns"]}
     had = sum(row["host_cpus"] * (row["looked_ns"] or 0) for row in hosts.values())

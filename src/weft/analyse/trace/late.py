@@ -14,8 +14,8 @@ def late_ranks(events: Expression, ranks: Expression, waited: Expression) -> Exp
     of_files = ibis.ifelse(calls.call.isin(sorted(FILES)), calls.seconds_ns, 0)
     inside = calls.group_by("rank").agg(mpi_s=calls.seconds_ns.sum() * NS, file_s=of_files.sum() * NS)
     own = waited.group_by("rank").agg(waited_s=waited.waiting_ns.sum() * NS)
-    for_others = waited.filter((waited.waiting_ns > 0) & (waited.culprit != waited.rank))
-    caused = for_others.group_by(rank=for_others.culprit).agg(
+    for_others = waited.filter((waited.waiting_ns > 0) & (waited.awaited != waited.rank))
+    caused = for_others.group_by(rank=for_others.awaited).agg(
         caused_s=for_others.waiting_ns.sum() * NS, imbalance_s=for_others.own_ns.sum() * NS, last=for_others.count()
     )
     rows = ranks.select("rank", "node", seconds=(ranks.end_ns - ranks.begin_ns) * NS, lost_s=ranks.lost_ns * NS)

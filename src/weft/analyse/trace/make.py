@@ -51,7 +51,7 @@ WRITTEN = (
 )  # fmt: skip
 MOST_MEMORY = "768MiB"
 """Of the engine's buffers, however many events there are; what does not fit goes to the trace's folder meanwhile."""
-MATCHED = ("rank", "peer", "begin_ns", "end_ns", "waiting_ns", "own_ns", "culprit", "sent_ns", "bytes")
+MATCHED = ("rank", "peer", "begin_ns", "end_ns", "waiting_ns", "own_ns", "awaited", "sent_ns", "bytes")
 MOST_EVENTS = 32_000_000
 """Of the ranks whose receives are matched with their messages at a time; each piece reads all events once more."""
 
@@ -160,10 +160,10 @@ def _waited(
     counts: Expression,
     several: Sequence[tuple[int, int]],
 ) -> tuple[Expression, Expression]:
-    """rank, event, call, waiting_ns, own_ns, culprit of each call whose waiting is known; messages that were seen."""
+    """rank, event, call, waiting_ns, own_ns, awaited of each call whose waiting is known; messages that were seen."""
     import ibis
 
-    columns = ["rank", "event", "call", "waiting_ns", "own_ns", "culprit", "begin_ns", "end_ns"]
+    columns = ["rank", "event", "call", "waiting_ns", "own_ns", "awaited", "begin_ns", "end_ns"]
     together = kept.keep(
         "collectives",
         collectives(events, communicators, counts).select(*columns, "comm", "number", "last_ns", "done_ns"),

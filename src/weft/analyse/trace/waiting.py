@@ -26,7 +26,7 @@ OWN = 1
 
 
 def collectives(events: Expression, communicators: Expression, counts: Expression) -> Expression:
-    """Each blocking collective call of each rank: ``waiting_ns``, and whom it waited for (``culprit``).
+    """Each blocking collective call of each rank: ``waiting_ns``, and whom it waited for (``awaited``).
 
     ``last_ns`` and ``done_ns`` are when the last member came and left. Calls of which a member's record is missing are
     left out.
@@ -55,8 +55,8 @@ def collectives(events: Expression, communicators: Expression, counts: Expressio
     )  # fmt: skip
     rows = calls.join(whole, KEY).left_join(givers.rename(rank="peer"), [*KEY, "rank"], rname="{name}_given")
     waiting = _with_waiting(rows)
-    others = calls.select(*KEY, culprit=calls.rank, other_ns=calls.since_ns)
-    beside = waiting.left_join(others, [*KEY, "culprit"], rname="{name}_other")
+    others = calls.select(*KEY, awaited=calls.rank, other_ns=calls.since_ns)
+    beside = waiting.left_join(others, [*KEY, "awaited"], rname="{name}_other")
     return beside.mutate(own_ns=_own(beside.waiting_ns, beside.other_ns, beside.since_ns))
 
 
@@ -78,17 +78,17 @@ def _with_waiting(rows: Expression) -> Expression:
         (rows.call.isin(sorted(TO_ROOT)) & is_root, rows.last_ns),
         else_=rows.begin_ns,
     )
-    culprit = ibis.cases(
+    awaited = ibis.cases(
         (rows.call.isin(sorted(FROM_ROOT)), rows.peer),
         (rows.call.isin(sorted(SPARSE)), rows.giver.fill_null(rows.rank)),
         else_=rows["last"],
     )
     waiting = ibis.greatest(ibis.least(until, rows.end_ns) - rows.begin_ns, 0)
-    return rows.mutate(waiting_ns=waiting, culprit=culprit.cast("int32"))
+    return rows.mutate(waiting_ns=waiting, awaited=awaited.cast("int32"))
 
 
 def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
-    """Each receive of a known message: ``waiting_ns`` in its call, and the sender (``culprit``).
+    """Each receive of a known message: ``waiting_ns`` in its call, and the sender (``awaited``).
 
     Messages of a pair, communicator and tag are received in the order in which receives were posted (MPI 3.5), so the
     n-th such receive has the n-th such message.
@@ -117,7 +117,7 @@ def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
     )
     both = numbered.join(sent, [*ends, "number"])
     waiting = ibis.greatest(ibis.least(both.sent_ns, both.end_ns) - both.begin_ns, 0)
-    timed = both.mutate(waiting_ns=waiting, culprit=both.peer)
+    timed = both.mutate(waiting_ns=waiting, awaited=both.peer)
     return timed.mutate(own_ns=_own(timed.waiting_ns, timed.other_ns, timed.since_ns))
 
 
@@ -135,14 +135,14 @@ def _number(group: list[str], order: str) -> Expression:
 
 
 def per_call(waits: Expression, events: Expression) -> Expression:
-    """rank, event, call, waiting_ns, own_ns, culprit of the calls that received: of several messages the latest."""
+    """rank, event, call, waiting_ns, own_ns, awaited of the calls that received: of several messages the latest."""
     latest = waits.group_by(["rank", "begin_ns", "end_ns"]).agg(
-        waiting_ns=waits.waiting_ns.max(), culprit=waits.culprit.argmax(waits.waiting_ns),
+        waiting_ns=waits.waiting_ns.max(), awaited=waits.awaited.argmax(waits.waiting_ns),
         own_ns=waits.own_ns.argmax(waits.waiting_ns),
     )  # fmt: skip
     calls = events.filter(events.call.startswith("MPI_"), events.call != "MPI_Start")
     found = calls.select("rank", "event", "call", "begin_ns", "end_ns").join(latest, ["rank", "begin_ns", "end_ns"])
-    return found.select("rank", "event", "call", "waiting_ns", "own_ns", "culprit", "begin_ns", "end_ns")
+    return found.select("rank", "event", "call", "waiting_ns", "own_ns", "awaited", "begin_ns", "end_ns")
 
 
 def transfers(waits: Expression) -> Expression:

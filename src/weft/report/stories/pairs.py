@@ -53,7 +53,7 @@ class PairsStory(Story):
         return [*([tree] if tree else []), *(wanted or figures)[:1]]
 
     def fields(self, view: RunView) -> dict[str, Any]:
-        """``pairs``: the rows of the tables and the culprits."""
+        """``pairs``: the rows of the tables and the outliers."""
         pairs = PairView(view)
         if not pairs.measured:
             return {"pairs": None}
@@ -64,7 +64,7 @@ class PairsStory(Story):
                 "contention": pairs.contention,
                 "nodes": pairs.node_rows,
                 "worst": pairs.worst,
-                "blame": pairs.blame,
+                "outliers": pairs.outliers,
                 "unknown": pairs.unknown,
             }
         }
@@ -114,7 +114,7 @@ def _nodes(pairs: PairView) -> Table:
     ]
     heading = (Words("Node"), Words("worst at"), "all its pairs", "worst partner", "within the node", Words("verdict"))
     second = ("", "", "median over that of their class", "", "over the nodes' median", "")
-    if not told:  # no node is to blame: what slows its pairs lies elsewhere
+    if not told:  # no node is slow: what slows its pairs lies elsewhere
         heading, second, rows = heading[:-1], second[:-1], [row[:-1] for row in rows]
     return Table(pairs.run.titled("The ten worst nodes"), heading, (second, *rows))
 

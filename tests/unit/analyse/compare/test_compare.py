@@ -60,7 +60,7 @@ def test_a_slowdown_by_a_quarter_is_found_nineteen_times_in_twenty() -> None:
     assert not any("faster" in outcomes(each) for each in found)
 
 
-def test_a_slowdown_of_one_call_is_found_and_blamed_on_that_call_alone() -> None:
+def test_a_slowdown_of_one_call_is_found_and_named_of_that_call_alone() -> None:
     def slower(key: Key) -> float:
         return 1.25 if key.operation == "gather" else 1.0
 

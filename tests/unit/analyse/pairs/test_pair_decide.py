@@ -16,7 +16,7 @@ def chosen(cluster: Cluster, faults: Faults, seed: int) -> set[str]:
     """Names of the nodes and links that are found slow."""
     one_way = cluster.one_way(0, faults, np.random.default_rng(seed))
     found = decompose((one_way + one_way.T) / 2, cluster.places, list_candidates(cluster.places))
-    return {effect.suspect.name for effect in found.effects}
+    return {effect.candidate.name for effect in found.effects}
 
 
 def cable(cluster: Cluster, leaf: str, spine: str, factor: float) -> dict[int, float]:

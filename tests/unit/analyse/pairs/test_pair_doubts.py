@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a hypervisor took puts only such culprits in doubt that it could have made, and only those cost the answer."""
+"""What a hypervisor took puts only such outliers in doubt that it could have made, and only those cost the answer."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from made.view import load_view
 from weft.analyse.answers import Found, write_answers
 from weft.analyse.engine import connect
 from weft.analyse.floor import Floor
-from weft.analyse.outliers.doubts import FEWEST, doubt_by_samples, doubt_by_steal, list_few_samples, share_stolen
+from weft.analyse.outliers.doubts import FEWEST, doubt_by_samples, doubt_by_steal, list_few_samples, typical_steal
 from weft.analyse.outliers.outlier import Kind, Outlier, Sighting
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.plan.stored import plan_of
@@ -27,7 +27,7 @@ NODES, RANKS, WAYS = 8, 16, 4
 CLUSTER = Cluster(NODES, 2, 2, uplinks=1, per_pod=2, pod_uplinks=1)
 
 
-def culprit(kind: Kind, factor: float, pairs: int) -> Outlier:
+def outlier(kind: Kind, factor: float, pairs: int) -> Outlier:
     return Outlier(kind, "one", "", (Sighting(0, "all", 1.2), Sighting(1 << 18, "isolated", factor)), pairs, detail="d")
 
 
@@ -36,7 +36,7 @@ def marked(each: Outlier, share: float) -> bool:
 
 
 def test_theft_does_not_put_a_tenfold_cable_in_doubt_but_a_pair_at_the_limit_it_does() -> None:
-    cable, pair = culprit("cable", 10.2, 24), culprit("pair", 1.53, 2)
+    cable, pair = outlier("cable", 10.2, 24), outlier("pair", 1.53, 2)
     assert [marked(each, 0.02) for each in (cable, pair)] == [False, True]
     assert [marked(each, 0.0) for each in (cable, pair)] == [False, False]
     assert marked(cable, 0.5)  # who lost half of the time knows nothing
@@ -45,26 +45,26 @@ def test_theft_does_not_put_a_tenfold_cable_in_doubt_but_a_pair_at_the_limit_it_
 @pytest.mark.parametrize("kind", ["node", "switch", "cable", "link", "leaves", "route", "memory", "rank", "class"])
 def test_more_theft_a_smaller_factor_and_fewer_pairs_never_take_a_doubt_away(kind: Kind) -> None:
     for factor, pairs, share in ((3.0, 14, 0.01), (3.0, 14, 0.03), (1.5, 14, 0.01), (1.5, 4, 0.003)):
-        if marked(culprit(kind, factor, pairs), share):
-            assert marked(culprit(kind, factor, pairs), 2 * share)
-            assert marked(culprit(kind, 0.9 * factor, pairs), share)
-            assert marked(culprit(kind, factor, pairs - 2), share)
+        if marked(outlier(kind, factor, pairs), share):
+            assert marked(outlier(kind, factor, pairs), 2 * share)
+            assert marked(outlier(kind, 0.9 * factor, pairs), share)
+            assert marked(outlier(kind, factor, pairs - 2), share)
 
 
 @pytest.mark.parametrize(("kind", "factor"), [("node", 1.1), ("cable", 1.1), ("rank", 1.15), ("pair", 1.5)])
 def test_who_is_just_slow_enough_to_be_told_is_put_in_doubt_by_any_theft(kind: Kind, factor: float) -> None:
-    assert marked(replace(culprit(kind, factor, 24), sightings=(Sighting(0, "all", factor),)), 1e-6)
-    assert not marked(replace(culprit(kind, 1.5 * factor, 24), sightings=(Sighting(0, "all", 1.5 * factor),)), 1e-6)
+    assert marked(replace(outlier(kind, factor, 24), sightings=(Sighting(0, "all", factor),)), 1e-6)
+    assert not marked(replace(outlier(kind, 1.5 * factor, 24), sightings=(Sighting(0, "all", 1.5 * factor),)), 1e-6)
 
 
 def test_pairs_of_nodes_are_a_share_of_all_nodes_and_pairs_of_ranks_of_all_ranks() -> None:
     # 14 of 56 pairs of nodes, but only 14 of 240 pairs of ranks
-    assert not marked(culprit("node", 2.0, 14), 0.01)
-    assert marked(culprit("rank", 2.0, 14), 0.01)
+    assert not marked(outlier("node", 2.0, 14), 0.01)
+    assert marked(outlier("rank", 2.0, 14), 0.01)
 
 
 def test_a_doubted_culprit_says_why() -> None:
-    found = doubt_by_steal(culprit("pair", 1.53, 2), 0.018, NODES, 240, WAYS)
+    found = doubt_by_steal(outlier("pair", 1.53, 2), 0.018, NODES, 240, WAYS)
     assert found.statement.endswith("d; in doubt, since the hypervisor took 1.8 % of the time")
 
 
@@ -99,8 +99,8 @@ def rows(shares: list[float]) -> Any:
 )
 def test_theft_counts_in_as_many_launches_as_move_a_median(shares: list[float], counts: float) -> None:
     launches = [f"g000.l{1 + launch}" for launch in range(len(shares))]
-    assert share_stolen(rows(shares), launches) == pytest.approx(counts)
-    assert share_stolen(rows([*shares, 0.9]), launches) == pytest.approx(counts)  # of another placement
+    assert typical_steal(rows(shares), launches) == pytest.approx(counts)
+    assert typical_steal(rows([*shares, 0.9]), launches) == pytest.approx(counts)  # of another placement
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_run_answers_with_what_stands_and_is_graded_by_it(
     assert view.grade == grade
     first = view.claimed("answer")[0]
     assert (first["id"], first["confidence"]) == (answer, "B" if answer == "outlier.node" else "C")
-    pair = [row for row in PairView(view).blame if row["kind"] == "pair"]
+    pair = [row for row in PairView(view).outliers if row["kind"] == "pair"]
     assert all(row["doubted"] for row in pair)
     assert len(pair) == len(faults.pairs)
 

@@ -46,6 +46,6 @@ def test_the_page_tells_the_worst_nodes_in_that_order() -> None:
     made = [row | {"place": None} for row in rows({5: 1.5}, {9: 1.2})]
     for place, row in enumerate(worst_first(made), 1):
         row["place"] = place
-    view: Any = SimpleNamespace(node_rows=made, blame=[], run=SimpleNamespace(titled=str, claimed=lambda _: []))
+    view: Any = SimpleNamespace(node_rows=made, outliers=[], run=SimpleNamespace(titled=str, claimed=lambda _: []))
     table = story._nodes(view)  # pyright: ignore[reportPrivateUsage]
     assert table.rows[1][:3] == ("n09", "256 KiB, all", "1.20 x")

@@ -8,14 +8,14 @@ from weft.analyse.claims.known import Known
 from weft.analyse.pairs.findings import REMEDIES
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 from weft.analyse.tables.pairs import (
-    BLAME,
     CLASSES,
     LEAST_TOLD_S,
     NAMES,
+    OUTLIERS,
     PAIR_FACTOR,
     WORST,
-    BlameRow,
     ClassRow,
+    OutlierRow,
     largest,
 )
 
@@ -27,7 +27,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
         return [make_claim("pairs.unmeasured", "answer")]
     names = largest(every, every)
     classes = largest(CLASSES.read(known.path), every)
-    outliers = largest(BLAME.read(known.path), every)
+    outliers = largest(OUTLIERS.read(known.path), every)
     size, mode, own = shown_classes(classes)
     counted: dict[str, Any] = {
         "pairs": sum(row["pairs"] for row in own), "nodes": len(names), "ranks": sum(row["on_node"] for row in names)
@@ -58,7 +58,7 @@ def shown_classes(classes: Sequence[ClassRow]) -> tuple[int, str, list[ClassRow]
     return size, mode, [row for row in classes if (row["bytes"], row["mode"]) == (size, mode)]
 
 
-def _outlier(index: int, row: BlameRow, counted: dict[str, Any]) -> ClaimRow:
+def _outlier(index: int, row: OutlierRow, counted: dict[str, Any]) -> ClaimRow:
     worst = max(row["sightings"], key=lambda seen: seen["factor"])
     return make_claim(
         f"outlier.{row['kind']}", "answer", row["name"], worst["factor"], "factor", confidence="B",
@@ -67,7 +67,7 @@ def _outlier(index: int, row: BlameRow, counted: dict[str, Any]) -> ClaimRow:
     )  # fmt: skip
 
 
-def _in_doubt(row: BlameRow, counted: dict[str, Any]) -> ClaimRow:
+def _in_doubt(row: OutlierRow, counted: dict[str, Any]) -> ClaimRow:
     return {**_outlier(0, row, counted), "id": f"pairs.{INCONCLUSIVE}", "confidence": "C"}
 
 

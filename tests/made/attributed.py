@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is blamed for the times of all pairs of a made cluster."""
+"""Outliers of the times of all pairs of a made cluster."""
 
 from pathlib import Path
 
@@ -14,17 +14,19 @@ from weft.analyse.pairs.hop_tables import placed, verdicts
 from weft.analyse.pairs.scratch import scratch
 
 
-def blamed(engine: Backend, folder: Path, cluster: Cluster, faults: Faults, seed: int, **made: bool) -> list[Outlier]:
-    """Who is blamed for planted faults, with the scatter of a seed."""
-    return blamed_for(engine, folder, cluster, cluster.pairs(faults, seed, **made))
+def planted_outliers(
+    engine: Backend, folder: Path, cluster: Cluster, faults: Faults, seed: int, **made: bool
+) -> list[Outlier]:
+    """Outliers of planted faults, with the scatter of a seed."""
+    return outliers_of(engine, folder, cluster, cluster.pairs(faults, seed, **made))
 
 
-def blamed_for(
+def outliers_of(
     engine: Backend, folder: Path, cluster: Cluster, table: pa.Table, *, modelled: bool = False
 ) -> list[Outlier]:
-    """Who is blamed for a table of pairs, which is kept in the folder meanwhile."""
+    """Outliers of a table of pairs, which is kept in the folder meanwhile."""
     file = folder / "made.parquet"  # Ibis never lets go of a table in memory
     pq.write_table(table, file)
     with scratch(engine, folder) as kept:
         judged = placed(verdicts(read(engine, [file])), cluster.places)
-        return list(attribute(judged, cluster.places, kept, modelled=modelled).culprits)
+        return list(attribute(judged, cluster.places, kept, modelled=modelled).outliers)
