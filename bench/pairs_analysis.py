@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from weft.analyse.pairs.places import Places, located
+from weft.analyse.pairs.places import Places, locate
 from weft.fabric.model import Fabric
 from weft.store.files import ROW_GROUP, write_parquet
 from weft.store.pair_runs import PLACE, RUNS, RUNS_SCHEMA, rows_of
@@ -42,7 +42,7 @@ def places_for(ranks: int) -> Places:
     node = {"names": f"n[{0:04}-{nodes - 1:04}]", "cores": PER_NODE}
     fabric = Fabric.model_validate({"name": "bench", "kind": "simulated", "node": node, "network": network})
     every = np.arange(ranks, dtype=np.int32)
-    return located(fabric.hosts, every // PER_NODE, every % PER_NODE, fabric)
+    return locate(fabric.hosts, every // PER_NODE, every % PER_NODE, fabric)
 
 
 def generate(folder: Path, ranks: int, iterations: int) -> None:
@@ -96,7 +96,7 @@ def analyse(folder: Path, ranks: int) -> dict[str, int]:
     import ibis
 
     from weft.analyse.engine import connect
-    from weft.analyse.pairs.all_samples import quantiles, spread
+    from weft.analyse.pairs.exact import quantiles, spread
     from weft.analyse.pairs.hop_tables import CLASS, class_histogram
     from weft.store.pair_scan import scan
 
@@ -121,11 +121,11 @@ def analyse(folder: Path, ranks: int) -> dict[str, int]:
 
 
 def by_engine(folder: Path, ranks: int) -> dict[str, int]:
-    """The histogram by nodes as the Ibis expression of `weft.analyse.pairs.statistics`, on DuckDB."""
+    """The histogram by nodes as the Ibis expression of `weft.analyse.pairs.pair_table`, on DuckDB."""
     import ibis
 
     from weft.analyse.engine import connect, read
-    from weft.analyse.pairs.statistics import buckets, by_node
+    from weft.analyse.pairs.pair_table import buckets, by_node
 
     places = places_for(ranks)
     samples = read(connect(), sorted((folder / "samples").glob("*.parquet"))).mutate(launch_id=ibis.literal("l"))
@@ -140,7 +140,7 @@ def exactly(folder: Path, ranks: int) -> dict[str, int]:
     import ibis
 
     from weft.analyse.engine import connect, read
-    from weft.analyse.pairs.all_samples import exact_hops
+    from weft.analyse.pairs.exact import exact_hops
 
     places = places_for(ranks)
     nodes_of, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())

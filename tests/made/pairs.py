@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from weft.analyse.pairs.places import Places, located
+from weft.analyse.pairs.places import Places, locate
 from weft.fabric.model import Fabric
 
 FABRIC = """
@@ -99,7 +99,7 @@ class Cluster:
     def places(self) -> Places:
         """Where its ranks are: by blocks."""
         ranks = np.arange(self.nodes * self.per_node, dtype=np.int32)
-        return located(self.fabric.hosts, ranks // self.per_node, ranks % self.per_node, self.fabric)
+        return locate(self.fabric.hosts, ranks // self.per_node, ranks % self.per_node, self.fabric)
 
     def link(self, source: str, target: str) -> int:
         """Index of the directed link between two named ends."""

@@ -13,7 +13,7 @@ from made.pair_cells import MadePairs, write_pairs_cell
 from made.pairs import Cluster
 from made.pairs_run import make_pairs_run
 from made.view import load_view
-from weft.analyse.pairs import all_samples as samples
+from weft.analyse.pairs import exact as samples
 from weft.analyse.pairs.exact import exact_rows
 from weft.cli.app import main
 from weft.report.exact import exact_table

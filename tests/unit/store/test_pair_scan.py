@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from weft.analyse.engine import connect, read
-from weft.analyse.pairs.statistics import buckets, by_node
+from weft.analyse.pairs.pair_table import buckets, by_node
 from weft.errors import DataError
 from weft.store import pair_scan
 from weft.store.files import write_parquet

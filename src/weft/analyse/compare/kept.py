@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.outliers.polish import MAD
+from weft.analyse.statistics.quantile import MAD
 
 LEAD_IN, MOST_KEPT = 30, 0.95
 """Runs drawn before a history begins, and the most that a run may keep of the one before it."""

@@ -21,12 +21,13 @@ from weft.analyse.outliers.candidates import Candidate, list_candidates
 from weft.analyse.outliers.decompose import decompose
 from weft.analyse.outliers.finer import find_groups, find_memories, find_pairs, find_ranks, find_routes, without_ranks
 from weft.analyse.outliers.outlier import Outlier, Role, Sighting, merge_outliers
-from weft.analyse.outliers.polish import Decomposition, Effect, deviation
+from weft.analyse.outliers.polish import Decomposition, Effect
 from weft.analyse.outliers.remainders import fitted_table, remainders
 from weft.analyse.outliers.round_loads import ALONE, TOGETHER, by_load
 from weft.analyse.pairs.matrix import NodeMatrix, node_matrices, node_medians
 from weft.analyse.pairs.places import Places
 from weft.analyse.pairs.scratch import Scratch
+from weft.analyse.statistics.quantile import robust_deviation
 from weft.analyse.tables.pairs import LEAST_TOLD_S
 from weft.format import format_factor
 
@@ -74,7 +75,7 @@ def _error(matrix: NodeMatrix, parts: Decomposition, forth: np.ndarray) -> float
     left = left[np.isfinite(left)]
     count = len(matrix.time_s)
     clocks = min(len(np.unique(forth // count)), len(np.unique(forth % count)))
-    return deviation(left) / float(np.sqrt(clocks)) if left.size else float("inf")
+    return robust_deviation(left) / float(np.sqrt(clocks)) if left.size else float("inf")
 
 
 def _base(matrix: NodeMatrix, parts: Decomposition) -> np.ndarray:

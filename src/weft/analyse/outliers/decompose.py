@@ -19,8 +19,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from weft.analyse.outliers.candidates import Candidate
-from weft.analyse.outliers.polish import Decomposition, Floats, Polish, deviation
+from weft.analyse.outliers.polish import Decomposition, Floats, Polish
 from weft.analyse.pairs.places import Places
+from weft.analyse.statistics.quantile import robust_deviation
 
 #: An outlier makes its pairs slower by at least this much; nobody would act on less.
 LEAST_FACTOR = 1.10
@@ -61,7 +62,7 @@ def decompose(times: Floats, places: Places, candidates: Sequence[Candidate]) ->
     fits = [first, *_repeated(first.chosen, times, places, able)]
     left = [fit.remainder() for fit in fits]
     known = [values[np.isfinite(values)] for values in left]
-    worth = WORTH * min(deviation(values) for values in known)
+    worth = WORTH * min(robust_deviation(values) for values in known)
     costs = [float(np.abs(each).sum()) + worth * fit.outliers for fit, each in zip(fits, known, strict=True)]
     best = costs.index(min(costs))
     return fits[best if costs[best] < costs[0] - worth else 0].result(LEAST_FACTOR)
@@ -153,11 +154,11 @@ def _stands_out(fit: Polish, left: Floats, able: Sequence[Candidate], index: int
     without = left.copy()
     without[candidate.cells] -= expected
     effect, pairs = fit.contrast(candidate, left)
-    error = ERROR_OF_MEDIAN * deviation(without[np.isfinite(without)]) / np.sqrt(pairs)
+    error = ERROR_OF_MEDIAN * robust_deviation(without[np.isfinite(without)]) / np.sqrt(pairs)
     if effect < max(np.log(LEAST_FACTOR), LEAST_SIGMAS * error):
         return False
     peers = [other for other in able if other.kind == candidate.kind and other is not candidate]
     if len(peers) < FEWEST_PEERS:
         return True
     usual = _middles(without, peers)
-    return middle - float(np.median(usual)) >= LEAST_PEERS * deviation(usual)
+    return middle - float(np.median(usual)) >= LEAST_PEERS * robust_deviation(usual)

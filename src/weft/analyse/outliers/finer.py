@@ -10,11 +10,12 @@ import numpy as np
 from weft.analyse.engine import Expression
 from weft.analyse.outliers import remainders
 from weft.analyse.outliers.outlier import Outlier, Sighting
-from weft.analyse.outliers.polish import MAD, Decomposition
+from weft.analyse.outliers.polish import Decomposition
 from weft.analyse.outliers.remainders import BucketRow, NodeLeft, OfClass, PairLeft, RankLeft, ScaleRow
 from weft.analyse.outliers.two_groups import TwoModes, two_modes
 from weft.analyse.pairs.matrix import NodeMatrix
 from weft.analyse.pairs.places import Places
+from weft.analyse.statistics.quantile import MAD
 from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.format import measured_seconds
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from weft.analyse.outliers.candidates import Candidate, Cells
 from weft.analyse.pairs.places import Places
+from weft.analyse.statistics.quantile import robust_deviation
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +24,6 @@ FEWEST_CLEAN = 4
 SWEEPS = 3
 #: A factor below this comes from the scatter of pairs or the error of another outlier.
 LEAST_LEFT = 0.05
-MAD = 1.4826  # the standard deviation of a normal distribution over its median absolute deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +210,7 @@ class Polish:
             fitted.reshape(shape),
             touched.reshape(shape),
             left.reshape(shape),
-            deviation(known),
+            robust_deviation(known),
         )
 
     def _effect(self, candidate: Candidate, own: Floats, left: Floats) -> Effect:
@@ -233,8 +233,3 @@ def _start_quantile(places: Places) -> float:
     if places.routed:
         parts.append(len(np.unique(places.network.leaf[places.host])))
     return min(((part - 2) / (2 * part) for part in parts if part > 2), default=0.5)
-
-
-def deviation(values: Floats) -> float:
-    """Standard deviation of values (n,), in their unit, from the median absolute deviation; any unit."""
-    return float(MAD * np.median(np.abs(values - np.median(values)))) if values.size else 0.0

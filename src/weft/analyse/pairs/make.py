@@ -16,17 +16,16 @@ from weft.analyse.outliers.matched import Rounds as MatchedRounds
 from weft.analyse.outliers.matched import find_outliers, matched_rounds
 from weft.analyse.outliers.outlier import Outlier
 from weft.analyse.pairs import hop_tables as tables
-from weft.analyse.pairs.all_samples import spread
+from weft.analyse.pairs.exact import spread
 from weft.analyse.pairs.hop_tables import contention_rows, placed, verdicts
-from weft.analyse.pairs.matrix import node_medians, slowest_blocks
-from weft.analyse.pairs.node_table import node_rows
-from weft.analyse.pairs.places import Places, places_of
+from weft.analyse.pairs.matrix import node_medians, node_rows, slowest_blocks
+from weft.analyse.pairs.places import Places, list_placements
 from weft.analyse.pairs.scratch import Scratch, scratch
 from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_TOLD_S, PAIR_FACTOR
 from weft.fabric.kinds import KINDS
 from weft.plan.records import Plan
 from weft.store.files import Schema, Table, write_parquet
-from weft.store.rows import RANK_TABLE, MeasuredRow, RankRow
+from weft.store.rows import RANK_TABLE, MeasuredRow
 
 #: Rows of one of `weft.analyse.tables.pairs.ALL` before their placement is added; a large table column by column.
 Rows: TypeAlias = Sequence[Mapping[str, object]] | Table
@@ -45,7 +44,7 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
     pairs = read(backend, [root / "tables" / "pairs.parquet"])
     measured = pairs.select("launch_id").distinct().to_pyarrow()["launch_id"].to_pylist()
     with scratch(backend, root / "tables") as kept:
-        for number, (launches, places) in enumerate(placements(RANK_TABLE.read(root), measured, plan)):
+        for number, (launches, places) in enumerate(list_placements(RANK_TABLE.read(root), measured, plan)):
             own = pairs.filter(pairs.launch_id.isin(launches))
             modelled = KINDS[plan.fabric_kind].is_model
             share = 0.0 if modelled else typical_steal(cells, launches)
@@ -73,21 +72,6 @@ def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
     return table.select(schema.names).cast(schema)
 
 
-def placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Plan) -> list[tuple[list[str], Places]]:
-    """Launches grouped by placement (the same ranks on the same nodes), with their places; the largest first."""
-    wanted = set(measured)
-    by_launch: dict[str, list[RankRow]] = {}
-    for row in ranks:
-        if row["launch_id"] in wanted:
-            by_launch.setdefault(row["launch_id"], []).append(row)
-    alike: dict[tuple[tuple[int, int, str], ...], list[str]] = {}
-    for launch, own in sorted(by_launch.items()):
-        where = tuple(sorted((row["rank"], row["node"], row["host"]) for row in own))
-        alike.setdefault(where, []).append(launch)
-    found = [(launches, places_of(by_launch[launches[0]], plan)) for launches in alike.values()]
-    return sorted(found, key=lambda each: (-len(each[1].nodes), -each[1].ranks))
-
-
 def _analysed(
     pairs: Expression,
     launches: int,
@@ -111,7 +95,9 @@ def _analysed(
         "contention": _placed(contention_rows(pairs, judged, factors, sizes, modelled=modelled), places)
         if sizes
         else [],
-        "nodes": node_rows(found, places),
+        "nodes": node_rows(
+            [(each, parts.base) for each, parts in zip(found.matrices, found.taken, strict=True)], places
+        ),
         "matrix": _matrix(judged, factors),
         "matrix_medians": tables.matrix_medians(factors).order_by(["bytes", "mode"]).to_pyarrow().to_pylist(),
         "blocks": _blocks(judged, places),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The placement of a run's ranks: their nodes, the hop class of every two nodes, and the routes between them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -117,7 +117,7 @@ def _label(hops: int, level: int) -> str:
     return f"{distance}, {WORDS[level]}" if level in WORDS else distance
 
 
-def places_of(ranks: Sequence[RankRow], plan: Plan) -> Places:
+def locate_ranks(ranks: Sequence[RankRow], plan: Plan) -> Places:
     """Places of a run's ranks.
 
     Raises DataError: No rank was recorded, or two launches put one rank on different nodes.
@@ -143,10 +143,10 @@ def places_of(ranks: Sequence[RankRow], plan: Plan) -> Places:
     )
     planned = next((cell.hosts for cell in plan.cells if len(cell.hosts) == nodes), ())
     hosts = [names.get(node, f"node {node}") for node in range(nodes)]
-    return located(hosts, node_of, local_of, plan.planned_fabric, planned)
+    return locate(hosts, node_of, local_of, plan.planned_fabric, planned)
 
 
-def located(
+def locate(
     hosts: Sequence[str],
     node_of: NDArray[np.int32],
     local_of: NDArray[np.int32],
@@ -174,3 +174,18 @@ def _unrouted(hosts: Sequence[str], node_of: NDArray[np.int32], local_of: NDArra
     return Places(
         names, node_of, local_of, star(names, rate=float("nan")), np.full(len(hosts), -1, np.int32), unknown=why
     )
+
+
+def list_placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Plan) -> list[tuple[list[str], Places]]:
+    """Launches grouped by placement (the same ranks on the same nodes), with their places; the largest first."""
+    wanted = set(measured)
+    by_launch: dict[str, list[RankRow]] = {}
+    for row in ranks:
+        if row["launch_id"] in wanted:
+            by_launch.setdefault(row["launch_id"], []).append(row)
+    alike: dict[tuple[tuple[int, int, str], ...], list[str]] = {}
+    for launch, own in sorted(by_launch.items()):
+        where = tuple(sorted((row["rank"], row["node"], row["host"]) for row in own))
+        alike.setdefault(where, []).append(launch)
+    found = [(launches, locate_ranks(by_launch[launches[0]], plan)) for launches in alike.values()]
+    return sorted(found, key=lambda each: (-len(each[1].nodes), -each[1].ranks))

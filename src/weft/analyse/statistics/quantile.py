@@ -25,6 +25,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from weft.analyse.engine import Expression, memory_table
 
 #: Up to here the binomial sums are exact integers; beyond, in floating point, good to 1e-9.
@@ -134,3 +137,12 @@ def with_effective_interval(ranked: Expression, key: Sequence[str], in_order: st
     low = ibis.ifelse(joined.coverage < 0.95, 1, (share * (joined.samples + 1) + 1e-9).floor()).cast("int64")
     low = ibis.greatest(low, 1)
     return joined.mutate(low=low, high=joined.samples + 1 - low)
+
+
+#: The standard deviation of a normal distribution over its median absolute deviation.
+MAD = 1.4826
+
+
+def robust_deviation(values: NDArray[np.float64]) -> float:
+    """Standard deviation of values (n,), in their unit, from their median absolute deviation; 0 of none."""
+    return float(MAD * np.median(np.abs(values - np.median(values)))) if values.size else 0.0

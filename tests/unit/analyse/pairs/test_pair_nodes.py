@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.analyse.pairs.node_table import worst_first
+from weft.analyse.pairs.matrix import worst_first
 from weft.report.stories import pairs as story
 
 ZERO, LARGE = 0, 1 << 18

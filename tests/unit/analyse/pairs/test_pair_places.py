@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from made.pairs import Cluster
-from weft.analyse.pairs.make import placements
-from weft.analyse.pairs.places import places_of
+from weft.analyse.pairs.places import list_placements, locate_ranks
 from weft.errors import DataError
 
 CLUSTER = Cluster(8, 2, 2, uplinks=1, per_pod=2, pod_uplinks=1)
@@ -27,25 +26,25 @@ def plan(cluster: Cluster = CLUSTER) -> SimpleNamespace:
 
 
 def test_classes_are_named_by_hops_and_by_what_two_ranks_share() -> None:
-    places = places_of(rank_rows(list(CLUSTER.fabric.hosts)), plan())
+    places = locate_ranks(rank_rows(list(CLUSTER.fabric.hosts)), plan())
     assert places.labels == ("0 hops, same node", "0 hops, same leaf", "2 hops, same pod", "4 hops")
     assert places.routed
 
 
 @pytest.mark.parametrize("suffix", ["", ".cluster.example"])
 def test_hosts_are_found_under_their_short_and_their_full_names(suffix: str) -> None:
-    places = places_of(rank_rows([name + suffix for name in CLUSTER.fabric.hosts]), plan())
+    places = locate_ranks(rank_rows([name + suffix for name in CLUSTER.fabric.hosts]), plan())
     assert places.nodes == CLUSTER.fabric.hosts
     assert places.routed
 
 
 def test_hosts_with_names_of_their_own_are_those_that_the_plan_placed() -> None:
-    places = places_of(rank_rows([f"ip-10-0-0-{index}" for index in range(8)]), plan())
+    places = locate_ranks(rank_rows([f"ip-10-0-0-{index}" for index in range(8)]), plan())
     assert places.nodes == CLUSTER.fabric.hosts
 
 
 def test_hosts_that_nobody_knows_keep_their_times_but_no_link_is_named() -> None:
-    places = places_of(rank_rows(["a", "b", "c"]), SimpleNamespace(planned_fabric=CLUSTER.fabric, cells=()))
+    places = locate_ranks(rank_rows(["a", "b", "c"]), SimpleNamespace(planned_fabric=CLUSTER.fabric, cells=()))
     assert places.labels == ("other nodes", "0 hops, same node")
     assert not places.routed
     assert "does not know the hosts a, b, c" in places.unknown
@@ -55,7 +54,7 @@ def test_a_rank_on_two_nodes_is_refused() -> None:
     rows = rank_rows(["n0", "n1"]) + rank_rows(["n1", "n0"], launch="g000.l2")
     rows[-1]["node"] = 0
     with pytest.raises(DataError, match="rank 3 sat at"):
-        places_of(rows, plan())
+        locate_ranks(rows, plan())
 
 
 def test_placements_are_kept_apart_and_the_largest_stands_first() -> None:
@@ -63,5 +62,5 @@ def test_placements_are_kept_apart_and_the_largest_stands_first() -> None:
     rows = (
         rank_rows(hosts[:2], launch="g000.l1") + rank_rows(hosts, launch="g001.l1") + rank_rows(hosts, launch="g001.l2")
     )
-    found = placements([*rows, *rank_rows(hosts, launch="f000.l1")], ["g000.l1", "g001.l1", "g001.l2"], plan())
+    found = list_placements([*rows, *rank_rows(hosts, launch="f000.l1")], ["g000.l1", "g001.l1", "g001.l2"], plan())
     assert [(launches, places.ranks) for launches, places in found] == [(["g001.l1", "g001.l2"], 16), (["g000.l1"], 4)]

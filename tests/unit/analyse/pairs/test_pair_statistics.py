@@ -12,8 +12,7 @@ import pytest
 
 from made.pair_cells import MadePairs, enclosing_ranks, write_pairs_cell
 from weft.analyse.engine import connect
-from weft.analyse.pairs.pair_table import make_pair_tables
-from weft.analyse.pairs.statistics import STATISTICS
+from weft.analyse.pairs.pair_table import STATISTICS, make_pair_tables
 from weft.analyse.statistics.quantile import quantile_rank
 from weft.store import convert
 
