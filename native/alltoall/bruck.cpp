@@ -54,7 +54,6 @@ void exchange_slice(BruckTeam const &team, Exchange const &exchange, std::int64_
 } // namespace
 
 Kind bruck(Spec const &spec, Exchange const &exchange, State &state) {
-    check_own_block(exchange, state.rank());
     int const ranks = state.nodes().ranks();
     BruckTeam team{state.comm(), tag_bruck, {}, state.rank(), spec.radix};
     std::int64_t rounds = 1;

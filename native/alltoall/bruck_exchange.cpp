@@ -61,13 +61,12 @@ std::vector<std::byte> received(BruckTeam const &team, int from, std::int64_t by
         check(PMPI_Probe(from, team.tag, team.comm, &status), "MPI_Probe");
         bytes = platform::received_bytes(status);
     }
+    if (bytes == 0) { // with the sizes of its blocks no message is empty
+        throw Refused();
+    }
     std::vector<std::byte> message(static_cast<std::size_t>(bytes));
     check(PMPI_Recv(message.data(), int(bytes), MPI_BYTE, from, team.tag, team.comm, &status), "MPI_Recv");
-    if (std::int64_t const came = platform::received_bytes(status); came != bytes) {
-        throw Error(MPI_ERR_TRUNCATE, "weft: rank " + std::to_string(from) + " sent " + std::to_string(came) +
-                                          " bytes where this rank expects " + std::to_string(bytes) +
-                                          " -> make the counts match");
-    }
+    check_length(platform::received_bytes(status), bytes, from);
     return message;
 }
 

@@ -2,11 +2,13 @@
 #include "call.hpp"
 
 #include "algorithms.hpp"
+#include "transfer.hpp"
 
 #include <algorithm>
 #include <climits>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <type_traits>
 
 namespace weft::alltoall {
@@ -114,6 +116,56 @@ template <typename Count, typename Displacement> int AlltoallvCall<Count, Displa
     }
 }
 
+namespace {
+
+/// Makes the call that an MPI_Alltoallv makes to itself with the library, which finds a block that is too long.
+template <typename Count, typename Displacement>
+void send_to_self(AlltoallvCall<Count, Displacement> const &call, Exchange const &exchange, State const &state) {
+    int const me = state.rank();
+    check(PMPI_Sendrecv(exchange.send.address(me), narrow(call.send_counts[me]), call.send_type, me, tag_entry,
+                        exchange.receive.address(me), narrow(call.receive_counts[me]), call.receive_type, me, tag_entry,
+                        state.comm(), MPI_STATUS_IGNORE),
+          "MPI_Sendrecv of this rank's own block");
+}
+
+/// Runs an algorithm of Weft's on arguments of which only lengths may be wrong.
+template <typename Call> Kind run_checked(Call const &call, Spec const &spec, State &state) {
+    int const me = state.rank();
+    Exchange exchange = call.exchange(state.nodes().ranks());
+    std::optional<PackedCopy> copy; // libraries that do not refuse it read and write one buffer
+    if (exchange.send.address(me) == exchange.receive.address(me) && !exchange.in_place &&
+        call.send_buffer != MPI_BOTTOM) {
+        exchange.send = copy.emplace(exchange.send, state.comm()).side();
+    }
+    if (exchange.send.bytes(me) == exchange.receive.bytes(me)) {
+        return run(spec, exchange, state);
+    }
+    if constexpr (has_counts<Call>) { // no other rank has a part in it
+        Exchange others = exchange;
+        others.send.drop(me);
+        others.receive.drop(me);
+        Kind const ran = run(spec, others, state);
+        if (ran != Kind::pmpi) {
+            send_to_self(call, exchange, state);
+        }
+        return ran;
+    } else {
+        throw Refused();
+    }
+}
+
+template <typename Call> Kind run_or_refuse(Call const &call, Spec const &spec, State &state) {
+    state.barrier().begin_call();
+    try {
+        return run_checked(call, spec, state);
+    } catch (Refused const &) {
+        state.refuse();
+        return Kind::pmpi;
+    }
+}
+
+} // namespace
+
 template <typename Call> Outcome perform(Call const &call, Spec const &spec) noexcept {
     State *state = nullptr;
     auto const failed = [&](int code, char const *what) {
@@ -130,7 +182,7 @@ template <typename Call> Outcome perform(Call const &call, Spec const &spec) noe
         }
         if (inter == 0 && ranks > 1) {
             state = &state_of(call.comm);
-            if (Kind const ran = run(spec, call.exchange(ranks), *state); ran != Kind::pmpi) {
+            if (Kind const ran = state->is_left() ? Kind::pmpi : run_or_refuse(call, spec, *state); ran != Kind::pmpi) {
                 last_ran() = ran;
                 return {MPI_SUCCESS, ran};
             }

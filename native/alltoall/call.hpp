@@ -44,6 +44,10 @@ template <typename Count, typename Displacement> struct AlltoallvCall {
 template <typename Call> inline constexpr bool has_counts = true;
 template <typename Count> inline constexpr bool has_counts<AlltoallCall<Count>> = false;
 
+/// Whether the library refuses an intracommunicator's call for the arguments of this rank, before it sends anything:
+/// leave it to the library, on this rank alone. An algorithm would write through them, or wait for other ranks.
+template <typename Call> bool is_refused(Call const &call, int ranks);
+
 /// Outcome of a call.
 struct Outcome {
     int code; // MPI_SUCCESS, or the code passed to the communicator's error handler

@@ -19,6 +19,10 @@ class Error : public std::runtime_error {
     int code_;
 };
 
+/// A rank found, before it sent anything, that its arguments do not fit an all-to-all: all ranks leave it to the
+/// library, which says what is wrong, each to its own caller. See refusal.cpp.
+struct Refused {};
+
 inline std::string words_of(int code) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;

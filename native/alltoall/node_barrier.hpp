@@ -13,7 +13,10 @@ namespace weft::alltoall {
 struct alignas(64) BarrierCells {
     std::atomic<std::uint32_t> came;
     alignas(64) std::atomic<std::uint32_t> round;
-    alignas(64) std::atomic<std::uint32_t> failed; // a rank of the node had an error: no rank waits any more
+    // The call in which a rank of the node had an error, or refused its arguments: in it and after it no rank waits. A
+    // rank may still be in the call before, which ends as if nothing had happened.
+    alignas(64) std::atomic<std::uint32_t> failed;
+    std::atomic<std::uint32_t> refused;
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "other processes know nothing of our locks");
 
@@ -24,16 +27,23 @@ class NodeBarrier {
     /// `comm` is polled while waiting: messages of the application may need progress in this rank's MPI.
     NodeBarrier(BarrierCells *cells, int ranks, MPI_Comm comm);
 
-    /// Returns when all ranks of the node have arrived. Throws Error if one of them had an error.
+    /// Call at the start of each all-to-all that waits here: the ranks of a node count them alike.
+    void begin_call() noexcept { ++call_; }
+    /// Returns when all ranks of the node have arrived. Throws Error if one of them had an error in this call, and
+    /// Refused if one refused it.
     void wait();
-    /// Makes all ranks that wait, now or later, throw.
+    /// Makes all ranks that wait in this call or a later one throw Error.
     void fail() noexcept;
+    /// The same with Refused.
+    void refuse() noexcept;
 
   private:
     void wait_for(std::uint32_t round);
+    bool is_ended(std::atomic<std::uint32_t> const &by) const noexcept;
 
     BarrierCells *cells_ = nullptr;
     std::uint32_t ranks_ = 0;
+    std::uint32_t call_ = 0;
     MPI_Comm comm_ = MPI_COMM_NULL;
 };
 

@@ -33,14 +33,17 @@ void NodeBarrier::wait() {
     } else {
         wait_for(round);
     }
-    if (cells_->failed.load(std::memory_order_acquire) != 0) {
+    if (is_ended(cells_->refused)) {
+        throw Refused();
+    }
+    if (is_ended(cells_->failed)) {
         throw Error(MPI_ERR_OTHER, "weft: another rank of this node met an error -> see what that rank said");
     }
 }
 
 void NodeBarrier::wait_for(std::uint32_t round) {
     for (int spins = 0; cells_->round.load(std::memory_order_acquire) == round; ++spins) {
-        if (cells_->failed.load(std::memory_order_relaxed) != 0) {
+        if (is_ended(cells_->failed) || is_ended(cells_->refused)) {
             return;
         }
         if (spins < spins_before_yield) {
@@ -55,9 +58,20 @@ void NodeBarrier::wait_for(std::uint32_t round) {
     }
 }
 
+bool NodeBarrier::is_ended(std::atomic<std::uint32_t> const &by) const noexcept {
+    std::uint32_t const call = by.load(std::memory_order_acquire);
+    return call != 0 && call <= call_;
+}
+
 void NodeBarrier::fail() noexcept {
-    if (cells_ != nullptr) {
-        cells_->failed.store(1, std::memory_order_release);
+    if (std::uint32_t none = 0; cells_ != nullptr) {
+        cells_->failed.compare_exchange_strong(none, call_);
+    }
+}
+
+void NodeBarrier::refuse() noexcept {
+    if (std::uint32_t none = 0; cells_ != nullptr) {
+        cells_->refused.compare_exchange_strong(none, call_);
     }
 }
 

@@ -39,6 +39,8 @@ void NodeBarrier::wait() {
     }
 }
 
+void NodeBarrier::refuse() noexcept {}
+
 void NodeBarrier::fail() noexcept {} // nothing fails here; if it did, the simulator would report a deadlock
 
 } // namespace weft::alltoall

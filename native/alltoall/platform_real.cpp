@@ -47,6 +47,30 @@ bool is_in_order(MPI_Datatype type) {
     }
 }
 
+bool is_usable(MPI_Datatype type) {
+    static Comm const own = Comm::split(MPI_COMM_SELF, 0, 0); // returns its errors
+    thread_local MPI_Datatype named = MPI_DATATYPE_NULL;      // a predefined type, which is never freed
+    if (type == MPI_DATATYPE_NULL || type == named) {
+        return type != MPI_DATATYPE_NULL;
+    }
+    int size = 0;
+#ifdef OPEN_MPI // asks in MPI_Pack, of nothing too, but not in MPI_Pack_size; MPICH the other way round
+    char nothing = 0;
+    int const code = PMPI_Pack(&nothing, 0, type, &nothing, 1, &size, own.get());
+#else
+    int const code = PMPI_Pack_size(1, type, own.get(), &size);
+#endif
+    if (code != MPI_SUCCESS) {
+        return false;
+    }
+    int integers = 0, addresses = 0, types = 0, combiner = 0;
+    if (PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
+        combiner == MPI_COMBINER_NAMED) {
+        named = type;
+    }
+    return true;
+}
+
 Comm sharing_memory(MPI_Comm comm, int rank) {
     MPI_Comm shared = MPI_COMM_NULL;
     check(PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &shared), "MPI_Comm_split_type");

@@ -32,6 +32,10 @@ int number_of(std::string const &name) {
 
 } // namespace
 
+bool is_usable(MPI_Datatype type) {
+    return type != MPI_DATATYPE_NULL;
+}
+
 Comm sharing_memory(MPI_Comm comm, int rank) {
     step_hook.store(settle_before);
     auto const *const name = simgrid::s4u::this_actor::get_host()->get_property("node");

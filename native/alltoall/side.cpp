@@ -141,16 +141,7 @@ void Side::unpack(int rank, std::int64_t first, std::int64_t length, std::byte c
     unpack_part(slice.whole_first + slice.whole_count, 0, slice.tail_bytes);
 }
 
-void check_own_block(Exchange const &exchange, int rank) {
-    std::int64_t const bytes = exchange.send.bytes(rank);
-    if (bytes != exchange.receive.bytes(rank)) {
-        throw Error(MPI_ERR_TRUNCATE, "weft: this rank sends itself " + std::to_string(bytes) + " bytes and expects " +
-                                          std::to_string(exchange.receive.bytes(rank)) + " -> make the counts match");
-    }
-}
-
 void copy_own_block(Exchange const &exchange, int rank, MPI_Comm comm) {
-    check_own_block(exchange, rank);
     std::int64_t const bytes = exchange.send.bytes(rank);
     if (exchange.in_place || bytes == 0) {
         return;
@@ -195,6 +186,10 @@ PackedCopy::PackedCopy(Side const &side, MPI_Comm comm) : bytes_(std::size_t(sid
         sum += bytes;
     }
     Layout bytes_layout{MPI_BYTE, 1, 1, true};
+    if (side.uniform()) {
+        side_ = Side(bytes_.data(), side.bytes(0), bytes_layout, side.ranks());
+        return;
+    }
     side_ = Side(bytes_.data(), std::move(counts), std::move(displacements), bytes_layout);
 }
 

@@ -46,6 +46,9 @@ class Side {
     /// The reverse: sets these bytes from `from`, and changes nothing else.
     void unpack(int rank, std::int64_t first, std::int64_t length, std::byte const *from, MPI_Comm comm) const;
 
+    /// Leaves out the block for `rank`, of a side with a count for each.
+    void drop(int rank) { counts_[std::size_t(rank)] = 0; }
+
   private:
     std::byte *element(int rank, std::int64_t index) const;
 
@@ -70,11 +73,7 @@ struct Exchange {
 /// Bytes of the largest block of all ranks. Collective over `comm` for MPI_Alltoallv.
 std::int64_t largest_block(Exchange const &exchange, MPI_Comm comm);
 
-/// Throws Error (MPI_ERR_TRUNCATE) unless the block that `rank` sends to itself is as long as it expects. Of
-/// MPI_Alltoall that is every block.
-void check_own_block(Exchange const &exchange, int rank);
-
-/// Checks and copies the block that `rank` sends to itself; nothing with MPI_IN_PLACE.
+/// Copies the block that `rank` sends to itself; nothing with MPI_IN_PLACE.
 void copy_own_block(Exchange const &exchange, int rank, MPI_Comm comm);
 
 /// A copy of the data to send: needed with MPI_IN_PLACE if blocks arrive before all have been sent.

@@ -37,6 +37,8 @@ void move_overlap(std::int64_t block_at, std::int64_t block_bytes, std::int64_t 
 template <typename Body> void guarded(State &state, Body body) {
     try {
         body();
+    } catch (Refused const &) {
+        throw; // State::refuse follows
     } catch (...) {
         state.barrier().fail();
         throw;

@@ -4,6 +4,7 @@
 #include "platform.hpp"
 #include "spec.hpp"
 #include "texts.hpp"
+#include "transfer.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -108,6 +109,33 @@ std::int64_t *State::received_table() const noexcept {
     return reinterpret_cast<std::int64_t *>(reinterpret_cast<std::byte *>(sent_table()) + table_bytes());
 }
 
+void State::refuse() noexcept {
+    left_ = true;
+    keep_for_good();
+    barrier_.refuse();
+    char nothing = 0;
+    for (int tag = tag_flat; tag <= tag_entry; ++tag) {
+        for (int rank = 0; rank < nodes_.ranks(); ++rank) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            if (rank != rank_ && PMPI_Isend(&nothing, 0, MPI_BYTE, rank, tag, comm(), &request) == MPI_SUCCESS) {
+                PMPI_Request_free(&request);
+            }
+        }
+    }
+}
+
+/// Returns when all ranks have come, by messages that a rank that refuses can end: it makes no collective call.
+void State::meet() const {
+    char out = 1, in = 0;
+    int const ranks = nodes_.ranks();
+    for (int reach = 1; reach < ranks; reach *= 2) {
+        SlidingWindow window(comm(), tag_entry, 2, INT64_MAX);
+        window.receive(bytes_at(&in, 1), (rank_ - reach + ranks) % ranks);
+        window.send(bytes_at(&out, 1), (rank_ + reach) % ranks);
+        window.drain();
+    }
+}
+
 bool State::provide_staging(std::int64_t bytes) {
     if (bytes <= staging_bytes_) {
         return true;
@@ -115,6 +143,7 @@ bool State::provide_staging(std::int64_t bytes) {
     if (bytes >= refused_bytes_) {
         return false;
     }
+    meet();
     bytes = rounded_up(bytes);
     Segment larger(node_.get(), header_bytes() + 2 * bytes);
     if (!on_all(comm(), larger.ready())) {
@@ -124,6 +153,7 @@ bool State::provide_staging(std::int64_t bytes) {
     segment_ = std::move(larger); // new memory from the kernel: the barrier's cells are zero
     staging_bytes_ = bytes;
     barrier_ = NodeBarrier(reinterpret_cast<BarrierCells *>(segment_.base()), nodes_.size_of(home()), comm());
+    barrier_.begin_call();
     return true;
 }
 

@@ -36,6 +36,12 @@ class State {
     /// a freed communicator for the next one (MPICH does), which would then receive them.
     void keep_for_good() noexcept { comm_.keep_for_good(); }
 
+    /// Leaves this communicator's calls to the library, the present one first, on all ranks: each other one that waits
+    /// for data of this rank gets an empty message, which no block is, or sees it in the node's barrier, and does the
+    /// same. Nobody can end an MPI_Alltoall without data of the rank that refused it, so nobody misses it.
+    void refuse() noexcept;
+    bool is_left() const noexcept { return left_; }
+
     /// Provides shared memory for staging, `bytes` each for outgoing and incoming data, and tables of counts. `bytes`
     /// must be the same on all ranks. False, on all ranks, if one node has no memory for it.
     bool provide_staging(std::int64_t bytes);
@@ -58,12 +64,14 @@ class State {
 
   private:
     void find_nodes();
+    void meet() const;
     std::int64_t table_bytes() const noexcept;
     std::int64_t header_bytes() const noexcept;
 
     Comm comm_;
     Comm node_;
     int rank_ = 0;
+    bool left_ = false;
     Limits limits_;
     Nodes nodes_;
     Segment segment_;

@@ -66,6 +66,17 @@ MPI_Request start_receive(Message const &message, int from, int tag, MPI_Comm co
 
 } // namespace
 
+void check_length(std::int64_t came, std::int64_t expected, int from) {
+    if (came == 0 && expected != 0) {
+        throw Refused();
+    }
+    if (came != expected) {
+        throw Error(MPI_ERR_TRUNCATE, "weft: rank " + std::to_string(from) + " sent " + std::to_string(came) +
+                                          " bytes where this rank expects " + std::to_string(expected) +
+                                          " -> make the counts match");
+    }
+}
+
 SlidingWindow::SlidingWindow(MPI_Comm comm, int tag, int messages, std::int64_t bytes)
     : comm_(comm), tag_(tag), most_bytes_(bytes) {
     std::size_t const slots = std::size_t(std::max(messages, 2));
@@ -153,12 +164,7 @@ void SlidingWindow::end(std::size_t slot, MPI_Status &status) {
     --under_way_;
     send_bytes_ -= sends_[slot];
     if (expected_[slot] >= 0) {
-        std::int64_t const came = platform::received_bytes(status);
-        if (came != expected_[slot]) {
-            throw Error(MPI_ERR_TRUNCATE, "weft: rank " + std::to_string(status.MPI_SOURCE) + " sent " +
-                                              std::to_string(came) + " bytes where this rank expects " +
-                                              std::to_string(expected_[slot]) + " -> make the counts match");
-        }
+        check_length(platform::received_bytes(status), expected_[slot], status.MPI_SOURCE);
     }
 }
 

@@ -30,6 +30,9 @@ inline Message block_of(Side const &side, int rank) {
     return {side.address(rank), side.count(rank), side.layout().type, bytes};
 }
 
+/// Throws unless a message has the length that is expected: Refused if it is empty, which no block is, else Error.
+void check_length(std::int64_t came, std::int64_t expected, int from);
+
 /// Messages in a fixed order with a limited number in flight: when one ends, the next starts.
 ///
 /// Ranks that all add messages step by step cannot block each other: the first step with an unfinished message is in
@@ -74,6 +77,6 @@ class SlidingWindow {
 };
 
 /// Tags on the private communicator, one per algorithm: messages left after an error must not match those of another.
-enum Tag { tag_flat = 1, tag_bruck, tag_multi, tag_direct, tag_node_bruck, tag_rounds, tag_progress };
+enum Tag { tag_flat = 1, tag_bruck, tag_multi, tag_direct, tag_node_bruck, tag_rounds, tag_entry, tag_progress };
 
 } // namespace weft::alltoall

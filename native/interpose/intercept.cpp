@@ -59,8 +59,8 @@ struct Last {
 #endif
 thread_local constinit Last last;
 
-/// Whether some members are of another MPI_COMM_WORLD (spawned, connected): they may not have this library, and ranks of
-/// one call must not differ in who makes it. Every member sees strangers, or none does.
+/// Whether some members are of another MPI_COMM_WORLD (spawned, connected): they may not have this library, and ranks
+/// of one call must not differ in who makes it. Every member sees strangers, or none does.
 bool has_strangers(MPI_Comm comm, int ranks) {
     MPI_Group members = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
     check(PMPI_Comm_group(comm, &members), "MPI_Comm_group");
@@ -149,12 +149,6 @@ int noted_call(Session &own, Call const &call, char const *name, int ranks, Spec
     return difference.empty() ? outcome.code : raise(call.comm, MPI_ERR_OTHER, difference);
 }
 
-/// Whether the library refuses a call for its arguments: an algorithm would write through them.
-template <typename Call> bool is_refused(Call const &call) noexcept {
-    bool const aliased = call.send_buffer == call.receive_buffer && call.receive_buffer != MPI_BOTTOM;
-    return call.receive_buffer == MPI_IN_PLACE || aliased || call.receive_type == MPI_DATATYPE_NULL;
-}
-
 /// An intracommunicator's call.
 template <typename Call> int intercept_call(Call const &call, char const *name, Kept &kept) {
     Session &own = session();
@@ -180,9 +174,10 @@ template <typename Call> int intercept(Call const &call, char const *name) noexc
         if (Kept const *const known = last.of(call.comm); known != nullptr && known->left[has_counts<Call> ? 1 : 0]) {
             return call.by_library();
         }
-        Kept *const kept = session().active() && !is_refused(call) ? kept_of(call.comm) : nullptr;
+        Kept *const kept = session().active() ? kept_of(call.comm) : nullptr;
         // let the library itself refuse what is no valid communicator or argument
-        return kept == nullptr || kept->left[has_counts<Call> ? 1 : 0] ? call.by_library() : intercept_call(call, name, *kept);
+        bool const left = kept == nullptr || kept->left[has_counts<Call> ? 1 : 0] || is_refused(call, kept->ranks);
+        return left ? call.by_library() : intercept_call(call, name, *kept);
     } catch (Error const &error) {
         return raise(call.comm, error.code(), error.what());
     } catch (std::exception const &error) {
