@@ -58,11 +58,11 @@ class Launch:
 
 def as_faked(table: Path, faked: Path, nodes: int, ranks_per_node: int) -> Path:
     """Rules for the faked nodes in place of this one host, in a file."""
-    whole = json.loads(table.read_text())
+    whole = json.loads(table.read_text(encoding="utf-8"))
     for rule in whole["rules"]:
         if "nodes" in rule:
             rule["nodes"], rule["ranks_per_node"] = [nodes, nodes], [ranks_per_node, ranks_per_node]
-    faked.write_text(json.dumps(whole, indent=1))
+    faked.write_text(json.dumps(whole, indent=1), encoding="utf-8")
     return faked
 
 
@@ -89,7 +89,9 @@ def starting(given: argparse.Namespace) -> Generator[tuple[list[str], list[str]]
 def launch(command: Sequence[str]) -> dict[Cell, Launch]:
     """Run the program once under `weft exec`."""
     rounds: dict[Cell, list[list[float]]] = defaultdict(list)
-    for line in subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines():
+    for line in subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, encoding="utf-8", errors="replace"
+    ).stdout.splitlines():
         call, size, *numbers = line.split()
         rounds[call, int(size)].append(list(map(float, numbers)))
     return {
@@ -123,7 +125,7 @@ def ran(report: Path, cell: Cell) -> str:
     call, size = cell
     lines = [
         line
-        for line in json.loads(report.read_text())["calls"]
+        for line in json.loads(report.read_text(encoding="utf-8"))["calls"]
         if line["op"] == call and line["bytes_per_pair_at_most"] // 2 < size <= line["bytes_per_pair_at_most"]
     ]
     return str(max(lines, key=lambda line: line["calls"])["algorithm"])

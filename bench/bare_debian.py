@@ -79,7 +79,12 @@ def typed(root: Path, folder: str, command: str) -> Told:
     began = last = time.monotonic()
     silence, before, after = 0.0, "its start", ""
     running = subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
     )
     assert running.stdout
     for line in running.stdout:

@@ -77,7 +77,8 @@ def measure(folder: Path, wrapper: Path, environment: dict[str, str]) -> dict[st
         [sys.executable, "-c", code, *words],
         env={**os.environ, **environment},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     if done.returncode:

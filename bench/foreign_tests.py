@@ -32,7 +32,9 @@ def programs_of(folder: Path) -> list[list[str]]:
 def outcome_of(command: list[str], folder: Path) -> tuple[int, Counter[str]]:
     """Exit code, and the lines of output with their number."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=LIMIT_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", cwd=folder, timeout=LIMIT_S, check=False
+        )
     except subprocess.TimeoutExpired:
         return TIMED_OUT, Counter()
     return done.returncode, Counter(done.stdout.splitlines())

@@ -42,13 +42,20 @@ def main() -> None:
     mpi = find_mpi(given.mpicxx)
     program = PROGRAMS[given.kernel]
     folder = build(mpi.wrapper, program)
-    version = subprocess.run([folder / "weft-measure", "--version"], check=True, capture_output=True, text=True).stdout
+    version = subprocess.run(
+        [folder / "weft-measure", "--version"], check=True, capture_output=True, encoding="utf-8", errors="replace"
+    ).stdout
     library = parse_library(version)
     family, cores = family_of(library), cores_here()
     crowded = given.ranks > cores.threads
     command = family.command(mpi.mpiexec(), given.ranks, crowded, cores, [str(folder / program), str(given.rounds)])
     printed = subprocess.run(
-        command, check=True, capture_output=True, text=True, env={**os.environ, **family.environment(crowded)}
+        command,
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, **family.environment(crowded)},
     ).stdout
     ratios: dict[tuple[str, int], list[float]] = defaultdict(list)
     times: dict[tuple[str, int], list[float]] = defaultdict(list)

@@ -88,7 +88,7 @@ class Mutant:
 
 def mutants(path: Path = LIST) -> list[Mutant]:
     """All mutants of a list."""
-    found: list[dict[str, Any]] = tomllib.loads(path.read_text())["mutant"]
+    found: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]
     words = ("rule", "what", "within", "expression", "by")
     return [
         Mutant(
@@ -211,7 +211,7 @@ class Copy:
         """Command and environment of a test as CTest has it: with the ranks wanted, whatever its suffix."""
         listed = subprocess.run(
             ["ctest", "--test-dir", "build", "--show-only=json-v1"],
-            cwd=self.folder, capture_output=True, check=True, text=True,
+            cwd=self.folder, capture_output=True, check=True, encoding="utf-8", errors="replace",
         ).stdout  # fmt: skip
         for test in json.loads(listed)["tests"]:
             parts = test["name"].split(".")

@@ -159,7 +159,7 @@ def measured(task: str, folder: Path, ranks: int) -> tuple[float, float, int]:
     """Processor seconds, wall seconds and peak bytes of a task in a process of its own, start of Python included."""
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, __file__, "--task", task, "--folder", str(folder), "--ranks", str(ranks)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     told = json.loads(done.stdout)
     cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime

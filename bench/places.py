@@ -56,7 +56,7 @@ def source_files(within: Path) -> list[Path]:
 @cache
 def read(path: Path) -> str:
     """The text of a file that does not change while the program runs."""
-    return path.read_text()
+    return path.read_text(encoding="utf-8")
 
 
 def functions(path: Path, text: str, name: str) -> Iterator[tuple[int, int]]:

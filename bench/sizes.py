@@ -68,7 +68,7 @@ def cells() -> int:
         run = make_run(Path(place, "run"), Made(study=study, fabric=fabric, samples=5))
         print(f"{len(list(run.glob('cells/*.json'))):,} records, up to 256 ranks")
         words = {"show, first": ["show", run], "show, later": ["show", run], "report": ["report", run]}
-        return max([told(name, given) for name, given in words.items()])
+        return max(told(name, given) for name, given in words.items())
 
 
 def machines() -> int:
@@ -86,4 +86,4 @@ def machines() -> int:
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or ["machines", "cells"]
-    sys.exit(max([{"machines": machines, "cells": cells}[name]() for name in chosen]))
+    sys.exit(max({"machines": machines, "cells": cells}[name]() for name in chosen))

@@ -56,7 +56,7 @@ def measured(step: str, folder: Path, engine: str) -> tuple[float, float, float]
     """Seconds, seconds of processor and peak GiB of a step, in a process of its own."""
     began = time.perf_counter()
     words = [sys.executable, __file__, "--step", step, "--folder", str(folder), "--engine", engine]
-    said = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    said = subprocess.run(words, stdout=subprocess.PIPE, encoding="utf-8", errors="replace", check=True).stdout.split()
     return time.perf_counter() - began, float(said[0]), float(said[1])
 
 
@@ -76,7 +76,9 @@ def run_step(step: str, folder: TraceFolder, engine: str) -> None:
 
 def peak_gib() -> float:
     """Peak memory of this program; that of getrusage may be of the process that started it."""
-    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:"))
+    (line,) = (
+        line for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM:")
+    )
     return int(line.split()[1]) / 2**20
 
 

@@ -70,7 +70,7 @@ def changed(name: str, replaced: Sequence[tuple[str, str]], into: Path) -> Path:
         if old not in text:
             raise ValueError(f"{name} has changed: it no longer holds {old!r}")
         text = text.replace(old, new)
-    into.write_text(text)
+    into.write_text(text, encoding="utf-8")
     return into
 
 

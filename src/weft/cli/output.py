@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output that fails: the disk behind it is full, it was closed before the start (``>&-``), or its reader has gone."""
 
+import codecs
 import io
 import os
 import sys
+import unicodedata
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
@@ -12,6 +14,13 @@ from weft.errors import WeftError
 
 OF_SIGPIPE = 141
 """Exit code of a program whose reader has gone, as a shell tells it: 128 and the number of SIGPIPE."""
+
+
+#: What stands for a character where the output's encoding (ASCII in the locale C, Latin-1) has none.
+_SIMPLER = {
+    **{"–": "-", "—": "-", "─": "-", "━": "-", "·": ".", "•": "*", "→": ">", "←": "<", "↑": "^", "↓": "v", "×": "x"},
+    **{"µ": "u", "μ": "u", "±": "+-", "…": "...", "█": "#", "░": ".", "▇": "#", "│": "|", "✓": "+", "✗": "x"},
+}
 
 
 class OutputError(WeftError):
@@ -92,7 +101,27 @@ def _open_all() -> None:
     os.close(handle)
 
 
+def simpler(problem: UnicodeError) -> tuple[str, int]:
+    """Replace what an encoding lacks by what looks like it: no character of an output ends a command.
+
+    Raises
+    ------
+    UnicodeError
+        The text was to be decoded.
+    """
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    missing = problem.object[problem.start : problem.end]
+    parts = [_SIMPLER.get(each) or unicodedata.normalize("NFKD", each)[0] for each in missing]
+    return "".join(part if part.isascii() else "?" for part in parts), problem.end
+
+
+codecs.register_error("weft.simpler", simpler)
+
+
 def _text(raw: io.FileIO, like: TextIO | None) -> TextIO:
     """Text over a raw file, in the encoding of the stream that it replaces."""
-    encoding, errors = (like.encoding, like.errors) if like else ("utf-8", "replace")
-    return io.TextIOWrapper(io.BufferedWriter(raw), encoding, errors, line_buffering=raw.isatty() or raw.fileno() == 2)
+    encoding = like.encoding if like else "utf-8"
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding, "weft.simpler", line_buffering=raw.isatty() or raw.fileno() == 2
+    )

@@ -95,7 +95,7 @@ def _has_ended(holder: str) -> bool:
 def began_at(process: int) -> str:
     """When a process was started, in ticks since boot: numbers of processes come again; ``-`` if there is none."""
     try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return "-" if fields[0] in "ZX" else fields[19]
     except (OSError, IndexError):
         return "-"
@@ -103,6 +103,6 @@ def began_at(process: int) -> str:
 
 def _boot() -> str:
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         return "-"

@@ -121,7 +121,9 @@ def linked_files(library: Path) -> list[Path]:
     with library.open("rb") as file:
         if file.read(4) == b"\x7fELF":
             return [library]
-    names = re.findall(r"[\w./+-]*lib[\w.+-]+\.so[\w.]*", library.read_text(errors="replace")[:10_000])
+    names = re.findall(
+        r"[\w./+-]*lib[\w.+-]+\.so[\w.]*", library.read_text(encoding="utf-8", errors="replace")[:10_000]
+    )
     return [library, *(path for name in names if (path := library.parent / name).is_file())]
 
 
@@ -151,7 +153,7 @@ def copy_program(build: Path, ready: Path, log: Path) -> None:
 
 def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
     """Return the error of a failed build, with the first error of its log."""
-    text = log.read_text(errors="replace")
+    text = log.read_text(encoding="utf-8", errors="replace")
     if "No space left on device" in text or "Disk quota exceeded" in text:
         full = temporary()
         if names_file_in(full, text):
@@ -192,7 +194,13 @@ def built_program(build: Path, log: Path) -> Path:
 def asked_version(program: Path, mpi: Mpi) -> str:
     """Version string of the MPI library that the loader really uses; LaunchError if the kernels do not start."""
     done = subprocess.run(
-        [program, "--version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=120
+        [program, "--version"],
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=120,
     )
     if done.returncode or not done.stdout.strip():
         raise LaunchError(
@@ -211,7 +219,8 @@ def default_settings(program: Path, scratch: Path) -> str:
     before = lying()
     try:
         done = subprocess.run(
-            [program, "--settings"], capture_output=True, text=True, check=False, env=environment,
+            [program, "--settings"], capture_output=True,
+            encoding="utf-8", errors="replace", check=False, env=environment,
             stdin=subprocess.DEVNULL, timeout=120, cwd=home,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

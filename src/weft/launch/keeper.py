@@ -244,7 +244,7 @@ def session_prefix(lock: int) -> str:
 def ticks(pid: int) -> str:
     """When a living process was started, in clock ticks since boot (proc(5), stat); empty if there is none."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
         return ""
     return "" if fields[0] in "ZX" else fields[19]

@@ -48,9 +48,9 @@ def enter() -> bool:
         if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
             return False
         # map the same user id: the ranks' files and shared memory keep their owner
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+        Path("/proc/self/setgroups").write_text("deny", encoding="utf-8")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="utf-8")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="utf-8")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
     return True

@@ -132,7 +132,7 @@ def _ibsim(network: Network, net: Path, folder: Path) -> Generator[str]:
 
 def _await_socket(running: subprocess.Popen[bytes], socket: str, log: Path) -> None:
     until = time.monotonic() + BEGIN_S
-    while f"@{socket}" not in Path("/proc/net/unix").read_text():
+    while f"@{socket}" not in Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace"):
         if running.poll() is not None or time.monotonic() > until:
             raise LaunchError(f"ibsim cannot simulate this network: {_last(log)}", "weft fabric check FILE")
         time.sleep(0.01)
@@ -181,5 +181,5 @@ def _result(network: Network, folder: Path, asked: str, seconds: float) -> Manag
 
 
 def _last(log: Path) -> str:
-    lines = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if log.is_file() else []
     return lines[-1].strip() if lines else "it printed nothing"

@@ -49,7 +49,7 @@ def _compile(build: Path, project: Path, log: Path) -> None:
     ]  # fmt: skip
     code = run_logged([(configure, {}), ([tool("cmake"), "--build", str(build)], {})], log)
     if code:
-        why = first_error(log.read_text(errors="replace"))
+        why = first_error(log.read_text(encoding="utf-8", errors="replace"))
         raise LaunchError(
             f"the library of routes could not be built (exit code {code}): {why}",
             f"the full output is in {log}; another compiler: CXX=PATH",

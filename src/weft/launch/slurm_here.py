@@ -154,13 +154,21 @@ class RootlessSlurm:
         """The command line that runs `command` inside the cluster's namespaces; LaunchError if it is not up."""
         if self._holder is None:
             raise LaunchError("this Slurm is not up", "enter it by a with statement first")
-        children = Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children").read_text().split()
+        children = (
+            Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children").read_text(encoding="utf-8").split()
+        )
         return ["nsenter", "--target", children[0], "--net", "--mount", "--pid", *command]
 
     def run(self, *command: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         """Run a user's command inside, and return it with its output."""
         return subprocess.run(
-            self.inside(*command), env=self.environment(), capture_output=True, text=True, timeout=timeout, check=False
+            self.inside(*command),
+            env=self.environment(),
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=timeout,
+            check=False,
         )
 
     def _write_configuration(self) -> None:
@@ -226,7 +234,7 @@ def session(command: Sequence[str], fabric: Path, say: Callable[[str], None]) ->
     try:
         with RootlessSlurm(folder, cores) as slurm:
             with file_errors(fabric):
-                fabric.write_text(text)
+                fabric.write_text(text, encoding="utf-8")
             say(f"a Slurm of {NODES} nodes is up on this host, described by {fabric}; it ends with this command")
             if not command:
                 say(f"next: weft run contention --quick --on {fabric}   (also: sinfo, squeue, sbatch; exit ends it)")
@@ -236,5 +244,5 @@ def session(command: Sequence[str], fabric: Path, say: Callable[[str], None]) ->
             return subprocess.run(inside, env=slurm.environment(), check=False).returncode
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        if fabric.is_file() and fabric.read_text() == text:
+        if fabric.is_file() and fabric.read_text(encoding="utf-8") == text:
             fabric.unlink()

@@ -67,7 +67,14 @@ def compiler() -> str:
 def compiler_version() -> str:
     """Path and first line of the version of the C++ compiler."""
     name = compiler()
-    done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        [name, "--version"],
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
     return f"{shutil.which(name)} {(done.stdout.splitlines() or [''])[0]}"
 
 
@@ -104,7 +111,7 @@ def told(say: Callable[[str], None], what: str, log: Path) -> Generator[None]:
 def so_far(log: Path) -> str:
     """The last ``[12/31]`` that Ninja wrote, in words; empty where there is none yet."""
     try:
-        steps = re.findall(r"^\[(\d+)/(\d+)\]", log.read_text(errors="replace"), re.MULTILINE)
+        steps = re.findall(r"^\[(\d+)/(\d+)\]", log.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
     except OSError:
         return ""
     return f"{steps[-1][0]} of {steps[-1][1]} steps, " if steps else ""

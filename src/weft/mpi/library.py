@@ -205,7 +205,13 @@ def run_wrapper(wrapper: Path, option: str) -> str:
     """
     try:
         done = subprocess.run(
-            [wrapper, option], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+            [wrapper, option],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=60,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LaunchError(f"{wrapper} {option} does not run: {error}", "name another wrapper with --mpicxx") from error

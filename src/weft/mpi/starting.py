@@ -148,5 +148,5 @@ def cores_here() -> Cores:
     siblings: set[str] = set()
     for cpu in allowed:
         path = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
-        siblings.add(path.read_text().strip() if path.exists() else str(cpu))
+        siblings.add(path.read_text(encoding="utf-8").strip() if path.exists() else str(cpu))
     return Cores(physical=len(siblings), threads=len(allowed), restricted=len(allowed) < (os.cpu_count() or 1))

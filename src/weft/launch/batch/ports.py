@@ -77,4 +77,4 @@ def collect_ports(request: LaunchRequest, rate: float, say: Callable[[str], None
 
 
 def _read(path: Path, host: str, rate: float) -> list[LinkCount]:
-    return port_counts(host, parse_perfquery(path.read_text()), rate)
+    return port_counts(host, parse_perfquery(path.read_text(encoding="utf-8")), rate)

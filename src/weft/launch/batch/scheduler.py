@@ -95,7 +95,8 @@ def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False,
     """
     try:
         done = subprocess.run(
-            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True, text=True,
+            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True,
+            encoding="utf-8", errors="replace",
             check=False, timeout=120, input=script.read_text() if script else None,
         )  # fmt: skip
     except FileNotFoundError as error:
@@ -116,7 +117,8 @@ def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | 
     """A scheduler's output about a job: empty if it no longer lists it, None if it does not answer; or LaunchError."""
     try:
         done = subprocess.run(
-            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True, text=True,
+            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True,
+            encoding="utf-8", errors="replace",
             check=False, timeout=120,
         )  # fmt: skip
     except FileNotFoundError as error:
@@ -135,8 +137,9 @@ def told(scheduler: Scheduler, command: Sequence[str]) -> str:
     """What a scheduler's command prints about a job; empty where it fails, is silent or missing."""
     try:
         done = subprocess.run(
-            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True, text=True,
-            check=False, timeout=30, errors="replace",
+            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True,
+            encoding="utf-8", errors="replace",
+            check=False, timeout=30,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return ""

@@ -67,7 +67,13 @@ def told_version(smpirun: str) -> str:
     """The version that ``smpirun -version`` prints; empty if it does not run."""
     try:
         done = subprocess.run(
-            [smpirun, "-version"], capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL
+            [smpirun, "-version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=60,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
@@ -167,7 +173,7 @@ def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) ->
     code = resume_logged([(configure, {"SMPI_PRETEND_CC": "1"}), (make, {})], build, log)
     if not code:
         return
-    text = log.read_text(errors="replace")
+    text = log.read_text(encoding="utf-8", errors="replace")
     if call := missing_call(text):
         raise LaunchError(
             f"SimGrid {simgrid.version} has no {call}, which a kernel calls: it cannot be simulated",

@@ -46,7 +46,8 @@ def capture(cluster: Cluster, node: str, path: Path) -> Generator[None]:
     words = ["tcpdump", "-i", INTERFACE, "-s", str(SNAP), "-B", "8192", "-U", "-n", "-Z", "root", "-w", str(path)]
     process = subprocess.Popen(
         cluster.command(node, ["env", f"PATH={SEARCH}", *words], path.parent),
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        encoding="utf-8", errors="replace", start_new_session=True,
     )  # fmt: skip
     assert process.stderr is not None
     try:

@@ -87,7 +87,8 @@ class Cluster:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                text=True,
+                encoding="utf-8",
+                errors="replace",
                 env={**os.environ, "PATH": SEARCH},
                 cwd="/",
                 start_new_session=True,  # Ctrl-C is for Weft to handle: the launch ends first, the cluster after it
@@ -140,7 +141,9 @@ class Cluster:
 
     def run(self, node: str, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run a command on a host to its end and take its output."""
-        return subprocess.run(self.command(node, argv), capture_output=True, text=True, check=False)
+        return subprocess.run(
+            self.command(node, argv), capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
 
     def network_file(self, host: str) -> int:
         """Number of the holder's open file that is the network namespace of a host."""

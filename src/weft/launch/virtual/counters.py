@@ -26,7 +26,7 @@ def counters_now(spec: VirtualSpec, holder: int) -> list[LinkCount]:
     sent. Interfaces count a large send once, without the headers of its frames: 3 % less than :mod:`.counters`.
     """
     try:
-        text = Path(f"/proc/{holder}/net/dev").read_text()
+        text = Path(f"/proc/{holder}/net/dev").read_text(encoding="utf-8")
     except OSError:
         return []
     return counted(spec, text)
@@ -59,7 +59,11 @@ def read_counters(cluster: Cluster) -> list[LinkCount]:
     """Read every link of a cluster, both directions; LaunchError if it is gone, or ``tc`` does not answer."""
     numbers = [str(cluster.network_file(host)) for host in cluster.spec.hosts]
     done = subprocess.run(
-        cluster.holder_command(["sh", "-c", EVERYWHERE, "sh", *numbers]), capture_output=True, text=True, check=False
+        cluster.holder_command(["sh", "-c", EVERYWHERE, "sh", *numbers]),
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
     )
     if done.returncode:
         raise LaunchError(

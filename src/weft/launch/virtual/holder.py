@@ -25,7 +25,7 @@ KINDS = ("net", "uts", "ipc", "mnt")
 
 def run(argv: list[str], text: str = "") -> None:
     """Run a command of the build; its message is what the user reads when it fails."""
-    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run(argv, input=text, capture_output=True, encoding="utf-8", errors="replace", check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(argv)}: {done.stderr.strip() or f'exit code {done.returncode}'}")
 
@@ -38,7 +38,8 @@ def anchor() -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
     )
 
 
@@ -57,7 +58,7 @@ def build(given: dict[str, Any]) -> None:
     (STATE / "agent").chmod(0o755)
     for place, value in given["settings"].items():
         if Path(place).exists():
-            Path(place).write_text(value)
+            Path(place).write_text(value, encoding="utf-8")
     anchors = {host: anchor() for host in given["hosts"]}
     nodes: dict[str, list[int]] = {}
     batch = given["ip"]

@@ -32,7 +32,7 @@ def unshare_command() -> list[str]:
 
 def effective_capabilities(status: Path = Path("/proc/self/status")) -> int:
     """Effective capabilities of this process as a bit set."""
-    for line in status.read_text().splitlines():
+    for line in status.read_text(encoding="utf-8").splitlines():
         if line.startswith("CapEff:"):
             return int(line.split()[1], 16)
     return 0
@@ -49,7 +49,7 @@ def forbidden() -> str:
         lacking = [name for name, package in NEEDED.items() if package in packages]
         return f"{', '.join(lacking)} not found (package {', '.join(packages)})"
     attempt = [*unshare_command(), "sh", "-c", "PATH=$PATH:/usr/sbin:/sbin; ip link add name weft0 type bridge"]
-    done = subprocess.run(attempt, capture_output=True, text=True, check=False)
+    done = subprocess.run(attempt, capture_output=True, encoding="utf-8", errors="replace", check=False)
     if done.returncode == 0:
         return ""
     return f"{done.stderr.strip() or f'exit code {done.returncode}'}{_switch_that_forbids()}"
