@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 from weft import __version__
+from weft.cli.causes import cause_of, require_room
 from weft.cli.mistakes import among_verbs, default_in_words, heed_signals, what_is_wrong, which_help
 from weft.cli.output import NobodyReadsError, guarded
 from weft.errors import PathError, WeftError
@@ -69,21 +70,25 @@ def run_verb(words: list[str]) -> int:
     if words and not words[0].startswith("-") and words[0] not in VERBS:
         return tell(f'no verb "{words[0]}"', among_verbs(words[0], list(VERBS)), 2)
     try:
+        require_room(words)
         result = called(words)
         sys.stdout.flush()
     except NobodyReadsError as gone:
         return gone.exit_code
     except WeftError as problem:
-        return tell(problem.what, problem.remedy, problem.exit_code)
+        cause = cause_of(problem) or problem
+        return tell(cause.what, cause.remedy, cause.exit_code)
     except CycloptsError as problem:
         return tell(what_is_wrong(problem), which_help(problem), 2)
     except ModuleNotFoundError as problem:
         if not is_of_report(problem.name):
-            raise
+            return tell_cause(problem)
         return tell(what_is_missing(missing_report() or (str(problem.name),)), how_to_report(), 1)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted: the same command starts again\n")
         return 130
+    except Exception as problem:
+        return tell_cause(problem)
     return result if isinstance(result, int) else 0
 
 
@@ -98,11 +103,19 @@ def called(words: list[str]) -> object:
     try:
         return app(words, exit_on_error=False, print_error=False, result_action="return_value")
     except OSError as problem:
-        if not isinstance(problem.filename, str):
+        if not isinstance(problem.filename, str) or cause_of(problem):
             raise
         named = one_line(problem.filename, LONGEST_NAMED)
         told = f"{named}: {problem.strerror}"
         raise PathError(told, "check the path, and whether you may read it (ls -ld)") from problem
+
+
+def tell_cause(problem: Exception) -> int:
+    """Print what the host ran out of; anything else is a mistake in Weft, and raised again."""
+    cause = cause_of(problem)
+    if cause is None:
+        raise problem
+    return tell(cause.what, cause.remedy, cause.exit_code)
 
 
 def tell(what: str, remedy: str, code: int) -> int:

@@ -180,13 +180,18 @@ def file_errors(path: Path) -> Generator[None]:
         raise explain(path, error) from error
 
 
-def explain(path: Path, error: OSError) -> DataError:
+def explain(path: Path | str, error: OSError) -> DataError:
     """The DataError for an ``OSError`` on ``path``, with a remedy."""
     place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links the user did not type
     reason = error.strerror or str(error)
     if isinstance(error, NotPlainError):
         strange = Path(error.filename)  # which may be the source of a copy
         return DataError(f"{strange} is {reason}", _put_back(strange))
+    if error.errno == errno.ENOSPC and _has_no_inodes(place):
+        return DataError(
+            f"no inode is left on the file system of {place}: it holds no more files (df -i)",
+            "delete files there and repeat the same command, which then continues; or use another disk: --into DIR",
+        )
     if error.errno in FULL:
         return DataError(
             f"{FULL[error.errno]}: cannot write {place} ({reason}; {free_space(place)} free on the disk)",
@@ -204,13 +209,25 @@ def explain(path: Path, error: OSError) -> DataError:
     return DataError(f"{place}: {reason}", "check the path, or choose another folder with --into DIR")
 
 
+def _disk_of(path: Path) -> Path:
+    """What is there of a path: on the file system that would hold it."""
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
+def _has_no_inodes(path: Path) -> bool:
+    try:
+        found = os.statvfs(_disk_of(path))
+    except OSError:
+        return False
+    return found.f_files > 0 and found.f_favail == 0
+
+
 def free_space(path: Path) -> str:
     """Free space of the file system that would hold ``path``, as text."""
-    there = path
-    while not there.exists() and there != there.parent:
-        there = there.parent
     try:
-        free = shutil.disk_usage(there).free
+        free = shutil.disk_usage(_disk_of(path)).free
     except OSError:
         return "an unknown number of bytes"
     return format_bytes(free)
