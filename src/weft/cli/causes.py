@@ -7,9 +7,8 @@ import resource
 from collections.abc import Iterator
 
 from weft.errors import WeftError
-from weft.files.atomic import FULL, explain
-from weft.format import format_bytes
 
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 LEAST_ADDRESSES = 4 << 30
 """Bytes of addresses below which the libraries of tables end a process by a signal instead of an error."""
 NO_TABLES = frozenset({"plan", "list", "fabric", "init", "doctor", "completion", "exec", "place", "route"})
@@ -39,6 +38,8 @@ def require_room(words: list[str]) -> None:
         raise HostError(f"{told} (deleted, perhaps)", "cd to a folder that is there, and type the same again") from None
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if words[0] not in NO_TABLES and soft != resource.RLIM_INFINITY and soft < LEAST_ADDRESSES:
+        from weft.format import format_bytes  # not at each start
+
         least = format_bytes(LEAST_ADDRESSES)
         told = f"this shell limits addresses to {format_bytes(soft)} (ulimit -v), tables need {least}"
         raise HostError(told, "ulimit -v unlimited, or a job with more memory; then type the same again")
@@ -48,6 +49,8 @@ def cause_of(problem: BaseException) -> WeftError | None:
     """The error in words if an exception, or one that led to it, says that the host ran out of something."""
     for each in _chain(problem):
         if isinstance(each, OSError) and each.errno in FULL and isinstance(each.filename, str):
+            from weft.files.atomic import explain  # not at each start: it loads pydantic
+
             return explain(each.filename, each)
         if isinstance(each, OSError) and each.errno in (errno.EMFILE, errno.ENFILE):
             return HostError(f"too many open files ({each.strerror})", "raise the limit: ulimit -n 4096")
