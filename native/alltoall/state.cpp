@@ -129,10 +129,12 @@ void State::meet() const {
     char out = 1, in = 0;
     int const ranks = nodes_.ranks();
     for (int reach = 1; reach < ranks; reach *= 2) {
-        SlidingWindow window(comm(), tag_entry, 2, INT64_MAX);
-        window.receive(bytes_at(&in, 1), (rank_ - reach + ranks) % ranks);
-        window.send(bytes_at(&out, 1), (rank_ + reach) % ranks);
-        window.drain();
+        MPI_Status status;
+        int const from = (rank_ - reach + ranks) % ranks;
+        check(PMPI_Sendrecv(&out, 1, MPI_BYTE, (rank_ + reach) % ranks, tag_entry, &in, 1, MPI_BYTE, from, tag_entry,
+                            comm(), &status),
+              "MPI_Sendrecv of an agreement");
+        check_length(platform::received_bytes(status), 1, from);
     }
 }
 
