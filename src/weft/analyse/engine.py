@@ -4,8 +4,10 @@
 import glob
 import os
 import secrets
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from concurrent.futures import Future, wait
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,6 +23,10 @@ from weft.store.files import check_size
 #: Ibis expressions and backends; their types depend on columns, which a type checker cannot see.
 Expression: TypeAlias = Any
 Backend: TypeAlias = Any
+LOOK_S = 0.1
+"""How often the main thread looks whether a signal has come."""
+CANCEL_S = 0.5
+"""What an interrupted query has to end in order."""
 
 
 def connect(engine: str = "duckdb://") -> Backend:
@@ -34,8 +40,7 @@ def connect(engine: str = "duckdb://") -> Backend:
 
         # DuckDB counts the whole machine's cores, inside a job and under an affinity mask too
         backend: Any = ibis.duckdb.connect(rest or ":memory:", threads=usable_threads())
-        for name in ("to_pyarrow", "raw_sql", "create_table", "create_view"):
-            setattr(backend, name, interruptible(getattr(backend, name)))
+        backend.con = Interruptible(backend.con)
         backend.raw_sql("SET enable_progress_bar = false")  # it is drawn on stdout, between the lines of JSON or CSV
         return backend
     if scheme == "spark":
@@ -43,19 +48,53 @@ def connect(engine: str = "duckdb://") -> Backend:
     raise DataError(f"there is no engine {engine!r}", "use duckdb:// (the default) or spark://local[2]")
 
 
-def interruptible(query: Callable[..., Any]) -> Callable[..., Any]:
-    """The query, after whose interruption a KeyboardInterrupt is raised: DuckDB drops it and raises one of its own."""
+class Interruptible:
+    """A connection of DuckDB, or one of its results, whose calls end when a signal raises in the main thread.
 
-    @wraps(query)
-    def run(*arguments: Any, **options: Any) -> Any:
+    DuckDB looks at signals only between two of its tasks, drops the exception of their handler, and its own cancelling
+    can wait for ever for a task that has ended (2.0.0, all threads asleep in `CancelTasks`). So it runs in a thread of
+    its own, is asked to end, and is left behind where it does not.
+    """
+
+    def __init__(self, thing: Any, connection: Any = None) -> None:
+        self._thing = thing
+        self._connection = thing if type(thing).__name__ == "DuckDBPyConnection" else connection
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._thing, name)
+        if not callable(value):
+            return value
+
+        @wraps(value)
+        def run(*arguments: Any, **options: Any) -> Any:
+            found = self._ended(partial(value, *arguments, **options))
+            of_duckdb = type(found).__module__.partition(".")[0] in ("_duckdb", "duckdb")
+            return Interruptible(found, self._connection) if of_duckdb else found
+
+        return run
+
+    def _ended(self, call: Callable[[], Any]) -> Any:
+        """What the call returns, or raises."""
+        if threading.current_thread() is not threading.main_thread():
+            return call()  # no handler of a signal raises there
+        outcome: Future[Any] = Future()
+        threading.Thread(target=_settle, args=(outcome, call), daemon=True).start()
         try:
-            return query(*arguments, **options)
-        except Exception as problem:
-            if "interrupted" in str(problem).lower():
-                raise KeyboardInterrupt from problem
+            while not wait([outcome], LOOK_S).done:
+                continue  # a signal that another thread took does not end a wait
+            return outcome.result()
+        except BaseException:
+            if not outcome.done():
+                self._connection.interrupt()
+                wait([outcome], CANCEL_S)
             raise
 
-    return run
+
+def _settle(outcome: Future[Any], call: Callable[[], Any]) -> None:
+    try:
+        outcome.set_result(call())
+    except BaseException as problem:
+        outcome.set_exception(problem)
 
 
 def memory_table(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, str]) -> Expression:

@@ -20,9 +20,13 @@ time is T = k g + (N - 1) P^2 m / B, and the copies c = 2 P p m / C run beside t
 L + max(T, c) + c / k + (2 + s) h log2 P. Where nl > 1 the messages of a stage leave in no common order, and those of
 few stages meet at their receivers: the model does not know that.
 
+A rank spends o on each message that it sends, one after the other, while the adapter sends those of all: what is sent
+takes the longer of the two. Of flat.pairwise and bruck all messages count, and of node.multi those of all its senders
+where it has several stages, since each step waits for the one before.
+
 A flat exchange pays P (p - P) gaps where node.multi pays N - 1: that is all its gain, and its copies are the price.
-The model knows no processor time of the ranks, no switches and no late ranks: it says what to expect, and is printed
-beside what was measured; it decides nothing.
+The model knows no switches and no late ranks: it says what to expect, and is printed beside what was measured; it
+decides nothing.
 """
 
 import re
@@ -62,13 +66,14 @@ LEAST_PIECE = 16_384  # native/alltoall/stages.hpp
 class Machine:
     """The model's numbers."""
 
-    # gap_s, latency_s, step_s: g, L and h
+    # gap_s, latency_s, step_s, overhead_s: g, L, h and o
     gap_s: float
     latency_s: float
     # rate, copy_rate: B and C in bytes a second
     rate: float
     copy_rate: float
     step_s: float
+    overhead_s: float = 0.0
 
     @classmethod
     def of(cls, fabric: Fabric) -> "Machine":
@@ -80,9 +85,8 @@ class Machine:
                 f"{fabric.path}: the cost model needs network.adapter_rate and node.copy_rate",
                 "write them, or fit them: weft fabric fit RUN -o FABRIC",
             )
-        gap = network.message_gap or 0.0
-        latency = (network.latency or 0.0) + (network.overhead or 0.0)
-        return cls(gap, latency, rate, copy_rate, fabric.node.latency or 0.0)
+        gap, latency, step = network.message_gap or 0.0, network.latency or 0.0, fabric.node.latency or 0.0
+        return cls(gap, latency, rate, copy_rate, step, network.overhead)
 
     def seconds(self, algorithm: str, nodes: int, ranks_per_node: int, block_bytes: int) -> float:
         """Predicted time of one ``MPI_Alltoall``; infinite for an algorithm that the model does not know."""
@@ -91,19 +95,27 @@ class Machine:
         copied = p_node * p * block_bytes / self.copy_rate
         barrier = self.step_s * log2(p_node) if p_node > 1 else 0.0
         if name.startswith("flat"):
-            return self._sent(p_node * (p - p_node), block_bytes) + self.latency_s
+            own = p - 1 if name == "flat.pairwise" else p - p_node
+            return self._sent(p_node * (p - p_node), block_bytes, own) + self.latency_s
         if name == "node.multi":
             stages = int(found[1]) if (found := re.search(r"stages=(\d+)", algorithm)) else USUAL_STAGES
             messages, stages = _pipeline(n - 1, p_node**2 * block_bytes, stages)
-            sent = messages * self.gap_s + (n - 1) * p_node**2 * block_bytes / self.rate
+            leaders = int(found[1]) if (found := re.search(r"nl=(\d+)", algorithm)) else 1
+            sent = self._sent(
+                messages,
+                (n - 1) * p_node**2 * block_bytes / max(messages, 1),
+                messages if stages > 1 else -(-messages // leaders),
+            )
             if stages <= 1:
                 return sent + self.latency_s + 2 * copied + 3 * barrier
             return self.latency_s + max(sent, 2 * copied) + 2 * copied / messages + (2 + stages) * barrier
         if name == "node.direct":
-            return self._sent(p_node * (n - 1), p_node * block_bytes) + self.latency_s + copied + 2 * barrier
+            return self._sent(p_node * (n - 1), p_node * block_bytes, n - 1) + self.latency_s + copied + 2 * barrier
         if name in ("bruck", "node.bruck"):
             rounds, outside = _rounds(p, radix), _rounds(n, radix)
-            sent = outside * (self.latency_s + self._sent(p_node * (radix - 1), p * block_bytes / radix))
+            own = _own_messages(p if name == "bruck" else n, radix)
+            sent = outside * self.latency_s
+            sent += self._sent(outside * p_node * (radix - 1), p * block_bytes / radix, own)
             if name == "bruck":
                 return sent + (2 + (3 * rounds - outside) * (radix - 1) / radix) * copied
             return sent + (4 + 2 * outside * (radix - 1) / radix) * copied + 3 * barrier
@@ -121,8 +133,8 @@ class Machine:
         pair_s = ranks_per_node**2 * block_bytes / self.rate
         return self.latency_s + (nodes - 1) * pair_s + (nodes - 2) * min(self.gap_s, pair_s)
 
-    def _sent(self, messages: float, message_bytes: float) -> float:
-        return messages * (self.gap_s + message_bytes / self.rate)
+    def _sent(self, messages: float, message_bytes: float, own: float) -> float:
+        return max(messages * (self.gap_s + message_bytes / self.rate), own * self.overhead_s)
 
 
 def _pipeline(streams: int, stream_bytes: int, stages: int) -> tuple[int, int]:
@@ -139,3 +151,12 @@ def _rounds(members: int, radix: int) -> int:
     while reach < members:
         rounds, reach = rounds + 1, reach * radix
     return rounds
+
+
+def _own_messages(members: int, radix: int) -> int:
+    """Messages that one member sends in all rounds of a Bruck exchange."""
+    sent, reach = 0, 1
+    while reach < members:
+        sent += min(radix - 1, -(-members // reach) - 1)
+        reach *= radix
+    return sent

@@ -19,8 +19,14 @@ from weft.mpi.selection import Evidence, Rule
 from weft.report.view import RunView
 from weft.tune.model import rows_by_algorithm
 
-#: Algorithms of Weft that the selectors of a model have, too, and the last word of their name there.
-SAME: Mapping[str, str] = {"flat.pairwise": "pairwise", "bruck": "bruck", "bruck{r=2}": "bruck"}
+#: Algorithms of Weft that the selectors of a model have, too, by call, and the last words of their names there. What
+#: they call bruck in an all-to-all of differing blocks sends each block by itself.
+SAME: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("alltoall", "flat.pairwise"): ("pairwise", "ring"),
+    ("alltoallv", "flat.pairwise"): ("pairwise", "ring"),
+    ("alltoall", "bruck"): ("bruck",),
+    ("alltoall", "bruck{r=2}"): ("bruck",),
+}
 LEAST_WIN_OF_MODEL = 0.97  # times that repeat exactly show 3 %
 
 
@@ -68,7 +74,7 @@ def choices(view: RunView) -> list[Choice]:
         if view.plan.planned_fabric.is_model:
             best = min(rows, key=lambda name: rows[name]["median_s"])
             best = best if rows[best]["median_s"] <= LEAST_WIN_OF_MODEL * rows[DEFAULT]["median_s"] else DEFAULT
-            best = DEFAULT if is_used(best, rows[DEFAULT].get("algorithm") or "") else best
+            best = DEFAULT if is_used(op, best, rows[DEFAULT].get("algorithm") or "") else best
         row, own = rows[best], rows[DEFAULT]
         low = row["median_s"] if row["low_s"] is None else row["low_s"]
         high = row["median_s"] if row["high_s"] is None else row["high_s"]
@@ -82,9 +88,9 @@ def choices(view: RunView) -> list[Choice]:
     return found
 
 
-def is_used(algorithm: str, recorded: str) -> bool:
+def is_used(op: str, algorithm: str, recorded: str) -> bool:
     """Whether a model's call took an algorithm, as recorded (``ompi_pairwise``): choosing it again gains nothing."""
-    return algorithm in SAME and recorded.rpartition("_")[2] == SAME[algorithm]
+    return recorded.rpartition("_")[2] in SAME.get((op, algorithm), ())
 
 
 def _groups(view: RunView) -> dict[tuple[str, int, int, int], dict[str, TimedRow]]:

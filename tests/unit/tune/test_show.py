@@ -34,15 +34,19 @@ def test_the_worst_prediction_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "recorded", "used"),
+    ("op", "algorithm", "recorded", "used"),
     [
-        ("flat.pairwise", "ompi_pairwise", True),
-        ("flat.pairwise", "pairwise", True),
-        ("bruck{r=2}", "ompi_bruck", True),
-        ("bruck{r=4}", "ompi_bruck", False),
-        ("node.direct", "pairwise", False),
-        ("flat.pairwise", "", False),
+        ("alltoall", "flat.pairwise", "ompi_pairwise", True),
+        ("alltoallv", "flat.pairwise", "pairwise", True),
+        ("alltoall", "flat.pairwise", "ring", True),
+        ("alltoall", "bruck{r=2}", "ompi_bruck", True),
+        ("alltoall", "bruck{r=4}", "ompi_bruck", False),
+        ("alltoallv", "bruck{r=2}", "bruck", False),
+        ("alltoall", "node.direct", "pairwise", False),
+        ("alltoall", "flat.pairwise", "", False),
     ],
 )
-def test_the_algorithm_that_a_call_already_takes_is_not_advised(algorithm: str, recorded: str, used: bool) -> None:
-    assert is_used(algorithm, recorded) is used
+def test_the_algorithm_that_a_call_already_takes_is_not_advised(
+    op: str, algorithm: str, recorded: str, used: bool
+) -> None:
+    assert is_used(op, algorithm, recorded) is used
