@@ -78,8 +78,8 @@ class Interruptible:
         if threading.current_thread() is not threading.main_thread():
             return call()  # no handler of a signal raises there
         outcome: Future[Any] = Future()
-        threading.Thread(target=_settle, args=(outcome, call), daemon=True).start()
         try:
+            threading.Thread(target=_settle, args=(outcome, call), daemon=True).start()
             while not wait([outcome], LOOK_S).done:
                 continue  # a signal that another thread took does not end a wait
             return outcome.result()
