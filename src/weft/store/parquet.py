@@ -19,8 +19,9 @@ from weft.store.cells import Origin, finished_cells, folder_path, read_record, r
 from weft.store.files import ROW_GROUP, ahead, write_parquet
 from weft.store.pair_layout import is_of_pairs
 from weft.store.records import WITH_SAMPLES, CellRecord
+from weft.store.rows import write_tables
 from weft.store.samples import SCHEMA, sample_tables
-from weft.store.tables import read_table, write_tables
+from weft.store.tables import read_table
 
 SAMPLES = "weft-samples/2"
 Fingerprints: TypeAlias = dict[str, list[Any]]

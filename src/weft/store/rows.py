@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of the tables on the origin of samples, as TypedDicts beside the schemas of `weft.store.tables`."""
+"""The tables on the origin of samples: cells, segments, launches and ranks, from the records of kernels."""
 
-from typing import TypedDict
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypedDict
 
-from weft.store.tables import CELLS, LAUNCHES, RANKS, SEGMENTS, TableOf
+import pyarrow as pa
+
+from weft.store.files import Table, write_parquet
+from weft.store.records import CellRecord, LaunchRecord, load_launch_record
+from weft.store.tables import Long, Short, TableOf
 
 
 class MeasuredRow(TypedDict):
     """A cell in one launch; times in nanoseconds, memory in bytes."""
 
     cell: str
-    launch: int
+    launch: Short
     launch_id: str
     kernel: str
     ranks: int
@@ -19,15 +26,15 @@ class MeasuredRow(TypedDict):
     clock_method: str
     clock_residual_ns: float
     validated: bool
-    validation_errors: int
+    validation_errors: Long
     validation_detail: str
-    memory_need_node_bytes: int | None
-    memory_available_node_bytes: int | None
+    memory_need_node_bytes: Long | None
+    memory_available_node_bytes: Long | None
     memory_formula: str | None
-    swap_in_pages: int
-    swap_out_pages: int
-    steal_ns: int
-    wall_ns: int
+    swap_in_pages: Long
+    swap_out_pages: Long
+    steal_ns: Long
+    wall_ns: Long
     warnings: list[str]
 
 
@@ -35,14 +42,14 @@ class SegmentRow(TypedDict):
     """Samples of one operation, phase and batch size of a cell in one launch."""
 
     cell: str
-    launch: int
+    launch: Short
     op: str
     phase: str
-    count: int
+    count: Long
     batch: int
     warmup: int
     ended_by: str
-    late: int
+    late: Long
     definition: str
     peers_met: int | None
     algorithm: str
@@ -60,8 +67,8 @@ class LaunchRow(TypedDict):
     clock_resolution_ns: float
     clock_cost_ns: float
     start: str
-    seed: int
-    page_bytes: int
+    seed: Long
+    page_bytes: Long
     cache: str
     settings: str
     named_settings: str
@@ -79,7 +86,76 @@ class RankRow(TypedDict):
     core: int
 
 
-MEASURED = TableOf("cells", MeasuredRow, CELLS)
-SEGMENT_TABLE = TableOf("segments", SegmentRow, SEGMENTS)
-LAUNCH_TABLE = TableOf("launches", LaunchRow, LAUNCHES)
-RANK_TABLE = TableOf("ranks", RankRow, RANKS)
+MEASURED = TableOf("cells", MeasuredRow)
+SEGMENT_TABLE = TableOf("segments", SegmentRow)
+LAUNCH_TABLE = TableOf("launches", LaunchRow)
+RANK_TABLE = TableOf("ranks", RankRow)
+
+
+def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
+    """Write ``tables/{cells,segments,launches,ranks}.parquet`` from the cells' records and the launches' records."""
+    # the launcher's own files are beside <launch>.json: <launch>.links.json, <launch>.outcome.json
+    notes = sorted((root / "launches").glob("*.json"))
+    launches: list[dict[str, Any]] = []
+    ranks: dict[str, list[Any]] = {name: [] for name in RANK_TABLE.schema.names}
+    for path in notes:
+        if path.stem.count(".") == 1:
+            launch = load_launch_record(path)
+            launches.append(_launch_row(launch))
+            _add_ranks(ranks, launch)  # and no record is kept: Python's collector would visit each rank again and again
+    tables: dict[str, Table] = {
+        "cells": pa.Table.from_pylist([_cell_row(record) for record in records], schema=MEASURED.schema),
+        "segments": _segments(records),
+        "launches": pa.Table.from_pylist(launches, schema=LAUNCH_TABLE.schema),
+        "ranks": pa.Table.from_pydict(ranks, schema=RANK_TABLE.schema),
+    }
+    for name, table in tables.items():
+        write_parquet(root / "tables" / f"{name}.parquet", [table], table.schema, f"weft-{name}/1")
+
+
+def _cell_row(record: CellRecord) -> dict[str, Any]:
+    return {
+        "cell": record.cell,
+        "launch": record.launch_index,
+        "launch_id": record.launch,
+        "kernel": record.kernel,
+        "ranks": record.ranks,
+        "status": record.status,
+        "reason": record.reason,
+        "clock_method": record.clock.method,
+        "clock_residual_ns": float(record.clock.residual_ns),
+        "validated": record.validation.performed,
+        "validation_errors": record.validation.errors,
+        "validation_detail": record.validation.detail,
+        "memory_need_node_bytes": record.memory.get("need_node_bytes"),
+        "memory_available_node_bytes": record.memory.get("available_node_bytes"),
+        "memory_formula": record.memory.get("formula"),
+        "swap_in_pages": record.swap.get("in_pages", 0),
+        "swap_out_pages": record.swap.get("out_pages", 0),
+        "steal_ns": record.steal_ns,
+        "wall_ns": record.wall_ns,
+        "warnings": list(record.warnings),
+    }
+
+
+def _segments(records: Sequence[CellRecord]) -> Table:
+    pairs = [(record, segment) for record in records for segment in record.segments]
+    columns = {
+        "cell": [record.cell for record, _ in pairs],
+        "launch": [record.launch_index for record, _ in pairs],
+        **{name: [getattr(segment, name) for _, segment in pairs] for name in SEGMENT_TABLE.schema.names[2:]},
+    }
+    return pa.Table.from_pydict(columns, schema=SEGMENT_TABLE.schema)
+
+
+def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
+    row = {name: getattr(launch, name) for name in LAUNCH_TABLE.schema.names if name in LaunchRecord.model_fields}
+    clock = {f"clock_{key}": float(launch.clock.get(key) or 0) for key in ("resolution_ns", "cost_ns")}
+    texts = {key: json.dumps(getattr(launch, key), sort_keys=True) for key in ("settings", "named_settings")}
+    return row | clock | {"launch_id": launch.launch, **texts}
+
+
+def _add_ranks(columns: dict[str, list[Any]], launch: LaunchRecord) -> None:
+    columns["launch_id"] += [launch.launch] * len(launch.ranks.rank)
+    for name in RANK_TABLE.schema.names[1:]:
+        columns[name] += getattr(launch.ranks, name)

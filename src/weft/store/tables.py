@@ -1,109 +1,43 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A typed table of a run: its file, its Arrow schema, and the TypedDict of its rows."""
+"""A typed table of a run: its file, and the TypedDict of its rows, from which its Arrow schema follows."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from types import NoneType
+from typing import Annotated, Any, Generic, Literal, TypeVar, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 import pyarrow as pa
 
 from weft.errors import DataError
 from weft.files.beneath import plain_file
 from weft.store.files import Schema, Table, check_size, read_parquet, write_parquet
-from weft.store.records import CellRecord, LaunchRecord, load_launch_record
 
-CELLS = pa.schema(
-    [
-        ("cell", pa.string()),
-        ("launch", pa.int16()),
-        ("launch_id", pa.string()),
-        ("kernel", pa.string()),
-        ("ranks", pa.int32()),
-        ("status", pa.string()),
-        ("reason", pa.string()),
-        ("clock_method", pa.string()),
-        ("clock_residual_ns", pa.float64()),
-        ("validated", pa.bool_()),
-        ("validation_errors", pa.int64()),
-        ("validation_detail", pa.string()),
-        ("memory_need_node_bytes", pa.int64()),
-        ("memory_available_node_bytes", pa.int64()),
-        ("memory_formula", pa.string()),
-        ("swap_in_pages", pa.int64()),
-        ("swap_out_pages", pa.int64()),
-        ("steal_ns", pa.int64()),
-        ("wall_ns", pa.int64()),
-        ("warnings", pa.list_(pa.string())),
-    ]
-)
-SEGMENTS = pa.schema(
-    [
-        ("cell", pa.string()),
-        ("launch", pa.int16()),
-        ("op", pa.string()),
-        ("phase", pa.string()),
-        ("count", pa.int64()),
-        ("batch", pa.int32()),
-        ("warmup", pa.int32()),
-        ("ended_by", pa.string()),
-        ("late", pa.int64()),
-        ("definition", pa.string()),
-        ("peers_met", pa.int32()),
-        ("algorithm", pa.string()),
-        ("lost_by", pa.string()),
-    ]
-)
-LAUNCHES = pa.schema(
-    [
-        ("launch_id", pa.string()),
-        ("mpi_library", pa.string()),
-        ("mpi_standard", pa.string()),
-        ("processor", pa.string()),
-        ("kernel_sources", pa.string()),
-        ("clock_resolution_ns", pa.float64()),
-        ("clock_cost_ns", pa.float64()),
-        ("start", pa.string()),
-        ("seed", pa.int64()),
-        ("page_bytes", pa.int64()),
-        ("cache", pa.string()),
-        ("settings", pa.string()),
-        ("named_settings", pa.string()),
-    ]
-)
-RANKS = pa.schema(
-    [
-        ("launch_id", pa.string()),
-        ("rank", pa.int32()),
-        ("host", pa.string()),
-        ("node", pa.int32()),
-        ("local_rank", pa.int32()),
-        ("cpus", pa.string()),
-        ("core", pa.int32()),
-    ]
-)
+# numbers of a row that are stored in another width than an int's 32 bits or a float's 64
+Short = Annotated[int, pa.int16()]
+Long = Annotated[int, pa.int64()]
+Single = Annotated[float, pa.float32()]
+PLAIN: Mapping[Any, Any] = {str: pa.string(), int: pa.int32(), float: pa.float64(), bool: pa.bool_()}
 
 
-def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
-    """Write ``tables/{cells,segments,launches,ranks}.parquet`` from the cells' records and the launches' records."""
-    # the launcher's own files are beside <launch>.json: <launch>.links.json, <launch>.outcome.json
-    notes = sorted((root / "launches").glob("*.json"))
-    launches: list[dict[str, Any]] = []
-    ranks: dict[str, list[Any]] = {name: [] for name in RANKS.names}
-    for path in notes:
-        if path.stem.count(".") == 1:
-            launch = load_launch_record(path)
-            launches.append(_launch_row(launch))
-            _add_ranks(ranks, launch)  # and no record is kept: Python's collector would visit each rank again and again
-    tables: dict[str, Table] = {
-        "cells": pa.Table.from_pylist([_cell_row(record) for record in records], schema=CELLS),
-        "segments": _segments(records),
-        "launches": pa.Table.from_pylist(launches, schema=LAUNCHES),
-        "ranks": pa.Table.from_pydict(ranks, schema=RANKS),
-    }
-    for name, table in tables.items():
-        write_parquet(root / "tables" / f"{name}.parquet", [table], table.schema, f"weft-{name}/1")
+def column_type(hint: Any) -> Any:
+    """The Arrow type of a TypedDict's column; every column may have nulls."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return parts[1]
+    if NoneType in parts:
+        return column_type(next(part for part in parts if part is not NoneType))
+    if origin is list:
+        return pa.list_(column_type(parts[0]))
+    if origin is Literal:
+        return PLAIN[type(parts[0])]
+    return pa.struct(columns_of(hint)) if is_typeddict(hint) else PLAIN[hint]
+
+
+def columns_of(row: type) -> list[tuple[str, Any]]:
+    """Name and Arrow type of each column of a TypedDict, in its order."""
+    return [(name, column_type(hint)) for name, hint in get_type_hints(row, include_extras=True).items()]
 
 
 def read_table(root: Path, name: str, most_values: int | None = None) -> Table:
@@ -118,54 +52,6 @@ def read_table(root: Path, name: str, most_values: int | None = None) -> Table:
         raise DataError(f"{path}: {why}", f"`weft show {root}` makes the tables again from the cells") from None
 
 
-def _cell_row(record: CellRecord) -> dict[str, Any]:
-    return {
-        "cell": record.cell,
-        "launch": record.launch_index,
-        "launch_id": record.launch,
-        "kernel": record.kernel,
-        "ranks": record.ranks,
-        "status": record.status,
-        "reason": record.reason,
-        "clock_method": record.clock.method,
-        "clock_residual_ns": float(record.clock.residual_ns),
-        "validated": record.validation.performed,
-        "validation_errors": record.validation.errors,
-        "validation_detail": record.validation.detail,
-        "memory_need_node_bytes": record.memory.get("need_node_bytes"),
-        "memory_available_node_bytes": record.memory.get("available_node_bytes"),
-        "memory_formula": record.memory.get("formula"),
-        "swap_in_pages": record.swap.get("in_pages", 0),
-        "swap_out_pages": record.swap.get("out_pages", 0),
-        "steal_ns": record.steal_ns,
-        "wall_ns": record.wall_ns,
-        "warnings": list(record.warnings),
-    }
-
-
-def _segments(records: Sequence[CellRecord]) -> Table:
-    pairs = [(record, segment) for record in records for segment in record.segments]
-    columns = {
-        "cell": [record.cell for record, _ in pairs],
-        "launch": [record.launch_index for record, _ in pairs],
-        **{name: [getattr(segment, name) for _, segment in pairs] for name in SEGMENTS.names[2:]},
-    }
-    return pa.Table.from_pydict(columns, schema=SEGMENTS)
-
-
-def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
-    row = {name: getattr(launch, name) for name in LAUNCHES.names if name in LaunchRecord.model_fields}
-    clock = {f"clock_{key}": float(launch.clock.get(key) or 0) for key in ("resolution_ns", "cost_ns")}
-    texts = {key: json.dumps(getattr(launch, key), sort_keys=True) for key in ("settings", "named_settings")}
-    return row | clock | {"launch_id": launch.launch, **texts}
-
-
-def _add_ranks(columns: dict[str, list[Any]], launch: LaunchRecord) -> None:
-    columns["launch_id"] += [launch.launch] * len(launch.ranks.rank)
-    for name in RANKS.names[1:]:
-        columns[name] += getattr(launch.ranks, name)
-
-
 Row = TypeVar("Row", bound=Mapping[str, Any])
 MOST_VALUES = 1 << 24
 """Of a table that is read as rows of Python, where each takes some fifty bytes: a small file may fill the memory."""
@@ -176,8 +62,14 @@ class TableOf(Generic[Row]):
     """One table of a run folder."""
 
     name: str  # name of its file: ``tables/<name>.parquet``
-    row: type[Row]  # TypedDict of a row. A test checks that it agrees with the schema.
-    schema: Schema  # Arrow columns
+    row: type[Row]  # TypedDict of a row
+    first: str = ""  # the columns that come first in the file, where the order is not that of the TypedDict
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Its Arrow columns."""
+        columns = dict(columns_of(self.row))
+        return pa.schema([(name, columns[name]) for name in dict.fromkeys([*self.first.split(), *columns])])
 
     def read(self, root: Path) -> list[Row]:
         """Read every row of a run; DataError if the table is missing, incomplete, or too large."""

@@ -3,14 +3,9 @@
 
 from typing import Literal, TypedDict
 
-import pyarrow as pa
-
 from weft.analyse.tables.quality import Doubt
 from weft.format import measured_factor
-from weft.store.tables import TableOf
-
-TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
-WHERE = (("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT))
+from weft.store.tables import Long, TableOf
 
 #: METHOD 15: two sides of so many launches can differ beyond chance; fewer cannot, and get no verdict.
 FEWEST_LAUNCHES = 4
@@ -101,10 +96,10 @@ class ChangeRow(TypedDict):
     call: str
     nodes: int
     ranks: int
-    lower: int
-    upper: int
-    surely_lower: int
-    surely_upper: int
+    lower: Long
+    upper: Long
+    surely_lower: Long
+    surely_upper: Long
     lower_s: float
     upper_s: float
     algorithm_before: str
@@ -117,8 +112,8 @@ class ChangeRow(TypedDict):
     after_rate: float | None
     confidence: float
     knobs: list[str]
-    knob_values: list[int]
-    knob_value: int | None
+    knob_values: list[Long]
+    knob_value: Long | None
     knob_meaning: str
     usual_knob: str
     eager_limit: bool
@@ -136,8 +131,8 @@ class SlowerRow(TypedDict):
     call: str
     nodes: int
     ranks: int
-    size: int
-    double: int
+    size: Long
+    double: Long
     seconds: float
     double_seconds: float
     double_cell: str
@@ -154,7 +149,7 @@ class WinnerRow(TypedDict):
     call: str
     nodes: int
     ranks: int
-    bytes: int
+    bytes: Long
     algorithm: str
     median_s: float
     default_s: float
@@ -215,50 +210,9 @@ def cause_text(row: ChangeRow) -> str:
 
 
 VERDICTS = TableOf(
-    "verdicts",
-    VerdictRow,
-    pa.schema(
-        [
-            ("series", TEXT), ("kind", TEXT), ("call", TEXT), ("cell", TEXT), ("axis", TEXT), ("start", INT),
-            ("end", INT), ("factor", REAL), ("low", REAL), ("high", REAL), ("outcome", TEXT), ("fastest", INT),
-            ("bound", TEXT), ("bound_ratio", REAL), ("off_end", INT), ("off_factor", REAL), ("off_low", REAL),
-            ("off_high", REAL), ("beyond_factor", REAL), ("beyond_low", REAL), ("beyond_high", REAL),
-            ("left_out", TEXT), ("doubts", pa.list_(TEXT)), ("doubt", TEXT), ("allowed_low", REAL),
-            ("allowed_high", REAL),
-        ]
-    ),
-)  # fmt: skip
-CHANGES = TableOf(
-    "change_overs",
-    ChangeRow,
-    pa.schema(
-        [
-            *WHERE, *((name, LONG) for name in ("lower", "upper", "surely_lower", "surely_upper")),
-            ("lower_s", REAL), ("upper_s", REAL), ("algorithm_before", TEXT), ("algorithm_after", TEXT), ("kind", TEXT),
-            *((name, REAL) for name in ("factor", "low", "high", "before_rate", "after_rate", "confidence")),
-            ("knobs", pa.list_(TEXT)), ("knob_values", pa.list_(LONG)), ("knob_value", LONG),
-            ("knob_meaning", TEXT), ("usual_knob", TEXT),
-            ("eager_limit", pa.bool_()), ("confirmed", TEXT), ("refuted", pa.list_(TEXT)),
-        ]
-    ),
-)  # fmt: skip
-SLOWER = TableOf(
-    "slower_than_double",
-    SlowerRow,
-    pa.schema(
-        [*WHERE, ("size", LONG), ("double", LONG), ("seconds", REAL), ("double_seconds", REAL), ("double_cell", TEXT)]
-    ),
+    "verdicts", VerdictRow, "series kind call cell axis start end factor low high outcome fastest bound bound_ratio"
 )
-WINNERS = TableOf(
-    "winners",
-    WinnerRow,
-    pa.schema(
-        [
-            ("call", TEXT), ("nodes", INT), ("ranks", INT), ("bytes", LONG), ("algorithm", TEXT),
-            *((name, REAL) for name in ("median_s", "default_s", "ratio", "low", "high")),
-        ]
-    ),
-)  # fmt: skip
-FINDINGS = TableOf(
-    "findings", FindingRow, pa.schema([(name, TEXT) for name in ("level", "rule", "where", "what", "remedy")])
-)
+CHANGES = TableOf("change_overs", ChangeRow)
+SLOWER = TableOf("slower_than_double", SlowerRow)
+WINNERS = TableOf("winners", WinnerRow)
+FINDINGS = TableOf("findings", FindingRow)

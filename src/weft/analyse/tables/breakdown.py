@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of the breakdown: why an all-to-all takes the time it takes, and how long each of its plain rounds does."""
 
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
-import pyarrow
-
-from weft.store.tables import TableOf
-
-pa: Any = pyarrow  # it comes without types
-TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
+from weft.store.tables import Long, Short, TableOf
 
 Step = Literal["hardware", "messages", "contention", "algorithm", "arrival"]
 Effect = Literal["floor", "adds", "saves", "none", "unsure"]
@@ -24,14 +19,14 @@ class TurnRow(TypedDict):
     """
 
     cell: str
-    launch: int
+    launch: Short
     call: str
     step: str
     place: int
     seconds: float
     total_s: float
     mean_s: float
-    samples: int
+    samples: Long
 
 
 class BreakdownRow(TypedDict):
@@ -48,7 +43,7 @@ class BreakdownRow(TypedDict):
     call: str
     nodes: int
     ranks: int
-    block_bytes: int
+    block_bytes: Long
     step: Step
     name: str
     seconds: float
@@ -79,35 +74,6 @@ class RoundRow(TypedDict):
     link_s: float | None
 
 
-TURNS = TableOf(
-    "breakdown_turns",
-    TurnRow,
-    pa.schema(
-        [
-            ("cell", TEXT), ("launch", pa.int16()), ("call", TEXT), ("step", TEXT), ("place", INT), ("seconds", REAL),
-            ("total_s", REAL), ("mean_s", REAL), ("samples", LONG),
-        ]
-    ),
-)  # fmt: skip
-BREAKDOWN = TableOf(
-    "breakdown",
-    BreakdownRow,
-    pa.schema(
-        [
-            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("block_bytes", LONG), ("step", TEXT),
-            ("name", TEXT),
-            *((name, REAL) for name in ("seconds", "low", "high", "factor", "factor_low", "factor_high")),
-            ("launches", INT), ("effect", TEXT), ("mover", TEXT),
-        ]
-    ),
-)  # fmt: skip
-ROUND_TIMES = TableOf(
-    "breakdown_rounds",
-    RoundRow,
-    pa.schema(
-        [
-            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("distance", INT), ("seconds", REAL),
-            ("link", TEXT), ("link_s", REAL),
-        ]
-    ),
-)  # fmt: skip
+TURNS = TableOf("breakdown_turns", TurnRow)
+BREAKDOWN = TableOf("breakdown", BreakdownRow)
+ROUND_TIMES = TableOf("breakdown_rounds", RoundRow)

@@ -3,11 +3,7 @@
 
 from typing import Literal, TypedDict
 
-import pyarrow as pa
-
 from weft.store.tables import TableOf
-
-TEXT, INT, REAL = pa.string(), pa.int32(), pa.float64()
 
 CauseKind = Literal["link", "hardware", "messages", "contention", "algorithm", "arrival", "bound", "unknown"]
 
@@ -29,13 +25,4 @@ class CauseRow(TypedDict):
     share: float | None
 
 
-CAUSES = TableOf(
-    "causes",
-    CauseRow,
-    pa.schema(
-        [
-            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("kind", TEXT), ("name", TEXT),
-            ("share", REAL),
-        ]
-    ),
-)  # fmt: skip
+CAUSES = TableOf("causes", CauseRow)

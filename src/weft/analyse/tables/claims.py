@@ -5,12 +5,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypedDict
 
-import pyarrow as pa
-
 from weft.analyse.tables.quality import Grade
 from weft.store.tables import TableOf
-
-TEXT, INT, REAL = pa.string(), pa.int32(), pa.float64()
 
 ClaimKind = Literal["answer", "breakdown", "finding", "doubt", "remedy"]
 Unit = Literal["", "seconds", "factor", "share", "bytes", "rate", "count"]
@@ -46,17 +42,7 @@ class ClaimRow(TypedDict):
     evidence: list[str]
 
 
-CLAIMS = TableOf(
-    "claims",
-    ClaimRow,
-    pa.schema(
-        [
-            ("id", TEXT), ("kind", TEXT), ("rank", INT), ("subject", TEXT), ("value", REAL), ("unit", TEXT),
-            *((name, REAL) for name in ("low", "high", "coverage", "bound")), ("confidence", TEXT), ("cell", TEXT),
-            ("call", TEXT), ("more", TEXT), ("next", TEXT), ("evidence", pa.list_(TEXT)),
-        ]
-    ),
-)  # fmt: skip
+CLAIMS = TableOf("claims", ClaimRow)
 
 
 def make_claim(

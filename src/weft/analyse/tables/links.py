@@ -3,12 +3,7 @@
 
 from typing import TypedDict
 
-import pyarrow as pa
-
-from weft.store.tables import TableOf
-
-TEXT, INT, LONG, REAL, FLAG = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
-
+from weft.store.tables import Long, Short, TableOf
 
 HOSTS = "the hosts' own links"
 
@@ -20,7 +15,7 @@ class LinkRow(TypedDict):
     """
 
     cell: str
-    launch: int
+    launch: Short
     launch_id: str
     nodes: int
     ranks: int
@@ -30,9 +25,9 @@ class LinkRow(TypedDict):
     target: str
     direction: str
     host_link: bool
-    bytes: int
-    packets: int
-    drops: int
+    bytes: Long
+    packets: Long
+    drops: Long
     rate: float | None
     seconds: float | None
     basis: str
@@ -54,7 +49,7 @@ class Load(TypedDict):
     host_link: bool
     rate: float | None
     bytes: float
-    drops: int
+    drops: Long
     share: float | None
 
 
@@ -85,34 +80,6 @@ class BottleneckRow(TypedDict):
     other: Load | None
 
 
-LOAD = [
-    ("link", TEXT), ("cable", TEXT), ("source", TEXT), ("target", TEXT), ("host_link", FLAG), ("rate", REAL),
-    ("bytes", REAL), ("drops", LONG), ("share", REAL),
-]  # fmt: skip
-LINKS = TableOf(
-    "links",
-    LinkRow,
-    pa.schema(
-        [
-            ("cell", TEXT), ("launch", pa.int16()), ("launch_id", TEXT), ("nodes", INT), ("ranks", INT),
-            ("link", TEXT), ("cable", TEXT), ("source", TEXT), ("target", TEXT), ("direction", TEXT),
-            ("host_link", FLAG), ("bytes", LONG), ("packets", LONG), ("drops", LONG), ("rate", REAL),
-            ("seconds", REAL), ("basis", TEXT), ("share", REAL), ("method", TEXT),
-        ]
-    ),
-)  # fmt: skip
-LOADS = TableOf(
-    "link_loads",
-    LoadRow,
-    pa.schema([("cell", TEXT), ("nodes", INT), ("ranks", INT), *LOAD, ("moved_bytes", REAL)]),
-)
-BOTTLENECKS = TableOf(
-    "bottlenecks",
-    BottleneckRow,
-    pa.schema(
-        [
-            ("cell", TEXT), ("nodes", INT), ("ranks", INT), ("name", TEXT), ("bound", TEXT), ("bound_ratio", REAL),
-            ("busiest", pa.struct(LOAD)), ("other", pa.struct(LOAD)),
-        ]
-    ),
-)  # fmt: skip
+LINKS = TableOf("links", LinkRow)
+LOADS = TableOf("link_loads", LoadRow, "cell nodes ranks")
+BOTTLENECKS = TableOf("bottlenecks", BottleneckRow)

@@ -4,13 +4,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
-import pyarrow as pa
-
-from weft.store.files import Schema
 from weft.store.pair_tally import BUCKETS
-from weft.store.tables import TableOf
+from weft.store.tables import Long, TableOf
 
-TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
 FARTHEST = 100
 """The run's pairs that are farthest from their class, which are kept by name."""
 PAIR_FACTOR = 1.5
@@ -29,12 +25,12 @@ class Placement(TypedDict):
 class Way(Placement):
     """A message size in bytes and the mode of measuring: ``isolated``, ``node`` or ``all``."""
 
-    bytes: int
+    bytes: Long
     mode: str
 
 
 #: A hop class; its name is in a column called ``class``, which is a reserved word in Python.
-Classed = TypedDict("Classed", {"nodes": int, "ranks": int, "bytes": int, "mode": str, "hops": int, "class": str})
+Classed = TypedDict("Classed", {"nodes": int, "ranks": int, "bytes": Long, "mode": str, "hops": int, "class": str})
 
 
 class ClassRow(Classed):
@@ -44,8 +40,8 @@ class ClassRow(Classed):
     and at least `LEAST_TOLD_S` more.
     """
 
-    pairs: int
-    samples: int
+    pairs: Long
+    samples: Long
     min_s: float
     mean_s: float
     median_s: float
@@ -53,14 +49,14 @@ class ClassRow(Classed):
     max_s: float
     least_s: float
     most_s: float
-    broken: int
-    slow: int
+    broken: Long
+    slow: Long
 
 
 class ColdRow(Classed):
     """First contact of the pairs of a hop class; ``ratio`` is the median of cold over warm."""
 
-    pairs: int
+    pairs: Long
     median_s: float
     max_s: float
     ratio: float
@@ -74,7 +70,7 @@ class ContentionRow(Classed):
     ``p5`` to ``max`` are quantiles over pairs.
     """
 
-    pairs: int
+    pairs: Long
     launches: int
     factor: float
     low: float | None
@@ -90,13 +86,13 @@ class HistogramRow(Classed):
     """Samples of a hop class in a bucket (`bucket_starts_s`)."""
 
     bucket: int
-    count: int
+    count: Long
 
 
 class SpreadRow(Classed):
     """Spread of the samples of a hop class, from their histogram (within 1.1 %)."""
 
-    samples: int
+    samples: Long
     median_s: float
     p99_s: float
     ratio: float
@@ -123,7 +119,7 @@ class MatrixRow(Way):
     forward_s: float | None
     slowest_s: float
     factor: float | None
-    pairs: int
+    pairs: Long
 
 
 class MatrixMedianRow(Way):
@@ -160,7 +156,7 @@ class WorstRow(Classed):
 class SightingRow(TypedDict):
     """An outlier at one size and mode."""
 
-    bytes: int
+    bytes: Long
     mode: str
     factor: float
     one_way: float | None
@@ -174,7 +170,7 @@ class OutlierRow(Placement):
     name: str
     role: str
     statement: str
-    pairs: int
+    pairs: Long
     also: list[str]
     detail: str
     doubted: bool
@@ -213,50 +209,18 @@ def bucket_starts_s(bucket: int) -> float:
     return 2.0 ** (bucket / BUCKETS) * 1e-9
 
 
-def _schema(**columns: Any) -> Schema:
-    return pa.schema([("nodes", INT), ("ranks", INT), *columns.items()])
-
-
-def _reals(*names: str) -> dict[str, Any]:
-    return dict.fromkeys(names, REAL)
-
-
-_WAY = {"bytes": LONG, "mode": TEXT}
-_CLASS = {**_WAY, "hops": INT, "class": TEXT}
-_SIGHTING = pa.struct([("bytes", LONG), ("mode", TEXT), ("factor", REAL), ("one_way", REAL), ("share", REAL)])
-
-CLASSES = TableOf("pair_classes", ClassRow, _schema(
-    **_CLASS, pairs=LONG, samples=LONG,
-    **_reals("min_s", "mean_s", "median_s", "p99_s", "max_s", "least_s", "most_s"), broken=LONG, slow=LONG,
-))  # fmt: skip
-COLD = TableOf("pair_cold", ColdRow, _schema(
-    **_CLASS, pairs=LONG, **_reals("median_s", "max_s", "ratio", "total_s"),
-))  # fmt: skip
-CONTENTION = TableOf("pair_contention", ContentionRow, _schema(
-    **_CLASS, pairs=LONG, launches=INT, **_reals("factor", "low", "high", "coverage"), interval=TEXT,
-    **_reals("p5", "p95", "max"),
-))  # fmt: skip
-HISTOGRAM = TableOf("pair_class_histogram", HistogramRow, _schema(**_CLASS, bucket=INT, count=LONG))
-SPREAD = TableOf("pair_class_spread", SpreadRow, _schema(
-    **_CLASS, samples=LONG, **_reals("median_s", "p99_s", "ratio"),
-))  # fmt: skip
-NODES = TableOf("pair_nodes", NodeRow, _schema(
-    **_WAY, node=INT, name=TEXT, **_reals("factor", "worst"), worst_with=TEXT, within=REAL, place=INT,
-))  # fmt: skip
-MATRIX = TableOf("pair_matrix", MatrixRow, _schema(
-    **_WAY, source_node=INT, target_node=INT, **_reals("time_s", "forward_s", "slowest_s", "factor"), pairs=LONG,
-))  # fmt: skip
-MATRIX_MEDIANS = TableOf("pair_matrix_medians", MatrixMedianRow, _schema(**_WAY, factor=REAL))
-BLOCKS = TableOf("pair_blocks", BlockRow, _schema(**_WAY, block=INT, row=INT, column=INT, value=REAL))
-WORST = TableOf("pair_worst", WorstRow, _schema(
-    **_WAY, source=INT, target=INT, source_name=TEXT, target_name=TEXT, hops=INT, **{"class": TEXT},
-    **_reals("time_s", "base_s", "factor", "first_s", "again_1_s", "again_2_s"), checked=pa.bool_(),
-))  # fmt: skip
-OUTLIERS = TableOf("pair_blame", OutlierRow, _schema(
-    kind=TEXT, name=TEXT, role=TEXT, statement=TEXT, pairs=LONG, also=pa.list_(TEXT), detail=TEXT,
-    doubted=pa.bool_(), sightings=pa.list_(_SIGHTING),
-))  # fmt: skip
-NAMES = TableOf("pair_names", NameRow, _schema(node=INT, name=TEXT, on_node=INT, unknown=TEXT))
+CLASSES = TableOf("pair_classes", ClassRow)
+COLD = TableOf("pair_cold", ColdRow)
+CONTENTION = TableOf("pair_contention", ContentionRow)
+HISTOGRAM = TableOf("pair_class_histogram", HistogramRow)
+SPREAD = TableOf("pair_class_spread", SpreadRow)
+NODES = TableOf("pair_nodes", NodeRow)
+MATRIX = TableOf("pair_matrix", MatrixRow)
+MATRIX_MEDIANS = TableOf("pair_matrix_medians", MatrixMedianRow)
+BLOCKS = TableOf("pair_blocks", BlockRow)
+WORST = TableOf("pair_worst", WorstRow, "nodes ranks bytes mode source target source_name target_name")
+OUTLIERS = TableOf("pair_blame", OutlierRow)
+NAMES = TableOf("pair_names", NameRow)
 ALL: tuple[TableOf[Any], ...] = (
     CLASSES, COLD, CONTENTION, HISTOGRAM, SPREAD, NODES, MATRIX, MATRIX_MEDIANS, BLOCKS, WORST, OUTLIERS, NAMES,
 )  # fmt: skip

@@ -4,11 +4,7 @@
 from collections.abc import Iterable
 from typing import Literal, TypedDict
 
-import pyarrow as pa
-
-from weft.store.tables import TableOf
-
-TEXT, LONG, REAL = pa.string(), pa.int64(), pa.float64()
+from weft.store.tables import Long, TableOf
 
 Grade = Literal["A", "B", "C", "D"]
 Doubt = Literal[
@@ -29,12 +25,12 @@ class QualityRow(TypedDict):
 
     doubt: Doubt
     grade: Grade
-    count: int
-    of: int
+    count: Long
+    of: Long
     share: float
     noun: str
     worst: float | None
-    launches: int | None
+    launches: Long | None
     turns: str
 
 
@@ -52,13 +48,4 @@ def grade_of(rows: Iterable[Graded]) -> Grade:
     return worst
 
 
-QUALITY = TableOf(
-    "quality",
-    QualityRow,
-    pa.schema(
-        [
-            ("doubt", TEXT), ("grade", TEXT), ("count", LONG), ("of", LONG), ("share", REAL), ("noun", TEXT),
-            ("worst", REAL), ("launches", LONG), ("turns", TEXT),
-        ]
-    ),
-)  # fmt: skip
+QUALITY = TableOf("quality", QualityRow)

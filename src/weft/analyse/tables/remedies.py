@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of remedies: what would help, and how much at most."""
 
-from typing import Any, Literal, TypedDict
-
-import pyarrow
+from typing import Literal, TypedDict
 
 from weft.store.tables import TableOf
-
-pa: Any = pyarrow  # it comes without types
-TEXT, INT, REAL = pa.string(), pa.int32(), pa.float64()
 
 Basis = Literal["measured", "simulated", "only bounded"]
 
@@ -38,14 +33,4 @@ class RemedyRow(TypedDict):
     setting: str
 
 
-REMEDIES = TableOf(
-    "remedies",
-    RemedyRow,
-    pa.schema(
-        [
-            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("seconds", REAL), ("id", TEXT),
-            ("subject", TEXT), ("saves_s", REAL), ("basis", TEXT), ("floor_s", REAL), ("floor", TEXT), ("ratio", REAL),
-            ("setting", TEXT),
-        ]
-    ),
-)  # fmt: skip
+REMEDIES = TableOf("remedies", RemedyRow)

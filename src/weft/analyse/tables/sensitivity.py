@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of sensitivities: how far a simulated verdict hangs on numbers that nobody measured."""
 
-from typing import Any, Literal, TypedDict
-
-import pyarrow
+from typing import Literal, TypedDict
 
 from weft.store.tables import TableOf
-
-pa: Any = pyarrow  # it comes without types
-TEXT, INT, REAL = pa.string(), pa.int32(), pa.float64()
 
 
 class SensitivityRow(TypedDict):
@@ -46,16 +41,4 @@ class SensitivityRow(TypedDict):
     basis: Literal["simulated", "closed form"]
 
 
-SENSITIVITY = TableOf(
-    "sensitivity",
-    SensitivityRow,
-    pa.schema(
-        [
-            *((name, TEXT) for name in ("series", "kind", "call", "key", "given_key", "given_unit")),
-            ("given_value", REAL), ("standing", TEXT), ("unit", TEXT),
-            *((name, REAL) for name in ("value", "low", "high")), ("verdict", TEXT), ("flips", pa.bool_()),
-            ("flips_at", REAL), ("becomes", TEXT), ("at", INT),
-            *((name, REAL) for name in ("seconds", "least_s", "most_s")), ("basis", TEXT),
-        ]
-    ),
-)  # fmt: skip
+SENSITIVITY = TableOf("sensitivity", SensitivityRow)

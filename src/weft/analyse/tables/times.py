@@ -4,22 +4,18 @@
 from collections.abc import Iterable
 from typing import TypedDict, cast
 
-import pyarrow as pa
+from weft.store.tables import Long, Short, TableOf
 
-from weft.store.tables import TableOf
-
-TEXT, SHORT, INT, LONG, REAL, FLAG = pa.string(), pa.int16(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 STATISTICS = ("median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s")
 #: A size measured in fewer launches than the most divided by this decides nothing.
 RARE = 2
-SAMPLE = (("cell", TEXT), ("launch", SHORT), ("call", TEXT), ("phase", TEXT))
 
 
 class IterationRow(TypedDict):
     """One timed operation over all its ranks; its undisturbed time lies in ``least_s`` .. ``time_s``."""
 
     cell: str
-    launch: int
+    launch: Short
     call: str
     phase: str
     iteration: int
@@ -37,8 +33,8 @@ class MixedRow(TypedDict):
     cell: str
     call: str
     phase: str
-    samples: int
-    disturbed: int
+    samples: Long
+    disturbed: Long
     lost_s: float
     min_s: float
     p5_s: float
@@ -64,7 +60,7 @@ class SummaryRow(MixedRow):
 class MedianRow(MixedRow):
     """Order statistics of one call in one launch; ``least_s`` is the median without what was lost."""
 
-    launch: int
+    launch: Short
     least_s: float
     median_s: float
     low_s: float
@@ -86,14 +82,14 @@ class CallIdentity(TypedDict):
     nodes: int
     ranks_per_node: int
     ranks: int
-    n: int | None
-    m: int | None
+    n: Long | None
+    m: Long | None
     call: str
     phase: str
     status: str
-    samples: int
-    discarded: int
-    disturbed: int
+    samples: Long
+    discarded: Long
+    disturbed: Long
     lost_s: float
     lost_by: str
     launches: int
@@ -109,9 +105,9 @@ class CallIdentity(TypedDict):
     bound_s: float | None
     bound: str
     bound_basis: str
-    block_bytes: int
-    array_bytes: int
-    local_bytes: int
+    block_bytes: Long
+    array_bytes: Long
+    local_bytes: Long
     oversubscribed: bool
     ended_by: str
     reason: str
@@ -185,7 +181,7 @@ class QuartileRow(TypedDict):
     """Quartiles of one call in one launch, for box plots."""
 
     cell: str
-    launch: int
+    launch: Short
     call: str
     phase: str
     q1_s: float
@@ -204,65 +200,29 @@ class FloorRow(TypedDict):
     nodes: int
     ranks_per_node: int
     quantity: str
-    bytes: int
+    bytes: Long
     value: float | None
     low: float | None
     high: float | None
     best: float | None
     unit: str
-    samples: int
+    samples: Long
     way: str
 
 
-ITERATIONS = TableOf(
-    "iterations",
-    IterationRow,
-    pa.schema([*SAMPLE, ("iteration", INT), ("time_s", REAL), ("least_s", REAL), ("disturbed", FLAG)]),
-)
+ITERATIONS = TableOf("iterations", IterationRow)
 MEDIANS = TableOf(
-    "medians",
-    MedianRow,
-    pa.schema(
-        [
-            *SAMPLE,
-            ("samples", LONG),
-            ("disturbed", LONG),
-            ("lost_s", REAL),
-            *((name, REAL) for name in (*STATISTICS, "least_s")),
-        ]
-    ),
+    "medians", MedianRow, "cell launch call phase samples disturbed lost_s median_s low_s high_s coverage"
 )
-QUARTILES = TableOf(
-    "quartiles", QuartileRow, pa.schema([*SAMPLE, *((name, REAL) for name in ("q1_s", "median_s", "q3_s"))])
-)
+QUARTILES = TableOf("quartiles", QuartileRow)
 CALLS = TableOf(
     "calls",
     CallRow,
-    pa.schema(
-        [
-            ("cell", TEXT), ("kernel", TEXT), ("series", pa.list_(TEXT)), ("nodes", INT), ("ranks_per_node", INT),
-            ("ranks", INT), ("n", LONG), ("m", LONG), ("call", TEXT), ("phase", TEXT), ("status", TEXT),
-            ("samples", LONG), ("discarded", LONG), ("disturbed", LONG), ("lost_s", REAL), ("lost_by", TEXT),
-            ("launches", INT), ("batch", INT),
-            ("definition", TEXT), ("peers_met", INT), ("cache", TEXT), ("algorithm", TEXT),
-            *((name, REAL) for name in STATISTICS), ("launch_low_s", REAL), ("launch_high_s", REAL), ("interval", TEXT),
-            ("bound_s", REAL), ("bound", TEXT), ("bound_basis", TEXT), ("block_bytes", LONG), ("array_bytes", LONG),
-            ("local_bytes", LONG),
-            ("oversubscribed", FLAG), ("ended_by", TEXT), ("reason", TEXT),
-        ]
-    ),
-)  # fmt: skip
-FLOOR = TableOf(
-    "floor",
-    FloorRow,
-    pa.schema(
-        [
-            ("cell", TEXT), ("nodes", INT), ("ranks_per_node", INT), ("quantity", TEXT), ("bytes", LONG),
-            *((name, REAL) for name in ("value", "low", "high", "best")), ("unit", TEXT), ("samples", LONG),
-            ("way", TEXT),
-        ]
-    ),
-)  # fmt: skip
+    "cell kernel series nodes ranks_per_node ranks n m call phase status samples discarded disturbed lost_s lost_by "
+    "launches batch definition peers_met cache algorithm median_s low_s high_s coverage min_s p5_s p95_s p99_s max_s "
+    "mean_s launch_low_s launch_high_s",
+)
+FLOOR = TableOf("floor", FloorRow)
 
 
 def phase_in_words(row: CallRow) -> str:

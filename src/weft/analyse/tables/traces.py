@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables of a trace: time by call, size and communicator, who sent how much to whom, who waited for whom."""
 
-from typing import Any, Literal, TypedDict
-
-import pyarrow
+from typing import Literal, TypedDict
 
 from weft.analyse.tables.quality import Grade
-from weft.store.tables import TableOf
-
-pa: Any = pyarrow  # it comes without types
-TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
+from weft.store.tables import Long, Single, TableOf
 
 #: Kinds of calls in a timeline, and their letters; the last is none of them.
 LETTERS = {
@@ -27,13 +22,13 @@ class CallTimeRow(TypedDict):
     """
 
     call: str
-    calls: int
+    calls: Long
     seconds: float
     waiting_s: float | None
     known_s: float
     share: float
-    bytes: int
-    received: int
+    bytes: Long
+    received: Long
     longest_s: float
 
 
@@ -41,10 +36,10 @@ class SizeRow(TypedDict):
     """A call and a class of sizes: its bytes (given, or got if it gives none) are at most ``size``, a power of two."""
 
     call: str
-    size: int
-    calls: int
+    size: Long
+    calls: Long
     seconds: float
-    bytes: int
+    bytes: Long
 
 
 class CommunicatorTimeRow(TypedDict):
@@ -53,10 +48,10 @@ class CommunicatorTimeRow(TypedDict):
     comm: int
     name: str
     size: int
-    calls: int
+    calls: Long
     seconds: float
     all_to_all_s: float
-    bytes: int
+    bytes: Long
 
 
 class MatrixRow(TypedDict):
@@ -65,8 +60,8 @@ class MatrixRow(TypedDict):
     rank: int
     peer: int
     kind: str
-    messages: int
-    bytes: int
+    messages: Long
+    bytes: Long
 
 
 class LateRow(TypedDict):
@@ -85,7 +80,7 @@ class LateRow(TypedDict):
     waited_s: float
     caused_s: float
     imbalance_s: float
-    last: int
+    last: Long
     file_s: float
     lost_s: float | None
 
@@ -96,9 +91,9 @@ class PhaseRow(TypedDict):
     ``text`` names its longest call sites.
     """
 
-    first_event: int
-    calls: int
-    times: int
+    first_event: Long
+    calls: Long
+    times: Long
     begin_s: float
     seconds: float
     mpi_s: float
@@ -125,8 +120,8 @@ class NodePairRow(TypedDict):
 
     node: int
     other: int
-    messages: int
-    bytes: int
+    messages: Long
+    bytes: Long
     seconds: float
     ratio: float | None
     slow: bool
@@ -143,8 +138,8 @@ class TraceDoubtRow(TypedDict):
 
     doubt: TraceDoubt
     grade: Grade
-    count: int
-    of: int
+    count: Long
+    of: Long
     share: float
     where: str
 
@@ -175,91 +170,21 @@ class ActivityRow(TypedDict):
     rank: int
     begin_s: float
     end_s: float
-    waiting: float
-    moving: float
-    file: float
-    unknown: float
-    computing: float
+    waiting: Single
+    moving: Single
+    file: Single
+    unknown: Single
+    computing: Single
 
 
-CALL_TIMES = TableOf(
-    "trace_calls",
-    CallTimeRow,
-    pa.schema(
-        [
-            ("call", TEXT), ("calls", LONG), ("seconds", REAL), ("waiting_s", REAL), ("known_s", REAL), ("share", REAL),
-            ("bytes", LONG),            ("received", LONG), ("longest_s", REAL),
-        ]
-    ),
-)  # fmt: skip
-CALL_SIZES = TableOf(
-    "trace_sizes",
-    SizeRow,
-    pa.schema([("call", TEXT), ("size", LONG), ("calls", LONG), ("seconds", REAL), ("bytes", LONG)]),
-)
-COMM_TIMES = TableOf(
-    "trace_communicator_times",
-    CommunicatorTimeRow,
-    pa.schema(
-        [
-            ("comm", INT), ("name", TEXT), ("size", INT), ("calls", LONG), ("seconds", REAL), ("all_to_all_s", REAL),
-            ("bytes", LONG),
-        ]
-    ),
-)  # fmt: skip
-MATRIX = TableOf(
-    "trace_matrix",
-    MatrixRow,
-    pa.schema([("rank", INT), ("peer", INT), ("kind", TEXT), ("messages", LONG), ("bytes", LONG)]),
-)
-LATE = TableOf(
-    "trace_late",
-    LateRow,
-    pa.schema(
-        [
-            ("rank", INT), ("node", INT), ("seconds", REAL), ("mpi_s", REAL), ("compute_s", REAL), ("waited_s", REAL),
-            ("caused_s", REAL), ("imbalance_s", REAL), ("last", LONG), ("file_s", REAL), ("lost_s", REAL),
-        ]
-    ),
-)  # fmt: skip
-PHASES = TableOf(
-    "trace_phases",
-    PhaseRow,
-    pa.schema(
-        [
-            ("first_event", LONG), ("calls", LONG), ("times", LONG), ("begin_s", REAL), ("seconds", REAL),
-            ("mpi_s", REAL), ("text", TEXT),
-        ]
-    ),
-)  # fmt: skip
-VERDICT = TableOf(
-    "trace_verdict",
-    VerdictRow,
-    pa.schema([("remedy", TEXT), *((name, REAL) for name in ("saves_s", "seconds", "computing_s", "moving_s"))]),
-)
-ACTIVITY = TableOf(
-    "trace_activity",
-    ActivityRow,
-    pa.schema(
-        [
-            ("lane", INT), ("rank", INT), ("begin_s", REAL), ("end_s", REAL),
-            *((name, pa.float32()) for name in ("waiting", "moving", "file", "unknown", "computing")),
-        ]
-    ),
-)  # fmt: skip
-SHARES = TableOf("trace_shares", ShareRow, pa.schema([("what", TEXT), ("seconds", REAL), ("share", REAL)]))
-NODE_PAIRS = TableOf(
-    "trace_node_pairs",
-    NodePairRow,
-    pa.schema(
-        [
-            ("node", INT), ("other", INT), ("messages", LONG), ("bytes", LONG), ("seconds", REAL), ("ratio", REAL),
-            ("slow", pa.bool_()),
-        ]
-    ),
-)  # fmt: skip
-TRACE_DOUBTS = TableOf(
-    "trace_doubts",
-    TraceDoubtRow,
-    pa.schema([("doubt", TEXT), ("grade", TEXT), ("count", LONG), ("of", LONG), ("share", REAL), ("where", TEXT)]),
-)
+CALL_TIMES = TableOf("trace_calls", CallTimeRow)
+CALL_SIZES = TableOf("trace_sizes", SizeRow)
+COMM_TIMES = TableOf("trace_communicator_times", CommunicatorTimeRow)
+MATRIX = TableOf("trace_matrix", MatrixRow)
+LATE = TableOf("trace_late", LateRow)
+PHASES = TableOf("trace_phases", PhaseRow)
+VERDICT = TableOf("trace_verdict", VerdictRow)
+ACTIVITY = TableOf("trace_activity", ActivityRow)
+SHARES = TableOf("trace_shares", ShareRow)
+NODE_PAIRS = TableOf("trace_node_pairs", NodePairRow)
+TRACE_DOUBTS = TableOf("trace_doubts", TraceDoubtRow)

@@ -3,11 +3,7 @@
 
 from typing import Literal, TypedDict
 
-import pyarrow as pa
-
-from weft.store.tables import TableOf
-
-TEXT, INT, LONG, REAL = pa.string(), pa.int32(), pa.int64(), pa.float64()
+from weft.store.tables import Long, TableOf
 
 Judgement = Literal["confirmed", "not confirmed", "not measured"]
 
@@ -27,11 +23,11 @@ class TrialRow(TypedDict):
     call: str
     nodes: int
     ranks: int
-    lower: int
-    upper: int
+    lower: Long
+    upper: Long
     knob: str
-    value: int
-    moved: int
+    value: Long
+    moved: Long
     setting: str
     outcome: Judgement
     rounds: int
@@ -41,32 +37,19 @@ class TrialRow(TypedDict):
     new: float | None
     new_low: float | None
     new_high: float | None
-    first: int
-    last: int
+    first: Long
+    last: Long
     ratio: float | None
     ratio_low: float | None
     ratio_high: float | None
     why: str
-    far: int | None
+    far: Long | None
     far_setting: str
-    far_first: int | None
-    far_last: int | None
+    far_first: Long | None
+    far_last: Long | None
     far_ratio: float | None
     far_ratio_low: float | None
     far_ratio_high: float | None
 
 
-TRIALS = TableOf(
-    "knob_trials",
-    TrialRow,
-    pa.schema(
-        [
-            ("cell", TEXT), ("call", TEXT), ("nodes", INT), ("ranks", INT), ("lower", LONG), ("upper", LONG),
-            ("knob", TEXT), ("value", LONG), ("moved", LONG), ("setting", TEXT), ("outcome", TEXT), ("rounds", INT),
-            *((f"{name}{end}", REAL) for name in ("old", "new") for end in ("", "_low", "_high")),
-            ("first", LONG), ("last", LONG), *((f"ratio{end}", REAL) for end in ("", "_low", "_high")), ("why", TEXT),
-            ("far", LONG), ("far_setting", TEXT), ("far_first", LONG), ("far_last", LONG),
-            *((f"far_ratio{end}", REAL) for end in ("", "_low", "_high")),
-        ]
-    ),
-)  # fmt: skip
+TRIALS = TableOf("knob_trials", TrialRow)

@@ -3,9 +3,7 @@
 
 from typing import TypedDict
 
-import pyarrow as pa
-
-from weft.store.tables import TableOf
+from weft.store.tables import Long, TableOf
 
 
 class TraceRankRow(TypedDict):
@@ -23,11 +21,11 @@ class TraceRankRow(TypedDict):
     node: int
     host: str
     library: str
-    events: int
-    summarised: int
-    begin_ns: int
-    end_ns: int
-    clock_error_ns: int
+    events: Long
+    summarised: Long
+    begin_ns: Long
+    end_ns: Long
+    clock_error_ns: Long
     clock_shared: bool
     cost_ns: float
     closed: bool
@@ -35,11 +33,11 @@ class TraceRankRow(TypedDict):
     cpus: str
     host_cpus: int
     load: float
-    looked_ns: int | None
-    lost_ns: int | None
-    own_ns: int | None
-    busy_ns: int | None
-    steal_ns: int | None
+    looked_ns: Long | None
+    lost_ns: Long | None
+    own_ns: Long | None
+    busy_ns: Long | None
+    steal_ns: Long | None
 
 
 class CommunicatorRow(TypedDict):
@@ -67,24 +65,7 @@ class SiteRow(TypedDict):
     text: str
 
 
-INT, LONG, TEXT = pa.int32(), pa.int64(), pa.string()
-TRACE_RANKS = TableOf(
-    "trace_ranks",
-    TraceRankRow,
-    pa.schema(
-        [
-            ("rank", INT), ("node", INT), ("host", TEXT), ("library", TEXT), ("events", LONG), ("summarised", LONG),
-            ("begin_ns", LONG), ("end_ns", LONG), ("clock_error_ns", LONG), ("clock_shared", pa.bool_()),
-            ("cost_ns", pa.float64()), ("closed", pa.bool_()), ("missing", TEXT), ("cpus", TEXT), ("host_cpus", INT),
-            ("load", pa.float64()), ("looked_ns", LONG), ("lost_ns", LONG), ("own_ns", LONG), ("busy_ns", LONG),
-            ("steal_ns", LONG),
-        ]
-    ),
-)  # fmt: skip
-COMMUNICATORS = TableOf(
-    "trace_communicators",
-    CommunicatorRow,
-    pa.schema([("comm", INT), ("name", TEXT), ("size", INT), ("parent", INT), ("inter", pa.bool_())]),
-)
-MEMBER_TABLE = TableOf("trace_members", MemberRow, pa.schema([("comm", INT), ("member", INT), ("rank", INT)]))
-SITES = TableOf("trace_sites", SiteRow, pa.schema([("site", INT), ("text", TEXT)]))
+TRACE_RANKS = TableOf("trace_ranks", TraceRankRow)
+COMMUNICATORS = TableOf("trace_communicators", CommunicatorRow)
+MEMBER_TABLE = TableOf("trace_members", MemberRow)
+SITES = TableOf("trace_sites", SiteRow)
