@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Messages of made-up checks: fabrics of 64 to 1,024 nodes, noise of several kinds, and parts made slow."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,12 +30,12 @@ class Machine:
     def hosts(self) -> NDArray[np.int32]:
         return np.arange(len(self.network.hosts), dtype=np.int32)
 
-    def rounds(self, count: int, seed: int, aim: Sequence[Ints] = ()) -> list[Round]:
+    def rounds(self, count: int, seed: int, aim: Sequence[Ints] = (), apart: Collection[int] = ()) -> list[Round]:
         if not self.known:
-            return draw_alone(len(self.hosts), count, seed)
+            return draw_alone(len(self.hosts), count, seed, apart)
         coordinates = self.network.coordinates
         pod = coordinates.get("pod", coordinates.get("group"))
-        return draw_matchings(coordinates["leaf"], pod, count, seed, self.network, self.hosts, aim)
+        return draw_matchings(coordinates["leaf"], pod, count, seed, self.network, self.hosts, aim, apart)
 
 
 def machine(kind: str, nodes: int) -> Machine:
@@ -61,9 +61,14 @@ class Made:
 
 
 def measure(
-    of: Machine, rounds: list[Round], slow: dict[tuple[str, str], float], noise: Noise, sigma: float, seed: int
+    of: Machine,
+    passes: Sequence[Sequence[Round]],
+    slow: dict[tuple[str, str], float],
+    noise: Noise,
+    sigma: float,
+    seed: int,
 ) -> Made:
-    """What a check would see.
+    """What a check would see of one pass of rounds, or of two.
 
     Parameters
     ----------
@@ -72,7 +77,7 @@ def measure(
     sigma
         Standard deviation of the noise on a log time.
     """
-    dice = np.random.default_rng(seed)
+    rounds = [each for one in passes for each in one]
     source = np.concatenate([each for r in rounds for each in (r.pairs[:, 0], r.pairs[:, 1])])
     target = np.concatenate([each for r in rounds for each in (r.pairs[:, 1], r.pairs[:, 0])])
     number = np.repeat(np.arange(len(rounds)), [2 * len(r.pairs) for r in rounds])
@@ -85,14 +90,20 @@ def measure(
         if factor is not None:
             own = every.messages(index)
             excess[own] = np.maximum(excess[own], np.log(factor))
-    level = np.array([{"": 0.0, "leaf": 0.0, "pod": 0.2, "core": 0.4}[r.level] for r in rounds]) + dice.normal(
-        0, 0.1, len(rounds)
-    )
-    log_s = level[number] + np.log(load) + excess + noise_of(noise, sigma, number, source, target, dice)
+    levels = np.array([["", "leaf", "pod", "core"].index(r.level) for r in rounds])
+    log_s = np.array([0.0, 0.0, 0.2, 0.4])[levels][number] + np.log(load) + excess
+    first = 0
+    for place, one in enumerate(passes):
+        dice = np.random.default_rng([seed, place])
+        own = (number >= first) & (number < first + len(one))
+        log_s[own] += dice.normal(0, 0.1, len(one))[number[own] - first]
+        log_s[own] += noise_of(noise, sigma, number[own] - first, source[own], target[own], dice)
+        first += len(one)
     planned = load if of.known else np.ones(len(load))
-    stratum = np.unique(number * 1000.0 + planned, return_inverse=True)[1]
+    group = np.unique(levels[number] * 1000.0 + planned, return_inverse=True)[1]
     parts = every if of.known else list_parts(of.network.hosts, source, target)
-    return Made(Messages(number, stratum, log_s), parts, source, target)
+    second = len(passes[0]) if len(passes) > 1 else None
+    return Made(Messages(number, group, log_s, second), parts, source, target)
 
 
 def noise_of(

@@ -19,6 +19,7 @@ from weft.text import one_line, plain
 VERBS = {
     "plan": ("weft.cli.plan:plan", "Print what a study would measure on a fabric; starts nothing."),
     "run": ("weft.cli.run:run", "Measure a study on a fabric, or continue an interrupted run."),
+    "check": ("weft.cli.check:check", "Check in under a minute whether a node, cable or switch is slow."),
     "show": ("weft.cli.show:show", "Print the tables of a run."),
     "why": ("weft.cli.why:why", "Say why an all-to-all takes its time: hardware, messages, contention, algorithm."),
     "report": ("weft.cli.report:report", "Write one offline page about runs."),

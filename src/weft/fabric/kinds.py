@@ -17,6 +17,7 @@ class FabricKind:
     # what starts ranks by its scheduler's own means, as its site spells it; empty if only ``mpiexec`` does
     starter: str = ""
     without: tuple[str, ...] = ()  # keys of ``[batch]`` that its scheduler has nothing like
+    exclude: str = ""  # the scheduler's command that leaves ``{nodes}`` out of a job; empty where it has none
     label: str = ""  # label of titles and numbers that were not measured on a real network; empty for a real network
 
 
@@ -25,10 +26,12 @@ KINDS: dict[str, FabricKind] = {
     "local": FabricKind(is_this_host=True, runs_here=True),
     "virtual": FabricKind(runs_here=True, is_emulated=True, label="virtual network"),
     "simulated": FabricKind(is_model=True, label="simulated"),
-    "slurm": FabricKind(starter="srun"),
+    "slurm": FabricKind(starter="srun", exclude="sbatch --exclude={nodes} ..."),
     "pbs": FabricKind(without=("qos",)),
     "lsf": FabricKind(),
-    "flux": FabricKind(starter="flux run", without=("qos", "reservation")),
+    "flux": FabricKind(
+        starter="flux run", without=("qos", "reservation"), exclude="flux batch --requires=-host:{nodes} ..."
+    ),
 }
 MODEL = "simulated"
 MPIEXEC = "mpiexec"  # what starts ranks by the MPI library's own means, on every kind

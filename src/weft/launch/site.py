@@ -5,12 +5,16 @@ import os
 import platform
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from weft.errors import FabricError, LaunchError
+from weft.fabric import Fabric
+from weft.fabric.presets import with_presets
 from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm
 from weft.fabric.site.found import read_adapters
+from weft.files.reading import validate
 
 Read = Callable[[Mapping[tuple[str, ...], str]], Site]
 READERS: dict[str, tuple[tuple[tuple[str, ...], ...], Read]] = {
@@ -56,6 +60,20 @@ def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
         )
     said = {command: printed(command, needed=not at) for at, command in enumerate(commands)}
     return fabric_text(read(said), read_adapters(adapters), platform.node().partition(".")[0])
+
+
+def load_site() -> Fabric:
+    """The fabric of the site whose scheduler is here, as ``weft init`` would write it.
+
+    Raises
+    ------
+    LaunchError
+        No scheduler is here, or it does not answer.
+    FabricError
+        The scheduler names no node.
+    """
+    text = site_text("")
+    return validate(Fabric, with_presets(tomllib.loads(text)), "this site", FabricError).read_from(Path(), text)
 
 
 def printed(command: tuple[str, ...], *, needed: bool = False) -> str:

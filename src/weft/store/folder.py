@@ -10,7 +10,7 @@ from weft.errors import DataError, NotThereError
 from weft.files.atomic import guard, read_json
 
 SCHEMA = "weft-run/2"
-OF = "of"  # entry of ``weft.json`` where knobs were moved: the id of the run that named them
+OF = "of"  # entry of ``weft.json`` of a run inside another (moved knobs, a second pass): the id of that other one
 INPUTS = "inputs"  # entry of ``weft.json``: SHA-256 of each of the run's copies of files that its study names
 META: dict[str, type] = {"seed": int, "launcher": dict, INPUTS: dict}  # entries of ``weft.json`` that are no texts
 MOST_META = 1 << 22  # bytes of ``weft.json``
@@ -33,6 +33,7 @@ class RunFolder:
         self.samples = self.path / "samples"
         self.tables = self.path / "tables"
         self.confirm = self.path / "confirm"
+        self.again = self.path / "second"
         self.load = self.path / "load.json"
         self.report = self.path / "report.html"
 
@@ -76,9 +77,16 @@ class RunFolder:
 
     def trials(self) -> "RunFolder | None":
         """The run beside this one in which its knobs were moved, if there is one (``weft run --confirm``)."""
-        inner = RunFolder(self.confirm)
-        # a link may lead back here; and knobs are moved for a run of a study alone
-        return inner if inner.meta.is_file() and not self.confirm.is_symlink() and OF not in self.metadata() else None
+        return self._inner(self.confirm)
+
+    def second(self) -> "RunFolder | None":
+        """The second pass of a check, if there is one: rounds that aim at what the first found."""
+        return self._inner(self.again)
+
+    def _inner(self, path: Path) -> "RunFolder | None":
+        inner = RunFolder(path)
+        # a link may lead back here; and only a run of a study has others in it
+        return inner if inner.meta.is_file() and not path.is_symlink() and OF not in self.metadata() else None
 
     def flat_plan(self, launch: str) -> Path:
         """Input of the kernel for a launch."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, claims_of, extras
 from weft.format import times_text
+from weft.words.checks import within_text
 from weft.words.doubts import NEXT, grade_text
 from weft.words.row import Row
 from weft.words.say import say
@@ -58,7 +59,16 @@ def card_rows(claims: Sequence[ClaimRow]) -> tuple[Row, ...]:
 
 def _confidence(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> Row:
     grade, reason = grade_text(list(doubts))
-    told = "; ".join(filter(None, (reason if doubts or grade == "A" else "", _allowing(answer))))
+    told = "; ".join(
+        filter(
+            None,
+            (
+                within_text(answer),
+                reason if doubts or (grade == "A" and not within_text(answer)) else "",
+                _allowing(answer),
+            ),
+        )
+    )
     return Row("confidence", "Confidence", answer["confidence"], told)
 
 

@@ -2,12 +2,12 @@
 """The words of any claim, by its kind and the first part of its id."""
 
 from weft.analyse.tables.claims import ClaimRow
-from weft.words import answers, breakdown, doubts, findings, outliers, remedies, sweeps, traces
+from weft.words import answers, breakdown, checks, doubts, findings, outliers, remedies, sweeps, traces
 from weft.words.row import Row
 
 #: First part of an id to the function that says such claims.
 FAMILIES = {
-    "contention": answers.say, "scaling": answers.say, "plain": answers.say_plain,
+    "check": checks.say, "contention": answers.say, "scaling": answers.say, "plain": answers.say_plain,
     "bottleneck": breakdown.say_bottleneck,
     "step": breakdown.say_step, "breakdown": breakdown.say_part, "latency": outliers.say_latency,
     "outlier": outliers.say, "pairs": outliers.say_pairs, "remedy": remedies.say, "finding": findings.say,

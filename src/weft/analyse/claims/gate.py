@@ -24,7 +24,7 @@ from weft.analyse.tables.traces import TraceDoubtRow
 #: The ratio by which simulations of machines to which nothing was fitted are off: four published ones by 29 to 89 %.
 UNFITTED = 1.89
 #: Factors between the same operations of one model, whose error is in both.
-RELATIVE = frozenset({"outlier", "pairs"})
+RELATIVE = frozenset({"outlier", "pairs", "check"})
 #: Answers that say why there is none.
 SILENT = frozenset({INCONCLUSIVE, "unmeasured", "untimed"})
 

@@ -134,6 +134,8 @@ def _of_routes(network: Network, routes: Ints) -> Crossed:
 
 
 def _grouped(of: NDArray[np.int64], message: NDArray[np.int64], part: Callable[[int], Part]) -> Crossed:
+    if not len(of):  # one leaf: no cable joins two switches
+        return
     order = np.argsort(of, kind="stable")
     keys, starts = np.unique(of[order], return_index=True)
     for key, messages in zip(keys.tolist(), np.split(message[order], starts[1:]), strict=True):

@@ -2,22 +2,81 @@
 """Outliers of a run whose pairs are matchings: one result for each size, merged over sizes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.outliers.few_parts import Part, Parts, list_parts
-from weft.analyse.outliers.few_rounds import Messages, Slow, find_slow_parts
+from weft.analyse.outliers.few_rounds import CANDIDATE_SIGMAS, NAMED_SIGMAS, Messages, Slow, find_slow_parts
 from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_outliers
 from weft.analyse.pairs.places import Places
 from weft.fabric.network.pair_loads import limiting_loads
+from weft.files.atomic import read_json
 from weft.plan.records import Plan
-from weft.store.files import Table
+from weft.plan.stored import plan_of
+from weft.store.folder import RunFolder
+from weft.store.pair_medians import PairMedians, read_pair_medians
+from weft.store.rows import RankRow
 
 Rounds = Sequence[Sequence[Sequence[int]]]
 ROLES: dict[str, Role] = {"node": "both", "sender": "sender", "receiver": "receiver"}
 #: Parts that half a round trip cannot tell from their opposite.
 ONE_WAY = frozenset({"sender", "receiver", "link"})
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """Rounds of disjoint pairs of ranks, and their times in each launch."""
+
+    rounds: Rounds
+    launches: Sequence[PairMedians]
+
+    def times(self, size: int, *, one_way: bool) -> dict[tuple[int, int], float]:
+        """Seconds of each ordered pair at a size: the median over launches."""
+        found: dict[tuple[int, int], list[float]] = {}
+        for each in self.launches:
+            own = np.flatnonzero(each.bytes == size)
+            time_s = each.forward_s if one_way else each.time_s
+            for pair in zip(each.source[own].tolist(), each.target[own].tolist(), time_s[own].tolist(), strict=True):
+                found.setdefault(pair[:2], []).append(pair[2])
+        return {pair: times[0] if len(times) == 1 else float(np.median(times)) for pair, times in found.items()}
+
+    def is_one_way(self, size: int) -> bool:
+        """Whether the clocks tell the time of each direction."""
+        return all(np.isfinite(each.forward_s[each.bytes == size]).all() for each in self.launches)
+
+
+def read_passes(root: Path, plan: Plan, launches: Sequence[str] = ()) -> list[Pass]:
+    """The passes of a run of matchings: its own, and a second if its ranks are on the same hosts; empty without times.
+
+    Raises DataError: A record is torn.
+    """
+    first = _read_pass(root, plan, launches)
+    inner = RunFolder(root).second()
+    if first is None or inner is None or _hosts(root) != _hosts(inner.path):
+        return [] if first is None else [first]
+    second = _read_pass(inner.path, plan_of(inner), ())
+    return [first] if second is None else [first, second]
+
+
+def _read_pass(root: Path, plan: Plan, launches: Sequence[str]) -> Pass | None:
+    cell = next((cell for cell in plan.measured if "matchings" in cell.parameters), None)
+    times = read_pair_medians(root, cell.id, launches) if cell else []
+    return Pass(cell.parameters["pairs"], times) if cell and times else None
+
+
+def _hosts(root: Path) -> dict[int, str]:
+    return {row["rank"]: row["host"] for row in read_ranks(root)}
+
+
+def read_ranks(root: Path) -> list[RankRow]:
+    """The ranks of the first launch of a run that began; empty without one."""
+    for path in sorted((root / "launches").glob("*.json")):
+        if ranks := read_json(path).get("ranks"):
+            return ranks
+    return []
 
 
 def matched_rounds(plan: Plan) -> Rounds:
@@ -28,52 +87,48 @@ def matched_rounds(plan: Plan) -> Rounds:
     return ()
 
 
-def find_outliers(pairs: Table, rounds: Rounds, places: Places) -> list[Outlier]:
-    """The slow parts of a machine, the strongest first.
-
-    Parameters
-    ----------
-    pairs
-        Final times of the pairs: source, target, bytes, mode, time_s, forward_s.
-    """
+def find_outliers(passes: Sequence[Pass], places: Places, mode: str = "all") -> list[Outlier]:
+    """The slow parts of a machine, the strongest first; those of one pass that a second should look at are in doubt."""
     found: list[Outlier] = []
-    for size in sorted(set(pairs["bytes"].to_pylist())):
-        own = [row for row in pairs.to_pylist() if row["bytes"] == size]
-        one_way = all((row["forward_s"] or 0.0) > 0 for row in own)
-        times = {(row["source"], row["target"]): row["forward_s"] if one_way else row["time_s"] for row in own}
-        found += _of_size(size, own[0]["mode"], times, rounds, places, one_way=one_way)
+    for size in sorted({size for each in passes[0].launches for size in np.unique(each.bytes).tolist()}):
+        one_way = all(each.is_one_way(size) for each in passes)
+        times = [each.times(size, one_way=one_way) for each in passes]
+        found += _of_size(size, mode, times, [each.rounds for each in passes], places, one_way=one_way)
     return merge_outliers(found)
 
 
 def _of_size(
     size: int,
     mode: str,
-    times: dict[tuple[int, int], float],
-    rounds: Rounds,
+    times: Sequence[dict[tuple[int, int], float]],
+    passes: Sequence[Rounds],
     places: Places,
     *,
     one_way: bool,
 ) -> list[Outlier]:
-    known = [
-        (number, source, target, load)
-        for number, pairs in enumerate(rounds)
-        for (source, target), load in zip(_both_ways(pairs), _loads(pairs, places), strict=True)
-        if times.get((source, target), 0.0) > 0
-    ]
+    known: list[tuple[int, int, int, float, float]] = []
+    number = second = 0
+    for rounds, own in zip(passes, times, strict=True):
+        second = number
+        for pairs in rounds:
+            for (source, target), load in zip(_both_ways(pairs), _loads(pairs, places), strict=True):
+                if (time_s := own.get((source, target), 0.0)) > 0:
+                    known.append((number, source, target, load, time_s))
+            number += 1
     if not known:
         return []
-    number, source, target = (np.array([row[k] for row in known], np.int64) for k in range(3))
-    load = np.array([row[3] for row in known])
-    log_s = np.log([times[row[1], row[2]] for row in known])
+    of, source, target = (np.array([row[k] for row in known], np.int64) for k in range(3))
+    load, log_s = np.array([row[3] for row in known]), np.log([row[4] for row in known])
     classes = places.classes[places.node_of[source], places.node_of[target]].astype(np.int64)
-    stratum = np.unique(np.stack([number, classes, np.round(1000 * load)]), axis=1, return_inverse=True)[1]
+    group = np.unique(np.stack([classes, np.round(1000 * load)]), axis=1, return_inverse=True)[1]
     hosts = places.host if places.routed else None
     parts = list_parts(
         places.nodes, places.node_of[source], places.node_of[target], places.network if places.routed else None, hosts
     )
     if not one_way:
         parts = _both_directions(parts)
-    slow = find_slow_parts(Messages(number, stratum.ravel().astype(np.int64), log_s), parts)
+    messages = Messages(of, group.ravel().astype(np.int64), log_s, second if len(passes) > 1 else None)
+    slow = find_slow_parts(messages, parts, NAMED_SIGMAS if len(passes) > 1 else CANDIDATE_SIGMAS)
     return [_outlier(each, parts, size, mode) for each in slow]
 
 
@@ -103,9 +158,10 @@ def _outlier(slow: Slow, parts: Parts, size: int, mode: str) -> Outlier:
     kind: Kind = "node" if part.kind in ROLES else part.kind  # pyright: ignore[reportAssignmentType]
     role: Role = ROLES.get(part.kind, "")
     also = [*part.also, *(_title(parts.parts[each]) for each in slow.alike)]
-    seen = Sighting(size, mode, slow.factor)
+    seen = Sighting(size, mode, slow.factor, low=slow.low, high=slow.high)
     pairs = len(parts.messages(slow.part))
-    return Outlier(kind, part.name, role, (seen,), pairs, tuple(dict.fromkeys(also)))
+    doubted = slow.sigmas < NAMED_SIGMAS
+    return Outlier(kind, part.name, role, (seen,), pairs, tuple(dict.fromkeys(also)), doubted=doubted)
 
 
 def _title(part: Part) -> str:

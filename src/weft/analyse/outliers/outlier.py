@@ -26,6 +26,8 @@ class Sighting:
         The same for the slow direction alone; None if the clocks are not accurate enough.
     share
         Share of its pairs that are slower.
+    low, high
+        95 % interval of the factor; None where there is none.
     """
 
     bytes: int
@@ -33,6 +35,8 @@ class Sighting:
     factor: float
     one_way: float | None = None
     share: float = 1.0
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ import pyarrow as pa
 from weft.analyse.engine import Backend, Expression, read
 from weft.analyse.outliers.attribute import Attribution, attribute
 from weft.analyse.outliers.doubts import Way, doubt_by_samples, doubt_by_steal, list_few_samples, typical_steal
-from weft.analyse.outliers.matched import Rounds as MatchedRounds
-from weft.analyse.outliers.matched import find_outliers, matched_rounds
+from weft.analyse.outliers.matched import Pass, find_outliers, matched_rounds, read_passes
 from weft.analyse.outliers.outlier import Outlier
 from weft.analyse.pairs import hop_tables as tables
 from weft.analyse.pairs.exact import spread
@@ -49,7 +48,8 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
             modelled = KINDS[plan.fabric_kind].is_model
             share = 0.0 if modelled else typical_steal(cells, launches)
             folder = Scratch(backend, kept.subfolder(f"placement{number}"))
-            found = _analysed(own, len(launches), modelled, share, places, folder, matched_rounds(plan))
+            passes = read_passes(root, plan, launches) if matched_rounds(plan) else []
+            found = _analysed(own, len(launches), modelled, share, places, folder, passes)
             # the histogram is summed over launches and placements, so it is written for the largest, which contains
             # them all
             found |= _of_samples(root, backend, places) if number == 0 else {}
@@ -79,12 +79,12 @@ def _analysed(
     share: float,
     places: Places,
     kept: Scratch,
-    rounds: MatchedRounds = (),
+    passes: Sequence[Pass] = (),
 ) -> Found:
-    """Rows of every table for one placement, with the typical share of CPU steal; ``rounds`` of a run of matchings."""
+    """Rows of every table for one placement, with the typical share of CPU steal; ``passes`` of a run of matchings."""
     judged = kept.keep("verdicts", placed(verdicts(pairs, launches), places))
-    found = attribute(judged, places, kept, modelled=modelled, named=not rounds)
-    found = replace(found, outliers=tuple(_matched(judged, rounds, places))) if rounds else found
+    found = attribute(judged, places, kept, modelled=modelled, named=not passes)
+    found = replace(found, outliers=tuple(find_outliers(passes, places))) if passes else found
     factors = kept.keep("contention", tables.pair_contention(judged))
     counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
     sizes = counts.to_pyarrow()["n"].to_pylist()
@@ -146,13 +146,6 @@ def found_in_every_launch(pairs: Expression, places: Places, kept: Scratch) -> f
         named = frozenset((each.kind, each.name) for each in attribute(judged, places, own).outliers)
         seen = named if seen is None else seen & named
     return seen or frozenset()
-
-
-def _matched(judged: Expression, rounds: MatchedRounds, places: Places) -> list[Outlier]:
-    """The outliers of a run of matchings."""
-    columns = ("source", "target", "bytes", "mode", "time_s", "forward_s")
-    table = judged.select(*columns).order_by(["source", "target", "bytes"]).to_pyarrow()
-    return find_outliers(table, rounds, places)
 
 
 def _classed(table: Expression, places: Places) -> Rows:

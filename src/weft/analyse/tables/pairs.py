@@ -161,6 +161,8 @@ class SightingRow(TypedDict):
     factor: float
     one_way: float | None
     share: float
+    low: float | None
+    high: float | None
 
 
 class OutlierRow(Placement):

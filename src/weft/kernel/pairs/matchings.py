@@ -7,13 +7,13 @@ which node meets which is a cyclic shift, drawn by the seed. Where the tables ar
 is taken.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.network.pair_loads import both_ways, limiting_loads
+from weft.fabric.network.pair_loads import both_ways, loads_of
 from weft.kernel.tournament import circle
 
 Unit = Sequence["Unit"] | Ints
@@ -24,7 +24,7 @@ DRAWS, REDRAWS = 6, 12
 #: Where loads are not known, one of so many nodes sends at a time.
 SPARSE = 16
 #: Further draws where a round aims at parts.
-AIMED = 24
+AIMED = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,39 +43,42 @@ def draw_matchings(
     network: Network | None = None,
     hosts: Ints | None = None,
     aim: Sequence[Ints] = (),
+    apart: Collection[int] = (),
 ) -> list[Round]:
     """Draw the rounds of a check.
 
     `leaf`, `pod`: leaf switch and pod (or group) of each node, shape (nodes,); where the topology is not known, give
-    every node a leaf of its own.
+    every node a leaf of its own. `aim`: links of each part that every round should
+    cross. `apart`: nodes that should not meet each other.
     """
     dice = np.random.default_rng([seed, 41])
     levels = _levels(leaf, pod)
     shares = _shares({name: _most(parents) for name, parents in levels}, count)
     met: set[tuple[int, int]] = set()
     cables = _Visits(network, hosts, aim)
+    few = np.array(sorted(apart), np.int32)
     found: list[Round] = []
     for name, parents in levels:
         slices = _slices(parents, shares[name])
         for numbers in _numbers(parents, shares[name], slices, dice):
             drawn = [_matching(parents, numbers, dice) for _ in range(DRAWS)]
-            if aim:
+            if aim or len(few) > 1:
                 choices = _numbers(parents, AIMED, slices, dice)
                 drawn += [_matching(parents, each, dice) for each in choices]
             for _ in range(REDRAWS):
                 if any(not _repeats(pairs, met) for pairs in drawn):
                     break
                 drawn.append(_matching(parents, numbers, dice))
-            best = min(drawn, key=lambda pairs: (cables.missed(pairs), _repeats(pairs, met), *cables.cost(pairs)))
+            best = min(drawn, key=lambda pairs: cables.cost(pairs, _together(pairs, few), _repeats(pairs, met)))
             met.update(map(tuple, np.sort(best, axis=1).tolist()))
             cables.add(best)
             found.append(Round(name, best))
     return [found[place] for place in dice.permutation(len(found))]
 
 
-def draw_alone(nodes: int, count: int, seed: int) -> list[Round]:
+def draw_alone(nodes: int, count: int, seed: int, apart: Collection[int] = ()) -> list[Round]:
     """Rounds where no topology is known: `SPARSE` of the nodes at a time, so that few messages share a cable."""
-    whole = draw_matchings(np.arange(nodes, dtype=np.int32), None, count, seed)
+    whole = draw_matchings(np.arange(nodes, dtype=np.int32), None, count, seed, apart=apart)
     parts = max(min(SPARSE, nodes // 16), 1)
     return [Round("", pairs) for each in whole for pairs in np.array_split(each.pairs, parts) if len(pairs)]
 
@@ -198,7 +201,8 @@ def _meet(one: Unit, other: Unit, dice: np.random.Generator) -> Ints:
     """Pairs of the nodes of two units, leaf by leaf."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         few, many = sorted((one, other), key=len)
-        partner = np.roll(many, int(dice.integers(len(many))) if len(many) else 0)[: len(few)]
+        shift = int(dice.integers(len(many))) if len(many) else 0
+        partner = np.concatenate([many[shift:], many[:shift]])[: len(few)]
         return np.stack([few, partner], axis=1).astype(np.int32)
     assert not isinstance(one, np.ndarray)
     assert not isinstance(other, np.ndarray)
@@ -206,6 +210,11 @@ def _meet(one: Unit, other: Unit, dice: np.random.Generator) -> Ints:
     shift = int(dice.integers(len(many)))
     met = [_meet(each, many[(place + shift) % len(many)], dice) for place, each in enumerate(few)]
     return np.concatenate(met) if met else np.empty((0, 2), np.int32)
+
+
+def _together(pairs: Ints, few: Ints) -> int:
+    """Pairs of two of a few nodes."""
+    return int(np.isin(pairs, few).all(axis=1).sum()) if len(few) > 1 else 0
 
 
 def _repeats(pairs: Ints, met: set[tuple[int, int]]) -> int:
@@ -219,20 +228,17 @@ class _Visits:
         self._network, self._hosts, self._aim = network, hosts, aim
         self._seen = np.zeros(0 if network is None else len(network.links))
 
-    def missed(self, pairs: Ints) -> float:
-        """How little a round adds for the parts to aim at, those crossed least so far first."""
-        if not self._aim:
-            return 0.0
-        load = np.bincount(self._links(pairs), minlength=len(self._seen))
-        return -sum(min(load[links].sum(), 2) / (1 + self._seen[links].sum()) for links in self._aim)
-
-    def cost(self, pairs: Ints) -> tuple[float, float]:
-        """The mean load that limits a message, then how little it adds where few messages went before."""
+    def cost(self, pairs: Ints, together: int, repeats: int) -> tuple[float, ...]:
+        """How little a round adds for the parts to aim at, those crossed least so far first; pairs that should not
+        meet, or meet again; the mean load that limits a message; how little it adds where few messages went before.
+        """
         if self._network is None or self._hosts is None or not len(pairs):
-            return 0.0, 0.0
-        load = float(limiting_loads(pairs, self._network, self._hosts).mean())
-        crossed = np.unique(self._links(pairs))
-        return round(load, 2), -float((1 / (1 + self._seen[crossed])).sum())
+            return 0.0, together, repeats, 0.0, 0.0
+        routes = both_ways(pairs, self._network, self._hosts)
+        load = np.bincount(routes[routes >= 0], minlength=len(self._seen))
+        missed = -sum(min(load[links].sum(), 2) / (1 + self._seen[links].sum()) for links in self._aim)
+        limiting = round(float(loads_of(routes, self._network).mean()), 2)
+        return missed, together, repeats, limiting, -float((1 / (1 + self._seen[load > 0])).sum())
 
     def add(self, pairs: Ints) -> None:
         """Count the links of a round."""

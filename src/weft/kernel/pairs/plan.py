@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cells of a study of pairs at one shape: blocks of rounds or of drawn pairs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
     where = f"{shape.ranks} ranks on {shape.nodes} node{'s' if shape.nodes > 1 else ''}"
     seed = SEED if study.measure.seed is None else study.measure.seed
     if section.matchings is not None:
-        drawn, note = matched(study, node_of, places, network, hosts, seed)
+        drawn, note = matched(study, node_of, places, network, hosts, node_names(study, fabric, shape), seed)
         each_s = pace.together[0] if shape.nodes > 1 else pace.together[1]
         pairs = [[list(pair) for pair in ranks] for ranks in drawn]
         seconds = round(each_s * len(pairs), 3)
@@ -66,19 +66,22 @@ def matched(
     places: Mapping[str, list[int]],
     network: Network | None,
     hosts: Ints | None,
+    names: Sequence[str],
     seed: int,
 ) -> tuple[Chosen, str]:
     """Rounds of disjoint pairs of ranks in which whole nodes meet, and a note for the user."""
     nodes, count = int(node_of.max()) + 1, study.pairs.matchings or 0
+    apart = [place for place, name in enumerate(names) if name in study.pairs.aim]
     local = [[int(rank) for rank in np.flatnonzero(node_of == node)] for node in range(nodes)]
     if network is None or hosts is None or "leaf" not in places:
-        rounds, why = draw_alone(nodes, count, seed), "the topology is not known, so few nodes send at a time"
+        rounds, why = draw_alone(nodes, count, seed, apart), "the topology is not known, so few nodes send at a time"
     else:
         leaf, pod = (np.array(places[key], np.int32) if key in places else None for key in ("leaf", "pod"))
         assert leaf is not None
         known = (network, hosts) if network.cables_known else (None, None)
-        aim = [part_links(network, name) for name in study.pairs.aim] if network.cables_known else []
-        rounds, why = draw_matchings(leaf, pod, count, seed, *known, aim), "each between whole leaves"
+        parts = [name for name in study.pairs.aim if name not in names] if network.cables_known else []
+        aim = [part_links(network, name) for name in parts]
+        rounds, why = draw_matchings(leaf, pod, count, seed, *known, aim, apart), "each between whole leaves"
     chosen: Chosen = []
     seen: set[tuple[int, int]] = set()
     for each in rounds:  # the table of pairs has one time for each: nobody meets again
@@ -176,6 +179,14 @@ def coordinates(
     chosen = network.indices(list(hosts))
     columns = {key: network.coordinates[key][chosen].tolist() for key in ("leaf", "pod") if key in network.coordinates}
     return columns, network, chosen
+
+
+def node_names(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[str, ...]:
+    """Names of the nodes of a shape; empty where the fabric is too small."""
+    try:
+        return place(fabric, study.placement.nodes, shape.nodes)
+    except NoRoomError:
+        return ()
 
 
 def class_name(number: int) -> str:

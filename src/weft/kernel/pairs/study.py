@@ -112,7 +112,10 @@ class PairsSection(Section, frozen=True):
         description="in place of the tournament: so many rounds in which every node meets one other, at equal loads",
     )
     aim: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
-        (), max_length=64, description='cables or switches that every matching should cross: ["leaf2 - spine0"]'
+        (),
+        max_length=64,
+        description="cables or switches that every matching should cross, and nodes that should not meet: "
+        '["leaf2 - spine0", "n17"]',
     )
     isolated_most: Seconds = Field(
         600.0, description='isolated pairs are sampled if all of them would take longer than this in a launch: "600 s"'

@@ -13,7 +13,7 @@ NOISES: tuple[Noise, ...] = ("normal", "heavy", "bursts", "steal")
 
 def named(of: Machine, slow: dict[tuple[str, str], float], noise: Noise, seed: int) -> list[tuple[str, str]]:
     """Kind and name of each part that 16 rounds name."""
-    made = measure(of, of.rounds(16, seed), slow, noise, 0.05, seed + 1)
+    made = measure(of, [of.rounds(16, seed)], slow, noise, 0.05, seed + 1)
     found = find_slow_parts(made.messages, made.parts)
     return [(made.parts.parts[each.part].kind, made.parts.parts[each.part].name) for each in found]
 

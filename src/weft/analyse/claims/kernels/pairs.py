@@ -4,7 +4,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from weft.analyse.claims import matched
 from weft.analyse.claims.known import Known
+from weft.analyse.outliers.matched import matched_rounds
 from weft.analyse.pairs.findings import REMEDIES
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 from weft.analyse.tables.pairs import (
@@ -22,6 +24,8 @@ from weft.analyse.tables.pairs import (
 
 def find_claims(known: Known) -> list[ClaimRow]:
     """The outliers that stand, the strongest first; else that there is none, or that those seen are in doubt."""
+    if matched_rounds(known.plan):
+        return matched.find_claims(known)
     every = NAMES.read(known.path)
     if not every:
         return [make_claim("pairs.unmeasured", "answer")]

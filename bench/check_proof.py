@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How often a check names the slow part of a generated machine, and how often it names one of a healthy machine.
+
+    python bench/check_proof.py [--fabrics 1000] [--rounds 16] [--factor 1.25] [--jobs 2] [--power] [--json FILE]
+
+Machines of 64 to 1,024 nodes: trees of two and three levels, dragonflies, trees whose topology the check does not know.
+Noise: log-normal, heavy-tailed, correlated bursts, 1 % of the messages twice as long (`made.checks.noise_of`). On each
+machine: nobody slow; one part; two parts. Then the second pass, as `weft check` takes it. ``--power`` looks for the
+smallest factor of a node and a cable that is named in 95 % instead, by noise and rounds.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+from made.checks import Machine, Noise, machine, measure
+from weft.analyse.outliers.few_rounds import find_candidates, find_slow_parts
+from weft.fabric.network.pair_loads import name_cable, name_link
+
+MACHINES = ("tree", "pods", "dragonfly", "unknown")
+SIZES = {"tree": (64, 128, 256, 512, 1024), "pods": (64, 128, 256, 512, 1024), "dragonfly": (64, 128, 256),
+         "unknown": (64, 128, 256, 512, 1024)}  # fmt: skip
+NOISES: tuple[Noise, ...] = ("normal", "heavy", "bursts", "steal")
+KINDS = ("node", "sender", "receiver", "cable", "link", "switch")
+SECOND = 8
+FACTORS = (1.12, 1.15, 1.2, 1.25, 1.3, 1.4, 1.5, 2.0)
+
+Slow = tuple[str, str]
+
+
+@lru_cache(maxsize=4)
+def made_machine(kind: str, nodes: int) -> Machine:
+    return machine(kind, nodes)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One machine, and what was planted and named: ``named`` has sets of parts that are listed together."""
+
+    machine: str
+    nodes: int
+    noise: str
+    planted: tuple[Slow, ...]
+    named: tuple[tuple[Slow, ...], ...]
+    candidates: int
+
+    @property
+    def found(self) -> int:
+        """Planted parts that are named, each by one entry."""
+        return sum(any(each in listed for listed in self.named) for each in self.planted)
+
+    @property
+    def alone(self) -> int:
+        """Planted parts that are named without others beside them."""
+        return sum((each,) in self.named for each in self.planted)
+
+    @property
+    def wrong(self) -> bool:
+        """Whether a part is named that nothing is wrong with."""
+        return any(not set(listed) & set(self.planted) for listed in self.named)
+
+
+def draw_part(of: Machine, kind: str, dice: np.random.Generator) -> Slow:
+    """A part of a kind; cables and switches are ones that some route takes."""
+    network = of.network
+    if kind in ("node", "sender", "receiver"):
+        return kind, network.hosts[int(dice.integers(len(network.hosts)))]
+    used = np.unique(network.forward[network.forward >= 0])
+    link = int(dice.choice(used[network.switch_links[used]]))
+    if kind == "switch":
+        return kind, network.switches[int(network.links.target[link]) - len(network.hosts)].name
+    return kind, name_cable(network, link // 2) if kind == "cable" else name_link(network, link)
+
+
+def check(of: Machine, slow: dict[Slow, float], noise: Noise, sigma: float, rounds: int, seed: int) -> tuple[
+    tuple[tuple[Slow, ...], ...], int
+]:  # fmt: skip
+    """What a check names, and the number of its candidates."""
+    first = of.rounds(rounds, seed)
+    made = measure(of, [first], slow, noise, sigma, seed)
+    candidates = [made.parts.parts[each] for each in find_candidates(made.messages, made.parts)]
+    if not candidates:
+        return (), 0
+    aim = [np.array(each.links, np.int32) for each in candidates if each.links]
+    names = {each.name for each in candidates if not each.links}
+    apart = [place for place, name in enumerate(of.network.hosts) if name in names]
+    made = measure(of, [first, of.rounds(SECOND, seed + 1, aim, apart)], slow, noise, sigma, seed)
+    named: list[tuple[Slow, ...]] = []
+    for each in find_slow_parts(made.messages, made.parts):
+        listed = [made.parts.parts[part] for part in (each.part, *each.alike)]
+        named.append(tuple((part.kind, name) for part in listed for name in (part.name, *part.also)))
+    return tuple(named), len(candidates)
+
+
+def trials_of(number: int, rounds: int, factor: float) -> list[Trial]:
+    """The trials of one machine: healthy, one part, two parts."""
+    dice = np.random.default_rng([number, 17])
+    kind, noise = MACHINES[number % 4], NOISES[number // 4 % 4]
+    nodes = int(dice.choice(SIZES[kind]))
+    of = made_machine(kind, nodes)
+    kinds = KINDS if of.known else KINDS[:3]
+    one = draw_part(of, kinds[number // 16 % len(kinds)], dice)
+    other = draw_part(of, str(dice.choice(kinds)), dice)
+    while other[1] == one[1]:
+        other = draw_part(of, str(dice.choice(kinds)), dice)
+    sigma = float(dice.uniform(0.03, 0.10))
+    found: list[Trial] = []
+    for place, planted in enumerate(((), (one,), (one, other))):
+        seed = 10 * number + 3 * place
+        named, candidates = check(of, dict.fromkeys(planted, factor), noise, sigma, rounds, seed)
+        found.append(Trial(kind, nodes, noise, planted, named, candidates))
+    return found
+
+
+def power_of(way: tuple[Noise, int, str, float], count: int) -> tuple[Noise, int, str, float, float]:
+    """Share of ``count`` machines whose planted part is named."""
+    noise, rounds, kind, factor = way
+    found = 0
+    for number in range(count):
+        of = made_machine(("tree", "pods")[number % 2], (128, 256, 512)[number % 3])
+        dice = np.random.default_rng([number, 18])
+        part = draw_part(of, kind, dice)
+        named, _ = check(of, {part: factor}, noise, 0.05, rounds, 1000 + 10 * number)
+        found += any(part in listed for listed in named)
+    return noise, rounds, kind, factor, found / count
+
+
+def print_shares(trials: list[Trial]) -> None:
+    """Rates by number of planted parts, machine, noise and kind."""
+    for count in (0, 1, 2):
+        own = [each for each in trials if len(each.planted) == count]
+        print(f"\n{('healthy', 'one part', 'two parts')[count]}: {len(own)} machines")
+        keys = [("all", "all")] + [("machine", each) for each in MACHINES] + [("noise", each) for each in NOISES]
+        keys += [("kind", each) for each in KINDS] if count == 1 else []
+        for what, value in keys:
+            some = [each for each in own if what == "all" or value == (each.planted[0][0] if what == "kind"
+                                                                        else getattr(each, what))]  # fmt: skip
+            if not some:
+                continue
+            wrong = sum(each.wrong for each in some) / len(some)
+            line = f"  {what:8}{value:10}{len(some):6}   wrongly named in {wrong:6.1%}"
+            if count:
+                every = sum(each.found == count for each in some) / len(some)
+                alone = sum(each.alone == count for each in some) / len(some)
+                line += f"   all named in {every:6.1%}   without others beside them in {alone:6.1%}"
+            print(line)
+    missed = Counter((each.machine, each.noise, each.planted[0][0]) for each in trials
+                     if len(each.planted) == 1 and not each.found)  # fmt: skip
+    print("\nmissed most:", missed.most_common(8))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fabrics", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=16)
+    parser.add_argument("--factor", type=float, default=1.25)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--power", action="store_true")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    began = time.monotonic()
+    with ProcessPoolExecutor(given.jobs) as pool:
+        if given.power:
+            ways = list(product(NOISES, (8, 16, 32), ("node", "cable"), FACTORS))
+            shares = list(pool.map(partial(power_of, count=60), ways, chunksize=2))
+            print("smallest factor named in 95 % of 60 trees of 128 to 512 nodes, standard deviation 5 %")
+            for noise, rounds, kind in product(NOISES, (8, 16, 32), ("node", "cable")):
+                own = [each for each in shares if each[:3] == (noise, rounds, kind)]
+                enough = [each[3] for each in own if all(other[4] >= 0.95 for other in own if other[3] >= each[3])]
+                print(f"  {noise:8}{rounds:4} rounds  {kind:6} {min(enough, default=float('nan')):.2f}x")
+            return
+        of = partial(trials_of, rounds=given.rounds, factor=given.factor)
+        trials = [each for some in pool.map(of, range(given.fabrics), chunksize=8) for each in some]
+    print_shares(trials)
+    print(f"{time.monotonic() - began:.0f} s")
+    if given.json:
+        given.json.write_text(json.dumps([vars(each) for each in trials]))
+
+
+if __name__ == "__main__":
+    main()

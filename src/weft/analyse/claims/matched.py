@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether every node, cable and switch that a check crossed is as fast as its peers; else which is slow."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from weft.analyse.claims.known import Known
+from weft.analyse.outliers.matched import matched_rounds
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras, make_claim
+from weft.analyse.tables.pairs import NAMES, NODES, OUTLIERS, OutlierRow, largest
+from weft.fabric.folding import fold
+from weft.fabric.kinds import KINDS
+
+#: Nodes are counted within the first of these shares of their class that holds 19 of 20.
+SHARES = (0.02, 0.04, 0.06, 0.08, 0.10, 0.15, 0.20, 0.30, 0.50)
+
+
+def find_claims(known: Known) -> list[ClaimRow]:
+    """The slow parts, the strongest first; else that the machine is healthy, or that those seen are in doubt."""
+    every = NAMES.read(known.path)
+    if not every:
+        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=known.again())]
+    outliers = largest(OUTLIERS.read(known.path), every)
+    counted = _counted(known)
+    sure = [(index, row) for index, row in enumerate(outliers) if not row["doubted"]]
+    if not sure and outliers:
+        return [{**_slow(0, outliers[0], INCONCLUSIVE, counted), "confidence": "C", "next": _pairs(known)}]
+    if not sure:
+        return [make_claim("check.healthy", "answer", **counted)]
+    sure.sort(key=lambda each: -_worst(each[1])["factor"])
+    found = [_slow(index, row, "also" if place else "not-healthy", counted) for place, (index, row) in enumerate(sure)]
+    return [*found, _next(known, [row for _, row in sure])]
+
+
+def _worst(row: OutlierRow) -> Any:
+    return max(row["sightings"], key=lambda seen: seen["factor"])
+
+
+def _slow(index: int, row: OutlierRow, name: str, counted: dict[str, Any]) -> ClaimRow:
+    worst = _worst(row)
+    return make_claim(
+        f"check.{name}", "answer", row["name"], worst["factor"], "factor", (worst["low"], worst["high"]),
+        coverage=0.95, confidence="B", evidence=[f"pair_blame:{index}"], of=row["kind"], role=row["role"],
+        bytes=worst["bytes"], affected=row["pairs"], also=row["also"], **counted,
+    )  # fmt: skip
+
+
+def _next(known: Known, rows: Sequence[OutlierRow]) -> ClaimRow:
+    """What to do: leave slow nodes out of the next job, and which part to look at first."""
+    nodes = {row["name"] for row in rows if row["kind"] == "node"}
+    names = {row["name"] for row in NAMES.read(known.path)}
+    nodes |= {each.removeprefix("node ") for row in rows for each in row["also"] if each.removeprefix("node ") in names}
+    parts = [row for row in rows if row["kind"] != "node"]
+    listed = sorted(nodes)
+    exclude = KINDS[known.plan.fabric_kind].exclude.format(nodes=fold(listed)) if listed else ""
+    return make_claim(
+        "check.next", "remedy", parts[0]["name"] if parts else "", confidence="B", of=parts[0]["kind"] if parts else "",
+        next=exclude, exclude=listed,
+    )  # fmt: skip
+
+
+def _pairs(known: Known) -> str:
+    """The command that shows the full picture."""
+    return known.again().replace(f"weft run {known.plan.study}", "weft run pairs").replace("{run}/study.toml", "pairs")
+
+
+def _counted(known: Known) -> dict[str, Any]:
+    """Rounds, nodes, and how many of them are within which share of their class at the largest size."""
+    every = NAMES.read(known.path)
+    names, rows = largest(every, every), largest(NODES.read(known.path), every)
+    size = max((row["bytes"] for row in rows), default=0)
+    off = [abs(row["factor"] - 1) for row in rows if row["bytes"] == size and row["factor"] is not None]
+    within = next((share for share in SHARES if sum(each <= share for each in off) >= 0.95 * len(off)), SHARES[-1])
+    return {
+        "nodes": len(names), "within": within, "close": sum(each <= within for each in off),
+        "rounds": len(matched_rounds(known.plan)),
+    }  # fmt: skip
+
+
+def slow_nodes(claims: Sequence[ClaimRow]) -> list[str]:
+    """Names of the nodes that the next job should leave out."""
+    return [name for each in claims if each["id"] == "check.next" for name in extras(each).get("exclude", ())]

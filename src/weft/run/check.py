@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The work of ``weft check``: a run of studies/check.toml, a second pass over what it finds, and what follows."""
+
+import os
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from weft import __version__
+from weft.analyse.claims.matched import slow_nodes
+from weft.analyse.outliers.matched import find_outliers, matched_rounds, read_passes, read_ranks
+from weft.analyse.pairs.places import locate_ranks
+from weft.analyse.tables.claims import CLAIMS, claims_of
+from weft.errors import DataError, StudyError
+from weft.fabric import Fabric
+from weft.fabric.nodeset import expand
+from weft.files.atomic import file_errors, write_atomic
+from weft.files.beneath import read_plain
+from weft.files.reading import locate, read_toml
+from weft.files.section import put, put_in_each
+from weft.format import plural
+from weft.kernel.studies import make_study
+from weft.launch.launcher import Launcher
+from weft.plan.stored import HASH, hash_of, plan_of
+from weft.run.extend import hand_inputs
+from weft.run.folder import create, locked
+from weft.run.load import look_first
+from weft.run.one import choose_folder, plan_study, run_study
+from weft.run.progress import Progress
+from weft.run.refresh import make_tables
+from weft.run.walk import Walk, pending
+from weft.store.files import digests
+from weft.store.folder import OF, RunFolder
+from weft.study import Study
+from weft.units import parse_seconds
+
+#: Rounds of the second pass, and the seed that draws them.
+ROUNDS, SEED = 8, 27
+#: Parts that the second pass aims at: the strongest first.
+MOST_AIMS = 16
+#: Share of the asked time that samples take; the rest is for starting, warm-up and the tables.
+SHARE = 0.5
+#: Bytes of the large message, and the fewest; messages that a round sends at least.
+LARGE, LEAST, MESSAGES = 2**20, 2**16, 64
+HEALTHY, NOT_HEALTHY, UNKNOWN = 0, 3, 1
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to check.
+
+    Attributes
+    ----------
+    nodes
+        A node set; empty for those of the allocation that this process is in, or all of the fabric.
+    time
+        Of the whole check: ``30s``.
+    ranks_per_node
+        A number, ``socket`` or ``adapter``.
+    """
+
+    nodes: str = ""
+    time: str = "30s"
+    ranks_per_node: str = "1"
+
+
+def check_study(fabric: Fabric, asked: Asked) -> Study:
+    """The study of a check: studies/check.toml for these nodes and this time.
+
+    Raises StudyError: A value of ``asked`` is not allowed, or there are fewer than two nodes.
+    """
+    path = locate("check", "studies", StudyError)
+    text, _ = read_toml(path, StudyError)
+    lines = text.splitlines()
+    nodes = asked.nodes or (os.environ.get("SLURM_JOB_NODELIST", "") if not fabric.runs_here else "")
+    try:
+        hosts = expand(nodes) if nodes else fabric.hosts
+        time_s = parse_seconds(asked.time)
+    except ValueError as problem:
+        raise StudyError(f"weft check: {problem}", "weft check --help") from None
+    if len(hosts) < 2:
+        raise StudyError(
+            f"a check compares nodes, and {fabric.name} has {plural(max(len(hosts), 1), 'node')} to check",
+            "weft check --on FABRIC, with at least two nodes; weft list fabrics",
+        )
+    if nodes:
+        put(lines, "placement", "nodes", f'"{nodes}"')
+    put_in_each(lines, "series", "nodes", f"[{len(hosts)}]")
+    put_in_each(lines, "series", "ranks_per_node", str(_ranks(fabric, asked.ranks_per_node)))
+    tree = tomllib.loads("\n".join(lines))
+    section = tree["pairs"]
+    rounds = section["matchings"]
+    if not fabric.network:  # then a round is divided
+        plan = plan_study(_study("\n".join(lines) + "\n", path), fabric, str)
+        rounds = max(len(matched_rounds(plan)), rounds)
+    operations = len(section["bytes"]) * rounds * (1 + ROUNDS / section["matchings"])
+    budget_s = max(SHARE * time_s / operations, 0.001)
+    put(lines, "measure", "budget", f'"{budget_s:.3g} s"')
+    put(lines, "pairs", "bytes", f'["8 B", "{_large(fabric, budget_s)} B"]')
+    return _study("\n".join(lines) + "\n", path)
+
+
+def _large(fabric: Fabric, budget_s: float) -> int:
+    """Bytes of the large message: 1 MiB, or less on adapters so slow that few of them fit into the budget."""
+    rate = fabric.network.adapter_rate if fabric.network else None
+    size = LARGE
+    while rate and size > LEAST and MESSAGES * size > rate * budget_s:
+        size //= 2
+    return size
+
+
+def _study(text: str, path: Path) -> Study:
+    return make_study(tomllib.loads(text), str(path)).read_from(path, text)
+
+
+def _ranks(fabric: Fabric, given: str) -> int:
+    """Ranks per node.
+
+    Raises StudyError: Neither a number nor a word that the fabric can answer.
+    """
+    known = {"socket": fabric.node.sockets, "adapter": fabric.network.rails if fabric.network else None}
+    found = known.get(given) if given in known else int(given) if given.isdigit() and int(given) else None
+    if found is None:
+        why = f"{fabric.name} does not state its number" if given in known else "a number, socket or adapter"
+        raise StudyError(f"--ranks-per-node {given}: {why}", "write a number: --ranks-per-node 1")
+    return found
+
+
+def run_check(
+    fabric: Fabric, asked: Asked, launcher: Launcher, progress: Progress, into: Path | None = None
+) -> RunFolder:
+    """Check the nodes of a fabric, and write the run's tables.
+
+    Raises
+    ------
+    StudyError
+        See :func:`check_study`.
+    DataError
+        The folder belongs to another run, is in use, full or read-only.
+    LaunchError
+        The ranks do not start.
+    """
+    study = check_study(fabric, asked)
+    into = into or choose_folder(study, fabric, progress, _is_left).path
+    begun = RunFolder(into).meta.is_file()
+    plan = None if begun else plan_study(study, fabric, str)
+    seen = look_first(progress.say, wait=False, anyway=True) if fabric.runs_here else None
+    folder = run_study(study, fabric, into, launcher, progress, seen=seen, tables=False, plan=plan)
+    with locked(folder, say=progress.say):
+        aims = candidates(folder)
+        if aims:
+            progress.say(f"a second pass decides about {', '.join(aims[:3])}{' ...' if len(aims) > 3 else ''}")
+            measure_again(folder, fabric, aims, launcher, progress)
+        make_tables(folder)
+    return folder
+
+
+def _is_left(folder: RunFolder) -> bool:
+    """Whether a run whose cells are measured was ended before its tables were made."""
+    return not CLAIMS.path(folder.path).is_file()
+
+
+def candidates(folder: RunFolder) -> list[str]:
+    """Names of the parts that the first pass of a check finds slow, or may have found: nodes, switches and cables."""
+    plan = plan_of(folder)
+    passes = read_passes(folder.path, plan)
+    if not passes:
+        return []
+    places = locate_ranks(read_ranks(folder.path), plan)
+    found = find_outliers(passes[:1], places)
+    return list(dict.fromkeys(name for each in found for name in _named(each.name, each.also)))[:MOST_AIMS]
+
+
+def _named(name: str, also: Sequence[str]) -> list[str]:
+    """A part and those beside it, as ``aim`` of a study names them."""
+    kinds = ("node ", "sender ", "receiver ", "switch ", "cable ", "link ")
+    return [name, *(next((each.removeprefix(kind) for kind in kinds if each.startswith(kind)), each) for each in also)]
+
+
+def measure_again(
+    folder: RunFolder, fabric: Fabric, aims: Sequence[str], launcher: Launcher, progress: Progress
+) -> None:
+    """A few rounds more that aim at some parts, in the folder ``second`` of a run; the caller holds its lock.
+
+    Raises DataError: The folder belongs to another run, or cannot be written.
+    """
+    inner = RunFolder(folder.again)
+    if inner.meta.is_file():
+        if inner.metadata().get(OF) != folder.run_id():
+            raise DataError(f"{inner.path} belongs to another run", f"remove it: rm -r {inner.path}")
+        plan = plan_of(inner)
+    else:
+        lines = read_plain(folder.study).decode().splitlines()
+        put(lines, "pairs", "aim", "[" + ", ".join(f'"{name}"' for name in aims) + "]")
+        put(lines, "pairs", "matchings", str(ROUNDS))
+        put(lines, "measure", "seed", str(SEED))
+        study = _study("\n".join(lines) + "\n", folder.study)
+        plan = plan_study(study, fabric, str)
+        text = plan.model_dump_json(indent=1).encode()
+        kept = {key: value for key, value in folder.metadata().items() if key not in ("schema", "run", HASH)}
+        hand_inputs(folder, inner)
+        meta = kept | {"weft": __version__, OF: folder.run_id(), HASH: hash_of(text), "inputs": digests(inner)}
+        create(inner, study.text.encode(), read_plain(folder.fabric), text, meta)
+    with locked(inner):
+        if pending(inner, plan):
+            Walk(inner, plan, launcher, progress).go()
+
+
+def exit_code(folder: RunFolder) -> int:
+    """0 of a healthy machine, 3 where a part is slow, 1 where the check could not tell."""
+    first = next(iter(claims_of(CLAIMS.read(folder.path), "answer")), None)
+    return {"check.healthy": HEALTHY, "check.not-healthy": NOT_HEALTHY}.get(first["id"] if first else "", UNKNOWN)
+
+
+def write_exclude(folder: RunFolder, path: Path) -> int:
+    """Write the names of slow nodes for the scheduler, one a line; returns their number.
+
+    Raises DataError: The file cannot be written.
+    """
+    nodes = slow_nodes(CLAIMS.read(folder.path))
+    with file_errors(path):
+        write_atomic(path, "".join(f"{name}\n" for name in nodes).encode())
+    return len(nodes)

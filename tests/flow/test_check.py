@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``weft check`` from its rounds to its exit code, on a made machine of 32 nodes."""
+
+from pathlib import Path
+
+import pytest
+
+from made.check_run import MadeCheck
+from weft.analyse.tables.claims import CLAIMS, claims_of, extras
+from weft.errors import StudyError
+from weft.fabric import Fabric, load_fabric
+from weft.report.card import card_of
+from weft.report.view import load_view
+from weft.run.check import Asked, check_study, exit_code, run_check, write_exclude
+from weft.run.progress import Silent
+from weft.run.refresh import make_tables, stale
+from weft.store.folder import RunFolder
+
+FABRIC = """\
+name = "made"
+kind = "slurm"
+[node]
+names = "n[0-31]"
+cores = 2
+sockets = 2
+memory = "8 GiB"
+[network]
+topology = "fat-tree"
+adapter_rate = "1 GB/s"
+[network.tree]
+nodes_per_leaf = 8
+uplinks = 4
+link_rate = "1 GB/s"
+"""
+SLOW = {("cable", "leaf1 - spine2"): 4.6, ("node", "n5"): 1.31}
+
+
+@pytest.fixture
+def fabric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fabric:
+    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+    (tmp_path / "made.toml").write_text(FABRIC)
+    return load_fabric(tmp_path / "made.toml")
+
+
+def checked(launcher: MadeCheck, path: Path) -> RunFolder:
+    return run_check(launcher.fabric, Asked(), launcher, Silent(), path / "run")
+
+
+def test_slow_parts_are_named_excluded_and_shown_again(fabric: Fabric, tmp_path: Path) -> None:
+    launcher = MadeCheck(fabric, [SLOW])
+    folder = checked(launcher, tmp_path)
+    answers = claims_of(CLAIMS.read(folder.path), "answer")
+    assert [(each["id"], extras(each)["of"], each["subject"]) for each in answers] == [
+        ("check.not-healthy", "cable", "leaf1 - spine2"),
+        ("check.also", "node", "n5"),
+    ]
+    for each, factor in zip(answers, (4.6, 1.31), strict=True):
+        assert (each["low"] or 0.0) <= factor <= (each["high"] or 0.0)
+    assert exit_code(folder) == 3
+    assert write_exclude(folder, tmp_path / "exclude") == 1
+    assert (tmp_path / "exclude").read_text() == "n5\n"
+    card = card_of(load_view(folder.path))
+    assert [row.id for row in card.rows] == ["check.not-healthy", "check.also", "check.next", "confidence"]
+    assert card.rows[2].value.startswith("sbatch --exclude=n5")
+    assert not stale(folder)
+    make_tables(folder)  # as weft show does after an upgrade
+    assert card_of(load_view(folder.path)).rows == card.rows
+
+
+def test_a_healthy_machine_needs_no_second_pass(fabric: Fabric, tmp_path: Path) -> None:
+    launcher = MadeCheck(fabric, [{}])
+    folder = checked(launcher, tmp_path)
+    assert [each["id"] for each in claims_of(CLAIMS.read(folder.path), "answer")] == ["check.healthy"]
+    assert exit_code(folder) == 0
+    assert len(launcher.passes) == 1
+
+
+def test_what_only_the_first_pass_saw_is_not_named(fabric: Fabric, tmp_path: Path) -> None:
+    launcher = MadeCheck(fabric, [{("node", "n9"): 1.6}, {}])
+    folder = checked(launcher, tmp_path)
+    assert len(launcher.passes) == 2
+    assert exit_code(folder) == 0
+
+
+def test_ranks_that_do_not_start_leave_the_answer_open(fabric: Fabric, tmp_path: Path) -> None:
+    folder = checked(MadeCheck(fabric, [SLOW]), tmp_path)
+    for path in (*folder.cells.iterdir(), *folder.again.rglob("cells/*")):
+        path.unlink()
+    make_tables(folder)
+    assert exit_code(folder) == 1
+
+
+def test_the_study_follows_what_is_asked(fabric: Fabric, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_study(fabric, Asked()).series[0].nodes == (32,)
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[8-15]")  # inside an allocation
+    assert check_study(fabric, Asked()).placement.nodes == "n[8-15]"
+    assert check_study(fabric, Asked(nodes="n[0-3]", ranks_per_node="socket")).series[0].ranks_per_node == (2,)
+    budgets = [check_study(fabric, Asked(time=each)).measure.budget for each in ("10s", "60s")]
+    assert budgets[1] == pytest.approx(6 * budgets[0], rel=0.02)
+    for wrong in (Asked(nodes="n[0"), Asked(nodes="n0"), Asked(time="soon"), Asked(ranks_per_node="many")):
+        with pytest.raises(StudyError):
+            check_study(fabric, wrong)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A launcher of made checks: runs the rounds of the flat plan in this process, with the times of a made machine."""
+
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from made.checks import noise_of
+from made.fake_kernel import FlatPlan, read_plan
+from weft.analyse.outliers.few_parts import list_parts
+from weft.fabric.model import Fabric
+from weft.fabric.network.build import build_network
+from weft.fabric.network.pair_loads import limiting_loads
+from weft.launch.launcher import LaunchRequest, Outcome
+from weft.plan.wire import Rules
+
+SAMPLES = 8
+#: Half a round trip of 8 B, and what a large message takes, in ns.
+SHORT_NS, LONG_NS = 2_000, 100_000
+
+
+@dataclass
+class MadeCheck:
+    """Fulfils the Launcher protocol for a study of matchings.
+
+    Attributes
+    ----------
+    slow
+        Kind and name of each slow part to its factor, for the launches of a pass: the first, then the second.
+    passes
+        Plans that were run.
+    """
+
+    fabric: Fabric
+    slow: Sequence[dict[tuple[str, str], float]]
+    sigma: float = 0.02
+    passes: list[FlatPlan] = field(default_factory=list[FlatPlan])
+    rules: Rules = field(default_factory=Rules)
+
+    def provenance(self) -> dict[str, Any]:
+        """Describe the fake."""
+        return {"launcher": "made", "mpi": "Made MPI 1", "mpi_library": "Made MPI 1", "mpicxx": "/made", "kernels": "1"}
+
+    def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
+        """Run each request's plan."""
+        for request in requests:
+            request.log.write_text("")
+            plan = read_plan(request.plan)
+            _write_launch(request, plan)
+            self.passes.append(plan)
+            for cell in plan.cells:
+                if cell["kernel"] == "pairs":
+                    self._measure(request, plan, cell)
+                else:
+                    _write(request, plan, cell, np.full((request.ranks, 1, 3), 1000, np.int64), [_segment("empty")])
+            yield Outcome(request.id, 0, 0.1, False, request.log)
+
+    def _measure(self, request: LaunchRequest, plan: FlatPlan, cell: dict[str, str]) -> None:
+        network = build_network(self.fabric)
+        hosts = network.indices(list(request.nodes))
+        rounds = [
+            np.array([pair.split("-") for pair in each.split(",")], np.int32) for each in cell["pairs"].split(" ")
+        ]
+        slow = self.slow[min(len(self.passes), len(self.slow)) - 1]
+        columns: list[Any] = []
+        segments: list[dict[str, Any]] = []
+        for number, pairs in enumerate(rounds):
+            partner = np.arange(request.ranks)
+            partner[pairs[:, 0]], partner[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
+            _add(columns, segments, f"partner.r{number}", "cold", partner, columns_of=["", "partner", ""])
+            source = np.concatenate([pairs[:, 0], pairs[:, 1]])
+            target = np.concatenate([pairs[:, 1], pairs[:, 0]])
+            load = limiting_loads(pairs, network, hosts)
+            excess = np.ones(len(source))
+            for part, messages in _parts(network.hosts, source, target, network, hosts):
+                factor = max((slow.get((part.kind, name), 1.0) for name in (part.name, *part.also)), default=1.0)
+                excess[messages] = np.maximum(excess[messages], factor)
+            for size in map(int, cell["bytes"].split()):
+                dice = np.random.default_rng([number, size, len(self.passes)])
+                noise = np.exp(noise_of("normal", self.sigma, np.zeros(len(source), int), source, target, dice))
+                whole = SHORT_NS * noise if size < 1024 else LONG_NS * load * excess * noise
+                one_way, trip = np.zeros(request.ranks), np.zeros(request.ranks)
+                one_way[source] = whole
+                back = np.concatenate([whole[len(pairs) :], whole[: len(pairs)]])
+                trip[source] = whole + back
+                op = f"all.r{number}@{size}"
+                _add(columns, segments, op, "cold", trip, batch=2)
+                _add(columns, segments, op, "warm", trip, batch=2, count=SAMPLES)
+                paired = np.where(trip > 0, SAMPLES, 0)
+                _add(columns, segments, f"forward.{op}", "warm", paired, one_way,
+                     columns_of=["start_ns", "forward_samples", "forward_ns"])  # fmt: skip
+        _write(request, plan, cell, np.concatenate(columns, axis=1), segments)
+
+
+def _parts(names: Any, source: Any, target: Any, network: Any, hosts: Any) -> Iterator[tuple[Any, Any]]:
+    """Parts of one round; every message three times, so that even a part of one message is listed."""
+    thrice = np.tile(source, 3), np.tile(target, 3)
+    parts = list_parts(names, *thrice, network, hosts)
+    for index, part in enumerate(parts.parts):
+        yield part, np.unique(parts.messages(index) % len(source))
+
+
+def _segment(op: str, phase: str = "warm", first: int = 0, count: int = 1, batch: int = 1) -> dict[str, Any]:
+    found = {"op": op, "phase": phase, "first": first, "count": count, "batch": batch, "warmup": 0}
+    return found | {"ended_by": "samples", "late": 0, "definition": "local",
+                    "columns": ["start_ns", "duration_ns", "others"]}  # fmt: skip
+
+
+def _add(columns: list[Any], segments: list[dict[str, Any]], op: str, phase: str, second: Any, third: Any = None,
+         *, batch: int = 1, count: int = 1, columns_of: Sequence[str] = ()) -> None:  # fmt: skip
+    rows = np.zeros((len(second), count, 3), np.int64)
+    rows[:, :, 1] = np.round(second)[:, np.newaxis]
+    if third is not None:
+        rows[:, :, 2] = np.round(third)[:, np.newaxis]
+    segments.append(_segment(op, phase, sum(each.shape[1] for each in columns), count, batch))
+    if columns_of:
+        segments[-1]["columns"] = list(columns_of)
+    columns.append(rows)
+
+
+def _write(
+    request: LaunchRequest, plan: FlatPlan, cell: dict[str, str], samples: Any, segments: list[dict[str, Any]]
+) -> None:
+    stem = Path(plan.head["folder"]) / "cells" / f"{cell['cell']}.l{plan.head['launch_index']}"
+    samples = np.ascontiguousarray(samples.astype("<i8"))
+    np.save(stem.with_name(stem.name + ".npy"), samples)
+    record = {
+        "schema": "weft-cell/2", "cell": cell["cell"], "launch": request.id, "status": "ok", "reason": "",
+        "run": plan.head["run"], "hash": cell["hash"], "launch_index": int(plan.head["launch_index"]),
+        "kernel": cell["kernel"], "ranks": request.ranks, "shape": list(samples.shape),
+        "crc32": [zlib.crc32(slab.tobytes()) for slab in samples], "segments": segments, "definition": "local",
+        "clock": {"method": "shared", "residual_ns": 1}, "validation": {"performed": True, "errors": 0, "detail": ""},
+    }  # fmt: skip
+    stem.with_name(stem.name + ".json").write_text(json.dumps(record))
+
+
+def _write_launch(request: LaunchRequest, plan: FlatPlan) -> None:
+    per = request.ranks_per_node
+    ranks = [
+        {"rank": r, "host": request.nodes[r // per], "node": r // per, "local_rank": r % per, "cpus": f"{r % per}",
+         "core": r % per, "pid": r + 1} for r in range(request.ranks)
+    ]  # fmt: skip
+    record = {
+        "schema": "weft-launch/1", "launch": request.id, "mpi_library": "Made MPI 1", "mpi_standard": "3.1",
+        "processor": "made", "kernel_sources": "1", "clock": {"resolution_ns": 1, "cost_ns": 20}, "start": "barrier",
+        "seed": int(plan.head["seed"]), "page_bytes": 4096, "cache": "hot", "settings": {}, "ranks": ranks,
+    }  # fmt: skip
+    (request.folder / "launches" / f"{request.id}.json").write_text(json.dumps(record))
