@@ -8,11 +8,10 @@ from pydantic import Field
 
 from made.batch import MadeUpScheduler
 from weft.fabric import Fabric
-from weft.kernel import FlatValue, Shape, Sweep
+from weft.kernel import FlatValue, MeasuredKernel, Shape, Sweep
 from weft.kernel.budget import sample_bytes, staging
-from weft.kernel.plain import PlainKernel
 from weft.kernel.sizes import ByteSizes, op_name
-from weft.kernel.traffic import Traffic, Uniform, any_eager, barrier_messages
+from weft.kernel.traffic import Traffic, Uniform, barrier_messages
 from weft.launch.launcher import LaunchRequest
 from weft.study import Measure, Section, Series, Study
 
@@ -30,7 +29,7 @@ class ToyStudy(Study, frozen=True):
     toy: ToySection = Field(ToySection(), description="[toy]")  # pyright: ignore[reportCallIssue]
 
 
-class Toy(PlainKernel):
+class Toy(MeasuredKernel):
     """Everybody sends a message to everybody."""
 
     name = "toy"
@@ -57,14 +56,6 @@ class Toy(PlainKernel):
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Everybody to everybody."""
         return len(values["bytes"]) * calls * (ranks * (ranks - 1) + barrier_messages(ranks))
-
-    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """By the smallest size."""
-        return any_eager(values["bytes"], limit)
-
-    def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """Any content would do."""
-        return 0
 
 
 class ToyScheduler(MadeUpScheduler):

@@ -28,7 +28,7 @@ from weft.bound.links import minimal_seconds
 from weft.bound.terms import INJECTION, LINK, BoundedCell, Effect, Placed, largest
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import standing
-from weft.kernel.plain import DIRECT
+from weft.kernel import DIRECT
 from weft.kernel.registry import kernel_named
 from weft.kernel.traffic import Traffic
 

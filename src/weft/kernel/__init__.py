@@ -3,13 +3,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.fabric.model import Fabric
-from weft.kernel.traffic import Traffic
+from weft.kernel.traffic import Traffic, any_eager
 from weft.study import Measure, Series, Study
 
 FlatValue = str | int | Sequence[str | int]  # value of a key of the flat plan: a text, a number, or a list of words
@@ -48,152 +48,134 @@ class Sweep:
     notes: tuple[str, ...] = ()
 
 
-class Kernel(Protocol):
-    """What the plan needs from a kernel. ``values`` are a cell's ``parameters``."""
+DIRECT = ("alltoall", "alltoallv")
 
-    @property
-    def name(self) -> str:
-        """Its name in studies and flat plans."""
-        ...
 
-    @property
-    def main(self) -> str:
-        """The main operation of a cell."""
-        ...
+class Kernel:
+    """What the plan needs from a kernel, with defaults for a sweep over operations of unknown traffic.
 
-    @property
-    def batched(self) -> bool:
-        """Whether one launch measures all cells of a placement; otherwise each cell has its own launches."""
-        ...
+    ``values`` are a cell's ``parameters``; a kernel overrides what is special about it.
+    """
 
-    @property
-    def is_floor(self) -> bool:
-        """Whether it is the floor, the reference of other times, and not a cell of a study."""
-        ...
-
-    @property
-    def has_pair_samples(self) -> bool:
-        """Whether its samples belong to pairs of ranks, which are stored and analysed pair by pair."""
-        ...
-
-    @property
-    def fitted(self) -> tuple[str, ...]:
-        """Operations to whose times the parameters of a machine can be fitted; none for most kernels."""
-        ...
-
-    @property
-    def incidental(self) -> frozenset[str]:
-        """Parameters that do not identify a measurement when runs are compared.
-
-        They describe how much of a sweep a cell has, how its settings were chosen, or what else is measured with it, or
-        they have separate columns (n, m).
-        """
-        ...
+    name: str  # its name in studies and flat plans
+    main = ""  # the main operation of a cell; empty: the last one
+    batched = True  # whether one launch measures all cells of a placement; otherwise each cell has its own launches
+    is_floor = False  # whether it is the floor, the reference of other times, and not a cell of a study
+    has_pair_samples = False  # whether its samples belong to pairs of ranks, and are stored and analysed pair by pair
+    fitted: tuple[str, ...] = ()  # operations to whose times the parameters of a machine can be fitted
+    # Parameters that do not identify a measurement when runs are compared: they describe how much of a sweep a cell
+    # has, how its settings were chosen, or what else is measured with it, or they have separate columns (n, m).
+    incidental: frozenset[str] = frozenset()
 
     def calls_s(self, values: Mapping[str, Any], seconds: float) -> float:
-        """Of the ``seconds`` that an operation took, those in which other flows may slow its own; 0 if none can."""
-        ...
+        """Of the ``seconds`` that an operation took, those in which other flows may slow its own: all, of one call."""
+        return seconds
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory, by its name (METHOD 22)."""
-        ...
+        """Bytes of each part of one rank's memory, by its name (METHOD 22); the C++ kernel counts the same parts."""
+        raise NotImplementedError
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """Bytes of a block, of one rank's part of an array, and of a whole array."""
-        ...
+        """Bytes of a block, of one rank's part of an array, and of a whole array; zeros without arrays."""
+        return Sizes()
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
         """Traffic of each operation, by name; only of operations whose traffic is known before they run."""
-        ...
+        return {}
 
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """Names of the operations that a cell measures, as in its records, without those that refinement adds."""
-        ...
+        return list(self.traffic(values, ranks))
 
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """Operations for which the kernel also measures a breakdown (:mod:`weft.kernel.steps`)."""
-        ...
+        """Operations for which the kernel also measures a breakdown (:mod:`weft.kernel.steps`): all-to-alls."""
+        return []
 
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
         """Names of the parameters that are paths of input files."""
-        ...
+        return []
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Number of operations of a cell with a time ``budget`` each, including those that refinement adds."""
-        ...
+        """Number of operations of a cell with a time ``budget`` each: refined sizes, breakdowns, the empty one too."""
+        breakdowns = len(self.explained(values, ranks))
+        refined = values.get("refine", 0) * (2 if breakdowns else 1)
+        return len(self.operations(values, ranks)) + breakdowns + refined + 1
 
     def collective_of(self, operation: str) -> str:
         """The MPI collective that an operation measures, in lower case (``alltoall``); empty if it is none."""
-        ...
+        return ""
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """A short description of what a cell measures, for a table."""
-        ...
+        """A short description of what a cell measures, for a table: the number of its sizes, if it has several."""
+        return counted(values) if "bytes" in values else ""
 
     def cache(self, values: Mapping[str, Any]) -> str:
         """``hot`` or ``cold``: whether operations find their data in the caches (METHOD 10); empty if not known."""
-        ...
+        return "hot"
 
     def at_sizes(self, values: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
-        """The values of a cell that sweeps over sizes, with these sizes (bytes) instead of its own."""
-        ...
+        """The values of a cell that sweeps over sizes, with these sizes (bytes), none refined and no breakdown."""
+        kept = {key: value for key, value in values.items() if key not in ("explain", "expected_s")}
+        return kept | {"bytes": sorted(sizes), "refine": 0}
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
         """Expected seconds of a call of each operation without a lower bound, by the bytes/s that a node copies."""
-        ...
+        return []
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan with their values, unquoted."""
-        ...
+        raise NotImplementedError
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Messages that all ranks together send in ``calls`` calls of each operation, barriers included."""
-        ...
+        raise NotImplementedError
 
     def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
         """Bytes of a block in each operation that is one collective, by its name; simulated algorithms copy them."""
-        ...
+        return {}
 
     def direct(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[tuple[int, int]]]:
-        """Bytes of a block, and messages of one call if each block goes straight to its rank, by collective.
-
-        Of the operations that are one collective with a block for every rank; some algorithms send all of them at once.
-        """
-        ...
+        """Bytes of a block, and messages of one call if each block goes straight to its rank, by all-to-all."""
+        found = self.blocks(values, ranks)
+        each = ranks * (ranks - 1)
+        return {call: [(size, each) for size in found[call]] for call in DIRECT if call in found}
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether many of them are sent eagerly: at most ``limit`` bytes; if None, all are eager."""
-        ...
+        """Whether many messages are sent eagerly: at most ``limit`` bytes; if None, all are. The smallest decides."""
+        return any_eager(values["bytes"], limit)
 
     def content_bytes(self, values: Mapping[str, Any]) -> int:
         """Bytes of all ranks' buffers whose content decides what is sent, so that a simulator cannot share them."""
-        ...
+        return 0
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
         """MPI collectives that a cell times, in lower case; a simulator runs them with the library's algorithms."""
-        ...
+        return frozenset()
 
     def cases(self, values: Mapping[str, Any], ranks: int) -> int:
         """Number of different calls that samples cycle through: where times repeat exactly, one of each is enough."""
-        ...
+        return 1
 
 
-class MeasuredKernel(Kernel, Protocol):
+class MeasuredKernel(Kernel):
     """A kernel that a study can name."""
 
-    @property
-    def study(self) -> type[Study]:
-        """The model of its study files."""
-        ...
+    study: type[Study]  # the model of its study files
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """The kernel's values at each shape of a series, in order; StudyError or FabricError if impossible."""
-        ...
+        raise NotImplementedError
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
         """Bytes from each rank to each other, shape (ranks, ranks), for "best" nodes; None: all-to-all. DataError."""
-        ...
+        return None
 
     def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
         """The sweep, with a cell for each setting of the MPI library that the study asks for."""
-        ...
+        return sweep
+
+
+def counted(values: Mapping[str, Any], *words: str) -> str:
+    """Some words and the number of sizes of a cell's values: ``alltoall, 3 sizes``; empty words are left out."""
+    sizes = len(values["bytes"])
+    return ", ".join(filter(None, (" ".join(filter(None, words)), f"{sizes} size{'s' if sizes != 1 else ''}")))

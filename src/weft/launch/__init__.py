@@ -12,8 +12,12 @@ __all__ = ["LaunchRequest", "Launcher", "Outcome", "launcher_for"]
 
 # Kinds other than schedulers. Each module offers make_launcher(fabric, mpicxx, say) -> Launcher; imported only when its
 # kind is asked for.
-MODULES = {"local": "weft.launch.local", "virtual": "weft.launch.virtual", "simulated": "weft.launch.simulated"}
-BATCH = "weft.launch.batch"
+MODULES = {
+    "local": "weft.launch.local",
+    "virtual": "weft.launch.virtual.launcher",
+    "simulated": "weft.launch.simulated.launcher",
+}
+BATCH = "weft.launch.batch.launcher"
 
 
 def launcher_for(

@@ -80,15 +80,16 @@ class LocalLauncher:
 
 @contextmanager
 def kept(
-    command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path
+    command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path, lock: str = "lock", cpu_s: int = 0
 ) -> Generator[subprocess.Popen[bytes]]:
-    """Start a command under a keeper (see ``keeper.py``); at the end of the block none of its processes is left."""
+    """Start a command under a keeper (see ``keeper.py``); at the end of the block none of its processes is left.
+
+    `lock`: the file in ``launches/`` that it holds. `cpu_s`: seconds of processor time that it may take, 0 for any.
+    """
     order = {
-        "command": list(command),
-        "lock": str(folder / "launches" / "lock"),
-        "parent": os.getpid(),
-        "grace_s": GRACE_S,
-    }
+        "command": list(command), "lock": str(folder / "launches" / lock), "parent": os.getpid(), "grace_s": GRACE_S,
+        "cpu_s": cpu_s,
+    }  # fmt: skip
     with file_errors(log):
         out = own_file(log)
     with out:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from weft.kernel import Kernel
-from weft.kernel.plain import PlainKernel
 from weft.kernel.registry import kernel_named, measured_kernels
 
 DRAWN = [[[0, 1], [2, 3]], [[4, 5]]]
@@ -59,12 +58,11 @@ def test_each_kernel_says_whether_its_messages_are_sent_without_asking(
     assert kernel_named(name).eager(values, 1152, limit) == eager
 
 
-def asked_of() -> list[str]:
-    """All but what PlainKernel says for kernels with nothing special about them."""
-    return [name for name in vars(Kernel) if not name.startswith("_") and name not in vars(PlainKernel)]
-
-
 @pytest.mark.parametrize("kernel", [*measured_kernels().values(), kernel_named("floor")], ids=lambda each: each.name)
-def test_every_kernel_answers_for_itself_what_is_asked_of_it(kernel: Kernel) -> None:
-    assert {"messages", "eager", "content_bytes"} <= set(asked_of())
-    assert [name for name in asked_of() if name not in vars(type(kernel))] == []
+def test_every_kernel_answers_for_itself_what_has_no_default(kernel: Kernel) -> None:
+    assert [name for name in ("need", "flat", "messages") if name not in vars(type(kernel))] == []
+
+
+def test_what_has_no_default_is_refused() -> None:
+    with pytest.raises(NotImplementedError):
+        Kernel().messages({}, 2, 1)

@@ -10,14 +10,13 @@ from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.placement import NoRoomError, place
 from weft.format import exact_bytes
-from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.bandwidth.study import FEWEST_PLACES, BandwidthSection, BandwidthSeries, BandwidthStudy, Cache
 from weft.kernel.budget import enough_time, sample_bytes, staging
 from weft.kernel.line_name import CACHES
-from weft.kernel.plain import PlainKernel, counted
 from weft.kernel.sizes import op_name
 from weft.kernel.teams import rank_at
-from weft.kernel.traffic import Traffic, any_eager, barrier_messages
+from weft.kernel.traffic import Traffic, barrier_messages
 from weft.study import Measure, Series, Study
 
 OP = "send"
@@ -58,11 +57,10 @@ class Stream:
         return self.block_bytes if nodes == 2 and len(group) == 1 else 0
 
 
-class Bandwidth(PlainKernel):
+class Bandwidth(MeasuredKernel):
     """Pairs, sizes, memory and traffic of the windowed stream."""
 
     name = "bandwidth"
-    main = ""  # the operation of the largest size is the main one
     incidental = frozenset({"bytes", "refine"})
     study: type[Study] = BandwidthStudy
 
@@ -123,14 +121,6 @@ class Bandwidth(PlainKernel):
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """A full window per call, as if both ranks sent."""
         return len(values["bytes"]) * calls * (WINDOW * ranks + barrier_messages(ranks))
-
-    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether the smallest size is sent eagerly."""
-        return any_eager(values["bytes"], limit)
-
-    def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """None: the content does not matter."""
-        return 0
 
 
 def outstanding(size: int, values: Mapping[str, Any]) -> int:

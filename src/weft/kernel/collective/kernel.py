@@ -10,14 +10,13 @@ from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.files.matrix import read_matrix
 from weft.format import format_bytes
-from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
 from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy, variants
 from weft.kernel.collective.traffic import CollectiveTraffic
-from weft.kernel.plain import PlainKernel, counted
 from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
-from weft.kernel.traffic import Traffic, Uniform, any_eager, barrier_messages
+from weft.kernel.traffic import Traffic, Uniform, barrier_messages
 from weft.mpi.alltoall import is_own
 from weft.study import Measure, Series, Study, doubling
 
@@ -31,11 +30,10 @@ ROOTED = frozenset({"bcast", "scatter", "gather", "reduce"})
 REDUCING = frozenset({"allreduce", "reduce", "reduce_scatter"})
 
 
-class Collective(PlainKernel):
+class Collective(MeasuredKernel):
     """Cells, sizes, memory and traffic of collective calls."""
 
     name = "collective"
-    main = ""  # the operation of the largest size is the main one
     incidental = frozenset({"bytes", "refine", "setting", "explain"})
     study: type[Study] = CollectiveStudy
 
@@ -150,14 +148,6 @@ class Collective(PlainKernel):
     def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
         """All sizes, of the one call."""
         return {values["collective"]: values["bytes"]}
-
-    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether the smallest size is sent eagerly."""
-        return any_eager(values["bytes"], limit)
-
-    def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """None: the content does not matter."""
-        return 0
 
 
 def needs_wide(values: Mapping[str, Any], ranks: int) -> bool:

@@ -10,10 +10,9 @@ from weft.errors import FabricError, StudyError
 from weft.fabric.model import Fabric
 from weft.files.expression import evaluate
 from weft.format import format_bytes
-from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import DOUBLE_BYTES, INT_BYTES, sample_bytes, staging
 from weft.kernel.exchange.study import MOST_N, ExchangeSeries, ExchangeStudy, Sampling
-from weft.kernel.plain import PlainKernel
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
 from weft.kernel.traffic import Mirror, Traffic, Uniform, barrier_messages
 from weft.mpi.alltoall import chosen, combines
@@ -23,7 +22,7 @@ INDEX_BYTES = 8
 KEY_PLACE_BYTES = 16  # a key and its index
 
 
-class Exchange(PlainKernel):
+class Exchange(MeasuredKernel):
     """Sizes, memory and traffic of the exchange."""
 
     name = "exchange"

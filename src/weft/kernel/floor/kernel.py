@@ -7,10 +7,9 @@ Copy rates are measured at the sizes that the cells of the placement have (METHO
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from weft.kernel import FlatValue, Sizes
+from weft.kernel import FlatValue, Kernel
 from weft.kernel.budget import sample_bytes, staging
-from weft.kernel.plain import PlainKernel
-from weft.kernel.traffic import Traffic, barrier_messages
+from weft.kernel.traffic import barrier_messages
 from weft.study import Measure
 
 SMALLEST = 16_384
@@ -46,7 +45,7 @@ def copy_tries(size: int) -> int:
     return min(max(TRIED_BYTES // size, FEWEST_TRIES), MOST_TRIES)
 
 
-class Floor(PlainKernel):
+class Floor(Kernel):
     """``empty``, ``latency``, ``swap`` and ``copy-<bytes>[-<way>]`` of one (nodes, ranks per node)."""
 
     name = "floor"
@@ -63,14 +62,6 @@ class Floor(PlainKernel):
         """Bytes of two buffers of the largest copy, of the samples, and of MPI itself."""
         copies = values["copies"]
         return {"copy buffers": 2 * max(copies), "samples": sample_bytes(len(copies) + 3, measure), **staging(ranks)}
-
-    def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """Zeros: a floor has no arrays."""
-        return Sizes()
-
-    def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """None: a floor is the reference of bounds and has no bound itself."""
-        return {}
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
         """Number of its copies, plus the empty operation and the two kinds of small messages."""
@@ -92,7 +83,3 @@ class Floor(PlainKernel):
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """True: its messages are empty."""
         return True
-
-    def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """None: the content does not matter."""
-        return 0

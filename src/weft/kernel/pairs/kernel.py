@@ -6,11 +6,10 @@ from typing import Any
 
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
-from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import ROW_BYTES, staging
 from weft.kernel.pairs.study import PairsStudy
-from weft.kernel.plain import PlainKernel, counted
-from weft.kernel.traffic import Traffic, any_eager, barrier_messages
+from weft.kernel.traffic import barrier_messages
 from weft.study import DOUBLING, Measure, Series, Study
 
 MOST_RANKS = 100_000
@@ -21,7 +20,7 @@ ANSWER_BYTES = 16  # arrival time of a ping, and what disturbed the rank that an
 SUMMARY_ROWS = 7 + 128  # order statistics, and the most buckets that a slow tail fills
 
 
-class Pairs(PlainKernel):
+class Pairs(MeasuredKernel):
     """Cells, memory and keys of the flat plan of the pairs."""
 
     name = "pairs"
@@ -90,10 +89,6 @@ class Pairs(PlainKernel):
         """The largest message."""
         return Sizes(block=max(values["bytes"]))
 
-    def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """None: the route of each pair bounds it, which the table of pairs shows."""
-        return {}
-
     def calls_s(self, values: Mapping[str, Any], seconds: float) -> float:
         """None of ``seconds`` where one pair runs at a time: no flows meet."""
         return seconds if values["contention"] or values["mode"] != "isolated" else 0.0
@@ -130,14 +125,6 @@ class Pairs(PlainKernel):
             pairs = rounds * ranks // 2
         modes = 1 + bool(values.get("contention"))  # contention is measured beside isolated pairs
         return modes * len(values["bytes"]) * (2 * PINGS * calls * pairs + rounds * barrier_messages(ranks))
-
-    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether the smallest size is sent eagerly."""
-        return any_eager(values["bytes"], limit)
-
-    def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """None: the content does not matter."""
-        return 0
 
 
 def count_rounds(values: Mapping[str, Any]) -> int:

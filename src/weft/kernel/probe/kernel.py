@@ -9,9 +9,8 @@ from pydantic import Field, model_validator
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.files.section import Section
-from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
-from weft.kernel.plain import PlainKernel
 from weft.kernel.sizes import op_name
 from weft.kernel.traffic import any_eager, barrier_messages
 from weft.study import Measure, Series, Study
@@ -51,7 +50,7 @@ MESSAGES = ("small", "large", "messages", "trains")
 KEYS = (*MESSAGES, *SLOPES)
 
 
-class Probe(PlainKernel):
+class Probe(MeasuredKernel):
     """Cells, memory and messages of a probe."""
 
     name = "probe"
@@ -100,10 +99,6 @@ class Probe(PlainKernel):
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """Whether its short messages are sent eagerly."""
         return any_eager([values["small"]], limit)
-
-    def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """None: the content does not matter."""
-        return 0
 
 
 def operations(values: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

@@ -12,9 +12,8 @@ from pydantic import Field
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.files.section import FilePath, Section
-from weft.kernel import FlatValue, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
-from weft.kernel.plain import PlainKernel
 from weft.kernel.traffic import any_eager, barrier_messages
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AlgorithmSpec, chosen
@@ -57,7 +56,7 @@ EVENTS = 4
 folded and follows nothing: a ring of 64 KiB on 64 ranks took ten times as long a message (bench/cost_estimates.py)."""
 
 
-class Replay(PlainKernel):
+class Replay(MeasuredKernel):
     """Cells, memory and messages of a replay."""
 
     name = "replay"
@@ -147,10 +146,6 @@ class Replay(PlainKernel):
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """By its largest message."""
         return any_eager([values["most_bytes"]], limit)
-
-    def content_bytes(self, values: Mapping[str, Any]) -> int:
-        """None: the content does not matter."""
-        return 0
 
 
 def script_of(study: ReplayStudy) -> Path:

@@ -11,12 +11,16 @@ from typing import Any
 
 from weft.errors import DataError, LaunchError
 from weft.fabric.batch import BatchSection
+from weft.fabric.model import Fabric
 from weft.files.atomic import file_errors, read_json, try_remove, write_json
 from weft.files.beneath import read_plain
 from weft.launch.batch.ports import collect_ports, install_script
-from weft.launch.batch.scheduler import JobState, Scheduler
-from weft.launch.batch.script import Starter, render, write_script
+from weft.launch.batch.scheduler import JobState, Scheduler, refuse_missing
+from weft.launch.batch.schedulers import SCHEDULERS
+from weft.launch.batch.script import RankStarter, Starter, render, write_script
+from weft.launch.build import build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome
+from weft.mpi.library import find_mpi
 from weft.plan.wire import Rules
 from weft.text import plain
 
@@ -236,3 +240,13 @@ def read_end(request: LaunchRequest) -> Outcome | None:
 def lost(request: LaunchRequest) -> Outcome:
     """Outcome of a launch during which its job ended."""
     return Outcome(request.id, LOST, 0.0, False, request.log)
+
+
+def make_launcher(fabric: Fabric, mpicxx: str | None, say: Callable[[str], None]) -> BatchLauncher:
+    """Return the launcher that uses jobs of the fabric's scheduler; LaunchError without its commands or kernels."""
+    scheduler = SCHEDULERS[fabric.kind]()
+    section = (fabric.batch or BatchSection.model_validate({})).model_copy(update={"starter": fabric.starter})
+    refuse_missing(scheduler)
+    starter = RankStarter(build_kernels(find_mpi(mpicxx), say), scheduler, section)
+    rate = fabric.network.adapter_rate if fabric.network else None
+    return BatchLauncher(scheduler, section, f"weft-{fabric.name}", starter, starter.about(), say, rate or 0.0)

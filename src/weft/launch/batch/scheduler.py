@@ -86,19 +86,20 @@ def not_there(command: str, scheduler: Scheduler) -> LaunchError:
     )
 
 
+def run_command(
+    scheduler: Scheduler, command: Sequence[str], script: Path | None = None, timeout_s: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Run a scheduler's command without variables such as ``SBATCH_PARTITION``, which override lines of a script."""
+    return subprocess.run(
+        command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True, encoding="utf-8",
+        errors="replace", check=False, timeout=timeout_s, input=script.read_text() if script else None,
+    )  # fmt: skip
+
+
 def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False, script: Path | None = None) -> str:
-    """Run a scheduler's command without its default-setting variables, and return what it prints.
-
-    Variables such as ``SBATCH_PARTITION`` silently override the lines of a script, so they are removed first.
-
-    Raises LaunchError: The command is missing, or fails and `tolerate` is false.
-    """
+    """What a scheduler's command prints; LaunchError if it is missing, silent, or fails and `tolerate` is false."""
     try:
-        done = subprocess.run(
-            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True,
-            encoding="utf-8", errors="replace",
-            check=False, timeout=120, input=script.read_text() if script else None,
-        )  # fmt: skip
+        done = run_command(scheduler, command, script)
     except FileNotFoundError as error:
         raise not_there(command[0], scheduler) from error
     except subprocess.TimeoutExpired as error:
@@ -116,11 +117,7 @@ def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False,
 def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | None:
     """A scheduler's output about a job: empty if it no longer lists it, None if it does not answer; or LaunchError."""
     try:
-        done = subprocess.run(
-            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True,
-            encoding="utf-8", errors="replace",
-            check=False, timeout=120,
-        )  # fmt: skip
+        done = run_command(scheduler, command)
     except FileNotFoundError as error:
         raise LaunchError(
             f"{command[0]} is not on PATH, so no job of {scheduler.name} can be followed",
@@ -136,11 +133,7 @@ def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | 
 def told(scheduler: Scheduler, command: Sequence[str]) -> str:
     """What a scheduler's command prints about a job; empty where it fails, is silent or missing."""
     try:
-        done = subprocess.run(
-            command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True,
-            encoding="utf-8", errors="replace",
-            check=False, timeout=30,
-        )  # fmt: skip
+        done = run_command(scheduler, command, timeout_s=30)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout if done.returncode == 0 else ""

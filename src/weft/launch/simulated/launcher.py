@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The launcher for simulated ranks: several launches side by side, which only slow each other's wall clock."""
 
-import json
 import math
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -16,15 +14,15 @@ from typing import Any
 
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
-from weft.files.atomic import file_errors, own_file, write_atomic
+from weft.files.atomic import write_atomic
 from weft.format import format_bytes, format_seconds
 from weft.host import read_host, smallest
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchRequest, Outcome
-from weft.launch.local import GRACE_S, KEEPER, end, without_job
+from weft.launch.local import kept, without_job
 from weft.launch.simulated.learned import Learned, Seen, in_waves
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file
-from weft.launch.simulated.simgrid import MACHINE, Programs, options
+from weft.launch.simulated.simgrid import MACHINE, Programs, build_programs, find_simgrid, options
 from weft.mpi.algorithms import SELECTED_BY
 from weft.plan.records import LaunchCell
 from weft.plan.simulation_budget import (
@@ -189,7 +187,10 @@ class SimulatedLauncher:
         # Processor time: that others keep this host busy must not decide what a study finds.
         cpu_s = math.ceil(SLACK * self.simulation.budget) if request.limit_s else 0
         began, taken_s = time.monotonic(), 0.0
-        with self._slot() as slot, simulating(self.command(request), variables, request, slot, cpu_s) as keeper:
+        with (
+            self._slot() as lock,
+            kept(self.command(request), variables, request.log, request.folder, lock, cpu_s) as keeper,
+        ):
             while keeper.returncode is None and not stop.is_set():
                 time.sleep(0.02)
                 taken_s = processor_s(keeper)
@@ -204,11 +205,12 @@ class SimulatedLauncher:
         return Outcome(request.id, code, wall_s, timed_out, request.log, limit=limit, processor_s=taken_s)
 
     @contextmanager
-    def _slot(self) -> Generator[int]:
+    def _slot(self) -> Generator[str]:
+        """Name of a launch lock: each of the launches holds its own, for which the next Weft in the folder waits."""
         with self.slots:
             slot = self.free.pop()
         try:
-            yield slot
+            yield f"lock.{slot}" if slot else "lock"
         finally:
             with self.slots:
                 self.free.append(slot)
@@ -223,27 +225,6 @@ class Files:
         self.hosts = stem.with_name(f"{request.id}.hosts")
 
 
-@contextmanager
-def simulating(
-    command: Sequence[str], environment: dict[str, str], request: LaunchRequest, slot: int, cpu_s: int
-) -> Generator[subprocess.Popen[bytes]]:
-    """Run a simulation of at most ``cpu_s`` s under a keeper that ends it and locks each of the launches."""
-    lock = request.folder / "launches" / (f"lock.{slot}" if slot else "lock")
-    order = {"command": list(command), "lock": str(lock), "parent": os.getpid(), "grace_s": GRACE_S, "cpu_s": cpu_s}
-    with file_errors(request.log):
-        out = own_file(request.log)
-    with out:
-        keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(KEEPER), json.dumps(order)],
-            stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=environment, cwd=request.folder,
-            start_new_session=True,
-        )  # fmt: skip
-    try:
-        yield keeper
-    finally:
-        end(keeper)
-
-
 def processor_s(keeper: subprocess.Popen[bytes]) -> float:
     """Look whether a keeper has ended; the seconds of processor time that its launch took, 0 if it still runs."""
     pid, status, usage = os.wait4(keeper.pid, os.WNOHANG)
@@ -251,3 +232,8 @@ def processor_s(keeper: subprocess.Popen[bytes]) -> float:
         return 0.0
     keeper.returncode = os.waitstatus_to_exitcode(status)
     return usage.ru_utime + usage.ru_stime
+
+
+def make_launcher(fabric: Fabric, mpicxx: str | None, say: Callable[[str], None]) -> SimulatedLauncher:
+    """Return the launcher of simulated ranks; LaunchError without SimGrid or build, FabricError for a missing value."""
+    return SimulatedLauncher(fabric, build_programs(find_simgrid(mpicxx), say), say)

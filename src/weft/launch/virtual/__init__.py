@@ -12,19 +12,3 @@
 ``launcher``            all of it as a launcher for ``weft run``
 ======================  ============================================================================================
 """
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from weft.fabric import Fabric
-    from weft.launch.virtual.launcher import VirtualLauncher
-
-__all__ = ["make_launcher"]
-
-
-def make_launcher(fabric: "Fabric", mpicxx: str | None, say: Callable[[str], None]) -> "VirtualLauncher":
-    """Return what starts ranks on a virtual fabric; see :func:`weft.launch.virtual.launcher.make_launcher`."""
-    from weft.launch.virtual.launcher import make_launcher as make
-
-    return make(fabric, mpicxx, say)

@@ -45,16 +45,15 @@ class Machine:
         self.place, self.said, self.factor = place, list[str](), 1.0
         self.started: list[str] = []
         self.launcher = SimulatedLauncher(load_fabric(place / "made.toml"), programs, self.said.append, workers=2)
-        monkeypatch.setattr(module, "simulating", self.simulating)
+        monkeypatch.setattr(module, "kept", self.kept)
         monkeypatch.setattr(module, "processor_s", self.processor_s)
         self.taken: dict[int, float] = {}
 
     @contextmanager
-    def simulating(
-        self, _command: Any, _variables: Any, request: LaunchRequest, _slot: int, _cpu: int
-    ) -> Generator[Any]:
-        self.started.append(request.id)
+    def kept(self, _command: Any, _variables: Any, log: Path, *_: Any) -> Generator[Any]:
+        self.started.append(log.stem)
         with subprocess.Popen(["true"]) as keeper:
+            request = self.request(int(log.stem[1:4]))
             self.taken[id(keeper)] = START_S + self.factor * self.launcher.cost(request).seconds
             yield keeper
 
