@@ -13,7 +13,9 @@ from weft.doctor import here as doctor
 from weft.doctor.here import examine, healthy
 from weft.doctor.probe import Probe, Root
 from weft.doctor.ready import ready
+from weft.doctor.trial import two_ranks
 from weft.errors import LaunchError
+from weft.mpi.library import parse_library
 from weft.mpi.starting import Cores
 
 
@@ -68,11 +70,77 @@ def test_missing_programs_are_named_with_their_package(tmp_path: Path, monkeypat
 def test_programs_outside_of_a_users_path_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tool = tmp_path / "sbin/tc"
     tool.parent.mkdir()
-    tool.write_text("")
+    tool.write_text("#!/bin/sh\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", "/nothing")
     monkeypatch.setattr(doctor, "ADMINISTRATORS", str(tool.parent))
-    assert doctor.programs(Root(), "x", ("tc",), "", "").found == str(tool)
+    assert doctor.programs(Root(), "x", ("tc",), "", "").found == f"{tool} (tried just now)"
+
+
+SLURM = dict.fromkeys(("sbatch", "srun", "squeue", "scancel", "sinfo", "scontrol", "sacct", "salloc"), "exit 0")
+
+
+def stubs(folder: Path, monkeypatch: pytest.MonkeyPatch, **scripts: str) -> None:
+    """A PATH of these scripts, each a line of shell, and of nothing else."""
+    folder.mkdir(exist_ok=True)
+    for name, line in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{line}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr(doctor, "ADMINISTRATORS", "")
+
+
+def probe_of(name: str) -> Probe:
+    return doctor.programs(Root(), *next(each for each in doctor.PROGRAMS if each[0] == name))
+
+
+@pytest.mark.parametrize(
+    ("name", "scripts", "why"),
+    [
+        ("SimGrid", {"smpicxx": "exit 0", "smpirun": "echo cannot open libsimgrid.so >&2; exit 127"}, "libsimgrid"),
+        ("SimGrid", {"smpicxx": 'test "$1" = --version', "smpirun": "exit 0"}, "two simulated ranks"),
+        ("Slurm", {**SLURM, "squeue": "echo no controller >&2; exit 1"}, "no controller"),
+        ("packet capture", {"tcpdump": "kill -9 $$"}, "exit code -9"),
+        ("a Slurm of our own", {"slurmctld": "exit 0", "slurmd": "exit 0", "munged": "exit 3"}, "munged: exit code 3"),
+    ],
+)  # fmt: skip
+def test_what_is_on_path_and_fails_is_not_ready(
+    name: str, scripts: dict[str, str], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`weft fabric slurm-here` ended in "can not load PMIx library" where doctor said "ready: slurm"."""
+    stubs(tmp_path / "bin", monkeypatch, **scripts)
+    probe = probe_of(name)
+    assert probe.verdict == "missing" and why in probe.needed_for and probe.remedy
+    last = ready([probe])
+    ready_for = last.removeprefix("ready: ").partition(";")[0].split(", ")
+    kind = {"SimGrid": "simulated", "Slurm": "slurm"}.get(name)
+    assert kind not in ready_for
+    assert kind is None or f"missing for {kind}: " in last
+
+
+def test_a_slurm_whose_controller_answers_is_still_not_ready_without_a_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stubs(tmp_path / "bin", monkeypatch, **SLURM)
+    assert probe_of("Slurm").verdict == "ok"
+    last = ready([probe_of("Slurm")])
+    assert "not tried: slurm" in last and "slurm" not in last.partition(";")[0]
+
+
+def test_a_program_that_only_knows_its_usage_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = {"opensm": "exit 0", "ibsim": "echo 'Usage: ibsim file' >&2; exit 255"}
+    stubs(tmp_path / "bin", monkeypatch, **usage)
+    assert probe_of("OpenSM, ibsim").verdict == "ok"
+
+
+def test_ranks_that_do_not_meet_make_a_machine_ill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrapper = 'case "$1" in --show*|-show*) echo g++ -lmpi;; *) while test $# -gt 1; do shift; done; : > "$1";; esac'
+    mpiexec = 'case "$*" in *ranks) echo no route to the daemon >&2; exit 1;; *) echo "mpiexec (OpenRTE) 4.1.4";; esac'
+    stubs(tmp_path / "bin", monkeypatch, mpicxx=wrapper, mpiexec=mpiexec)
+    monkeypatch.setattr("weft.mpi.library.Mpi.described", lambda _: parse_library("Open MPI v4.1.4"))
+    probe = two_ranks(Root())
+    assert (probe.verdict, "no route to the daemon" in probe.needed_for) == ("missing", True), probe
+    assert not healthy([probe])
 
 
 def test_virtual_fabrics_are_tried_and_not_guessed_from_settings(monkeypatch: pytest.MonkeyPatch) -> None:

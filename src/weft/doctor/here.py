@@ -5,12 +5,14 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from weft.doctor.probe import Probe, Root
+from weft.doctor.trial import failure, two_ranks, two_simulated_ranks
 from weft.errors import LaunchError
 from weft.extras import apt_install, as_root
 from weft.files.atomic import temporary
@@ -103,7 +105,7 @@ def examine(root: Path = Path("/")) -> list[Probe]:
     """
     here = Root(root)
     each: tuple[Callable[[Root], Probe], ...] = (
-        mpi, mpi_start, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cached_kernels,
+        mpi, mpi_start, two_ranks, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cached_kernels,
         temporary_files, cores, load, memory, locked_memory, shared_memory, governor, virtual_fabrics,
     )  # fmt: skip
     found = [*(probe(here) for probe in each), *(programs(here, *wanted) for wanted in PROGRAMS)]
@@ -278,34 +280,53 @@ def virtual_fabrics(root: Root) -> Probe:
     return Probe("virtual fabrics", f"allowed {how} (tried just now)", "ok")
 
 
-# name, programs that must all be present, purpose, Debian package, kind of fabric that needs it
+OPENS_PMIX = "import ctypes; ctypes.CDLL('libpmix.so')"  # as Slurm's plugin does, by the name in libpmix-dev
+SLURM_HERE = "on a cluster: its slurm.conf (SLURM_CONF); on this host: weft fabric slurm-here starts a Slurm"
+# name, commands that must all work, purpose, Debian package, kind of fabric that needs it
 PROGRAMS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
-    ("packet capture", ("tcpdump",), "weft run --pcap on a virtual fabric", "tcpdump", ""),
-    ("Slurm", ("sbatch", "squeue", "srun"), "fabrics of kind slurm", "slurm-client", ""),
+    ("packet capture", ("tcpdump --version",), "weft run --pcap on a virtual fabric", "tcpdump", ""),
     (
-        "a Slurm of our own",
-        ("slurmctld", "slurmd", "munged"),
-        "trying Slurm on this host",
-        "slurm-wlm munge libpmix-dev",
-        "",
+        "Slurm", ("squeue --noheader --me", "sbatch --version", "srun --version"), "fabrics of kind slurm",
+        "slurm-client", "slurm",
     ),
-    ("SimGrid", ("smpicxx", "smpirun"), "fabrics of kind simulated", "libsimgrid-dev", "simulated"),
-    ("OpenSM, ibsim", ("opensm", "ibsim"), "routing tables of a planned InfiniBand fabric", "opensm ibsim-utils", ""),
-)
+    (
+        "a Slurm of our own", ("slurmctld -V", "slurmd -V", "munged --version"), "trying Slurm on this host",
+        "slurm-wlm munge libpmix-dev", "",
+    ),
+    (
+        "SimGrid", ("smpicxx --version", "smpirun -version"), "fabrics of kind simulated", "libsimgrid-dev",
+        "simulated",
+    ),
+    (
+        "OpenSM, ibsim", ("opensm --version", "ibsim -h"), "routing tables of a planned InfiniBand fabric",
+        "opensm ibsim-utils", "",
+    ),
+)  # fmt: skip
 FOR_DEVELOPERS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
-    ("Chromium", ("chromium",), "the tests that open a report in a browser", "chromium", ""),
+    ("Chromium", ("chromium --version",), "the tests that open a report in a browser", "chromium", ""),
 )
 
 
 def programs(root: Root, name: str, wanted: Sequence[str], needed_for: str, package: str, serves: str = "") -> Probe:
-    """Look for programs that are installed together."""
+    """Try programs that are installed together, each by one command."""
     path = f"{os.environ.get('PATH', '')}:{ADMINISTRATORS}"
-    found = {program: shutil.which(program, path=path) for program in wanted}
-    absent = [program for program, place in found.items() if place is None]
-    if absent:
-        why = f"{needed_for} (no {', '.join(absent)})"
+    found = {command.partition(" ")[0]: shutil.which(command.partition(" ")[0], path=path) for command in wanted}
+    places = [place for place in found.values() if place]
+    if len(places) < len(found):
+        absent = ", ".join(program for program, place in found.items() if place is None)
+        why = f"{needed_for} (no {absent})"
         return Probe(name, "", "missing", why, install(root, package), serves=serves, lacks=package)
-    return Probe(name, ", ".join(str(place) for place in found.values()), "ok")
+    told = ((command.split()[0], failure([places[at], *command.split()[1:]])) for at, command in enumerate(wanted))
+    fails = next(((program, why) for program, why in told if why), None)
+    if name == "SimGrid" and not fails and (why := two_simulated_ranks(*places)):
+        fails = ("two simulated ranks", why)
+    if name == "a Slurm of our own" and not fails and (why := failure([sys.executable, "-c", OPENS_PMIX])):
+        fails = ("srun --mpi=pmix", why)
+    if fails:
+        remedy = SLURM_HERE if serves == "slurm" else install(root, package)
+        why = f"{needed_for} ({fails[0]}: {fails[1]})"
+        return Probe(name, "", "missing", why, remedy, serves=serves, lacks=f"{fails[0]} that works")
+    return Probe(name, f"{', '.join(places)} (tried just now)", "ok")
 
 
 def install(root: Root, package: str) -> str:
