@@ -114,17 +114,28 @@ def latency_findings(classes: Sequence[ClassRow], fabric: Fabric) -> list[Findin
     """A warning where a model's smallest message between nodes takes no time that its network's latency explains.
 
     Compared is the nearest hop class alone with the latency of the fabric's preset, or with what the fabric file states
-    where it names none. A stall of hosts that was fitted to long calls may stand in ``network.eager_overhead``.
+    where it names none. A stall that was fitted to long calls belongs under ``overhead_of = "calls"``.
     """
+    found = [] if fabric.network is None or not classes else without_stall(fabric.network)
     beyond = latency_beyond(classes, fabric)
     if beyond is None:
-        return []
+        return found
     row, ratio = beyond
     what = f"half a round trip takes {measured_seconds(row['median_s'])}, {format_factor(ratio)} times the latency of "
     what += f"{measured_seconds(row['median_s'] / ratio)}: this is no latency"
-    remedy = "check network.latency, network.eager_overhead and network.overhead, and their sources, in the fabric file"
+    remedy = 'check network.latency, eager_overhead, overhead, and what was fitted to calls: overhead_of = "calls"'
     where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
-    return [finding("warning", "latency-beyond-preset", where, what, remedy)]
+    return [*found, finding("warning", "latency-beyond-preset", where, what, remedy)]
+
+
+def without_stall(network: NetworkSection) -> list[FindingRow]:
+    """A note on what was fitted to calls, which the times of pairs are simulated without."""
+    if network.of_pairs is network:
+        return []
+    costs = [(key, value) for key, value in network.stated_costs(0).items() if key.endswith(("overhead", "stall"))]
+    left = ", ".join(f"{key} = {measured_seconds(value)}" for key, value in costs)
+    what = f"{left} is not in these times: it was fitted to calls of many ranks"
+    return [finding("note", "stall-left-out", "pairs", what, "for the time of a call: a study of collectives")]
 
 
 def latency_beyond(classes: Sequence[ClassRow], fabric: Fabric) -> tuple[ClassRow, float] | None:

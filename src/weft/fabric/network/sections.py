@@ -175,6 +175,11 @@ class NetworkSection(Section, frozen=True):
     eager_overhead: Cost | None = Field(
         None, description='o of messages up to eager_limit, where a source states it; default: overhead: "1 us"'
     )
+    overhead_of: Literal["messages", "calls"] = Field(
+        "messages",
+        description='what has overhead, eager_overhead and rendezvous_stall: "messages", or only those of "calls", to '
+        "which they were fitted: a pair of ranks has none",
+    )
     rendezvous_stall: Cost | None = Field(
         None,
         description='how long a message above eager_limit stalls the rank that sends, besides its overhead: "3 us"',
@@ -267,6 +272,13 @@ class NetworkSection(Section, frozen=True):
 
     def _stalls(self, message_bytes: int) -> bool:
         return self.eager_limit is not None and message_bytes > self.eager_limit
+
+    @property
+    def of_pairs(self) -> Self:
+        """The network that a pair of ranks meets: without what only calls cost."""
+        if self.overhead_of == "messages":
+            return self
+        return self.model_copy(update={"overhead": 0.0, "eager_overhead": None, "rendezvous_stall": None})
 
     @property
     def limits(self) -> tuple[int, ...]:

@@ -135,7 +135,10 @@ class SimulatedLauncher:
     def prepare(self, request: LaunchRequest) -> dict[str, str]:
         """Write the input files of a simulation; returns the variables with their paths."""
         files = Files(request)
-        machine = describe_machine(self.fabric, request.nodes, request.ranks_per_node, self.network)
+        network = self.fabric.network
+        pairs = all(kernel_named(cell.kernel).has_pair_samples for cell in request.cells)
+        fabric = self.fabric.model_copy(update={"network": network.of_pairs}) if network and pairs else self.fabric
+        machine = describe_machine(fabric, request.nodes, request.ranks_per_node, self.network)
         write_atomic(files.machine, machine.encode())
         shared = self.simulation.model == INFINIBAND
         slots = host_file(request.nodes, request.ranks, request.ranks_per_node, request.order, shared=shared)
