@@ -50,8 +50,7 @@ nodes = {few}
 ranks_per_node = {cores}
 """
 CORES_MOST = 64
-CLOCKS_S = 10e-6
-"""Residual of clocks above which a warning is given: short messages would not be told from it."""
+CLOCKS_S = 10e-6  # residual of clocks above which a warning is given: short messages would not be told from it
 
 
 def doctor_study(fabric: Fabric) -> Study:
@@ -65,17 +64,8 @@ def doctor_study(fabric: Fabric) -> Study:
 def examine_on(fabric: Fabric, mpicxx: str | None, progress: Progress) -> list[Probe]:
     """Measure a little on a fabric, in one job, and tell what works.
 
-    Parameters
-    ----------
-    mpicxx
-        The user's choice of wrapper, or None.
-
-    Raises
-    ------
-    LaunchError
-        Something that the fabric's kind needs is missing, or no rank starts.
-    DataError
-        This folder cannot be written.
+    `mpicxx`: the user's choice of wrapper, or None. Raises LaunchError: something that the fabric's kind needs is
+    missing, or no rank starts. Raises DataError: this folder cannot be written.
     """
     launcher = launcher_for(fabric, mpicxx, progress.say, cancel=True)
     place = Path(tempfile.mkdtemp(prefix="weft-doctor-", dir=Path.cwd()))  # below here, since the nodes must see it

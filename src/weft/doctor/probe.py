@@ -12,39 +12,17 @@ Verdict = Literal["ok", "warn", "missing"]
 
 @dataclass(frozen=True)
 class Probe:
-    """One thing that ``weft doctor`` looks for.
+    """One thing that ``weft doctor`` looks for."""
 
-    Attributes
-    ----------
-    name
-        What it is.
-    found
-        What was found; empty if nothing was.
-    verdict
-        ``ok``, ``warn`` (present, but harmful to measurements) or ``missing``.
-    needed_for
-        What does not work without it, or what the warning means.
-    remedy
-        The command that installs or corrects it; empty if nothing need be done.
-    needed
-        Whether ``weft run`` on this host cannot do without it.
-    serves
-        The kind of fabric that cannot do without it; empty where none.
-    lacks
-        What is missing, as its package is called.
-    developers
-        Whether only those who work on Weft need it.
-    """
-
-    name: str
-    found: str
-    verdict: Verdict
-    needed_for: str = ""
-    remedy: str = ""
-    needed: bool = False
-    serves: str = ""
-    lacks: str = ""
-    developers: bool = False
+    name: str  # what it is
+    found: str  # what was found; empty if nothing was
+    verdict: Verdict  # ``ok``, ``warn`` (present, but harmful to measurements) or ``missing``
+    needed_for: str = ""  # what does not work without it, or what the warning means
+    remedy: str = ""  # the command that installs or corrects it; empty if nothing need be done
+    needed: bool = False  # whether ``weft run`` on this host cannot do without it
+    serves: str = ""  # the kind of fabric that cannot do without it; empty where none
+    lacks: str = ""  # what is missing, as its package is called
+    developers: bool = False  # whether only those who work on Weft need it
 
 
 @dataclass(frozen=True)

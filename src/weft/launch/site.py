@@ -65,12 +65,7 @@ def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
 def load_site() -> Fabric:
     """The fabric of the site whose scheduler is here, as ``weft init`` would write it.
 
-    Raises
-    ------
-    LaunchError
-        No scheduler is here, or it does not answer.
-    FabricError
-        The scheduler names no node.
+    Raises LaunchError: no scheduler is here, or it does not answer. Raises FabricError: the scheduler names no node.
     """
     text = site_text("")
     return validate(Fabric, with_presets(tomllib.loads(text)), "this site", FabricError).read_from(Path(), text)

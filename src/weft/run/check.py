@@ -35,12 +35,9 @@ from weft.store.folder import OF, RunFolder
 from weft.study import Study
 from weft.units import parse_seconds
 
-#: Rounds of the second pass, and the seed that draws them.
-ROUNDS, SEED = 8, 27
-#: Parts that the second pass aims at: the strongest first.
-MOST_AIMS = 16
-#: Share of the asked time that samples take; the rest is for starting, warm-up and the tables.
-SHARE = 0.5
+ROUNDS, SEED = 8, 27  # rounds of the second pass, and the seed that draws them
+MOST_AIMS = 16  # parts that the second pass aims at: the strongest first
+SHARE = 0.5  # share of the asked time that samples take; the rest is for starting, warm-up and the tables
 #: Bytes of the large message, and the fewest; messages that a round sends at least.
 LARGE, LEAST, MESSAGES = 2**20, 2**16, 64
 HEALTHY, NOT_HEALTHY, UNKNOWN = 0, 3, 1
@@ -48,21 +45,11 @@ HEALTHY, NOT_HEALTHY, UNKNOWN = 0, 3, 1
 
 @dataclass(frozen=True)
 class Asked:
-    """What to check.
+    """What to check."""
 
-    Attributes
-    ----------
-    nodes
-        A node set; empty for those of the allocation that this process is in, or all of the fabric.
-    time
-        Of the whole check: ``30s``.
-    ranks_per_node
-        A number, ``socket`` or ``adapter``.
-    """
-
-    nodes: str = ""
-    time: str = "30s"
-    ranks_per_node: str = "1"
+    nodes: str = ""  # a node set; empty for those of the allocation that this process is in, or all of the fabric
+    time: str = "30s"  # of the whole check: ``30s``
+    ranks_per_node: str = "1"  # a number, ``socket`` or ``adapter``
 
 
 def check_study(fabric: Fabric, asked: Asked) -> Study:
@@ -115,10 +102,7 @@ def _study(text: str, path: Path) -> Study:
 
 
 def _ranks(fabric: Fabric, given: str) -> int:
-    """Ranks per node.
-
-    Raises StudyError: Neither a number nor a word that the fabric can answer.
-    """
+    """Ranks per node. Raises StudyError: Neither a number nor a word that the fabric can answer."""
     known = {"socket": fabric.node.sockets, "adapter": fabric.network.rails if fabric.network else None}
     found = known.get(given) if given in known else int(given) if given.isdigit() and int(given) else None
     if found is None:
@@ -132,14 +116,8 @@ def run_check(
 ) -> RunFolder:
     """Check the nodes of a fabric, and write the run's tables.
 
-    Raises
-    ------
-    StudyError
-        See :func:`check_study`.
-    DataError
-        The folder belongs to another run, is in use, full or read-only.
-    LaunchError
-        The ranks do not start.
+    Raises StudyError: see :func:`check_study`. Raises DataError: the folder belongs to another run, is in use, full
+    or read-only. Raises LaunchError: the ranks do not start.
     """
     study = check_study(fabric, asked)
     into = into or choose_folder(study, fabric, progress, _is_left).path

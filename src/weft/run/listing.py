@@ -12,8 +12,7 @@ from weft.files.shipped import shipped
 from weft.text import plain
 
 Row = dict[str, str]
-RUNS = Path("runs")
-"""Where runs are kept, unless a command names another folder."""
+RUNS = Path("runs")  # where runs are kept, unless a command names another folder
 MOST_RUNS = 1000
 
 

@@ -13,26 +13,17 @@ from weft.store.pair_runs import met
 from weft.store.records import Segment
 
 Floats = NDArray[np.float64]
-#: A forward time is trusted if it is so many times the residual of the clocks (METHOD 2).
-TRUSTED = 10
+TRUSTED = 10  # a forward time is trusted if it is so many times the residual of the clocks (METHOD 2)
 
 
 class PairMedians(NamedTuple):
-    """Ordered pairs of ranks at each size, with their times in s; shape (pairs,) each.
-
-    Attributes
-    ----------
-    time_s
-        Half a round trip: the median, or that of three where the pair was measured again (METHOD 19).
-    forward_s
-        One way; nan where the clocks do not tell.
-    """
+    """Ordered pairs of ranks at each size, with their times in s; shape (pairs,) each."""
 
     bytes: NDArray[np.int64]
     source: NDArray[np.int64]
     target: NDArray[np.int64]
-    time_s: Floats
-    forward_s: Floats
+    time_s: Floats  # half a round trip: the median, or that of three where the pair was measured again (METHOD 19)
+    forward_s: Floats  # one way; nan where the clocks do not tell
 
 
 def read_pair_medians(folder: object, cell: str, launches: Sequence[str] = ()) -> list[PairMedians]:

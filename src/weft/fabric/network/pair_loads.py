@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
 
-#: A rate that fewer of the links between two levels have is one cable's fault, not how the machine is built.
-USUAL = 0.3
+USUAL = 0.3  # a rate that fewer of the links between two levels have is one cable's fault, not how the machine is built
 
 
 def name_link(network: Network, link: int) -> str:

@@ -11,18 +11,7 @@ from weft.fabric.readers.tables import Tables, read_tables
 
 Format = Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibdiagnet", "edges"]
 
-__all__ = [
-    "Box",
-    "Dump",
-    "End",
-    "Format",
-    "Lines",
-    "Tables",
-    "detect",
-    "read_dump",
-    "read_names",
-    "read_tables",
-]
+__all__ = ["Box", "Dump", "End", "Format", "Lines", "Tables", "detect", "read_dump", "read_names", "read_tables"]
 
 
 def detect(lines: Lines) -> Format:
