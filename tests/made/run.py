@@ -85,6 +85,8 @@ class Made:
     #: (cell id, launch) -> status other than ok.
     failures: dict[tuple[str, int], str] = field(default_factory=dict)
     copy_rate: float = 8e9
+    #: The same as each cell measures it once more in its own launches; None where none does.
+    copy_rate_beside: float | None = None
     mpi: str = "Open MPI v5.0.11, package: made"
 
 
@@ -143,18 +145,22 @@ def _measure(path: Path, made: Made, cell: Cell, launch: LaunchPlan, rng: np.ran
 
 def _segments(made: Made, cell: Cell) -> list[tuple[str, str, int, float, int]]:
     if cell.kernel == "floor":
-        faster = {16384: 4.0, 262144: 4.0, 4194304: 2.0, 67108864: 1.0}  # small buffers stay in the cache
-        copies = [
-            (f"copy-{size}", "warm", 20, cell.ranks_per_node * size / made.copy_rate / factor, 1)
-            for size, factor in faster.items()
-        ]
+        copies = _copies(cell, made.copy_rate)
         latency = [("latency", "warm", 20, 4e-7, 1)] if cell.ranks > 1 else []
         return [("empty", "warm", 20, 5e-8, 1), *latency, *copies]
     p = cell.ranks
     main = made.seconds(cell.nodes, p, cell.local_bytes)
     times = {"A": 2e-6 * (1 + math.log2(p)), "B": 6e-6 * p, "C": main}
-    return [(op, "cold", 1, 3 * times[op], 1) for op in "ABC"] + [
-        (op, "warm", made.samples, times[op], 10 if op == "A" else 1) for op in "ABC"
+    beside = _copies(cell, made.copy_rate_beside, "floor:") if made.copy_rate_beside else []
+    cold = [(op, "cold", 1, 3 * times[op], 1) for op in "ABC"]
+    return [*cold, *((op, "warm", made.samples, times[op], 10 if op == "A" else 1) for op in "ABC"), *beside]
+
+
+def _copies(cell: Cell, rate: float, before: str = "") -> list[tuple[str, str, int, float, int]]:
+    faster = {16384: 4.0, 262144: 4.0, 4194304: 2.0, 67108864: 1.0}  # small buffers stay in the cache
+    return [
+        (f"{before}copy-{size}", "warm", 20, cell.ranks_per_node * size / rate / factor, 1)
+        for size, factor in faster.items()
     ]
 
 
