@@ -97,7 +97,7 @@ def presets(*, format: Literal["text", "json"] = "text") -> None:
     import sys
     from dataclasses import asdict
 
-    from weft.fabric.drawing.presets import preset_tables
+    from weft.fabric.drawing.summary import preset_tables
     from weft.fabric.presets import SECTIONS
     from weft.fabric.presets import presets as known
     from weft.text import console

@@ -40,7 +40,7 @@ def place(
     import json
     import sys
 
-    from weft.launch.engines import routed
+    from weft.launch.opensm import routed
     from weft.launch.preload import route_library
     from weft.route.given import given_network, hosts_of, traffic_of
     from weft.route.place import between_nodes, placement_text, placement_tree

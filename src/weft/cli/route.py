@@ -105,13 +105,12 @@ def show(
     """
     import sys
 
-    from weft.launch.engines import routed
+    from weft.launch.opensm import routed
     from weft.launch.preload import route_library
     from weft.report.routes import write_route_page
     from weft.route.compare import compare
-    from weft.route.drawn import draw_engine
     from weft.route.given import given_network, hosts_of
-    from weft.route.show import as_text, as_tree
+    from weft.route.show import as_text, as_tree, draw_engine
     from weft.trace.traffic import amounts_of
 
     title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
@@ -168,7 +167,7 @@ def fix(
     """
     import sys
 
-    from weft.launch.engines import routed
+    from weft.launch.opensm import routed
     from weft.launch.preload import route_library
     from weft.route.given import given_network, write_tables
     from weft.route.improve import improve

@@ -7,8 +7,7 @@ from typing import Any
 from weft.report.html import fill, paint_for_page, write_page
 from weft.report.tabular import Table, Words
 from weft.route.compare import Comparison, Engine, Rows, engine_rows, link_rows
-from weft.route.drawn import drawing
-from weft.route.show import verdict
+from weft.route.show import drawing, verdict
 
 
 def write_route_page(found: Comparison, title: str, path: Path) -> None:

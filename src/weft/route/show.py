@@ -2,15 +2,21 @@
 """A comparison of routes as text and as JSON: the verdict first, then engines, links, findings."""
 
 import math
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from weft.fabric.drawing.drawing import draw, save
 from weft.format import plural
 from weft.route.compare import Comparison, Engine, Full, Rows, engine_rows, link_rows, share
 from weft.route.improve import Candidate, Improvement
+
+if TYPE_CHECKING:
+    import altair
+
 
 EVEN = 0.005
 NAMED = 3
@@ -186,3 +192,19 @@ def improvement_tree(found: Improvement) -> dict[str, Any]:
         "tried": found.tried,
         "budget_ended": found.ended,
     }
+
+
+EVEN_SCALE = 2.0  # the most loaded cable gets the last colour, unless all loads are low
+LABEL = "all-to-all: time of a cable over that of a host's own link"
+
+
+def drawing(found: Comparison, engine: Engine, title: str) -> "altair.LayerChart":
+    """The drawing of the network, with cables coloured by their time in an all-to-all under an engine."""
+    time = engine.score.time
+    scale = (0.0, 1.0, max(EVEN_SCALE, float(time.max(initial=0))))
+    return draw(engine.routes.network, f"{title}, {engine.name}", verdict(found), time, LABEL, scale=scale)
+
+
+def draw_engine(found: Comparison, title: str, path: Path) -> None:
+    """Draw the first engine of a comparison into a file (.svg, .png, .json); FabricError if that is impossible."""
+    save(drawing(found, found.engines[0], title), path)

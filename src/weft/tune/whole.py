@@ -23,9 +23,8 @@ from weft.text import console, plain
 from weft.tune.check import check_table, checked, probed, probing_study, worst
 from weft.tune.machine import MachineFile, probed_table, read_machine
 from weft.tune.model import Machine
-from weft.tune.predict import columns_of, predicted_table, published
 from weft.tune.rules import choices, rules
-from weft.tune.show import prediction_errors, winners_table
+from weft.tune.show import columns_of, predicted_table, prediction_errors, published, winners_table
 from weft.tune.study import CALLS, LAUNCHES, SIZES, What, checking_study, tuning_study
 from weft.units import parse_bytes
 from weft.words.doubts import model_text

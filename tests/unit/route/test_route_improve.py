@@ -13,8 +13,7 @@ from weft.fabric.network import Network
 from weft.route.deadlock import find_circle
 from weft.route.dmodk import d_mod_k
 from weft.route.given import fail, fail_random
-from weft.route.improve import improve
-from weft.route.remake import relieved, rerouted, swapped
+from weft.route.improve import improve, relieved, rerouted, swapped
 from weft.route.score import lower_bound, score
 
 

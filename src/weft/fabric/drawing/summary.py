@@ -4,11 +4,13 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rich.table import Table
 
 from weft.fabric.drawing.describe import rate, sizes
 from weft.fabric.drawing.drawing import draw
 from weft.fabric.loads import relative_times
 from weft.fabric.model import Fabric
+from weft.fabric.presets import SECTIONS, Preset, presets
 from weft.fabric.summary import Summary
 from weft.format import format_factor
 
@@ -28,3 +30,26 @@ def draw_summary(summary: Summary, fabric: Fabric) -> "LayerChart":
     title = fabric.title if named else f"{fabric.name}: {fabric.title}".removesuffix(": ")
     values = relative_times(network, summary.loads)
     return draw(network, title, subtitle, values, "all-to-all: time of a cable over that of a host's own link")
+
+
+COLUMNS = {
+    "node": ("sockets", "cores", "copy_rate", "latency"),
+    "network": ("adapter_rate", "latency", "link_latency", "transport"),
+}
+
+
+def preset_tables() -> list[Table]:
+    """A table for each section; FabricError if a shipped file cannot be read."""
+    return [_table(section, presets(section)) for section in SECTIONS]
+
+
+def _table(section: str, known: tuple[Preset, ...]) -> Table:
+    caption = (
+        "copy_rate is worked out from the memory's data sheet" if section == "node" else "rates count data, one way"
+    )
+    table = Table(title=f"[{section}] preset = ...", title_justify="left", caption=caption, box=None, pad_edge=False)
+    for name in ("preset", *COLUMNS[section]):
+        table.add_column(name, overflow="fold")
+    for each in known:
+        table.add_row(each.name, *(str(each.values.get(key, "-")) for key in COLUMNS[section]))
+    return table

@@ -2,10 +2,14 @@
 """A trace as an archive of OTF2: a location a thread, a region a call, messages and collective operations inside."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from weft.errors import DataError
+from weft.extras import pip_install
 from weft.files.atomic import new_folder
 from weft.store.trace.calls import COLLECTIVES, FINISH, STARTED_COLLECTIVES
 from weft.store.trace.folder import TraceFolder
@@ -13,7 +17,40 @@ from weft.store.trace.layout import Flag
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
 from weft.trace.actions import sends
 from weft.trace.events import Event, Group, each_event, groups_of
-from weft.trace.otf2.library import COLLECTIVE_OPS, NO_ROOT, STARTED_OPS, as_data_errors, otf2
+
+COLLECTIVE_OPS: dict[str, str] = {
+    name: name.upper()
+    for name in (
+        "Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall",
+        "Alltoallv", "Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan",
+    )
+}  # fmt: skip
+"""Name of the format's collective operation for each collective call, without ``MPI_``."""
+STARTED_OPS = {f"I{name.lower()}": op for name, op in COLLECTIVE_OPS.items()}
+NO_ROOT = 0xFFFFFFFF  # the root of an operation without one
+
+
+def otf2() -> Any:
+    """The package. Raises DataError: It is not installed."""
+    try:
+        return import_module("otf2")
+    except (ImportError, OSError) as error:
+        raise DataError(
+            f"reading and writing OTF2 takes the Python package otf2, and there is none ({error})", pip_install("otf2")
+        ) from error
+
+
+@contextmanager
+def as_data_errors(path: Path, doing: str, remedy: str) -> Generator[None, None, None]:
+    """Errors of the package, whatever its Python meets in torn or foreign files, as DataError."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as error:
+        said = str(error).strip().splitlines()
+        raise DataError(f"{path}: {doing}: {said[0] if said else type(error).__name__}", remedy) from error
+
 
 NAME = "traces"
 TICKS_A_SECOND = 1_000_000_000

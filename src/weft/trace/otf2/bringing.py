@@ -13,8 +13,8 @@ from weft.format import plural
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import SELF, WORLD, State
 from weft.store.trace.writer import RankFile
+from weft.trace.otf2.archive import as_data_errors, otf2
 from weft.trace.otf2.calls import Known, RankCalls
-from weft.trace.otf2.library import as_data_errors, otf2
 
 QUIET = (
     "Abort", "Address", "Aint_", "Alloc_mem", "Attr_", "Buffer_", "Cart_coords", "Cart_get", "Cart_rank", "Cart_shift",
