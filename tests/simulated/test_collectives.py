@@ -174,7 +174,7 @@ def test_all_roots_take_their_turn_and_no_interval_is_made_of_them(tmp_path: Pat
     run = Collectives(tmp_path / "a", programs, calls=["Gather"], nodes=3, ranks=1, sizes=["64 KiB"])
     row = run.rows["gather@65536", "warm"]
     assert row["samples"] == 3
-    assert (row["low_s"], row["high_s"], row["coverage"]) == (None, None, None)
+    assert (row["interval"], row["coverage"]) == ("range of presets", None)
     fixed = [
         Collectives(tmp_path / f"r{root}", programs, calls=["Gather"], nodes=3, ranks=1, sizes=["64 KiB"], root=root)
         for root in range(3)

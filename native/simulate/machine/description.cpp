@@ -58,6 +58,8 @@ class Reader {
             net_.memory_bytes = number();
         else if (key_ == "copies")
             net_.memory_bytes_per_s = positive(), net_.memory_latency_s = number();
+        else if (key_ == "core-copies")
+            net_.core_bytes_per_s = positive();
         else if (key_ == "library-copies")
             net_.library_copies = number() != 0;
         else if (key_ == "message")

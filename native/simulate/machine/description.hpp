@@ -58,6 +58,7 @@ struct Description {
     std::vector<std::int32_t> next;   // [switch * hosts + destination] -> link, or none
     double memory_bytes_per_s = 0;    // all copies inside a node share this
     double memory_latency_s = 0;
+    double core_bytes_per_s = 0;     // most that one rank copies; 0: as much as its node
     bool library_copies = false;     // SMPI's own algorithms pay for their copies, too
     double memory_bytes = 0;         // of a node, for its ranks
     std::int32_t rails = 1;          // adapters of a node; they share its links' rate evenly

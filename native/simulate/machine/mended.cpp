@@ -4,7 +4,10 @@
 
 #include <xbt/config.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
+#include <vector>
 
 namespace simgrid::smpi {
 namespace {
@@ -16,6 +19,10 @@ bool pairs_up(Comm *comm, char const *call) {
     PMPI_Comm_size(comm, &ranks);
     return (ranks & (ranks - 1)) == 0 && simgrid::config::get_value<std::string>(call) != "ompi";
 }
+
+// MPIR_CVAR_ALLTOALL_THROTTLE of MPICH: so many requests of an all-to-all are under way at a time.
+constexpr auto mpich_window = 32;
+constexpr auto alltoall_tag = -13; // of SMPI's own all-to-alls
 
 using Alltoall = int(void const *, int, Datatype *, void *, int, Datatype *, Comm *);
 using Alltoallv = int(void const *, int const *, int const *, Datatype *, void *, int const *, int const *, Datatype *,
@@ -54,6 +61,38 @@ int allreduce__rab1(void const *send, void *receive, int count, Datatype *type, 
     auto const asked = simgrid::config::get_value<std::string>("smpi/allreduce") == "rab1";
     auto *const taken = asked || pairs_up(comm, "smpi/allreduce") ? own : allreduce__rab_rdb;
     return taken(send, receive, count, type, op, comm);
+}
+
+// MPICH's all-to-all of middle sizes waits after every 32 blocks. SMPI has it from MVAPICH2, which waits after every 4.
+int alltoall__mvapich2_scatter_dest(void const *send, int send_count, Datatype *send_type, void *receive,
+                                    int receive_count, Datatype *receive_type, Comm *comm) {
+    static auto *const own = weft::simulate::of_simgrid<Alltoall>(
+        "_ZN7simgrid4smpi31alltoall__mvapich2_scatter_destEPKviPNS0_8DatatypeEPviS4_PNS0_4CommE");
+    if (simgrid::config::get_value<std::string>("smpi/alltoall") != "mpich" || send == MPI_IN_PLACE)
+        return own(send, send_count, send_type, receive, receive_count, receive_type, comm);
+    auto rank = 0, ranks = 1;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &ranks);
+    MPI_Aint lower = 0, out = 0, in = 0;
+    PMPI_Type_get_extent(send_type, &lower, &out);
+    PMPI_Type_get_extent(receive_type, &lower, &in);
+    for (auto first = 0; first < ranks; first += mpich_window) {
+        std::vector<Request *> requests;
+        auto const end = std::min(ranks, first + mpich_window);
+        for (auto step = first; step < end; ++step) {
+            auto const from = (rank + step) % ranks;
+            requests.push_back(Request::irecv(static_cast<std::byte *>(receive) + MPI_Aint{from} * receive_count * in,
+                                              receive_count, receive_type, from, alltoall_tag, comm));
+        }
+        for (auto step = first; step < end; ++step) {
+            auto const to = (rank - step + ranks) % ranks;
+            requests.push_back(Request::isend(static_cast<std::byte const *>(send) + MPI_Aint{to} * send_count * out, send_count,
+                                              send_type, to, alltoall_tag, comm));
+        }
+        for (auto *&each : requests)
+            Request::wait(&each, MPI_STATUS_IGNORE);
+    }
+    return MPI_SUCCESS;
 }
 
 } // namespace simgrid::smpi

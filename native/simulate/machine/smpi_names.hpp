@@ -28,6 +28,7 @@ class Request {
   public:
     static void send(void const *data, int count, Datatype *type, int to, int tag, Comm *comm);
     static Request *isend(void const *data, int count, Datatype *type, int to, int tag, Comm *comm);
+    static Request *irecv(void *data, int count, Datatype *type, int from, int tag, Comm *comm);
     static int recv(void *data, int count, Datatype *type, int from, int tag, Comm *comm, MPI_Status *status);
     static int wait(Request **request, MPI_Status *status);
     static void sendrecv(void const *data, int count, Datatype *type, int to, int tag, void *into, int into_count,

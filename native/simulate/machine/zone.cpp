@@ -19,8 +19,12 @@ Zone::Zone(Description net) : NetZoneImpl(net.name), net_(std::move(net)) {
         auto const &name = net_.hosts[static_cast<std::size_t>(node)];
         if (net_.ranks_per_node == 0)
             add_host(name, node, none);
-        for (auto core = 0; core < net_.ranks_per_node; ++core)
+        for (auto core = 0; core < net_.ranks_per_node; ++core) {
             add_host(name + "/" + std::to_string(core), node, core);
+            if (net_.core_bytes_per_s > 0)
+                core_.push_back(
+                    add_link("core." + name + "/" + std::to_string(core), net_.core_bytes_per_s, 0));
+        }
         memory_.push_back(add_link("memory." + name, net_.memory_bytes_per_s, net_.memory_latency_s));
     }
     // Parallel links have the same ends, so the index makes the name unique.
@@ -90,6 +94,8 @@ void Zone::get_local_route(simgrid::kernel::routing::NetPoint const *source,
         // One shared link per node: SimGrid's own loopback is a fat pipe, on which copies would not slow each other
         // down.
         into->link_list_.push_back(memory_[static_cast<std::size_t>(from)]);
+        if (!core_.empty()) // the rank that receives copies
+            into->link_list_.push_back(core_[static_cast<std::size_t>(slot(destination))]);
         add(net_.memory_latency_s);
         return;
     }

@@ -50,6 +50,7 @@ class Zone : public simgrid::kernel::routing::NetZoneImpl {
     std::vector<std::int32_t> node_of_slot_;
     std::vector<std::int32_t> slot_of_point_; // by NetPoint id
     std::vector<simgrid::kernel::resource::StandardLinkImpl *> links_, memory_;
+    std::vector<simgrid::kernel::resource::StandardLinkImpl *> core_; // by rank slot; empty if no rate is given
     std::vector<simgrid::kernel::resource::StandardLinkImpl *> rail_out_, rail_in_; // empty if nodes have one adapter
     std::vector<std::int32_t> walked_;                                              // scratch
 };

@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 from weft.analyse.floor import Floor
 from weft.analyse.hosts import SHARED_HOST
-from weft.analyse.statistics.interval import RANGE_OF_MODEL
+from weft.analyse.statistics.interval import RANGES
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, phase_in_words, timed
 from weft.format import format_seconds, plural
@@ -236,7 +236,7 @@ def more_launches(launches: int) -> int:
 def half_width(row: TimedRow) -> float:
     """Half of a row's interval over its median, no unit; 0 where it has none that launches could narrow."""
     low, high = row["low_s"], row["high_s"]
-    if row["interval"] == RANGE_OF_MODEL or low is None or high is None:
+    if row["interval"] in RANGES or low is None or high is None:
         return 0.0  # weft.analyse.ranges tells what the model's is
     return (high - low) / 2 / row["median_s"]
 

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from weft.analyse.checks import finding, place
-from weft.analyse.statistics.interval import MODELLED, RANGE_OF_MODEL
+from weft.analyse.statistics.interval import MODELLED, RANGES
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.pairs import ClassRow
 from weft.analyse.tables.times import CallRow, timed
@@ -18,7 +18,7 @@ def few_samples(rows: Sequence[CallRow], fewest: int) -> list[FindingRow]:
 
     It is a warning where all launches together have not as many.
     """
-    own = [row for row in timed(rows, phase="warm") if row["interval"] not in (MODELLED, RANGE_OF_MODEL)]
+    own = [row for row in timed(rows, phase="warm") if row["interval"] not in RANGES | {MODELLED}]
     told: list[FindingRow] = []
     for row in sorted(own, key=lambda row: row["samples"] / row["launches"]):
         if row["samples"] < fewest * row["launches"]:

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from weft.analyse.tables.times import CallRow
 from weft.bound.links import link_term, longest_way_s
-from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, closed_form
+from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, closed_form, copy_rate
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import LINK_LATENCIES, LINK_RATES, Doubtful, number_of, with_number
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell
 
 #: The term of the closed form that a rate scales; all other numbers it takes from the fabric.
-SCALED = {"node.copy_rate": COPY, "network.adapter_rate": INJECTION}
+SCALED = {"network.adapter_rate": INJECTION}
 #: The latency that a message takes on one node, and the one between nodes.
 LATENCIES = ("node.latency", "network.latency")
 KNOTS = 3
@@ -69,6 +69,9 @@ class Point:
                 terms = scaled(terms, SCALED[key], (number_of(self.fabric, key) or value) / value)
             elif key == LATENCIES[self.cell.nodes > 1]:
                 terms = scaled(terms, LATENCY, value / (number_of(self.fabric, key) or value))
+        here_rate, there_rate = copy_rate(self.fabric, self.cell), copy_rate(there, self.cell)
+        if here_rate and there_rate:
+            terms = scaled(terms, COPY, here_rate / there_rate)
         closed_s = closed_form(terms, self.cell, there, self.cell.block_bytes) + self._crossing_s(values)
         return self.seconds * closed_s / (self.closed_s + self._crossing_s({}))
 

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from weft.analyse.checks import finding
 from weft.analyse.pairs.places import WORDS
-from weft.analyse.statistics.interval import MODELLED, RANGE_OF_MODEL
+from weft.analyse.statistics.interval import MODELLED, RANGE_OF_MODEL, RANGE_OF_PRESETS
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.pairs import ClassRow
 from weft.analyse.tables.times import CallRow
+from weft.analyse.unfitted import is_unfitted, range_of
 from weft.bound.effects import CAUSES, FLOWS, INCAST, PORT_BUFFER
 from weft.bound.effects import left_out as effects_left_out
 from weft.fabric.hops import NODE
@@ -29,17 +30,22 @@ SMALL_BYTES = 64
 
 
 def ranged(row: CallRow, cell: Cell, fabric: Fabric) -> CallRow:
-    """A modelled row with the range of what its model leaves out, if it does (:mod:`weft.bound.effects`)."""
+    """A modelled row with the range of effects left out (:mod:`weft.bound.effects`) and of unfitted numbers."""
     bound, seconds = cell.bounds.get(row["call"]), row["median_s"]
     if seconds is None or row["interval"] != MODELLED:
         return row
     found = effects_left_out(cell, row["call"], fabric, seconds)
-    if not found:
+    unfitted = is_unfitted(fabric)
+    if not found and not unfitted:
         return row
     least_s = min(bound.seconds if bound else 0.0, seconds)
-    row["low_s"] = max(least_s, seconds - sum(effect.less_s for effect in found))
-    row["high_s"] = seconds + sum(effect.more_s for effect in found)
-    row["interval"] = RANGE_OF_MODEL
+    low_s = max(least_s, seconds - sum(effect.less_s for effect in found))
+    high_s = seconds + sum(effect.more_s for effect in found)
+    if unfitted:
+        least_s, most_s = range_of(cell, row["call"], row["block_bytes"], fabric, seconds)
+        low_s, high_s = low_s * least_s / seconds, high_s * most_s / seconds
+    row["low_s"], row["high_s"] = low_s, high_s
+    row["interval"] = RANGE_OF_MODEL if found else RANGE_OF_PRESETS
     return row
 
 

@@ -6,9 +6,10 @@ from typing import Literal
 
 from weft.analyse.doubts import Against
 from weft.analyse.standing import turning, without
-from weft.analyse.statistics.interval import MODELLED, RANGE_OF_MODEL
+from weft.analyse.statistics.interval import MODELLED, RANGE_OF_PRESETS, RANGES
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, NO_STEP, OffNode, Outcome, VerdictRow
-from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, timed
+from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, reach_within, timed
+from weft.analyse.unfitted import LIBRARY
 
 Axis = Literal["nodes", "ranks"]
 
@@ -55,7 +56,7 @@ def verdict(
     outcome = _outcome(first, last, below_noise)
     kinds = {first["interval"], last["interval"]}
     exact = kinds == {MODELLED}
-    omitted = _of_both((first, last), left_out or {}, ", ") if RANGE_OF_MODEL in kinds else ""
+    omitted = _of_both((first, last), left_out or {}, ", ") if kinds & RANGES else ""
     fastest = _turning_point(points, axis) if outcome != "no verdict" else None
     bound_s = holding_bound_s(last)
     ratio = last["median_s"] / bound_s if bound_s else None
@@ -84,12 +85,12 @@ def _judge(found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Mapping[s
 def _outcome(first: TimedRow, last: TimedRow, below_noise: bool) -> Outcome:
     """What two points of a series show."""
     kinds = {first["interval"], last["interval"]}
-    if not kinds <= {MODELLED, RANGE_OF_MODEL} and min(first["launches"], last["launches"]) < FEWEST_LAUNCHES:
+    if not kinds <= {MODELLED, *RANGES} and min(first["launches"], last["launches"]) < FEWEST_LAUNCHES:
         return "no verdict"
     low, high = _between(first, last)
     if not below_noise and not low <= 1 <= high:
         return "falls" if last["median_s"] < first["median_s"] else "rises"
-    return "undecided" if RANGE_OF_MODEL in kinds else "no change shown"
+    return "undecided" if kinds & RANGES else "no change shown"
 
 
 def off_node(points: Sequence[TimedRow], axis: Axis, modelled: bool) -> OffNode:
@@ -125,6 +126,11 @@ def _along(usable: Sequence[TimedRow]) -> tuple[Axis, list[TimedRow]]:
 
 
 def _between(first: TimedRow, last: TimedRow) -> tuple[float, float]:
+    """Least and largest factor between two points; what limits both of a model's has one rate, which is in both."""
+    if first["interval"] == last["interval"] == RANGE_OF_PRESETS and first["bound"] == last["bound"]:
+        pairs = zip((first["median_s"], *reach(first)), (last["median_s"], *reach(last)), strict=True)
+        factors = [after / before for before, after in pairs]
+        return min(factors) / LIBRARY, max(factors) * LIBRARY
     (first_low, first_high), (last_low, last_high) = reach(first), reach(last)
     return last_low / first_high, last_high / first_low if first_low > 0 else float("inf")
 
@@ -132,7 +138,7 @@ def _between(first: TimedRow, last: TimedRow) -> tuple[float, float]:
 def _turning_point(points: Sequence[TimedRow], axis: Axis) -> int | None:
     best = min(points, key=lambda row: row["median_s"])
     inside = best is not points[0] and best is not points[-1]
-    return best[axis] if inside and reach(best)[1] < reach(points[-1])[0] else None
+    return best[axis] if inside and reach_within(best)[1] < reach_within(points[-1])[0] else None
 
 
 def _without(

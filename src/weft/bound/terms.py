@@ -144,8 +144,14 @@ def largest(terms: Mapping[str, float]) -> Bound | None:
 
 def copy_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
     """Seconds of the node that copies most, c_i / R_copy; empty if the fabric states no rate."""
-    rate = fabric.node.copy_rate
+    rate = copy_rate(fabric, cell)
     return {COPY: traffic.staying(cell.nodes, cell.ranks_per_node) / rate} if rate else {}
+
+
+def copy_rate(fabric: Fabric, cell: Placed) -> float | None:
+    """Bytes a second that a node copies with r ranks: r times the rate of a core at most; None if not stated."""
+    rate, core = fabric.node.copy_rate, fabric.node.core_copy_rate
+    return min(rate, cell.ranks_per_node * core) if rate and core else rate
 
 
 def message_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
@@ -176,9 +182,11 @@ def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_
     r"""Modelled seconds of an all-to-all exchange, from its terms; not a lower bound.
 
     .. math::
-        T = \max(t_\mathrm{copy}, t_\mathrm{injection}, t_\mathrm{link}) + (p - r)\,\max(o, r g) + (r - 1)\,c + k\,L
+        T = \max(t_\mathrm{copy}, t_\mathrm{injection}, t_\mathrm{link}) + b / R_\mathrm{core}
+        + (p - r)\,\max(o, r g) + (r - 1)\,c + k\,L
 
-    with LogGP's o and g of a block, and c, what a message to a rank of the same node costs its sender: while an
+    with b / R_core for a rank's own block, copied before it sends (where one core's rate is stated),
+    LogGP's o and g of a block, and c, what a message to a rank of the same node costs its sender: while an
     adapter keeps one rank of r waiting for its gap, the others spend their overhead. On one node the term with o and
     g is omitted. `terms`: terms of the exchange, in seconds (:func:`weft.bound.placed.terms_of`). `block_bytes`:
     bytes that one rank sends to one other.
@@ -191,5 +199,7 @@ def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_
     if cell.nodes == 1 or network is None:
         return seconds
     cost = network.cost(block_bytes)
+    if fabric.node.core_copy_rate:
+        seconds += block_bytes / fabric.node.core_copy_rate
     each_s = max(cost.busy_s(block_bytes), cell.ranks_per_node / network.rails * cost.gap_s)
     return seconds + (cell.ranks - cell.ranks_per_node) * each_s

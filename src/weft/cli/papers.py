@@ -20,7 +20,7 @@ def papers(
     Parameters
     ----------
     parts
-        Some of: tables, datasheet, calls, memory, scaling, beyond, yellowstone, biruni; all by default.
+        Some of: tables, datasheet, machines, calls, memory, scaling, beyond, yellowstone, biruni; all by default.
     output
         The page, .html or .md.
     into

@@ -2,9 +2,9 @@
 """A fabric as its file describes it: nodes, network, groups of nodes."""
 
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, WithJsonSchema, model_validator
 
 from weft.errors import FabricError
 from weft.fabric.batch import BatchSection
@@ -46,6 +46,9 @@ class Node(Section, frozen=True):
     cores: Count | None = Field(None, description="cores a node has, over all its sockets")
     memory: Bytes | None = Field(None, description='memory one node can give to ranks: "24 GiB"')
     copy_rate: Rate | None = Field(None, description='bytes all cores of a node copy in a second: "10 GB/s"')
+    core_copy_rate: Rate | None = Field(
+        None, description='bytes one core copies in a second: "10 GB/s"; default: as much as all cores together'
+    )
     latency: Latency | None = Field(None, description='one-way latency between two ranks of a node: "300 ns"')
 
 
@@ -61,6 +64,10 @@ class Fabric(WholeFile, frozen=True):
     simulation: SimulationSection | None = Field(None, description="[simulation]: how a simulated MPI behaves here")
     groups: dict[Name, NodeNames] = Field({}, description='[groups]: names for sets of nodes: leaf = "n[37-54]"')
     sources: dict[str, str] = Field({}, description='[sources]: where each number comes from: "node.memory" = "..."')
+
+    ranges: dict[str, tuple[str, str]] = Field(
+        {}, description='[ranges]: what a number may be, if not exactly known: "network.overhead" = ["0.2 us", "2 us"]'
+    )
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -158,7 +165,7 @@ class Fabric(WholeFile, frozen=True):
 
     @model_validator(mode="after")
     def groups_are_of_the_fabric(self) -> Self:
-        """Refuse groups with nodes that are not in the fabric, and sources of keys that the file does not have."""
+        """Refuse groups with nodes that are not in the fabric, and sources or ranges of keys that do not exist."""
         named = sum(size(names) for names in self.groups.values())
         if named > MOST_GROUPED:
             raise ValueError(f"{named:,} names in all groups; at most {MOST_GROUPED:,} are looked up")
@@ -167,12 +174,37 @@ class Fabric(WholeFile, frozen=True):
             foreign = [name for name in expand(names) if name not in known]
             if foreign:
                 raise ValueError(f'groups.{group} = "{names}" holds {foreign[0]}, which is not in node.names')
-        for key in self.sources:
-            *section, last = key.split(".")
-            owner = model_at(Fabric, section)
-            if section != ["groups"] and (owner is None or last not in owner.model_fields):
-                raise ValueError(f'sources has "{key}", and no such key exists')
+        for table, keys in (("sources", self.sources), ("ranges", self.ranges)):
+            for key in keys:
+                *section, last = key.split(".")
+                owner = model_at(Fabric, section)
+                if section != ["groups"] and (owner is None or last not in owner.model_fields):
+                    raise ValueError(f'{table} has "{key}", and no such key exists')
+        for key in self.ranges:
+            self.range_of(key)
         return self
+
+    def range_of(self, key: str) -> tuple[float, float]:
+        """The two ends of a number's range in the unit of its key: bytes a second, seconds or bytes.
+
+        Raises ValueError: They are no such numbers, or not in this order.
+        """
+        *section, last = key.split(".")
+        owner = model_at(Fabric, section)
+        if owner is None:
+            raise ValueError(f'ranges has "{key}", and no such key exists')
+        field = owner.model_fields[last]
+        kind: Any = field.annotation
+        for each in field.metadata:  # what reads its text
+            kind = Annotated[kind, each]
+        reader: TypeAdapter[Any] = TypeAdapter(kind)
+        try:
+            low, high = (float(reader.validate_python(end)) for end in self.ranges[key])
+        except (ValidationError, TypeError) as error:
+            raise ValueError(f'ranges has "{key}" = {list(self.ranges[key])}: write two values with units') from error
+        if low > high:
+            raise ValueError(f'ranges has "{key}" = {list(self.ranges[key])}: the smaller end comes first')
+        return low, high
 
 
 def load_fabric(given: str | Path) -> Fabric:

@@ -62,6 +62,7 @@ LINK_LATENCIES = (
 # file that leaves them out says 0.
 SPREADS = (
     Spread("node.copy_rate", "B/s", 1.4, below=5.0),
+    Spread("node.core_copy_rate", "B/s", 2.0),
     Spread("network.adapter_rate", "B/s", 1.4),
     *(Spread(key, "B/s", 1.4) for key in LINK_RATES),
     Spread("node.latency", "s", 2.5),
@@ -98,7 +99,7 @@ LEFT_OUT = {
 
 @dataclass(frozen=True)
 class Doubtful:
-    """A number that is not stated anywhere."""
+    """A number that is not stated anywhere, or that machines of its kind have within a range."""
 
     # key, unit: its key in the fabric file, and ``B/s``, ``s`` or ``B``
     key: str
@@ -149,11 +150,17 @@ def standing(fabric: Fabric, key: str) -> Standing:
 
 
 def doubtful(fabric: Fabric, spreads: Iterable[Spread] = SPREADS) -> list[Doubtful]:
-    """The numbers of a fabric that are fitted or assumed, with their plausible ranges."""
+    """The numbers of a fabric that are fitted or assumed, or stated with a range, with their plausible ranges."""
     found: list[Doubtful] = []
     for spread in spreads:
         value, known = number_of(fabric, spread.key), standing(fabric, spread.key)
-        if value is None or known == "stated":
+        if value is None:
+            continue
+        if spread.key in fabric.ranges and known != "fitted":
+            low, high = fabric.range_of(spread.key)
+            found.append(Doubtful(spread.key, spread.unit, known, value, min(low, value), max(high, value)))
+            continue
+        if known == "stated":
             continue
         factor = FITTED_BY if known == "fitted" else spread.factor
         low, high = (value / factor, value * factor) if factor else (spread.low, spread.high)

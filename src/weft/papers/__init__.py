@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PARTS = {
     "tables": "Tables 4.2 and 4.4 of paper 000, three cells fitted",
     "datasheet": "the same tables with a data sheet's rate and SimGrid's InfiniBand model",
+    "machines": "published all-to-alls of machines that nobody fitted",
     "calls": "Table 4.6 of paper 000: three calls, cold and warm",
     "memory": "Table 4.5 of paper 000: where memory ends",
     "scaling": "the papers' verdicts on strong and weak scaling",

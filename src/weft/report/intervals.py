@@ -7,6 +7,7 @@ from typing import Any
 HEADINGS = {
     "none": "median",
     "range of the model": "median (range of the model)",
+    "range of presets": "median (range of unfitted numbers)",
     "within one launch": "median (95 % in 1 launch)",
     "range of launches": "median (range)",
     "over launches": "median (95 %)",
@@ -26,6 +27,7 @@ def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
     sentences = {
         "none": "Models have no confidence interval.",
         "range of the model": "In brackets: the range of what the model leaves out.",
+        "range of presets": "In brackets: the range of the machine's numbers, none of which was fitted.",
         "within one launch": "In brackets: 95 % interval of the median within one launch.",
         "range of launches": _range(listed),
         "over launches": "In brackets: 95 % interval of the median over launches.",

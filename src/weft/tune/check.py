@@ -23,7 +23,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from weft.analyse.tables.times import TimedRow, timed
+from weft.analyse.tables.times import TimedRow, reach_within, timed
 from weft.errors import DataError
 from weft.fabric.model import Fabric
 from weft.fit.machine import copy_rate, floor_of
@@ -169,9 +169,10 @@ def _checked(place: tuple[str, int, int, int], rows: Mapping[str, TimedRow]) -> 
 
 
 def _apart(one: TimedRow, other: TimedRow) -> bool:
-    if one["low_s"] is None or one["high_s"] is None or other["low_s"] is None or other["high_s"] is None:
+    if one["low_s"] is None or other["low_s"] is None:
         return True
-    return one["low_s"] > other["high_s"] or one["high_s"] < other["low_s"]
+    (low, high), (other_low, other_high) = reach_within(one), reach_within(other)
+    return low > other_high or high < other_low
 
 
 def check_table(title: str, found: Sequence[Checked]) -> Table:

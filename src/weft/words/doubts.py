@@ -22,7 +22,7 @@ TEXTS = {
     "oversubscribed": "more ranks than cores in {who}",
     "precision": "intervals are wider than asked for in {who}",
     "kernel": "the kernel warned in {who}",
-    "model": "no number of this machine was fitted to measurements; such simulations are off by up to 89 %",
+    "model": "no number of this machine was fitted to measurements: each time is a range",
     "fitted": "simulated with fitted numbers; {error}",
     "latency": "a message between nodes takes {worst} its network's latency",
     "trace": "{who}",

@@ -78,6 +78,7 @@ names = "n[0-63]"
 cores = 8
 copy_rate = "80 GB/s"
 latency = "300 ns"
+{node}
 [network]
 topology = "{topology}"
 latency = "1.2 us"
@@ -130,6 +131,7 @@ def points(folder: Path, key: str) -> tuple[Doubtful, list[Point]]:
     text = FILE.format(
         topology=topology,
         keys=COSTS.get(key, ""),
+        node='core_copy_rate = "10 GB/s"' if key == "node.core_copy_rate" else "",
         section=section.format(leaf=slow[0], top=slow[1]),
         rate="1 MB/s" if key == "network.adapter_rate" else "40 GB/s",
     )

@@ -33,7 +33,8 @@ def fabric(nodes: int = 40, sources: dict[str, str] | None = None, **network: An
             "kind": "simulated",
             "node": {"names": f"n[1-{nodes}]", "cores": 8, "copy_rate": "80 GB/s"},
             "network": {"latency": "1 us", "adapter_rate": "4 GB/s", **network},
-            "sources": sources or {},
+            # a machine to which nothing was fitted has another range besides (tests/unit/analyse/test_unfitted.py)
+            "sources": {"node.copy_rate": "fitted to a run"} | (sources or {}),
         }
     )
 

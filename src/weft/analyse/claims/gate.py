@@ -21,8 +21,8 @@ from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.analyse.tables.quality import Grade, QualityRow, grade_of
 from weft.analyse.tables.traces import TraceDoubtRow
 
-#: The ratio by which simulations of machines to which nothing was fitted are off: four published ones by 29 to 89 %.
-UNFITTED = 1.89
+#: The ratio by which simulations of machines to which nothing was fitted are off at worst (`weft papers machines`).
+UNFITTED = 2.0
 #: Factors between the same operations of one model, whose error is in both.
 RELATIVE = frozenset({"outlier", "pairs", "check"})
 #: Answers that say why there is none.
@@ -65,7 +65,7 @@ def _without_point(claim: ClaimRow) -> ClaimRow:
     value = claim["value"]
     if value is None or claim["unit"] not in ("factor", "seconds"):
         return claim
-    low, high = (claim["low"] or value) / UNFITTED, (claim["high"] or value) * UNFITTED
+    low, high = min(claim["low"] or value, value / UNFITTED), max(claim["high"] or value, value * UNFITTED)
     found: ClaimRow = {**claim, "value": None, "low": low, "high": high}
     if claim["kind"] == "answer" and claim["unit"] == "factor" and low < MATTERS and high > 1 / MATTERS:
         return _inconclusive({**found, "confidence": "C"})

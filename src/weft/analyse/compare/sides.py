@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from weft.analyse.floor import Floor
-from weft.analyse.statistics.interval import RANGE_OF_MODEL
+from weft.analyse.statistics.interval import RANGES
 from weft.analyse.tables.times import CallRow, MedianRow
 from weft.fabric.kinds import KINDS
 from weft.kernel.registry import kernel_named
@@ -183,7 +183,7 @@ def points_of(
 
 def span_of(row: CallRow) -> tuple[float, float] | None:
     """Seconds between which a modelled time lies by what its model leaves out; None for any other."""
-    if row["interval"] != RANGE_OF_MODEL or row["low_s"] is None or row["high_s"] is None:
+    if row["interval"] not in RANGES or row["low_s"] is None or row["high_s"] is None:
         return None
     return row["low_s"], row["high_s"]
 

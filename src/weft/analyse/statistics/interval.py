@@ -30,7 +30,9 @@ import numpy as np
 
 from weft.analyse.statistics.quantile import median_ranks
 
-Kind = Literal["", "none", "range of the model", "within one launch", "range of launches", "over launches"]
+Kind = Literal[
+    "", "none", "range of the model", "range of presets", "within one launch", "range of launches", "over launches"
+]
 
 CONFIDENCE = 0.95
 #: Under so many launches even their whole range covers less than 95 %.
@@ -47,7 +49,8 @@ class Interval(NamedTuple):
 
 
 #: Of a time that a model gives.
-MODELLED, RANGE_OF_MODEL = "none", "range of the model"
+MODELLED, RANGE_OF_MODEL, RANGE_OF_PRESETS = "none", "range of the model", "range of presets"
+RANGES = frozenset({RANGE_OF_MODEL, RANGE_OF_PRESETS})
 NO_INTERVAL = Interval(None, None, None, "none")
 
 

@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 from typing import TypedDict, cast
 
+from weft.analyse.statistics.interval import RANGE_OF_PRESETS
 from weft.store.tables import Long, Short, TableOf
 
 STATISTICS = ("median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s")
@@ -161,6 +162,11 @@ def reach(row: TimedRow) -> tuple[float, float]:
     """Smallest and largest value the median may have: its interval; a model's value is what it is."""
     low, high = row["low_s"], row["high_s"]
     return (row["median_s"], row["median_s"]) if low is None or high is None else (low, high)
+
+
+def reach_within(row: TimedRow) -> tuple[float, float]:
+    """The same between rows of one run: numbers that nobody fitted are the same in all of them."""
+    return (row["median_s"], row["median_s"]) if row["interval"] == RANGE_OF_PRESETS else reach(row)
 
 
 def is_beaten(row: CallRow | TimedRow) -> bool:

@@ -22,7 +22,7 @@ from typing import Literal
 
 import numpy as np
 
-from weft.analyse.tables.times import RARE, CallRow, MedianRow, TimedRow, may_be_half, timed
+from weft.analyse.tables.times import RARE, CallRow, MedianRow, TimedRow, may_be_half, reach_within, timed
 from weft.analyse.thresholds.fit import Numbers
 from weft.kernel.sizes import in_all, split_op
 
@@ -228,13 +228,7 @@ def _launch_errors(values: Sequence[Sequence[float]]) -> Numbers:
 
 def _interval_errors(rows: Sequence[TimedRow]) -> Numbers:
     """Standard error from the interval of each median, smoothed: ten samples estimate their spread poorly."""
-    half = np.array(
-        [
-            (math.log(row["high_s"]) - math.log(row["low_s"])) / 2 / NORMAL_95
-            if row["low_s"] and row["high_s"]
-            else 0.0
-            for row in rows
-        ]
-    )
+    ends = [reach_within(row) for row in rows]
+    half = np.array([math.log(high / low) / 2 / NORMAL_95 if low > 0 else 0.0 for low, high in ends])
     near = [half[max(0, index - 2) : index + 3] for index in range(len(half))]
     return np.array([float(np.median(each)) for each in near])

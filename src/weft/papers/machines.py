@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Published all-to-alls of machines that nobody fitted: from presets, from two fitted cells, from the other machines.
+
+A simulated time is split into bytes and messages as its range is (:mod:`weft.analyse.unfitted`). Two factors, one for
+either part, are fitted: to two cells on the fewest nodes of a machine, or to all cells of the other machines.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from weft.analyse.tables.times import TimedRow, timed
+from weft.analyse.unfitted import bytes_s
+from weft.fabric import load_fabric
+from weft.files.atomic import write_atomic
+from weft.fit.squares import Floats, solve
+from weft.format import format_bytes, measured_seconds, percent, relative_error
+from weft.kernel.sizes import split_op
+from weft.papers import PARTS, Part, published
+from weft.papers.bench import Bench
+from weft.report.tabular import Number, Table
+
+FITTED_BLOCKS = (64, 2**20)
+"""Blocks of the two cells that are fitted, on the fewest nodes: one of messages and one of bytes."""
+ALONE = np.ones(2)
+MISSED = 0.25
+"""Relative error of a cell whose missing term is named."""
+MOSTLY_BYTES = 0.7
+"""Share of bytes in a simulated time, from which on its error is one of bytes."""
+STEPPED = ("ring", "pair", "bruck")
+"""Algorithms of which each step waits for the one before."""
+COLUMNS = ("machine", Number("cells"), "median", "worst", "inside the range", "worst cell", "algorithm there")
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """A published time and the simulated one.
+
+    Attributes
+    ----------
+    nodes, block_bytes
+        Its size.
+    published_s, simulated_s
+        Both times.
+    bytes_s
+        The part of the simulated time that is bytes.
+    low_s, high_s
+        The range of the simulated time.
+    algorithm
+        What SMPI took.
+    """
+
+    nodes: int
+    block_bytes: int
+    published_s: float
+    simulated_s: float
+    bytes_s: float
+    low_s: float
+    high_s: float
+    algorithm: str
+
+    @property
+    def error(self) -> float:
+        """Relative error of the simulated time."""
+        return self.simulated_s / self.published_s - 1
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the published time is in the range of the simulated one."""
+        return self.low_s <= self.published_s <= self.high_s
+
+    def scaled(self, factors: Floats) -> "PublishedCell":
+        """The cell with other times of its bytes and its messages, by factors of shape (2,)."""
+        rest_s = self.simulated_s - self.bytes_s
+        return replace(self, simulated_s=float(factors @ [self.bytes_s, rest_s]))
+
+
+Cells = dict[str, list[PublishedCell]]
+
+
+def compute(bench: Bench) -> Part:
+    """Simulate each machine from its presets, and compare in three ways."""
+    facts = published("machines")
+    presets = {name: machine_cells(name, machine, bench) for name, machine in facts.items()}
+    fitted = {name: from_two(cells) for name, cells in presets.items()}
+    others = {name: from_others(name, presets) for name in presets}
+    ways = {"presets": presets, "two fitted cells": fitted, "factors of the other machines": others}
+    tables = [
+        errors_table(f"Error from {way} (simulated)", cells, ranged=cells is presets) for way, cells in ways.items()
+    ]
+    values = {
+        f"{way.split()[0]}_{name}_{what}": value
+        for way, cells in ways.items()
+        for name, own in {**cells, "all": [cell for each in cells.values() for cell in each]}.items()
+        for what, value in figures(own).items()
+    }
+    tables.append(missing_table(fitted))
+    tables += [cells_table(facts[name]["title"], cells) for name, cells in presets.items()]
+    return Part("machines", PARTS["machines"], sentences(values), tuple(tables), values)
+
+
+def machine_cells(name: str, facts: Mapping[str, Any], bench: Bench) -> list[PublishedCell]:
+    """The cells of one machine, simulated from its presets.
+
+    Raises LaunchError: SimGrid is missing, or a simulation failed.
+    """
+    study, fabric = write_inputs(name, facts, bench.folder)
+    view = bench.run(str(study), load_fabric(fabric))
+    plan, rows = view.plan, timed(view.rows, phase="warm")
+    cells = {cell.id: cell for cell in plan.cells}
+    sizes: Sequence[int] = facts["bytes"]
+    us = {(int(nodes), size): time for nodes, times in facts["us"].items() for size, time in zip(sizes, times)}  # noqa: B905
+
+    def made(row: TimedRow) -> PublishedCell:
+        return PublishedCell(
+            row["nodes"], row["block_bytes"], us[row["nodes"], row["block_bytes"]] * 1e-6, row["median_s"],
+            bytes_s(cells[row["cell"]], row["call"], row["median_s"]),
+            row["low_s"] or 0.0, row["high_s"] or 0.0, row["algorithm"],
+        )  # fmt: skip
+
+    found = [made(row) for row in rows if split_op(row["call"])[1] is not None]
+    return sorted(found, key=lambda cell: (cell.nodes, cell.block_bytes))
+
+
+def write_inputs(name: str, facts: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
+    """Write study and fabric file of a machine; returns their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    nodes = sorted(int(count) for count in facts["us"])
+    sizes: Sequence[int] = facts["bytes"]
+    study = f"""name = "alltoall-{name}"
+title = "The published all-to-all of {name}"
+kernel = "collective"
+explain = false
+[measure]
+launches = 1
+[collective]
+collectives = ["Alltoall"]
+sizes = "{format_bytes(sizes[0])} .. {format_bytes(sizes[-1])}"
+[[series]]
+name = "published"
+nodes = {nodes}
+ranks_per_node = {facts["ranks_per_node"]}
+"""
+    fabric = f"""name = "{name}"
+kind = "simulated"
+title = "{facts["title"]}"
+[node]
+names = "n[1-{nodes[-1]}]"
+memory = "512 GiB"
+preset = "{facts["node"]}"
+[network]
+preset = "{facts["network"]}"
+rails = {facts["rails"]}
+[simulation]
+collectives = "{facts["collectives"]}"
+"""
+    paths = folder / f"alltoall-{name}.toml", folder / f"{name}.toml"
+    for path, text in zip(paths, (study, fabric), strict=True):
+        write_atomic(path, text.encode())
+    return paths
+
+
+def from_two(cells: list[PublishedCell]) -> list[PublishedCell]:
+    """The cells with factors that are fitted to two of them, without these two."""
+    fewest = min(cell.nodes for cell in cells)
+    chosen = [cell for cell in cells if cell.nodes == fewest and cell.block_bytes in FITTED_BLOCKS]
+    factors = fitted_factors(chosen)
+    return [cell.scaled(factors) for cell in cells if cell not in chosen]
+
+
+def from_others(name: str, machines: Cells) -> list[PublishedCell]:
+    """The cells of a machine with factors that are fitted to all cells of the others."""
+    factors = fitted_factors([cell for other, cells in machines.items() if other != name for cell in cells])
+    return [cell.scaled(factors) for cell in machines[name]]
+
+
+def fitted_factors(cells: Sequence[PublishedCell]) -> Floats:
+    """Factors of bytes and messages, shape (2,), with the least squares of the logarithms of these cells' times."""
+    parts = np.array([[cell.bytes_s, cell.simulated_s - cell.bytes_s] for cell in cells])
+
+    def times(theta: Floats, indices: Sequence[int]) -> Floats:
+        return parts[list(indices)] @ theta
+
+    return solve(times, ALONE, np.array([cell.published_s for cell in cells]), range(len(cells)), times)
+
+
+def figures(cells: Sequence[PublishedCell]) -> dict[str, float]:
+    """Median and largest absolute relative error, and the share of cells inside their range."""
+    sizes = [abs(cell.error) for cell in cells]
+    return {"median": median(sizes), "worst": max(sizes), "inside": sum(c.is_inside for c in cells) / len(cells)}
+
+
+def errors_table(title: str, machines: Cells, *, ranged: bool) -> Table:
+    """A line for each machine; ``ranged`` if its times have the range that is printed with them."""
+    lines: list[tuple[str, ...]] = []
+    for name, cells in machines.items():
+        seen = figures(cells)
+        worst = max(cells, key=lambda cell: abs(cell.error))
+        where = f"N={worst.nodes}, {format_bytes(worst.block_bytes)}: {relative_error(worst.error, 0)}"
+        shares = (percent(seen["median"]), percent(seen["worst"]), percent(seen["inside"]) if ranged else "–")
+        lines.append((name, str(len(cells)), *shares, where, worst.algorithm))
+    return Table(title, COLUMNS, tuple(lines))
+
+
+def missing_table(machines: Cells) -> Table:
+    """The cells that two factors miss, by what the model lacks there."""
+    missed: dict[tuple[str, str, str], list[PublishedCell]] = {}
+    for name, cells in machines.items():
+        for cell in cells:
+            if abs(cell.error) > MISSED:
+                missed.setdefault((name, missing_term(cell), cell.algorithm), []).append(cell)
+    lines: list[tuple[str, ...]] = []
+    for (name, term, algorithm), cells in missed.items():
+        sizes, errors = [cell.block_bytes for cell in cells], [cell.error for cell in cells]
+        span = f"{relative_error(min(errors), 0)} to {relative_error(max(errors), 0)}"
+        blocks = f"{format_bytes(min(sizes))} to {format_bytes(max(sizes))}"
+        lines.append((name, term, algorithm, str(len(cells)), blocks, span))
+    columns = ("machine", "missing term", "simulated algorithm", Number("cells"), "blocks", "error")
+    return Table(f"Cells that two factors miss by over {percent(MISSED)} (simulated)", columns, tuple(lines))
+
+
+def missing_term(cell: PublishedCell) -> str:
+    """What the model of a cell lacks, by the part of its time that is too long or too short."""
+    if cell.bytes_s > MOSTLY_BYTES * cell.simulated_s:
+        return "copies and adapter sharing"
+    if cell.algorithm.startswith(STEPPED) and cell.error > 0:
+        return "algorithm switch: the library has several steps under way"
+    return "rendezvous and copies of a message" if cell.error < 0 else "cost of a message in this library"
+
+
+def cells_table(title: str, cells: Sequence[PublishedCell]) -> Table:
+    """A line for each cell of a machine."""
+    lines = tuple(
+        (
+            str(cell.nodes), format_bytes(cell.block_bytes), measured_seconds(cell.published_s),
+            measured_seconds(cell.simulated_s, cell.low_s, cell.high_s), relative_error(cell.error, 0), cell.algorithm,
+        )
+        for cell in cells
+    )  # fmt: skip
+    return Table(title, (Number("N"), "block", "published", "from presets", "error", "algorithm"), lines)
+
+
+def sentences(values: Mapping[str, float]) -> tuple[str, ...]:
+    """What the three ways are worth, as sentences."""
+
+    def told(way: str) -> str:
+        return (
+            f"{percent(values[f'{way}_all_median'])} in the median and {percent(values[f'{way}_all_worst'])} at worst"
+        )
+
+    return (
+        f"From presets alone, published all-to-alls err by {told('presets')}; {percent(values['presets_all_inside'])} "
+        "of the cells are inside the printed range.",
+        f"With two cells fitted on the fewest nodes, the others err by {told('two')}. A table "
+        "names the term that is missing where they err by more than a quarter.",
+        f"With factors from the other machines, each machine errs by {told('factors')}, no less than from "
+        "presets: what one library takes longer for, another one does not.",
+        "No number was fitted to these times, but presets have facts of two of the machines: the latency of a pair on "
+        "OCI, and the message rate of a pair and the share of its adapters that an all-to-all reaches on Alps.",
+    )
