@@ -24,8 +24,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from made.checks import Machine, Noise, machine, measure
-from weft.analyse.outliers.few_rounds import find_candidates, find_slow_parts
+from weft.analyse.outliers.few_rounds import CONFIRMED_SIGMAS, find_candidates, find_slow_parts
 from weft.fabric.network.pair_loads import name_cable, name_link
+from weft.kernel.pairs.matchings import Round
 
 MACHINES = ("tree", "pods", "dragonfly", "unknown")
 SIZES = {"tree": (64, 128, 256, 512, 1024), "pods": (64, 128, 256, 512, 1024), "dragonfly": (64, 128, 256),
@@ -82,11 +83,10 @@ def draw_part(of: Machine, kind: str, dice: np.random.Generator) -> Slow:
     return kind, name_cable(network, link // 2) if kind == "cable" else name_link(network, link)
 
 
-def check(of: Machine, slow: dict[Slow, float], noise: Noise, sigma: float, rounds: int, seed: int) -> tuple[
+def check(of: Machine, slow: dict[Slow, float], noise: Noise, sigma: float, first: list[Round], seed: int) -> tuple[
     tuple[tuple[Slow, ...], ...], int
 ]:  # fmt: skip
     """What a check names, and the number of its candidates."""
-    first = of.rounds(rounds, seed)
     made = measure(of, [first], slow, noise, sigma, seed)
     candidates = [made.parts.parts[each] for each in find_candidates(made.messages, made.parts)]
     if not candidates:
@@ -96,7 +96,7 @@ def check(of: Machine, slow: dict[Slow, float], noise: Noise, sigma: float, roun
     apart = [place for place, name in enumerate(of.network.hosts) if name in names]
     made = measure(of, [first, of.rounds(SECOND, seed + 1, aim, apart)], slow, noise, sigma, seed)
     named: list[tuple[Slow, ...]] = []
-    for each in find_slow_parts(made.messages, made.parts):
+    for each in find_slow_parts(made.messages, made.parts, CONFIRMED_SIGMAS):
         listed = [made.parts.parts[part] for part in (each.part, *each.alike)]
         named.append(tuple((part.kind, name) for part in listed for name in (part.name, *part.also)))
     return tuple(named), len(candidates)
@@ -113,11 +113,11 @@ def trials_of(number: int, rounds: int, factor: float) -> list[Trial]:
     other = draw_part(of, str(dice.choice(kinds)), dice)
     while other[1] == one[1]:
         other = draw_part(of, str(dice.choice(kinds)), dice)
-    sigma = float(dice.uniform(0.03, 0.10))
+    sigma, first = float(dice.uniform(0.03, 0.10)), of.rounds(rounds, number)
     found: list[Trial] = []
     for place, planted in enumerate(((), (one,), (one, other))):
         seed = 10 * number + 3 * place
-        named, candidates = check(of, dict.fromkeys(planted, factor), noise, sigma, rounds, seed)
+        named, candidates = check(of, dict.fromkeys(planted, factor), noise, sigma, first, seed)
         found.append(Trial(kind, nodes, noise, planted, named, candidates))
     return found
 
@@ -130,7 +130,7 @@ def power_of(way: tuple[Noise, int, str, float], count: int) -> tuple[Noise, int
         of = made_machine(("tree", "pods")[number % 2], (128, 256, 512)[number % 3])
         dice = np.random.default_rng([number, 18])
         part = draw_part(of, kind, dice)
-        named, _ = check(of, {part: factor}, noise, 0.05, rounds, 1000 + 10 * number)
+        named, _ = check(of, {part: factor}, noise, 0.05, of.rounds(rounds, number), 1000 + 10 * number)
         found += any(part in listed for listed in named)
     return noise, rounds, kind, factor, found / count
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from made.checks import noise_of
+from made.checks import crossed, noise_of
 from made.fake_kernel import FlatPlan, read_plan
-from weft.analyse.outliers.few_parts import list_parts
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
+from weft.fabric.network.follow import walk
 from weft.fabric.network.pair_loads import limiting_loads
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.plan.wire import Rules
@@ -77,9 +77,10 @@ class MadeCheck:
             target = np.concatenate([pairs[:, 1], pairs[:, 0]])
             load = limiting_loads(pairs, network, hosts)
             excess = np.ones(len(source))
-            for part, messages in _parts(network.hosts, source, target, network, hosts):
-                factor = max((slow.get((part.kind, name), 1.0) for name in (part.name, *part.also)), default=1.0)
-                excess[messages] = np.maximum(excess[messages], factor)
+            routes = walk(network, hosts[source], hosts[target])
+            for (kind, name), factor in slow.items():
+                own = crossed(network, kind, name, hosts[source], hosts[target], routes)
+                excess[own] = np.maximum(excess[own], factor)
             for size in map(int, cell["bytes"].split()):
                 dice = np.random.default_rng([number, size, len(self.passes)])
                 noise = np.exp(noise_of("normal", self.sigma, np.zeros(len(source), int), source, target, dice))
@@ -95,14 +96,6 @@ class MadeCheck:
                 _add(columns, segments, f"forward.{op}", "warm", paired, one_way,
                      columns_of=["start_ns", "forward_samples", "forward_ns"])  # fmt: skip
         _write(request, plan, cell, np.concatenate(columns, axis=1), segments)
-
-
-def _parts(names: Any, source: Any, target: Any, network: Any, hosts: Any) -> Iterator[tuple[Any, Any]]:
-    """Parts of one round; every message three times, so that even a part of one message is listed."""
-    thrice = np.tile(source, 3), np.tile(target, 3)
-    parts = list_parts(names, *thrice, network, hosts)
-    for index, part in enumerate(parts.parts):
-        yield part, np.unique(parts.messages(index) % len(source))
 
 
 def _segment(op: str, phase: str = "warm", first: int = 0, count: int = 1, batch: int = 1) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from weft.analyse.outliers.few_parts import Parts, list_parts
 from weft.analyse.outliers.few_rounds import Messages
 from weft.fabric.network.dragonfly import DragonflyShape, dragonfly
+from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.pair_loads import limiting_loads
 from weft.fabric.network.tree import TreeShape, fat_tree
@@ -83,13 +84,11 @@ def measure(
     number = np.repeat(np.arange(len(rounds)), [2 * len(r.pairs) for r in rounds])
     hosts = of.hosts
     load = np.concatenate([limiting_loads(r.pairs, of.network, hosts) for r in rounds])
-    every = list_parts(of.network.hosts, source, target, of.network, hosts)
+    routes = walk(of.network, source, target)
     excess = np.zeros(len(source))
-    for index, part in enumerate(every.parts):
-        factor = next((slow[part.kind, name] for name in (part.name, *part.also) if (part.kind, name) in slow), None)
-        if factor is not None:
-            own = every.messages(index)
-            excess[own] = np.maximum(excess[own], np.log(factor))
+    for (kind, name), factor in slow.items():
+        own = crossed(of.network, kind, name, source, target, routes)
+        excess[own] = np.maximum(excess[own], np.log(factor))
     levels = np.array([["", "leaf", "pod", "core"].index(r.level) for r in rounds])
     log_s = np.array([0.0, 0.0, 0.2, 0.4])[levels][number] + np.log(load) + excess
     first = 0
@@ -101,9 +100,35 @@ def measure(
         first += len(one)
     planned = load if of.known else np.ones(len(load))
     group = np.unique(levels[number] * 1000.0 + planned, return_inverse=True)[1]
-    parts = every if of.known else list_parts(of.network.hosts, source, target)
+    known = (of.network, hosts) if of.known else (None, None)
+    parts = list_parts(of.network.hosts, source, target, *known)
     second = len(passes[0]) if len(passes) > 1 else None
     return Made(Messages(number, group, log_s, second), parts, source, target)
+
+
+def crossed(network: Network, kind: str, name: str, source: Ints, target: Ints, routes: Ints) -> NDArray[np.bool_]:
+    """The messages that cross a part, by its name alone: nothing of what lists parts is used here."""
+    if kind in ("node", "sender", "receiver"):
+        node = network.hosts.index(name)
+        return (kind != "receiver") & (source == node) | (kind != "sender") & (target == node)
+    hosts = len(network.hosts)
+    if kind == "switch":
+        vertex = hosts + [switch.name for switch in network.switches].index(name)
+        links = np.flatnonzero(network.links.target == vertex)
+    else:
+        links = _links(network, name, both=kind == "cable")
+    return np.asarray(np.isin(routes, links).any(axis=1), bool)
+
+
+def _links(network: Network, name: str, *, both: bool) -> NDArray[np.int64]:
+    one, other = (each.partition(":") for each in name.split(" - " if both else " -> "))
+    links = network.links
+    names = [*network.hosts, *(switch.name for switch in network.switches)]
+    there = (links.source == names.index(one[0])) & (links.target == names.index(other[0]))
+    if one[2]:
+        there &= links.source_port == int(one[2])
+    found = np.flatnonzero(there)
+    return np.concatenate([found, found ^ 1]) if both else found
 
 
 def noise_of(

@@ -126,7 +126,7 @@ def run_check(
     seen = look_first(progress.say, wait=False, anyway=True) if fabric.runs_here else None
     folder = run_study(study, fabric, into, launcher, progress, seen=seen, tables=False, plan=plan)
     with locked(folder, say=progress.say):
-        aims = candidates(folder)
+        aims = find_candidates(folder)
         if aims:
             progress.say(f"a second pass decides about {', '.join(aims[:3])}{' ...' if len(aims) > 3 else ''}")
             measure_again(folder, fabric, aims, launcher, progress)
@@ -139,7 +139,7 @@ def _is_left(folder: RunFolder) -> bool:
     return not CLAIMS.path(folder.path).is_file()
 
 
-def candidates(folder: RunFolder) -> list[str]:
+def find_candidates(folder: RunFolder) -> list[str]:
     """Names of the parts that the first pass of a check finds slow, or may have found: nodes, switches and cables."""
     plan = plan_of(folder)
     passes = read_passes(folder.path, plan)

@@ -11,12 +11,13 @@ cables behind it.
 A second pass of further rounds decides: what passed by chance, or passed by then, is not there again.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.outliers.few_parts import Parts
+from weft.analyse.outliers.few_parts import Part, Parts
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +41,8 @@ WIDE = 0.2
 FEWEST_LEVEL = 6
 #: Standard errors of a candidate for the second pass, and those that it shows there by itself.
 CANDIDATE_SIGMAS, AGAIN_SIGMAS = 4.0, 2.5
+#: Standard errors over both passes of a part that each of them shows.
+CONFIRMED_SIGMAS = 5.0
 #: Share of its effect that a part shows in the second pass by itself.
 AGAIN_SHARE = 0.5
 
@@ -77,7 +80,7 @@ class Slow:
     factor, low, high
         By how much, with its 95 % interval.
     sigmas
-        Its score over its standard error, at least what was asked.
+        Its score over its standard error.
     rounds
         Rounds in which messages crossed it.
     alike
@@ -159,17 +162,17 @@ class _Fit:
         sigmas = score / np.maximum(error, 1e-12)
         return sigmas, sigmas / self._inflation(sigmas), gain
 
-    def stands_out(self, part: int, effect: float, sigmas: float) -> bool:
-        """Whether a part stands out from peers that are free of its effect: where it crosses much, they are not."""
+    def sigmas_beside_free(self, part: int, effect: float) -> float:
+        """A part's score over its standard error from peers that are free of its effect; where it crosses little, 0."""
+        if part not in self._own:
+            return 0.0
         own = self.scores()[0][part]
-        if part not in self._own or own < sigmas:
-            return False
         self.choose(part, effect)
         plain, _, _ = self.scores()
         del self.effects[part]
         peers = self._inflation(plain)[part]
         self._set_base()
-        return bool(own >= sigmas * peers)
+        return float(own / peers)
 
     def _inflation(self, sigmas: Floats) -> Floats:
         """How much more a kind's healthy parts scatter than independent messages would."""
@@ -226,6 +229,17 @@ def find_candidates(messages: Messages, parts: Parts) -> list[int]:
     return list(dict.fromkeys(part for each in found for part in (each.part, *each.alike)))
 
 
+def list_shown_again(messages: Messages, parts: Parts, few: Sequence[Part]) -> list[Part]:
+    """Those of a few parts, by kind and name, whose effect the second pass shows by itself."""
+    fit, known = _Fit(messages, parts), {(each.kind, each.name): place for place, each in enumerate(parts.parts)}
+    places = [known.get((each.kind, each.name)) for each in few]
+    return [
+        each
+        for each, place in zip(few, places, strict=True)
+        if place is not None and fit.is_there_again(place, fit.effect(place)[0])
+    ]
+
+
 def _most_telling(fit: _Fit, sigmas: float) -> Slow | None:
     alone, seen, gain = fit.scores()
     best: tuple[float, Slow] | None = None
@@ -238,7 +252,10 @@ def _most_telling(fit: _Fit, sigmas: float) -> Slow | None:
         slowed = (left > effect / 2).sum() >= LEAST_SHARE * np.isfinite(left).sum()
         if effect < np.log(LEAST_FACTOR) or not slowed or not fit.is_there_again(part, effect):
             continue
-        if seen[part] < sigmas and not (best is None and fit.stands_out(part, effect, sigmas)):
+        shown = float(seen[part])
+        if shown < NAMED_SIGMAS and best is None:
+            shown = max(shown, fit.sigmas_beside_free(part, effect))
+        if shown < sigmas:
             continue
         able.append((part, float(gain[part])))
         if best is None:
@@ -246,7 +263,7 @@ def _most_telling(fit: _Fit, sigmas: float) -> Slow | None:
             visited = int((fit.visits[part] > 0).sum())
             best = (
                 float(gain[part]),
-                Slow(part, float(np.exp(effect)), low, high, max(float(seen[part]), sigmas), visited),
+                Slow(part, float(np.exp(effect)), low, high, shown, visited),
             )
     if best is None:
         return None

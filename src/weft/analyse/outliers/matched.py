@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.outliers.few_parts import Part, Parts, list_parts
-from weft.analyse.outliers.few_rounds import CANDIDATE_SIGMAS, NAMED_SIGMAS, Messages, Slow, find_slow_parts
+from weft.analyse.outliers.few_rounds import (
+    CANDIDATE_SIGMAS,
+    CONFIRMED_SIGMAS,
+    NAMED_SIGMAS,
+    Messages,
+    Slow,
+    find_slow_parts,
+    list_shown_again,
+)
 from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_outliers
 from weft.analyse.pairs.places import Places
 from weft.fabric.network.pair_loads import limiting_loads
@@ -91,32 +99,32 @@ def find_outliers(passes: Sequence[Pass], places: Places, mode: str = "all") -> 
     """The slow parts of a machine, the strongest first; those of one pass that a second should look at are in doubt."""
     found: list[Outlier] = []
     for size in sorted({size for each in passes[0].launches for size in np.unique(each.bytes).tolist()}):
-        one_way = all(each.is_one_way(size) for each in passes)
-        times = [each.times(size, one_way=one_way) for each in passes]
-        found += _of_size(size, mode, times, [each.rounds for each in passes], places, one_way=one_way)
+        messages, parts = _messages_of(size, passes, places)
+        slow = find_slow_parts(messages, parts, CANDIDATE_SIGMAS)
+        sure = NAMED_SIGMAS if messages.second is None else CONFIRMED_SIGMAS
+        own = [_outlier(each, parts, size, mode, doubted=each.sigmas < sure) for each in slow]
+        if not own and len(passes) > 1:  # where the second pass shows what the first named, both may not suffice
+            first, of_first = _messages_of(size, passes[:1], places)
+            named = find_slow_parts(first, of_first)
+            again = list_shown_again(messages, parts, [of_first.parts[each.part] for each in named])
+            own = [_outlier(each, of_first, size, mode, doubted=True) for each in named
+                   if of_first.parts[each.part] in again]  # fmt: skip
+        found += own
     return merge_outliers(found)
 
 
-def _of_size(
-    size: int,
-    mode: str,
-    times: Sequence[dict[tuple[int, int], float]],
-    passes: Sequence[Rounds],
-    places: Places,
-    *,
-    one_way: bool,
-) -> list[Outlier]:
+def _messages_of(size: int, passes: Sequence[Pass], places: Places) -> tuple[Messages, Parts]:
+    one_way = all(each.is_one_way(size) for each in passes)
     known: list[tuple[int, int, int, float, float]] = []
     number = second = 0
-    for rounds, own in zip(passes, times, strict=True):
+    for each in passes:
+        own = each.times(size, one_way=one_way)
         second = number
-        for pairs in rounds:
+        for pairs in each.rounds:
             for (source, target), load in zip(_both_ways(pairs), _loads(pairs, places), strict=True):
                 if (time_s := own.get((source, target), 0.0)) > 0:
                     known.append((number, source, target, load, time_s))
             number += 1
-    if not known:
-        return []
     of, source, target = (np.array([row[k] for row in known], np.int64) for k in range(3))
     load, log_s = np.array([row[3] for row in known]), np.log([row[4] for row in known])
     classes = places.classes[places.node_of[source], places.node_of[target]].astype(np.int64)
@@ -127,9 +135,7 @@ def _of_size(
     )
     if not one_way:
         parts = _both_directions(parts)
-    messages = Messages(of, group.ravel().astype(np.int64), log_s, second if len(passes) > 1 else None)
-    slow = find_slow_parts(messages, parts, NAMED_SIGMAS if len(passes) > 1 else CANDIDATE_SIGMAS)
-    return [_outlier(each, parts, size, mode) for each in slow]
+    return Messages(of, group.ravel().astype(np.int64), log_s, second if len(passes) > 1 else None), parts
 
 
 def _both_ways(pairs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
@@ -153,14 +159,13 @@ def _both_directions(parts: Parts) -> Parts:
     return Parts(tuple(parts.parts[index] for index in kept), first, message)
 
 
-def _outlier(slow: Slow, parts: Parts, size: int, mode: str) -> Outlier:
+def _outlier(slow: Slow, parts: Parts, size: int, mode: str, *, doubted: bool) -> Outlier:
     part = parts.parts[slow.part]
     kind: Kind = "node" if part.kind in ROLES else part.kind  # pyright: ignore[reportAssignmentType]
     role: Role = ROLES.get(part.kind, "")
     also = [*part.also, *(_title(parts.parts[each]) for each in slow.alike)]
     seen = Sighting(size, mode, slow.factor, low=slow.low, high=slow.high)
     pairs = len(parts.messages(slow.part))
-    doubted = slow.sigmas < NAMED_SIGMAS
     return Outlier(kind, part.name, role, (seen,), pairs, tuple(dict.fromkeys(also)), doubted=doubted)
 
 

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A few rounds of disjoint pairs name the slow part of a made machine, and accuse nobody on a healthy one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from made.checks import Machine, Noise, machine, measure
 from weft.analyse.outliers.few_rounds import find_slow_parts
 from weft.fabric.network.pair_loads import name_cable, name_link
+from weft.fabric.network.tree import TreeShape, fat_tree
 
 NOISES: tuple[Noise, ...] = ("normal", "heavy", "bursts", "steal")
 
@@ -63,3 +66,42 @@ def test_a_slow_direction_is_not_its_opposite() -> None:
 def test_an_unknown_topology_names_the_node_all_the_same() -> None:
     of = machine("unknown", 64)
     assert named(of, {("node", "n0010"): 1.25}, "normal", 6) == [("node", "n0010")]
+
+
+def test_nodes_that_all_differ_a_little_make_no_outlier() -> None:
+    of = machine("tree", 64)
+    made = measure(of, [of.rounds(16, 1)], {}, "normal", 0.02, 3)
+    own = np.random.default_rng(5).normal(0, 0.06, 64)
+    uneven = replace(made.messages, log_s=made.messages.log_s + own[made.source] + own[made.target])
+    assert np.abs(own).max() > 0.12  # one by itself would be named
+    assert find_slow_parts(uneven, made.parts) == []
+
+
+def test_what_the_second_pass_does_not_show_is_not_named() -> None:
+    of = machine("tree", 64)
+    first, second = of.rounds(16, 1), of.rounds(4, 2)
+    slow = {("node", "n0009"): 1.4}
+    both = measure(of, [first, second], slow, "normal", 0.05, 3)
+    assert [both.parts.parts[each.part].name for each in find_slow_parts(both.messages, both.parts)] == ["n0009"]
+    healthy = measure(of, [first, second], {}, "normal", 0.05, 3)
+    early = both.messages.round < len(first)
+    passed = replace(both.messages, log_s=np.where(early, both.messages.log_s, healthy.messages.log_s))
+    assert find_slow_parts(passed, both.parts) == []
+    assert find_slow_parts(replace(passed, second=None), both.parts)
+
+
+def test_on_a_small_machine_a_cable_that_half_of_the_messages_cross_is_named() -> None:
+    tree = TreeShape(nodes_per_leaf=2, uplinks=1, link_rate=2e9)
+    of = Machine(fat_tree([f"n{i}" for i in range(8)], tree, rate=1e9), True)
+    for seed in range(4):
+        part = ("cable", f"leaf{seed} - spine0")
+        made = measure(of, [of.rounds(16, seed), of.rounds(8, seed + 9)], {part: 4.0}, "normal", 0.1, seed)
+        found = find_slow_parts(made.messages, made.parts)
+        assert [(made.parts.parts[each.part].kind, made.parts.parts[each.part].name) for each in found] == [part]
+
+
+def test_all_nodes_on_one_leaf_have_no_cable_between_switches() -> None:
+    tree = TreeShape(nodes_per_leaf=16, uplinks=1, link_rate=2e9)
+    of = Machine(fat_tree([f"n{i}" for i in range(16)], tree, rate=1e9), True)
+    made = measure(of, [of.rounds(12, 1)], {("node", "n3"): 1.5}, "normal", 0.05, 1)
+    assert [made.parts.parts[each.part].name for each in find_slow_parts(made.messages, made.parts)] == ["n3"]
