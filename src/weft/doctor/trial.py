@@ -3,12 +3,14 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.doctor.probe import Probe, Root
 from weft.errors import LaunchError
+from weft.launch.local import LOOPBACK, without_job
 from weft.mpi.library import find_mpi
 from weft.mpi.quick_start import settings_without_delay
 from weft.mpi.starting import cores_here, family_of
@@ -30,12 +32,12 @@ PLATFORM = """<?xml version='1.0'?>
 TRIAL_S = 60.0  # a version is printed in milliseconds; two ranks take seconds on a busy host
 
 
-def failure(command: Sequence[str], more: Mapping[str, str] | None = None) -> str:
+def failure(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
     """Why a command fails, in its own last words; empty if it works. A program that only prints its usage works."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=TRIAL_S,
-            env={**os.environ, **(more or {})}, check=False,
+            env=environment, check=False,
         )  # fmt: skip
     except OSError as error:
         return error.strerror or str(error)
@@ -44,8 +46,8 @@ def failure(command: Sequence[str], more: Mapping[str, str] | None = None) -> st
     said = done.stdout + done.stderr
     if done.returncode == 0 or (done.returncode > 0 and "usage:" in said.lower()):
         return ""
-    last = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()][-1:]
-    return (last or [f"exit code {done.returncode}"])[0]
+    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if any(map(str.isalpha, line))]
+    return lines[-1] if lines else f"exit code {done.returncode}"
 
 
 def two_ranks(root: Root) -> Probe:
@@ -61,9 +63,11 @@ def two_ranks(root: Root) -> Probe:
         if not why and library is not None:
             family = family_of(library)
             libraries = os.pathsep.join([str(mpi.wrapper.parent.parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
-            more = {**family.environment(True), "LD_LIBRARY_PATH": libraries}
-            more |= settings_without_delay(library, starter, os.environ, root.path)
-            why = failure(family.command(starter, 2, True, cores_here(), [program]), more)
+            quick = settings_without_delay(library, starter, os.environ, root.path)
+            own = {**family.environment(True), **quick, **without_job(os.environ), "LD_LIBRARY_PATH": libraries}
+            # as the launcher of this host starts them
+            alone = [sys.executable, "-I", "-S", str(LOOPBACK)]
+            why = failure([*alone, *family.command(starter, 2, True, cores_here(), [program])], own)
     if why:
         remedy = f"try it by hand: {starter} -n 2 hostname"
         return Probe("two ranks", "", "missing", f"measuring anything: {why}", remedy, needed=True)
