@@ -144,7 +144,8 @@ class SideBySide:
             said.append(f"No network could save more than {max(0.0, 1 - self.least / unchanged):.0%}.")
         if any(each.high_s is not None for each in self.outcomes):
             said.append(
-                "In brackets: the range of what the model leaves out. Where two ranges overlap, their order is open."
+                "In brackets: the range of what the model leaves out, and of numbers that were not fitted. "
+                "Where two ranges overlap, their order is open."
             )
         return said
 

@@ -32,7 +32,7 @@ FAILED = {("c007", launch): "crash" for launch in (1, 2, 3)}
 @pytest.fixture(scope="module")
 def tara(tmp_path_factory: pytest.TempPathFactory) -> RunView:
     """A made run on the papers' 36 nodes, one cell of which crashed."""
-    return load_view(make_run(tmp_path_factory.mktemp("runs") / "tara", tara_like(failures=FAILED)))
+    return load_view(make_run(tmp_path_factory.mktemp("runs") / "tara", tara_like(failures=FAILED, fitted=True)))
 
 
 @pytest.fixture(scope="module")
