@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file.hpp"
 
+#include "host/crc32.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -229,11 +232,36 @@ void File::summarise(Record const &record) noexcept {
 void File::close(std::int64_t now_ns) noexcept {
     lock_.lock();
     head_->closed_ns = now_ns;
-    head_->state |= closed;
     std::size_t const end = window_start_ + used_ * sizeof(Record);
-    // the rest of the last window was never written; no harm if it stays
-    (void)!ftruncate(handle_, off_t(end));
+    // the rest of the last window was never written; no harm if it stays, but for the checksum
+    if (ftruncate(handle_, off_t(end)) != 0 || !add_checksum(end)) {
+        head_->state |= closed;
+    }
     lock_.unlock();
+}
+
+// Read back, since windows that are full are mapped no more. The state is written last: until then a reader takes the
+// file for one that is still written to.
+bool File::add_checksum(std::size_t bytes) noexcept {
+    static std::array<std::byte, 1 << 16> part;
+    std::uint32_t crc = 0;
+    for (std::size_t at = 0; at < bytes;) {
+        ssize_t const got = ::pread(handle_, part.data(), std::min(part.size(), bytes - at), off_t(at));
+        if (got < ssize_t(sizeof(Head))) { // all that is written are whole records, and parts are many of them
+            return false;
+        }
+        if (at == 0) {
+            Head head;
+            std::memcpy(&head, part.data(), sizeof head);
+            head.state |= closed | summed;
+            std::memcpy(part.data(), &head, sizeof head);
+        }
+        crc = crc32(std::span(part).first(std::size_t(got)), crc);
+        at += std::size_t(got);
+    }
+    head_->crc = crc;
+    std::atomic_ref<std::uint32_t>(head_->state).fetch_or(closed | summed, std::memory_order_release);
+    return true;
 }
 
 } // namespace weft::trace

@@ -41,13 +41,15 @@ class File {
     void define(std::span<Record const> parts) noexcept;
     /// The same of what a program may make without end: false, and nothing done, where the file has no room for it.
     bool define_if_room(std::span<Record const> parts) noexcept;
-    /// Writes the summaries, shortens the file to its records and marks it as complete.
+    /// Writes the summaries, shortens the file to its records, and marks it as complete, with a checksum of its
+    /// contents.
     void close(std::int64_t now_ns) noexcept;
 
   private:
     Record *room() noexcept;
     bool next_window() noexcept;
     void write(Record const &record) noexcept;
+    bool add_checksum(std::size_t bytes) noexcept;
     bool has_room(std::size_t parts, std::size_t left) const noexcept;
     bool fold(Record const &record) noexcept;
     void summarise(Record const &record) noexcept;

@@ -7,7 +7,7 @@
 
 namespace weft::trace {
 
-enum State : std::uint32_t { closed = 1, limited = 2, stopped = 4, shared_clock = 8, clock_closed = 16 };
+enum State : std::uint32_t { closed = 1, limited = 2, stopped = 4, shared_clock = 8, clock_closed = 16, summed = 32 };
 
 struct Head {
     char magic[8] = {'W', 'E', 'F', 'T', 'T', 'R', 'C', 0};
@@ -41,11 +41,11 @@ struct Head {
     std::int64_t steal_ns = 0;
     double load = 0;
     std::int32_t host_cpus = 0;
-    std::int32_t rest = 0;
+    std::uint32_t crc = 0; // of the whole file with a zero here, once `summed`
     char cpus[120] = {};
 };
 static_assert(sizeof(Head) == 512 && offsetof(Head, host) == 144 && offsetof(Head, library) == 208);
-static_assert(offsetof(Head, looked_ns) == 336 && offsetof(Head, cpus) == 392);
+static_assert(offsetof(Head, looked_ns) == 336 && offsetof(Head, crc) == 388 && offsetof(Head, cpus) == 392);
 
 enum Flag : std::uint16_t {
     summary = 1,

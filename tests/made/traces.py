@@ -53,9 +53,13 @@ class MadeRank:
         self._made.site(number, text)
         return self
 
+    def whole(self) -> bytes:
+        """The bytes of this rank's file."""
+        return self._made.whole()
+
     def write(self, folder: Path) -> Path:
         """Write the file of this rank."""
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"rank-{int(self.head['rank']):07d}.trace"
-        path.write_bytes(self.head.tobytes() + b"".join(self.records))
+        path.write_bytes(self._made.whole())
         return path

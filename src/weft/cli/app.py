@@ -2,6 +2,7 @@
 """The command ``weft``: dispatches the verbs, turns errors into messages and exit codes."""
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 
@@ -42,6 +43,7 @@ VERBS = {
     "completion": ("weft.cli.completion:completion", "Print the script that completes verbs in bash, zsh or fish."),
     "help": ("weft.cli.app:main", "Explain a verb: weft help run."),
 }
+AS_IT_WAS = "WEFT_PYTHONUTF8"
 LONGEST_NAMED = 300
 """Characters of a path in a message."""
 HELP = "Is the interconnect of a parallel computer the bottleneck, why, what would it do elsewhere, and what helps."
@@ -59,9 +61,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 success, 1 a failed run, 2 a user's mistake, 130 after Ctrl-C."""
     gc.set_threshold(100_000, 50)  # rows of tables hold no cycles: looking for some took a fifth of a large `show`
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        use_utf8()
     heed_signals()
     with guarded():
         return run_verb(words)
+
+
+def use_utf8() -> None:
+    """Start this command again in Python's UTF-8 mode where names of files have another encoding, as in the locale C.
+
+    DuckDB and Arrow take names as UTF-8. What the command starts gets the environment as it was.
+    """
+    before = os.environ.pop(AS_IT_WAS, None)
+    if before is None and sys.getfilesystemencoding() != "utf-8":
+        again = {**os.environ, AS_IT_WAS: os.environ.get("PYTHONUTF8", ""), "PYTHONUTF8": "1"}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], again)
+    if before:
+        os.environ["PYTHONUTF8"] = before
+    elif before is not None:
+        os.environ.pop("PYTHONUTF8", None)
 
 
 def run_verb(words: list[str]) -> int:

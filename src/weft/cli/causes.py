@@ -52,8 +52,8 @@ def cause_of(problem: BaseException) -> WeftError | None:
             from weft.files.atomic import explain  # not at each start: it loads pydantic
 
             return explain(each.filename, each)
-        if isinstance(each, OSError) and each.errno in (errno.EMFILE, errno.ENFILE):
-            return HostError(f"too many open files ({each.strerror})", "raise the limit: ulimit -n 4096")
+        if not isinstance(each, WeftError) and "too many open files" in str(each).lower():
+            return HostError("this command may open too few files (ulimit -n)", "raise the limit: ulimit -n 4096")
         if _is_of_memory(each):
             told = str(each).strip().splitlines()[:1] or [type(each).__name__]
             return HostError(

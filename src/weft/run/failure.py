@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Failed launches as rows: a time-out, a crash and a failed start are results too (METHOD 23)."""
 
+import os
+import re
 import signal
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,7 +11,7 @@ from typing import Any
 
 from weft.files.atomic import write_json
 from weft.files.beneath import open_plain
-from weft.format import format_seconds
+from weft.format import format_bytes, format_seconds
 from weft.launch.launcher import Outcome
 from weft.launch.status import Slot
 from weft.plan.records import Cell, LaunchPlan
@@ -18,6 +20,11 @@ from weft.store.folder import RunFolder
 TIMEOUT = "timeout"
 CRASH = "crash"
 LAUNCH = "launch"
+#: What libraries print for want of room, or of a signal that came of it.
+NO_ROOM = re.compile(
+    r"enough space|no space left|target full|bus error|out of resource|signal 7\b|sigbus", re.IGNORECASE
+)
+LEAST_SHARED_BYTES = 16 << 20
 BOUND = "bound"  # status of a launch that the simulator refuses because of its cost: final; the tables have its bounds
 RETRIED = frozenset({TIMEOUT, CRASH, LAUNCH})
 """Statuses that are retried when the same run is started again; all others are final."""
@@ -38,6 +45,21 @@ def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
     except OSError:
         return []
     return [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
+
+
+def full_shared_memory(log: Path, folder: Path = Path("/dev/shm")) -> str:
+    """Why ranks of a host do not start, if their log speaks of room and the folder of shared memory has none; or ""."""
+    if not NO_ROOM.search("\n".join(log_tail(log, 500))):
+        return ""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return f"{folder} is missing, through which ranks of one host exchange messages"
+    if found.f_files and not found.f_favail:
+        return f"{folder} holds no more files (df -i {folder}); ranks of one host exchange messages through it"
+    if (free := found.f_bavail * found.f_frsize) < LEAST_SHARED_BYTES:
+        return f"{folder} is full ({format_bytes(free)} free); ranks of one host exchange messages through it"
+    return ""
 
 
 def kernels_word(log: Path) -> str:

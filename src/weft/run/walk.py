@@ -23,6 +23,7 @@ from weft.run.failure import (
     RETRIED,
     TAIL_LINES,
     ending,
+    full_shared_memory,
     kernels_word,
     log_tail,
     status_of,
@@ -204,6 +205,12 @@ class Walk:
         for name in (name for name in missing if name not in spared):
             write_row(self.folder, step.launch, self.cells[name], LAUNCH, outcome, [])
         if self.failed_starts >= GIVE_UP_AFTER and not self.measured_any:
+            if full := full_shared_memory(outcome.log):
+                raise LaunchError(
+                    f"the ranks do not start: {full}",
+                    "remove what ended programs left there (ls -l /dev/shm), or: mount -o remount,size=1g /dev/shm "
+                    f"(a container: --shm-size=1g); the full output is in {outcome.log}",
+                )
             tail = "\n    ".join(log_tail(outcome.log, TAIL_LINES)) or "(it printed nothing)"
             raise LaunchError(
                 f"the ranks do not start: mpiexec {ending(outcome)}, {self.failed_starts} times in a row. "

@@ -13,7 +13,8 @@ from weft.launch.interposer import TRACER, mpi_of, preloaded, trace_variables, w
 from weft.launch.preload import Marks, build_preload, bypassed, preload_value
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder, is_converted
-from weft.store.trace.reader import trace_files
+from weft.store.trace.layout import State
+from weft.store.trace.reader import read_header, trace_files
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
 
 MOST_NAMES = 10_000
@@ -82,6 +83,9 @@ def told(folder: TraceFolder) -> list[str]:
             "for all of them: weft trace --most 8GiB"
         )
     lines += missing(rows)
+    heads = [read_header(path) for path in trace_files(folder.raw)]
+    if without := sum(head.is_closed and State.SUMMED not in head.state for head in heads):
+        lines.append(f"{plural(without, 'file')} of an earlier Weft without a checksum: damage to records is not found")
     return [line for line in lines if line]
 
 

@@ -27,9 +27,10 @@ from weft.report.view import load_view
 from weft.run.refresh import reading, refresh
 from weft.store.records import load_cell_record
 from weft.store.trace.folder import TraceFolder
+from weft.store.trace.layout import State
 from weft.trace.layers import reading_trace
 from weft.trace.rank_actions import make_script
-from weft.trace.take import bring_in
+from weft.trace.take import bring_in, told
 
 FILES = (
     "cells/*.json",
@@ -129,12 +130,42 @@ def test_a_bit_that_flips_is_told_or_changes_nothing(run: Path, tmp_path: Path) 
 
 
 def test_a_bit_that_flips_in_a_trace_is_told_or_changes_nothing(trace: Path, tmp_path: Path) -> None:
-    assert survive(trace, tmp_path, 24, 1, OF_TRACES, printed_trace)[".trace"] > 2
+    assert survive(trace, tmp_path, 24, 1, OF_TRACES, printed_trace)[".trace"] >= 2
 
 
 def test_a_bit_that_flips_in_samples_changes_nothing_of_tables_made_again(run: Path, tmp_path: Path) -> None:
     """The next analysis read them as they were: another minimum, or a launch less."""
     assert survive(run, tmp_path, 6, 1, ("samples/c*.parquet",)) == {}
+
+
+def printed_first(path: Path) -> str:
+    """The same of ranks' files that nobody has read yet."""
+    folder = TraceFolder(path)
+    for made in (folder.events, folder.counts, folder.tables):
+        shutil.rmtree(made, ignore_errors=True)
+    return printed_trace(path)
+
+
+def test_a_bit_that_flips_in_a_rank_s_file_before_it_is_first_read_is_told(trace: Path, tmp_path: Path) -> None:
+    """A record's bytes or times were read as another number, and printed."""
+    assert survive(trace, tmp_path, 24, 1, ("raw/*",), printed_first) == {".trace": 24}
+
+
+def test_a_trace_of_an_earlier_weft_has_no_checksum_and_says_so(tmp_path: Path) -> None:
+    folder = TraceFolder(tmp_path)
+    made = MadeRank(0, 1).call("MPI_Barrier", 0, 1000)
+    path = made.write(folder.raw)
+    assert not any("checksum" in line for line in brought_in(folder))
+    made.head["state"] = int(made.head["state"]) & ~State.SUMMED
+    made.head["crc"] = 0
+    path.write_bytes(made.head.tobytes() + b"".join(made.records))
+    shutil.rmtree(folder.tables)
+    assert any("checksum" in line for line in brought_in(folder))
+
+
+def brought_in(folder: TraceFolder) -> list[str]:
+    bring_in(folder)
+    return told(folder)
 
 
 @pytest.mark.long

@@ -17,23 +17,24 @@ HEADER = np.dtype(
             "magic", "version", "header_bytes", "record_bytes", "state", "rank", "ranks", "node", "local_rank",
             "opened_ns", "closed_ns", "line_local_ns", "line_ns", "line_drift", "residual_ns", "uncertainty_ns",
             "events", "records", "most_bytes", "cost_ns", "pid", "host", "library",
-            "looked_ns", "lost_ns", "own_ns", "busy_ns", "steal_ns", "load", "host_cpus", "cpus",
+            "looked_ns", "lost_ns", "own_ns", "busy_ns", "steal_ns", "load", "host_cpus", "crc", "cpus",
         ],
         "formats": [
             "S8", "<u4", "<u4", "<u4", "<u4", "<i4", "<i4", "<i4", "<i4",
             "<i8", "<i8", "<i8", "<i8", "<f8", "<i8", "<i8",
             "<u8", "<u8", "<i8", "<f8", "<i8", "S64", "S128",
-            "<i8", "<i8", "<i8", "<i8", "<i8", "<f8", "<i4", "S120",
+            "<i8", "<i8", "<i8", "<i8", "<i8", "<f8", "<i4", "<u4", "S120",
         ],
         "offsets": [
             0, 8, 12, 16, 20, 24, 28, 32, 36,
             40, 48, 56, 64, 72, 80, 88,
             96, 104, 112, 120, 128, 144, 208,
-            336, 344, 352, 360, 368, 376, 384, 392,
+            336, 344, 352, 360, 368, 376, 384, 388, 392,
         ],
         "itemsize": HEADER_BYTES,
     }
 )  # fmt: skip
+CRC_AT: int = 388  # offset of the checksum in the head
 RECORD = np.dtype(
     [
         ("call", "<u2"), ("flags", "<u2"), ("site", "<u4"), ("comm", "<u4"), ("peer", "<i4"),
@@ -52,6 +53,7 @@ class State(enum.IntFlag):
     STOPPED = 4  # no room on the disk: what followed is missing
     SHARED_CLOCK = 8  # all ranks read one clock
     CLOCK_CLOSED = 16  # the clocks were also measured at the end, so drift is known
+    SUMMED = 32  # the head has a checksum of the whole file
 
 
 class Flag(enum.IntFlag):

@@ -2,6 +2,7 @@
 """Reading a rank's trace, also one that was torn: what is whole is read, and what is missing or wrong is said."""
 
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from weft.store.trace.layout import (
     COMMUNICATOR,
     COMPLETE,
     COUNTS,
+    CRC_AT,
     FILES,
     HEADER,
     HEADER_BYTES,
@@ -39,6 +41,9 @@ Records: TypeAlias = NDArray[np.void]  # records of `layout.RECORD`, a structure
 AT_ONCE = 1 << 18  # records read at a time: 16 MiB
 MOST_RANKS = 1 << 24
 REMEDY = "name a folder that the tracer wrote (WEFT_TRACE), or run: weft trace -o RUN -- mpirun ..."
+
+
+CHANGED = "bring the original back, or take the trace again: weft trace -o RUN -- mpirun -n 4 ./application"
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,7 @@ class Header:
     load: float
     host_cpus: int
     cpus: str
+    crc: int  # CRC-32 of the whole file with a zero in its place; 0 without State.SUMMED
 
     @property
     def is_closed(self) -> bool:
@@ -101,6 +107,7 @@ class Damage:
 
     unclosed: bool = False
     cut_bytes: int = 0
+    cut_records: int = 0
     wrong_records: int = 0
     with_others: bool = False
 
@@ -113,6 +120,8 @@ class Damage:
             parts.append("the disk was full: what followed is missing")
         if self.cut_bytes:
             parts.append(f"the last {self.cut_bytes} bytes are no whole record")
+        if self.cut_records:
+            parts.append(f"its last {plural(self.cut_records, 'record')} are missing")
         if self.wrong_records:
             parts.append(f"{plural(self.wrong_records, 'damaged record')} left out")
         if self.with_others:
@@ -147,7 +156,7 @@ def read_header(path: Path) -> Header:
     cost, load = float(head["cost_ns"]), float(head["load"])
     rest: dict[str, Any] = {**numbers, **texts}
     return Header(
-        state=State(int(head["state"]) & 31), line_drift=float(head["line_drift"]),
+        state=State(int(head["state"]) & 63), line_drift=float(head["line_drift"]),
         cost_ns=cost if np.isfinite(cost) else 0.0, load=load if np.isfinite(load) else 0.0, **rest,
     )  # fmt: skip
 
@@ -155,7 +164,7 @@ def read_header(path: Path) -> Header:
 _INTEGERS = (
     "rank", "ranks", "node", "local_rank", "opened_ns", "closed_ns", "line_local_ns", "line_ns", "residual_ns",
     "uncertainty_ns", "events", "records", "most_bytes", "pid", "looked_ns", "lost_ns", "own_ns", "busy_ns", "steal_ns",
-    "host_cpus",
+    "host_cpus", "crc",
 )  # fmt: skip
 
 
@@ -174,17 +183,34 @@ class RankTrace:
         return cls(path, header, Damage(unclosed=not header.is_closed))
 
     def records(self, at_once: int = AT_ONCE) -> Iterator[Records]:
-        """Yield plausible records as written, shape (n,), times in ns of this rank's clock; DataError if unreadable."""
+        """Yield plausible records as written, shape (n,), times in ns of this rank's clock.
+
+        Raises
+        ------
+        DataError
+            The file cannot be read; or, at its end, the checksum that the tracer wrote is of other content.
+        """
         self.damage.wrong_records = 0  # they are read more than once
         with file_errors(self.path), open_plain(self.path) as file:
-            self.damage.cut_bytes = (os.fstat(file.fileno()).st_size - HEADER_BYTES) % RECORD_BYTES
-            file.seek(HEADER_BYTES)
+            body_bytes = os.fstat(file.fileno()).st_size - HEADER_BYTES
+            self.damage.cut_bytes = body_bytes % RECORD_BYTES
+            self.damage.cut_records = max(0, self.header.records - body_bytes // RECORD_BYTES)
+            crc = zlib.crc32(without_crc(file.read(HEADER_BYTES)))
             while raw := file.read(at_once * RECORD_BYTES):
                 found = np.frombuffer(raw, RECORD, len(raw) // RECORD_BYTES)
+                crc = zlib.crc32(raw, crc)
                 used = found["call"] != 0  # reserved room that was never written
                 good = used & plausible(found, self.header.ranks)
                 self.damage.wrong_records += int(used.sum() - good.sum())
                 yield found[good]
+        summed = State.SUMMED in self.header.state or self.header.crc != 0
+        if self.header.is_closed and summed and not self.damage.cut_records and crc != self.header.crc:
+            raise DataError(f"{self.path}: damaged: its checksum is of other content", CHANGED)
+
+
+def without_crc(head: bytes) -> bytes:
+    """The bytes of a head with a zero in the place of the checksum."""
+    return head[:CRC_AT] + bytes(4) + head[CRC_AT + 4 :]
 
 
 def plausible(records: Records, ranks: int) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 """Writing a rank's trace as the tracer does (docs/dev/trace-format.md), for traces that other tools took."""
 
 import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +31,7 @@ from weft.store.trace.layout import (
     TEXT_EACH,
     VERSION,
     WORLD,
+    State,
 )
 
 _CALL = struct.Struct("<HHIIiqqqqQiI")
@@ -50,6 +52,15 @@ class RankRecords:
         for name, value in given.items():
             self.head[name] = value
         self.records: list[bytes] = []
+
+    def whole(self) -> bytes:
+        """The file's bytes; of a closed one with the checksum that the tracer writes at its end."""
+        body = b"".join(self.records)
+        if State(int(self.head["state"])) & State.CLOSED:
+            self.head["state"] = int(self.head["state"]) | State.SUMMED
+            self.head["crc"], self.head["records"] = 0, len(self.records)
+            self.head["crc"] = zlib.crc32(body, zlib.crc32(self.head.tobytes()))
+        return self.head.tobytes() + body
 
     def call(self, name: str, begin_ns: int, end_ns: int, **rest: int) -> None:
         """Add a call, or the completion of a request; ``rest`` are fields of ``layout.RECORD``."""
@@ -109,6 +120,8 @@ class RankFile(RankRecords):
             folder.mkdir(parents=True, exist_ok=True)
             self._file: BinaryIO = own_file(self.path)
             self._file.write(self.head.tobytes())
+        self.head["state"] = int(self.head["state"]) | State.SUMMED
+        self._crc = zlib.crc32(self.head.tobytes())
 
     def __enter__(self) -> "RankFile":
         return self
@@ -116,6 +129,9 @@ class RankFile(RankRecords):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         with file_errors(self.path), self._file:
             self._write()
+            self.head["crc"] = self._crc
+            self._file.seek(0)
+            self._file.write(self.head.tobytes())
 
     def call(self, name: str, begin_ns: int, end_ns: int, **rest: int) -> None:
         """Add a call as :meth:`RankRecords.call`, and write what is held once it is a piece."""
@@ -129,5 +145,7 @@ class RankFile(RankRecords):
             self._write()
 
     def _write(self) -> None:
-        self._file.write(b"".join(self.records))
+        written = b"".join(self.records)
+        self._crc = zlib.crc32(written, self._crc)
+        self._file.write(written)
         self.records.clear()
