@@ -25,9 +25,10 @@ def say_collective(claim: ClaimRow) -> Row:
     name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "untimed":
         return Row(claim["id"], "Inconclusive", UNTIMED)
-    if name == "none-faster":
+    if claim["unit"] == "count":  # none is faster, as far as the run's quality goes
+        label = "Library is best" if name == "none-faster" else "Inconclusive"
         points = plural(int(claim["value"] or 0), "point")
-        return Row(claim["id"], "Library is best", f"no algorithm is shown to be faster at any of {points}")
+        return Row(claim["id"], label, f"no algorithm is shown to be faster at any of {points}")
     if name == INCONCLUSIVE and "launches" in more:
         text = f"algorithms timed in {plural(more['launches'], 'launch')} of at least {FEWEST_LAUNCHES}"
         return Row(claim["id"], "Inconclusive", text, "", claim["next"])

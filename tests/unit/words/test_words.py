@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from weft.analyse.claims.doubts import IDS
+from weft.analyse.claims.gate import judge
 from weft.analyse.tables.claims import ClaimRow, make_claim
+from weft.analyse.tables.quality import QualityRow
 from weft.analyse.trace.doubts import LIMITS
 from weft.words.card import card_rows
 from weft.words.doubts import TEXTS
@@ -179,3 +181,22 @@ def test_a_card_says_what_is_left_of_a_factor_without_the_disturbances(most: flo
     answer = make_claim("contention.network-bound", "answer", "weak scaling", 248.0, "factor", (216.0, 288.0),
                         confidence="B", least=194.0, most=most, **SERIES)  # fmt: skip
     assert card_rows([answer, DOUBT])[-1].note.endswith(f"; allowing for the disturbances: {left}")
+
+
+NONE_FASTER = make_claim("collective.none-faster", "answer", "", 12, "count")
+ANSWERS = [
+    *(claim for claim, *_ in WORDS if claim["kind"] == "answer" and not claim["id"].startswith("gate.")),
+    NONE_FASTER,
+]
+
+
+@pytest.mark.parametrize("claim", ANSWERS, ids=lambda claim: claim["id"])
+def test_every_answer_is_worded_when_the_quality_of_its_run_takes_it_back(claim: ClaimRow) -> None:
+    """A page of algorithms of which none was faster ended in a KeyError at quality D."""
+    doubt = QualityRow(
+        doubt="steal", grade="D", count=1, of=1, share=1.0, noun="rows", worst=None, launches=None, turns=""
+    )
+    (judged,) = judge([claim], [doubt])
+    row = say(judged)
+    assert row.label and row.text
+    assert claim is not NONE_FASTER or (judged["id"], row.label) == ("collective.inconclusive", "Inconclusive")
