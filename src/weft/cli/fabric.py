@@ -91,7 +91,7 @@ def presets(*, format: Literal["text", "json"] = "text") -> None:
     Parameters
     ----------
     format
-        text, or json: section, name, title, values and their sources.
+        text, or json: section, name, title, values, what a model takes instead, ranges, and their sources.
     """
     import json
     import sys

@@ -3,7 +3,8 @@
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +25,9 @@ FORMS: dict[str, Format] = {
     "ibdiagnet2 db_csv": "ibdiagnet",
     "edge list": "edges",
 }
+GUID = re.compile(r"H-[0-9a-f]{16}")
+NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*", re.ASCII)
+MODEL_NAME = re.compile(r"MT\d|ConnectX|Mellanox|localhost|HCA|Infini", re.IGNORECASE)
 HEAD = """# Made by `weft fabric import {dump}`: {format}, {switches} switches, {hosts} hosts{other}.
 # {rates}
 name = {name}
@@ -60,25 +64,54 @@ def import_dump(
     read = read_dump(dump, form)
     if tables is not None:
         read = replace(read, tables=read_tables(tables))
-    network = unrouted(read, names=read_names(names) if names else None)
+    described = {} if names else described_names(read)
+    network = unrouted(read, names=read_names(names) if names else described)
     if read.tables is not None:
         forward_of(network, read.tables)[1].refuse_foreign(network)
     shape = read_hwloc(Lines.read(node)) if node else None
     beside = [(path, into.parent / path.name) for path in (dump, names, tables) if path is not None]
-    _write(into, _text(read, network.hosts, into, dump, names, shape, tables), beside)
+    if described:
+        names = into.with_suffix(".names")
+    _write(into, _text(read, network.hosts, into, dump, names, shape, tables), beside, described)
     return read
 
 
-def _write(into: Path, text: str, beside: Sequence[tuple[Path, Path]]) -> None:
+def described_names(dump: Dump) -> dict[str, str]:
+    """Names of hosts by GUID: the first word of a description where no other box has it.
+
+    Schedulers know hosts by these words (``a08-c17 mlx5_5``), and nobody by a GUID. What is the same on every adapter
+    (``MT25408 ConnectX``) or is an identifier already names nobody.
+    """
+    words = {key: box.label.split()[0] for key, box in dump.boxes.items() if box.label.split()}
+    seen = Counter([*words.values(), *dump.boxes])
+    return {
+        key: word
+        for key, word in words.items()
+        if dump.boxes[key].kind == "host" and GUID.fullmatch(key) and seen[word] == 1
+        and NODE_NAME.fullmatch(word) and not MODEL_NAME.match(word)
+    }  # fmt: skip
+
+
+def _write(into: Path, text: str, beside: Sequence[tuple[Path, Path]], described: Mapping[str, str]) -> None:
     try:
         into.parent.mkdir(parents=True, exist_ok=True)
         for source, target in beside:
             _lay(source, target)
+        if described:
+            _lay_names(into.with_suffix(".names"), described)
         part = into.with_name(f".{into.name}.part")
         part.write_text(text, encoding="utf-8")
         part.replace(into)
     except OSError as error:
         raise FabricError(f"cannot write {error.filename}: {error.strerror}", "choose another place with -o") from error
+
+
+def _lay_names(path: Path, names: Mapping[str, str]) -> None:
+    """Write a file of names unless it is there already."""
+    text = "".join(f"{key} {name}\n" for key, name in names.items())
+    if path.exists() and read_plain(path, UNLIMITED) != text.encode():
+        raise FabricError(f"{path} already exists with other contents", "write the fabric file into an empty folder")
+    path.write_text(text, encoding="utf-8")
 
 
 def _lay(source: Path, target: Path) -> None:

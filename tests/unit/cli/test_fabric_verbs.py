@@ -77,6 +77,22 @@ def test_names_and_a_nodes_shape_are_taken_in(tmp_path: Path) -> None:
     assert build_network(fabric).hops("node0", "node3") == 2
 
 
+def test_hosts_have_the_names_of_their_descriptions_where_these_are_unique(tmp_path: Path) -> None:
+    """`place` printed GUIDs, which no scheduler knows."""
+    file = tmp_path / "f" / "fabric.toml"
+    assert main(["fabric", "import", str(DATA / "small.ibnetdiscover"), "-o", str(file)]) == 0
+    assert load_fabric(file).node.names == "node[0-3]"
+    assert (file.parent / "fabric.names").read_text().splitlines()[0] == "H-0000000000100006 node3"
+    twice, dump = tmp_path / "twice", tmp_path / "dump"
+    text = (DATA / "small.ibnetdiscover").read_text()
+    dump.write_text(text.replace('# "node3"', '# "node2 mlx5_1"').replace('# "node0"', '# "MT25408 ConnectX"'))
+    assert main(["fabric", "import", str(dump), "-o", str(twice / "fabric.toml")]) == 0
+    hosts = set(load_fabric(twice / "fabric.toml").hosts)
+    assert hosts == {"H-0000000000100006", "H-0000000000100004", "node1", "H-0000000000100000"}
+    assert main(["fabric", "import", str(DATA / "mixed.ibnetdiscover"), "-o", str(tmp_path / "m" / "m.toml")]) == 0
+    assert not (tmp_path / "m" / "m.names").exists()
+
+
 def test_import_never_overwrites(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "fabric.toml"
     file.write_text("mine")
@@ -134,4 +150,6 @@ def test_presets_are_listed_with_their_numbers_and_sources(capsys: pytest.Captur
         assert part in text
     assert main(["fabric", "presets", "--format", "json"]) == 0
     every = json.loads(capsys.readouterr().out)
-    assert all(set(preset["sources"]) == set(preset["values"]) for preset in every)
+    for preset in every:
+        assert set(preset["sources"]) == {*preset["values"], *(f"usual.{key}" for key in preset["usual"])}
+        assert set(preset["usual"]) <= set(preset["ranges"])
