@@ -7,6 +7,8 @@ The native tests build what a run builds, with the same flags, in folders of the
 import shutil
 from pathlib import Path
 
+FAULTS = {"CXXFLAGS": "-DWEFT_FAULTS"}
+"""Environment in which Weft builds kernels that plant the fault named by WEFT_PLANT; those of users cannot."""
 ROOT = Path(__file__).resolve().parents[1]
 
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hooks for tests to insert a failure or a delay into each step of an algorithm. Cost: one relaxed load per step.
+// Hooks that tests insert a failure or a delay by into each step of an algorithm, and the simulator its copies. What users
+// run on a real MPI has none.
 #pragma once
 
 #include <atomic>
@@ -8,6 +9,7 @@ namespace weft::alltoall {
 
 using StepHook = void (*)(char const *step);
 
+#if defined(WEFT_FAULTS) || defined(WEFT_SIMULATED)
 /// Called with the name of each step before it is done: "split", "shm", "attach", "map", "pack", "send", "receive",
 /// "wait", "barrier", "unpack".
 inline std::atomic<StepHook> step_hook{nullptr};
@@ -17,5 +19,8 @@ inline void at_step(char const *step) {
         hook(step);
     }
 }
+#else
+constexpr void at_step(char const *) {}
+#endif
 
 } // namespace weft::alltoall

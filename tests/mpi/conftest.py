@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from real_weft import STUDY, Weft
 
+from compiled import FAULTS
 from weft.errors import LaunchError
 from weft.launch.build import Kernels, build_kernels
 from weft.mpi.library import find_mpi
@@ -29,6 +30,19 @@ def kernels() -> Kernels:
         pytest.skip(f"no MPI to start ranks with: {error}")
 
 
+def kernels_with_faults(kernels: Kernels) -> Kernels:
+    """The same kernels as tests have them that plant faults."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(*next(iter(FAULTS.items())))
+        return build_kernels(kernels.mpi)
+
+
+@pytest.fixture
+def with_faults(kernels: Kernels) -> Kernels:
+    """Kernels that plant faults, for the MPI of `kernels`."""
+    return kernels_with_faults(kernels)
+
+
 @pytest.fixture
 def short() -> Iterator[Path]:
     """A short TMPDIR, as session folders need it."""
@@ -38,9 +52,12 @@ def short() -> Iterator[Path]:
 
 @pytest.fixture
 def make(tmp_path: Path, kernels: Kernels, short: Path) -> Callable[..., Weft]:
-    """Make a command for a study of two cells in so many launches."""
+    """Make a command for a study of two cells in so many launches, on kernels with faults if one is planted."""
 
     def made(launches: int = 2, limit: str = "20 s", text: str = STUDY, **environment: str) -> Weft:
+        if "WEFT_PLANT" in environment:
+            environment |= FAULTS
+            kernels_with_faults(kernels)
         study = tmp_path / "small.toml"
         study.write_text(text.format(launches=launches, limit=limit))
         return Weft(study, tmp_path / "run", kernels.mpi.wrapper, short, environment)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from compiled import FAULTS
 from weft.fabric import load_fabric
 from weft.launch.slurm_here import CORES, RootlessSlurm, why_not
 from weft.launch.slurm_here import FABRIC as SHIPPED
@@ -66,6 +67,7 @@ def weft(slurm: RootlessSlurm, folder: Path, *before: str, study: str = STUDY, f
     (folder / "rootless.toml").write_text(fabric)
     words = [*before, sys.executable, "-m", "weft", "run", "small.toml", "--on", "rootless.toml", "--into", "run"]
     place = ["env", f"--chdir={folder}", f"PYTHONPATH={ROOT / 'src'}"]
+    place += [f"{name}={value}" for name, value in FAULTS.items() if "WEFT_PLANT" in fabric]
     done = slurm.run(*place, f"WEFT_MPICXX={WHEEL}", *words, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -74,9 +74,11 @@ void refuse_together(Team const &team, std::string const &status, std::optional<
     }
 }
 
+#ifdef WEFT_FAULTS
 bool planted(Cell const &cell, std::string_view fault) {
     std::string const plant = platform::variable("WEFT_PLANT").value_or("");
     return plant == fault || plant == std::string(fault) + ":" + cell.name();
 }
+#endif
 
 } // namespace weft

@@ -44,7 +44,8 @@ def source_files(native: Path) -> list[Path]:
 def key_of(parts: Iterable[str], native: Path, files: Iterable[Path]) -> str:
     """Name in the cache: a hash of the compiler, of sources below ``native``, and of what else a build depends on."""
     digest = hashlib.sha256()
-    for part in (*parts, platform.machine(), compiler_version()):
+    flags = [os.environ.get(name, "") for name in ("CXXFLAGS", "LDFLAGS")]  # CMake takes them
+    for part in (*parts, *flags, platform.machine(), compiler_version()):
         digest.update(part.encode() + b"\0")
     for path in files:
         digest.update(str(path.relative_to(native)).encode() + b"\0" + path.read_bytes() + b"\0")
