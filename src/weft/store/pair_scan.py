@@ -26,7 +26,7 @@ from weft.store.cells import CellData
 from weft.store.files import Schema, Table
 from weft.store.pair_layout import EARLIER_SUMMARY, HELD, PAIR, SUMMARY, WAY, Layout, Way
 from weft.store.pair_runs import read_runs
-from weft.store.pair_tally import MOST_BUCKETS, NodesOfRanks, Tally, known_buckets, merged
+from weft.store.pair_tally import NodesOfRanks, Tally, known_buckets
 from weft.store.records import CellRecord, Segment
 
 FINDINGS, BUCKETS = "weft-pair-findings/2", "weft-pair-buckets/1"
@@ -135,6 +135,7 @@ _NODES = [("source_node", pa.int32()), ("target_node", pa.int32())]
 HISTOGRAM = pa.schema([*_WAY, *_NODES, ("bucket", pa.int16()), ("count", pa.int64())])
 _TIMES = [(name, pa.float64()) for name in ("min_ns", "max_ns", "sum_ns")]
 _PAIRS = pa.schema([*_WAY, ("source", pa.int32()), ("target", pa.int32()), ("samples", pa.int64()), *_TIMES])
+PAIRS_MERGED = (np.add, np.minimum, np.maximum, np.add)  # the values of _PAIRS, of rows that are one pair's
 
 
 @dataclass(frozen=True)
@@ -145,48 +146,64 @@ class Scan:
     pairs: Table  # bytes, mode, source, target, samples, min_ns, max_ns, sum_ns: a row for each ordered pair and way
 
 
+class Tallied(NamedTuple):
+    """What is kept of one file: key columns, then values, of its histogram and of its pairs."""
+
+    ways: list[tuple[int, str]]
+    histogram: list[NDArray[Any]]
+    pairs: list[NDArray[Any]]
+
+
 def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Scan:
     """Read the warm samples of pairs once, of the cells and launches in ``nodes_of`` (node of each rank); DataError."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         files = list(pool.map(partial(_tallied, nodes_of=nodes_of, known=known_buckets()), paths))
-    histograms, pairs = [file.histogram() for file in files], [file.pairs() for file in files]
-    nodes, ranks = (
-        max((int(each.max()) + 1 for own in found for each in own[1:3] if len(each)), default=1)
-        for found in (histograms, pairs)
-    )
-    return Scan(
-        _table(files, histograms, (nodes, nodes, MOST_BUCKETS), [np.add], HISTOGRAM),
-        _table(files, pairs, (ranks, ranks), [np.add, np.minimum, np.maximum, np.add], _PAIRS),
-    )
+    ways = [file.ways for file in files]
+    histogram = _table(ways, [file.histogram for file in files], 4, [np.add], HISTOGRAM)
+    return Scan(histogram, _table(ways, [file.pairs for file in files], 3, PAIRS_MERGED, _PAIRS))
 
 
-def _table(files: list[Tally], found: list[Any], shape: tuple[int, ...], how: list[np.ufunc], schema: Schema) -> Table:
-    """Columns of each file as one table, like rows made one; ``shape``: values of each of the next columns."""
-    ways = sorted({way for file in files for way in file.ways})
+def _table(
+    ways_of: list[list[tuple[int, str]]],
+    found: list[list[NDArray[Any]]],
+    keys: int,
+    how: Sequence[np.ufunc],
+    schema: Schema,
+) -> Table:
+    """Columns of each file as one table, like rows made one; takes each column out of its file, for memory's sake."""
+    ways = sorted({way for own in ways_of for way in own})
     if not ways:
         return schema.empty_table()
-    columns = [np.concatenate(each) for each in zip(*found, strict=True)]
-    columns[0] = np.concatenate(
-        [
-            np.array([ways.index(each) for each in file.ways], int)[own[0]]
-            for file, own in zip(files, found, strict=True)
-        ]
-    )
-    shape = (len(ways), *shape)
-    code, values = merged(np.ravel_multi_index(columns[: len(shape)], shape), *columns[len(shape) :], how=how)
-    way, *key = np.unravel_index(code, shape)
+    for own, columns in zip(ways_of, found, strict=True):
+        columns[0] = np.array([ways.index(each) for each in own], np.int32)[columns[0]]
+    shape = [max((int(own[place].max()) + 1 for own in found if len(own[place])), default=1) for place in range(keys)]
+    code = np.concatenate([np.ravel_multi_index([own.pop(0) for _ in range(keys)], shape) for own in found])
+    order = np.argsort(code)
+    code = code[order]
+    begin = np.flatnonzero(np.diff(code, prepend=-1))
+    values: list[NDArray[Any]] = []
+    for function in how:
+        column = np.concatenate([own.pop(0) for own in found])[order]
+        values.append(column if len(begin) == len(code) else function.reduceat(column, begin))
+    del order
+    code, key = code[begin], list[NDArray[Any]]()
+    for size in reversed(shape):  # as np.unravel_index, in a quarter of its memory
+        key.append((code % size).astype(np.int32))
+        code //= size
     sizes, modes = zip(*ways, strict=True)
-    mode = pa.DictionaryArray.from_arrays(way.astype(np.int32), pa.array(modes))
-    arrays = [pa.array(each) for each in (np.array(sizes)[way], mode, *key, *values)]
+    way = key.pop()
+    mode = pa.DictionaryArray.from_arrays(way, pa.array(modes))
+    arrays = [pa.array(each) for each in (np.array(sizes)[way], mode, *reversed(key), *values)]
     return pa.Table.from_arrays(
         [each.cast(field.type) for each, field in zip(arrays, schema, strict=True)], schema=schema
     )
 
 
-def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> Tally:
+def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> Tallied:
     """The summary of one file, block by block: memory does not grow with the rows."""
     try:
-        with pq.ParquetFile(plain_file(path)) as file:
+        # a buffer, or a column of a whole row group is read at once
+        with pq.ParquetFile(plain_file(path), buffer_size=1 << 18) as file:
             found = Tally(read_runs(path, file.metadata.num_rows), nodes_of, known)
             for block in file.iter_batches(BLOCK, columns=["duration_ns"], use_threads=False):
                 found.add(block.column(0).to_numpy())
@@ -194,4 +211,4 @@ def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> T
         raise DataError(
             f"{path}: cannot be read: {error}", f"`weft show {path.parents[1]}` makes it again from the cells"
         ) from None
-    return found
+    return Tallied(found.ways, found.histogram(), found.pairs())

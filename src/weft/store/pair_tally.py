@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Summary of the durations in a sample file of pairs: histograms by nodes; count, extremes and sum of each pair."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,7 +29,10 @@ def bucket_of(ns: NDArray[Any]) -> Ints:
 
 def known_buckets() -> NDArray[np.uint16]:
     """Bucket index of each integer duration in ns below `KNOWN_NS`, shape (KNOWN_NS,)."""
-    return bucket_of(np.arange(KNOWN_NS)).astype(np.uint16)
+    found = np.empty(KNOWN_NS, np.uint16)
+    for part in np.split(np.arange(KNOWN_NS, dtype=np.int32), 32):  # all at once takes 50 MB for a table of 4
+        found[part] = bucket_of(part)
+    return found
 
 
 class Tally:
@@ -72,48 +75,47 @@ class Tally:
         begin = np.maximum(self.end[own] - self.length[own] - self.rows, 0)
         length = np.minimum(self.end[own] - self.rows, len(duration)) - begin
         self.rows += len(duration)
+        most = np.maximum.reduceat(duration, begin)
         self.least[own] = np.minimum(self.least[own], np.minimum.reduceat(duration, begin))
-        self.most[own] = np.maximum(self.most[own], np.maximum.reduceat(duration, begin))
+        self.most[own] = np.maximum(self.most[own], most)
         self.total[own] += np.add.reduceat(duration, begin)
-        bucket, key = self._buckets(duration, self.batch[own], length), self.key[own]
+        bucket, key = self._buckets(duration, self.batch[own], length, int(most.max())), self.key[own]
         low, low_key = int(bucket.min()), int(key.min())
-        width = int(bucket.max()) - low + 1
-        cell = np.repeat((key - low_key) * width - low, length)
-        cell += bucket
-        counts = np.bincount(cell)
+        width, keys = int(bucket.max()) - low + 1, int(key.max()) - low_key + 1
+        narrow = np.uint16 if bucket.dtype == np.uint16 and keys * width + low < 1 << 16 else np.int64
+        cell = np.repeat(((key - low_key) * width).astype(narrow), length)
+        cell += bucket  # twice as fast without a change of type
+        counts = np.bincount(cell)[low:]
         used = np.flatnonzero(counts)
         codes = (used // width + low_key) * MOST_BUCKETS + used % width + low
         self.counted.append(np.stack([codes, counts[used]]))
 
-    def _buckets(self, duration: Ints, batch: Ints, length: Ints) -> NDArray[Any]:
+    def _buckets(self, duration: Ints, batch: Ints, length: Ints, most: int) -> NDArray[Any]:
         if (batch != 1).any():
             return bucket_of(duration / np.repeat(batch, length))
         bucket = self.known.take(duration, mode="clip")
-        beyond = np.flatnonzero(duration >= KNOWN_NS)
-        bucket[beyond] = bucket_of(duration[beyond])
+        if most >= KNOWN_NS:
+            beyond = np.flatnonzero(duration >= KNOWN_NS)
+            bucket[beyond] = bucket_of(duration[beyond])
         return bucket
 
-    def histogram(self) -> tuple[Ints, ...]:
+    def histogram(self) -> list[NDArray[Any]]:
         """Way, node of the source and of the target, bucket and count of warm samples, shape (buckets,) each."""
-        code, (count,) = merged(*np.concatenate(self.counted, axis=1), how=[np.add])
+        code, count = np.concatenate(self.counted, axis=1)
+        code, inverse = np.unique(code, return_inverse=True)
+        count = np.bincount(inverse, weights=count, minlength=len(code)).astype(np.int64)
         source, target, way, wanted = np.unravel_index(self.keys[code // MOST_BUCKETS], self.shape)
-        columns = (way, source, target, code % MOST_BUCKETS, count)
-        return tuple(column[wanted == 1] for column in columns)
+        keys = (column[wanted == 1].astype(np.int32) for column in (way, source, target, code % MOST_BUCKETS))
+        return [*keys, count[wanted == 1]]
 
-    def pairs(self) -> tuple[NDArray[Any], ...]:
+    def pairs(self) -> list[NDArray[Any]]:
         """Way, source, target, samples, and shortest, longest and sum of one-way times in ns, shape (runs,) each."""
-        times = (each / self.batch for each in (self.least, self.most, self.total))
-        return tuple(each[self.wanted] for each in (self.way, self.source, self.target, self.length, *times))
+        keys = (each[self.wanted].astype(np.int32) for each in (self.way, self.source, self.target))
+        batch = self.batch[self.wanted]
+        times = (each[self.wanted] / batch for each in (self.least, self.most, self.total))
+        return [*keys, self.length[self.wanted], *times]
 
 
 def _coded(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[Any]]:
     codes = column.dictionary_encode().unify_dictionaries().combine_chunks()
     return codes.indices.to_numpy(), codes.dictionary.to_pylist()
-
-
-def merged(code: Ints, *columns: NDArray[Any], how: Sequence[np.ufunc]) -> tuple[Ints, list[NDArray[Any]]]:
-    """Rows with equal codes merged, ordered by code, each column by its function; all shapes (rows,), units kept."""
-    order = np.argsort(code)
-    code = code[order]
-    begin = np.flatnonzero(np.diff(code, prepend=-1))
-    return code[begin], [function.reduceat(each[order], begin) for function, each in zip(how, columns, strict=True)]
