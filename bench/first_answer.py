@@ -1,22 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The time to a first answer: a sweep of 21 sizes, `weft show` and `weft --help`, medians of five beside their targets.
+"""The time to a first answer, and what else people wait for: medians beside their targets, one row a command.
 
-    python bench/first_answer.py [--osu PATH/osu_alltoall] [--repeats 5]
+    python bench/first_answer.py [ROW ...] [--osu PATH/osu_alltoall] [--repeats 5] [--folder DIR]
 
-With ``--osu`` the OSU benchmark of the same sizes runs between Weft's sweeps, under the same MPI. Exit code 1 if a
-target is missed: meaningful only on a calm machine.
+Rows: sweep (21 sizes, 4 launches; with --osu the OSU benchmark of the same sizes and MPI between the sweeps), show,
+help, page-1024 and page-4096 (reports on pairs of so many ranks), samples (501 million of them analysed, by
+bench/pairs_analysis.py), compile (the kernels of one verb into an empty cache); all if none is named. Wall seconds,
+processor seconds (user and system) and peak memory. What rows make beforehand is kept in --folder. Exit code 1 if a
+target is missed: those of wall time are meaningful only on a calm machine. Modules of Weft are compiled to bytecode
+before, and PYTHONDONTWRITEBYTECODE is unset, as where a user installed it.
 """
 
 import argparse
-import subprocess
+import os
 import sys
 import tempfile
-import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
-from weft.mpi.library import find_mpi
-from weft.mpi.starting import as_root
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+
+from made.usage import Usage, usage_of  # noqa: E402
 
 STUDY = """\
 name = "sweep"
@@ -35,50 +42,160 @@ name = "sizes"
 nodes = [1]
 ranks_per_node = 2
 """
-TARGETS_S = {"alltoall sweep of 21 sizes, 4 launches": 3.0, "weft show": 0.6, "weft --help": 0.25}
 WEFT = (sys.executable, "-m", "weft")
 
 
+class Target(NamedTuple):
+    """What a row may take at most; 0 for any."""
+
+    wall_s: float = 0.0
+    processor_s: float = 0.0
+    peak_bytes: float = 0.0
+
+
+TARGETS = {
+    "sweep": Target(wall_s=3.0),
+    "show": Target(processor_s=0.6),
+    "help": Target(processor_s=0.25),
+    "page-1024": Target(processor_s=2.0),
+    "page-4096": Target(processor_s=5.0),
+    "samples": Target(processor_s=5.0, peak_bytes=2**29),
+    "compile": Target(wall_s=12.0),
+}
+
+
+class Bench(NamedTuple):
+    """Where rows keep what they make, OSU's program if there is one, and how often each is measured."""
+
+    folder: Path
+    osu: Path | None
+    repeats: int
+
+    def repeated(self, command: Sequence[str], first: bool = True) -> list[Usage]:
+        """What a command uses each time, after a first time that fills caches."""
+        if first:
+            _ = used(command)
+        return [used(command) for _ in range(self.repeats)]
+
+
+def used(command: Sequence[str], **more: str) -> Usage:
+    """Run a command that has to succeed."""
+    found = usage_of(["env", *(f"{name}={value}" for name, value in more.items()), *command])
+    if not found.ok:
+        raise SystemExit(f"{' '.join(command)} ended with exit code {found.code}:\n{found.output}")
+    return found
+
+
+def sweep(bench: Bench) -> dict[str, list[Usage]]:
+    """A run of 21 sizes, from the command to its card; the same of OSU between, one launch without an interval."""
+    from weft.mpi.library import find_mpi
+    from weft.mpi.starting import as_root
+
+    study = bench.folder / "sweep.toml"
+    study.write_text(STUDY)
+    found: dict[str, list[Usage]] = {"sweep": []}
+    with tempfile.TemporaryDirectory(dir=bench.folder) as place:
+        for repeat in range(bench.repeats + 1):  # the first one builds the kernels
+            run = f"{place}/run{repeat}"
+            found["sweep"].append(used([*WEFT, "run", str(study), "--on", "local", "--into", run, "--anyway"]))
+            if bench.osu is not None:
+                words = [str(find_mpi().mpiexec()), "-n", "2", str(bench.osu), "-m", "1:1048576"]
+                found.setdefault("osu_alltoall, 1 launch", []).append(used(words, **as_root()))
+    return {name: each[1:] for name, each in found.items()}
+
+
+def show(bench: Bench) -> dict[str, list[Usage]]:
+    """The card of a kept run whose tables are current."""
+    from made.kept import copy_of
+
+    with tempfile.TemporaryDirectory(dir=bench.folder) as place:
+        return {"show": bench.repeated([*WEFT, "show", str(copy_of("collective", Path(place)))])}
+
+
+def show_help(bench: Bench) -> dict[str, list[Usage]]:
+    """``weft --help``."""
+    return {"help": bench.repeated([*WEFT, "--help"])}
+
+
+THINNED = 128  # nodes from which every eighth rank alone is made: as much to draw, in a sixty-fourth of the memory
+
+
+def page(nodes: int) -> Callable[[Bench], dict[str, list[Usage]]]:
+    """The page of a made run of pairs of 16 ranks on each of so many nodes."""
+
+    def row(bench: Bench) -> dict[str, list[Usage]]:
+        from made.pairs import Cluster, Thinned
+        from made.pairs_run import make_pairs_run
+
+        run = bench.folder / f"pairs-{16 * nodes}"
+        if not (run / "tables" / "tables.json").exists():
+            make_pairs_run(run, Cluster(nodes) if nodes < THINNED else Thinned(nodes))
+        return {f"page-{16 * nodes}": bench.repeated([*WEFT, "report", str(run)])}
+
+    return row
+
+
+def samples(bench: Bench) -> dict[str, list[Usage]]:
+    """Tables of 501 million samples of pairs, which are made first (1 GB)."""
+    program, folder = str(ROOT / "bench" / "pairs_analysis.py"), str(bench.folder / "samples-1024")
+    if not Path(folder, "samples").exists():
+        _ = used([sys.executable, program, "--folder", folder])
+    task = [sys.executable, program, "--task", "analyse", "--folder", folder]
+    return {"samples": bench.repeated(task, first=False)}
+
+
+def build(bench: Bench) -> dict[str, list[Usage]]:
+    """All that is compiled before a first run, into an empty cache, without ccache."""
+    code = (
+        "from weft.launch.build import build_kernels; from weft.mpi.library import find_mpi; build_kernels(find_mpi())"
+    )
+    found: list[Usage] = []
+    for _ in range(min(bench.repeats, 3)):
+        with tempfile.TemporaryDirectory(dir=bench.folder) as place:
+            found.append(used([sys.executable, "-c", code], XDG_CACHE_HOME=place, CCACHE_DISABLE="1"))
+    return {"compile": found}
+
+
+ROWS: dict[str, Callable[[Bench], dict[str, list[Usage]]]] = {
+    "help": show_help,
+    "show": show,
+    "sweep": sweep,
+    "compile": build,
+    "page-1024": page(64),
+    "page-4096": page(256),
+    "samples": samples,
+}
+
+
+def told(name: str, found: Sequence[Usage]) -> bool:
+    """Print a row: medians, each beside its target; false if one is missed."""
+    target = TARGETS.get(name, Target())
+    seen = Target(
+        *(median(each) for each in zip(*((x.wall_s, x.processor_s, x.peak_bytes) for x in found), strict=True))
+    )
+    cells = [f"{value / unit:9.2f} {f'({most / unit:.2f})' if most else '':7}" for value, most, unit in
+             zip(seen, target, (1, 1, 2**30), strict=True)]  # fmt: skip
+    print(f"{name:26}", *cells, flush=True)
+    return all(value <= most or not most for value, most in zip(seen, target, strict=True))
+
+
 def main() -> int:
-    """Measure, print the table, and compare with the targets."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Measure the rows, and compare with the targets."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
     parser.add_argument("--osu", type=Path, help="osu_alltoall, built for the MPI that Weft finds")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--folder", type=Path, help="keep made runs and samples here, and use what is here already")
     given = parser.parse_args()
+    if unknown := set(given.rows) - set(ROWS):
+        parser.error(f"no row {', '.join(sorted(unknown))}: {', '.join(ROWS)}")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    print(f"{'median (target)':26} {'wall s':>9} {'':7} {'CPU s':>9} {'':7} {'GiB':>9}")
     with tempfile.TemporaryDirectory(prefix="weft-first-answer-") as place:
-        times = measured(Path(place), given.osu, given.repeats)
-    missed = False
-    print(f"{'':42}{'median s':>10}{'target s':>10}")
-    for what, seconds in times.items():
-        target = TARGETS_S.get(what)
-        missed = missed or (target is not None and median(seconds) > target)
-        print(f"{what:42}{median(seconds):>10.2f}{'' if target is None else f'{target:.2f}':>10}")
-    return int(missed)
-
-
-def measured(place: Path, osu: Path | None, repeats: int) -> dict[str, list[float]]:
-    """Wall seconds of each command, by what it is; one more run before builds the kernels and fills the caches."""
-    study = place / "sweep.toml"
-    study.write_text(STUDY)
-    found: dict[str, list[float]] = {}
-    for repeat in range(repeats + 1):
-        run = place / f"run{repeat}"
-        commands: dict[str, tuple[str, ...]] = dict(zip(TARGETS_S, (
-            (*WEFT, "run", str(study), "--on", "local", "--into", str(run), "--anyway"),
-            (*WEFT, "show", str(run)),
-            (*WEFT, "--help"),
-        ), strict=True))  # fmt: skip
-        if osu is not None:
-            commands["osu_alltoall, the same sizes, 1 launch"] = (
-                "env", *(f"{name}={value}" for name, value in as_root().items()), str(find_mpi().mpiexec()),
-                "-n", "2", str(osu), "-m", "1:1048576",
-            )  # fmt: skip
-        for what, command in commands.items():
-            began = time.perf_counter()
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            if repeat:
-                found.setdefault(what, []).append(time.perf_counter() - began)
-    return found
+        bench = Bench((given.folder or Path(place)).absolute(), given.osu, given.repeats)
+        bench.folder.mkdir(parents=True, exist_ok=True)
+        met = [told(name, found) for row in given.rows or ROWS for name, found in ROWS[row](bench).items()]
+    return 0 if all(met) else 1
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 """Generated tables of pairs with planted faults: what a healthy cluster would give, and what is wrong with this one."""
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -219,3 +219,18 @@ class Cluster:
             for name in SCHEMA.names
         ]
         return pa.table(dict(zip(SCHEMA.names, arrays, strict=True)), schema=SCHEMA)
+
+
+APART = 8
+
+
+@dataclass(frozen=True)
+class Thinned(Cluster):
+    """A cluster of which every eighth rank is measured: as many blocks and nodes to draw as if all of them were."""
+
+    def pairs(self, *given: Any, **made: Any) -> pa.Table:
+        few = Cluster(**asdict(self) | {"per_node": self.per_node // APART}).pairs(*given, **made)
+        for name in ("source", "target"):
+            spread = pa.array(few[name].to_numpy() * APART, few.schema.field(name).type)
+            few = few.set_column(few.schema.get_field_index(name), few.schema.field(name), spread)
+        return few

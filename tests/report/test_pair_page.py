@@ -2,15 +2,12 @@
 """The page of 4096 x 4096 ranks in a real browser: it stays small, opens at once, and names the nodes pointed at."""
 
 import os
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 from browser import CHROMIUM, Browser
 
-from made.pairs import Cluster, Faults
+from made.pairs import Faults, Thinned
 from made.pairs_run import make_pairs_run
 from weft.report.page import write
 
@@ -19,19 +16,6 @@ pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not here: apt install chromium"),
 ]
-APART = 8
-
-
-@dataclass(frozen=True)
-class Thinned(Cluster):
-    """A cluster of which every eighth rank is measured: as many blocks and nodes to draw as if all of them were."""
-
-    def pairs(self, *given: Any, **made: Any) -> pa.Table:
-        few = Cluster(**asdict(self) | {"per_node": self.per_node // APART}).pairs(*given, **made)
-        for name in ("source", "target"):
-            spread = pa.array(few[name].to_numpy() * APART, few.schema.field(name).type)
-            few = few.set_column(few.schema.get_field_index(name), few.schema.field(name), spread)
-        return few
 
 
 @pytest.fixture(scope="module")
