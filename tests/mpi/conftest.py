@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from real_weft import STUDY, Weft
+from real_weft import STUDY, Weft, build_with_faults
 
-from compiled import FAULTS
 from weft.errors import LaunchError
 from weft.launch.build import Kernels, build_kernels
 from weft.mpi.library import find_mpi
@@ -30,17 +29,10 @@ def kernels() -> Kernels:
         pytest.skip(f"no MPI to start ranks with: {error}")
 
 
-def kernels_with_faults(kernels: Kernels) -> Kernels:
-    """The same kernels as tests have them that plant faults."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(*next(iter(FAULTS.items())))
-        return build_kernels(kernels.mpi)
-
-
 @pytest.fixture
 def with_faults(kernels: Kernels) -> Kernels:
     """Kernels that plant faults, for the MPI of `kernels`."""
-    return kernels_with_faults(kernels)
+    return build_with_faults(kernels.mpi.wrapper)
 
 
 @pytest.fixture
@@ -52,12 +44,9 @@ def short() -> Iterator[Path]:
 
 @pytest.fixture
 def make(tmp_path: Path, kernels: Kernels, short: Path) -> Callable[..., Weft]:
-    """Make a command for a study of two cells in so many launches, on kernels with faults if one is planted."""
+    """Make a command for a study of two cells in so many launches."""
 
     def made(launches: int = 2, limit: str = "20 s", text: str = STUDY, **environment: str) -> Weft:
-        if "WEFT_PLANT" in environment:
-            environment |= FAULTS
-            kernels_with_faults(kernels)
         study = tmp_path / "small.toml"
         study.write_text(text.format(launches=launches, limit=limit))
         return Weft(study, tmp_path / "run", kernels.mpi.wrapper, short, environment)

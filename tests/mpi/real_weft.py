@@ -12,6 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
+from compiled import FAULTS
+from weft.launch.build import Kernels, build_kernels
+from weft.mpi.library import find_mpi
+
 ROOT = Path(__file__).resolve().parents[2]
 MPIS = {
     "site": Path("/usr/bin/mpicxx"),
@@ -92,6 +98,14 @@ def heard(number: int) -> Generator[None]:
         signal.signal(number, before)
 
 
+def build_with_faults(mpicxx: Path) -> Kernels:
+    """Kernels of an MPI that plant the faults which WEFT_PLANT names: those of users cannot."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in FAULTS.items():
+            patch.setenv(name, value)
+        return build_kernels(find_mpi(str(mpicxx)))
+
+
 @dataclass
 class Weft:
     """The command line, on one study and one run folder."""
@@ -103,12 +117,17 @@ class Weft:
     environment: dict[str, str] = field(default_factory=dict)
     prefix: Sequence[str] = ()
     options: Sequence[str] = ()
+    plants: bool = False  # a fault, now or in an earlier start: the same kernels go on
     program: Sequence[str] = (str(Path(__file__).with_name("only_measure.py")),)
 
     def start(self) -> subprocess.Popen[str]:
         """Start ``weft run``; always the same command."""
         path = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(self.temporary), **self.environment}
+        self.plants = self.plants or "WEFT_PLANT" in self.environment
+        if self.plants:  # built before, for a command has its limit of time
+            build_with_faults(self.mpicxx)
+            environment |= FAULTS
         return subprocess.Popen(
             [*self.prefix, *self.command()],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=self.study.parent,
