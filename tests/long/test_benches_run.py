@@ -21,7 +21,7 @@ SMALL = {
     "compare_alarms": "--runs 4 --comparisons 4 --planted 2 --into {into}",
     "compare_power": "--comparisons 4",
     "cost_estimates": "--kernels exchange --ranks 64 --libraries ompi",
-    "first_answer": "--repeats 1",
+    "first_answer": "help show sweep --repeats 1",
     "fuzz": "all --seconds 4",
     "kills": "--kills 3 --disks 1 --launches 3 --seed 3",
     "pairs_analysis": "--ranks 64 --iterations 20 --folder {into}",
