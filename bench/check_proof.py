@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often a check names the slow part of a generated machine, and how often it names one of a healthy machine.
 
-    python bench/check_proof.py [--fabrics 1000] [--rounds 16] [--factor 1.25] [--jobs 2] [--power] [--json FILE]
+    python bench/check_proof.py [--fabrics 1000] [--rounds 16] [--factor 1.25] [--jobs 2] [--limit S] [--power]
 
 Machines of 64 to 1,024 nodes: trees of two and three levels, dragonflies, trees whose topology the check does not know.
 Noise: log-normal, heavy-tailed, correlated bursts, 1 % of the messages twice as long (`made.checks.noise_of`). On each
@@ -106,7 +106,8 @@ def trials_of(number: int, rounds: int, factor: float) -> list[Trial]:
     """The trials of one machine: healthy, one part, two parts."""
     dice = np.random.default_rng([number, 17])
     kind, noise = MACHINES[number % 4], NOISES[number // 4 % 4]
-    nodes = int(dice.choice(SIZES[kind]))
+    sizes = np.array(SIZES[kind])
+    nodes = int(dice.choice(sizes, p=(1 / sizes) / (1 / sizes).sum()))  # as much work on each size
     of = made_machine(kind, nodes)
     kinds = KINDS if of.known else KINDS[:3]
     one = draw_part(of, kinds[number // 16 % len(kinds)], dice)
@@ -165,6 +166,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--factor", type=float, default=1.25)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=3600.0, help="seconds after which no further machine is tried")
     parser.add_argument("--power", action="store_true")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
@@ -180,7 +182,12 @@ def main() -> None:
                 print(f"  {noise:8}{rounds:4} rounds  {kind:6} {min(enough, default=float('nan')):.2f}x")
             return
         of = partial(trials_of, rounds=given.rounds, factor=given.factor)
-        trials = [each for some in pool.map(of, range(given.fabrics), chunksize=8) for each in some]
+        trials: list[Trial] = []
+        for some in pool.map(of, range(given.fabrics), chunksize=4):
+            trials += some
+            if time.monotonic() - began > given.limit:
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
     print_shares(trials)
     print(f"{time.monotonic() - began:.0f} s")
     if given.json:

@@ -118,7 +118,7 @@ def attribute(
 ) -> Attribution:
     """Find the causes of slow pairs."""
     candidates = list_candidates(places) if named else []
-    matrices, taken, left = _left(by_load(placed, places), places, candidates)
+    matrices, taken, left = _left(by_load(placed, places) if named else placed, places, candidates)
     found: list[Outlier] = []
     for matrix, parts in zip(matrices, taken, strict=True):
         found += _all_named(matrix, parts, candidates)

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,15 +42,17 @@ class Pass:
     rounds: Rounds
     launches: Sequence[PairMedians]
 
-    def times(self, size: int, *, one_way: bool) -> dict[tuple[int, int], float]:
-        """Seconds of each ordered pair at a size: the median over launches."""
-        found: dict[tuple[int, int], list[float]] = {}
-        for each in self.launches:
-            own = np.flatnonzero(each.bytes == size)
-            time_s = each.forward_s if one_way else each.time_s
-            for pair in zip(each.source[own].tolist(), each.target[own].tolist(), time_s[own].tolist(), strict=True):
-                found.setdefault(pair[:2], []).append(pair[2])
-        return {pair: times[0] if len(times) == 1 else float(np.median(times)) for pair, times in found.items()}
+    def times(self, size: int, ranks: int, *, one_way: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Ordered pairs at a size as ``source * ranks + target``, ascending, and seconds: medians over launches."""
+        own = [np.flatnonzero(each.bytes == size) for each in self.launches]
+        pair = np.concatenate([(t.source * ranks + t.target)[at] for t, at in zip(self.launches, own, strict=True)])
+        time_s = np.concatenate(
+            [(t.forward_s if one_way else t.time_s)[at] for t, at in zip(self.launches, own, strict=True)]
+        )
+        order = np.lexsort((time_s, pair))
+        pairs, first, count = np.unique(pair[order], return_index=True, return_counts=True)
+        ordered = time_s[order]
+        return pairs, (ordered[first + (count - 1) // 2] + ordered[first + count // 2]) / 2
 
     def is_one_way(self, size: int) -> bool:
         """Whether the clocks tell the time of each direction."""
@@ -115,18 +118,20 @@ def find_outliers(passes: Sequence[Pass], places: Places, mode: str = "all") -> 
 
 def _messages_of(size: int, passes: Sequence[Pass], places: Places) -> tuple[Messages, Parts]:
     one_way = all(each.is_one_way(size) for each in passes)
-    known: list[tuple[int, int, int, float, float]] = []
+    rows: list[tuple[NDArray[Any], ...]] = []
     number = second = 0
     for each in passes:
-        own = each.times(size, one_way=one_way)
+        pairs, seconds = each.times(size, places.ranks, one_way=one_way)
         second = number
-        for pairs in each.rounds:
-            for (source, target), load in zip(_both_ways(pairs), _loads(pairs, places), strict=True):
-                if (time_s := own.get((source, target), 0.0)) > 0:
-                    known.append((number, source, target, load, time_s))
+        for met in (np.array(pairs, np.int64).reshape(-1, 2) for pairs in each.rounds):
+            source, target = np.concatenate([met, met[:, ::-1]]).T
+            wanted = source * places.ranks + target
+            at = np.minimum(np.asarray(np.searchsorted(pairs, wanted), np.int64), len(pairs) - 1)  # pyright: ignore[reportUnknownArgumentType]
+            known = (pairs[at] == wanted) & (seconds[at] > 0)
+            columns = (np.full(len(source), number), source, target, _loads(met, places), np.log(seconds[at]))
+            rows.append(tuple(column[known] for column in columns))
             number += 1
-    of, source, target = (np.array([row[k] for row in known], np.int64) for k in range(3))
-    load, log_s = np.array([row[3] for row in known]), np.log([row[4] for row in known])
+    of, source, target, load, log_s = (np.concatenate(column) for column in zip(*rows, strict=True))
     classes = places.classes[places.node_of[source], places.node_of[target]].astype(np.int64)
     group = np.unique(np.stack([classes, np.round(1000 * load)]), axis=1, return_inverse=True)[1]
     hosts = places.host if places.routed else None
@@ -138,16 +143,11 @@ def _messages_of(size: int, passes: Sequence[Pass], places: Places) -> tuple[Mes
     return Messages(of, group.ravel().astype(np.int64), log_s, second if len(passes) > 1 else None), parts
 
 
-def _both_ways(pairs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    return [*((low, high) for low, high in pairs), *((high, low) for low, high in pairs)]
-
-
-def _loads(pairs: Sequence[Sequence[int]], places: Places) -> NDArray[np.float64]:
+def _loads(pairs: NDArray[np.int64], places: Places) -> NDArray[np.float64]:
     """Planned load of each message, shape (2 * pairs,); alike where routes are not known."""
     if not places.routed:
         return np.ones(2 * len(pairs))
-    nodes = places.node_of[np.array(pairs, np.int64)].astype(np.int32)
-    return limiting_loads(nodes, places.network, places.host)
+    return limiting_loads(places.node_of[pairs].astype(np.int32), places.network, places.host)
 
 
 def _both_directions(parts: Parts) -> Parts:
