@@ -20,10 +20,12 @@ from weft.fabric.drawing.drawing import draw, save
 from weft.papers import Part
 from weft.papers.page import write as write_papers
 from weft.plan.records import Cell
+from weft.report.bars import Bar
 from weft.report.compare.load import load_compare
 from weft.report.compare.page import write as write_compare
 from weft.report.compare.trend import load_trend
 from weft.report.compare.trend import write as write_trend
+from weft.report.figures.times import draw_bars
 from weft.report.front import Front
 from weft.report.page import write
 from weft.report.routes import write_route_page
@@ -35,6 +37,8 @@ from weft.route.given import given_network
 from weft.run.refresh import refresh, refresh_compared
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
+from weft.words.card import Card
+from weft.words.row import Row
 
 MS = 1_000_000
 TIMED_OUT = {("c007", launch): "timeout" for launch in (1, 2, 3)}
@@ -131,8 +135,13 @@ def whatif_page(folder: Path, page: Path) -> None:
     columns = (Words("variant"), "time", "saves", Words("level"))
     rows = (("as it is", "28.0 ms", "", "simulated"), ("links twice as fast", "21.0 ms", "25 %", "simulated"))
     table = Table("What would help 2 ranks on made-pair", columns, rows)
-    sentences = ("Links twice as fast would save 25 % of the time.", "left out: another placement: there are two nodes")
-    write([folder / "replay"], page, front=Front(table, sentences))
+    bars = [Bar("as it is", 0.028, 0.014, 0.02, 0.04), Bar("links twice as fast", 0.021, None, best=True)]
+    bars.append(Bar("no network at all", 0.01, None, at_least=True))
+    rows_of_card = (Row("whatif.helps", "Helps most", "links twice as fast: 1.33x faster", "1 alternative simulated"),)
+    card = Card("replay on made-pair", ("2 ranks", "simulated"), rows_of_card)
+    notes = ("left out: another placement: there are two nodes",)
+    drawn = draw_bars("whatif-bars", "Times", "Whiskers: known error.", bars)
+    write([folder / "replay"], page, front=Front(card, "B", drawn, table, notes))
 
 
 def trend_page(folder: Path, page: Path) -> None:

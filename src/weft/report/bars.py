@@ -14,13 +14,18 @@ KEY = f"{BAR} time   {BOUND} its lower bound"
 
 
 class Bar(NamedTuple):
-    """A time in seconds, with its lower bound and the range of its launches' medians, if they are known."""
+    """A time in seconds, with its lower bound and its range, if they are known.
+
+    ``at_least``: the time is itself a lower bound; ``best``: it is the shortest alternative.
+    """
 
     name: str
     seconds: float
     bound_s: float | None
     low_s: float | None = None
     high_s: float | None = None
+    at_least: bool = False
+    best: bool = False
 
 
 def bar_of(name: str, row: TimedRow) -> Bar:

@@ -68,7 +68,8 @@ def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture
         _run(index, view, own_figures) for index, (view, own_figures) in enumerate(zip(views, figures, strict=True))
     ]
     names = list(dict.fromkeys(view.titled(view.name) for view in views))
-    title = front.table.title if front else " · ".join(names)
+    title = front.card.title if front else " · ".join(names)
+    proof = [figure_values("front-proof", front.proof)] if front and front.proof else []
     return fill(
         "page.html",
         title=title,
@@ -76,6 +77,7 @@ def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture
         meaning=meaning(views, [table for run in runs for table in run["tables"]]),
         shared=shared(views),
         front=front,
+        proof=proof,
     )
 
 

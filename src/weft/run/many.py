@@ -41,7 +41,10 @@ REPORTING = "everything is measured; the same command makes the tables and the p
 
 
 class Measuring:
-    """A study on some fabrics, in the folder ``into``, one in it for each of several; WeftError for a mistake."""
+    """A study on some fabrics, in the folder ``into``, one in it for each of several; WeftError for a mistake.
+
+    ``answer`` writes the page of a measured run and prints its answer; by default card and first table.
+    """
 
     def __init__(
         self,
@@ -56,13 +59,14 @@ class Measuring:
         wait: bool = False,
         anyway: bool = False,
         report: bool = True,
+        answer: Callable[[RunFolder], None] | None = None,
     ) -> None:
         overrides = overrides or Overrides()
         self.at: Path | None = None
         """The run that is measured or reported."""
         self.study: Study = load_overridden(study, overrides)
         self.more = overrides.launches is not None or bool(overrides.time)
-        self.wait, self.anyway = wait, anyway
+        self.wait, self.anyway, self.answer = wait, anyway, answer
         self.fabrics: list[Fabric] = [load_fabric(each) for each in on]
         names = [fabric.name for fabric in self.fabrics]
         twice = next((name for name in names if names.count(name) > 1), "")
@@ -197,10 +201,12 @@ class Measuring:
             from weft.run.confirm import confirm
 
             confirm(folder, launcher, progress)
+        if self.answer:
+            return self.answer(folder)
         from weft.run.refine import print_answer, write_page
 
         write_page(folder)  # `weft report` writes the figures as files
-        print_answer(folder)  # last: the output may be full, or its reader gone
+        return print_answer(folder)  # last: the output may be full, or its reader gone
 
     def _why_no_report(self, run: Path) -> str:
         if not self.missing:

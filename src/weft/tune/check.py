@@ -23,6 +23,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from weft.analyse.claims.gate import judge
+from weft.analyse.tables.claims import ClaimRow, make_claim
+from weft.analyse.tables.quality import QualityRow
 from weft.analyse.tables.times import TimedRow, reach_within, timed
 from weft.errors import DataError
 from weft.fabric.model import Fabric
@@ -205,17 +208,20 @@ def check_table(title: str, found: Sequence[Checked]) -> Table:
     return Table(title, columns, rows)
 
 
-def worst(found: Sequence[Checked]) -> str:
-    """The largest ratios, in two sentences."""
-    to_best = max(found, key=lambda each: each.ratio)
-    to_default = max((each for each in found if each.shown), key=lambda each: each.to_default, default=None)
-    lines = [f"auto against the best of all others: at most {to_best.ratio:.3f} of its time, {_where(to_best)}."]
-    if to_default is None:
-        lines.append("Against the library's own choice no difference is shown at any size.")
-    else:
-        lines.append(f"Against the library's own choice: at most {to_default.to_default:.3f}, {_where(to_default)}.")
-    return "\n".join(lines) + "\n"
+def check_claims(found: Sequence[Checked], quality: Sequence[QualityRow], doubts: Sequence[ClaimRow]) -> list[ClaimRow]:
+    """The largest ratios: to the best of all others, and to the library's own choice where a difference is shown."""
+    to_best = max(found, key=lambda each: each.ratio, default=None)
+    to_library = max((each for each in found if each.shown), key=lambda each: each.to_default, default=None)
+    if to_best is None:
+        return judge([make_claim("auto.untimed", "answer"), *doubts], quality)
+    library = make_claim("auto.same", "answer")
+    if to_library:
+        library = _claim("auto.library", to_library, to_library.to_default)
+    return judge([_claim("auto.best", to_best, to_best.ratio, to_best.best), library, *doubts], quality)
 
 
-def _where(each: Checked) -> str:
-    return f"at {format_bytes(each.block_bytes)} of {each.op}, p = {each.ranks}"
+def _claim(id: str, each: Checked, ratio: float, other: str = "") -> ClaimRow:
+    return make_claim(
+        id, "answer", other, ratio, "factor", name=f"MPI_{each.op.capitalize()}", bytes=each.block_bytes,
+        nodes=each.nodes, ranks=each.ranks,
+    )  # fmt: skip

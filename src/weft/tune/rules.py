@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from weft.analyse.tables.answers import WINNERS
+from weft.analyse.tables.answers import WINNERS, WinnerRow
 from weft.analyse.tables.times import TimedRow
 from weft.analyse.winners import LEAST_WIN
 from weft.mpi.algorithms import DEFAULT
@@ -49,6 +49,8 @@ class Choice:
     launches: int  # number of launches
     # medians of all algorithms at that place, by spec
     measured: Mapping[str, float] = field(default_factory=dict[str, float])
+    ratio_low: float | None = None
+    ratio_high: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -63,14 +65,15 @@ def choices(view: RunView) -> list[Choice]:
     at the near end of the interval; the times of a model repeat exactly, so one launch and 3 % will do.
     """
     shown = {
-        (row["call"], row["nodes"], row["ranks"], row["bytes"]): row["algorithm"]
+        (row["call"], row["nodes"], row["ranks"], row["bytes"]): row
         for row in WINNERS.read(view.path)
         if row["high"] is not None and row["high"] <= LEAST_WIN
     }
     found: list[Choice] = []
     for (op, nodes, ranks, size), rows in sorted(_groups(view).items()):
         place = (op, nodes, ranks, size)
-        best = shown.get(place, DEFAULT)
+        winner = shown.get(place)
+        best = winner["algorithm"] if winner else DEFAULT
         if view.plan.planned_fabric.is_model:
             best = min(rows, key=lambda name: rows[name]["median_s"])
             best = best if rows[best]["median_s"] <= LEAST_WIN_OF_MODEL * rows[DEFAULT]["median_s"] else DEFAULT
@@ -79,13 +82,31 @@ def choices(view: RunView) -> list[Choice]:
         low = row["median_s"] if row["low_s"] is None else row["low_s"]
         high = row["median_s"] if row["high_s"] is None else row["high_s"]
         spec = best if is_own(best) else PMPI
+        ratio = row["median_s"] / own["median_s"]
+        ends = (winner["low"], winner["high"]) if winner and winner["algorithm"] == best else (ratio, ratio)
         found.append(
             Choice(
                 op, nodes, row["ranks_per_node"], ranks, size, spec, row["median_s"], low, high, own["median_s"],
-                row["launches"], {name: each["median_s"] for name, each in rows.items()},
+                row["launches"], {name: each["median_s"] for name, each in rows.items()}, *ends,
             )
         )  # fmt: skip
     return found
+
+
+def as_winners(found: Sequence[Choice]) -> list[WinnerRow]:
+    """Choices as rows of winners; without an algorithm of Weft the library's own choice is the winner."""
+    rows: list[WinnerRow] = []
+    for each in found:
+        is_library = each.algorithm == PMPI
+        ends = (None, None) if is_library else (each.ratio_low, each.ratio_high)
+        name, seconds = (DEFAULT, each.default_s) if is_library else (each.algorithm, each.median_s)
+        rows.append(
+            WinnerRow(
+                call=each.op, nodes=each.nodes, ranks=each.ranks, bytes=each.block_bytes, algorithm=name,
+                median_s=seconds, default_s=each.default_s, ratio=seconds / each.default_s, low=ends[0], high=ends[1],
+            )
+        )  # fmt: skip
+    return rows
 
 
 def is_used(op: str, algorithm: str, recorded: str) -> bool:

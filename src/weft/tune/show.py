@@ -5,12 +5,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weft.analyse.claims.gate import judge
+from weft.analyse.claims.winners import claim_winners
+from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.format import format_bytes, format_seconds, plural
+from weft.mpi.alltoall import PMPI
 from weft.report.tabular import Table, Words
+from weft.report.view import RunView
 from weft.tune.model import Machine
-from weft.tune.rules import Choice
+from weft.tune.rules import Choice, as_winners
 from weft.tune.study import candidates, ordered
 
 FASTEST = " *"
@@ -96,6 +101,21 @@ def winners_table(title: str, found: Sequence[Choice], fabric: Fabric) -> Table:
         "predicted",
     )
     return Table(title, columns, tuple(rows))
+
+
+def tuning_claims(found: Sequence[Choice], table: str, view: RunView) -> list[ClaimRow]:
+    """Where an algorithm of Weft is faster, and what the selection table saves at most."""
+    doubts = view.claimed("doubt")
+    if not found:
+        return judge([make_claim("collective.untimed", "answer"), *doubts], view.quality)
+    answers, best = claim_winners(as_winners(found)), min(found, key=lambda each: each.ratio)
+    saved = best.default_s - best.median_s
+    remedy = make_claim(
+        "remedy.table", "remedy", table, saved / best.default_s, "share", bound=saved,
+        basis="simulated" if view.plan.planned_fabric.is_model else "measured",
+        next=f"weft exec --table {table} -- mpirun ...",
+    )  # fmt: skip
+    return judge([*answers, *([remedy] if best.algorithm != PMPI else []), *doubts], view.quality)
 
 
 def prediction_errors(found: Sequence[Choice], fabric: Fabric) -> list[str]:

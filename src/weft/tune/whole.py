@@ -15,18 +15,25 @@ from weft.files.atomic import file_errors, write_atomic
 from weft.host import read_host
 from weft.mpi.alltoall import PMPI
 from weft.mpi.selection import SCHEMA, SelectionTable, read_selection
+from weft.report import page
+from weft.report.card import print_rows, run_facts
+from weft.report.figures.winners import winner_figure
+from weft.report.front import Front
 from weft.report.tabular import terminal
 from weft.report.view import RunView, load_view
 from weft.run.listing import RUNS
 from weft.run.many import Measuring
+from weft.run.refine import write_page
+from weft.store.folder import RunFolder
 from weft.text import console, plain
-from weft.tune.check import check_table, checked, probed, probing_study, worst
+from weft.tune.check import check_claims, check_table, checked, probed, probing_study
 from weft.tune.machine import MachineFile, probed_table, read_machine
 from weft.tune.model import Machine
-from weft.tune.rules import choices, rules
-from weft.tune.show import columns_of, predicted_table, prediction_errors, published, winners_table
+from weft.tune.rules import Choice, as_winners, choices, rules
+from weft.tune.show import columns_of, predicted_table, prediction_errors, published, tuning_claims, winners_table
 from weft.tune.study import CALLS, LAUNCHES, SIZES, What, checking_study, tuning_study
 from weft.units import parse_bytes
+from weft.words.card import Card, card_rows
 from weft.words.doubts import model_text
 
 
@@ -97,16 +104,27 @@ class Tuning:
         """Measure, or continue; print the winners; write the table. The run's exit code, or WeftError."""
         code, view = self._measured(self.into, tuning_study(self.fabric, self.what), mpicxx)
         found = choices(view)
-        console(160).print(
-            terminal(winners_table(view.titled(f"What to take on {self.fabric.name}"), found, self.fabric))
-        )
-        for line in prediction_errors(found, self.fabric):
-            sys.stdout.write(plain(f"{line}\n"))
         table = table_of(view)
         write_if_changed(table, output)
+        self._show(view, found, output)
         count = sum(rule.algorithm != PMPI for rule in table.rules)
         sys.stdout.write(plain(f"{count} rules: {output} (weft exec --table {output} -- mpirun ...)\n"))
         return code
+
+    def _show(self, view: RunView, found: Sequence[Choice], output: Path) -> None:
+        """The card and the winners on the terminal, and with the map of winners on the run's page."""
+        claims = tuning_claims(found, str(output), view)
+        card = Card(f"tune on {self.fabric.name}", run_facts(view), card_rows(claims))
+        grade, out = claims[0]["confidence"], console(160)
+        table = winners_table(view.titled(f"What to take on {self.fabric.name}"), found, self.fabric)
+        notes = tuple(prediction_errors(found, self.fabric))
+        print_rows(card, grade, out)
+        out.print()
+        out.print(terminal(table))
+        sys.stdout.write(plain("".join(f"{line}\n" for line in notes)))
+        map_of_winners = winner_figure(view.titled("Fastest algorithm by size and process count"), as_winners(found))
+        front = Front(card, grade, map_of_winners, table, notes, "Which all-to-all is the fastest where?")
+        page.write([view.path], RunFolder(view.path).report, front=front)
 
     def check(self, table: Path, mpicxx: str | None = None) -> int:
         """Measure ``auto`` by a table beside all other algorithms, print the ratios; the exit code, or WeftError."""
@@ -115,9 +133,11 @@ class Tuning:
         code, view = self._measured(folder, checking_study(self.fabric, self.what, table), mpicxx)
         found = checked(view)
         screen = console(160)
+        claims = check_claims(found, view.quality, view.claimed("doubt"))
+        card = Card(f"table {table.name} on {self.fabric.name}", run_facts(view), card_rows(claims))
+        print_rows(card, claims[0]["confidence"], screen)
+        screen.print()
         screen.print(terminal(check_table(view.titled(f"auto beside all others on {self.fabric.name}"), found)))
-        if found:
-            sys.stdout.write(plain(worst(found)))
         return code
 
     def _measured(self, into: Path, text: str, mpicxx: str | None) -> tuple[int, RunView]:
@@ -126,7 +146,7 @@ class Tuning:
         with file_errors(study):
             study.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(study, text.encode())
-        code = Measuring(str(study), (self.on,), into, mpicxx).go()
+        code = Measuring(str(study), (self.on,), into, mpicxx, answer=write_page).go()
         return code, load_view(into)
 
 

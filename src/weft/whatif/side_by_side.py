@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Variants side by side: a table, a sentence, and JSON; each number with its level and that level's known error."""
+"""Variants side by side: a table, bars, and JSON; each number with its level and that level's known error."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.analyse.tables.quality import Grade
+from weft.analyse.tables.quality import QualityRow, grade_of
 from weft.fabric.model import Fabric
 from weft.fabric.presets import SHEET_ERRORS
 from weft.format import format_seconds, measured_seconds, plural
+from weft.report.bars import Bar
+from weft.report.figures.picture import Picture
+from weft.report.figures.times import draw_bars
 from weft.report.tabular import Table, Words
 from weft.whatif.variants import Variant
 
@@ -20,30 +23,26 @@ class Level:
     name: str  # ``simulated``, ``static loads`` or ``closed form``
     error: str  # what is known of its error, in words
     at_least: bool  # whether the true time may be any longer one
+    share: float | None = None  # the largest known error as a share of the time; None where it is not known
 
 
-TRACED = Level("measured", "none: it is the traced run itself", False)  # the time where the application was traced
-COMPUTATION = Level("closed form", "a lower bound: the busiest rank's computation as traced, nothing modelled", True)
+TRACED = Level("measured", "none: the traced run itself", False)  # the time where the application was traced
+COMPUTATION = Level("closed form", "a lower bound: the busiest rank's computation", True)
 """The time that no network could improve on."""
 STATIC = Level(
-    "static loads",
-    "a lower bound: the fullest link's bytes; simulated all-to-alls on tara took 1.03 to 1.77 times as long",
-    True,
+    "static loads", "a lower bound: all-to-alls simulated on tara took 1.03 to 1.77 times as long", at_least=True
 )
 """The fullest link under the traced messages, or the busiest rank's computation if that is longer."""
-FITTED = "3.5% at most on tara's all-to-alls, the machine fitted to three of them; else not known"
+FITTED = "3.5% at most on all-to-alls of tara, fitted to three of them"
+FITTED_ERROR, SHEET_ERROR = 0.035, 0.79
 
 
 def simulated(fabric: Fabric) -> Level:
     """A replay on a machine: its error depends on whether numbers of the machine were fitted to measured times."""
     if any(source.startswith("fitted") for source in fabric.sources.values()):
-        return Level("simulated", FITTED, at_least=False)
+        return Level("simulated", FITTED, at_least=False, share=FITTED_ERROR)
     model = fabric.simulation.model if fabric.simulation else "fair"
-    error = f"not fitted: {SHEET_ERRORS[model]} on tara's all-to-alls, from data sheets alone"
-    return Level("simulated", error, at_least=False)
-
-
-ALONE = 0.02  # differences below this are called none: a model's own roundness, and the drawing of rounds
+    return Level("simulated", f"not fitted: {SHEET_ERRORS[model]} (tara)", at_least=False, share=SHEET_ERROR)
 
 
 ROUNDED = 0.005
@@ -94,9 +93,12 @@ class SideBySide:
     nothing_played: bool = False  # whether no call of the trace is replayed
     traced_s: float = 0.0  # what the application took where it was traced
     is_traced_machine: bool = False  # whether that was on this machine; only then the unchanged one is called today's
-    # confidence, because: those that the trace leaves to its replays
-    confidence: Grade = "A"
-    because: str = ""
+    doubts: tuple[QualityRow, ...] = ()  # those of the trace and of the machine
+
+    @property
+    def simulated(self) -> list[Outcome]:
+        """The changed machines that have a simulated time."""
+        return [each for each in self.outcomes[1:] if each.simulated_s is not None]
 
     def table(self) -> Table:
         """One row for each variant, and what no network could improve on."""
@@ -115,39 +117,14 @@ class SideBySide:
         columns = (Words("what is changed"), "time", "against unchanged", Words("from"), Words("known error"))
         return Table(title, columns, tuple(rows))
 
-    def sentence(self) -> str:
-        """What helps most, by how much."""
-        unchanged = self.outcomes[0].simulated_s
-        known = [each for each in self.outcomes[1:] if each.simulated_s is not None]
-        if self.nothing_played:
-            return "Nothing is shown: the trace has no calls that are replayed."
-        if not unchanged or not known:
-            return "Nothing is shown: the replay on the unchanged machine, or every other one, has no simulated time."
-        if self.confidence == "D":
-            return f"Inconclusive: confidence D ({self.because})."
-        best = min(known, key=lambda each: each.seconds)
-        if best.seconds > (1 - ALONE) * unchanged:
-            tried = "was tried" if len(known) + 1 == len(self.outcomes) else "was simulated"
-            return " ".join((f"Nothing that {tried} saves {ALONE:.0%}.", *self._around(unchanged)))
-        words = " or ".join(each.variant.words for each in known if each.seconds <= (1 + ALONE) * best.seconds)
-        most = "What helps most" if len(known) + 1 == len(self.outcomes) else "Of what was simulated, helps most"
-        saved = f"{most}: {words}, {1 - best.seconds / unchanged:.0%} less time (simulated)."
-        if best.range_s[1] > self.outcomes[0].range_s[0]:
-            saved += " By the ranges of what the model leaves out it may as well save nothing."
-        return " ".join((saved, "How far such shares are off is not known.", *self._around(unchanged)))
-
-    def _around(self, unchanged: float) -> list[str]:
-        said: list[str] = []
-        if self.confidence != "A":
-            said.append(f"Confidence: {self.confidence} ({self.because}).")
-        if self.least > 0:
-            said.append(f"No network could save more than {max(0.0, 1 - self.least / unchanged):.0%}.")
-        if any(each.high_s is not None for each in self.outcomes):
-            said.append(
-                "In brackets: the range of what the model leaves out, and of numbers that were not fitted. "
-                "Where two ranges overlap, their order is open."
-            )
-        return said
+    def draw(self) -> Picture:
+        """Bars of all times, the shortest alternative marked; whiskers for a model's range, or its known error."""
+        best = min((each.seconds for each in self.simulated), default=None)
+        bars = [_bar(each, best=index > 0 and each.seconds == best) for index, each in enumerate(self.outcomes)]
+        bars.append(Bar("no network at all", self.least, None, at_least=True))
+        key = "Outlined: a lower bound. Whiskers: the range of the model, or its known error. Mark: lower bound."
+        title = f"Time of {plural(self.ranks, 'rank')} on {self.fabric}, simulated"
+        return draw_bars("whatif-bars", title, key, bars)
 
     def contradictions(self) -> list[str]:
         """A line for each variant that was simulated in less time than it can take."""
@@ -159,7 +136,7 @@ class SideBySide:
         ]
 
     def as_tree(self) -> dict[str, Any]:
-        """The numbers for JSON (schema ``weft-whatif/1``)."""
+        """The numbers for JSON (schema ``weft-whatif/2``)."""
         rows = [
             {"variant": each.variant.name, "changed": each.variant.words, **_tree(each.seconds, each.level),
              "low_s": each.low_s, "high_s": each.high_s, "run": each.folder.name}
@@ -167,10 +144,19 @@ class SideBySide:
         ]  # fmt: skip
         bound = _tree(self.least, COMPUTATION)
         return {
-            "schema": "weft-whatif/1", "ranks": self.ranks, "traced_s": self.traced_s,
-            "is_traced_machine": self.is_traced_machine, "confidence": self.confidence, "because": self.because,
-            "variants": rows, "bound": bound,
+            "schema": "weft-whatif/2", "ranks": self.ranks, "traced_s": self.traced_s,
+            "is_traced_machine": self.is_traced_machine, "confidence": grade_of(self.doubts), "variants": rows,
+            "bound": bound,
         }  # fmt: skip
+
+
+def _bar(each: Outcome, *, best: bool) -> Bar:
+    error = each.level.share
+    low, high = each.low_s, each.high_s
+    if high is None and error is not None:
+        low, high = each.seconds * (1 - error), each.seconds * (1 + error)
+    bound = each.bound_s if not each.level.at_least else None
+    return Bar(each.variant.words, each.seconds, bound, low, high, at_least=each.level.at_least, best=best)
 
 
 def _time(each: Outcome) -> str:

@@ -9,17 +9,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.claims.doubts import find_model_doubt
+from weft.analyse.quality import doubt_model
+from weft.analyse.tables.claims import extras
+from weft.analyse.tables.quality import QualityRow
 from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.files.atomic import file_errors, write_json
 from weft.files.beneath import UNLIMITED, read_plain
+from weft.format import plural
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for
 from weft.launch.preload import route_library
 from weft.report import page
+from weft.report.card import print_rows
 from weft.report.front import Front
 from weft.report.tabular import terminal
 from weft.report.view import load_view
@@ -34,9 +38,10 @@ from weft.store.trace.script import read_sizes
 from weft.store.trace.script_traffic import sent_in
 from weft.text import console
 from weft.trace.replay import Asked, fewest_nodes, inherited_confidence, introduction, is_traced_machine, prepare
+from weft.whatif.claims import make_claims
 from weft.whatif.side_by_side import COMPUTATION, STATIC, Outcome, SideBySide, simulated
 from weft.whatif.variants import Variant, fullest_link_s, refuse_real, variants, with_network
-from weft.words.doubts import model_text
+from weft.words.card import Card, card_rows
 
 NAME = "tables"
 WORDS = "better tables"
@@ -94,26 +99,44 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
     sent = sent_in(made.path)
     outcomes = [_outcome(variant, trace, base / variant.name, compute, least, sent) for variant in found]
     folder = TraceFolder.open(trace)
-    confidence, because = inherited_confidence(folder, [fabric])
     answers = SideBySide(
         made.ranks, fabric.name, outcomes, least, nothing_played=not read_sizes(made.path).messages,
-        traced_s=made.traced_s, is_traced_machine=is_traced_machine(folder, fabric), confidence=confidence,
-        because=because,
+        traced_s=made.traced_s, is_traced_machine=is_traced_machine(folder, fabric), doubts=_doubts(folder, fabric),
     )  # fmt: skip
-    notes = [model_text(find_model_doubt(fabric)), *answers.contradictions()]
+    notes = answers.contradictions()
     notes += [f"not simulated: {each.variant.words}: {each.reason}" for each in outcomes if each.reason]
     notes += [f"{line}; none of these times has them" for line in introduction(made)[1:]]
-    _shown(answers, base, [*notes, *(f"left out: {line}" for line in left_out)])
+    _shown(answers, trace, base, [*notes, *(f"left out: {line}" for line in left_out)])
     return 0 if all(outcome.simulated_s is not None for outcome in outcomes) else 1
 
 
-def _shown(answers: SideBySide, base: Path, notes: list[str]) -> None:
-    table, sentence = answers.table(), answers.sentence()
-    console(120).print(terminal(table))
-    sys.stdout.write("\n".join([sentence, *notes]) + "\n")
-    write_json(base / "whatif.json", answers.as_tree())
-    folders, front = [each.folder for each in answers.outcomes], Front(table, (sentence, *notes))
-    path = page.write(folders, base / "whatif.html", front=front)
+def _doubts(folder: TraceFolder, fabric: Fabric) -> tuple[QualityRow, ...]:
+    """Those that the trace leaves to its replays, and those of the machine."""
+    grade, because = inherited_confidence(folder, [fabric])
+    found: list[QualityRow] = [machine] if (machine := doubt_model(fabric)) else []
+    if grade > "A":
+        trace = QualityRow(
+            doubt="trace", grade=grade, count=1, of=1, share=1.0, noun=because, worst=None, launches=None, turns=""
+        )
+        found.append(trace)
+    return tuple(sorted(found, key=lambda row: row["grade"], reverse=True))
+
+
+def _shown(answers: SideBySide, trace: Path, base: Path, notes: list[str]) -> None:
+    """On the terminal, as JSON, and on a page before those of all replays."""
+    claims, table = make_claims(answers, str(trace)), answers.table()
+    size = (plural(answers.ranks, "rank"), plural(answers.outcomes[0].variant.asked.nodes or 1, "node"), "simulated")
+    card = Card(f"{trace.name} on {answers.fabric}", size, card_rows(claims))
+    grade = claims[0]["confidence"]
+    out = console(120)
+    print_rows(card, grade, out)
+    out.print()
+    out.print(terminal(table))
+    sys.stdout.write("".join(f"{line}\n" for line in notes))
+    tree = {"card": [row._asdict() for row in card.rows], "claims": [{**each, "more": extras(each)} for each in claims]}
+    write_json(base / "whatif.json", answers.as_tree() | tree)
+    front = Front(card, grade, answers.draw(), table, tuple(notes))
+    path = page.write([each.folder for each in answers.outcomes], base / "whatif.html", front=front)
     sys.stdout.write(f"page of all replays: {path}\nnumbers: {base / 'whatif.json'}\n")
 
 

@@ -50,7 +50,8 @@ def _bound(claim: ClaimRow, more: dict[str, Any]) -> str:
         if other or more["of"] in ("messages", "contention", "algorithm", "arrival")
         else ""
     )
-    return f"bound{whose} {format_seconds(claim['bound'])} of {format_seconds(more['seconds'])} measured ({share})"
+    time = f"{format_seconds(more['seconds'])} {more.get('basis', 'measured')}"
+    return f"bound{whose} {format_seconds(claim['bound'])} of {time} ({share})"
 
 
 def say_step(claim: ClaimRow) -> Row:

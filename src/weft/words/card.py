@@ -15,7 +15,19 @@ from weft.words.say import say
 ANSWERS, PARTS = 3, 4
 #: Claims of the breakdown that stand on the card.
 SHOWN = frozenset(
-    {"depends", "bottleneck", "step", "latency", "threshold", "rate", "pace", "assumed", "ratio", "share"}
+    (
+        "depends",
+        "bottleneck",
+        "step",
+        "latency",
+        "threshold",
+        "rate",
+        "pace",
+        "assumed",
+        "ratio",
+        "share",
+        "alternative",
+    )
 )
 
 

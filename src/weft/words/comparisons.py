@@ -7,9 +7,9 @@ from typing import Any
 from weft.analyse.compare import Key
 from weft.analyse.compare.claims import Each, describe_place
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
-from weft.format import faster_text, format_bytes, measured_factor, plural, times_text
+from weft.format import format_bytes, measured_factor, plural, times_text
 from weft.words.answers import number_text
-from weft.words.parts import name_call
+from weft.words.parts import factor_text, name_call
 from weft.words.row import Row
 
 LABELS = {
@@ -18,8 +18,6 @@ LABELS = {
 }  # fmt: skip
 #: More process counts than these are not listed.
 MOST_COUNTS = 7
-#: A ratio this close to 1 prints as 1.00.
-SAME = 0.005
 
 
 def say(claim: ClaimRow) -> Row:
@@ -43,15 +41,6 @@ def _said(claim: ClaimRow, more: Mapping[str, Any]) -> str:
     mean = mean_text(more["where"])
     factor = factor_text(claim["value"], claim["low"], claim["high"], coverage)
     return f"{place_text(more['where'])}: {factor}{f', {mean}' if mean else ''}"
-
-
-def factor_text(
-    ratio: float | None, low: float | None = None, high: float | None = None, coverage: float | None = None
-) -> str:
-    """``1.25x slower (1.20–1.31)``; without a word where the ratio is 1 in all printed digits."""
-    if ratio is not None and low is None and abs(ratio - 1) < SAME:
-        return times_text(ratio)
-    return faster_text(ratio, low, high, coverage)
 
 
 def _counts(more: Mapping[str, Any]) -> str:

@@ -2,6 +2,10 @@
 """Names of parts of a machine and of places in a study, as people say them."""
 
 from weft.bound.terms import COPY, INJECTION, LINK
+from weft.format import faster_text, times_text
+
+#: A ratio this close to 1 prints as 1.00.
+SAME = 0.005
 
 
 def name_part(name: str) -> str:
@@ -17,3 +21,12 @@ def name_part(name: str) -> str:
 def name_call(call: str) -> str:
     """An operation as MPI names it: ``MPI_Alltoallv(m-vector)`` of ``C``; others keep their own name."""
     return {"A": "MPI_Alltoall(int)", "B": "MPI_Alltoallv(int)", "C": "MPI_Alltoallv(m-vector)"}.get(call, call)
+
+
+def factor_text(
+    ratio: float | None, low: float | None = None, high: float | None = None, coverage: float | None = None
+) -> str:
+    """``1.25x slower (1.20–1.31)``; without a word where the ratio is 1 in all printed digits."""
+    if ratio is not None and low is None and abs(ratio - 1) < SAME:
+        return times_text(ratio)
+    return faster_text(ratio, low, high, coverage)

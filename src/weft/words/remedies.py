@@ -16,6 +16,7 @@ TEXTS = {
     "plain-rounds": "another algorithm: plain rounds ({subject}) are faster",
     "late-ranks": "remove the late arrival of ranks",
     "algorithm": "the algorithm {subject}",
+    "algorithms": 'compare the algorithms of {subject}: algorithms = "each" in its study',
     "second-cable": "a second cable for the {link}",
     "faster-adapter": "an adapter twice as fast",
     "spread-ranks": "half as many ranks per node on twice the nodes",
@@ -27,6 +28,7 @@ TEXTS = {
     "memory": "faster memory within the node",
     "balance": "an even share of computing",
     "all-to-all": "a faster all-to-all",
+    "table": "the selection table {subject}",
     "knob": "set {subject}",
     "fewer-messages": "fewer and larger messages",
     "fewer-senders": "fewer ranks that send at once",
@@ -43,7 +45,8 @@ def say(claim: ClaimRow) -> Row:
     text = TEXTS.get(name, "{subject}").format(
         subject=claim["subject"], stated=_stated(claim["subject"]), link=name_part(f"{LINK}{claim['subject']}")
     )
-    saves = f": saves at most {percent(claim['value'])}" if claim["value"] is not None else ""
+    most = "" if claim["bound"] is None else "at most "
+    saves = f": saves {most}{percent(claim['value'])}" if claim["value"] is not None else ""
     return Row(claim["id"], "Try", f"{text}{saves}", _reason(more), claim["next"])
 
 

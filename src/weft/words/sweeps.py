@@ -54,7 +54,22 @@ def _algorithm(claim: ClaimRow, more: dict[str, Any], where: str) -> Row:
     label = "Inconclusive" if claim["id"].endswith(INCONCLUSIVE) else "Faster algorithm"
     note = f"{more['beaten']} of {plural(more['of'], 'point')} have a faster algorithm"
     text = f"{claim['subject']} for {more['name']}, {sizes} ({where}): {value}"
-    return Row(claim["id"], label, text, more.get("setting") or note, claim["next"])
+    first = claim["rank"] == 0  # what all have in common is not repeated
+    return Row(claim["id"], label, text, more.get("setting") or (note if first else ""), claim["next"] if first else "")
+
+
+def say_auto(claim: ClaimRow) -> Row:
+    """``Table against best   at most 1.03x the time (node.direct), MPI_Alltoall, 8 B, 4 nodes, 16 ranks``."""
+    name, more = claim["id"].partition(".")[2], extras(claim)
+    if name == "untimed":
+        return Row(claim["id"], "Inconclusive", UNTIMED)
+    if "name" not in more:  # no difference is shown
+        return Row(claim["id"], "Against the library", "no difference shown at any size")
+    label = {"best": "Table against best", "library": "Against the library"}.get(name, "Inconclusive")
+    where = f"{more['name']}, {exact_bytes(more['bytes'])}, {plural(more['nodes'], 'node')}"
+    other = f" of {claim['subject']}" if claim["subject"] else ""
+    text = f"at most {times_text(claim['value'])} the time{other}"
+    return Row(claim["id"], label, text, f"{where}, {plural(more['ranks'], 'rank')}")
 
 
 def say_rate(claim: ClaimRow) -> Row:

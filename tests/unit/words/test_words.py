@@ -133,6 +133,32 @@ WORDS: list[tuple[ClaimRow, str, str]] = [
         make_claim("trace.waiting", "answer", "", 0.41, "share", ranks=4, nodes=2, seconds=1.2, what="waiting"),
         "Waiting for others", "41 % of the time",
     ),
+    (
+        make_claim("whatif.helps", "answer", "twice the uplinks", 0.5, "factor", simulated=3, of=4),
+        "Helps most", "twice the uplinks: 2.00x faster",
+    ),
+    (
+        make_claim("whatif.nothing-helps", "answer", simulated=3, of=3, least_share=0.02),
+        "Nothing helps", "no alternative saves 2.0 % of the time",
+    ),
+    (
+        make_claim("alternative.adapter", "breakdown", "adapters of twice the rate", 0.999, "factor"),
+        "Alternative", "adapters of twice the rate: 0.999x",
+    ),
+    (
+        make_claim("remedy.whatif-uplinks", "remedy", "twice the uplinks", 0.5, "share", basis="simulated"),
+        "Try", "twice the uplinks: saves 50 %",
+    ),
+    (
+        make_claim(
+            "auto.best", "answer", "node.direct", 1.03, "factor", name="MPI_Alltoall", bytes=8, nodes=4, ranks=16
+        ),
+        "Table against best", "at most 1.03x the time of node.direct",
+    ),
+    (
+        make_claim("remedy.table", "remedy", "tuning.json", 0.64, "share", bound=1e-3),
+        "Try", "the selection table tuning.json: saves at most 64 %",
+    ),
     (make_claim("share.file", "breakdown", "", 0.2, "share"), "File calls", "20 % of the time"),
     (
         make_claim(
@@ -142,7 +168,7 @@ WORDS: list[tuple[ClaimRow, str, str]] = [
         "Bottleneck", "late arrival of rank 5: 20 % of the time; bound (computation) 356 ms of 579 ms measured (61 %)",
     ),
     (
-        make_claim("remedy.balance", "remedy", "", 0.2, "share", computing_s=0.3, moving_s=0.1),
+        make_claim("remedy.balance", "remedy", "", 0.2, "share", bound=0.1, computing_s=0.3, moving_s=0.1),
         "Try", "an even share of computing: saves at most 20 %",
     ),
     (make_claim("plain.measured", "answer", "toy", 8, "count", of=8), "Measured", "8 of 8 times of toy (100 %)"),

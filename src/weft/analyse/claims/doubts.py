@@ -27,14 +27,15 @@ def find_claims(known: Known) -> list[ClaimRow]:
 def find_model_doubt(fabric: Fabric) -> ClaimRow | None:
     """What a prediction for a simulated machine is worth, by what was fitted to it; None of a real machine."""
     row = doubt_model(fabric) if fabric.is_model else None
-    return _claim(row, "", "") if row else None
+    return claim_doubt(row) if row else None
 
 
 def _doubt(known: Known, index: int, row: QualityRow) -> ClaimRow:
-    return _claim(row, _next(known, row), f"quality:{index}")
+    return claim_doubt(row, _next(known, row), f"quality:{index}")
 
 
-def _claim(row: QualityRow, following: str, evidence: str) -> ClaimRow:
+def claim_doubt(row: QualityRow, following: str = "", evidence: str = "") -> ClaimRow:
+    """A doubt as a claim, with the command that would settle it."""
     return make_claim(
         f"{IDS[row['doubt']]}", "doubt", row["doubt"], row["share"], "share", confidence=row["grade"],
         next=following, evidence=[evidence] if evidence else [], count=row["count"], of=row["of"], worst=row["worst"],

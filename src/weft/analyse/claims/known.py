@@ -102,6 +102,12 @@ class Known:
         """The version string of the MPI library; empty where none is known."""
         return next((row["mpi_library"] for row in LAUNCH_TABLE.read(self.path) if row["mpi_library"]), "")
 
+    @property
+    def tuning(self) -> str:
+        """The command that makes a selection table for this machine."""
+        known = (shipped("fabrics") / f"{self.plan.fabric}.toml").is_file()
+        return f"weft tune --on {self.plan.fabric if known else '{run}/fabric.toml'}"
+
     def again(self, *options: str) -> str:
         """The command that adds to this run; ``{run}`` is its folder where study or fabric are no shipped ones."""
         study, fabric = self.plan.study, self.plan.fabric

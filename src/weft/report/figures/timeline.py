@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.format import format_seconds, percent, plural
+from weft.format import format_seconds, plural
 from weft.report.figures.picture import Picture
 from weft.report.figures.raster import data_address, png_of_colours
 
@@ -32,7 +32,7 @@ NAMES = {
 }  # fmt: skip
 
 
-def draw_timeline(ranks: Sequence[int], shares: Mapping[str, Floats], seconds: float) -> Picture | None:
+def draw_timeline(ranks: Sequence[int], shares: Mapping[str, Floats], seconds: float, reading: str) -> Picture | None:
     """The picture of shares of time by `COLOURS`, each of shape (lanes, columns); ``ranks`` begin the lanes.
 
     Returns
@@ -59,8 +59,6 @@ def draw_timeline(ranks: Sequence[int], shares: Mapping[str, Floats], seconds: f
     several = len(ranks) > 1 and ranks[1] - ranks[0] > 1
     lanes = f"a lane for {plural(ranks[1] - ranks[0], 'rank')}" if several else "a lane per rank"
     key = f"Time of {format_seconds(seconds)}, {lanes}. Drag to move, use the buttons or Ctrl and the wheel to zoom."
-    most = max(COLOURS, key=lambda kind: float(shares[kind].mean()))
-    reading = f"Most of the time: {NAMES[most]}, {percent(float(shares[most].mean()))}."
     title = "What the ranks did over time"
     return Picture("trace-timeline", title, key, reading, "".join(parts), _control(ranks, seconds, height))
 

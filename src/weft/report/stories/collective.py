@@ -87,6 +87,12 @@ class CollectiveStory(SweepStory):
             (heading, ("MPI_Barrier", *(time_text(best[shape]) for shape in shapes))),
         )
 
+    def proof(self, view: RunView, figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
+        """The map of winners where an algorithm beats the library's own choice, and times against size."""
+        won = any(each["id"] == "collective.faster-algorithm" for each in view.claimed("answer"))
+        maps = [each for each in figures if won and each.name == "winners"]
+        return [*maps, *super().proof(view, [each for each in figures if each not in maps])]
+
     def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Time against size, a panel for each call; the map of winners."""
         from weft.report.figures.sizes import KEY, Drawn, size_panel

@@ -38,7 +38,7 @@ from weft.report.figures.timeline import COLOURS, draw_timeline
 from weft.store.tables import read_table
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
-from weft.words.card import Card, card_rows
+from weft.words.card import Card, card_rows, headline
 
 Floats = NDArray[np.float64]
 
@@ -91,7 +91,8 @@ class TraceView:
         if not columns:
             return None
         shares = {kind: table[kind].to_numpy().astype(np.float64).reshape(-1, columns) for kind in COLOURS}
-        return draw_timeline(table["rank"].to_numpy()[::columns].tolist(), shares, float(table["end_s"].to_numpy()[-1]))
+        ranks, seconds = table["rank"].to_numpy()[::columns].tolist(), float(table["end_s"].to_numpy()[-1])
+        return draw_timeline(ranks, shares, seconds, headline(self.claims))
 
     def matrix(self, what: str) -> Floats:
         """``bytes`` or ``messages`` that each rank sent to each, by their places in `ranks`; 0 for none.

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which collective is furthest above its alternative, or else above its bound."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 from weft.analyse.claims.kernels.exchange import find_bottleneck
 from weft.analyse.claims.known import Known
 from weft.analyse.claims.thresholds import find_thresholds
-from weft.analyse.tables.answers import FEWEST_LAUNCHES
+from weft.analyse.claims.winners import claim_winners
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, WinnerRow
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 from weft.analyse.tables.sweeps import (
     Line,
-    Stretch,
-    beats,
     common_rows,
-    find_stretches,
     largest_lines,
     own_lines,
     size_of,
 )
 from weft.analyse.tables.times import TimedRow, holding_bound_s, reach
 from weft.mpi.algorithms import DEFAULT, algorithms, setting
-from weft.mpi.alltoall import is_own
 
 UNTIMED = "collective.untimed"
+#: Calls of which `weft tune` compares algorithms.
+TUNED = frozenset({"alltoall", "alltoallv"})
 
 
 def find_claims(known: Known) -> list[ClaimRow]:
@@ -30,7 +30,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
     lines = own_lines(known.lines)
     rest = find_thresholds(known, lines)
     if known.winners:
-        return [*_won(known), *rest]
+        return [*claim_winners(known.winners, partial(_setting, known), known.tuning), *rest]
     launches = few_launches(known.lines)
     if launches:
         options = ("--launches", str(FEWEST_LAUNCHES))
@@ -48,32 +48,13 @@ def few_launches(lines: Sequence[Line]) -> int:
     return launches if launches < FEWEST_LAUNCHES else 0
 
 
-def _won(known: Known) -> list[ClaimRow]:
-    beaten = sum(map(beats, known.winners))
-    found = find_stretches(known.winners)
-    if not found:
-        return [make_claim("collective.none-faster", "answer", "", len(known.winners), "count")]
-    return [_stretch(known, each, beaten) for each in found]
-
-
-def _stretch(known: Known, each: Stretch, beaten: int) -> ClaimRow:
-    best = each.best
-    ends = (1 / best["high"] if best["high"] else None, 1 / best["low"] if best["low"] else None)
-    library = " ".join(known_setting(known, best["call"], best["ranks"], best["algorithm"]))
-    return make_claim(
-        "collective.faster-algorithm", "answer", best["algorithm"], 1 / best["ratio"], "factor", ends,
-        evidence=[f"winners:{known.winners.index(best)}"], name=f"MPI_{best['call'].capitalize()}",
-        first=each.rows[0]["bytes"], last=each.rows[-1]["bytes"], bytes=best["bytes"], nodes=best["nodes"],
-        ranks=best["ranks"], beaten=beaten, of=len(known.winners), setting=library,
-        next="weft exec --table TABLE" if is_own(best["algorithm"]) else "",
-    )  # fmt: skip
-
-
-def known_setting(known: Known, call: str, ranks: int, name: str) -> Iterable[str]:
+def _setting(known: Known, best: WinnerRow) -> str:
     """``NAME=VALUE`` for each variable of the library that chooses an algorithm."""
     library = known.library
-    chosen = next((each for each in algorithms(library, call, ranks) if each.name == name), None)
-    return (f"{key}={value}" for key, value in (setting(library, call, chosen) if chosen else {}).items())
+    listed = algorithms(library, best["call"], best["ranks"])
+    chosen = next((each for each in listed if each.name == best["algorithm"]), None)
+    named = setting(library, best["call"], chosen) if chosen else {}
+    return " ".join(f"{key}={value}" for key, value in named.items())
 
 
 def _above_bound(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:
@@ -83,9 +64,21 @@ def _above_bound(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:
     bounded = [(row["median_s"] / bound_s, line, row) for line, row in rows if (bound_s := holding_bound_s(row))]
     if not bounded:
         line, row = max(rows, key=lambda each: each[1]["median_s"])
-        return [_call(known, "collective.slowest", line, row)]
+        return [_call(known, "collective.slowest", line, row), *_alternatives(known, line)]
     _, line, row = max(bounded, key=lambda each: each[0])
-    return [_call(known, "collective.above-bound", line, row), *find_bottleneck(known, row["cell"], row["call"])]
+    return [
+        _call(known, "collective.above-bound", line, row),
+        *find_bottleneck(known, row["cell"], row["call"]),
+        *_alternatives(known, line),
+    ]
+
+
+def _alternatives(known: Known, line: Line) -> list[ClaimRow]:
+    """What to do about a call for which nothing was computed that would help: compare its algorithms."""
+    if known.remedies:
+        return []
+    following = known.tuning if line.call in TUNED else ""
+    return [make_claim("remedy.algorithms", "remedy", line.name, next=following)]
 
 
 def _call(known: Known, id: str, line: Line, row: TimedRow) -> ClaimRow:
