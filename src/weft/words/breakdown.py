@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from weft.analyse.tables.answers import MATTERS
+from weft.analyse.tables.breakdown import Effect
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.bound.terms import INJECTION
 from weft.format import faster_text, format_seconds, percent, times_text
@@ -14,8 +14,6 @@ PARTS = {
     "hardware": "hardware", "messages": "messages", "contention": "contention", "algorithm": "algorithm",
     "arrival": "late arrival",
 }  # fmt: skip
-#: A part this close to nothing is none.
-SAME = 0.005
 
 
 def say_bottleneck(claim: ClaimRow) -> Row:
@@ -69,19 +67,18 @@ def say_part(claim: ClaimRow) -> Row:
     label = f"{PARTS[part]} ({name_part(name) if part == 'hardware' else name})" if name else PARTS[part]
     if claim["unit"] == "seconds":
         return Row(claim["id"], label, format_seconds(more["seconds"]), more.get("mover", ""))
-    return Row(claim["id"], label, _added(claim), more.get("mover", ""))
+    return Row(claim["id"], label, _added(claim, more["effect"]), more.get("mover", ""))
 
 
-def _added(claim: ClaimRow) -> str:
+def _added(claim: ClaimRow, effect: Effect) -> str:
     factor = claim["value"] or 1.0
-    low, high = claim["low"] or factor, claim["high"] or factor
-    if low <= 1 <= high and (low < 1 / MATTERS or high > MATTERS):
-        return f"inconclusive, {times_text(factor, low, high)}"
-    if abs(factor - 1) < SAME or (low < high and low <= 1 <= high):
+    if effect == "unsure":
+        return f"inconclusive, {times_text(factor, claim['low'], claim['high'])}"
+    if effect == "none":
         return "none detected"
     if factor >= 2:
         return faster_text(factor, claim["low"], claim["high"])
     change = f"{'+' if factor > 1 else '-'}{percent(abs(factor - 1))}"
     if claim["low"] is None or claim["high"] is None:
         return change
-    return f"{change} ({100 * (low - 1):+.0f} to {100 * (high - 1):+.0f})"
+    return f"{change} ({100 * (claim['low'] - 1):+.0f} to {100 * (claim['high'] - 1):+.0f})"

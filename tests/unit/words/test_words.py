@@ -38,15 +38,17 @@ WORDS: list[tuple[ClaimRow, str, str]] = [
     (REMEDY, "Try", "a second cable for the uplink of leaf0: saves at most 36 %"),
     (DOUBT, "B", "launch medians vary by more than 25 % in 10 of 15 rows, at most 2.50x"),
     (
-        make_claim("breakdown.messages", "breakdown", "", 1.12, "factor", (1.08, 1.16), seconds=1.0),
+        make_claim("breakdown.messages", "breakdown", "", 1.12, "factor", (1.08, 1.16), seconds=1.0, effect="adds"),
         "messages", "+12 % (+8 to +16)",
     ),
     (
-        make_claim("breakdown.contention", "breakdown", "", 0.97, "factor", (0.94, 1.01), seconds=1.0),
+        make_claim("breakdown.contention", "breakdown", "", 0.97, "factor", (0.94, 1.01), seconds=1.0, effect="none"),
         "contention", "none detected",
     ),
     (
-        make_claim("breakdown.algorithm", "breakdown", "", 0.786, "factor", (0.735, 1.115), seconds=1.0),
+        make_claim(
+            "breakdown.algorithm", "breakdown", "", 0.786, "factor", (0.735, 1.115), seconds=1.0, effect="unsure"
+        ),
         "algorithm", "inconclusive, 0.786x (0.735–1.115)",
     ),
     (

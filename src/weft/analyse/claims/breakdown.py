@@ -19,5 +19,5 @@ def _step(index: int, row: BreakdownRow) -> ClaimRow:
     ends = (row["low"], row["high"]) if first else (row["factor_low"], row["factor_high"])
     return make_claim(
         f"breakdown.{row['step']}", "breakdown", row["name"], value, unit, ends, cell=row["cell"], call=row["call"],
-        evidence=[f"breakdown:{index}"], seconds=row["seconds"], mover=row["mover"],
+        evidence=[f"breakdown:{index}"], seconds=row["seconds"], mover=row["mover"], effect=row["effect"],
     )  # fmt: skip
