@@ -20,14 +20,12 @@ from weft.fabric.drawing.drawing import draw, save
 from weft.papers import Part
 from weft.papers.page import write as write_papers
 from weft.plan.records import Cell
-from weft.report.bars import Bar
+from weft.report.bars import Bar, draw_bars
 from weft.report.compare.load import load_compare
 from weft.report.compare.page import write as write_compare
 from weft.report.compare.trend import load_trend
 from weft.report.compare.trend import write as write_trend
-from weft.report.figures.times import draw_bars
-from weft.report.front import Front
-from weft.report.page import write
+from weft.report.page import Front, write
 from weft.report.routes import write_route_page
 from weft.report.tabular import Table, Words
 from weft.report.trace.page import write_trace_page

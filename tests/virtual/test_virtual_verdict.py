@@ -11,7 +11,7 @@ from made.view import load_view
 from weft.analyse.tables.links import LINKS
 from weft.cli.app import main
 from weft.fabric import load_fabric
-from weft.report.links import held_back
+from weft.report.common import held_back
 from weft.report.tables import render
 from weft.report.view import RunView
 from weft.store.links import links_file, read_links

@@ -54,6 +54,6 @@ def show(
             sys.stdout.write(tables.render(view, format))
         if exact:
             from weft.analyse.pairs.exact import exact_rows
-            from weft.report.exact import exact_text
+            from weft.report.pair_view import exact_text
 
             sys.stdout.write(exact_text(view, exact_rows(view.path, engine or "duckdb://")))

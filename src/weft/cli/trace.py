@@ -140,7 +140,7 @@ def _show_stretch(folder: "TraceFolder", begin: str, end: str) -> None:
 
     from weft.analyse.trace.timeline import timeline
     from weft.errors import StudyError
-    from weft.report.trace.timeline import timeline_lines
+    from weft.report.trace.tables import timeline_lines
     from weft.units import parse_seconds
 
     try:

@@ -12,8 +12,8 @@ from weft.fit.machine import bound_time
 from weft.format import measured_seconds
 from weft.papers import PARTS, Part
 from weft.papers.bench import Bench, time_or_status
-from weft.report.numbers import bound_text
-from weft.report.sensitivity import sensitivities, sensitivity_table
+from weft.report.common import sensitivities, sensitivity_table
+from weft.report.intervals import bound_text
 from weft.report.tabular import Table
 from weft.report.view import RunView
 

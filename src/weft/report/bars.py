@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times as bars for a terminal, from zero on one axis, each with a mark at its lower bound."""
+"""Times as bars from zero: for a terminal, and beside the card of a page."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.analyse.tables.times import TimedRow, holding_bound_s
 from weft.format import measured_seconds
+from weft.report.figures import Picture
+
+if TYPE_CHECKING:
+    from weft.report.view import RunView
+
 
 WIDTH = 40
 SHORTEST = 8
@@ -57,3 +63,64 @@ def _drawn(bar: Bar, most: float, width: int) -> str:
         return drawn
     mark = min(width - 1, round(width * bar.bound_s / most))
     return drawn[:mark] + BOUND + drawn[mark + 1 :]
+
+
+#: More bars than these say nothing at a glance.
+MOST_BARS = 9
+WIDE, ROW, LABEL, TIME = 760, 62, 118, 150
+#: Width of a letter, and of the longest name, in pixels.
+LETTER, MOST_LABEL = 7.4, 260
+#: By this factor the last bar is longer than the first where it is drawn hot.
+HOT = 1.3
+
+
+def draw_times(view: "RunView") -> Picture | None:
+    """The times that answer as bars, each with its range and its lower bound; None for less than two."""
+    bars = view.story.bars(view)[-MOST_BARS:]
+    if len(bars) < 2:
+        return None
+    ranged = "whisker: range of the launches' medians" if any(bar.low_s for bar in bars) else ""
+    bound = "black mark: lower bound" if any(bar.bound_s for bar in bars) else ""
+    what = view.story.bars_of(view)
+    title = f"Time of {what}" if what else "Times"
+    longest = max(bars, key=lambda bar: bar.seconds)
+    hot = longest if longest.seconds > HOT * bars[0].seconds else None
+    return draw_bars("times-bars", title, f"{'; '.join(filter(None, ('Bar: median', ranged, bound)))}.", bars, hot)
+
+
+def draw_bars(name: str, title: str, key: str, bars: Sequence[Bar], hot: Bar | None = None) -> Picture:
+    """Bars from zero, each with its range and its lower bound, one of them perhaps in red."""
+    most = max(bar.high_s or bar.seconds for bar in bars) or 1.0
+    label = min(MOST_LABEL, max(LABEL, 12 + LETTER * max(len(bar.name) for bar in bars)))
+    scale = (WIDE - label - TIME) / most
+    height = ROW * len(bars)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {height}" class="proof">']
+    parts += [_bar(bar, place * ROW, label, scale, hot=bar is hot) for place, bar in enumerate(bars)]
+    longest = max(bars, key=lambda bar: bar.seconds)
+    reading = f"Longest: {measured_seconds(longest.seconds)}."
+    return Picture(name, title, f"{title}. {key}", reading, "".join([*parts, "</svg>"]))
+
+
+def _bar(bar: Bar, y: float, label: float, scale: float, *, hot: bool) -> str:
+    end = max(2.0, bar.seconds * scale)
+    kind = "open-bar" if bar.at_least else "hot-bar" if hot else "best-bar" if bar.best else "cool-bar"
+    parts = [
+        f'<text x="{label - 12:.0f}" y="{y + 32}" text-anchor="end">{escape(bar.name)}</text>',
+        f'<rect x="{label:.1f}" y="{y + 14}" width="{end:.1f}" height="26" class="{kind}"/>',
+    ]
+    if bar.low_s is not None and bar.high_s:
+        low, high = label + bar.low_s * scale, label + bar.high_s * scale
+        end = max(end, high - label)
+        parts.append(
+            f'<path d="M{low:.1f} {y + 27}H{high:.1f}M{low:.1f} {y + 22}v10M{high:.1f} {y + 22}v10" class="whisker"/>'
+        )
+    if bar.bound_s and bar.bound_s * scale > 2:
+        at = label + bar.bound_s * scale
+        parts.append(f'<path d="M{at:.1f} {y + 8}v38" class="mark"/>')
+        parts.append(
+            f'<text x="{at:.1f}" y="{y + 58}" text-anchor="middle" class="d">'
+            f"bound {measured_seconds(bar.bound_s)}</text>"
+        )
+    least = "at least " if bar.at_least else ""
+    parts.append(f'<text x="{label + end + 10:.1f}" y="{y + 32}">{least}{measured_seconds(bar.seconds)}</text>')
+    return "".join(parts)

@@ -1,25 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parts of the page that every run has, whatever its kernel."""
+"""Tables that every run has: its most loaded links, and what a simulated verdict depends on."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import Any
 
-from weft.report.links import load_tables
-from weft.report.sensitivity import UNITS, sensitivities, sensitivity_table
-from weft.report.tabular import Table
+from weft.analyse.tables.links import BOTTLENECKS, HOSTS, LINKS, LOADS, BottleneckRow, Load, LoadRow
+from weft.analyse.tables.sensitivity import SENSITIVITY, SensitivityRow
+from weft.format import format_bytes, format_factor, format_rate, format_seconds, plural
+from weft.report.tabular import Table, Words
 from weft.report.view import RunView
-
-if TYPE_CHECKING:
-    from weft.report.figures.picture import Picture
-    from weft.report.figures.theme import Figure
-
-
-def common_figures(view: RunView) -> "list[Figure | Picture]":
-    """Figures of every run, whatever its kernel: the load of the links, if it was counted."""
-    from weft.report.figures.links import links_figure
-
-    found: list[Figure | Picture | None] = [links_figure(view)]
-    return [figure for figure in found if figure is not None]
+from weft.words.answers import number_text
 
 
 def common_tables(view: RunView) -> list[Table]:
@@ -27,3 +19,169 @@ def common_tables(view: RunView) -> list[Table]:
     title = view.titled("What the verdict depends on: each fitted or assumed number over its plausible range")
     hangs = sensitivity_table(sensitivities(view), title)
     return [*load_tables(view), *([replace(hangs, rows=(UNITS, *hangs.rows))] if hangs else [])]
+
+
+MOST = 8
+
+
+def held_back(view: RunView) -> list[BottleneckRow]:
+    """The bottleneck of the main call at each shape; empty if no link was counted."""
+    return BOTTLENECKS.read(view.path)
+
+
+def _held_back_by_nodes(view: RunView) -> dict[int, BottleneckRow]:
+    """The bottleneck at each number of nodes, with the most ranks."""
+    return {each["nodes"]: each for each in held_back(view)}
+
+
+def drawn_cells(view: RunView) -> list[tuple[int, int, str, list[LoadRow]]]:
+    """Nodes, ranks, name and loads of one cell (or batch) for each number of nodes above one.
+
+    It is the cell whose bottleneck the report states; without one, the cell that moved most bytes.
+    """
+    floors = {cell.id for cell in view.plan.floors}
+    stated = {each["cell"] for each in _held_back_by_nodes(view).values()}
+    best: dict[int, list[LoadRow]] = {}
+    for _, group in groupby(LOADS.read(view.path), key=lambda load: load["cell"]):
+        found = list(group)
+        nodes = found[0]["nodes"]
+        if nodes < 2 or found[0]["cell"] in floors:
+            continue
+        if nodes not in best or _drawn_first(found, stated) > _drawn_first(best[nodes], stated):
+            best[nodes] = found
+    return [(nodes, found[0]["ranks"], found[0]["cell"], found) for nodes, found in sorted(best.items())]
+
+
+def _drawn_first(found: Sequence[LoadRow], stated: set[str]) -> tuple[bool, float]:
+    return found[0]["cell"] in stated, found[0]["moved_bytes"]
+
+
+def load_tables(view: RunView) -> list[Table]:
+    """The most loaded links of each number of nodes."""
+    return [_load_table(view, *each) for each in drawn_cells(view)]
+
+
+def held_back_table(view: RunView) -> Table | None:
+    """The bottleneck of each shape; None if no link was counted."""
+    rows = [
+        (
+            f"{each['nodes']:,}",
+            f"{each['ranks']:,}",
+            (HOSTS if each["name"] == "injection" else each["name"]) or "no link",
+            _load_text(each["busiest"]),
+            _load_text(each["other"]),
+            f"{format_factor(each['bound_ratio'])} x {each['bound']}" if each["bound_ratio"] else "–",
+        )
+        for each in held_back(view)
+    ]
+    if not rows:
+        return None
+    columns = (
+        "N",
+        "p",
+        Words("bottleneck"),
+        Words("busiest link"),
+        Words("busiest of the others"),
+        Words("time over its bound"),
+    )
+    units = ("nodes", "processes", "", "share of its rate", "share of its rate", "")
+    return Table(view.titled("Bottlenecks"), columns, (units, *rows))
+
+
+def _load_text(load: Load | None) -> str:
+    return "–" if load is None or load["share"] is None else f"{load['link']} {percent(load['share'])}"
+
+
+def _load_table(view: RunView, nodes: int, ranks: int, cell: str, found: Sequence[Load]) -> Table:
+    columns = (Words("link"), Words("cable"), "carried", "share of rate", "rate", "dropped")
+    units = ("", "", "bytes per launch", "while calls ran", "each way", "packets")
+    # the traffic of idle links (an ARP request) would only fill the table
+    shown = [load for load in found[:MOST] if load["bytes"] > found[0]["bytes"] / 100]
+    rows = tuple(
+        (
+            load["link"],
+            load["cable"],
+            format_bytes(round(load["bytes"])),
+            percent(load["share"]) if load["share"] is not None else "–",
+            format_rate(load["rate"]) if load["rate"] else "–",
+            f"{load['drops']:,}",
+        )
+        for load in shown
+    )
+    less = f", the {len(shown)} busiest of {len(found)}" if len(found) > len(shown) else ""
+    title = f"Load of the links at N = {nodes}, p = {ranks} ({cell}{less})"
+    return Table(view.titled(title), columns, (units, *rows))
+
+
+def percent(share: float) -> str:
+    """``85 %``."""
+    return f"{100 * share:.0f} %"
+
+
+def reading(view: RunView) -> str:
+    """The result of the drawing of the links in one sentence."""
+    cells = drawn_cells(view)
+    if not cells:
+        return ""
+    nodes, _, _, found = cells[-1]
+    busiest = found[0]
+    other = next((load for load in found if load["host_link"] != busiest["host_link"]), None)
+    text = f"At N = {nodes} the busiest link is {busiest['link']}: {format_bytes(round(busiest['bytes']))} per launch"
+    if busiest["share"] is not None:
+        text += f", {percent(busiest['share'])} of its rate while the calls run"
+        if other is not None and other["share"] is not None:
+            text += (
+                f"; {HOSTS if other['host_link'] else 'the links between switches'} at most {percent(other['share'])}"
+            )
+    dropped = sum(load["drops"] for load in found)
+    return text + (f". {plural(dropped, 'packet')} dropped at full queues." if dropped else ".")
+
+
+def link_fields(view: RunView) -> dict[str, Any]:
+    """``bottlenecks`` and ``links`` of ``weft show --format json``; absent if no link was counted."""
+    rows = LINKS.read(view.path)
+    return {"bottlenecks": held_back(view), "links": rows} if rows else {}
+
+
+COLUMNS = ("series", "number", "value (plausible)", Words("verdict"), "time at the last point")
+UNITS = ("", "key", "from where", "and where it flips", "as the number moves")
+
+
+def sensitivities(view: RunView) -> list[SensitivityRow]:
+    """Rows of the run's table, those whose verdict flips first."""
+    return SENSITIVITY.read(view.path)
+
+
+def flip_text(row: SensitivityRow) -> str:
+    """Where a verdict becomes another one: ``from 18 KiB on: still scales at N = 576``; empty if nowhere."""
+    if row["flips_at"] is None:
+        return ""
+    where = "on" if row["flips_at"] >= row["value"] else "down"
+    return f"from {number_text(row['flips_at'], row['unit'])} {where}: {row['becomes']}"
+
+
+def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table | None:
+    """Each assumed or fitted number with what it does to the verdict and to the last time; None without rows."""
+    lines = tuple(
+        (
+            row["series"],
+            row["key"],
+            f"{number_text(row['value'], row['unit'])} ({_range(row)}), {row['standing']}",
+            f"FLIPS {_given(row)}{flip_text(row)}" if row["flips"] else row["verdict"],
+            f"{format_seconds(row['seconds'])} ({format_seconds(row['least_s'])} to {format_seconds(row['most_s'])}), "
+            f"N = {row['at']}, {row['basis']}",
+        )
+        for row in rows
+    )
+    return Table(title, COLUMNS, lines) if lines else None
+
+
+def _given(row: SensitivityRow) -> str:
+    """Another number that has to have another value, too: ``with network.eager_overhead = 0 ns, ``; or nothing."""
+    if row["given_value"] is None:
+        return ""
+    return f"with {row['given_key']} = {number_text(row['given_value'], row['given_unit'])}, "
+
+
+def _range(row: SensitivityRow) -> str:
+    return f"{number_text(row['low'], row['unit'])} to {number_text(row['high'], row['unit'])}"

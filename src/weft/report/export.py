@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run in formats of other tools: the OSU benchmarks' columns, ReFrame's performance log, OpenMetrics text."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Literal
@@ -13,8 +13,9 @@ from weft.kernel.line_name import line_name
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.traffic import Uniform
+from weft.report.tabular import Table
 from weft.report.view import RunView
-from weft.text import one_line
+from weft.text import latex, one_line
 
 Format = Literal["osu", "reframe", "openmetrics"]
 OSU_COLUMNS = (("# Size", -10), ("Avg Latency(us)", 20), ("Min Latency(us)", 20), ("Max Latency(us)", 20),
@@ -172,3 +173,34 @@ def labels(view: RunView, row: TimedRow) -> Iterator[tuple[str, str]]:
     if size is not None:
         yield "bytes", str(size)
     yield from ((key, str(row[key])) for key in ("phase", "nodes", "ranks", "n", "m") if row[key] is not None)
+
+
+def latex_table(table: Table) -> str:
+    """One table as a float with its title as caption."""
+    columns = "".join("l" if index in table.words else "r" for index in range(len(table.columns)))
+
+    def line(cells: tuple[str, ...]) -> str:
+        return " & ".join(latex(cell.strip()) for cell in cells) + r" \\"
+
+    return "\n".join(
+        [
+            r"\begin{table}",
+            rf"\caption{{{latex(table.title)}.}}",
+            r"\centering",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\hline",
+            line(table.columns),
+            line(table.rows[0]),
+            r"\hline",
+            *(line(row) for row in table.rows[1:]),
+            r"\hline",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def as_latex(view: RunView, tables: Iterable[Table], meaning: str) -> str:
+    """Tables of a run, with the verdict and what the numbers mean as comments."""
+    remarks = [f"% {one_line(text)}" for text in (view.titled(view.name), view.headline, meaning)]
+    return "\n".join(remarks) + "\n\n" + "\n\n".join(latex_table(table) for table in tables) + "\n"

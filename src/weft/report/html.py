@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""HTML pages: filling the templates, the script that draws charts, and writing the file."""
+"""HTML pages and files of figures: filling the templates, the script that draws charts, and writing."""
 
 import json
 import re
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import version
@@ -15,8 +16,7 @@ from weft.errors import WeftError
 from weft.files.atomic import file_errors, write_atomic
 from weft.files.shipped import cache
 from weft.format import capital, measured_factor
-from weft.report.figures.files import vegalite_version
-from weft.report.figures.picture import Picture
+from weft.report.figures import Picture
 from weft.report.figures.theme import BLUE, DARKER, GREY, INK, Figure
 from weft.text import plain, plain_tree
 
@@ -149,3 +149,49 @@ def vega_bundle() -> str:
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(kept, script.encode())
     return script
+
+
+#: The Vega-Lite version that draws them here and on the page: the newest that both Altair and vl-convert support.
+PNG_SCALE = 2
+
+
+def vegalite_version() -> str:
+    """Vega-Lite version of Altair's charts, as vl-convert names it: ``6.4``."""
+    import altair
+    import vl_convert
+
+    wanted = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    known = vl_convert.get_vegalite_versions()
+    return wanted if wanted in known else known[-1]
+
+
+FORMATS = ("svg", "pdf", "png")
+
+
+def write_figures(figures: Iterable[Figure | Picture], folder: Path, formats: Collection[str] = FORMATS) -> list[Path]:
+    """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png``, or some of them, and return the paths.
+
+    Raises DataError: The folder cannot be written.
+    """
+    import vl_convert
+
+    version = vegalite_version()
+    written: list[Path] = []
+    with file_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for figure in figures:
+        if isinstance(figure, Picture):
+            svg = figure.svg
+        else:
+            svg = vl_convert.vegalite_to_svg(json.dumps(figure.whole()), vl_version=version)
+        makers: dict[str, Callable[[str], bytes]] = {
+            "svg": str.encode,
+            # from the SVG: Vega need not lay the figure out again
+            "pdf": vl_convert.svg_to_pdf,
+            "png": lambda drawn: vl_convert.svg_to_png(drawn, scale=PNG_SCALE),
+        }
+        for ending in (each for each in FORMATS if each in formats):
+            path = folder / f"{figure.name}.{ending}"
+            write_atomic(path, makers[ending](svg))
+            written.append(path)
+    return written

@@ -3,33 +3,62 @@
 
 import shlex
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
+from weft.analyse.tables.quality import Grade
 from weft.analyse.tables.times import timed
 from weft.errors import CompareError, WeftError
 from weft.files.atomic import guard
 from weft.format import plural
 from weft.report import facts
 from weft.report.card import card_of, with_folder
-from weft.report.figures import all_figures
-from weft.report.figures.files import write_figures
-from weft.report.figures.picture import Picture
+from weft.report.figures import Picture
+from weft.report.figures.breakdown import breakdown_figures
+from weft.report.figures.proof import links_figure
 from weft.report.figures.theme import Figure
-from weft.report.front import Front
-from weft.report.html import figure_values, fill, write_page
+from weft.report.html import figure_values, fill, write_figures, write_page
 from weft.report.method import how_measured
 from weft.report.tables import all_tables, meaning, others_of
+from weft.report.tabular import Table
 from weft.report.view import RunView, load_view
 from weft.report.why import call_title
 from weft.store.folder import RunFolder
+from weft.words.card import Card
 from weft.words.row import Row
 from weft.words.say import say
 
 NO_TIME = "No figures: no cell of this run has a time."
 NO_FIGURES = "Runs of this kernel have no figures; the tables have their times."
 MOST_REMEDIES = 12
+
+
+@dataclass(frozen=True)
+class Front:
+    """The answer that several runs give together.
+
+    Attributes
+    ----------
+    card, grade
+        What stands first, and its confidence.
+    proof
+        The picture beside it; None for none.
+    table
+        One row for each of them, perhaps more.
+    notes
+        What else is to be known.
+    question
+        What the page answers.
+    """
+
+    card: Card
+    grade: Grade
+    proof: Picture | Figure | None
+    table: Table
+    notes: tuple[str, ...] = ()
+    question: str = "What would help?"
 
 
 def write(folders: Sequence[Any], path: Path, *, formats: Collection[str] = (), front: Front | None = None) -> Path:
@@ -60,6 +89,12 @@ def write(folders: Sequence[Any], path: Path, *, formats: Collection[str] = (), 
             folder = path.parent / "figures"
             write_figures(own, folder if len(views) == 1 else folder / view.path.name, formats)
     return path
+
+
+def all_figures(view: RunView) -> list[Figure | Picture]:
+    """Every figure of a run, in the order of the page: the breakdown, its kernel's, then those of any run."""
+    links = links_figure(view)
+    return [*breakdown_figures(view), *view.story.figures(view), *([links] if links else [])]
 
 
 def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture]], front: Front | None = None) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run of pairs for its story: the tables of the largest placement."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -21,6 +22,7 @@ from weft.analyse.tables.pairs import (
     ClassRow,
     ColdRow,
     ContentionRow,
+    ExactRow,
     HistogramRow,
     NameRow,
     NodeRow,
@@ -30,8 +32,10 @@ from weft.analyse.tables.pairs import (
     WorstRow,
     largest,
 )
+from weft.format import format_bytes, measured_seconds
+from weft.report.tabular import Table, Words, markdown
 from weft.report.view import RunView
-from weft.store.files import Table
+from weft.store.files import Table as ArrowTable
 from weft.store.tables import TableOf, read_table
 
 Floats = NDArray[np.float64]
@@ -172,9 +176,35 @@ class PairView:
         found[rows["row"].to_numpy(), rows["column"].to_numpy()] = rows["value"].to_numpy()
         return found, block
 
-    def _filtered(self, name: str, size: int, mode: str) -> Table:
+    def _filtered(self, name: str, size: int, mode: str) -> ArrowTable:
         import pyarrow.compute as pc  # the card of pairs needs no matrix
 
         table = read_table(self.run.path, name)
         same = {"nodes": len(self.nodes), "ranks": self.ranks, "bytes": size, "mode": mode}
         return table.filter(reduce(pc.and_, (pc.equal(table[column], value) for column, value in same.items())))
+
+
+TIMES = ("min_s", "mean_s", "median_s", "p99_s", "max_s")
+
+
+def exact_text(view: RunView, rows: Sequence[ExactRow]) -> str:
+    """The table of `exact_table` in Markdown."""
+    return "\n" + markdown(exact_table(view, rows)) + "\n"
+
+
+def exact_table(view: RunView, rows: Sequence[ExactRow]) -> Table:
+    """Times by hops, from `weft.analyse.pairs.exact.exact_rows`."""
+    body = [
+        (
+            f"{format_bytes(row['bytes'])}, {row['mode']}",
+            row["class"],
+            f"{row['samples']:,}",
+            *(
+                measured_seconds(each)
+                for each in (row["min_s"], row["mean_s"], row["median_s"], row["p99_s"], row["max_s"])
+            ),
+        )
+        for row in rows
+    ]
+    heading = (Words("Message, pairs"), Words("hops"), "samples", "min", "mean", "median", "p99", "max")
+    return Table(view.titled("Half a round trip over all samples, exact"), heading, tuple(body))

@@ -17,8 +17,7 @@ from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.claims import extras
 from weft.files.reading import is_list, is_table
 from weft.report.card import card_of
-from weft.report.links import link_fields
-from weft.report.sensitivity import sensitivities
+from weft.report.common import link_fields, sensitivities
 from weft.report.view import RunView
 
 SCHEMA = "weft-show/1"

@@ -6,11 +6,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
-from weft.report.tabular import Table
+from weft.analyse.tables.times import phase_in_words
+from weft.report.intervals import bound_text, interval_heading, time_text
+from weft.report.tabular import Table, Words
 
 if TYPE_CHECKING:
     from weft.report.bars import Bar
-    from weft.report.figures.picture import Picture
+    from weft.report.figures import Picture
     from weft.report.figures.theme import Figure
     from weft.report.view import RunView
 
@@ -36,7 +38,7 @@ class Story(Protocol):
 
     def proof(self, view: "RunView", figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
         """The pictures beside the card, which prove its answer: the first of its ``figures``, or else bars."""
-        from weft.report.figures.times import draw_times
+        from weft.report.bars import draw_times
 
         bars = None if figures else draw_times(view)
         return [bars] if bars else list(figures[:1])
@@ -60,6 +62,23 @@ def story_of(kernel: str) -> Story:
     Without such a module it is a plain one (every call with its time).
     """
     own = f"{STORIES}.{kernel}"
-    module = import_module(own if find_spec(own) else f"{STORIES}.plain")
-    story: type[Story] = module.STORY
+    story: type[Story] = import_module(own).STORY if find_spec(own) else PlainStory
     return story()
+
+
+class PlainStory(Story):
+    """A table of calls."""
+
+    def tables(self, view: "RunView") -> list[Table]:
+        """One table: a row for each cell, call and phase."""
+        heading, counts = (Words("call"), Words("phase"), "N", "p", "time", "at least"), ("nodes", "ranks")
+        rows = [
+            (row["call"], phase_in_words(row), *(f"{row[key]:,}" for key in counts), time_text(row), bound_text(row))
+            for row in view.rows
+        ]
+        units = ("", "", "nodes", "processes", interval_heading(view.rows), "bound")
+        return [Table(view.titled("Calls"), heading, (units, *rows))]
+
+    def figures(self, view: "RunView") -> "list[Figure | Picture]":
+        """None: the figures depend on the kernel."""
+        return []

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of sweeps over sizes: times and bounds by process count, rates by pattern, change-overs and their knobs."""
+"""What stories of kernels that sweep over message sizes share: lines, tables of times, changes and winners."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from weft.analyse.tables.answers import ChangeRow, factor_text
-from weft.analyse.tables.sweeps import OF_MEMORY, Line, all_sizes
+from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, WinnerRow, factor_text
+from weft.analyse.tables.sweeps import OF_MEMORY, Line, all_sizes, lines_of
 from weft.analyse.tables.times import TimedRow
+from weft.analyse.tables.trials import TRIALS
 from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
-from weft.report.intervals import interval_heading
-from weft.report.numbers import bound_text, by_root, root_text, time_text
+from weft.report.intervals import bound_text, by_root, interval_heading, root_text, time_text
+from weft.report.story import Story
 from weft.report.tabular import Table, Words
+from weft.report.view import RunView
 
-CHANGES = "Change-over points"
+CHANGE_TITLE = "Change-over points"
 MOVED = "Knobs that were moved"
 
 
@@ -187,3 +190,47 @@ def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tab
     ]
     columns = ("Slower than its double", "Size", "Time", "Double", "Its time", "Ratio")
     return Table(title, columns, (("call", "bytes", "median", "bytes", "median", "t / t"), *rows)) if rows else None
+
+
+def winner_table(title: str, found: Sequence[WinnerRow]) -> Table | None:
+    """Sizes by process counts: the winner, and its time over the default's; None if nothing was compared."""
+    shapes = sorted({(winner["nodes"], winner["ranks"]) for winner in found})
+    if not found:
+        return None
+    columns = ("Message", *(f"N = {nodes}, p = {ranks}" for nodes, ranks in shapes))
+    rows = [("bytes", *("winner, x of the default's time",) * len(shapes))]
+    known = {(winner["bytes"], winner["nodes"], winner["ranks"]): winner for winner in found}
+    for size in sorted({winner["bytes"] for winner in found}):
+        rows.append((exact_bytes(size), *(_cell(known.get((size, *shape))) for shape in shapes)))
+    return Table(title, columns, tuple(rows))
+
+
+def _cell(winner: WinnerRow | None) -> str:
+    if winner is None:
+        return "–"
+    if winner["low"] is None or winner["high"] is None:
+        return f"{winner['algorithm']} {measured_seconds(winner['median_s'])}"
+    low, high = (winner["low"], winner["high"]) if winner["low"] < winner["high"] else (None, None)
+    return f"{winner['algorithm']} {measured_factor(winner['ratio'], low, high)}"
+
+
+class SweepStory(Story):
+    """Base of the stories of ``collective`` and ``bandwidth``. A view has one story, which reads its lines once."""
+
+    _lines: tuple[Line, ...] | None = None
+
+    def lines(self, view: RunView) -> tuple[Line, ...]:
+        """Every line of the run."""
+        if self._lines is None:
+            self._lines = tuple(lines_of(view.path, view.plan, view.rows))
+        return self._lines
+
+    def fields(self, view: RunView) -> dict[str, Any]:
+        """``change_overs``, ``knob_trials`` and ``slower_than_double``."""
+        tables = {"change_overs": CHANGES, "knob_trials": TRIALS, "slower_than_double": SLOWER}
+        return {name: table.read(view.path) for name, table in tables.items()}
+
+
+def existing(tables: Sequence[Table | None]) -> list[Table]:
+    """The tables that are not None."""
+    return [table for table in tables if table is not None]

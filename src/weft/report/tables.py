@@ -64,7 +64,7 @@ def render(view: RunView, format: Format = "text") -> str:
 
         return as_json(view)
     if format == "latex":
-        from weft.report.latex import as_latex
+        from weft.report.export import as_latex
 
         return as_latex(view, tables := all_tables(view), meaning([view], tables))
     if format in ("osu", "reframe", "openmetrics"):

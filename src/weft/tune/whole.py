@@ -18,7 +18,7 @@ from weft.mpi.selection import SCHEMA, SelectionTable, read_selection
 from weft.report import page
 from weft.report.card import print_rows, run_facts
 from weft.report.figures.winners import winner_figure
-from weft.report.front import Front
+from weft.report.page import Front
 from weft.report.tabular import terminal
 from weft.report.view import RunView, load_view
 from weft.run.listing import RUNS

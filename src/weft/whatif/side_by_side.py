@@ -9,9 +9,8 @@ from weft.analyse.tables.quality import QualityRow, grade_of
 from weft.fabric.model import Fabric
 from weft.fabric.presets import SHEET_ERRORS
 from weft.format import format_seconds, measured_seconds, plural
-from weft.report.bars import Bar
-from weft.report.figures.picture import Picture
-from weft.report.figures.times import draw_bars
+from weft.report.bars import Bar, draw_bars
+from weft.report.figures import Picture
 from weft.report.tabular import Table, Words
 from weft.whatif.variants import Variant
 

@@ -24,7 +24,7 @@ from weft.launch import launcher_for
 from weft.launch.preload import route_library
 from weft.report import page
 from weft.report.card import print_rows
-from weft.report.front import Front
+from weft.report.page import Front
 from weft.report.tabular import terminal
 from weft.report.view import load_view
 from weft.route.given import write_tables

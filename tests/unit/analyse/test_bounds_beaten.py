@@ -8,7 +8,7 @@ import pytest
 from made.run import LOCAL, Made, make_run
 from made.view import load_view
 from weft.analyse.tables.times import CallRow, holding_bound_s, is_beaten, timed
-from weft.report.numbers import bound_text
+from weft.report.intervals import bound_text
 from weft.report.view import RunView
 
 SLOW = 8e6

@@ -21,8 +21,8 @@ from weft.analyse.tables.links import LINKS, LOADS, LoadRow
 from weft.fabric.drawing.loads import LinkLoad, sketch_loads
 from weft.kernel.steps import ROUNDS, TURNS
 from weft.plan.records import Cell, LaunchPlan
-from weft.report.figures.links import link_load, links_figure
-from weft.report.links import drawn_cells, held_back, link_fields, reading
+from weft.report.common import drawn_cells, held_back, link_fields, reading
+from weft.report.figures.proof import link_load, links_figure
 from weft.report.show_json import as_json
 from weft.report.tables import render
 from weft.report.view import RunView

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from weft.report.figures.labels import BYTES_LABEL, RATES_LABEL, SECONDS_LABEL
+from weft.report.figures.theme import BYTES_LABEL, RATES_LABEL, SECONDS_LABEL
 
 STEP = re.compile(
     r"(?:datum\.value >= (?P<least>[^ ]+) \? )?format\(datum\.value / (?P<unit>[^,]+), '~r'\) \+ ' (?P<name>[^']+)'"

@@ -13,11 +13,10 @@ from PIL import Image
 
 from made.run import Made, make_run, tara_like
 from made.view import load_view
-from weft.report.figures import all_figures
-from weft.report.figures.files import vegalite_version, write_figures
-from weft.report.figures.schematic import links, places
-from weft.report.figures.spread import thinned
+from weft.report.figures.spread import links, places, thinned
 from weft.report.figures.theme import Figure, dodged
+from weft.report.html import vegalite_version, write_figures
+from weft.report.page import all_figures
 from weft.report.view import RunView
 
 Row = dict[str, Any]

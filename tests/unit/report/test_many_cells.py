@@ -15,7 +15,7 @@ import pytest
 from made.run import Made, make_run
 from weft.analyse import calls, links, make, make_tables
 from weft.analyse.thresholds import knob
-from weft.report.figures import all_figures
+from weft.report.page import all_figures
 from weft.report.tables import render
 from weft.report.view import load_view
 from weft.store import convert, parquet

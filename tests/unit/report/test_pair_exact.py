@@ -16,7 +16,7 @@ from made.view import load_view
 from weft.analyse.pairs import exact as samples
 from weft.analyse.pairs.exact import exact_rows
 from weft.cli.app import main
-from weft.report.exact import exact_table
+from weft.report.pair_view import exact_table
 
 NODES, PER_NODE, COUNT = 4, 2, 101
 

@@ -14,13 +14,13 @@ from made.sweeps import BANDWIDTH, COLLECTIVE, MadeSweep, make_sweep
 from made.view import load_view
 from weft.format import format_factor, with_title
 from weft.report.card import card_of
+from weft.report.common import held_back_table
 from weft.report.compare.tables import p_equals
 from weft.report.figures.raster import NARROWEST, palette, scale_of
 from weft.report.figures.sizes import KEY, RATE_KEY
 from weft.report.figures.theme import BLUE, DARKER, GREEN, GREY, INK, ORANGE, RED
 from weft.report.figures.winners import COLOURS
 from weft.report.html import unbroken
-from weft.report.links import held_back_table
 from weft.report.page import NO_FIGURES, NO_TIME, write
 from weft.report.tables import print_view
 from weft.report.tabular import Number, Table, Words, terminal

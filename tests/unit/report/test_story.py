@@ -8,12 +8,11 @@ from PIL import Image
 
 from made.run import Made, make_run
 from made.view import load_view
-from weft.report.figures.files import write_figures
-from weft.report.figures.picture import Picture
+from weft.report.figures import Picture
+from weft.report.html import write_figures
 from weft.report.page import render
 from weft.report.stories.exchange import ExchangeStory
-from weft.report.stories.plain import PlainStory
-from weft.report.story import story_of
+from weft.report.story import PlainStory, story_of
 from weft.report.view import RunView
 
 SVG = (

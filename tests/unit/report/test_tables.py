@@ -15,11 +15,10 @@ from made.view import load_view
 from weft.cli.app import main
 from weft.errors import NotThereError
 from weft.report.card import card_of
-from weft.report.figures import all_figures
+from weft.report.export import latex_table
 from weft.report.html import parts
-from weft.report.intervals import interval_heading, interval_meaning
-from weft.report.latex import latex_table
-from weft.report.numbers import bound_text
+from weft.report.intervals import bound_text, interval_heading, interval_meaning
+from weft.report.page import all_figures
 from weft.report.show_json import FIELDS
 from weft.report.tables import all_tables, fitting, render, shortened
 from weft.report.tabular import Table

@@ -12,14 +12,15 @@ from weft.analyse.compare import Comparison
 from weft.format import faster_text, plural
 from weft.report.compare.lines import Axis, RatioPoint, Sheet, TimePoint, ratio_points, sheets, time_points
 from weft.report.compare.load import Compare
-from weft.report.figures.labels import BYTES_LABEL, SECONDS_LABEL
 from weft.report.figures.theme import (
     BLUE,
+    BYTES_LABEL,
     GREEN,
     GREY,
     INK,
     ORANGE,
     RED,
+    SECONDS_LABEL,
     Figure,
     beside,
     values,

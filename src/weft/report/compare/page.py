@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One offline page about a comparison: differences, figures, tables, and the provenance of the runs."""
 
+import math
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from html import escape
 from pathlib import Path
 
-from weft.analyse.compare import Verdict
-from weft.analyse.compare.claims import claim_gate
+from weft.analyse.compare import Evidence, Verdict
+from weft.analyse.compare.claims import choose_ratios, claim_gate
+from weft.format import format_factor
 from weft.report import facts
 from weft.report.compare.figures import all_figures
 from weft.report.compare.load import Compare
-from weft.report.compare.proof import draw_ratios
 from weft.report.compare.tables import MEANING, all_tables
-from weft.report.figures.files import write_figures
+from weft.report.figures import Picture
 from weft.report.figures.theme import Figure
-from weft.report.html import figure_values, fill, write_page
+from weft.report.html import figure_values, fill, write_figures, write_page
+from weft.words.comparisons import factor_text, name_place
 from weft.words.say import say
 
 
@@ -77,3 +80,68 @@ def differences(found: Compare) -> list[tuple[str, list[str]]]:
     idle = {"Run folder", "Made", "Seed", "Timer"}
     listed = [(name, [run.get(name, "not set") for run in runs]) for name in names if name not in idle]
     return [(name, values) for name, values in listed if len(set(values)) > 1]
+
+
+MOST = 12
+WIDE, LABEL, VALUE, ROW, TOP, RADIUS = 760, 270, 170, 34, 26, 6
+#: The axis reaches at least so far to both sides of 1.
+NARROW = 1.05
+MARKS = {"slower": "hot-bar", "faster": "cool-bar"}
+KEY = (
+    "Time over the base's, logarithmic; bar: 95 % interval (of models: the range of what they leave out). "
+    "Red: slower, blue: faster, hollow: no difference shown. Line: equal times."
+)
+
+
+def draw_ratios(found: Compare) -> Picture:
+    """The ratios that answer, at most `MOST`, of all comparisons on one axis."""
+    several = len(found.comparisons) > 1
+    chosen = [
+        (f"{comparison.other.name}: " if several else "", each)
+        for comparison in found.comparisons
+        for each in choose_ratios(comparison)[: max(1, MOST // len(found.comparisons))]
+    ]
+    rows = [(name + name_place(each), each.evidence) for name, each in chosen]
+    ends = [end for _, each in rows for end in (each.ratio, each.low or each.ratio, each.high or each.ratio)]
+    low, high = math.log(min(1 / NARROW, *ends)), math.log(max(NARROW, *ends))
+    room, span = WIDE - LABEL - VALUE, high - low
+
+    def place(ratio: float) -> float:
+        return LABEL + 18 + (room - 36) * (math.log(ratio) - low) / span
+
+    tall = TOP + ROW * len(rows) + 24
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {tall}" class="proof">',
+        f'<path d="M{place(1):.1f} {TOP - 8}V{tall - 22}" class="whisker" stroke-dasharray="5 4"/>',
+        f'<text x="{place(1):.1f}" y="{TOP - 12}" text-anchor="middle" class="d">1x</text>',
+        *(
+            f'<text x="{place(end):.1f}" y="{tall - 6}" text-anchor="middle" class="d">{format_factor(end)}x</text>'
+            for end in sorted({min(ends), max(ends)})
+            if abs(math.log(end)) > 0.02
+        ),
+    ]
+    for index, (name, each) in enumerate(rows):
+        y = TOP + ROW * index + ROW / 2
+        parts += [_name(name, y), *_mark(each, place, y)]
+        parts.append(f'<text x="{WIDE - VALUE + 14}" y="{y + 5:.0f}">'
+                     f"{escape(factor_text(each.ratio, each.low, each.high))}</text>")  # fmt: skip
+    title = found.titled("Ratios")
+    return Picture("ratios", title, KEY, f"{rows[0][0]}: {factor_text(rows[0][1].ratio)}.", "".join([*parts, "</svg>"]))
+
+
+def _name(name: str, y: float) -> str:
+    """A row's name, cut where it is too long; whole in its title."""
+    most = 40
+    shown = name if len(name) <= most else f"{name[: most - 1]}…"
+    return f'<text x="{LABEL}" y="{y + 5:.0f}" text-anchor="end">{escape(shown)}<title>{escape(name)}</title></text>'
+
+
+def _mark(each: Evidence, place: Callable[[float], float], y: float) -> list[str]:
+    ends = (each.low, each.high)
+    kind = MARKS.get(each.outcome, "box")
+    found = [f'<circle cx="{place(each.ratio):.1f}" cy="{y:.0f}" r="{RADIUS}" class="{kind}"/>']
+    if ends[0] is not None and ends[1] is not None:
+        one, two = place(ends[0]), place(ends[1])
+        whisker = f"M{one:.1f} {y:.0f}H{two:.1f}M{one:.1f} {y - 5:.0f}v10M{two:.1f} {y - 5:.0f}v10"
+        found.insert(0, f'<path d="{whisker}" class="whisker"/>')
+    return found

@@ -17,9 +17,8 @@ from weft.report.card import print_rows
 from weft.report.compare.load import Compare, view_of
 from weft.report.compare.page import again, differences, provenance
 from weft.report.compare.tables import p_equals
-from weft.report.figures.files import write_figures
 from weft.report.figures.theme import BLUE, GREY, RED, Figure, values
-from weft.report.html import figure_values, fill, write_page
+from weft.report.html import figure_values, fill, write_figures, write_page
 from weft.report.tabular import Table, Words, comma_separated, markdown, terminal
 from weft.report.view import RunView
 from weft.text import markdown_text

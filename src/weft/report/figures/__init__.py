@@ -1,17 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figures of a run, and their files."""
+"""Figures: a `Picture` is drawn, a `Figure` (`weft.report.figures.theme`) made of charts."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from weft.report.figures.picture import Picture
-    from weft.report.figures.theme import Figure
-    from weft.report.view import RunView
+from dataclasses import dataclass
 
 
-def all_figures(view: "RunView") -> list["Figure | Picture"]:
-    """Every figure of a run, in the order of the page: the breakdown, its kernel's, then those of any run."""
-    from weft.report.common import common_figures
-    from weft.report.figures.breakdown import breakdown_figures
+@dataclass(frozen=True)
+class Picture:
+    """One drawn figure of the report; `weft.report.figures.theme.Figure` is one made of charts.
 
-    return [*breakdown_figures(view), *view.story.figures(view), *common_figures(view)]
+    Attributes
+    ----------
+    name
+        Name of its files, without ending.
+    title, key, reading
+        As for a `Figure`: what it shows, how to read the marks, its result in one sentence.
+    svg
+        The drawing: one ``<svg>`` element with a ``viewBox``, inserted into the page unchanged, so its maker must
+        escape every text. Identifiers inside (gradients, clips) must be unique on the page: start them with the name. A
+        raster is an ``<image>`` whose ``href`` is a ``data:`` address.
+    extra_html
+        Markup after the drawing, on the page only (a tooltip's script, a list), also escaped by its maker.
+    """
+
+    name: str
+    title: str
+    key: str
+    reading: str
+    svg: str
+    extra_html: str = ""

@@ -10,7 +10,6 @@ import altair as alt
 from weft.analyse.tables.times import FloorRow, TimedRow, is_beaten, reach, timed
 from weft.format import measured_factor, measured_seconds
 from weft.plan.records import PlannedSeries
-from weft.report.figures.labels import SECONDS_LABEL
 from weft.report.figures.theme import (
     BLUE,
     GREEN,
@@ -19,6 +18,7 @@ from weft.report.figures.theme import (
     INK,
     ORANGE,
     RED,
+    SECONDS_LABEL,
     Figure,
     along,
     dodged,

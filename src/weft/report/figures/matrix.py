@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.format import format_factor
-from weft.report.figures.picture import Picture
+from weft.report.figures import Picture
 from weft.report.figures.raster import SLOW, STEPS, USUAL, Scale, block_maximum, data_address, png
 from weft.report.figures.theme import FONT, GREY, INK
 

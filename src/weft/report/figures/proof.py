@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pictures beside the card of a page, each of which proves its answer at a glance; in the colours of the page."""
+"""Links as pictures: measured loads beside the card and as a figure, and the tree with a slow part in red."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
-from weft.analyse.tables.links import LoadRow
-from weft.fabric.drawing.loads import sketch_loads
+import altair as alt
+
+from weft.analyse.tables.links import Load, LoadRow
+from weft.fabric.drawing.drawing import layered
+from weft.fabric.drawing.loads import LinkLoad, sketch_loads
 from weft.fabric.drawing.sketch import Place, Sketch, sketch
 from weft.fabric.network.build import build_network
-from weft.format import format_rate, measured_factor
-from weft.report.figures.links import link_load
-from weft.report.figures.picture import Picture
-from weft.report.links import drawn_cells, percent
+from weft.format import format_bytes, format_rate, measured_factor
+from weft.report.common import drawn_cells, percent, reading
+from weft.report.figures import Picture
+from weft.report.figures.theme import WIDTH, Figure
 from weft.report.view import RunView
 
 WIDE = 760
@@ -128,3 +132,50 @@ def _box(place: Place) -> str:
         f"<title>{escape(place.names)}</title></rect>"
         f'<text x="{place.x:.1f}" y="{place.y + 4.5:.1f}" text-anchor="middle">{lines[0]}</text>'
     )
+
+
+PANEL = 300
+#: With more hosts than this a panel would be too narrow: only the largest number of nodes is drawn.
+MOST_SIDE_BY_SIDE = 8
+#: Shares of a link's rate drawn in grey, amber and red.
+SCALE = (0.0, 0.5, 1.0)
+KEY = (
+    "Two lines per cable: up on the left, down on the right; the colour is the share of the link's rate in use while "
+    "the calls ran (grey 0, amber 50, red 100 %). The number is that of the busier direction; it is left out where it "
+    "would touch that of a busier link."
+)
+
+
+def links_figure(view: RunView) -> Figure | None:
+    """The loads at each number of nodes; None if no link was counted."""
+    cells = drawn_cells(view)
+    if not cells:
+        return None
+    hosts = view.plan.planned_fabric.hosts
+    crowded = len(hosts) > MOST_SIDE_BY_SIDE
+    if crowded:
+        cells = cells[-1:]
+    panels = tuple(
+        _panel(found, hosts, f"N = {nodes}, p = {ranks}", WIDTH if crowded else PANEL)
+        for nodes, ranks, _, found in cells
+    )
+    return Figure("links", view.titled("Load of the links"), KEY, reading(view), panels)
+
+
+def _panel(found: Sequence[Load], hosts: Sequence[str], name: str, width: int) -> Any:
+    plan = sketch_loads([link_load(load) for load in found], hosts, width)
+    title = alt.TitleParams(name, anchor="middle", fontSize=13)
+    return layered(plan, "share", SCALE, legend=False).properties(width=width, height=plan.height, title=title)
+
+
+def link_load(load: Load) -> LinkLoad:
+    """One direction of a link for the drawing: its share, the share as text, and its tooltip."""
+    share = percent(load["share"]) if load["share"] is not None else ""
+    details = {
+        "link": load["link"],
+        "carried": f"{format_bytes(round(load['bytes']))} a launch",
+        "share of its rate": share or "not known",
+        "rate": format_rate(load["rate"]) if load["rate"] else "not known",
+        "dropped": f"{load['drops']:,} packets",
+    }
+    return LinkLoad(load["source"], load["target"], load["cable"], load["share"] or 0.0, share, details)

@@ -25,7 +25,7 @@ from weft.report.figures.theme import (
     unit_of,
     values,
 )
-from weft.report.numbers import bound_text
+from weft.report.intervals import bound_text
 from weft.report.view import RunView, call_name, m_text
 from weft.words.say import say
 

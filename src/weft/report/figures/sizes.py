@@ -13,8 +13,18 @@ from weft.analyse.tables.sweeps import Line, cause, size_of
 from weft.analyse.tables.times import holding_bound_s, reach
 from weft.format import exact_bytes, measured_rate, measured_seconds
 from weft.report.figures.calls import COLOURS
-from weft.report.figures.labels import BYTES_LABEL, RATES_LABEL, SECONDS_LABEL
-from weft.report.figures.theme import HEIGHT, INK, RED, dodged, grows_by, palettes, values
+from weft.report.figures.theme import (
+    BYTES_LABEL,
+    HEIGHT,
+    INK,
+    RATES_LABEL,
+    RED,
+    SECONDS_LABEL,
+    dodged,
+    grows_by,
+    palettes,
+    values,
+)
 
 Quantity = Literal["time", "rate"]
 

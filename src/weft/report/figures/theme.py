@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The class of figures, and the look that all share."""
+"""The class of figures, the look that all share, and the labels of logarithmic axes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 import altair as alt
 from altair.utils import schemapi
 
-from weft.format import seconds_unit
+from weft.format import SECONDS, seconds_unit
 from weft.text import plain, plain_tree
+from weft.units import RATES, SIZES
 
 Chart: TypeAlias = Any
 
@@ -183,3 +184,25 @@ def dodged(wanted: Sequence[float], gap: float) -> list[float]:
     # shift all back by half of the largest move, so that the group stays centred
     shift = (placed[order[-1]] - wanted[order[-1]]) / 2 if order else 0.0
     return [value - shift for value in placed]
+
+
+def label_expression(units: Mapping[str, float]) -> str:
+    """A Vega expression that writes a tick in the largest of ``units`` (name to factor, smallest first) that fits.
+
+    A tick such as 1e-6 may lie a rounding error below its unit, so a unit begins halfway to the one before.
+    """
+    (smallest, least), *_ = units.items()
+    text = _label(smallest, least)
+    for (_, below), (name, factor) in pairwise(units.items()):
+        limit = factor / 2 if factor / below < 1024 else factor
+        text = f"datum.value >= {limit!r} ? {_label(name, factor)} : {text}"
+    return text
+
+
+def _label(name: str, factor: float) -> str:
+    return f"format(datum.value / {factor!r}, '~r') + ' {name}'"
+
+
+SECONDS_LABEL = label_expression(SECONDS)
+RATES_LABEL = label_expression(RATES)
+BYTES_LABEL = label_expression(SIZES)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.format import format_seconds, plural
-from weft.report.figures.picture import Picture
+from weft.report.figures import Picture
 from weft.report.figures.raster import data_address, png_of_colours
 
 Floats = NDArray[np.float64]

@@ -5,13 +5,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from weft.analyse.tables.sweeps import Line
-from weft.report.stories.sweep import SweepStory, existing
-from weft.report.sweep_tables import CHANGES, MOVED, change_table, rate_table, slower_table, trial_table
+from weft.report.sweep_tables import (
+    CHANGE_TITLE,
+    MOVED,
+    SweepStory,
+    change_table,
+    existing,
+    rate_table,
+    slower_table,
+    trial_table,
+)
 from weft.report.tabular import Table
 from weft.report.view import RunView
 
 if TYPE_CHECKING:
-    from weft.report.figures.picture import Picture
+    from weft.report.figures import Picture
     from weft.report.figures.theme import Figure
 
 
@@ -28,7 +36,7 @@ class BandwidthStory(SweepStory):
             return []
         return existing(
             [
-                change_table(view.titled(CHANGES), lines, names, modelled=view.plan.planned_fabric.is_model),
+                change_table(view.titled(CHANGE_TITLE), lines, names, modelled=view.plan.planned_fabric.is_model),
                 trial_table(view.titled(MOVED), lines, names),
                 rate_table(view.titled(f"One-way rate, up to {_window(lines)} messages in flight"), lines, names),
                 slower_table(view.titled("Messages slower than their double"), lines, names),

@@ -9,16 +9,23 @@ from weft.analyse.tables.sweeps import Line, common_rows, find_stretches, larges
 from weft.analyse.tables.times import TimedRow, timed
 from weft.mpi.algorithms import DEFAULT
 from weft.report.bars import Bar, bar_of
-from weft.report.intervals import interval_heading
-from weft.report.numbers import time_text
-from weft.report.stories.sweep import SweepStory, existing
-from weft.report.sweep_tables import CHANGES, MOVED, change_table, slower_table, time_table, trial_table
+from weft.report.intervals import interval_heading, time_text
+from weft.report.sweep_tables import (
+    CHANGE_TITLE,
+    MOVED,
+    SweepStory,
+    change_table,
+    existing,
+    slower_table,
+    time_table,
+    trial_table,
+    winner_table,
+)
 from weft.report.tabular import Table
 from weft.report.view import RunView
-from weft.report.winners import winner_table
 
 if TYPE_CHECKING:
-    from weft.report.figures.picture import Picture
+    from weft.report.figures import Picture
     from weft.report.figures.theme import Figure
 
 
@@ -50,7 +57,7 @@ class CollectiveStory(SweepStory):
         return existing(
             [
                 *self._winner_tables(view),
-                change_table(view.titled(CHANGES), lines, places, modelled=view.plan.planned_fabric.is_model),
+                change_table(view.titled(CHANGE_TITLE), lines, places, modelled=view.plan.planned_fabric.is_model),
                 trial_table(view.titled(MOVED), lines, places),
                 slower_table(view.titled("Messages slower than their double"), lines, places),
                 *(time_table(view.titled(f"Time of {name}"), ordered(group)) for name, group in groups.items()),

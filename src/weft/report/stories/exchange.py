@@ -10,16 +10,15 @@ from weft.analyse.tables.times import MEDIANS, CallRow, timed
 from weft.format import UNKNOWN, format_bytes, plural
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar, bar_of
-from weft.report.intervals import interval_heading
-from weft.report.links import held_back_table
-from weft.report.numbers import bound_text, time_text
+from weft.report.common import held_back_table
+from weft.report.intervals import bound_text, interval_heading, time_text
 from weft.report.plan_tables import memory_tables
 from weft.report.story import Story
 from weft.report.tabular import Table
 from weft.report.view import CALLS, RunView, call_name, m_text
 
 if TYPE_CHECKING:
-    from weft.report.figures.picture import Picture
+    from weft.report.figures import Picture
     from weft.report.figures.theme import Figure
 
 
@@ -48,8 +47,8 @@ class ExchangeStory(Story):
 
     def proof(self, view: RunView, figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
         """The links with their load, and the times of the series that answers."""
+        from weft.report.bars import draw_times
         from weft.report.figures.proof import draw_loads
-        from weft.report.figures.times import draw_times
 
         return [each for each in (draw_loads(view), draw_times(view)) if each is not None]
 
@@ -63,8 +62,7 @@ class ExchangeStory(Story):
         """Time along each series, the calls, the complete graph, the spread of samples."""
         from weft.report.figures.calls import calls_figure
         from weft.report.figures.scaling import scaling_figure
-        from weft.report.figures.schematic import schematic_figure
-        from weft.report.figures.spread import spread_figure
+        from weft.report.figures.spread import schematic_figure, spread_figure
 
         medians = MEDIANS.read(view.path)
         found = [scaling_figure(view, series, medians) for series in view.plan.series]

@@ -14,7 +14,7 @@ from weft.report.tabular import Table, Words
 from weft.report.view import RunView
 
 if TYPE_CHECKING:
-    from weft.report.figures.picture import Picture
+    from weft.report.figures import Picture
     from weft.report.figures.theme import Figure
 
 TEN = 10

@@ -4,7 +4,7 @@
 from weft.analyse.tables.times import timed
 from weft.format import plural
 from weft.report.bars import Bar, bar_of
-from weft.report.stories.plain import PlainStory
+from weft.report.story import PlainStory
 from weft.report.view import RunView
 
 

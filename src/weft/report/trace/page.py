@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from weft.format import format_bytes
+from weft.report.figures import Picture
 from weft.report.figures.matrix import PairMatrix, matrix_picture
-from weft.report.figures.picture import Picture
 from weft.report.figures.raster import scale_of
 from weft.report.html import figure_values, fill, write_page
 from weft.report.trace.tables import trace_tables

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 
 from weft.analyse.tables.claims import claims_of, extras
+from weft.analyse.tables.traces import LETTERS
 from weft.format import exact_bytes, format_bytes, format_rate, format_seconds, percent
 from weft.report.tabular import Table, Words
 from weft.report.trace.view import TraceView
@@ -128,3 +129,17 @@ def as_json(view: TraceView) -> str:
         "phases": list(view.phases), "partial": [row["missing"] for row in view.ranks if row["missing"]],
     }  # fmt: skip
     return json.dumps(tree, indent=1) + "\n"
+
+
+def timeline_lines(begin_s: float, end_s: float, rows: dict[int, str]) -> list[str]:
+    """Head, a line for each rank, and what the letters mean.
+
+    Parameters
+    ----------
+    begin_s, end_s
+        Of the stretch, in s.
+    """
+    wide = max((len(str(rank)) for rank in rows), default=1)
+    head = f"from {format_seconds(begin_s)} to {format_seconds(end_s)}, a letter what took most of the time:"
+    lines = [f"{rank:>{wide}} |{letters}|" for rank, letters in rows.items()]
+    return [head, *lines, ", ".join(f"{letter} {kind}" for kind, letter in LETTERS.items())]

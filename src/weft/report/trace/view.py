@@ -33,7 +33,7 @@ from weft.analyse.tables.traces import (
     VerdictRow,
 )
 from weft.format import plural
-from weft.report.figures.picture import Picture
+from weft.report.figures import Picture
 from weft.report.figures.timeline import COLOURS, draw_timeline
 from weft.store.tables import read_table
 from weft.store.trace.folder import TraceFolder
