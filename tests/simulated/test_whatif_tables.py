@@ -15,6 +15,7 @@ from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.importing import import_dump
 from weft.fabric.network import build_network
+from weft.fabric.presets import SHEET_ERRORS
 from weft.launch.simulated.simgrid import Programs
 from weft.trace.replay import Asked
 from weft.whatif import whole
@@ -51,7 +52,7 @@ def test_better_tables_stand_beside_today(piled: Path, tmp_path: Path, capsys: p
     said = " ".join(capsys.readouterr().out.split())
     answer = answers(tmp_path)["claims"][0]
     assert (answer["id"], answer["subject"]) == ("whatif.helps", "better tables")
-    assert "not fitted: 46% in the mean and 79% at worst" in said
+    assert f"not fitted: {SHEET_ERRORS['fair']}" in said
     rows = {row["variant"]: row for row in answers(tmp_path)["variants"]}
     assert {row["level"] for row in rows.values()} == {"simulated"}
     # a phase for each of three partners; in two of them both hosts of leaf0 share the cable today

@@ -45,7 +45,7 @@ def _answer(found: SideBySide, best: Outcome, *, helps: bool) -> ClaimRow:
         return make_claim("whatif.nothing-helps", "answer", least_share=LEAST, **tried)
     equal = [each for each in found.simulated if each.seconds <= (1 + LEAST) * best.seconds]
     subject = " or ".join(each.variant.words for each in equal)
-    overlaps = best.range_s[1] > unchanged.range_s[0]
+    overlaps = not _share_range(unchanged, best) and best.range_s[1] > unchanged.range_s[0]
     name = INCONCLUSIVE if overlaps else "helps"
     return make_claim(
         f"whatif.{name}", "answer", subject, best.seconds / unchanged.seconds, "factor", _range(unchanged, best),
@@ -71,10 +71,15 @@ def _no_network(found: SideBySide, unchanged: float) -> list[ClaimRow]:
 
 def _range(unchanged: Outcome, other: Outcome) -> tuple[float | None, float | None]:
     """The range of a ratio of two times that have ranges; none of times that have none."""
-    if unchanged.high_s is None and other.high_s is None:
+    if (unchanged.high_s is None and other.high_s is None) or _share_range(unchanged, other):
         return None, None
     (low, high), (low_then, high_then) = unchanged.range_s, other.range_s
     return low_then / high, high_then / low if low > 0 else None
+
+
+def _share_range(unchanged: Outcome, other: Outcome) -> bool:
+    """Whether both ranges are those of the same unfitted numbers, whose error is in both times."""
+    return unchanged.of_presets and other.of_presets
 
 
 def _alternative(unchanged: Outcome, other: Outcome) -> ClaimRow:

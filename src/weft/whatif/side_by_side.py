@@ -60,6 +60,7 @@ class Outcome:
     low_s: float | None = None
     high_s: float | None = None  # range of what the machine's model leaves out; None if it leaves out nothing
     bound_s: float = 0.0  # the longest lower bound of this variant: the busiest rank's computation, or its fullest link
+    of_presets: bool = False  # whether the range is only that of unfitted numbers, which all variants share
 
     @property
     def simulated_s(self) -> float | None:

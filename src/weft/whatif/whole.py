@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.quality import doubt_model
+from weft.analyse.statistics.interval import RANGE_OF_PRESETS
 from weft.analyse.tables.claims import extras
 from weft.analyse.tables.quality import QualityRow
 from weft.errors import FabricError
@@ -157,7 +158,8 @@ def _outcome(
     warm = next((row for row in view.rows if (row["call"], row["phase"]) == ("replay", "warm")), None)
     if warm is not None and warm["median_s"] is not None:
         level = simulated(variant.fabric)
-        return Outcome(variant, folder, warm["median_s"], level, "", warm["low_s"], warm["high_s"], bound_s)
+        presets = warm["interval"] == RANGE_OF_PRESETS
+        return Outcome(variant, folder, warm["median_s"], level, "", warm["low_s"], warm["high_s"], bound_s, presets)
     why = next((row["reason"] for row in view.rows if row["call"] == "replay" and row["reason"]), "no reason is known")
     level = STATIC if longest and longest >= least else COMPUTATION
     return Outcome(variant, folder, bound_s, level, why, bound_s=bound_s)

@@ -23,7 +23,7 @@ def step(view: RunView, name: Any, seconds: float, factor: float | None) -> Brea
     return BreakdownRow(
         cell=row["cell"], call="C", nodes=row["nodes"], ranks=row["ranks"], block_bytes=1000, step=name, name="",
         seconds=seconds, low=None, high=None, factor=factor, factor_low=None, factor_high=None, launches=4,
-        mover="placement",
+        effect="adds" if factor else "floor", mover="placement",
     )  # fmt: skip
 
 
