@@ -22,6 +22,7 @@ SMALL = {
     "compare_power": "--comparisons 4",
     "cost_estimates": "--kernels exchange --ranks 64 --libraries ompi",
     "first_answer": "help show sweep --repeats 1",
+    "flips": "--count 700",
     "fuzz": "all --seconds 4",
     "kills": "--kills 3 --disks 1 --launches 3 --seed 3",
     "pairs_analysis": "--ranks 64 --iterations 20 --folder {into}",

@@ -40,6 +40,8 @@ def check_copies(folder: RunFolder) -> None:
             )
 
 
+UNREADABLE = (OSError, ValueError, NotImplementedError, TypeError, LookupError)
+"""What pyarrow raises for a damaged file: a flipped bit makes an integer of 72 bits, which is not implemented."""
 ROW_GROUP = 1 << 20
 MOST_UNPACKED = 1 << 29
 """Bytes that any table may have in memory; a large file more, but not as many times its own size as a bomb has."""

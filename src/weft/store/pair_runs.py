@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from weft.errors import DataError
 from weft.files.beneath import plain_file
 from weft.store.cells import CellData
-from weft.store.files import Batch, Column, Table
+from weft.store.files import UNREADABLE, Batch, Column, Table
 from weft.store.pair_layout import NAME, PAIR, WAY, Layout, Way, filled
 from weft.store.records import Segment
 
@@ -106,7 +106,7 @@ def read_runs(path: Path, rows: int) -> Table:
     try:
         with pq.ParquetFile(plain_file(beside)) as file:
             runs = file.read().unify_dictionaries().combine_chunks()
-    except (OSError, ValueError) as error:  # pyarrow's own errors derive from these two
+    except UNREADABLE as error:
         raise DataError(f"{beside}: the runs of the samples cannot be read: {error}", remedy) from None
     held = int(runs["samples"].to_numpy().sum())
     if held != rows:

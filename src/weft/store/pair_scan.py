@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from weft.errors import DataError
 from weft.files.beneath import plain_file
 from weft.store.cells import CellData
-from weft.store.files import Schema, Table
+from weft.store.files import UNREADABLE, Schema, Table
 from weft.store.pair_layout import EARLIER_SUMMARY, HELD, PAIR, SUMMARY, WAY, Layout, Way
 from weft.store.pair_runs import read_runs
 from weft.store.pair_tally import NodesOfRanks, Tally, known_buckets
@@ -207,7 +207,7 @@ def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> T
             found = Tally(read_runs(path, file.metadata.num_rows), nodes_of, known)
             for block in file.iter_batches(BLOCK, columns=["duration_ns"], use_threads=False):
                 found.add(block.column(0).to_numpy())
-    except (OSError, ValueError, KeyError) as error:  # pyarrow's own errors derive from the first two
+    except UNREADABLE as error:
         raise DataError(
             f"{path}: cannot be read: {error}", f"`weft show {path.parents[1]}` makes it again from the cells"
         ) from None

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from weft.files.beneath import plain_file, read_plain
 from weft.store import pairs
 from weft.store.cells import Origin, finished_cells, folder_path, read_record, read_samples
-from weft.store.files import ROW_GROUP, ahead, write_parquet
+from weft.store.files import ROW_GROUP, UNREADABLE, ahead, write_parquet
 from weft.store.pair_layout import is_of_pairs
 from weft.store.records import WITH_SAMPLES, CellRecord
 from weft.store.rows import write_tables
@@ -110,7 +110,7 @@ def _sources(schema: str, records: Iterable[CellRecord], files: Fingerprints) ->
 def _remembered(path: Path) -> str | None:
     try:
         return (pq.read_metadata(plain_file(path)).metadata or {}).get(b"weft.sources", b"").decode()
-    except (OSError, ValueError):  # absent, or torn: convert it anew (pyarrow's errors derive from these)
+    except UNREADABLE:  # absent, or torn: convert it anew
         return None
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from weft.errors import DataError
 from weft.files.beneath import plain_file
-from weft.store.files import Schema, Table, check_size, read_parquet, write_parquet
+from weft.store.files import UNREADABLE, Schema, Table, check_size, read_parquet, write_parquet
 
 # numbers of a row that are stored in another width than an int's 32 bits or a float's 64
 Short = Annotated[int, pa.int16()]
@@ -46,7 +46,7 @@ def read_table(root: Path, name: str, most_values: int | None = None) -> Table:
     try:
         check_size(path, most_values=most_values)
         return read_parquet(path)
-    except (OSError, ValueError) as error:  # pyarrow's own errors derive from these two
+    except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error
         why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {reason}"
         raise DataError(f"{path}: {why}", f"`weft show {root}` makes the tables again from the cells") from None
@@ -85,7 +85,7 @@ class TableOf(Generic[Row]):
 
         try:
             return pq.read_schema(plain_file(self.path(root))).names == self.schema.names
-        except (OSError, ValueError):  # pyarrow's own errors derive from these two
+        except UNREADABLE:
             return False
 
     def table(self, rows: Iterable[Row]) -> Table:
