@@ -151,7 +151,7 @@ def _size(unit: Unit) -> int:
     return len(unit) if isinstance(unit, np.ndarray) else sum(map(_size, unit))
 
 
-def _numbers(parents: list[list[Unit]], count: int, slices: int, dice: np.random.Generator) -> list[list[int]]:
+def _numbers(parents: list[list[Unit]], count: int, slices: int, dice: "np.random.Generator") -> list[list[int]]:
     """Rounds of the circle method for each slice of each round, all of them once before any again."""
     rounds = max(max(_players(len(units)) for units in parents), 1)
     found: list[int] = []
@@ -160,7 +160,7 @@ def _numbers(parents: list[list[Unit]], count: int, slices: int, dice: np.random
     return [found[place * slices : (place + 1) * slices] for place in range(count)]
 
 
-def _matching(parents: list[list[Unit]], numbers: list[int], dice: np.random.Generator) -> Ints:
+def _matching(parents: list[list[Unit]], numbers: list[int], dice: "np.random.Generator") -> Ints:
     """The pairs of one round, shape (pairs, 2): slice ``s`` of every leaf follows round ``numbers[s]`` of the circle
     method, and meets the same slice elsewhere, so that d-mod-k routes stay even.
     """
@@ -197,7 +197,7 @@ def _part(unit: Unit, which: int, of: int) -> Unit:
     return unit[which::of] if isinstance(unit, np.ndarray) else [_part(each, which, of) for each in unit]
 
 
-def _meet(one: Unit, other: Unit, dice: np.random.Generator) -> Ints:
+def _meet(one: Unit, other: Unit, dice: "np.random.Generator") -> Ints:
     """Pairs of the nodes of two units, leaf by leaf."""
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
         few, many = sorted((one, other), key=len)
