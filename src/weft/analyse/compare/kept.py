@@ -19,7 +19,7 @@ UNUSUAL = 3.5
 Reals: TypeAlias = NDArray[np.float64]
 
 
-def hanging_together(logs: Reals, rng: np.random.Generator, deals: int) -> Iterator[Reals]:
+def hanging_together(logs: Reals, rng: "np.random.Generator", deals: int) -> Iterator[Reals]:
     """Histories (runs, rows) in which each run keeps as much of the one before as in `logs`, and nothing changes.
 
     All are logarithms of times in seconds.
