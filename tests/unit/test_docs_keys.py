@@ -11,7 +11,7 @@ import pytest
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.breakdown import BreakdownRow
 from weft.analyse.tables.claims import make_claim
-from weft.analyse.tables.trials import TrialRow
+from weft.analyse.tables.sweeps import TrialRow
 from weft.report.view import RunView
 from weft.report.why import as_json
 

@@ -6,20 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from weft.analyse.bottleneck import bottlenecks, load_rows
-from weft.analyse.breakdown import breakdown_rows
-from weft.analyse.causes import causes
+from weft.analyse.bottleneck import bottlenecks, find_causes, load_rows
+from weft.analyse.breakdown import breakdown_rows, round_rows
 from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings, mixed
 from weft.analyse.claims.make import write_claims
-from weft.analyse.crowd import crowded
-from weft.analyse.doubts import doubted_calls, doubts
-from weft.analyse.few import few_of_pairs, few_samples
+from weft.analyse.doubts import doubted_calls, doubts, few_of_pairs, find_crowded_hosts, find_few_samples
 from weft.analyse.floor import Floor
 from weft.analyse.pairs.findings import pair_findings, standing_outlier
 from weft.analyse.quality import quality
 from weft.analyse.ranges import latency_beyond, latency_findings, left_out, range_findings
 from weft.analyse.remedies import bound_remedies, knob_remedies, remedies
-from weft.analyse.rounds import round_rows
 from weft.analyse.scaling import verdicts
 from weft.analyse.sensitivity import sensitivity_rows
 from weft.analyse.tables.answers import (
@@ -32,23 +28,20 @@ from weft.analyse.tables.answers import (
     FindingRow,
     SlowerRow,
     VerdictRow,
+    main_verdict,
 )
 from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TURNS, TurnRow
-from weft.analyse.tables.causes import CAUSES
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
-from weft.analyse.tables.outcome import main_verdict
 from weft.analyse.tables.pairs import CLASSES, ClassRow
 from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
-from weft.analyse.tables.remedies import REMEDIES
-from weft.analyse.tables.sensitivity import SENSITIVITY
+from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
+from weft.analyse.tables.sweeps import TRIALS, TrialRow
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
-from weft.analyse.tables.trials import TRIALS, TrialRow
 from weft.analyse.thresholds.findings import protocol_findings
 from weft.analyse.thresholds.knob import launch_knobs, launch_settings, name_knob
 from weft.analyse.thresholds.memory import mark_memory_effects
 from weft.analyse.thresholds.series import block_series, size_series
-from weft.analyse.thresholds.slower import slower_than_double
-from weft.analyse.thresholds.switches import find_change_overs
+from weft.analyse.thresholds.switches import find_change_overs, slower_than_double
 from weft.analyse.thresholds.trials import trial_rows, with_trials
 from weft.analyse.winners import unjudged, winners
 from weft.fabric.kinds import KINDS
@@ -141,7 +134,7 @@ def write_answers(root: Path, found: Found) -> None:
     model = fabric if found.modelled else None
     breakdown = breakdown_rows(found.turns, found.calls, found.cells, settings, model)
     BREAKDOWN.write(root, breakdown)
-    CAUSES.write(root, causes(found.calls, breakdown, held_back, found.main))
+    CAUSES.write(root, find_causes(found.calls, breakdown, held_back, found.main))
     doubted = doubted_calls(found.calls, found.floor)
     sure = [row for row in breakdown if (row["cell"], row["call"]) not in doubted]
     clear = [row for row in found.calls if (row["cell"], row["call"]) not in doubted]
@@ -236,8 +229,8 @@ def _findings(
         findings += unjudged(found.calls, found.plan.cells)
     classes, measure = _classes(root, found), found.plan.measure
     if not found.modelled:
-        findings += few_samples(_of_calls(found), measure.min_samples)
-        findings += crowded(RANK_TABLE.read(root)) if found.plan.planned_fabric.is_emulated else []
+        findings += find_few_samples(_of_calls(found), measure.min_samples)
+        findings += find_crowded_hosts(RANK_TABLE.read(root)) if found.plan.planned_fabric.is_emulated else []
         findings += few_of_pairs(classes, measure.launches, measure.min_samples)
     findings += mixed(LAUNCH_TABLE.read(root))
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)

@@ -27,19 +27,77 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any, cast
 
-from weft.analyse.breakdown_words import mover
 from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
-from weft.analyse.tables.breakdown import STEPS, BreakdownRow, Effect, Step, TurnRow
-from weft.analyse.tables.outcome import MATTERS
+from weft.analyse.tables.answers import MATTERS
+from weft.analyse.tables.breakdown import STEPS, BreakdownRow, Effect, RoundRow, Step, TurnRow
 from weft.analyse.tables.times import CallRow, holding_bound_s
 from weft.analyse.thresholds.knob import Settings
-from weft.bound.terms import INJECTION, LINK
-from weft.fabric import Fabric
+from weft.bound.links import Fullest, fullest_links
+from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_GAP, OVERHEAD
+from weft.fabric.model import Fabric
+from weft.format import format_seconds
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
-from weft.kernel.steps import BETWEEN, PAIRWISE, SHIFT, WHOLE, WITHIN
-from weft.mpi.knobs import Where
-from weft.plan.records import Cell
+from weft.kernel.steps import BETWEEN, PAIRWISE, ROUNDS, SHIFT, WHOLE, WITHIN
+from weft.mpi.algorithms import DEFAULT, algorithms, knob
+from weft.mpi.knobs import Where, plain
+from weft.mpi.transport import message_knobs
+from weft.plan.records import Cell, Plan
+
+PARTS: Mapping[str, str] = {
+    COPY: "the memory's rate; fewer ranks a node",
+    INJECTION: "a faster adapter; fewer ranks a node",
+    LATENCY: "the adapter's latency; larger blocks",
+    OVERHEAD: "what a processor needs for a message; larger blocks",
+    MESSAGE_GAP: "what the adapter needs for a message; larger blocks",
+}
+
+
+def mover(
+    step: Step,
+    call: CallRow,
+    cell: Cell,
+    library: str,
+    values: Mapping[str, str],
+    where: Where,
+    model: Fabric | None = None,
+) -> str:
+    """What would move a step, in words."""
+    block_bytes = call["block_bytes"] or cell.block_bytes
+    if step == "hardware":
+        link = call["bound"].removeprefix(LINK)
+        return PARTS.get(call["bound"], f"more or faster cables on the way {link}; a placement that crosses it less")
+    if step == "messages":
+        return _stated(model, where, block_bytes) if model else message_knobs(library, values, where, block_bytes)
+    if step == "contention":
+        return "which ranks share a node" if cell.nodes == 1 else "placement; routes"
+    if step == "algorithm":
+        return _algorithm(call, cell, library, values)
+    return "what the late ranks do before the call; binding; other work on their cores"
+
+
+def _stated(model: Fabric, where: Where, block_bytes: int) -> str:
+    """What a model's file says that a message costs: ``network.overhead = 4 us; network.latency = 1.2 us``."""
+    inside = {"node.latency": model.node.latency or 0.0} if where != "network" else {}
+    between = model.network.stated_costs(block_bytes) if model.network and where != "node" else {}
+    told = [f"{key} = {format_seconds(seconds)}" for key, seconds in (inside | between).items() if seconds]
+    return "; ".join(told) or "what the fabric file does not state: a message costs nothing there but its bytes"
+
+
+def _algorithm(call: CallRow, cell: Cell, library: str, values: Mapping[str, str]) -> str:
+    """The algorithm in use, the knob that chooses, and what it may choose."""
+    kernel = kernel_named(call["kernel"])
+    collective = kernel.collective_of(call["call"]) or "alltoallv"
+    chooser = knob(library, collective)
+    known = algorithms(library, collective, call["ranks"])
+    forced = next((each.name for each in known if each.value == plain(values).get(chooser)), DEFAULT)
+    chosen = str(cell.parameters.get("algorithm", forced))
+    now = "the library's own choice" if chosen == DEFAULT else chosen
+    others = ", ".join(each.name for each in known)
+    return (
+        f"{chooser} ({now}; there are {others})" if chooser else f"another algorithm of MPI_{collective.capitalize()}"
+    )
+
 
 Seconds = Mapping[str, float]
 #: Messages inside nodes, or between them, that take less of the time of plain messages do not rule it.
@@ -178,3 +236,34 @@ def ends(values: Sequence[float]) -> tuple[float | None, float | None]:
     """The interval over the launches; none for one of them."""
     found = interval_over_launches(values, NO_INTERVAL)
     return found.low, found.high
+
+
+def round_rows(turns: Sequence[TurnRow], plan: Plan) -> list[RoundRow]:
+    """The rounds of every breakdown, by distance."""
+    cells = {cell.id: cell for cell in plan.cells}
+    seconds: dict[tuple[str, str], dict[int, list[float]]] = {}
+    for turn in turns:
+        if turn["step"] == ROUNDS:
+            rounds = seconds.setdefault((turn["cell"], turn["call"]), {})
+            rounds.setdefault(turn["place"], []).append(turn["seconds"])
+    links = {name: _links(cells[name], plan.planned_fabric) for name in dict.fromkeys(cell for cell, _ in seconds)}
+    return [
+        _round_row(cells[name], call, distance, median(each), links[name])
+        for (name, call), rounds in seconds.items()
+        for distance, each in sorted(rounds.items())
+    ]
+
+
+def _links(cell: Cell, fabric: Fabric) -> list[Fullest]:
+    if fabric.network is not None and fabric.network.is_read:  # a dump is no part of a run folder
+        return [Fullest(link, s_per_byte) for link, s_per_byte in cell.round_links]
+    return fullest_links(cell, cell.order, fabric)
+
+
+def _round_row(cell: Cell, call: str, distance: int, seconds: float, links: Sequence[Fullest]) -> RoundRow:
+    size = split_op(call)[1] or (cell.block_bytes if call == kernel_named(cell.kernel).main else None)
+    full = links[distance] if size and distance < len(links) else None
+    return RoundRow(
+        cell=cell.id, call=call, nodes=cell.nodes, ranks=cell.ranks, distance=distance, seconds=seconds,
+        link=full.link if full else "", link_s=full.s_per_byte * size if full and size else None,
+    )  # fmt: skip

@@ -3,10 +3,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
+from statistics import median
 from typing import TypeVar
 
 from weft.analyse.ranges import ranged
-from weft.analyse.tables.times import CallRow, SummaryRow
+from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
+from weft.analyse.tables.times import CallRow, MedianRow, MixedRow, SummaryRow
 from weft.fabric.model import Fabric
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
@@ -119,3 +121,32 @@ def _measured(row: CallRow, found: SummaryRow, spans: Sequence[SegmentRow]) -> C
         ended_by=", ".join(sorted({span["ended_by"] for span in spans})),
     )  # fmt: skip
     return row
+
+
+SampleKey = tuple[str, str, str]
+
+
+def summaries(mixed: Iterable[MixedRow], by_launch: Iterable[MedianRow], *, modelled: bool) -> list[SummaryRow]:
+    """Medians over launches with their intervals, beside the quantiles of all samples."""
+    launches: dict[SampleKey, list[MedianRow]] = {}
+    for row in by_launch:
+        launches.setdefault((row["cell"], row["call"], row["phase"]), []).append(row)
+    return [_summary(row, launches[row["cell"], row["call"], row["phase"]], modelled) for row in mixed]
+
+
+def _summary(mixed: MixedRow, rows: Sequence[MedianRow], modelled: bool) -> SummaryRow:
+    medians = [row["median_s"] for row in rows]
+    first = rows[0]
+    within = Interval(first["low_s"], first["high_s"], first["coverage"], "within one launch")
+    found = NO_INTERVAL if modelled else interval_over_launches(medians, within)
+    return {
+        **mixed,
+        "launches": len(medians),
+        "median_s": median(medians),
+        "low_s": found.low,
+        "high_s": found.high,
+        "coverage": found.coverage,
+        "interval": found.kind,
+        "launch_low_s": min(medians),
+        "launch_high_s": max(medians),
+    }

@@ -21,13 +21,15 @@ one host says nothing of the time at all.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from weft.analyse.checks import below_floor, lost_in_words, machine, place, self_checks, share_of_steal
+from weft.analyse.checks import below_floor, finding, lost_in_words, machine, place, self_checks, share_of_steal
 from weft.analyse.floor import Floor
-from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
+from weft.analyse.statistics.interval import MODELLED, NO_INTERVAL, RANGES, interval_over_launches
 from weft.analyse.tables.answers import FindingRow
+from weft.analyse.tables.pairs import ClassRow
 from weft.analyse.tables.quality import Doubt
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
-from weft.store.rows import MeasuredRow
+from weft.format import format_bytes, plural
+from weft.store.rows import MeasuredRow, RankRow
 
 #: The doubts behind the rules of findings.
 OF_RULE: Mapping[str, Doubt] = {
@@ -146,3 +148,67 @@ def _kept(row: TimedRow, least: Iterable[float]) -> float:
     """The share of the lower end of a row's interval that remains with other medians of its launches."""
     low = reach(row)[0]
     return min(1.0, begins_s(least) / low) if low else 0.0
+
+
+REMEDY = "raise budget in [measure]: too few samples for a stable median"
+
+
+def find_few_samples(rows: Sequence[CallRow], fewest: int) -> list[FindingRow]:
+    """Warm rows with fewer than ``fewest`` samples a launch, those with fewest first; a model needs one.
+
+    It is a warning where all launches together have not as many.
+    """
+    own = [row for row in timed(rows, phase="warm") if row["interval"] not in RANGES | {MODELLED}]
+    told: list[FindingRow] = []
+    for row in sorted(own, key=lambda row: row["samples"] / row["launches"]):
+        if row["samples"] < fewest * row["launches"]:
+            level = "warning" if row["samples"] < fewest else "note"
+            what = f"{plural(row['samples'], 'sample')} in {plural(row['launches'], 'launch')}, {_asked(fewest)}"
+            told.append(finding(level, "few", place(row), what, REMEDY))
+    return told
+
+
+def few_of_pairs(classes: Sequence[ClassRow], launches: int, fewest: int) -> list[FindingRow]:
+    """Hop classes whose pairs have fewer than ``fewest`` samples a launch, those with fewest first."""
+    told: list[FindingRow] = []
+    for row in sorted(classes, key=lambda row: row["samples"] / max(row["pairs"], 1)):
+        each = row["samples"] / max(row["pairs"], 1)
+        if row["samples"] and each < fewest * launches:
+            level = "warning" if each < fewest else "note"
+            where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
+            what = f"{each:.2g} samples of a pair in {plural(launches, 'launch')}, {_asked(fewest)}"
+            told.append(finding(level, "few", where, what, REMEDY))
+    return told
+
+
+def _asked(fewest: int) -> str:
+    return f"target {fewest} per launch: the time budget ended first"
+
+
+CROWD_REMEDY = "use fewer hosts: short times are the scheduler's"
+
+
+def find_crowded_hosts(ranks: Iterable[RankRow]) -> list[FindingRow]:
+    """A note if ranks on several virtual hosts are more than the processors that they may all use."""
+    launches: dict[str, list[RankRow]] = {}
+    for row in ranks:
+        launches.setdefault(row["launch_id"], []).append(row)
+    over = [own for own in launches.values() if len({row["host"] for row in own}) > 1 and len(own) > _processors(own)]
+    if not over:
+        return []
+    worst = max(over, key=len)
+    hosts = plural(len({row["host"] for row in worst}), "virtual host")
+    shared = plural(_processors(worst), "processor")
+    what = f"{len(worst)} ranks on {hosts} share {shared} of this machine"
+    where = f"{len(over)} of {plural(len(launches), 'launch')}"
+    return [finding("note", "shared-core", where, what, CROWD_REMEDY)]
+
+
+def _processors(ranks: Iterable[RankRow]) -> int:
+    """Number of processors that some ranks may use; more than any machine's where that is not known."""
+    found: set[int] = set()
+    for row in ranks:
+        for part in filter(None, row["cpus"].split(",")):
+            first, _, last = part.partition("-")
+            found |= set(range(int(first), int(last or first) + 1))
+    return len(found) or 1 << 30

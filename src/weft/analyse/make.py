@@ -7,16 +7,15 @@ from typing import Any
 
 from weft.analyse import calls, floor, links
 from weft.analyse.answers import Found, write_answers
+from weft.analyse.calls import summaries
 from weft.analyse.engine import Backend, Expression, connect, read
 from weft.analyse.hosts import with_shared_hosts
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
-from weft.analyse.summary import summaries
 from weft.analyse.tables.breakdown import TURNS, TurnRow
 from weft.analyse.tables.links import LINKS
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, MedianRow, QuartileRow
-from weft.analyse.times import iteration_times, launch_weighted, order_statistics, quartiles
-from weft.analyse.turns import is_of_breakdown, turn_rows
+from weft.analyse.times import is_of_breakdown, iteration_times, launch_weighted, order_statistics, quartiles, turn_rows
 from weft.bound.measured import Bounds
 from weft.fabric.kinds import KINDS
 from weft.kernel.registry import kernel_named

@@ -7,25 +7,73 @@ everything gave no more. So t - max(H', t / 2) is the most that it saves. Where 
 the nodes, H' is the bound of that placement, on the next nodes of the fabric. A knob that was confirmed
 (`weft.analyse.thresholds.trials`) saves what was measured with it: of the slowest call of the sweep among the sizes at
 which it was.
+
+What would help a call whose nearest bound is of its messages, whatever their size: fewer of them, or cheaper ones.
+
+Of r ranks on each of N nodes a rank sends r (N - 1) blocks to other nodes. If those for one node go as one message, it
+sends N - 1, and each byte that leaves is copied once more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from weft.analyse.per_message import of_messages
 from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.breakdown import BreakdownRow
 from weft.analyse.tables.remedies import Basis, RemedyRow
+from weft.analyse.tables.sweeps import TrialRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
-from weft.analyse.tables.trials import TrialRow
-from weft.analyse.thresholds.gain import Gain, gains
+from weft.analyse.thresholds.findings import Gain, gains
 from weft.bound.placed import spread_terms
-from weft.bound.terms import COPY, INJECTION, LINK
+from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_GAP, OVERHEAD
 from weft.fabric.model import Fabric
+from weft.format import format_seconds
+from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import op_name, split_op
 from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Cell
+
+Terms = Mapping[str, float]
+
+ALLTOALLS = frozenset({"alltoall", "alltoallv"})
+CHEAPER: Mapping[str, str] = {OVERHEAD: "half-overhead", MESSAGE_GAP: "half-gap", LATENCY: "half-latency"}
+KEYS: Mapping[str, tuple[str, ...]] = {
+    OVERHEAD: ("overhead", "stall"), MESSAGE_GAP: ("message_gap",), LATENCY: ("latency",),
+}  # fmt: skip
+
+
+def of_messages(
+    name: str, terms: Terms, cell: Cell, call: str, fabric: Fabric | None
+) -> Iterable[tuple[tuple[str, str], Terms, int]]:
+    """Id and subject of remedies of a bound of messages, their terms, and by which factor at most all else shrinks.
+
+    There is none of another bound, or on one node.
+
+    Parameters
+    ----------
+    terms
+        All of them, in seconds.
+    """
+    each, nodes = cell.ranks_per_node, cell.nodes
+    if name not in CHEAPER or name not in terms or nodes == 1:
+        return
+    called = kernel_named(cell.kernel).collectives(cell.parameters)
+    if name != LATENCY and called and called <= ALLTOALLS and each > 1:
+        joined = {**terms, **{one: terms[one] / each for one in (OVERHEAD, MESSAGE_GAP) if one in terms}}
+        copied = {COPY: terms[COPY] * nodes} if COPY in terms else {}
+        yield ("node-messages", f"node.multi{{nl={each}}}"), {**joined, **copied}, each
+    yield (CHEAPER[name], _stated(name, cell, call, fabric)), {**terms, name: terms[name] / 2}, 2
+
+
+def _stated(name: str, cell: Cell, call: str, fabric: Fabric | None) -> str:
+    """The keys that state the cost: ``network.overhead = 165 us``; empty for a machine, whose cost nobody stated."""
+    network = fabric.network if fabric and fabric.is_model else None
+    if network is None:
+        return ""
+    costs = network.stated_costs(split_op(call)[1] or cell.block_bytes)
+    told = [f"{key} = {format_seconds(value)}" for key, value in costs.items() if key.endswith(KEYS[name])]
+    return "; ".join(told)
+
 
 LEAST = 0.01
 """A remedy that saves less than this share of the time is none."""
@@ -33,7 +81,6 @@ LEAST_FLOOR = 0.1
 """A part of the machine whose bound is less than this share of the time is not what to buy."""
 
 Steps = Mapping[str, BreakdownRow]
-Terms = Mapping[str, float]
 #: Id and subject of a remedy.
 Named = tuple[str, str]
 

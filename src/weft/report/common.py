@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from weft.analyse.tables.links import BOTTLENECKS, HOSTS, LINKS, LOADS, BottleneckRow, Load, LoadRow
-from weft.analyse.tables.sensitivity import SENSITIVITY, SensitivityRow
+from weft.analyse.tables.remedies import SENSITIVITY, SensitivityRow
 from weft.format import format_bytes, format_factor, format_rate, format_seconds, plural
 from weft.report.tabular import Table, Words
 from weft.report.view import RunView

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from weft.analyse.claims.doubts import find_model_doubt
+from weft.analyse.claims.make import find_model_doubt
 from weft.errors import DataError, StudyError
 from weft.fabric import load_fabric
 from weft.fabric.here import complete

@@ -3,8 +3,8 @@
 
 from typing import Any
 
-from weft.analyse.claims.doubts import claim_doubt
 from weft.analyse.claims.gate import judge
+from weft.analyse.claims.make import claim_doubt
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 from weft.whatif.side_by_side import Outcome, SideBySide
 

@@ -13,7 +13,7 @@ from weft.analyse.breakdown import breakdown_rows, link_scale
 from weft.analyse.tables.breakdown import BreakdownRow, TurnRow
 from weft.analyse.tables.times import CallRow
 from weft.analyse.thresholds.knob import Settings
-from weft.analyse.turns import medians
+from weft.analyse.times import medians
 from weft.fabric import load_fabric
 
 SETTINGS = Settings("Open MPI v4.1.4", {"btl_vader_single_copy_mechanism": "1", "btl_vader_eager_limit": "4096"})

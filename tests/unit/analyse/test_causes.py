@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from weft.analyse.causes import causes
+from weft.analyse.bottleneck import find_causes
 
 Row = dict[str, Any]
 
@@ -30,7 +30,7 @@ def breakdown(*steps: tuple[str, float, float | None], cell: str = "c0") -> list
 
 def cause(row: Row, steps: list[Row] | None = None, counted: list[Row] | None = None) -> Row:
     given: Any = ([row], steps or [], counted or [])
-    (found,) = causes(*given, "C")
+    (found,) = find_causes(*given, "C")
     return dict(found)
 
 

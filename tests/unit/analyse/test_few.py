@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from weft.analyse.few import few_of_pairs, few_samples
+from weft.analyse.doubts import few_of_pairs, find_few_samples
 
 
 def row(samples: int, **changes: Any) -> Any:
@@ -14,7 +14,7 @@ def row(samples: int, **changes: Any) -> Any:
 
 def test_a_row_with_fewer_samples_than_asked_is_told_the_fewest_first() -> None:
     """The two times behind a headline had one sample a launch, beside "at least 10 and at most 30 samples"."""
-    found = few_samples([row(120), row(39), row(4), row(40), row(4, phase="cold")], 10)
+    found = find_few_samples([row(120), row(39), row(4), row(40), row(4, phase="cold")], 10)
     assert [(each["level"], each["rule"]) for each in found] == [("warning", "few"), ("note", "few")]
     assert found[0]["where"] == "C warm, N = 4, p = 8, m = 16"
     assert found[0]["what"] == "4 samples in 4 launches, target 10 per launch: the time budget ended first"
@@ -23,7 +23,7 @@ def test_a_row_with_fewer_samples_than_asked_is_told_the_fewest_first() -> None:
 
 
 def test_a_model_needs_one_sample() -> None:
-    assert few_samples([row(1, interval="none"), row(1, interval="range of the model")], 10) == []
+    assert find_few_samples([row(1, interval="none"), row(1, interval="range of the model")], 10) == []
 
 
 def test_pairs_with_few_samples_are_told_by_class() -> None:

@@ -13,7 +13,7 @@ ASKED = """
 import ibis, sys
 from pathlib import Path
 from weft.analyse.engine import connect, read
-from weft.analyse.turns import turn_rows
+from weft.analyse.times import turn_rows
 count = int(sys.argv[1])
 backend = connect("duckdb://")
 backend.raw_sql(f'''

@@ -8,7 +8,7 @@ from typing import Any, cast, get_args
 import pytest
 from pydantic import BaseModel
 
-from weft.analyse.point import Point
+from weft.analyse.sensitivity import Point
 from weft.analyse.tables.times import CallRow
 from weft.fabric import load_fabric
 from weft.fabric.model import Fabric

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.analyse.rounds import round_rows
+from weft.analyse.breakdown import round_rows
 from weft.analyse.tables.breakdown import TurnRow
 from weft.bound.links import fullest_links
 from weft.fabric import load_fabric

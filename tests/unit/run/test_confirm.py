@@ -13,7 +13,7 @@ from made.sweeps import COLLECTIVE, VALUES, MadeSweep, make_sweep, write_cell, w
 from made.view import load_view
 from weft.analyse.tables.answers import CHANGES
 from weft.analyse.tables.remedies import REMEDIES
-from weft.analyse.tables.trials import TRIALS
+from weft.analyse.tables.sweeps import TRIALS
 from weft.cli.app import main
 from weft.errors import DataError
 from weft.fabric import load_fabric

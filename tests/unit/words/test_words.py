@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from weft.analyse.claims.doubts import IDS
 from weft.analyse.claims.gate import judge
+from weft.analyse.claims.make import IDS
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.analyse.tables.quality import QualityRow
 from weft.analyse.trace.doubts import LIMITS

@@ -8,11 +8,9 @@ from pathlib import Path
 
 from weft.analyse.tables.answers import FINDINGS, VERDICTS, WINNERS, FindingRow, VerdictRow, WinnerRow
 from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
-from weft.analyse.tables.causes import CAUSES, CauseRow
 from weft.analyse.tables.links import BOTTLENECKS, BottleneckRow
 from weft.analyse.tables.quality import QUALITY, QualityRow
-from weft.analyse.tables.remedies import REMEDIES, RemedyRow
-from weft.analyse.tables.sensitivity import SENSITIVITY, SensitivityRow
+from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY, CauseRow, RemedyRow, SensitivityRow
 from weft.analyse.tables.sweeps import Line, lines_of
 from weft.analyse.tables.times import CallRow, TimedRow, timed
 from weft.fabric.kinds import KINDS

@@ -1,17 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing the claims of a run, the last step of its analysis."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 
-from weft.analyse.claims import breakdown, doubts, findings, remedies
 from weft.analyse.claims.gate import judge
 from weft.analyse.claims.known import Known
-from weft.analyse.tables.claims import CLAIMS, ClaimRow, claims_of
+from weft.analyse.quality import doubt_model
+from weft.analyse.tables.answers import FindingRow
+from weft.analyse.tables.breakdown import BreakdownRow
+from weft.analyse.tables.claims import CLAIMS, ClaimRow, claims_of, make_claim
+from weft.analyse.tables.quality import Doubt, QualityRow
+from weft.analyse.tables.remedies import RemedyRow
 from weft.analyse.tables.times import CallRow
+from weft.fabric.model import Fabric
 from weft.plan.records import Plan
+
+
+def claim_breakdown(known: Known) -> list[ClaimRow]:
+    """A claim for each step of each call, from the floor up; calls of ranks that share cores come last."""
+    rows = list(enumerate(known.breakdown))
+    rows.sort(key=lambda each: known.plan.cell(each[1]["cell"]).oversubscribed)
+    return [_step(index, row) for index, row in rows]
+
+
+def _step(index: int, row: BreakdownRow) -> ClaimRow:
+    first = row["factor"] is None
+    value, unit = (row["seconds"], "seconds") if row["factor"] is None else (row["factor"], "factor")
+    ends = (row["low"], row["high"]) if first else (row["factor_low"], row["factor_high"])
+    return make_claim(
+        f"breakdown.{row['step']}", "breakdown", row["name"], value, unit, ends, cell=row["cell"], call=row["call"],
+        evidence=[f"breakdown:{index}"], seconds=row["seconds"], mover=row["mover"], effect=row["effect"],
+    )  # fmt: skip
+
 
 KERNELS = "weft.analyse.claims.kernels"
 
@@ -31,8 +55,99 @@ def make_claims(known: Known) -> list[ClaimRow]:
     answers: list[ClaimRow] = kernel.find_claims(known)
     first = next(iter(claims_of(answers, "answer")), None)
     cell, call = (first["cell"], first["call"]) if first else ("", "")
-    helps = remedies.find_claims(known, cell, call)
+    helps = claim_remedies(known, cell, call)
     return judge(
-        [*answers, *breakdown.find_claims(known), *helps, *findings.find_claims(known), *doubts.find_claims(known)],
+        [*answers, *claim_breakdown(known), *helps, *claim_findings(known), *claim_doubts(known)],
         known.quality,
     )
+
+
+def claim_findings(known: Known) -> list[ClaimRow]:
+    """A claim for each rule and level, the most severe first."""
+    groups: dict[tuple[str, str], list[tuple[int, FindingRow]]] = {}
+    for index, row in enumerate(known.findings):
+        groups.setdefault((row["level"], row["rule"]), []).append((index, row))
+    return [_finding(found) for found in groups.values()]
+
+
+def _finding(found: list[tuple[int, FindingRow]]) -> ClaimRow:
+    worst = found[0][1]
+    return make_claim(
+        f"finding.{worst['rule']}", "finding", worst["where"], len(found), "count",
+        evidence=[f"findings:{index}" for index, _ in found], level=worst["level"], what=worst["what"],
+        remedy=worst["remedy"],
+    )  # fmt: skip
+
+
+def claim_remedies(known: Known, cell: str, call: str) -> list[ClaimRow]:
+    """Remedies of a call, then those of the slowest call of each cell and every confirmed setting.
+
+    What saves most comes first; calls of ranks that share cores come last.
+    """
+    listed = list(enumerate(known.remedies))
+    chosen: list[tuple[int, RemedyRow]] = []
+    for _, group in groupby(listed, key=lambda each: each[1]["cell"]):
+        found = list(group)
+        plain = [row for _, row in found if not row["setting"]]
+        longest = max(plain or [row for _, row in found], key=lambda row: row["seconds"])["call"]
+        chosen += [each for each in found if each[1]["call"] in (longest, call) or each[1]["setting"]]
+
+    def order(each: tuple[int, RemedyRow]) -> tuple[bool, bool, float]:
+        row = each[1]
+        main = (row["cell"], row["call"]) == (cell, call)
+        return not main, known.plan.cell(row["cell"]).oversubscribed, -row["saves_s"] / row["seconds"]
+
+    return [_remedy(index, row) for index, row in sorted(chosen, key=order)]
+
+
+def _remedy(index: int, row: RemedyRow) -> ClaimRow:
+    return make_claim(
+        f"remedy.{row['id']}", "remedy", row["subject"], row["saves_s"] / row["seconds"], "share", bound=row["saves_s"],
+        cell=row["cell"], call=row["call"], evidence=[f"remedies:{index}"], seconds=row["seconds"], basis=row["basis"],
+        floor_s=row["floor_s"], floor=row["floor"], ratio=row["ratio"], setting=row["setting"], nodes=row["nodes"],
+        confidence="B" if row["setting"] else "A",
+    )  # fmt: skip
+
+
+#: Claims of doubts by the doubt.
+IDS: Mapping[Doubt, str] = {
+    "launches": "launches.vary", "precision": "launches.wide", "steal": "host.steal", "load": "host.load",
+    "lost": "host.lost-time", "swap": "host.swap", "core": "host.shared-core", "host": "host.shared-host",
+    "oversubscribed": "host.oversubscribed", "kernel": "host.kernel", "floor": "times.below-floor",
+    "bound": "times.below-bound", "wrong": "times.contradict", "failed": "cells.failed", "model": "model.unfitted",
+    "fitted": "model.fitted", "latency": "model.latency", "trace": "trace.doubted",
+}  # fmt: skip
+
+
+def claim_doubts(known: Known) -> list[ClaimRow]:
+    """A claim for each doubt, the most severe first."""
+    return [_doubt(known, index, row) for index, row in enumerate(known.quality)]
+
+
+def find_model_doubt(fabric: Fabric) -> ClaimRow | None:
+    """What a prediction for a simulated machine is worth, by what was fitted to it; None of a real machine."""
+    row = doubt_model(fabric) if fabric.is_model else None
+    return claim_doubt(row) if row else None
+
+
+def _doubt(known: Known, index: int, row: QualityRow) -> ClaimRow:
+    return claim_doubt(row, _next(known, row), f"quality:{index}")
+
+
+def claim_doubt(row: QualityRow, following: str = "", evidence: str = "") -> ClaimRow:
+    """A doubt as a claim, with the command that would settle it."""
+    return make_claim(
+        f"{IDS[row['doubt']]}", "doubt", row["doubt"], row["share"], "share", confidence=row["grade"],
+        next=following, evidence=[evidence] if evidence else [], count=row["count"], of=row["of"], worst=row["worst"],
+        noun=row["noun"], turns=row["turns"],
+    )  # fmt: skip
+
+
+def _next(known: Known, row: QualityRow) -> str:
+    if row["doubt"] in ("launches", "precision"):
+        return known.again("--launches", str(row["launches"] or 10))
+    if row["doubt"] in ("load", "steal", "lost"):
+        return known.again("--launches", str(row["launches"] or 10), "--wait")
+    if row["doubt"] in ("failed", "swap"):
+        return known.again()
+    return "weft fabric fit --help" if row["doubt"] == "model" else ""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.analyse.compare.kept import Reals, hanging_together
 from weft.analyse.compare.sides import Key, Side
 from weft.analyse.compare.stretches import (
     DEALS,
@@ -15,8 +14,10 @@ from weft.analyse.compare.stretches import (
     LEVEL,
     SEED,
     Found,
+    Reals,
     chance,
     changes_in,
+    hanging_together,
     surely,
 )
 from weft.errors import CompareError

@@ -8,14 +8,12 @@ from pathlib import Path
 import weft
 from weft.analyse.tables.answers import CHANGES, FINDINGS, SLOWER, VERDICTS, WINNERS
 from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TURNS
-from weft.analyse.tables.causes import CAUSES
 from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS
 from weft.analyse.tables.quality import QUALITY
-from weft.analyse.tables.remedies import REMEDIES
-from weft.analyse.tables.sensitivity import SENSITIVITY
+from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
+from weft.analyse.tables.sweeps import TRIALS
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES
-from weft.analyse.tables.trials import TRIALS
 from weft.errors import DataError
 from weft.files.atomic import read_json
 from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, SEGMENT_TABLE

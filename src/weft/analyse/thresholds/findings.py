@@ -2,15 +2,54 @@
 """Change-overs and sizes slower than their double as findings: where, by how much, and which knob to set."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from weft.analyse.checks import finding
 from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, cause_text, factor_text
-from weft.analyse.tables.trials import TrialRow
-from weft.analyse.thresholds.gain import gain_text
+from weft.analyse.tables.sweeps import TrialRow
 from weft.analyse.thresholds.trials import is_of
-from weft.format import distinct_seconds, exact_bytes
+from weft.format import distinct_seconds, exact_bytes, measured_factor
 from weft.kernel.line_name import cell_place, line_name
 from weft.plan.records import Cell
+
+
+class Gain(NamedTuple):
+    """Time with a knob set over that without, for sizes from `first` to `last` bytes, with its interval."""
+
+    setting: str
+    first: int
+    last: int
+    ratio: float
+    low: float
+    high: float
+
+
+def gain_text(trial: TrialRow) -> str:
+    """What moving a confirmed knob brings, with the line that sets it: far, if that is faster, else close by."""
+    found = gains(trial)
+    setting, first, last, ratio, low, high = next((each for each in found if each.high < 1), found[-1])
+    span = f"{exact_bytes(first)} to {exact_bytes(last)}"
+    factor = measured_factor(ratio, low, high)
+    if high < 1:
+        return f"with {setting} sizes from {span} take {factor} of the time: set it"
+    if low > 1:
+        return f"with {setting} sizes from {span} take {factor} times as long: leave it"
+    return f"with {setting} no difference is shown from {span}"
+
+
+def gains(trial: TrialRow) -> list[Gain]:
+    """What a moved knob did to the times: far, where that was measured, and close by."""
+    each = (
+        (trial["far_setting"], trial["far_first"], trial["far_last"], trial["far_ratio"], trial["far_ratio_low"],
+         trial["far_ratio_high"]),
+        (trial["setting"], trial["first"], trial["last"], trial["ratio"], trial["ratio_low"], trial["ratio_high"]),
+    )  # fmt: skip
+    return [
+        Gain(setting, first, last, ratio, low, high)
+        for setting, first, last, ratio, low, high in each
+        if first is not None and last is not None and ratio is not None and low is not None and high is not None
+    ]
+
 
 Cells = Mapping[str, Cell]
 CURE = "the library switches protocol or algorithm too late here: check its eager limit and its thresholds"

@@ -22,8 +22,8 @@ from typing import Literal, NamedTuple
 
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
 from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.tables.sweeps import Judgement, TrialRow
 from weft.analyse.tables.times import MedianRow, may_be_half
-from weft.analyse.tables.trials import Judgement, TrialRow
 from weft.analyse.thresholds.changes import LEAST_FACTOR
 from weft.analyse.thresholds.knob import is_eager_limit
 from weft.analyse.thresholds.series import QUIETER

@@ -27,14 +27,11 @@ from weft.analyse.tables.traces import (
     Spent,
 )
 from weft.analyse.trace.activity import find_activity
-from weft.analyse.trace.doubts import sharing, trace_doubts
-from weft.analyse.trace.late import late_ranks
-from weft.analyse.trace.matrix import matrix
-from weft.analyse.trace.node_pairs import node_pairs
+from weft.analyse.trace.doubts import busiest_s, sharing, trace_doubts, verdict
+from weft.analyse.trace.matrix import matrix, node_pairs
 from weft.analyse.trace.phases import phases
 from weft.analyse.trace.sums import NS, by_call, by_communicator, by_size
-from weft.analyse.trace.verdict import busiest_s, verdict
-from weft.analyse.trace.waiting import collectives, per_call, receives, transfers
+from weft.analyse.trace.waiting import collectives, late_ranks, per_call, receives, transfers
 from weft.errors import DataError
 from weft.files.atomic import read_json, try_remove, write_json
 from weft.files.checksum import file_checksum

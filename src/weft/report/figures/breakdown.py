@@ -7,8 +7,8 @@ from typing import Any, TypedDict
 
 import altair as alt
 
+from weft.analyse.tables.answers import main_verdict
 from weft.analyse.tables.breakdown import ROUND_TIMES, STEPS, BreakdownRow, RoundRow
-from weft.analyse.tables.outcome import main_verdict
 from weft.format import format_seconds
 from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, Figure, unit_of, values
 from weft.report.view import RunView

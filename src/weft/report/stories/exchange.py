@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from weft.analyse.tables.outcome import main_verdict
+from weft.analyse.tables.answers import main_verdict
 from weft.analyse.tables.times import MEDIANS, CallRow, timed
 from weft.format import UNKNOWN, format_bytes, plural
 from weft.plan.records import PlannedSeries

@@ -10,8 +10,7 @@ from made.sides import drawn_side, keys, point, side
 from weft.analyse.compare import Comparison, Key, compare
 from weft.analyse.compare.claims import claim_comparison
 from weft.analyse.compare.evidence import permutation_level
-from weft.analyse.compare.pair_points import pair_points
-from weft.analyse.compare.runs import model_numbers
+from weft.analyse.compare.runs import model_numbers, pair_points
 from weft.analyse.compare.sides import identity, points_of
 from weft.analyse.floor import Floor
 from weft.analyse.tables.claims import extras

@@ -5,8 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from weft.analyse.tables.answers import VerdictRow
-from weft.analyse.tables.outcome import answer_of
+from weft.analyse.tables.answers import VerdictRow, answer_of
 
 
 def verdict(kind: str, low: float, high: float, outcome: str = "none") -> VerdictRow:

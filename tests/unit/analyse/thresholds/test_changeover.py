@@ -24,7 +24,7 @@ from weft.analyse.tables.times import CallRow, MedianRow
 from weft.analyse.thresholds.changes import ChangeOver, find_steps_and_bends
 from weft.analyse.thresholds.fit import Pieces
 from weft.analyse.thresholds.series import make_series, size_series
-from weft.analyse.thresholds.slower import slower_than_double
+from weft.analyse.thresholds.switches import slower_than_double
 
 SERIES = 200
 

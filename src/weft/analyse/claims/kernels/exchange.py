@@ -2,10 +2,9 @@
 """Whether the network limits an all-to-all: its answer, where the time goes, and each step to more nodes."""
 
 from weft.analyse.claims.known import Known
-from weft.analyse.tables.answers import FEWEST_LAUNCHES, VerdictRow
-from weft.analyse.tables.causes import CauseRow
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, VerdictRow, answer_of, main_verdict
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
-from weft.analyse.tables.outcome import answer_of, main_verdict
+from weft.analyse.tables.remedies import CauseRow
 from weft.analyse.tables.times import holding_bound_s
 from weft.bound.terms import COPY, INJECTION, LINK, PER_MESSAGE
 
