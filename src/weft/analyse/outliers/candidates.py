@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.outliers.few_parts import group_messages
 from weft.analyse.pairs.places import Places
 from weft.fabric.network.follow import walk
 from weft.fabric.network.pair_loads import name_cable, name_link
@@ -141,12 +142,9 @@ def _links(places: Places, link: Cells, cells: Cells) -> Iterator[Candidate]:
 
 def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[int], str]) -> Iterator[Candidate]:
     """One candidate for each key, with the cells that have it."""
-    order = np.argsort(key, kind="stable")
-    keys, starts = np.unique(key[order], return_index=True)
-    for value, forth in zip(keys.tolist(), np.split(cells[order], starts)[1:], strict=True):
+    for value, forth in group_messages(key, cells):
         source, target = np.divmod(forth, count)
-        both = np.unique(np.concatenate([forth, target * count + source]))
-        yield Candidate(kind, name(int(value)), both, np.unique(forth))
+        yield Candidate(kind, name(value), np.unique(np.concatenate([forth, target * count + source])), forth)
 
 
 def _leaves_name(places: Places, low: int, high: int) -> str:

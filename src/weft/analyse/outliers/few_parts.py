@@ -134,9 +134,15 @@ def _of_routes(network: Network, routes: Ints) -> Crossed:
 
 
 def _grouped(of: NDArray[np.int64], message: NDArray[np.int64], part: Callable[[int], Part]) -> Crossed:
+    for key, messages in group_messages(of, message):
+        yield part(key), messages
+
+
+def group_messages(of: NDArray[np.int64], message: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Each key of ``of``, ascending, with the indices ``message`` that have it, ascending, each once."""
     if not len(of):  # one leaf: no cable joins two switches
         return
     order = np.argsort(of, kind="stable")
     keys, starts = np.unique(of[order], return_index=True)
     for key, messages in zip(keys.tolist(), np.split(message[order], starts[1:]), strict=True):
-        yield part(key), np.unique(messages)
+        yield key, np.unique(messages)
