@@ -119,12 +119,11 @@ template <typename Count, typename Displacement> int AlltoallvCall<Count, Displa
 namespace {
 
 /// Makes the call that an MPI_Alltoallv makes to itself with the library, which finds a block that is too long.
-template <typename Count, typename Displacement>
-void send_to_self(AlltoallvCall<Count, Displacement> const &call, Exchange const &exchange, State const &state) {
+void send_to_self(Exchange const &exchange, State const &state) {
     int const me = state.rank();
-    check(PMPI_Sendrecv(exchange.send.address(me), narrow(call.send_counts[me]), call.send_type, me, tag_entry,
-                        exchange.receive.address(me), narrow(call.receive_counts[me]), call.receive_type, me, tag_entry,
-                        state.comm(), MPI_STATUS_IGNORE),
+    Message const out = block_of(exchange.send, me), in = block_of(exchange.receive, me);
+    check(PMPI_Sendrecv(out.address, narrow(out.count), out.type, me, tag_entry, in.address, narrow(in.count), in.type,
+                        me, tag_entry, state.comm(), MPI_STATUS_IGNORE),
           "MPI_Sendrecv of this rank's own block");
 }
 
@@ -146,7 +145,7 @@ template <typename Call> Kind run_checked(Call const &call, Spec const &spec, St
         others.receive.drop(me);
         Kind const ran = run(spec, others, state);
         if (ran != Kind::pmpi) {
-            send_to_self(call, exchange, state);
+            send_to_self(exchange, state);
         }
         return ran;
     } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hooks that tests insert a failure or a delay by into each step of an algorithm, and the simulator its copies. What users
+// Hooks by which tests insert failures or delays into the steps of an algorithm, and the simulator its copies. What users
 // run on a real MPI has none.
 #pragma once
 

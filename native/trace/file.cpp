@@ -247,7 +247,7 @@ bool File::add_checksum(std::size_t bytes) noexcept {
     std::uint32_t crc = 0;
     for (std::size_t at = 0; at < bytes;) {
         ssize_t const got = ::pread(handle_, part.data(), std::min(part.size(), bytes - at), off_t(at));
-        if (got < ssize_t(sizeof(Head))) { // all that is written are whole records, and parts are many of them
+        if (got <= 0 || (at == 0 && got < ssize_t(sizeof(Head)))) { // the first part holds the head whole
             return false;
         }
         if (at == 0) {

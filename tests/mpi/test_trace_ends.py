@@ -51,6 +51,33 @@ ENDS = {
 }
 
 
+REPEATED = """
+int main(int argc, char **argv) {
+    int x = 0, y;
+    MPI_Init(&argc, &argv);
+    for (int i = 0; i < atoi(argv[1]); ++i) MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_a_file_has_a_checksum_whatever_is_left_for_its_last_part(tmp_path: Path) -> None:
+    """It is read back in parts of 1,024 records; the last one of 1 to 7 left a file without a checksum."""
+    site = Site("openmpi")
+    program = compiled(site, "c", tmp_path, HEAD + REPEATED)
+    others = 0
+    for left in (1020, 1017, 1023, 0):
+        calls = 1024 + left - others
+        folder = tmp_path / f"left{left}"
+        folder.mkdir()
+        assert weft_trace(folder, [*site.start(1), str(program), str(calls)]).returncode == 0
+        (path,) = trace_files(folder / "run/raw")
+        head = read_header(path)
+        others = head.records - calls
+        assert State.SUMMED in head.state, head.records
+
+
 @pytest.mark.parametrize("end", ENDS)
 def test_what_a_rank_recorded_before_its_end_is_kept_and_said_to_be_partial(
     end: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

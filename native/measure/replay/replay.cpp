@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernel `replay`: what a traced application asked of the network, again on these ranks.
 //
-//   script           the file that src/weft/trace/script.py made of a trace
+//   script           the file that src/weft/trace/rank_actions.py made of a trace
 //   compute_permille time between calls, in thousandths of the traced one
 //   algorithm        of MPI_Alltoall and MPI_Alltoallv: the library's own (default), or one of native/alltoall
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The script of a replay: what each rank of a traced application did, as src/weft/trace/script.py writes it
+// The script of a replay: what each rank of a traced application did, as src/weft/trace/rank_actions.py writes it
 // (docs/dev/trace-format.md). Every number of a file is checked before it is used.
 #pragma once
 

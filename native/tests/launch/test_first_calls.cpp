@@ -172,11 +172,11 @@ void check_fresh(Seen const &seen) {
 
 } // namespace
 
-TEST_CASE("before the first call of a launch on one host nothing was said over MPI") {
+TEST_CASE("before the first call of a launch on one host nothing was sent over MPI") {
     check_fresh(launched("loopback", "loopback"));
 }
 
-TEST_CASE("before the first call of a launch over a network nothing was said over MPI") {
+TEST_CASE("before the first call of a launch over a network nothing was sent over MPI") {
     check_fresh(launched("network", "network"));
 }
 
