@@ -19,8 +19,8 @@ from weft.run.folder import create, locked
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
-from weft.store.files import digests
 from weft.store.folder import INPUTS, OF, RunFolder
+from weft.store.inputs import digests
 
 MOST_KNOBS = 4  # knobs of one change-over that are moved, the likeliest first
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Adding launches to a run: the same cells once more, under the plan that the run has."""
+"""Adding launches to a run under its own plan, and the copies of input files that both use."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +14,8 @@ from weft.plan.records import Plan
 from weft.plan.rounds import with_launches
 from weft.plan.stored import HASH, NEXT_HASH, hash_of, plan_of
 from weft.run.walk import pending
-from weft.store.files import check_copies, digest
 from weft.store.folder import RunFolder
+from weft.store.inputs import check_copies, digest
 from weft.study import Study
 
 

@@ -25,8 +25,8 @@ from weft.run.listing import RUNS
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables, stale
 from weft.run.walk import Walk, pending
-from weft.store.files import digests
 from weft.store.folder import INPUTS, RunFolder
+from weft.store.inputs import digests
 from weft.store.load import Look, add_look
 from weft.study import Study
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest, has_tables
+from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.errors import CompareError, DataError, WeftError
 from weft.files.atomic import read_json, try_remove, write_json
 from weft.files.checksum import file_checksum
 from weft.plan.stored import plan_of
-from weft.store.files import check_copies
 from weft.store.folder import RunFolder
+from weft.store.inputs import check_copies
 from weft.store.load import load_file
 from weft.text import one_line
 
@@ -139,6 +139,8 @@ def reading(*runs: Path, kind: type[WeftError] = DataError) -> Generator[None, N
 
 def stale(folder: RunFolder) -> bool:
     """Whether a cell or launch was written after the last table was, or a table is not what this analysis writes."""
+    from weft.analyse.tables.every import has_tables  # not where tables cannot be made
+
     manifest = folder.tables / MANIFEST
     if not has_tables(folder.path) or not manifest.is_file():
         return True

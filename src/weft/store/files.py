@@ -2,7 +2,6 @@
 """Writing Parquet atomically, with the schema's name inside the file."""
 
 import errno
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -11,34 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft import __version__
-from weft.errors import DataError
-from weft.files.atomic import explain, file_errors, make_folder, own_file, replace, try_remove
-from weft.files.beneath import open_plain, plain_file
-from weft.store.folder import INPUTS, RunFolder
-
-
-def digest(path: Path) -> str:
-    """A file's SHA-256, in hexadecimal digits. Raises DataError: it is missing, no plain file, or cannot be read."""
-    with file_errors(path), open_plain(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def digests(folder: RunFolder) -> dict[str, str]:
-    """SHA-256 of each copy by its name, for ``weft.json``."""
-    return {path.name: digest(path) for path in sorted(folder.inputs.iterdir())} if folder.inputs.is_dir() else {}
-
-
-def check_copies(folder: RunFolder) -> None:
-    """DataError if a run's copy is missing or changed since it was created; an earlier Weft kept no hashes of them."""
-    for name, noted in folder.metadata().get(INPUTS, {}).items():
-        copy = folder.inputs / Path(name).name
-        if (now := digest(copy)) != noted:
-            raise DataError(
-                f"{copy} was changed since the run was created: SHA-256 {str(noted)[:12]} in weft.json, {now[:12]} now"
-                f"; {folder.what_is_left()}",
-                f"restore the original, or {folder.measure_anew()}",
-            )
-
+from weft.files.atomic import explain, make_folder, own_file, replace, try_remove
+from weft.files.beneath import plain_file
 
 UNREADABLE = (OSError, ValueError, NotImplementedError, TypeError, LookupError)
 """What pyarrow raises for a damaged file: a flipped bit makes an integer of 72 bits, which is not implemented."""

@@ -140,7 +140,7 @@ PAIRS_MERGED = (np.add, np.minimum, np.maximum, np.add)  # the values of _PAIRS,
 
 @dataclass(frozen=True)
 class Scan:
-    """The result of one pass."""
+    """What one pass over the samples found."""
 
     histogram: Table  # bytes, mode, source_node, target_node, bucket, count
     pairs: Table  # bytes, mode, source, target, samples, min_ns, max_ns, sum_ns: a row for each ordered pair and way

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of remedies: what would help, and how much at most."""
+"""Tables of causes, remedies (what would help, and how much at most) and sensitivity."""
 
 from typing import Literal, TypedDict
 

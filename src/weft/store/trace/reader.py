@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading a rank's trace, also one that was torn: what is whole is read, and what is missing or wrong is said."""
+"""Reading a rank's trace, also one that was torn: what is whole is read, and what is missing or wrong is reported."""
 
 import os
 import zlib

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every table of a run; the code that makes them is imported only where one is made."""
+
+from pathlib import Path
+
+from weft.analyse.tables.answers import CHANGES, FINDINGS, SLOWER, VERDICTS, WINNERS
+from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TURNS
+from weft.analyse.tables.claims import CLAIMS
+from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS
+from weft.analyse.tables.quality import QUALITY
+from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
+from weft.analyse.tables.sweeps import TRIALS
+from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES
+from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, SEGMENT_TABLE
+
+TABLES = (
+    MEASURED, SEGMENT_TABLE, LAUNCH_TABLE, RANK_TABLE, ITERATIONS, MEDIANS, TURNS, QUARTILES, FLOOR, LINKS, CALLS,
+    VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, TRIALS, SLOWER, WINNERS, BREAKDOWN, ROUND_TIMES, REMEDIES,
+    FINDINGS, QUALITY, CAUSES, CLAIMS,
+)  # fmt: skip
+
+
+def has_tables(root: Path) -> bool:
+    """Whether a run has every table: one made by an earlier Weft lacks some, or some of their columns."""
+    return all(table.is_current(root) for table in TABLES)
