@@ -281,7 +281,7 @@ def virtual_fabrics(root: Root) -> Probe:
 
 
 OPENS_PMIX = "import ctypes; ctypes.CDLL('libpmix.so')"  # as Slurm's plugin does, by the name in libpmix-dev
-SLURM_HERE = "on a cluster: its slurm.conf (SLURM_CONF); on this host: weft fabric slurm-here starts a Slurm"
+SLURM_HERE = "weft fabric slurm-here; on a cluster: set SLURM_CONF to its slurm.conf"
 # name, commands that must all work, purpose, Debian package, kind of fabric that needs it
 PROGRAMS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
     ("packet capture", ("tcpdump --version",), "weft run --pcap on a virtual fabric", "tcpdump", ""),

@@ -2,16 +2,18 @@
 """What ``weft doctor`` starts to see whether it works: programs that say their version, and two ranks."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from weft.doctor.probe import Probe, Root
 from weft.errors import LaunchError
+from weft.files.atomic import temporary
 from weft.launch.local import LOOPBACK, without_job
-from weft.mpi.library import find_mpi
+from weft.mpi.library import Library, Mpi, find_mpi
 from weft.mpi.quick_start import settings_without_delay
 from weft.mpi.starting import cores_here, family_of
 
@@ -35,19 +37,25 @@ TRIAL_S = 60.0  # a version is printed in milliseconds; two ranks take seconds o
 def failure(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
     """Why a command fails, in its own last words; empty if it works. A program that only prints its usage works."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=TRIAL_S,
-            env=environment, check=False,
+        begun = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace",
+            stdin=subprocess.DEVNULL, env=environment, start_new_session=True,
         )  # fmt: skip
     except OSError as error:
         return error.strerror or str(error)
+    try:
+        out, err = begun.communicate(timeout=TRIAL_S)
     except subprocess.TimeoutExpired:
         return f"no end after {TRIAL_S:.0f} s"
-    said = done.stdout + done.stderr
-    if done.returncode == 0 or (done.returncode > 0 and "usage:" in said.lower()):
+    finally:
+        if begun.poll() is None:  # ranks that hang end, too
+            os.killpg(begun.pid, signal.SIGKILL)
+            begun.communicate()
+    said = out + err
+    if begun.returncode == 0 or (begun.returncode > 0 and "usage:" in said.lower()):
         return ""
-    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if any(map(str.isalpha, line))]
-    return lines[-1] if lines else f"exit code {done.returncode}"
+    lines = [line.strip() for line in (err or out).splitlines() if any(map(str.isalpha, line))]
+    return lines[-1] if lines else f"exit code {begun.returncode}"
 
 
 def two_ranks(root: Root) -> Probe:
@@ -57,31 +65,53 @@ def two_ranks(root: Root) -> Probe:
         library, starter = mpi.described(), mpi.mpiexec()
     except LaunchError as error:
         return Probe("two ranks", "", "missing", f"measuring anything: {error.what}", error.remedy, needed=True)
-    with tempfile.TemporaryDirectory(prefix="weft-doctor-") as made:
-        program = str(Path(made) / "ranks")
-        why = _built(str(mpi.wrapper), Path(made))
-        if not why and library is not None:
-            family = family_of(library)
-            libraries = os.pathsep.join([str(mpi.wrapper.parent.parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
-            quick = settings_without_delay(library, starter, os.environ, root.path)
-            own = {**family.environment(True), **quick, **without_job(os.environ), "LD_LIBRARY_PATH": libraries}
-            # as the launcher of this host starts them
-            alone = [sys.executable, "-I", "-S", str(LOOPBACK)]
-            why = failure([*alone, *family.command(starter, 2, True, cores_here(), [program])], own)
+    why = _tried(lambda folder: _start_two(folder, mpi, library, starter, root))
     if why:
         remedy = f"try it by hand: {starter} -n 2 hostname"
         return Probe("two ranks", "", "missing", f"measuring anything: {why}", remedy, needed=True)
+    if library is None:
+        why = f"{mpi.wrapper} does not name its library"
+        return Probe(
+            "two ranks", "built, not started", "warn", why, f"try it by hand: {starter} -n 2 hostname", needed=True
+        )
     return Probe("two ranks", "built, started and met (tried just now)", "ok", needed=True)
+
+
+def _start_two(folder: Path, mpi: Mpi, library: Library | None, starter: Path, root: Root) -> str:
+    """Why two ranks cannot be built or started as the launcher of this host does; empty if they can."""
+    why = _built(str(mpi.wrapper), folder)
+    if why or library is None:
+        return why
+    family = family_of(library)
+    folders = filter(None, [str(mpi.wrapper.parent.parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
+    paths = {"LD_LIBRARY_PATH": os.pathsep.join(folders)}
+    quick = settings_without_delay(library, starter, os.environ, root.path)
+    own = {**family.environment(True), **quick, **without_job(os.environ), **paths}
+    alone = [sys.executable, "-I", "-S", str(LOOPBACK)]
+    return failure([*alone, *family.command(starter, 2, True, cores_here(), [str(folder / "ranks")])], own)
 
 
 def two_simulated_ranks(smpicxx: str, smpirun: str) -> str:
     """Why two ranks cannot be built and simulated; empty if they can."""
-    with tempfile.TemporaryDirectory(prefix="weft-doctor-") as made:
-        platform = Path(made) / "platform.xml"
-        platform.write_text(PLATFORM)
-        start = (smpirun, "-np", "2", "-platform", str(platform), "-hostfile", str(platform.with_name("hosts")))
-        platform.with_name("hosts").write_text("n0\nn1\n")
-        return _built(smpicxx, Path(made)) or failure([*start, str(Path(made) / "ranks")])
+
+    def simulate(folder: Path) -> str:
+        platform, hosts = folder / "platform.xml", folder / "hosts"
+        platform.write_text(PLATFORM, encoding="utf-8")
+        hosts.write_text("n0\nn1\n", encoding="utf-8")
+        start = (smpirun, "-np", "2", "-platform", str(platform), "-hostfile", str(hosts))
+        return _built(smpicxx, folder) or failure([*start, str(folder / "ranks")])
+
+    return _tried(simulate)
+
+
+def _tried(trial: Callable[[Path], str]) -> str:
+    """Why a trial in a temporary folder fails, be it that there is no room for one."""
+    place = temporary()
+    try:
+        with tempfile.TemporaryDirectory(prefix="weft-doctor-", dir=place) as made:
+            return trial(Path(made))
+    except OSError as error:
+        return f"{place}: {error.strerror or error}"
 
 
 def _built(wrapper: str, folder: Path) -> str:
