@@ -11,6 +11,7 @@ from weft.cli.app import main
 from weft.errors import FabricError, LaunchError, WeftError
 from weft.fabric import load_fabric
 from weft.fabric.network import build_network
+from weft.fabric.nodeset import expand
 from weft.kernel.pairs.plan import part_links
 from weft.launch.simulated.machine import stated
 from weft.mpi.selection import read_selection
@@ -30,7 +31,7 @@ def tables_for_a_network(typed: Typed) -> None:
 def foreign_nodes(typed: Typed) -> None:
     fabric = fabric_of("small.ibnetdiscover", typed)
     right = load_fabric(fabric).node.names
-    fabric.write_text(re.sub(r'names = ".*"', 'names = "n[1-4]"', fabric.read_text()))
+    fabric.write_text(re.sub(r'names = "node.*"', 'names = "n[1-4]"', fabric.read_text()))
     assert "weft fabric import DUMP" in typed.fails("fabric", "show", fabric)
     typed("fabric", "import", DUMPS / "small.ibnetdiscover", "-o", "again.toml")
     assert load_fabric("again.toml").node.names == right
@@ -48,7 +49,7 @@ def foreign_rates(typed: Typed) -> None:
     leaf, host = network.switches[int(network.leaf[0])].name, network.hosts[0]
     shown = typed("fabric", "show", fabric)
     assert leaf in shown
-    assert host in shown
+    assert host in expand(shown.split()[shown.split().index(leaf) + 3])
     fabric.write_text(good + f'\n[network.rates]\n"{leaf} - {host}" = "1 GB/s"\n')
     typed("fabric", "show", fabric)
 
@@ -59,7 +60,14 @@ def no_such_host(typed: Typed) -> None:
     remedy = typed.fails("route", "show", fabric, "--placement", "nobody")
     assert "weft fabric show FILE lists them" in remedy
     shown = typed("fabric", "show", fabric)
-    assert all(name in shown for name in build_network(load_fabric(fabric)).hosts)
+    listed = {host for word in shown.split() if word.startswith("node[") for host in expand(word)}
+    assert listed == set(build_network(load_fabric(fabric)).hosts)
+
+
+@CASES.of("run/check.py", "weft check --on FABRIC, with at least two nodes; weft list fabrics")
+def one_node_to_check(typed: Typed) -> None:
+    assert "weft list fabrics" in typed.fails("check", "--on", "local")
+    assert "virtual-slow-cable" in typed("list", "fabrics")
 
 
 @CASES.of("kernel/pairs/plan.py", "weft fabric show FILE lists them")

@@ -33,7 +33,7 @@ def check(
     on
         A fabric file, or the name of a shipped one; by default the cluster whose scheduler is here.
     nodes
-        The nodes to check: n[1-64]; by default those of the allocation that weft was started in, or all.
+        The nodes to check: n[1-64]; by default those of the Slurm allocation that weft was started in, or all.
     time
         Time of the whole check: 30s.
     ranks_per_node

@@ -30,8 +30,8 @@ from weft.run.one import choose_folder, plan_study, run_study
 from weft.run.progress import Progress
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
-from weft.store.files import digests
 from weft.store.folder import OF, RunFolder
+from weft.store.inputs import digests
 from weft.study import Study
 from weft.units import parse_seconds
 
@@ -60,12 +60,13 @@ def check_study(fabric: Fabric, asked: Asked) -> Study:
     path = locate("check", "studies", StudyError)
     text, _ = read_toml(path, StudyError)
     lines = text.splitlines()
-    nodes = asked.nodes or (os.environ.get("SLURM_JOB_NODELIST", "") if not fabric.runs_here else "")
+    given = os.environ.get("SLURM_JOB_NODELIST", "")
     try:
+        nodes = asked.nodes or (given if given and set(expand(given)) <= set(fabric.hosts) else "")
         hosts = expand(nodes) if nodes else fabric.hosts
         time_s = parse_seconds(asked.time)
     except ValueError as problem:
-        raise StudyError(f"weft check: {problem}", "weft check --help") from None
+        raise StudyError(f"weft check: {problem}", "give --nodes n[1-8] and --time 30s") from None
     if len(hosts) < 2:
         raise StudyError(
             f"a check compares nodes, and {fabric.name} has {plural(max(len(hosts), 1), 'node')} to check",
@@ -104,7 +105,7 @@ def _study(text: str, path: Path) -> Study:
 def _ranks(fabric: Fabric, given: str) -> int:
     """Ranks per node. Raises StudyError: Neither a number nor a word that the fabric can answer."""
     known = {"socket": fabric.node.sockets, "adapter": fabric.network.rails if fabric.network else None}
-    found = known.get(given) if given in known else int(given) if given.isdigit() and int(given) else None
+    found = known.get(given) if given in known else int(given) if given.isdecimal() and int(given) else None
     if found is None:
         why = f"{fabric.name} does not state its number" if given in known else "a number, socket or adapter"
         raise StudyError(f"--ranks-per-node {given}: {why}", "write a number: --ranks-per-node 1")

@@ -55,6 +55,12 @@ def test_the_slower_resource_at_each_end_decides(tmp_path: Path) -> None:
     assert moved[1] == pytest.approx(max(RATE / SLOWEST, 0.9 * copies) * LIBRARY)
 
 
+def test_a_time_below_its_bound_is_within_its_range_all_the_same(tmp_path: Path) -> None:
+    low, high = range_of(cell(injection=1.0), "alltoall@1", 2**20, machine(tmp_path), 0.1)
+    assert low == pytest.approx(0.1 * RATE / FASTEST / LIBRARY)
+    assert low < 0.1 < high
+
+
 def test_at_sizes_that_may_be_eager_or_not_the_range_has_the_stall(tmp_path: Path) -> None:
     fabric = machine(tmp_path)
     below, between = (range_of(cell(latency=1e-6), "alltoall@1", size, fabric, 1e-3)[1] for size in (2048, 8192))

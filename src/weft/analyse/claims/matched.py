@@ -19,7 +19,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
     """The slow parts, the strongest first; else that the machine is healthy, or that those seen are in doubt."""
     every = NAMES.read(known.path)
     if not every:
-        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=known.again())]
+        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known))]
     outliers = largest(OUTLIERS.read(known.path), every)
     counted = _counted(known)
     sure = [(index, row) for index, row in enumerate(outliers) if not row["doubted"]]
@@ -61,7 +61,8 @@ def _next(known: Known, rows: Sequence[OutlierRow]) -> ClaimRow:
 
 def _pairs(known: Known) -> str:
     """The command that shows the full picture."""
-    return known.again().replace(f"weft run {known.plan.study}", "weft run pairs").replace("{run}/study.toml", "pairs")
+    command = known.again().replace(f"weft run {known.plan.study}", "weft run pairs")
+    return command.replace("{run}/study.toml", "pairs").replace(" --into {run}", "")
 
 
 def _counted(known: Known) -> dict[str, Any]:

@@ -159,10 +159,12 @@ def merge_outliers(found: Iterable[Outlier]) -> list[Outlier]:
             continue
         roles = {role for role in (before.role, outlier.role) if role not in ("", "unknown")}
         role = before.role if not roles else roles.pop() if len(roles) == 1 else "both"
+        sure = [each for each in (before, outlier) if not each.doubted]
         known[key] = replace(
             before,
             role=role,
-            sightings=(*before.sightings, *outlier.sightings),
+            sightings=tuple(seen for each in sure or (before, outlier) for seen in each.sightings),
+            doubted=not sure,
             pairs=max(before.pairs, outlier.pairs),
             also=before.also if len(before.also) <= len(outlier.also) else outlier.also,
         )
