@@ -31,22 +31,28 @@ SMALL_BYTES = 64
 
 def ranged(row: CallRow, cell: Cell, fabric: Fabric) -> CallRow:
     """A modelled row with the range of effects left out (:mod:`weft.bound.effects`) and of unfitted numbers."""
-    bound, seconds = cell.bounds.get(row["call"]), row["median_s"]
+    seconds = row["median_s"]
     if seconds is None or row["interval"] != MODELLED:
         return row
     found = effects_left_out(cell, row["call"], fabric, seconds)
     unfitted = is_unfitted(fabric)
     if not found and not unfitted:
         return row
-    least_s = min(bound.seconds if bound else 0.0, seconds)
-    low_s = max(least_s, seconds - sum(effect.less_s for effect in found))
-    high_s = seconds + sum(effect.more_s for effect in found)
+    low_s, high_s = range_of_effects(cell, row["call"], fabric, seconds)
     if unfitted:
         least_s, most_s = range_of(cell, row["call"], row["block_bytes"], fabric, seconds)
         low_s, high_s = low_s * least_s / seconds, high_s * most_s / seconds
     row["low_s"], row["high_s"] = low_s, high_s
     row["interval"] = RANGE_OF_MODEL if found else RANGE_OF_PRESETS
     return row
+
+
+def range_of_effects(cell: Cell, call: str, fabric: Fabric, seconds: float) -> tuple[float, float]:
+    """From the least to the most, in seconds, that effects left out leave open; the time twice where none is."""
+    found, bound = effects_left_out(cell, call, fabric, seconds), cell.bounds.get(call)
+    least_s = min(bound.seconds if bound else 0.0, seconds)
+    low_s = max(least_s, seconds - sum(effect.less_s for effect in found))
+    return low_s, seconds + sum(effect.more_s for effect in found)
 
 
 class Span(NamedTuple):

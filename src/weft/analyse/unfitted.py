@@ -47,10 +47,11 @@ def range_of(cell: BoundedCell, call: str, block_bytes: int, fabric: Fabric, sec
         The simulated time.
     """
     known = {each.key: each for each in doubtful(fabric)}
-    terms = _bytes_terms(cell, call)
+    own_s, terms = bytes_s(cell, call, seconds), _bytes_terms(cell, call)
+    within = own_s / (_largest_s(terms) or 1.0)  # under 1 where a time is below its bound: the range still holds it
     rates = {name: _moved_rate(name, cell, fabric, known) for name in terms}
-    least_s = _largest_s({name: value * rates[name].low for name, value in terms.items()})
-    most_s = _largest_s({name: value * rates[name].high for name, value in terms.items()})
+    least_s = within * _largest_s({name: value * rates[name].low for name, value in terms.items()})
+    most_s = within * _largest_s({name: value * rates[name].high for name, value in terms.items()})
     messages = _moved_message(cell, block_bytes, fabric, known)
     kernel = kernel_named(cell.kernel)
     calls_s = seconds
@@ -58,7 +59,7 @@ def range_of(cell: BoundedCell, call: str, block_bytes: int, fabric: Fabric, sec
         calls_s = kernel.calls_s(cell.parameters, seconds)
         rate = _moved_rate(INJECTION, cell, fabric, known)
         messages = Moved(min(messages.low, rate.low), max(messages.high, rate.high))
-    rest_s = calls_s - bytes_s(cell, call, seconds)
+    rest_s = calls_s - own_s
     computed_s = seconds - calls_s
     return (
         computed_s + (least_s + rest_s * messages.low) / LIBRARY,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What alternatives of a machine may claim: which helps most, what no network could improve on, what to try."""
 
+import shlex
 from typing import Any
 
 from weft.analyse.claims.gate import judge
@@ -45,7 +46,8 @@ def _answer(found: SideBySide, best: Outcome, *, helps: bool) -> ClaimRow:
         return make_claim("whatif.nothing-helps", "answer", least_share=LEAST, **tried)
     equal = [each for each in found.simulated if each.seconds <= (1 + LEAST) * best.seconds]
     subject = " or ".join(each.variant.words for each in equal)
-    overlaps = not _share_range(unchanged, best) and best.range_s[1] > unchanged.range_s[0]
+    then, now = _ranges(unchanged, best)
+    overlaps = now[1] > then[0]
     name = INCONCLUSIVE if overlaps else "helps"
     return make_claim(
         f"whatif.{name}", "answer", subject, best.seconds / unchanged.seconds, "factor", _range(unchanged, best),
@@ -71,15 +73,17 @@ def _no_network(found: SideBySide, unchanged: float) -> list[ClaimRow]:
 
 def _range(unchanged: Outcome, other: Outcome) -> tuple[float | None, float | None]:
     """The range of a ratio of two times that have ranges; none of times that have none."""
-    if (unchanged.high_s is None and other.high_s is None) or _share_range(unchanged, other):
+    (low, high), (low_then, high_then) = _ranges(unchanged, other)
+    if low == high and low_then == high_then:
         return None, None
-    (low, high), (low_then, high_then) = unchanged.range_s, other.range_s
     return low_then / high, high_then / low if low > 0 else None
 
 
-def _share_range(unchanged: Outcome, other: Outcome) -> bool:
-    """Whether both ranges are those of the same unfitted numbers, whose error is in both times."""
-    return unchanged.of_presets and other.of_presets
+def _ranges(unchanged: Outcome, other: Outcome) -> tuple[tuple[float, float], tuple[float, float]]:
+    """The ranges of two times, in s; of an unfitted machine without that of its numbers: their error is in both."""
+    if unchanged.own_s is not None and other.own_s is not None:
+        return unchanged.own_s, other.own_s
+    return unchanged.range_s, other.range_s
 
 
 def _alternative(unchanged: Outcome, other: Outcome) -> ClaimRow:
@@ -94,7 +98,8 @@ def _remedies(found: SideBySide, best: Outcome, trace: str, *, helps: bool) -> l
         return [make_claim("remedy.faster-processors", "remedy")]
     asked = best.variant.asked
     words = {
-        "fabric": found.fabric, "nodes": asked.nodes, "trace": trace, "alltoall": asked.alltoall, "ranks": found.ranks
+        "fabric": shlex.quote(found.on or found.fabric), "nodes": asked.nodes, "trace": shlex.quote(trace),
+        "alltoall": asked.alltoall, "ranks": found.ranks,
     }  # fmt: skip
     saved = 1 - best.seconds / found.outcomes[0].seconds
     following = NEXT.get(best.variant.name, "").format(**words)

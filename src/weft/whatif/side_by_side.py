@@ -60,7 +60,8 @@ class Outcome:
     low_s: float | None = None
     high_s: float | None = None  # range of what the machine's model leaves out; None if it leaves out nothing
     bound_s: float = 0.0  # the longest lower bound of this variant: the busiest rank's computation, or its fullest link
-    of_presets: bool = False  # whether the range is only that of unfitted numbers, which all variants share
+    # of an unfitted machine: the range without that of its numbers, which all variants share
+    own_s: tuple[float, float] | None = None
 
     @property
     def simulated_s(self) -> float | None:
@@ -90,6 +91,7 @@ class SideBySide:
     fabric: str
     outcomes: list[Outcome]  # that of the unchanged machine first
     least: float  # time that no network could improve on, in s
+    on: str = ""  # what was given as the machine, for commands that follow
     nothing_played: bool = False  # whether no call of the trace is replayed
     traced_s: float = 0.0  # what the application took where it was traced
     is_traced_machine: bool = False  # whether that was on this machine; only then the unchanged one is called today's

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.quality import doubt_model
-from weft.analyse.statistics.interval import RANGE_OF_PRESETS
+from weft.analyse.ranges import range_of_effects
 from weft.analyse.tables.claims import extras
 from weft.analyse.tables.quality import QualityRow
+from weft.analyse.unfitted import is_unfitted
 from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.model import Fabric
@@ -101,7 +102,7 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
     outcomes = [_outcome(variant, trace, base / variant.name, compute, least, sent) for variant in found]
     folder = TraceFolder.open(trace)
     answers = SideBySide(
-        made.ranks, fabric.name, outcomes, least, nothing_played=not read_sizes(made.path).messages,
+        made.ranks, fabric.name, outcomes, least, on=on, nothing_played=not read_sizes(made.path).messages,
         traced_s=made.traced_s, is_traced_machine=is_traced_machine(folder, fabric), doubts=_doubts(folder, fabric),
     )  # fmt: skip
     notes = answers.contradictions()
@@ -158,8 +159,10 @@ def _outcome(
     warm = next((row for row in view.rows if (row["call"], row["phase"]) == ("replay", "warm")), None)
     if warm is not None and warm["median_s"] is not None:
         level = simulated(variant.fabric)
-        presets = warm["interval"] == RANGE_OF_PRESETS
-        return Outcome(variant, folder, warm["median_s"], level, "", warm["low_s"], warm["high_s"], bound_s, presets)
+        cell = next(each for each in view.plan.cells if each.id == warm["cell"])
+        seconds, unfitted = warm["median_s"], is_unfitted(variant.fabric)
+        own = range_of_effects(cell, "replay", variant.fabric, seconds) if unfitted else None
+        return Outcome(variant, folder, seconds, level, "", warm["low_s"], warm["high_s"], bound_s, own)
     why = next((row["reason"] for row in view.rows if row["call"] == "replay" and row["reason"]), "no reason is known")
     level = STATIC if longest and longest >= least else COMPUTATION
     return Outcome(variant, folder, bound_s, level, why, bound_s=bound_s)

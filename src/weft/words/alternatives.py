@@ -22,7 +22,7 @@ def say(claim: ClaimRow) -> Row:
     tried += f", {more['of'] - more['simulated']} only bounded" if more["of"] > more["simulated"] else ""
     if claim["value"] is None:
         return Row(claim["id"], LABELS[name], f"no alternative saves {percent(more['least_share'])} of the time", tried)
-    also = "the ranges of what the model leaves out overlap; " if more.get("overlaps") else ""
+    also = "the ranges overlap; " if more.get("overlaps") else ""
     value = factor_text(claim["value"], claim["low"], claim["high"])
     return Row(claim["id"], LABELS[name], f"{claim['subject']}: {value}", f"{also}{tried}")
 

@@ -126,8 +126,11 @@ def test_overlapping_ranges_may_save_nothing(outcomes: list[Outcome]) -> None:
     ranged = [replace(each, low_s=1.0, high_s=3.0) for each in outcomes]
     ranged[1] = replace(ranged[1], seconds=1.0, low_s=0.5, high_s=1.5)
     assert claims(ranged)[0]["id"] == "whatif.inconclusive"
-    shared = claims([replace(each, of_presets=True) for each in ranged])[0]  # the same numbers are wrong in both
+    unfitted = [replace(each, own_s=(each.seconds, each.seconds)) for each in ranged]  # one error is in both times
+    shared = claims(unfitted)[0]
     assert (shared["id"], shared["value"], shared["high"]) == ("whatif.helps", 0.5, None)
+    unfitted = [replace(unfitted[0], own_s=(1.4, 2.0)), replace(unfitted[1], own_s=(0.5, 1.5)), *unfitted[2:]]
+    assert claims(unfitted)[0]["id"] == "whatif.inconclusive"
     ranged[1] = replace(ranged[1], high_s=0.9)
     answer = claims(ranged)[0]
     assert (answer["id"], answer["low"], answer["high"]) == ("whatif.helps", pytest.approx(0.5 / 3), 0.9)

@@ -4,7 +4,7 @@ r"""What a trace's own records doubt, and the grade that leaves it (METHOD 11 an
 A rank that is runnable without a processor looks as if it computed or waited for the network. Where ranks share
 processors by plan that is mostly the others' turns: one doubt, and what others took is counted instead.
 
-What a better network, algorithm, placement or balance would change at most.
+What a better network, algorithm, placement or balance would change at most is here, too.
 
 Each number is a bound, not a forecast. With the computing and the file calls of every rank as they were ($c_r$, less
 the time for which the rank had no processor), no network makes the program faster than its busiest rank, nor than the
