@@ -19,7 +19,7 @@ def leave(code: int) -> NoReturn:
     """Exit without taking apart what was imported: that takes 0.3 CPU-s, and 1.1 after an interrupted query."""
     atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, AttributeError):  # closed, or nobody reads
+        with suppress(OSError, ValueError, AttributeError):  # closed, or nobody reads
             stream.flush()
     os._exit(code)
 

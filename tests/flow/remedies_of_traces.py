@@ -59,6 +59,16 @@ def damaged_trace_without_its_origin(typed: Typed) -> None:
     assert "weft trace -o RUN -- mpirun" in typed.fails("trace", "show", "RUN")
 
 
+@CASES.of("store/trace/reader.py", "bring the original back, or take the trace again")
+def changed_before_it_was_converted(typed: Typed) -> None:
+    path = MadeRank(0, 1).call("MPI_Alltoall", 10, 20, bytes=16, received=16).write(Path("RUN", "raw"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert "bring the original back" in typed.fails("trace", "show", "RUN")
+    path.write_bytes(whole)
+    typed("trace", "show", "RUN")
+
+
 @CASES.of("store/trace/convert.py", "weft doctor")
 def trace_of_nothing(typed: Typed) -> None:
     with pytest.raises(WeftError, match="no trace of any rank") as caught:

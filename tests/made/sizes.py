@@ -95,7 +95,7 @@ def made_tables(
             "high_s": pooled[place, high - 1],
         }
         numbers |= {"launch_low_s": own[place].min(), "launch_high_s": own[place].max()}
-        rows.append(same | {"status": "ok"} | {key: float(value) for key, value in numbers.items()})
+        rows.append(same | {"status": "ok", "interval": "none"} | {key: float(value) for key, value in numbers.items()})
     return rows, medians
 
 

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.simulated, pytest.mark.timeout(900)]
 def values(tmp_path: Path, part: str) -> dict[str, float]:
     page = tmp_path / f"{part}.html"
     assert main(["papers", part, "-o", str(page), "--into", str(tmp_path / "runs")]) == 0
-    assert page.with_suffix(".md").read_text().startswith("# Fidelity")
+    assert page.with_suffix(".md").read_text().startswith("# The papers' figures, simulated")
     return json.loads(page.with_suffix(".json").read_text())[part]
 
 

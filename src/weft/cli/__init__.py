@@ -20,9 +20,11 @@ def _in_a_destructor(given: Any) -> None:
         sys.__unraisablehook__(given)
     elif not sys.is_finalizing():
         import _thread
+        import signal
         import threading
 
-        threading.Timer(0.01, _thread.interrupt_main).start()
+        heeded = (each for each in (signal.SIGINT, signal.SIGTERM) if callable(signal.getsignal(each)))
+        threading.Timer(0.01, _thread.interrupt_main, (next(heeded, signal.SIGINT),)).start()
 
 
 sys.excepthook, sys.unraisablehook = _tell_mistakes_only, _in_a_destructor

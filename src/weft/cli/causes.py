@@ -11,8 +11,8 @@ from weft.errors import WeftError
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 LEAST_ADDRESSES = 4 << 30
 """Bytes of addresses below which the libraries of tables end a process by a signal instead of an error."""
-NO_TABLES = frozenset({"plan", "list", "fabric", "init", "doctor", "completion", "exec", "place", "route"})
-"""Verbs that load none of those libraries."""
+NO_TABLES = frozenset({"run", "plan", "list", "fabric", "init", "doctor", "completion", "exec", "place", "route"})
+"""Verbs that load none of those libraries, or only after what they are for: a run measures first."""
 NO_MEMORY = ("failed to map segment", "cannot allocate memory", "out of memory", "can't start new thread")
 """What libraries say, in small letters."""
 
@@ -35,14 +35,16 @@ def require_room(words: list[str]) -> None:
         os.getcwd()  # noqa: PTH109 - for its error
     except OSError as problem:
         told = f"the working folder cannot be used: {problem.strerror or problem}"
-        raise HostError(f"{told} (deleted, perhaps)", "cd to a folder that is there, and type the same again") from None
+        raise HostError(
+            f"{told} (it may have been deleted)", "cd to one that is there, and repeat the command"
+        ) from None
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if words[0] not in NO_TABLES and soft != resource.RLIM_INFINITY and soft < LEAST_ADDRESSES:
         from weft.format import format_bytes  # not at each start
 
         least = format_bytes(LEAST_ADDRESSES)
         told = f"this shell limits addresses to {format_bytes(soft)} (ulimit -v), tables need {least}"
-        raise HostError(told, "ulimit -v unlimited, or a job with more memory; then type the same again")
+        raise HostError(told, "ulimit -v unlimited, or a job with more memory; then repeat the command")
 
 
 def cause_of(problem: BaseException) -> WeftError | None:
@@ -58,7 +60,7 @@ def cause_of(problem: BaseException) -> WeftError | None:
             told = str(each).strip().splitlines()[:1] or [type(each).__name__]
             return HostError(
                 f"no memory is left for this command: {told[0][:200]}",
-                "free memory, raise a limit (ulimit -v, --mem) or use a larger host; then type the same again",
+                "free memory, raise a limit (ulimit -v, --mem) or use a larger host; then repeat the command",
             )
     return None
 

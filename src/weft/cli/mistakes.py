@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is wrong with a command line, in words, and the help to ask for."""
+"""Wrong command lines in words, with the help to ask for; signals that end a command like Ctrl-C."""
 
 import signal
 import threading

@@ -60,7 +60,7 @@ class Stdout(io.FileIO):
                 self.failed = True
                 raise OutputError(
                     f"the output cannot be written: {error.strerror}",
-                    "send it to a file on a disk with room, or leave it on the terminal, and type the same again",
+                    "send it to a file on a disk with room, or leave it on the terminal, and repeat the command",
                 ) from None
         return memoryview(data).nbytes
 

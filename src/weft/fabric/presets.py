@@ -33,7 +33,7 @@ LINKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Preset:
-    """One preset."""
+    """Numbers of an adapter or processor, with their ranges and sources."""
 
     # section, name, title: ``node`` or ``network``, its name, and a line for people
     section: str

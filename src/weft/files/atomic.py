@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Atomic writing of files, and system errors as Weft's own."""
+"""Atomic writing of files, the folder of temporary ones, and system errors as Weft's own."""
 
 import errno
 import json

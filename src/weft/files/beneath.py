@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Opening files that others may have put there: no pipe, device or socket in a file's place is waited for."""
+"""Opening files that others may have put there, never a pipe, device or socket; versions of files by identity."""
 
 import errno
 import os

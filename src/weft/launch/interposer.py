@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Running an application with ``libweft.so``: building the library for its MPI, and preloading it into the ranks."""
+"""Running an application with ``libweft.so`` or the tracer preloaded, each built for the application's MPI."""
 
 import os
 import re

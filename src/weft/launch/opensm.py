@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Routes by OpenSM, a real subnet manager, over ibsim and an abstract socket; no adapter or network is touched."""
+"""Routes by engine; those of OpenSM by a real subnet manager over ibsim and an abstract socket, without any adapter."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Building the libraries that are preloaded into an application's ranks, at first use, once for each MPI."""
+"""Building libraries at first use: those preloaded into ranks, once for each MPI, and the one for routes."""
 
 import os
 import shutil
@@ -58,7 +58,7 @@ def _compile(build: Path, project: Path, log: Path) -> None:
 
 @dataclass(frozen=True)
 class Preload:
-    """A library."""
+    """A library to preload, and how it is built."""
 
     file: str  # its file's name
     target: str  # its target in the CMake project

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The last known state of the ranks of a launch, from the status file that the kernels write."""
+"""What the kernels of a running launch write: the state of its ranks, and the samples of the operation so far."""
 
 import os
 import zlib

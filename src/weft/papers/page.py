@@ -11,7 +11,7 @@ from weft.papers import Part
 from weft.report.html import fill, write_page
 from weft.report.tabular import markdown
 
-TITLE = "Fidelity: the papers' figures, simulated"
+TITLE = "The papers' figures, simulated"
 OPENING = (
     "Every time here that is not the paper's comes from a simulation (SimGrid's SMPI running Weft's own kernels on a "
     "fabric file) or, where it says so, from a lower bound. None was measured on the clusters."

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plan of a run that moves knobs: for each change-over its sizes again, with the knob as it was and moved.
+"""The time of a run divided among its operations, and the plan of a run that moves knobs.
 
+Such a run measures for each change-over its sizes again, with the knob as it was and moved.
 A knob of value v is moved by half an octave, to 1.41 v or v / 1.41: farther, and the two protocols or algorithms may
 cost the same where it then stands, so that no step shows. Cells are measured at sizes just below, between and above
 both values, in rounds: each round has one launch with the knobs as they were and one for each knob that is moved,

@@ -18,7 +18,7 @@ LOOK_S = 0.25
 NAMED, LEAST = 3, 0.1  # programs that are named, at most, and how busy one must be for it, in cores
 PATIENCE_S, AGAIN_S = 1800.0, 5.0
 QUIET_LOOKS = 2  # looks in a row that find the host quiet: work that pauses for a moment is not over
-TOLD_EVERY_S = 60.0  # while it waits, a run says what it waits for as often
+TOLD_EVERY_S = 60.0  # while it waits, interval at which a waiting run reports what it waits for
 ANSWER_S = 20
 Say = Callable[[str], None]
 

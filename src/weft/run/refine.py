@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Refining a run round by round: an answer after the first launch of each cell, then narrower until its time ends."""
+"""Refining a run round by round: its card and page after the first launch of each cell, then narrower ones."""
 
 import sys
 import time

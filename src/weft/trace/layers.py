@@ -43,7 +43,7 @@ NAMED = {"MPI_COMM_WORLD": WORLD, "MPI_COMM_SELF": SELF}
 
 @dataclass(frozen=True)
 class Layers:
-    """The splits."""
+    """Splits of all ranks, each of disjoint communicators."""
 
     tables: list[npt.NDArray[Any]]  # for each layer an array of LAYER with an entry for each rank
     # ``comm`` of an action on each communicator: 0 for the world, -1 for a rank alone, k for layer k

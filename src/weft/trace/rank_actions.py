@@ -194,7 +194,7 @@ class RankWriter:
 
 @dataclass(frozen=True)
 class Made:
-    """A script that was written."""
+    """A written script, and what it leaves out."""
 
     path: Path
     ranks: int  # of the application

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A table held against everything else: ``auto`` beside all algorithms of a run, and where it is the slowest choice.
 
-The cost model's numbers by measurement: a run of the kernel that probes, and LogGP's parameters from its times.
+The probe measures the numbers of the cost model: LogGP's parameters, from the times of the kernel `probe`.
 
 With t(k) the time of k messages of b bytes back to back, T(s) that of k messages of s bytes from each of P ranks, and
 w half of a round trip (Culler, Liu, Martin and Yoshikawa, "Assessing fast network interfaces", 1996;
@@ -72,7 +72,7 @@ def probing_study(fabric: Fabric, what: What) -> str:
 
 @dataclass(frozen=True)
 class Probed:
-    """What a run says of a fabric."""
+    """The parameters that a probe found for a fabric."""
 
     # gap_s, gap_is_limit: of the adapter, between two messages; whether it is only an upper limit
     gap_s: float

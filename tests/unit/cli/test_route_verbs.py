@@ -42,7 +42,7 @@ def test_json_has_scores_links_and_their_users(small: Path, capsys: pytest.Captu
     assert engine["all_to_all"] == pytest.approx(4 / 3)
     full = engine["fullest"][0]
     assert (full["link"], full["load"], full["routes"]) == ("S-0000000000200000:7->S-0000000000200002:1", 4, 2)
-    assert full["sources"] == ["H-0000000000100000", "H-0000000000100002"]
+    assert full["sources"] == ["node0", "node1"]
     assert told["lower_bound"]["all_to_all"] == 1
 
 
@@ -87,7 +87,7 @@ def test_the_page_has_the_verdict_every_engine_its_drawing_and_its_links(
 
 
 def test_a_placement_takes_part_alone(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("--placement", "H-0000000000100000,H-0000000000100004", "--format", "json")
+    words = ("--placement", "node0,node2", "--format", "json")
     told = json.loads(run(capsys, "route", "show", str(small), *words))
     assert told["engines"][0]["all_to_all"] == 1
     assert told["lower_bound"] is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The drawing of a fabric, with its cables coloured by their load in an all-to-all."""
+"""The drawing of a fabric, its cables coloured by their load in an all-to-all, and tables of presets."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collecting the cables of a network that is being made."""
+"""A network: switches, hosts and links, and the collecting of its cables while it is made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

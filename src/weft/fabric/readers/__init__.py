@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Readers of dumps of real machines; each is imported when its first dump comes, for most commands read none."""
+"""Readers of dumps of real machines; each is imported for its first dump, since most commands read none."""
 
 import re
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Adapters of this host under ``/sys/class/infiniband``: which preset their rate is, and how many there are."""
+"""What a scheduler and this host say of a site: nodes, queues, and adapters under ``/sys/class/infiniband``."""
 
 import json
 import re
@@ -64,7 +64,7 @@ class Adapter:
 
 @dataclass(frozen=True)
 class Site:
-    """A site."""
+    """A cluster as its scheduler describes it."""
 
     kind: str  # the kind of fabric
     name: str = ""  # the cluster's name; empty where not said

@@ -29,7 +29,7 @@ AIMED = 12
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """One matching."""
+    """Pairs in which no rank is twice."""
 
     level: str  # ``leaf`` (partners on one leaf switch), ``pod`` (in one pod or group) or ``core``
     pairs: Ints  # node indices of the partners, shape (pairs, 2); nobody is in two pairs

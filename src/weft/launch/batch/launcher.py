@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launches through a batch scheduler: write the script, submit it, follow it, resume what a job left undone."""
+"""Launches through a batch scheduler: write the script, submit it, note the job, follow it, resume what it left."""
 
 import re
 import subprocess
@@ -29,7 +29,7 @@ JOB = re.compile(r"[^\s-]\S{0,199}")
 
 
 class JobNote:
-    """The note of a run folder."""
+    """The job noted in a run folder (``job.json``)."""
 
     def __init__(self, folder: Path, scheduler: Scheduler) -> None:
         self.path = folder / "job.json"

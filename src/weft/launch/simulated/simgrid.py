@@ -34,7 +34,7 @@ PATH_BYTES = {"by-path": "8775", "equal": "1"}
 
 @dataclass(frozen=True)
 class SimGrid:
-    """An installation."""
+    """SimGrid as it is installed here."""
 
     smpicxx: Path
     smpirun: Path
