@@ -62,16 +62,17 @@ def test_the_verdict_follows_the_narrow_link(
 ) -> None:
     view = measure(installed, tmp_path, fabric)
     found = {each["nodes"]: each for each in held_back(view)}
-    assert {nodes: each["name"] for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}, view.headline
+    several = {nodes: each for nodes, each in found.items() if nodes > 1}
+    assert {nodes: each["name"] for nodes, each in several.items()} == {2: two, 4: four}, view.headline
     # the bound, which knows the file, and the counters, which know the wire, name the same link
-    assert {nodes: each["bound"] for nodes, each in found.items()} == {1: "memory copy", 2: two, 4: four}
+    assert {nodes: each["bound"] for nodes, each in several.items()} == {2: two, 4: four}
+    # copies may find less company than their floor had: a bound that a sample beats is not used
+    assert found[1]["name"] == ("memory copy" if found[1]["bound_ratio"] is not None else "")
     # no link carries more than its rate while the counted operations ran, those of the breakdown among them
     shares = {nodes: each["busiest"]["share"] for nodes, each in found.items() if each["busiest"]}
     assert all(share is not None and 0.25 < share < 1.05 for share in shares.values()), shares
     ratios = {nodes: each["bound_ratio"] for nodes, each in found.items()}
-    # links are shaped, so no load beside them makes them faster; copies may find less company than their floor had,
-    # which the page then tells as an error of the bound (tests/unit/analyse)
-    assert ratios[1] is not None, ratios
+    # links are shaped, so no load beside them makes them faster
     assert all(ratio is not None and ratio > 0.95 for nodes, ratio in ratios.items() if nodes > 1), ratios
 
 
