@@ -132,8 +132,8 @@ def test_a_toy_scheduler_serves_its_kind_of_fabric(monkeypatch: pytest.MonkeyPat
     def build(*_: object) -> SimpleNamespace:
         return built
 
-    monkeypatch.setattr("weft.mpi.library.find_mpi", build)
-    monkeypatch.setattr("weft.launch.build.build_kernels", build)
+    monkeypatch.setattr("weft.launch.batch.launcher.find_mpi", build)
+    monkeypatch.setattr("weft.launch.batch.launcher.build_kernels", build)
     fabric = load_fabric(tmp_path / "toys.toml")
     assert not (fabric.runs_here or fabric.is_model or fabric.label)
     (tmp_path / "launches").mkdir()
