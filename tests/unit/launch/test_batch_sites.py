@@ -102,8 +102,8 @@ def test_a_scheduler_that_is_not_here_is_told_before_anything_is_compiled(
     def never(*_: object) -> None:
         raise AssertionError("compiled")
 
-    monkeypatch.setattr("weft.launch.build.build_kernels", never)
-    monkeypatch.setattr("weft.mpi.library.find_mpi", never)
+    monkeypatch.setattr("weft.launch.batch.launcher.build_kernels", never)
+    monkeypatch.setattr("weft.launch.batch.launcher.find_mpi", never)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LaunchError, match=f"is not on PATH, so no job can be submitted to {kind}"):
         launcher_for(site(kind, tmp_path))
