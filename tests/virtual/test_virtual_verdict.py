@@ -78,7 +78,8 @@ def test_the_verdict_follows_the_narrow_link(
 
 def test_on_one_host_memory_is_named_and_no_link(installed: Installed, tmp_path: Path) -> None:
     view = measure(installed, tmp_path, "virtual-default", "[1]", "[1, 2]")
-    assert {each["name"] for each in held_back(view)} == {"memory copy"}
+    for each in held_back(view):  # a bound of copies that a sample beats is not used
+        assert each["name"] == ("memory copy" if each["bound_ratio"] is not None else "")
     # one launch is no verdict, and what it names is no link
     assert {each["id"] for each in view.claimed("answer")} <= {
         "contention.inconclusive",
