@@ -43,7 +43,7 @@ NOT_EACH_TIME = [
 ]
 
 
-MUTANTS: list[list[str]] = [[], ["--list", "bench/mutants_alltoall.toml"]]
+MUTANTS: list[list[str]] = [[], *(["--list", f"bench/mutants_{name}.toml"] for name in ("alltoall", "check"))]
 
 
 @dataclass(frozen=True)

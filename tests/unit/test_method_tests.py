@@ -63,9 +63,10 @@ def program() -> ModuleType:
 MUTANTS = program()
 EVERY = MUTANTS.mutants()
 ALLTOALLS = MUTANTS.mutants(ROOT / "bench" / "mutants_alltoall.toml")
+CHECKS = MUTANTS.mutants(ROOT / "bench" / "mutants_check.toml")
 
 
-@pytest.mark.parametrize("mutant", [*EVERY, *ALLTOALLS], ids=lambda mutant: f"{mutant.rule}: {mutant.what}")
+@pytest.mark.parametrize("mutant", [*EVERY, *ALLTOALLS, *CHECKS], ids=lambda mutant: f"{mutant.rule}: {mutant.what}")
 def test_a_mutant_can_be_planted_in_one_place_and_its_tests_exist(mutant: MUTANTS.Mutant) -> None:
     assert MUTANTS.applies(mutant) == ""
     assert mutant.by != mutant.expression
