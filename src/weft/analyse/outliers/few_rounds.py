@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.outliers.few_parts import Part, Parts
+from weft.analyse.statistics.quantile import robust_deviation
 
 Floats = NDArray[np.float64]
 
@@ -176,12 +177,12 @@ class _Fit:
 
     def _inflation(self, sigmas: Floats) -> Floats:
         """How much more a kind's healthy parts scatter than independent messages would."""
-        every = max(1.0, _mad(sigmas))
+        every = max(1.0, robust_deviation(sigmas))
         found = np.full(len(sigmas), every)
         for kind in np.unique(self.kinds):
             own = self.kinds == kind
             if own.sum() >= FEWEST_PEERS:
-                found[own] = max(1.0, _mad(sigmas[own]))
+                found[own] = max(1.0, robust_deviation(sigmas[own]))
         return found
 
     def remainders(self, part: int) -> Floats:
@@ -197,7 +198,7 @@ class _Fit:
         middles = np.array([np.median(left[known & (of == number)]) for number in np.unique(of[known])])
         if not len(middles):
             return 0.0, np.inf
-        error = 1.2533 * max(_mad(middles - np.median(middles)), LEAST_SCATTER) / np.sqrt(len(middles))
+        error = 1.2533 * max(robust_deviation(middles - np.median(middles)), LEAST_SCATTER) / np.sqrt(len(middles))
         return float(np.median(middles)), float(error)
 
     def is_there_again(self, part: int, effect: float) -> bool:
@@ -291,17 +292,12 @@ def _medians(values: Floats, group: NDArray[np.int64], of: NDArray[np.bool_], fe
 
 
 def _scatter(remainder: Floats, of: NDArray[np.int64], rounds: int) -> Floats:
-    found = np.full(rounds, max(_mad(remainder), LEAST_SCATTER))
+    found = np.full(rounds, max(robust_deviation(remainder), LEAST_SCATTER))
     for number in range(rounds):
         own = remainder[of == number]
         if own.size >= FEWEST_LEVEL:
-            found[number] = max(_mad(own), LEAST_SCATTER)
+            found[number] = max(robust_deviation(own), LEAST_SCATTER)
     return found
-
-
-def _mad(values: Floats) -> float:
-    """The standard deviation of normal values with the same median of absolute values about the median."""
-    return float(1.4826 * np.median(np.abs(values - np.median(values)))) if values.size else 0.0
 
 
 def _midmeans(values: Floats) -> Floats:

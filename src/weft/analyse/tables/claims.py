@@ -82,11 +82,6 @@ def claims_of(claims: Sequence[ClaimRow], kind: ClaimKind) -> list[ClaimRow]:
     return [each for each in claims if each["kind"] == kind]
 
 
-def first_claim(claims: Sequence[ClaimRow], family: str) -> ClaimRow | None:
-    """The first claim whose id begins with ``family`` and a dot; None without one."""
-    return next((each for each in claims if each["id"].startswith(f"{family}.")), None)
-
-
 def is_doubtful(claims: Sequence[ClaimRow]) -> bool:
     """Whether a difference to a run may come from what its own records doubt: its worst doubt leaves C or D."""
     return any(each["confidence"] >= "C" for each in claims_of(claims, "doubt"))
