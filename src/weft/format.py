@@ -95,12 +95,8 @@ def distinct_seconds(one: float, other: float) -> tuple[str, str]:
 def measured_rate(size: int, seconds: float | None, low: float | None = None, high: float | None = None) -> str:
     """Bytes over a measured time, with the interval that follows from that of the time: ``5.21 GB/s (5.10–5.33)``.
 
-    Parameters
-    ----------
-    size
-        Bytes moved in ``seconds``.
-    seconds, low, high
-        The time and its interval, in seconds; ``–`` if the time is None.
+    `size`: bytes moved in ``seconds``. `seconds`, `low`, `high`: the time and its interval, in seconds; ``–`` if the
+    time is None.
     """
     if not seconds:
         return UNKNOWN

@@ -23,22 +23,12 @@ class Limit:
 
 @dataclass(frozen=True)
 class Host:
-    """The present host, as a node of a fabric.
-
-    Attributes
-    ----------
-    cores
-        Number of cores this process may run on.
-    memory_bytes
-        Memory of the host, or of the cgroup if that is less; does not depend on other processes.
-    limits
-        Limits on what can be allocated now, one for each source.
-    """
+    """The present host, as a node of a fabric."""
 
     name: str
-    cores: int
-    memory_bytes: int
-    limits: tuple[Limit, ...]
+    cores: int  # number of cores this process may run on
+    memory_bytes: int  # memory of the host, or of the cgroup if that is less; does not depend on other processes
+    limits: tuple[Limit, ...]  # limits on what can be allocated now, one for each source
 
 
 def smallest(limits: Sequence[Limit]) -> Limit | None:

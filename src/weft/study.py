@@ -37,10 +37,7 @@ def doubling(most: int) -> tuple[int, ...]:
 def whole_numbers(value: object) -> tuple[int, ...] | None:
     """``value`` as a list of counts of nodes or ranks; None where it is something else.
 
-    Raises
-    ------
-    ValueError
-        More than a thousand: each would be a cell.
+    Raises ValueError: more than a thousand: each would be a cell.
     """
     listed = as_list(value)
     if len(listed) > MOST_CELLS:

@@ -81,10 +81,7 @@ def csv_field(value: Any) -> Any:
 def directive(value: Any) -> str:
     """A value in the head of a job script, where no quoting is known and a line's end would begin a command.
 
-    Raises
-    ------
-    FabricError
-        The value has a control character.
+    Raises FabricError: the value has a control character.
     """
     text = str(value)
     if one_line(text) != text:

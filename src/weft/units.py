@@ -51,10 +51,8 @@ def split(text: object, what: str, example: str) -> tuple[Decimal, str]:
 def parse_bytes(text: object) -> int:
     """Bytes of a size such as ``"256 KiB"``.
 
-    Raises
-    ------
-    ValueError
-        No size, a decimal prefix (it names the two sizes that may have been meant), or no whole number of bytes.
+    Raises ValueError: no size, a decimal prefix (it names the two sizes that may have been meant), or no whole number
+    of bytes.
     """
     number, unit = split(text, "size", "256 KiB")
     if unit in DECIMAL_SIZES:
@@ -76,10 +74,7 @@ def parse_bytes(text: object) -> int:
 def parse_rate(text: object) -> float:
     """Bytes per second of a rate such as ``"3.5 GB/s"`` (10^9) or ``"10 Gbit/s"``.
 
-    Raises
-    ------
-    ValueError
-        No rate, another unit, or zero.
+    Raises ValueError: no rate, another unit, or zero.
     """
     number, unit = split(text, "rate", "3.5 GB/s")
     factors: Mapping[str, Decimal | int] = {**RATES, **BIT_RATES}
@@ -92,13 +87,7 @@ def parse_rate(text: object) -> float:
 
 
 def parse_seconds(text: object) -> float:
-    """Seconds of a time such as ``"1.2 us"``.
-
-    Raises
-    ------
-    ValueError
-        No time, or another unit.
-    """
+    """Seconds of a time such as ``"1.2 us"``. Raises ValueError: no time, or another unit."""
     number, unit = split(text, "time", "5 s")
     if unit not in TIMES:
         raise ValueError(f'"{unit}" is no unit of a time: {", ".join(name for name in TIMES if name.isascii())}')

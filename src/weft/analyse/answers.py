@@ -57,30 +57,17 @@ from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, LaunchRow, Measu
 
 @dataclass(frozen=True)
 class Found:
-    """Tables already written for a run, from which its answers are computed.
+    """Tables already written for a run, from which its answers are computed."""
 
-    Attributes
-    ----------
-    plan
-        Its plan.
-    calls, medians, links, measured
-        Rows of the tables of calls, medians, links and cells.
-    floor
-        The noise floor that the run measured.
-    turns
-        Rows of the table of the breakdowns' turns.
-    of_pairs
-        Ids of the cells whose times are in the tables of pairs, not in the table of calls.
-    """
-
-    plan: Plan
+    plan: Plan  # its plan
+    # calls, medians, links, measured: rows of the tables of calls, medians, links and cells
     calls: Sequence[CallRow]
     medians: Sequence[MedianRow]
     links: Sequence[LinkRow]
     measured: Sequence[MeasuredRow]
-    floor: Floor
-    of_pairs: frozenset[str]
-    turns: Sequence[TurnRow]
+    floor: Floor  # the noise floor that the run measured
+    of_pairs: frozenset[str]  # ids of the cells whose times are in the tables of pairs, not in the table of calls
+    turns: Sequence[TurnRow]  # rows of the table of the breakdowns' turns
 
     @cached_property
     def main(self) -> str:

@@ -58,11 +58,8 @@ def _load(own: Sequence[LinkRow]) -> LoadRow:
 def bottlenecks(calls: Iterable[CallRow], loads: Sequence[LoadRow], call: str) -> list[BottleneckRow]:
     """What limits the main call at each shape, by increasing number of nodes.
 
-    Returns
-    -------
-    list
-        One row for each cell that was timed and is not oversubscribed; of several cells with the same nodes and ranks,
-        the one that moved most bytes. Empty if no link was counted.
+    Returns one row for each cell that was timed and is not oversubscribed; of several cells with the same nodes and
+    ranks, the one that moved most bytes. Empty if no link was counted.
     """
     if not loads:
         return []

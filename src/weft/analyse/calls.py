@@ -33,10 +33,7 @@ def call_rows(
 ) -> list[CallRow]:
     """Join the statistics of each call with its cell in the plan and the status of its launches.
 
-    Parameters
-    ----------
-    bounds
-        Lower bound in seconds of a cell's call, and its name.
+    `bounds`: lower bound in seconds of a cell's call, and its name.
     """
     statuses = _grouped(launches, lambda row: row["cell"])
     known = {(row["cell"], row["call"], row["phase"]): row for row in summaries}

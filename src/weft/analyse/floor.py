@@ -30,13 +30,10 @@ class BesideRow(TypedDict):
 def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> list[FloorRow]:
     """Rows of the floor table from the order statistics of the kernel ``floor``.
 
-    Returns
-    -------
-    list
-        One row per quantity: ``empty``, ``latency`` and ``swap`` in seconds, ``copy`` in bytes per second of one node,
-        with the bytes that each of its ranks copied at once. The interval of a rate is the inverted interval of
-        the time. ``best`` is the shortest time or the highest rate of all samples; lower bounds use it. A size that was
-        copied in several ways has the row of the fastest.
+    Returns one row per quantity: ``empty``, ``latency`` and ``swap`` in seconds, ``copy`` in bytes per second of one
+    node, with the bytes that each of its ranks copied at once. The interval of a rate is the inverted interval of the
+    time. ``best`` is the shortest time or the highest rate of all samples; lower bounds use it. A size that was copied
+    in several ways has the row of the fastest.
     """
     rows: list[FloorRow] = []
     for found in statistics:
@@ -64,10 +61,7 @@ def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> l
 def with_rates_beside(rows: list[FloorRow], beside: Iterable[BesideRow], cells: Mapping[str, Cell]) -> list[FloorRow]:
     """The floor with the best of what its cells measured in their own launches (METHOD 16), where that is better.
 
-    Parameters
-    ----------
-    beside
-        The shortest time of each operation of a cell, in seconds.
+    `beside`: the shortest time of each operation of a cell, in seconds.
     """
     best: dict[tuple[int, int, str, int], float] = {}
     for found in beside:

@@ -34,16 +34,12 @@ def link_rows(
 ) -> list[LinkRow]:
     """Rows of ``tables/links.parquet``: one for each direction of a link and each launch with link counters.
 
-    Raises DataError: A file of counters is incomplete.
-
-    Returns
-    -------
-    list
-        ``seconds`` is the total time of the operations that moved the bytes, warm-up included (basis ``operations``),
-        or of the launch if no operation has a time (basis ``launch``). ``share`` is bytes / (rate x seconds), null if
-        the rate is unknown. The bytes include the library's start, the barriers between samples and the validation of
-        the data, so the share of a launch that moved little is too large. For a launch of several cells without
-        counters between them, ``cell`` is the name of the batch (``g000``).
+    Raises DataError: A file of counters is incomplete. Returns ``seconds`` is the total time of the operations that
+    moved the bytes, warm-up included (basis ``operations``), or of the launch if no operation has a time (basis
+    ``launch``). ``share`` is bytes / (rate x seconds), null if the rate is unknown. The bytes include the library's
+    start, the barriers between samples and the validation of the data, so the share of a launch that moved little is
+    too large. For a launch of several cells without counters between them, ``cell`` is the name of the batch
+    (``g000``).
     """
     if not any(links_file(root, launch.id).is_file() for launch in plan.launches):
         return []
@@ -59,29 +55,15 @@ def link_rows(
 
 @dataclass(frozen=True)
 class Counted:
-    """What the links carried during a launch, or a cell of it.
+    """What the links carried during a launch, or a cell of it."""
 
-    Attributes
-    ----------
-    cell
-        Its id, or the name of the launch's batch where no borders between cells were seen.
-    launch
-        The launch.
-    ranks
-        Of the cell.
-    counts
-        What crossed each link.
-    method
-        Source of the counters.
-    operations_s, wall_s
-        How long the operations took that moved the bytes (0 where none has a time), and the whole launch.
-    """
-
-    cell: str
-    launch: LaunchPlan
-    ranks: int
-    counts: Sequence[LinkCount]
-    method: str
+    cell: str  # its id, or the name of the launch's batch where no borders between cells were seen
+    launch: LaunchPlan  # the launch
+    ranks: int  # of the cell
+    counts: Sequence[LinkCount]  # what crossed each link
+    method: str  # source of the counters
+    # operations_s, wall_s: how long the operations took that moved the bytes (0 where none has a time), and the whole
+    # launch
     operations_s: float
     wall_s: float | None
 
@@ -134,14 +116,8 @@ def operation_seconds(
 
     A counter does not record which operation a byte belonged to. Operations that move almost nothing by definition
     (counts before vectors, a sort before its exchange) would only dilute the share of those that do; they are left out
-    if the traffic of any operation is known.
-
-    Parameters
-    ----------
-    means
-        Mean seconds by cell, launch, operation and phase.
-    volume
-        Bytes that leave a node in one call of an operation of a cell; None if unknown.
+    if the traffic of any operation is known. `means`: mean seconds by cell, launch, operation and phase. `volume`:
+    bytes that leave a node in one call of an operation of a cell; None if unknown.
     """
     proven = {(row["cell"], row["launch"]) for row in validated if row["validated"]}
     calls: dict[tuple[str, int], dict[tuple[str, str], int]] = {}

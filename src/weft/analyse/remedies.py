@@ -47,12 +47,7 @@ def of_messages(
 ) -> Iterable[tuple[tuple[str, str], Terms, int]]:
     """Id and subject of remedies of a bound of messages, their terms, and by which factor at most all else shrinks.
 
-    There is none of another bound, or on one node.
-
-    Parameters
-    ----------
-    terms
-        All of them, in seconds.
+    There is none of another bound, or on one node. `terms`: all of them, in seconds.
     """
     each, nodes = cell.ranks_per_node, cell.nodes
     if name not in CHEAPER or name not in terms or nodes == 1:

@@ -137,13 +137,7 @@ Times = Mapping[int, float]
 
 
 def conclusion(kind: Literal["strong", "weak"], times: Times) -> str:
-    """What the times of a series say, in words.
-
-    Parameters
-    ----------
-    times
-        Predicted seconds by number of nodes, two at least.
-    """
+    """What the times of a series say, in words. `times`: predicted seconds by number of nodes, two at least."""
     points = sorted(times)
     first, last = points[0], points[-1]
     if kind == "strong":
@@ -185,20 +179,13 @@ def sensitivity_rows(plan: Plan, rows: Sequence[CallRow], call: str) -> list[Sen
 
 @dataclass(frozen=True)
 class Subject:
-    """A series that scales.
+    """A series that scales."""
 
-    Attributes
-    ----------
-    series, kind, call
-        Its name, its kind of scaling, and the call that it is judged by.
-    points
-        Its cells by number of nodes.
-    """
-
+    # series, kind, call: its name, its kind of scaling, and the call that it is judged by
     series: str
     kind: Literal["strong", "weak"]
     call: str
-    points: Mapping[int, Point]
+    points: Mapping[int, Point]  # its cells by number of nodes
 
     def says(self, values: Values) -> str:
         """What its times say if numbers of the fabric, by key, had these values."""

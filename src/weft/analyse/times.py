@@ -185,12 +185,8 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
 def medians(turns: Expression) -> list[TurnRow]:
     """A row for each operation and launch; of ``rounds``, whose samples are its rounds, one for each round.
 
-    All in the engine: a cell may have ten million samples.
-
-    Parameters
-    ----------
-    turns
-        cell, launch, op, iteration, first, last_start, end, longest, batch, definition; times in ns.
+    All in the engine: a cell may have ten million samples. `turns`: cell, launch, op, iteration, first, last_start,
+    end, longest, batch, definition; times in ns.
     """
     import ibis
 

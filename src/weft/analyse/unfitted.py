@@ -39,12 +39,7 @@ def is_unfitted(fabric: Fabric) -> bool:
 def range_of(cell: BoundedCell, call: str, block_bytes: int, fabric: Fabric, seconds: float) -> tuple[float, float]:
     """Seconds between which a simulated time of an unfitted machine lies.
 
-    Parameters
-    ----------
-    block_bytes
-        Bytes of a message; 0 where they are not known.
-    seconds
-        The simulated time.
+    `block_bytes`: bytes of a message; 0 where they are not known. `seconds`: the simulated time.
     """
     known = {each.key: each for each in doubtful(fabric)}
     own_s, terms = bytes_s(cell, call, seconds), _bytes_terms(cell, call)

@@ -124,12 +124,8 @@ def faster(own: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[
     """Names of those that are shown to be faster: by a rank test alone, and by Student's t corrected for their number.
 
     Four launches against four cannot reach 5 % / 9 by ranks, whatever they show; so ranks have to say it of each alone,
-    and the means of the logarithms of all together (Holm's step-down, two-sided).
-
-    Parameters
-    ----------
-    own
-        Medians of the launches of the library's own choice, in seconds.
+    and the means of the logarithms of all together (Holm's step-down, two-sided). `own`: medians of the launches of the
+    library's own choice, in seconds.
     """
     found: list[str] = []
     ordered = sorted(others, key=lambda name: _student(own, others[name])[0], reverse=True)

@@ -17,21 +17,11 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class Algorithm:
-    """One algorithm of a collective call.
+    """One algorithm of a collective call."""
 
-    Attributes
-    ----------
-    name
-        The library's name for it.
-    value
-        The value of its knob.
-    only
-        ``two``: for two ranks only; ``power``: for a power of two of them; empty: for any number.
-    """
-
-    name: str
-    value: str
-    only: str = ""
+    name: str  # the library's name for it
+    value: str  # the value of its knob
+    only: str = ""  # ``two``: for two ranks only; ``power``: for a power of two of them; empty: for any number
 
     def fits(self, ranks: int) -> bool:
         """Whether it works with this number of ranks."""
@@ -103,11 +93,8 @@ def family_of(library: str) -> tuple[str, int]:
 def algorithms(library: str, collective: str, ranks: int) -> list[Algorithm]:
     """Algorithms of a collective that a library can be set to use with a number of ranks; empty if unknown.
 
-    Parameters
-    ----------
-    collective
-        ``bcast``, ``alltoall``, ``alltoallv``, ``scatter``, ``gather``, ``allgather``, ``allreduce``, ``reduce`` or
-        ``reduce_scatter``.
+    `collective`: ``bcast``, ``alltoall``, ``alltoallv``, ``scatter``, ``gather``, ``allgather``, ``allreduce``,
+    ``reduce`` or ``reduce_scatter``.
     """
     family, major = family_of(library)
     if family == OPEN_MPI:

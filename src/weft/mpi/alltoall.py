@@ -50,10 +50,7 @@ def check_spec(text: str) -> str:
 def check_forced(text: str) -> str:
     """As :func:`check_spec`, but for the library's variables, which know no ``default``.
 
-    Raises
-    ------
-    ValueError
-        There is no such algorithm.
+    Raises ValueError: there is no such algorithm.
     """
     if text == DEFAULT:
         raise ValueError(f"libweft has no algorithm {DEFAULT!r}: the MPI library's own is pmpi")

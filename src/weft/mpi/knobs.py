@@ -26,43 +26,22 @@ SUFFIXES = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g"
 
 @dataclass(frozen=True)
 class Knob:
-    """One kind of variable.
+    """One kind of variable."""
 
-    Attributes
-    ----------
-    pattern
-        Pattern of the whole name. A group ``collective`` in it limits the knob to calls of that name.
-    what
-        What changes above its value.
-    where
-        Whether it affects messages inside a node, between nodes, or both.
-    collective
-        Whether it affects collective calls only; other knobs affect every message, also inside a collective.
-    """
-
-    pattern: str
-    what: str
-    where: Where = "both"
+    pattern: str  # pattern of the whole name. A group ``collective`` in it limits the knob to calls of that name.
+    what: str  # what changes above its value
+    where: Where = "both"  # whether it affects messages inside a node, between nodes, or both
+    # whether it affects collective calls only; other knobs affect every message, also inside a collective
     collective: bool = False
 
 
 @dataclass(frozen=True)
 class NamedKnob:
-    """A variable of the library with its current value.
+    """A variable of the library with its current value."""
 
-    Attributes
-    ----------
-    names
-        Its name; several if more than one has this value, the likeliest first.
-    value
-        Bytes.
-    what
-        What changes above it.
-    """
-
-    names: tuple[str, ...]
-    value: int
-    what: str
+    names: tuple[str, ...]  # its name; several if more than one has this value, the likeliest first
+    value: int  # bytes
+    what: str  # what changes above it
 
     def text(self) -> str:
         """In words: ``btl_sm_eager_limit (4096 B)``."""
@@ -173,13 +152,9 @@ class Knobs:
     def within(self, lower: int, upper: int, where: Where = "both", collective: str = "") -> list[NamedKnob]:
         """The knobs whose value lies in a gap, the likeliest first; those of one value and meaning are one.
 
-        Parameters
-        ----------
-        lower, upper
-            Largest size before a change-over and smallest after it. A knob that counts a header switches up to
-            `HEADER` bytes below its value.
-        collective
-            Name of the call, such as ``alltoall``; empty for a message between two ranks.
+        `lower`, `upper`: largest size before a change-over and smallest after it. A knob that counts a header switches
+        up to `HEADER` bytes below its value. `collective`: name of the call, such as ``alltoall``; empty for a message
+        between two ranks.
         """
         where = where if self._shared else "network"
         found: dict[tuple[int, str], list[str]] = {}
@@ -217,13 +192,7 @@ def matters(knob: Knob, value: int, block_bytes: int) -> bool:
 
     A limit on what is sent at once matters to smaller messages, which it lets through, and to those that another limit
     would let through at a price worth paying (`REACHES`). What rules only larger messages matters above its value.
-
-    Parameters
-    ----------
-    value
-        Its present value in bytes.
-    block_bytes
-        Bytes of the message.
+    `value`: its present value in bytes. `block_bytes`: bytes of the message.
     """
     if knob.what in REACHES:
         return block_bytes <= REACHES[knob.what] * value

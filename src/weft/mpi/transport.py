@@ -45,11 +45,7 @@ def message_knobs(library: str, values: Mapping[str, str], where: Where, block_b
     """What rules the cost of a message, with present values: the copies inside a node, and limits that can matter.
 
     The usual knob stands for the limits where no value is known; nothing does where all are known and none matters.
-
-    Parameters
-    ----------
-    block_bytes
-        Bytes of one message.
+    `block_bytes`: bytes of one message.
     """
     known, family = plain(values), parse_library(library).family
     where = where if shares_memory(known) else "network"

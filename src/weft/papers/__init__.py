@@ -32,26 +32,13 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Part:
-    """The result of one part.
+    """The result of one part."""
 
-    Attributes
-    ----------
-    name
-        Its name on the command line.
-    title
-        Heading of its tables.
-    found
-        Findings as sentences, the most important first.
-    tables
-        Tables of paper and simulation side by side.
-    values
-        Numbers by name, for tests: errors as fractions, times in seconds.
-    """
-
-    name: str
-    title: str
-    found: tuple[str, ...]
-    tables: tuple[Table, ...]
+    name: str  # its name on the command line
+    title: str  # heading of its tables
+    found: tuple[str, ...]  # findings as sentences, the most important first
+    tables: tuple[Table, ...]  # tables of paper and simulation side by side
+    # numbers by name, for tests: errors as fractions, times in seconds
     values: dict[str, float] = field(default_factory=dict[str, float])
 
 
@@ -63,10 +50,7 @@ def published(cluster: str) -> dict[str, Any]:
 def wanted(names: Iterable[str]) -> list[str]:
     """The parts asked for, each once, or all. An unknown name is refused before any part runs.
 
-    Raises
-    ------
-    StudyError
-        There is no such part.
+    Raises StudyError: there is no such part.
     """
     chosen = list(dict.fromkeys(names)) or list(PARTS)
     for name in chosen:
@@ -78,12 +62,7 @@ def wanted(names: Iterable[str]) -> list[str]:
 def compute(name: str, bench: "Bench") -> Part:
     """Compute one part.
 
-    Raises
-    ------
-    StudyError
-        There is no such part.
-    LaunchError
-        SimGrid is missing, or a simulation failed.
+    Raises StudyError: there is no such part. Raises LaunchError: SimGrid is missing, or a simulation failed.
     """
     wanted([name])
     return import_module(f"weft.papers.{name}").compute(bench)

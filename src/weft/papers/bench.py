@@ -13,28 +13,16 @@ from weft.report.view import RunView, load_view
 
 @dataclass(frozen=True)
 class Bench:
-    """A folder with the runs.
+    """A folder with the runs."""
 
-    Attributes
-    ----------
-    folder
-        The folder, with a run folder for each study and fabric.
-    say
-        Takes a line of progress before each step that takes seconds.
-    """
-
-    folder: Path
-    say: Callable[[str], None] = lambda _: None
+    folder: Path  # the folder, with a run folder for each study and fabric
+    say: Callable[[str], None] = lambda _: None  # takes a line of progress before each step that takes seconds
 
     def run(self, study: str, fabric: str | Fabric) -> RunView:
         """Run a study on a fabric, or use the existing result.
 
-        Raises
-        ------
-        DataError
-            The folder holds a run of another version of the study or the fabric.
-        LaunchError
-            SimGrid is missing, or the simulations do not start.
+        Raises DataError: the folder holds a run of another version of the study or the fabric. Raises LaunchError:
+        simGrid is missing, or the simulations do not start.
         """
         from weft.kernel.studies import load_study
         from weft.launch import launcher_for

@@ -38,25 +38,14 @@ EXPLANATIONS = (
 
 @dataclass(frozen=True)
 class Explained:
-    """One explanation.
+    """One explanation."""
 
-    Attributes
-    ----------
-    name, words
-        Its name, and what it says.
-    cost_s
-        What either end spends on a connection, fitted to row B.
-    a_s
-        First call A in seconds by N.
-    b_errors
-        Relative error of first call B by N.
-    """
-
+    # name, words: its name, and what it says
     name: str
     words: str
-    cost_s: float
-    a_s: dict[int, float]
-    b_errors: dict[int, float]
+    cost_s: float  # what either end spends on a connection, fitted to row B
+    a_s: dict[int, float]  # first call A in seconds by N
+    b_errors: dict[int, float]  # relative error of first call B by N
 
     @property
     def a_holds(self) -> bool:

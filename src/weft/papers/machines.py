@@ -38,30 +38,19 @@ COLUMNS = ("machine", Number("cells"), "median", "worst", "inside the range", "w
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """A published time and the simulated one.
+    """A published time and the simulated one."""
 
-    Attributes
-    ----------
-    nodes, block_bytes
-        Its size.
-    published_s, simulated_s
-        Both times.
-    bytes_s
-        The part of the simulated time that is bytes.
-    low_s, high_s
-        The range of the simulated time.
-    algorithm
-        What SMPI took.
-    """
-
+    # nodes, block_bytes: its size
     nodes: int
     block_bytes: int
+    # published_s, simulated_s: both times
     published_s: float
     simulated_s: float
-    bytes_s: float
+    bytes_s: float  # the part of the simulated time that is bytes
+    # low_s, high_s: the range of the simulated time
     low_s: float
     high_s: float
-    algorithm: str
+    algorithm: str  # what SMPI took
 
     @property
     def error(self) -> float:

@@ -73,10 +73,7 @@ def unbroken(text: str) -> Any:
 def write_page(path: Path, text: str) -> None:
     """Write a page, whole or not at all; creates its folder.
 
-    Raises
-    ------
-    DataError
-        The disk is full, or the folder cannot be written.
+    Raises DataError: the disk is full, or the folder cannot be written.
     """
     with file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,44 +37,23 @@ MOST_REMEDIES = 12
 
 @dataclass(frozen=True)
 class Front:
-    """The answer that several runs give together.
+    """The answer that several runs give together."""
 
-    Attributes
-    ----------
-    card, grade
-        What stands first, and its confidence.
-    proof
-        The picture beside it; None for none.
-    table
-        One row for each of them, perhaps more.
-    notes
-        What else is to be known.
-    question
-        What the page answers.
-    """
-
+    # card, grade: what stands first, and its confidence
     card: Card
     grade: Grade
-    proof: Picture | Figure | None
-    table: Table
-    notes: tuple[str, ...] = ()
-    question: str = "What would help?"
+    proof: Picture | Figure | None  # the picture beside it; None for none
+    table: Table  # one row for each of them, perhaps more
+    notes: tuple[str, ...] = ()  # what else is to be known
+    question: str = "What would help?"  # what the page answers
 
 
 def write(folders: Sequence[Any], path: Path, *, formats: Collection[str] = (), front: Front | None = None) -> Path:
     """Write the page, on request each figure as a file beside it (in ``figures/``), and return its path.
 
-    Parameters
-    ----------
-    formats
-        Formats of the figures' files: ``svg``, ``pdf``, ``png``; none by default.
-
-    Raises
-    ------
-    DataError
-        A run cannot be read, or the page cannot be written, or its figures would be written out of the run's folder.
-    WeftError
-        No run was given.
+    `formats`: formats of the figures' files: ``svg``, ``pdf``, ``png``; none by default. Raises DataError: a run cannot
+    be read, or the page cannot be written, or its figures would be written out of the run's folder. Raises WeftError:
+    no run was given.
     """
     if not folders:
         raise WeftError("no run was given to report on", "weft report RUN... -o report.html")

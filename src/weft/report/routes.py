@@ -11,13 +11,7 @@ from weft.route.show import drawing, verdict
 
 
 def write_route_page(found: Comparison, title: str, path: Path) -> None:
-    """Write the page of a comparison of routes.
-
-    Raises
-    ------
-    DataError
-        The disk is full, or the folder cannot be written.
-    """
+    """Write the page of a comparison of routes. Raises DataError: the disk is full, or the folder cannot be written."""
     engines = [_engine(found, engine, title) for engine in found.engines]
     write_page(
         path,

@@ -50,10 +50,7 @@ def all_tables(view: RunView) -> list[Table]:
 def render(view: RunView, format: Format = "text") -> str:
     """The tables of a run as text in one of the formats; ``text`` is `show`'s without colours.
 
-    Raises
-    ------
-    ValueError
-        The format is unknown.
+    Raises ValueError: the format is unknown.
     """
     if format == "md":
         return as_markdown(view)

@@ -32,24 +32,12 @@ def call_name(call: str) -> str:
 
 @dataclass(frozen=True)
 class RunView:
-    """One run.
+    """One run."""
 
-    Attributes
-    ----------
-    path
-        The run folder.
-    meta
-        Entries of ``weft.json``.
-    plan
-        Its plan.
-    rows
-        The table of calls.
-    """
-
-    path: Path
-    meta: Mapping[str, Any]
-    plan: Plan
-    rows: list[CallRow]
+    path: Path  # the run folder
+    meta: Mapping[str, Any]  # entries of ``weft.json``
+    plan: Plan  # its plan
+    rows: list[CallRow]  # the table of calls
 
     @property
     def name(self) -> str:
@@ -164,10 +152,7 @@ def m_text(series: PlannedSeries) -> str:
 def load_view(folder: Any) -> RunView:
     """Load a run whose tables exist (:func:`weft.run.refresh.refresh` makes them).
 
-    Raises
-    ------
-    DataError
-        There is no run folder, or it has no tables.
+    Raises DataError: there is no run folder, or it has no tables.
     """
     run = RunFolder.open(folder_path(folder))
     return RunView(run.path, run.metadata(), plan_of(run), CALL_TABLE.read(run.path))

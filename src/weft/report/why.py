@@ -56,10 +56,7 @@ def call_title(view: RunView, cell: str, op: str) -> str:
 def as_text(view: RunView) -> str:
     """The card, then the breakdown of each call as bars, as far as the run may claim it.
 
-    Raises
-    ------
-    DataError
-        Nothing was explained.
+    Raises DataError: nothing was explained.
     """
     found = _claimed(view, explained(view))
     lines = card_lines(card_of(view), 120)
@@ -109,10 +106,7 @@ def factor_text(row: BreakdownRow) -> str:
 def as_json(view: RunView) -> str:
     """The breakdowns as JSON: every step as its row of the table, under its call.
 
-    Raises
-    ------
-    DataError
-        Nothing was explained.
+    Raises DataError: nothing was explained.
     """
     told = [
         {"cell": rows[0]["cell"], "call": rows[0]["call"], "statement": told_breakdown(view, rows[0]), "steps": rows}

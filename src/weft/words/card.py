@@ -38,14 +38,9 @@ def headline(claims: Sequence[ClaimRow]) -> str:
 
 
 class Card(NamedTuple):
-    """What stands first: the answer, then its evidence.
+    """What stands first: the answer, then its evidence."""
 
-    Attributes
-    ----------
-    title, facts
-        Which run it is, and of what machine.
-    """
-
+    # title, facts: which run it is, and of what machine
     title: str
     facts: tuple[str, ...]
     rows: tuple[Row, ...]

@@ -5,21 +5,13 @@ from typing import NamedTuple
 
 
 class Row(NamedTuple):
-    """A label, a value with its interval, and at most one short clause.
+    """A label, a value with its interval, and at most one short clause."""
 
-    Attributes
-    ----------
-    id
-        Of the claim.
-    next
-        A command to paste; may be empty.
-    """
-
-    id: str
+    id: str  # of the claim
     label: str
     value: str
     note: str = ""
-    next: str = ""
+    next: str = ""  # a command to paste; may be empty
 
     @property
     def text(self) -> str:

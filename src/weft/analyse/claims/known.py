@@ -21,19 +21,11 @@ from weft.store.rows import LAUNCH_TABLE
 
 @dataclass(frozen=True)
 class Known:
-    """A run whose other tables are written.
+    """A run whose other tables are written."""
 
-    Attributes
-    ----------
-    path
-        The run folder.
-    rows
-        The table of calls.
-    """
-
-    path: Path
+    path: Path  # the run folder
     plan: Plan
-    rows: Sequence[CallRow]
+    rows: Sequence[CallRow]  # the table of calls
 
     @property
     def modelled(self) -> bool:

@@ -18,17 +18,12 @@ PHASES = ("cold", "warm")
 
 @dataclass(frozen=True)
 class Compared:
-    """A row that both runs have.
-
-    Attributes
-    ----------
-    base_s, other_s
-        Median over the launches of their medians.
-    """
+    """A row that both runs have."""
 
     key: Key
     series: tuple[str, ...]
     oversubscribed: bool
+    # base_s, other_s: median over the launches of their medians
     base_s: float
     other_s: float
     evidence: Evidence
@@ -36,21 +31,14 @@ class Compared:
 
 @dataclass(frozen=True)
 class Group:
-    """Rows of one operation and phase.
-
-    Attributes
-    ----------
-    nodes, ranks
-        Nodes and ranks of its rows if all have the same; None for a group over several process counts.
-    rows
-        Their indices among all rows.
-    """
+    """Rows of one operation and phase."""
 
     operation: str
     phase: str
+    # nodes, ranks: nodes and ranks of its rows if all have the same; None for a group over several process counts
     nodes: int | None
     ranks: int | None
-    rows: tuple[int, ...]
+    rows: tuple[int, ...]  # their indices among all rows
 
 
 @dataclass(frozen=True)
@@ -67,17 +55,11 @@ class Summary:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One run against the base.
-
-    Attributes
-    ----------
-    margin
-        Smallest relative difference that is called slower or faster.
-    """
+    """One run against the base."""
 
     base: Side
     other: Side
-    margin: float
+    margin: float  # smallest relative difference that is called slower or faster
     rows: tuple[Compared, ...]
     summaries: tuple[Summary, ...]
     unmatched: tuple[Unmatched, ...]
@@ -122,15 +104,8 @@ def compare(
 ) -> Comparison:
     """Compare a run with the base.
 
-    Parameters
-    ----------
-    sizes
-        Smallest and largest size in bytes to compare; if given, calls without a size are left out.
-
-    Raises
-    ------
-    CompareError
-        The runs have no row in common; the message says how the nearest rows differ.
+    `sizes`: smallest and largest size in bytes to compare; if given, calls without a size are left out. Raises
+    CompareError: the runs have no row in common; the message says how the nearest rows differ.
     """
     found = match(base, other)
     wanted = [key for key in found.keys if key.phase in phases]

@@ -26,59 +26,33 @@ Outcome = Literal["slower", "faster", "no difference shown", "no verdict", "rati
 
 @dataclass(frozen=True)
 class Evidence:
-    """A ratio and the conclusion it supports.
+    """A ratio and the conclusion it supports."""
 
-    Attributes
-    ----------
-    ratio
-        The other run's time over the base's.
-    low, high
-        Its 95 % bootstrap interval over launches; None with fewer than four launches a side. Of a simulated run: the
-        range of what its model leaves out, None where it leaves nothing out.
-    launches
-        Launches of base and other.
-    p
-        Rank test of the launches' medians alone (Wilcoxon, Mann, Whitney), two-sided.
-    p_holm
-        The same, corrected by Holm over all rows and summaries of the comparison.
-    p_launches
-        p of the permutation of whole launches, by the largest difference of all rows and summaries (max-T).
-    shown
-        Whether a difference is shown, however small.
-    outcome
-        ``slower`` or ``faster`` than the base; ``no difference shown``; ``no verdict`` (too few launches);
-        ``ratio only`` (one of the runs is simulated).
-    why
-        Reason for an outcome without a difference; empty otherwise.
-    """
-
-    ratio: float
+    ratio: float  # the other run's time over the base's
+    # low, high: its 95 % bootstrap interval over launches; None with fewer than four launches a side. Of a simulated
+    # run: the range of what its model leaves out, None where it leaves nothing out.
     low: float | None = None
     high: float | None = None
-    launches: tuple[int, int] = (1, 1)
-    p: float | None = None
-    p_holm: float | None = None
+    launches: tuple[int, int] = (1, 1)  # launches of base and other
+    p: float | None = None  # rank test of the launches' medians alone (Wilcoxon, Mann, Whitney), two-sided
+    p_holm: float | None = None  # the same, corrected by Holm over all rows and summaries of the comparison
+    # p of the permutation of whole launches, by the largest difference of all rows and summaries (max-T)
     p_launches: float | None = None
-    shown: bool = False
+    shown: bool = False  # whether a difference is shown, however small
+    # ``slower`` or ``faster`` than the base; ``no difference shown``; ``no verdict`` (too few launches); ``ratio only``
+    # (one of the runs is simulated)
     outcome: Outcome = "no verdict"
-    why: str = ""
+    why: str = ""  # reason for an outcome without a difference; empty otherwise
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Logarithms of the launches' medians of all compared rows.
+    """Logarithms of the launches' medians of all compared rows."""
 
-    Attributes
-    ----------
-    base, other
-        (launches, rows); NaN where a launch has no median.
-    groups
-        Rows (columns) of each summary.
-    """
-
+    # base, other: (launches, rows); NaN where a launch has no median
     base: np.ndarray
     other: np.ndarray
-    groups: tuple[tuple[int, ...], ...]
+    groups: tuple[tuple[int, ...], ...]  # rows (columns) of each summary
 
 
 def weigh(sample: Sample, precision: float) -> list[Evidence]:

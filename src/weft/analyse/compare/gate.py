@@ -18,19 +18,12 @@ State = Literal["passed", "failed", "undecided"]
 
 @dataclass(frozen=True)
 class Gate:
-    """One condition.
+    """One condition."""
 
-    Attributes
-    ----------
-    kind
-        ``slower``, ``faster``, ``different``: a shown difference of at least ``factor``; ``missing``: a row of the base
-        that the other run should have measured and did not.
-    factor
-        At least 1; nothing for ``missing``.
-    """
-
+    # ``slower``, ``faster``, ``different``: a shown difference of at least ``factor``; ``missing``: a row of the base
+    # that the other run should have measured and did not
     kind: str
-    factor: float = 1.0
+    factor: float = 1.0  # at least 1; nothing for ``missing``
 
     def __str__(self) -> str:
         return self.kind if self.kind == "missing" else f"{self.kind}:{self.factor:g}"
@@ -51,33 +44,17 @@ class Gate:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a gate.
-
-    Attributes
-    ----------
-    offenders
-        Rows and summaries beyond it.
-    missing
-        How many rows the other runs lack.
-    why
-        Why the gate could not be decided.
-    """
+    """The result of a gate."""
 
     gate: Gate
     state: State
-    offenders: tuple[tuple[Comparison, Compared | Summary], ...] = ()
-    missing: int = 0
-    why: str = ""
+    offenders: tuple[tuple[Comparison, Compared | Summary], ...] = ()  # rows and summaries beyond it
+    missing: int = 0  # how many rows the other runs lack
+    why: str = ""  # why the gate could not be decided
 
 
 def parse_gate(text: str) -> Gate:
-    """Parse a gate.
-
-    Raises
-    ------
-    CompareError
-        The condition is unknown, or its factor is below 1.
-    """
+    """Parse a gate. Raises CompareError: the condition is unknown, or its factor is below 1."""
     kind, colon, factor = text.strip().partition(":")
     if kind == "missing" and not colon:
         return Gate(kind)

@@ -9,22 +9,12 @@ from weft.analyse.compare.sides import Key, Point, Side
 
 @dataclass(frozen=True)
 class Unmatched:
-    """A row that cannot be compared.
-
-    Attributes
-    ----------
-    run
-        Name of the run that has no numbers for it.
-    missing
-        Whether that run should have measured the row but did not: it failed, or never ran.
-    reason
-        Why.
-    """
+    """A row that cannot be compared."""
 
     key: Key
-    run: str
-    missing: bool
-    reason: str
+    run: str  # name of the run that has no numbers for it
+    missing: bool  # whether that run should have measured the row but did not: it failed, or never ran
+    reason: str  # why
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,7 @@ TAKEN = {"middle pair": np.median, "slowest pair": np.max}
 def pair_points(kernel: str, pairs: Any, nodes: int, ranks: int) -> dict[Key, Point]:
     """Rows that stand for a run's pairs: there are thousands of single pairs, and these show how two runs differ.
 
-    Parameters
-    ----------
-    pairs
-        The table of pairs (pyarrow): a row for each ordered pair, size, mode and launch, times one way in seconds.
+    `pairs`: the table of pairs (pyarrow): a row for each ordered pair, size, mode and launch, times one way in seconds.
     """
     columns = {name: pairs[name].to_numpy(zero_copy_only=False) for name in ("launch", "bytes", "mode", "median_s")}
     found: dict[tuple[str, str, int], dict[int, float]] = {}
@@ -48,13 +45,7 @@ def pair_points(kernel: str, pairs: Any, nodes: int, ranks: int) -> dict[Key, Po
 
 
 def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
-    """Read one side of a comparison from a run.
-
-    Raises
-    ------
-    DataError
-        A table is missing or incomplete.
-    """
+    """Read one side of a comparison from a run. Raises DataError: a table is missing or incomplete."""
     rows: Sequence[CallRow] = ()
     if kernel_named(plan.kernel).has_pair_samples:
         nodes, ranks = (max(getattr(cell, key) for cell in plan.measured) for key in ("nodes", "ranks"))

@@ -46,30 +46,17 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """One row of one run.
+    """One row of one run."""
 
-    Attributes
-    ----------
-    series
-        Series of the study the row belongs to.
-    status, reason
-        As in the table of calls.
-    medians
-        Median of each launch in seconds, by the launch's index.
-    floor_s
-        Seconds of an empty operation of that shape and batch; None if ranks share cores, or none was measured.
-    oversubscribed
-        More ranks than cores.
-    span_s
-        Shortest and longest time in seconds by what a model leaves out; None where it leaves nothing out, or measured.
-    """
-
-    series: tuple[str, ...]
+    series: tuple[str, ...]  # series of the study the row belongs to
+    # status, reason: as in the table of calls
     status: str
     reason: str
-    medians: Mapping[int, float]
+    medians: Mapping[int, float]  # median of each launch in seconds, by the launch's index
+    # seconds of an empty operation of that shape and batch; None if ranks share cores, or none was measured
     floor_s: float | None
-    oversubscribed: bool
+    oversubscribed: bool  # more ranks than cores
+    # shortest and longest time in seconds by what a model leaves out; None where it leaves nothing out, or measured
     span_s: tuple[float, float] | None = None
 
     @property
@@ -85,36 +72,21 @@ class Point:
 
 @dataclass(frozen=True)
 class Side:
-    """One run of a comparison.
+    """One run of a comparison."""
 
-    Attributes
-    ----------
-    name
-        Name that distinguishes it from the other runs in sentences.
-    path, study, fabric, kind, mpi
-        The run folder; its study, fabric, kind of fabric and MPI library.
-    precision
-        Relative half width of the interval that its study asked for.
-    points
-        Its rows.
-    left_out
-        What the model of its fabric leaves out of some of its times.
-    assumed
-        Numbers of a model's fabric that nobody measured on that machine: each key with its value, in the key's unit.
-    stated
-        The same numbers where a source states them, or a fit found them.
-    """
-
-    name: str
+    name: str  # name that distinguishes it from the other runs in sentences
+    # path, study, fabric, kind, mpi: the run folder; its study, fabric, kind of fabric and MPI library
     path: str
     study: str
     fabric: str
     kind: str
     mpi: str
-    precision: float
-    points: Mapping[Key, Point] = field(repr=False)
-    left_out: tuple[str, ...] = ()
+    precision: float  # relative half width of the interval that its study asked for
+    points: Mapping[Key, Point] = field(repr=False)  # its rows
+    left_out: tuple[str, ...] = ()  # what the model of its fabric leaves out of some of its times
+    # numbers of a model's fabric that nobody measured on that machine: each key with its value, in the key's unit
     assumed: Mapping[str, float] = field(default_factory=dict[str, float])
+    # the same numbers where a source states them, or a fit found them
     stated: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property

@@ -82,37 +82,22 @@ LEAST_SIDE = 2
 
 
 class Found(NamedTuple):
-    """A change in a history.
+    """A change in a history."""
 
-    Attributes
-    ----------
-    at
-        Index of the first run after it.
-    p, sure_p
-        Chance of so large a statistic if the order of the runs is chance; and if runs may hang together, too.
-    row, step
-        The row that shows it best, and its step in logarithms.
-    rows
-        How many rows show it on their own.
-    """
-
-    at: int
+    at: int  # index of the first run after it
+    # p, sure_p: chance of so large a statistic if the order of the runs is chance; and if runs may hang together, too
     p: float
     sure_p: float
+    # row, step: the row that shows it best, and its step in logarithms
     row: int
     step: float
-    rows: int
+    rows: int  # how many rows show it on their own
 
 
 def changes_in(logs: Reals, margin: float, deals: int = DEALS, *, sure: bool = True) -> list[Found]:
     """Every change in a history that its order does not explain; of those, runs that hang together may explain some.
 
-    Parameters
-    ----------
-    logs
-        (runs, rows): logarithms of times.
-    margin
-        Smallest step that counts, in logarithms.
+    `logs`: (runs, rows): logarithms of times. `margin`: smallest step that counts, in logarithms.
     """
     runs = len(logs)
     if runs < FEWEST_RUNS:
@@ -171,12 +156,8 @@ def stretches(runs: int) -> NDArray[np.int64]:
 def contrasts(logs: Reals, margin: float = 0.0) -> Reals:
     """The difference of the means inside and outside each stretch over its standard error by the scatter within both.
 
-    Parameters
-    ----------
-    logs
-        (runs, rows): logarithms of times in seconds.
-    margin
-        Smallest difference that counts, in logarithms; a surer one of less would hide it in another row.
+    `logs`: (runs, rows): logarithms of times in seconds. `margin`: smallest difference that counts, in logarithms; a
+    surer one of less would hide it in another row.
     """
     runs = len(logs)
     begin, end = stretches(runs).T

@@ -25,56 +25,28 @@ from weft.errors import CompareError
 
 @dataclass(frozen=True)
 class Change:
-    """Times that changed between two runs.
+    """Times that changed between two runs."""
 
-    Attributes
-    ----------
-    at
-        Index of the first run after the change.
-    p
-        Chance of so large a change in a history without one, over all rows and splits.
-    key
-        The row that shows it best.
-    factor
-        Time after over time before, of that row.
-    rows
-        Rows that show a change, at this split, on their own.
-    """
-
-    at: int
-    p: float
-    key: Key
-    factor: float
-    rows: int
+    at: int  # index of the first run after the change
+    p: float  # chance of so large a change in a history without one, over all rows and splits
+    key: Key  # the row that shows it best
+    factor: float  # time after over time before, of that row
+    rows: int  # rows that show a change, at this split, on their own
 
 
 @dataclass(frozen=True)
 class Trend:
-    """A history of runs, oldest first.
+    """A history of runs, oldest first."""
 
-    Attributes
-    ----------
-    sides, times
-        The runs, and the ISO time at which each was begun.
-    keys
-        Warm rows that all of them measured.
-    relative
-        (runs, rows): time of each row over its median of all runs.
-    changes
-        Changes found, oldest first.
-    why
-        Why none could be looked for; empty if it was looked.
-    drift
-        Times that drift from run to run: the change of the row that shows it best, whose ``at`` dates nothing and whose
-        ``factor`` is that of the last run over the first by a straight line.
-    """
-
+    # sides, times: the runs, and the ISO time at which each was begun
     sides: tuple[Side, ...]
     times: tuple[str, ...]
-    keys: tuple[Key, ...]
-    relative: Reals
-    changes: tuple[Change, ...]
-    why: str = ""
+    keys: tuple[Key, ...]  # warm rows that all of them measured
+    relative: Reals  # (runs, rows): time of each row over its median of all runs
+    changes: tuple[Change, ...]  # changes found, oldest first
+    why: str = ""  # why none could be looked for; empty if it was looked
+    # times that drift from run to run: the change of the row that shows it best, whose ``at`` dates nothing and whose
+    # ``factor`` is that of the last run over the first by a straight line
     drift: Change | None = None
 
     def overall(self) -> list[float]:
@@ -85,10 +57,7 @@ class Trend:
 def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
     """Order runs by their times, and find the changes.
 
-    Raises
-    ------
-    CompareError
-        Fewer than two runs, or runs that measured nothing in common.
+    Raises CompareError: fewer than two runs, or runs that measured nothing in common.
     """
     if len(sides) < 2:
         raise CompareError(f"{len(sides) or 'no'} run was given; a history needs two", "weft compare --trend RUN...")
@@ -123,12 +92,7 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
 def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found], Reals | None]:
     """The changes of a history, by `changes_in`; and how far its rows drift, by `drift_in`, if that is what happened.
 
-    Parameters
-    ----------
-    logs
-        (runs, rows): logarithms of times in seconds.
-    margin
-        Smallest step that counts, in logarithms.
+    `logs`: (runs, rows): logarithms of times in seconds. `margin`: smallest step that counts, in logarithms.
     """
     found = changes_in(logs, margin, deals)
     rises = drift_in(logs, found)
@@ -159,14 +123,10 @@ def _lines(logs: Reals) -> tuple[Reals, Reals, Reals]:
 def drift_in(logs: Reals, found: Sequence[Found]) -> Reals | None:
     """How far each row drifts, last run over first in logarithms, where that explains its changes better than steps do.
 
-    A drift has a largest contrast too, and both its sides drift on: without this it would be dated, as several steps.
-    A straight line has two numbers, steps have more; if they leave more all the same, there is no step to be dated. A
-    step more than was found, which may be too short to be sure of, must halve what the line leaves.
-
-    Parameters
-    ----------
-    logs
-        (runs, rows): logarithms of times in seconds.
+    A drift has a largest contrast too, and both its sides drift on: without this it would be dated, as several steps. A
+    straight line has two numbers, steps have more; if they leave more all the same, there is no step to be dated. A
+    step more than was found, which may be too short to be sure of, must halve what the line leaves. `logs`: (runs,
+    rows): logarithms of times in seconds.
     """
     if not found:
         return None

@@ -95,22 +95,13 @@ UNEQUAL = 1.2
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """The causes found for slow pairs, and the intermediate results.
+    """The causes found for slow pairs, and the intermediate results."""
 
-    Attributes
-    ----------
-    outliers
-        Causes, the strongest first; empty if none stands out.
-    matrices, taken
-        The node matrix of each size and mode, and its decomposition.
-    left
-        Each pair with its remainder (`weft.analyse.outliers.remainders`).
-    """
-
-    outliers: tuple[Outlier, ...]
+    outliers: tuple[Outlier, ...]  # causes, the strongest first; empty if none stands out
+    # matrices, taken: the node matrix of each size and mode, and its decomposition
     matrices: tuple[NodeMatrix, ...]
     taken: tuple[Decomposition, ...]
-    left: Expression
+    left: Expression  # each pair with its remainder (`weft.analyse.outliers.remainders`)
 
 
 def attribute(

@@ -25,32 +25,22 @@ FEWEST_NODES = 4
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A node, link, cable, switch or pair of leaves that may be slow.
+    """A node, link, cable, switch or pair of leaves that may be slow."""
 
-    Attributes
-    ----------
-    kind, name
-        Its kind, and its name: a node or a switch by name, a directed link or a cable by its two ends, or two leaves.
-    cells
-        Pairs of nodes that it touches in either direction, as indices into the flattened node matrix. Half a round trip
-        contains both directions, so a pair belongs to a link even if only the way back crosses it.
-    forth
-        Those of them that it touches from source to target.
-    same
-        Other candidates that touch exactly the same pairs: no measurement of pairs can distinguish them.
-    cable, back
-        Of a link: the name of its cable, and of the link in the other direction.
-    parts
-        Of a cable whose two directions serve different pairs: its two links.
-    """
-
+    # kind, name: its kind, and its name: a node or a switch by name, a directed link or a cable by its two ends, or two
+    # leaves
     kind: Kind
     name: str
+    # pairs of nodes that it touches in either direction, as indices into the flattened node matrix. Half a round trip
+    # contains both directions, so a pair belongs to a link even if only the way back crosses it.
     cells: Cells
-    forth: Cells
+    forth: Cells  # those of them that it touches from source to target
+    # other candidates that touch exactly the same pairs: no measurement of pairs can distinguish them
     same: "tuple[Candidate, ...]" = field(default=())
+    # cable, back: of a link: the name of its cable, and of the link in the other direction
     cable: str = ""
     back: str = ""
+    # of a cable whose two directions serve different pairs: its two links
     parts: "tuple[Candidate, ...]" = field(default=())
 
     @property

@@ -51,10 +51,7 @@ ERROR_OF_MEDIAN = 1.2533  # the standard error of a median over that of a mean, 
 def decompose(times: Floats, places: Places, candidates: Sequence[Candidate]) -> Decomposition:
     """Decompose a node matrix into class times and outliers.
 
-    Parameters
-    ----------
-    times
-        Seconds of every two nodes, shape (nodes, nodes); nan where not measured. The diagonal is left out.
+    `times`: seconds of every two nodes, shape (nodes, nodes); nan where not measured. The diagonal is left out.
     """
     start = Polish(times, places)
     able = [candidate for candidate in candidates if start.contrasts(candidate)]

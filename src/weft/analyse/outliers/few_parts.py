@@ -20,43 +20,23 @@ FEWEST_MESSAGES = 3
 
 @dataclass(frozen=True)
 class Part:
-    """Something that may be slow.
+    """Something that may be slow."""
 
-    Attributes
-    ----------
-    kind
-        ``node`` (both directions), ``sender``, ``receiver``, ``switch``, ``cable`` (both directions) or ``link`` (one).
-    name
-        As the network names it: ``n17``, ``spine1``, ``leaf3 - spine1``, ``leaf3 -> spine1``.
-    also
-        Names of parts that the same messages cross, so that nothing measured here can tell them apart.
-    links
-        Indices of its links in the network; of a node none.
-    """
-
+    # ``node`` (both directions), ``sender``, ``receiver``, ``switch``, ``cable`` (both directions) or ``link`` (one)
     kind: Kind
-    name: str
+    name: str  # as the network names it: ``n17``, ``spine1``, ``leaf3 - spine1``, ``leaf3 -> spine1``
+    # names of parts that the same messages cross, so that nothing measured here can tell them apart
     also: tuple[str, ...] = ()
-    links: tuple[int, ...] = ()
+    links: tuple[int, ...] = ()  # indices of its links in the network; of a node none
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Parts with the messages that cross them, as rows of a sparse matrix.
+    """Parts with the messages that cross them, as rows of a sparse matrix."""
 
-    Attributes
-    ----------
-    parts
-        The parts.
-    first
-        Place of each part's messages in ``message``, shape (parts + 1,).
-    message
-        Indices of messages, part by part.
-    """
-
-    parts: tuple[Part, ...]
-    first: NDArray[np.int64]
-    message: NDArray[np.int64]
+    parts: tuple[Part, ...]  # the parts
+    first: NDArray[np.int64]  # place of each part's messages in ``message``, shape (parts + 1,)
+    message: NDArray[np.int64]  # indices of messages, part by part
 
     def messages(self, part: int) -> NDArray[np.int64]:
         """Indices of the messages that cross a part."""
@@ -73,10 +53,7 @@ def list_parts(
 ) -> Parts:
     """Nodes, and with a network its links, cables and switches.
 
-    Parameters
-    ----------
-    source, target
-        Nodes at the ends of each message, shape (messages,).
+    `source`, `target`: nodes at the ends of each message, shape (messages,).
     """
     known: dict[bytes, int] = {}
     parts: list[Part] = []

@@ -50,51 +50,26 @@ AGAIN_SHARE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """One large (or small) message of each direction of each pair of each round.
+    """One large (or small) message of each direction of each pair of each round."""
 
-    Attributes
-    ----------
-    round
-        Round of each message, counted from 0, shape (messages,).
-    group
-        Number that is equal for messages of one class and planned load, from 0.
-    log_s
-        Logarithm of its seconds.
-    second
-        The first round of the second pass; None without one.
-    """
-
-    round: NDArray[np.int64]
-    group: NDArray[np.int64]
-    log_s: Floats
-    second: int | None = None
+    round: NDArray[np.int64]  # round of each message, counted from 0, shape (messages,)
+    group: NDArray[np.int64]  # number that is equal for messages of one class and planned load, from 0
+    log_s: Floats  # logarithm of its seconds
+    second: int | None = None  # the first round of the second pass; None without one
 
 
 @dataclass(frozen=True)
 class Slow:
-    """A part that is slow.
+    """A part that is slow."""
 
-    Attributes
-    ----------
-    part
-        Its index.
-    factor, low, high
-        By how much, with its 95 % interval.
-    sigmas
-        Its score over its standard error.
-    rounds
-        Rounds in which messages crossed it.
-    alike
-        Indices of other parts that explain the same messages about as well.
-    """
-
-    part: int
+    part: int  # its index
+    # factor, low, high: by how much, with its 95 % interval
     factor: float
     low: float
     high: float
-    sigmas: float
-    rounds: int
-    alike: tuple[int, ...] = ()
+    sigmas: float  # its score over its standard error
+    rounds: int  # rounds in which messages crossed it
+    alike: tuple[int, ...] = ()  # indices of other parts that explain the same messages about as well
 
 
 class _Fit:

@@ -16,70 +16,38 @@ KINDS: tuple[Kind, ...] = ("node", "switch", "cable", "link", "leaves", "route",
 
 @dataclass(frozen=True)
 class Sighting:
-    """Effect of an outlier at one size and mode.
-
-    Attributes
-    ----------
-    factor
-        Half a round trip over the time expected without the outlier.
-    one_way
-        The same for the slow direction alone; None if the clocks are not accurate enough.
-    share
-        Share of its pairs that are slower.
-    low, high
-        95 % interval of the factor; None where there is none.
-    """
+    """Effect of an outlier at one size and mode."""
 
     bytes: int
     mode: str
-    factor: float
-    one_way: float | None = None
-    share: float = 1.0
+    factor: float  # half a round trip over the time expected without the outlier
+    one_way: float | None = None  # the same for the slow direction alone; None if the clocks are not accurate enough
+    share: float = 1.0  # share of its pairs that are slower
+    # low, high: 95 % interval of the factor; None where there is none
     low: float | None = None
     high: float | None = None
 
 
 @dataclass(frozen=True)
 class Outlier:
-    """A cause of slow pairs.
+    """A cause of slow pairs."""
 
-    Attributes
-    ----------
-    kind
-        ``node`` (with all other nodes), ``memory`` (pairs within a node), ``link`` (one direction of a cable),
-        ``cable``, ``switch``, ``leaves`` (between two leaves), ``route`` (between two nodes), ``rank``, ``pair``, or
-        ``class``: the pairs of a hop class split into two groups.
-    name
-        Name of the node, link, ...
-    role
-        Of a node: slow as ``sender``, ``receiver``, ``both``, or ``unknown``. Empty for other kinds.
-    sightings
-        Its effect at each size and mode where it stands out.
-    pairs
-        Number of pairs (of nodes; of ranks for ``pair`` and ``class``) that it affects.
-    also
-        Names of others that affect exactly the same pairs, so that no measurement of pairs can distinguish them.
-    detail
-        Further details in words.
-    indices
-        Node numbers of ``memory`` (one) and ``route`` (two, ascending); ranks of ``rank`` (one) and ``pair`` (two,
-        ascending). Empty for other kinds.
-    cable
-        Of a link: the name of its cable.
-    doubted
-        Whether CPU steal, or too few samples, could have made it (`weft.analyse.outliers.doubts`).
-    """
-
+    # ``node`` (with all other nodes), ``memory`` (pairs within a node), ``link`` (one direction of a cable), ``cable``,
+    # ``switch``, ``leaves`` (between two leaves), ``route`` (between two nodes), ``rank``, ``pair``, or ``class``: the
+    # pairs of a hop class split into two groups
     kind: Kind
-    name: str
-    role: Role
-    sightings: tuple[Sighting, ...]
-    pairs: int
+    name: str  # name of the node, link,
+    role: Role  # of a node: slow as ``sender``, ``receiver``, ``both``, or ``unknown``. Empty for other kinds.
+    sightings: tuple[Sighting, ...]  # its effect at each size and mode where it stands out
+    pairs: int  # number of pairs (of nodes; of ranks for ``pair`` and ``class``) that it affects
+    # names of others that affect exactly the same pairs, so that no measurement of pairs can distinguish them
     also: tuple[str, ...] = ()
-    detail: str = ""
+    detail: str = ""  # further details in words
+    # node numbers of ``memory`` (one) and ``route`` (two, ascending); ranks of ``rank`` (one) and ``pair`` (two,
+    # ascending). Empty for other kinds.
     indices: tuple[int, ...] = ()
-    cable: str = ""
-    doubted: bool = False
+    cable: str = ""  # of a link: the name of its cable
+    doubted: bool = False  # whether CPU steal, or too few samples, could have made it (`weft.analyse.outliers.doubts`)
 
     @property
     def factor(self) -> float:

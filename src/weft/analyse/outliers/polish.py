@@ -28,24 +28,13 @@ LEAST_LEFT = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """A candidate found to be slow.
+    """A candidate found to be slow."""
 
-    Attributes
-    ----------
-    candidate
-        The candidate.
-    log_factor
-        Natural logarithm of the factor by which it alone slows half a round trip: the median over its pairs.
-    share
-        Share of its pairs that are slower by at least half of that.
-    pairs
-        Number of measured pairs of nodes that it touches.
-    """
-
-    candidate: Candidate
+    candidate: Candidate  # the candidate
+    # natural logarithm of the factor by which it alone slows half a round trip: the median over its pairs
     log_factor: float
-    share: float
-    pairs: int
+    share: float  # share of its pairs that are slower by at least half of that
+    pairs: int  # number of measured pairs of nodes that it touches
 
     @property
     def factor(self) -> float:
@@ -55,30 +44,17 @@ class Effect:
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """A node matrix decomposed.
+    """A node matrix decomposed."""
 
-    Attributes
-    ----------
-    effects
-        Outliers, the one that explains most of the excess first.
-    base
-        Seconds of the pair's class without outliers, shape (nodes, nodes).
-    fitted
-        Seconds that base and outliers predict for each pair of nodes, shape (nodes, nodes); nan if unknown.
-    touched
-        Number of outliers that touch each pair, shape (nodes, nodes); the two links of a cable count as one.
-    remainder
-        log(time) - log(fitted), shape (nodes, nodes); nan on the diagonal and for pairs that were not measured.
-    scale
-        Standard deviation of the remainders, from their median absolute deviation.
-    """
-
-    effects: tuple[Effect, ...]
-    base: Floats
+    effects: tuple[Effect, ...]  # outliers, the one that explains most of the excess first
+    base: Floats  # seconds of the pair's class without outliers, shape (nodes, nodes)
+    # seconds that base and outliers predict for each pair of nodes, shape (nodes, nodes); nan if unknown
     fitted: Floats
+    # number of outliers that touch each pair, shape (nodes, nodes); the two links of a cable count as one
     touched: NDArray[np.int16]
+    # log(time) - log(fitted), shape (nodes, nodes); nan on the diagonal and for pairs that were not measured
     remainder: Floats
-    scale: float
+    scale: float  # standard deviation of the remainders, from their median absolute deviation
 
 
 class Polish:

@@ -100,14 +100,10 @@ def remainders(placed: Expression, fitted: Table, nodes: int) -> Expression:
     """Each pair with its expected time, one row for each pair, size and mode.
 
     Between nodes, the decomposition gives the expected time. Within a node, it is the median of the same places on the
-    other nodes, which accounts for sockets; with few nodes it is the median of all pairs within nodes.
-
-    Returns
-    -------
-    Expression
-        source, target, bytes, mode, class_, nodes and places of both, time_s, checked, touched (by how many outliers),
-        base_s (the time of its class without outliers), left: log(time / expected), and spread, in which groups of a
-        class are searched: log(time / base) within nodes and ``left`` between them.
+    other nodes, which accounts for sockets; with few nodes it is the median of all pairs within nodes. Returns source,
+    target, bytes, mode, class_, nodes and places of both, time_s, checked, touched (by how many outliers), base_s (the
+    time of its class without outliers), left: log(time / expected), and spread, in which groups of a class are
+    searched: log(time / base) within nodes and ``left`` between them.
     """
     import ibis
 

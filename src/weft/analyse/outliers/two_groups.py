@@ -19,22 +19,13 @@ FEWEST_PAIRS = 60
 
 @dataclass(frozen=True)
 class TwoModes:
-    """Two groups of pairs.
+    """Two groups of pairs."""
 
-    Attributes
-    ----------
-    low, high
-        Centre of each group, as log(time / base) of the class.
-    split
-        The valley between them.
-    share
-        Share of the pairs in the slower group.
-    """
-
+    # low, high: centre of each group, as log(time / base) of the class
     low: float
     high: float
-    split: float
-    share: float
+    split: float  # the valley between them
+    share: float  # share of the pairs in the slower group
 
     @property
     def factor(self) -> float:
@@ -45,10 +36,7 @@ class TwoModes:
 def two_modes(buckets: NDArray[np.int64], counts: NDArray[np.int64]) -> TwoModes | None:
     """Find two groups in a histogram.
 
-    Parameters
-    ----------
-    buckets, counts
-        floor(`BINS` x log(time / base)), and the number of pairs in each; shape (buckets,).
+    `buckets`, `counts`: floor(`BINS` x log(time / base)), and the number of pairs in each; shape (buckets,).
     """
     total = int(counts.sum())
     if total < FEWEST_PAIRS:

@@ -30,10 +30,7 @@ EXACT_SHARE = 0.5
 def quantiles(histogram: Expression, key: Sequence[str], wanted: dict[str, float]) -> Expression:
     """Quantiles from histograms, each within 1.1 % of the exact one (`weft.analyse.pairs.histogram`).
 
-    Returns
-    -------
-    Expression
-        The key, samples, and a column of seconds for each quantile.
+    Returns the key, samples, and a column of seconds for each quantile.
     """
     import ibis
 
@@ -63,12 +60,8 @@ def spread(histogram: Expression) -> Expression:
 def exact_hops(samples: Expression, free: int | None = None) -> Expression:
     """The hop table over all samples with exact quantiles.
 
-    Raises DataError: The samples would not fit into `EXACT_SHARE` of the free memory.
-
-    Parameters
-    ----------
-    free
-        Free memory in bytes; by default that of this machine.
+    Raises DataError: The samples would not fit into `EXACT_SHARE` of the free memory. `free`: free memory in bytes; by
+    default that of this machine.
     """
     refuse_oversize(int(samples.count().to_pyarrow().as_py()), free_memory() if free is None else free)
     return samples.group_by(CLASS).agg(
@@ -104,10 +97,7 @@ def free_memory() -> int:
 def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
     """Times by hops over all warm samples of the largest placement, with exact quantiles, nearest class first.
 
-    Raises
-    ------
-    DataError
-        The run did not measure pairs, kept no samples, or they would not fit into memory.
+    Raises DataError: the run did not measure pairs, kept no samples, or they would not fit into memory.
     """
     import ibis
 

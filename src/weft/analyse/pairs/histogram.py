@@ -24,12 +24,8 @@ def edge(bucket: int) -> float:
 def quantile(buckets: NDArray[np.int64], counts: NDArray[np.int64], q: float) -> float:
     """A quantile in seconds of the samples in a histogram, within `ERROR` of the exact one.
 
-    Raises ValueError: There are no samples, or q lies outside of 0 .. 1.
-
-    Parameters
-    ----------
-    buckets, counts
-        floor(log2(ns) * `BUCKETS`), and the number of samples in each; shape (buckets,), in any order.
+    Raises ValueError: There are no samples, or q lies outside of 0 .. 1. `buckets`, `counts`: floor(log2(ns) *
+    `BUCKETS`), and the number of samples in each; shape (buckets,), in any order.
     """
     order = np.argsort(buckets)
     along = np.cumsum(counts[order])

@@ -16,12 +16,9 @@ CLASS = ["bytes", "mode", "class_"]
 def hop_table(placed: Expression) -> Expression:
     """Times of the pairs of each hop class, as in the tables of paper 002: over the final times of its pairs.
 
-    Returns
-    -------
-    Expression
-        bytes, mode, class_, pairs, samples, min_s, mean_s, median_s, p99_s (null under 100 pairs), max_s: half a round
-        trip; least_s and most_s, the shortest and longest single sample of all pairs; broken, how many pairs are
-        inconsistent (METHOD 20). p99 is interpolated between two order statistics if 0.99 (pairs - 1) is no integer.
+    Returns bytes, mode, class_, pairs, samples, min_s, mean_s, median_s, p99_s (null under 100 pairs), max_s: half a
+    round trip; least_s and most_s, the shortest and longest single sample of all pairs; broken, how many pairs are
+    inconsistent (METHOD 20). p99 is interpolated between two order statistics if 0.99 (pairs - 1) is no integer.
     """
     import ibis
 
@@ -63,13 +60,9 @@ def pair_contention(placed: Expression) -> Expression:
     """Each pair's time with concurrent pairs over its isolated time (METHOD 17).
 
     Both are medians of the interleaved samples. The final time of a slow pair (METHOD 19) is not used: it includes
-    remeasurements at the end of the cell, under other disturbances.
-
-    Returns
-    -------
-    Expression
-        source, target, source_node, target_node, bytes, mode, class_, factor, and low and high: the factor from the
-        opposite ends of both 95 % intervals, so its coverage is at least theirs.
+    remeasurements at the end of the cell, under other disturbances. Returns source, target, source_node, target_node,
+    bytes, mode, class_, factor, and low and high: the factor from the opposite ends of both 95 % intervals, so its
+    coverage is at least theirs.
     """
     alone = placed.filter(placed["mode"] == "isolated")
     alone = alone.select(
@@ -86,10 +79,7 @@ def pair_contention(placed: Expression) -> Expression:
 def contention_table(factors: Expression, counts: Sequence[int]) -> Expression:
     """The contention factor of each class: the median over its pairs with its interval and quantiles.
 
-    Returns
-    -------
-    Expression
-        bytes, mode, class_, pairs, factor, low, high, coverage (interval of the median over pairs), p5, p95, max.
+    Returns bytes, mode, class_, pairs, factor, low, high, coverage (interval of the median over pairs), p5, p95, max.
     """
     import ibis
 
@@ -139,14 +129,9 @@ def verdicts(pairs: Expression, launches: int = 1) -> Expression:
     """One time for each pair, size and mode.
 
     A pair that was measured again has the median of its three medians (METHOD 19); with several launches the result is
-    the median over launches.
-
-    Returns
-    -------
-    Expression
-        source, target, bytes, mode, time_s (half a round trip), forward_s (one way; null if unknown), cold_s,
-        median_s (of the first measurement), checked (whether it was measured again), samples, min_s, max_s, low_s,
-        high_s.
+    the median over launches. Returns source, target, bytes, mode, time_s (half a round trip), forward_s (one way; null
+    if unknown), cold_s, median_s (of the first measurement), checked (whether it was measured again), samples, min_s,
+    max_s, low_s, high_s.
     """
     import ibis
 

@@ -17,23 +17,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class NodeMatrix:
-    """Times of every two nodes at one size and mode, in seconds; shape (nodes, nodes) each, nan if not measured.
-
-    Attributes
-    ----------
-    time_s
-        Median over the pairs of ranks of their final times: half a round trip.
-    forward_s
-        Median over the pairs of ranks of the one-way time from source to target.
-    pairs
-        Number of pairs of ranks in the median.
-    """
+    """Times of every two nodes at one size and mode, in seconds; shape (nodes, nodes) each, nan if not measured."""
 
     bytes: int
     mode: str
-    time_s: Floats
-    forward_s: Floats
-    pairs: NDArray[np.int64]
+    time_s: Floats  # median over the pairs of ranks of their final times: half a round trip
+    forward_s: Floats  # median over the pairs of ranks of the one-way time from source to target
+    pairs: NDArray[np.int64]  # number of pairs of ranks in the median
 
 
 def node_medians(placed: Expression) -> Expression:
@@ -87,13 +77,10 @@ STANDING_OUT = 6.0
 def node_rows(bases: Iterable[tuple[NodeMatrix, Floats]], places: Places) -> list[NodeRow]:
     """A row for each node, size and mode.
 
-    Returns
-    -------
-    list
-        nodes and ranks of the placement; bytes, mode, node, name; factor: the median over its pairs with other nodes of
-        their time over that of their class without outliers; worst and worst_with: the largest of these ratios, and
-        the other node; within: the time of the pairs within the node over the median of all nodes; place: 1 for the
-        worst node and so on, in the row that shows each node best (:func:`worst_first`). null if not measured.
+    Returns nodes and ranks of the placement; bytes, mode, node, name; factor: the median over its pairs with other
+    nodes of their time over that of their class without outliers; worst and worst_with: the largest of these ratios,
+    and the other node; within: the time of the pairs within the node over the median of all nodes; place: 1 for the
+    worst node and so on, in the row that shows each node best (:func:`worst_first`). null if not measured.
     """
     rows: list[NodeRow] = []
     for matrix, base_s in bases:

@@ -118,10 +118,7 @@ def buckets(samples: Expression) -> Expression:
 def by_node(counted: Expression, ranks: Expression) -> Expression:
     """Histograms of pairs summed over the ranks of two nodes, and over launches.
 
-    Returns
-    -------
-    Expression
-        bytes, mode, source_node, target_node, bucket, count.
+    Returns bytes, mode, source_node, target_node, bucket, count.
     """
     source = ranks.select("launch_id", source="rank", source_node="node")
     target = ranks.select("launch_id", target="rank", target_node="node")

@@ -25,28 +25,16 @@ WORDS = {NODE: "same node", LEAF: "same leaf", POD: "same pod"}
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The nodes and hosts of the ranks of one placement.
+    """The nodes and hosts of the ranks of one placement."""
 
-    Attributes
-    ----------
-    nodes
-        Name of each node, shape (nodes,), indexed by the node numbers of ``ranks.parquet``.
-    node_of, local_of
-        Node number of each rank, and its index among the ranks of that node, shape (ranks,).
-    network
-        The fabric's network.
-    host
-        Index of each node in the network, shape (nodes,); all -1 if the fabric does not list the nodes.
-    unknown
-        Why routes are unknown; empty if they are known.
-    """
-
-    nodes: tuple[str, ...]
+    nodes: tuple[str, ...]  # name of each node, shape (nodes,), indexed by the node numbers of ``ranks.parquet``
+    # node_of, local_of: node number of each rank, and its index among the ranks of that node, shape (ranks,)
     node_of: NDArray[np.int32]
     local_of: NDArray[np.int32]
-    network: Network
+    network: Network  # the fabric's network
+    # index of each node in the network, shape (nodes,); all -1 if the fabric does not list the nodes
     host: NDArray[np.int32]
-    unknown: str = ""
+    unknown: str = ""  # why routes are unknown; empty if they are known
 
     @property
     def ranks(self) -> int:

@@ -118,12 +118,8 @@ def draw_medians(logs: np.ndarray, rng: "np.random.Generator") -> np.ndarray:
 def draw_log_ratios(first: np.ndarray, second: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Natural logarithm of (median of the second side / median of the first), (rows,), and its draws, (draws, rows).
 
-    Parameters
-    ----------
-    first, second
-        (launches, rows) logarithms of medians of launches, no unit; NaN where a launch has none.
-    seed
-        Seed of the draws: the same runs always get the same interval.
+    `first`, `second`: (launches, rows) logarithms of medians of launches, no unit; NaN where a launch has none. `seed`:
+    seed of the draws: the same runs always get the same interval.
     """
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():  # a draw of launches that all lack a row is NaN, as documented above

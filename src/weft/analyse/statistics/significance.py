@@ -110,10 +110,7 @@ def deal_launches(first: int, second: int, seed: int) -> np.ndarray:
 def scale_differences(logs: np.ndarray, dealt: np.ndarray, error: float) -> np.ndarray:
     """Each row's difference between the two sides of each deal, in units of its spread.
 
-    Parameters
-    ----------
-    logs
-        (launches, rows) logarithms of medians; NaN where a launch has none.
+    `logs`: (launches, rows) logarithms of medians; NaN where a launch has none.
     """
     known = np.isfinite(logs)
     centred = np.where(known, logs - np.nanmean(logs, axis=0), 0.0)  # less cancellation in the squares
@@ -131,10 +128,7 @@ def scale_differences(logs: np.ndarray, dealt: np.ndarray, error: float) -> np.n
 def adjust_by_deals(logs: np.ndarray, first: int, error: float, seed: int) -> np.ndarray:
     """Adjusted p of each row: the share of deals in which any row not yet settled differs at least as much.
 
-    Parameters
-    ----------
-    logs
-        (launches, rows) logarithms of medians, the first side's launches first.
+    `logs`: (launches, rows) logarithms of medians, the first side's launches first.
     """
     if logs.shape[1] == 0:
         return np.zeros(0)

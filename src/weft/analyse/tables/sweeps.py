@@ -70,23 +70,13 @@ OF_MEMORY = "the memory, no protocol"
 
 @dataclass(frozen=True)
 class Line:
-    """One operation of one cell, by size.
+    """One operation of one cell, by size."""
 
-    Attributes
-    ----------
-    cell
-        Its cell in the plan.
-    call
-        The operation: ``alltoall``.
-    rows
-        Rows of the table of calls with a time, warm, ascending in size.
-    changes, slower, trials
-        Its change-overs, the sizes that take longer than their double, and the knobs that were moved.
-    """
-
-    cell: Cell
-    call: str
-    rows: tuple[TimedRow, ...]
+    cell: Cell  # its cell in the plan
+    call: str  # the operation: ``alltoall``
+    rows: tuple[TimedRow, ...]  # rows of the table of calls with a time, warm, ascending in size
+    # changes, slower, trials: its change-overs, the sizes that take longer than their double, and the knobs that were
+    # moved
     changes: tuple[ChangeRow, ...]
     slower: tuple[SlowerRow, ...]
     trials: tuple[TrialRow, ...] = ()

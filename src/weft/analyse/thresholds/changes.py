@@ -37,42 +37,32 @@ BEYOND = 0.75
 
 @dataclass(frozen=True)
 class ChangeOver:
-    """One change-over of a series.
+    """One change-over of a series."""
 
-    Attributes
-    ----------
-    cell, name
-        Cell and name of the series.
-    lower, upper
-        Bytes: the largest size measured before and the smallest after; the change lies between.
-    surely_lower, surely_upper
-        The same for all places in the 95 % set.
-    kind
-        ``jump``: the time steps; ``bend``: only its slope changes; ``switch``: only the algorithm changes.
-    factor, low, high
-        Time after over time before, at the change, with its 95 % interval; None of a bend, which has no step, and of a
-        switch beside a stretch too short or too bent to judge.
-    before_rate, after_rate
-        Marginal rate in bytes per second on either side; None if the time does not grow with the size.
-    confidence
-        1 - p, where p is that of the F test times the number of places; 1 of a model, and of a recorded switch.
-    algorithm_before, algorithm_after
-        The algorithms that the run recorded on either side; empty where it recorded none, or the same one.
-    """
-
+    # cell, name: cell and name of the series
     cell: str
     name: str
+    # lower, upper: bytes: the largest size measured before and the smallest after; the change lies between
     lower: int
     upper: int
+    # surely_lower, surely_upper: the same for all places in the 95 % set
     surely_lower: int
     surely_upper: int
+    # ``jump``: the time steps; ``bend``: only its slope changes; ``switch``: only the algorithm changes
     kind: Literal["jump", "bend", "switch"]
+    # factor, low, high: time after over time before, at the change, with its 95 % interval; None of a bend, which has
+    # no step, and of a switch beside a stretch too short or too bent to judge
     factor: float | None
     low: float | None
     high: float | None
+    # before_rate, after_rate: marginal rate in bytes per second on either side; None if the time does not grow with the
+    # size
     before_rate: float | None
     after_rate: float | None
+    # 1 - p, where p is that of the F test times the number of places; 1 of a model, and of a recorded switch
     confidence: float
+    # algorithm_before, algorithm_after: the algorithms that the run recorded on either side; empty where it recorded
+    # none, or the same one
     algorithm_before: str = ""
     algorithm_after: str = ""
 

@@ -26,20 +26,14 @@ STEEPEST = 3.0
 
 @dataclass(frozen=True)
 class Piece:
-    """Sizes ``first`` to ``last`` (indices, inclusive) under one latency and one rate.
-
-    Attributes
-    ----------
-    latency_s, per_byte_s
-        a and b.
-    covariance
-        Covariance of (a, b), for the given relative standard errors.
-    """
+    """Sizes ``first`` to ``last`` (indices, inclusive) under one latency and one rate."""
 
     first: int
     last: int
+    # latency_s, per_byte_s: a and b
     latency_s: float
     per_byte_s: float
+    # covariance of (a, b), for the given relative standard errors
     covariance: tuple[tuple[float, float], tuple[float, float]]
 
     def at(self, size: float) -> float:
@@ -55,10 +49,7 @@ class Piece:
 class Pieces:
     """Costs of every possible piece of one series.
 
-    Parameters
-    ----------
-    sizes, seconds, errors
-        Ascending sizes in bytes, times in seconds, and their relative standard errors.
+    `sizes`, `seconds`, `errors`: ascending sizes in bytes, times in seconds, and their relative standard errors.
     """
 
     def __init__(self, sizes: Numbers, seconds: Numbers, errors: Numbers) -> None:

@@ -40,33 +40,19 @@ NORMAL_95 = 1.959964
 
 @dataclass(frozen=True)
 class SizeSeries:
-    """Warm times of one operation of one cell, by size.
+    """Warm times of one operation of one cell, by size."""
 
-    Attributes
-    ----------
-    cell, name
-        The cell, and the operation without its size: ``alltoall``.
-    sizes
-        Bytes, ascending.
-    seconds, errors
-        Time at each size over all launches with their offsets removed, and its relative standard error: infinite if
-        every launch was disturbed, or fewer than half of them measured it.
-    launches
-        Degrees of freedom of the errors from the launches; 0 for one launch.
-    rows
-        The rows of the table of calls, one per size.
-    statistic
-        Which value of each launch is used: its median, or its fastest sample.
-    """
-
+    # cell, name: the cell, and the operation without its size: ``alltoall``
     cell: str
     name: str
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # bytes, ascending
+    # seconds, errors: time at each size over all launches with their offsets removed, and its relative standard error:
+    # infinite if every launch was disturbed, or fewer than half of them measured it
     seconds: Numbers
     errors: Numbers
-    launches: int
-    rows: tuple[TimedRow, ...]
-    statistic: Statistic = "median"
+    launches: int  # degrees of freedom of the errors from the launches; 0 for one launch
+    rows: tuple[TimedRow, ...]  # the rows of the table of calls, one per size
+    statistic: Statistic = "median"  # which value of each launch is used: its median, or its fastest sample
 
 
 def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[SizeSeries]:
@@ -90,12 +76,8 @@ def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[S
 def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: str) -> list[SizeSeries]:
     """Series over the block sizes of cells with the same shape, if each size is a cell of its own.
 
-    Their launches are not the same, so no offset of a launch is removed.
-
-    Parameters
-    ----------
-    rows, medians
-        See `size_series`; of several cells with one shape and block the first is used.
+    Their launches are not the same, so no offset of a launch is removed. `rows`, `medians`: see `size_series`; of
+    several cells with one shape and block the first is used.
     """
     groups: dict[tuple[str, int, int, int], dict[int, TimedRow]] = {}
     for row in timed(rows, call, "warm"):
@@ -169,10 +151,7 @@ def make_series(
 ) -> SizeSeries:
     """One series from its rows, ascending in size, and the median (or fastest sample) of each launch at each size.
 
-    Parameters
-    ----------
-    launches
-        Launch to size (bytes) to seconds.
+    `launches`: launch to size (bytes) to seconds.
     """
     sizes = [size_of(row) for row in rows]
     logs = {launch: {size: math.log(value) for size, value in found.items()} for launch, found in launches.items()}

@@ -70,10 +70,7 @@ def _manifest(folder: TraceFolder) -> dict[str, str]:
 def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     """Write the tables of `weft.analyse.tables.traces`; convert the trace first.
 
-    Raises
-    ------
-    DataError
-        A table of the store or the engine is missing.
+    Raises DataError: a table of the store or the engine is missing.
     """
     backend = connect(engine)
     root = folder.path

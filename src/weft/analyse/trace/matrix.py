@@ -37,10 +37,7 @@ def sends_of(events: Expression) -> Expression:
 def matrix(events: Expression, counts: Expression, members: Expression) -> Expression:
     """Rows of MATRIX, by rank and peer.
 
-    Parameters
-    ----------
-    events, counts
-        All events; bytes to each member of the calls that have counts.
+    `events`, `counts`: all events; bytes to each member of the calls that have counts.
     """
     import ibis
 
@@ -106,13 +103,7 @@ SLOW = 2.0
 
 
 def node_pairs(seen: Expression, ranks: Expression) -> list[NodePairRow]:
-    """Rows of NODE_PAIRS, the slowest first.
-
-    Parameters
-    ----------
-    seen
-        rank, peer, bytes and ns of messages whose whole way was seen.
-    """
+    """Rows of NODE_PAIRS, the slowest first. `seen`: rank, peer, bytes and ns of messages whose whole way was seen."""
     import ibis
 
     places = ranks.select("rank", "node")

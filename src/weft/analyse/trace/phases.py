@@ -28,10 +28,7 @@ Sums = NDArray[np.uint64]
 def repeating(codes: Codes, longest: int = LONGEST) -> list[tuple[int, int, int]]:
     """Stretches that repeat at once, as (first, length, times), the one that covers most first; none overlap.
 
-    Parameters
-    ----------
-    codes
-        What each call is, shape (n,), any unit: equal codes are equal calls.
+    `codes`: what each call is, shape (n,), any unit: equal codes are equal calls.
     """
     found: list[tuple[int, int, int]] = []
     sums, powers = _sums(codes)

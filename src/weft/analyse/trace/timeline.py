@@ -32,21 +32,13 @@ AT_ONCE = 8192
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """Shares of time.
+    """Shares of time."""
 
-    Attributes
-    ----------
-    begin_s, end_s
-        Of the stretch, in s since the first call of the first rank.
-    ranks
-        The ranks shown.
-    shares
-        Shape (ranks, kinds, columns), ratios from 0 to 1: of a column's time, by `KINDS`; what is left is computing.
-    """
-
+    # begin_s, end_s: of the stretch, in s since the first call of the first rank
     begin_s: float
     end_s: float
-    ranks: list[int]
+    ranks: list[int]  # the ranks shown
+    # shape (ranks, kinds, columns), ratios from 0 to 1: of a column's time, by `KINDS`; what is left is computing
     shares: Floats
 
     def letters(self) -> dict[int, str]:
@@ -85,15 +77,8 @@ def timeline(
 ) -> Timeline:
     """Shares of each kind of call in a stretch of a trace, for the first ranks.
 
-    Parameters
-    ----------
-    begin_s, end_s
-        Of the stretch, in s since the first call of the first rank; None: those of the trace.
-
-    Raises
-    ------
-    DataError
-        The stretch is empty or not in the trace.
+    `begin_s`, `end_s`: of the stretch, in s since the first call of the first rank; None: those of the trace. Raises
+    DataError: the stretch is empty or not in the trace.
     """
     rows = TRACE_RANKS.read(folder.path)
     first = min((row["begin_ns"] for row in rows if row["events"]), default=0)

@@ -15,25 +15,14 @@ Axis = Literal["bytes", "nodes", "ranks"]
 
 @dataclass(frozen=True)
 class Sheet:
-    """Rows of one figure.
+    """Rows of one figure."""
 
-    Attributes
-    ----------
-    name, title
-        Name of the figure's files, and what its rows have in common.
-    axis
-        Quantity on the x axis: ``bytes`` for calls measured at sizes, else ``nodes`` or ``ranks``.
-    panels
-        Operations, one per panel.
-    keys
-        Its rows.
-    """
-
+    # name, title: name of the figure's files, and what its rows have in common
     name: str
     title: str
-    axis: Axis
-    panels: tuple[str, ...]
-    keys: frozenset[Key]
+    axis: Axis  # quantity on the x axis: ``bytes`` for calls measured at sizes, else ``nodes`` or ``ranks``
+    panels: tuple[str, ...]  # operations, one per panel
+    keys: frozenset[Key]  # its rows
 
 
 class RatioPoint(TypedDict):

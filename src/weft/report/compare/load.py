@@ -68,10 +68,8 @@ def load_compare(
 ) -> Compare:
     """Load runs and compare each with the first.
 
-    Raises
-    ------
-    CompareError
-        Fewer than two runs were given, one was given twice, one cannot be read, or they have nothing in common.
+    Raises CompareError: fewer than two runs were given, one was given twice, one cannot be read, or they have nothing
+    in common.
     """
     if len(folders) < 2:
         raise CompareError(

@@ -24,15 +24,8 @@ from weft.words.say import say
 def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, formats: Collection[str] = ()) -> Path:
     """Write the page, on request each figure as a file beside it (in ``figures/``), and return its path.
 
-    Parameters
-    ----------
-    formats
-        Formats of the figures' files: ``svg``, ``pdf``, ``png``; none by default.
-
-    Raises
-    ------
-    DataError
-        The page cannot be written.
+    `formats`: formats of the figures' files: ``svg``, ``pdf``, ``png``; none by default. Raises DataError: the page
+    cannot be written.
     """
     figures = all_figures(found)
     write_page(path, render(found, verdicts, figures))

@@ -116,13 +116,7 @@ def corrected_text(found: Any) -> str:
 
 
 def render(found: Compare, verdicts: Sequence[Verdict] = (), format: Format = "text") -> str:
-    """A comparison as text in one of the formats.
-
-    Raises
-    ------
-    ValueError
-        The format is unknown.
-    """
+    """A comparison as text in one of the formats. Raises ValueError: the format is unknown."""
     if format == "md":
         return as_markdown(found, verdicts)
     if format == "csv":

@@ -125,10 +125,7 @@ def _days(times: Sequence[str]) -> alt.Axis:
 def load_trend(folders: Sequence[Any]) -> tuple[Compare, Trend]:
     """Load runs in the order of their times, and find the changes of their history.
 
-    Raises
-    ------
-    CompareError
-        Fewer than two runs, or runs that measured nothing in common.
+    Raises CompareError: fewer than two runs, or runs that measured nothing in common.
     """
     views = sorted(map(view_of, folders), key=begun)
     names = [view.path.name for view in views]

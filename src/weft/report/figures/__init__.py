@@ -6,25 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Picture:
-    """One drawn figure of the report; `weft.report.figures.theme.Figure` is one made of charts.
+    """One drawn figure of the report; `weft.report.figures.theme.Figure` is one made of charts."""
 
-    Attributes
-    ----------
-    name
-        Name of its files, without ending.
-    title, key, reading
-        As for a `Figure`: what it shows, how to read the marks, its result in one sentence.
-    svg
-        The drawing: one ``<svg>`` element with a ``viewBox``, inserted into the page unchanged, so its maker must
-        escape every text. Identifiers inside (gradients, clips) must be unique on the page: start them with the name. A
-        raster is an ``<image>`` whose ``href`` is a ``data:`` address.
-    extra_html
-        Markup after the drawing, on the page only (a tooltip's script, a list), also escaped by its maker.
-    """
-
-    name: str
+    name: str  # name of its files, without ending
+    # title, key, reading: as for a `Figure`: what it shows, how to read the marks, its result in one sentence
     title: str
     key: str
     reading: str
+    # the drawing: one ``<svg>`` element with a ``viewBox``, inserted into the page unchanged, so its maker must escape
+    # every text. Identifiers inside (gradients, clips) must be unique on the page: start them with the name. A raster
+    # is an ``<image>`` whose ``href`` is a ``data:`` address.
     svg: str
+    # markup after the drawing, on the page only (a tooltip's script, a list), also escaped by its maker
     extra_html: str = ""

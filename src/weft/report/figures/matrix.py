@@ -28,40 +28,18 @@ MOST_TOLD = 512
 
 @dataclass(frozen=True, eq=False)
 class PairMatrix:
-    """The content of a matrix figure.
+    """The content of a matrix figure."""
 
-    Attributes
-    ----------
-    values
-        A number for each pair, shape (rows, columns): rows send first (initiators), columns answer; nan if not
-        measured.
-    parts
-        Number of rows of each node, in order; the same for the columns.
-    nodes
-        Names of the nodes.
-    exact
-        The number in the tooltip of every two nodes, shape (nodes, nodes); nan if not measured.
-    scale
-        Numbers to colours.
-    unit
-        Name and size of the unit in tooltips: ``("us", 1e-6)``.
-    block
-        Number of ranks in one row or column of ``values``.
-    what
-        Description of the number in the tooltip: ``median of its pairs``.
-    missing
-        What the legend calls a pair without a number.
-    """
-
+    # a number for each pair, shape (rows, columns): rows send first (initiators), columns answer; nan if not measured
     values: Floats
-    parts: Sequence[int]
-    nodes: Sequence[str]
-    exact: Floats
-    scale: Scale
-    unit: tuple[str, float]
-    what: str
-    missing: str = field(default="not measured", kw_only=True)
-    block: int = 1
+    parts: Sequence[int]  # number of rows of each node, in order; the same for the columns
+    nodes: Sequence[str]  # names of the nodes
+    exact: Floats  # the number in the tooltip of every two nodes, shape (nodes, nodes); nan if not measured
+    scale: Scale  # numbers to colours
+    unit: tuple[str, float]  # name and size of the unit in tooltips: ``("us", 1e-6)``
+    what: str  # description of the number in the tooltip: ``median of its pairs``
+    missing: str = field(default="not measured", kw_only=True)  # what the legend calls a pair without a number
+    block: int = 1  # number of ranks in one row or column of ``values``
 
     @property
     def side(self) -> int:

@@ -23,18 +23,11 @@ STEPS = (150, 105)
 
 @dataclass(frozen=True)
 class Scale:
-    """Numbers to colours, by their logarithm.
+    """Numbers to colours, by their logarithm."""
 
-    Attributes
-    ----------
-    low, high
-        Smallest and largest number shown.
-    cut
-        Up to here numbers are usual (blue), above they are slow (orange to black).
-    """
-
+    # low, high: smallest and largest number shown
     low: float
-    cut: float
+    cut: float  # up to here numbers are usual (blue), above they are slow (orange to black)
     high: float
 
     def indices(self, values: Floats) -> NDArray[np.uint8]:

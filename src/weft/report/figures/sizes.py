@@ -88,13 +88,7 @@ class Label(TypedDict):
 
 
 def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title: str = "") -> Any:
-    """One chart of some lines.
-
-    Parameters
-    ----------
-    quantity
-        ``time`` of one operation, or ``rate``: bytes over that time.
-    """
+    """One chart of some lines. `quantity`: ``time`` of one operation, or ``rate``: bytes over that time."""
     rows = [row for each in drawn for row in _points(each, quantity)]
     marks = [row for each in drawn for row in _marks(each, quantity)]
     width, height = (PANEL, 200) if small else (None, HEIGHT + 40)

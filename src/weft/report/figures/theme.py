@@ -73,27 +73,13 @@ CONFIG: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of the report.
+    """One figure of the report."""
 
-    Attributes
-    ----------
-    name
-        Name of its files, without ending.
-    title
-        What the figure shows.
-    key
-        How to read the marks.
-    reading
-        Its result in one sentence.
-    panels
-        Charts: one, or several small ones side by side that wrap on a narrow page.
-    """
-
-    name: str
-    title: str
-    key: str
-    reading: str
-    panels: tuple[Chart, ...]
+    name: str  # name of its files, without ending
+    title: str  # what the figure shows
+    key: str  # how to read the marks
+    reading: str  # its result in one sentence
+    panels: tuple[Chart, ...]  # charts: one, or several small ones side by side that wrap on a narrow page
 
     @cached_property
     def drawn(self) -> list[dict[str, Any]]:

@@ -35,9 +35,7 @@ NAMES = {
 def draw_timeline(ranks: Sequence[int], shares: Mapping[str, Floats], seconds: float, reading: str) -> Picture | None:
     """The picture of shares of time by `COLOURS`, each of shape (lanes, columns); ``ranks`` begin the lanes.
 
-    Returns
-    -------
-    None without a lane.
+    Returns none without a lane.
     """
     if not len(ranks):
         return None

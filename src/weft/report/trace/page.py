@@ -18,13 +18,7 @@ UNITS = {"bytes": ("MiB", 2.0**20), "messages": ("messages", 1.0)}
 
 
 def write_trace_page(view: TraceView, path: Path, notes: Sequence[str]) -> None:
-    """Write the page of a trace.
-
-    Raises
-    ------
-    DataError
-        The disk is full, or the folder cannot be written.
-    """
+    """Write the page of a trace. Raises DataError: the disk is full, or the folder cannot be written."""
     drawn = [view.draw_activity(), *matrix_pictures(view)]
     figures = [figure_values(each.name, each) for each in drawn if each]
     page = fill(
@@ -37,10 +31,7 @@ def write_trace_page(view: TraceView, path: Path, notes: Sequence[str]) -> None:
 def write_matrix(view: TraceView, path: Path) -> None:
     """Write the matrix of bytes as a drawing of its own (SVG).
 
-    Raises
-    ------
-    DataError
-        The disk is full, or the folder cannot be written.
+    Raises DataError: the disk is full, or the folder cannot be written.
     """
     write_page(path, _picture(view, "bytes").svg)
 

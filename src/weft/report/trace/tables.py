@@ -132,13 +132,7 @@ def as_json(view: TraceView) -> str:
 
 
 def timeline_lines(begin_s: float, end_s: float, rows: dict[int, str]) -> list[str]:
-    """Head, a line for each rank, and what the letters mean.
-
-    Parameters
-    ----------
-    begin_s, end_s
-        Of the stretch, in s.
-    """
+    """Head, a line for each rank, and what the letters mean. `begin_s`, `end_s`: of the stretch, in s."""
     wide = max((len(str(rank)) for rank in rows), default=1)
     head = f"from {format_seconds(begin_s)} to {format_seconds(end_s)}, a letter what took most of the time:"
     lines = [f"{rank:>{wide}} |{letters}|" for rank, letters in rows.items()]

@@ -185,10 +185,8 @@ class RankTrace:
     def records(self, at_once: int = AT_ONCE) -> Iterator[Records]:
         """Yield plausible records as written, shape (n,), times in ns of this rank's clock.
 
-        Raises
-        ------
-        DataError
-            The file cannot be read; or, at its end, the checksum that the tracer wrote is of other content.
+        Raises DataError: the file cannot be read; or, at its end, the checksum that the tracer wrote is of other
+        content.
         """
         self.damage.wrong_records = 0  # they are read more than once
         with file_errors(self.path), open_plain(self.path) as file:
