@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from made.answers import found_in
 from made.folder import begin_folder
 from made.pairs import Cluster, Faults
-from weft.analyse.answers import found_in, write_answers
+from weft.analyse.answers import write_answers
 from weft.analyse.engine import connect
 from weft.analyse.make import make_tables
 from weft.analyse.pairs.make import make_pair_analysis

@@ -30,13 +30,13 @@ from weft.analyse.tables.answers import (
     VerdictRow,
     main_verdict,
 )
-from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TURNS, TurnRow
-from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LinkRow
+from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TurnRow
+from weft.analyse.tables.links import BOTTLENECKS, LOADS, LinkRow
 from weft.analyse.tables.pairs import CLASSES, ClassRow
 from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
 from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
 from weft.analyse.tables.sweeps import TRIALS, TrialRow
-from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
+from weft.analyse.tables.times import MEDIANS, CallRow, MedianRow
 from weft.analyse.thresholds.findings import protocol_findings
 from weft.analyse.thresholds.knob import launch_knobs, launch_settings, name_knob
 from weft.analyse.thresholds.memory import mark_memory_effects
@@ -46,13 +46,12 @@ from weft.analyse.thresholds.trials import trial_rows, with_trials
 from weft.analyse.winners import unjudged, winners
 from weft.fabric.kinds import KINDS
 from weft.kernel.main_call import main_call
-from weft.kernel.registry import kernel_named
 from weft.mpi.knobs import Knobs
 from weft.plan.records import Cell, Plan
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 from weft.store.load import Look, read_looks
-from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, LaunchRow, MeasuredRow
+from weft.store.rows import LAUNCH_TABLE, RANK_TABLE, LaunchRow, MeasuredRow
 
 
 @dataclass(frozen=True)
@@ -83,16 +82,6 @@ class Found:
     def cells(self) -> dict[str, Cell]:
         """The plan's cells by id."""
         return {cell.id: cell for cell in self.plan.cells}
-
-
-def found_in(root: Path, plan: Plan) -> Found:
-    """Read a run's tables back, so that its answers can be recomputed without the rest.
-
-    Raises DataError: A table is missing or incomplete.
-    """
-    of_pairs = frozenset(cell.id for cell in plan.cells if kernel_named(cell.kernel).has_pair_samples)
-    rows, medians, links = CALLS.read(root), MEDIANS.read(root), LINKS.read(root)
-    return Found(plan, rows, medians, links, MEASURED.read(root), Floor(FLOOR.read(root)), of_pairs, TURNS.read(root))
 
 
 def write_answers(root: Path, found: Found) -> None:

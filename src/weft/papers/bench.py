@@ -22,7 +22,7 @@ class Bench:
         """Run a study on a fabric, or use the existing result.
 
         Raises DataError: the folder holds a run of another version of the study or the fabric. Raises LaunchError:
-        simGrid is missing, or the simulations do not start.
+        SimGrid is missing, or the simulations do not start.
         """
         from weft.kernel.studies import load_study
         from weft.launch import launcher_for

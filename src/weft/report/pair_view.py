@@ -19,17 +19,10 @@ from weft.analyse.tables.pairs import (
     OUTLIERS,
     SPREAD,
     WORST,
-    ClassRow,
-    ColdRow,
-    ContentionRow,
     ExactRow,
-    HistogramRow,
     NameRow,
-    NodeRow,
     OutlierRow,
     P,
-    SpreadRow,
-    WorstRow,
     largest,
 )
 from weft.format import format_bytes, measured_seconds
@@ -50,18 +43,33 @@ MODES = {
 WHOLE = 0.5
 
 
+def _of_largest(table: TableOf[P]) -> cached_property[list[P]]:
+    def rows(view: "PairView") -> list[P]:
+        return view.of_largest(table)
+
+    return cached_property(rows)
+
+
 @dataclass(frozen=True)
 class PairView:
     """Tables of pairs, of the placement with most nodes and ranks."""
 
     run: RunView
+    classes = _of_largest(CLASSES)  # times by hop class
+    contention = _of_largest(CONTENTION)  # factors of contention by hop class
+    node_rows = _of_largest(NODES)  # how slow each node is
+    worst = _of_largest(WORST)  # the slowest pairs
+    outliers = _of_largest(OUTLIERS)  # causes of slow pairs
+    histogram = _of_largest(HISTOGRAM)  # samples by class and bucket
+    cold = _of_largest(COLD)  # first contact by hop class
+    spread = _of_largest(SPREAD)  # spread of the samples of each hop class
 
     @cached_property
     def _names(self) -> list[NameRow]:
         rows = NAMES.read(self.run.path)
         return largest(rows, rows) if rows else []
 
-    def _own(self, table: TableOf[P]) -> list[P]:
+    def of_largest(self, table: TableOf[P]) -> list[P]:
         """Rows of a table, of the largest placement."""
         return largest(table.read(self.run.path), self._names) if self._names else []
 
@@ -90,54 +98,14 @@ class PairView:
         """Why no link can be named; empty if routes are known."""
         return self._names[0]["unknown"] if self._names else ""
 
-    @cached_property
-    def classes(self) -> list[ClassRow]:
-        """Times by hop class."""
-        return self._own(CLASSES)
-
-    @cached_property
-    def contention(self) -> list[ContentionRow]:
-        """Factors of contention by hop class."""
-        return self._own(CONTENTION)
-
-    @cached_property
-    def node_rows(self) -> list[NodeRow]:
-        """How slow each node is."""
-        return self._own(NODES)
-
-    @cached_property
-    def worst(self) -> list[WorstRow]:
-        """The slowest pairs."""
-        return self._own(WORST)
-
-    @cached_property
-    def outliers(self) -> list[OutlierRow]:
-        """Causes of slow pairs."""
-        return self._own(OUTLIERS)
-
     @property
     def named(self) -> list[OutlierRow]:
         """The causes of slow pairs that the answer names: those free of doubt, or else the doubted."""
         return [row for row in self.outliers if not row["doubted"]] or self.outliers
 
-    @cached_property
-    def histogram(self) -> list[HistogramRow]:
-        """Samples by class and bucket."""
-        return self._own(HISTOGRAM)
-
-    @cached_property
-    def cold(self) -> list[ColdRow]:
-        """First contact by hop class."""
-        return self._own(COLD)
-
-    @cached_property
-    def spread(self) -> list[SpreadRow]:
-        """Spread of the samples of each hop class."""
-        return self._own(SPREAD)
-
     def middle_factor(self, size: int, mode: str) -> float:
         """The median over all pairs of nodes of their factor of contention."""
-        rows = self._own(MATRIX_MEDIANS)
+        rows = self.of_largest(MATRIX_MEDIANS)
         return next(row["factor"] for row in rows if (row["bytes"], row["mode"]) == (size, mode))
 
     @cached_property

@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from weft.analyse.tables.answers import FINDINGS, VERDICTS, FindingRow, VerdictRow
+from weft.analyse.tables.answers import FINDINGS, VERDICTS
 from weft.analyse.tables.claims import CLAIMS, ClaimKind, ClaimRow, claims_of
-from weft.analyse.tables.quality import QUALITY, Grade, QualityRow, grade_of
+from weft.analyse.tables.quality import QUALITY, Grade, grade_of
 from weft.analyse.tables.times import CALLS as CALL_TABLE
-from weft.analyse.tables.times import FLOOR, CallRow, FloorRow
+from weft.analyse.tables.times import FLOOR, CallRow
 from weft.kernel.main_call import main_call
 from weft.plan.records import Plan, PlannedSeries
 from weft.plan.stored import plan_of
@@ -19,6 +19,7 @@ from weft.report.story import Story, story_of
 from weft.store.cells import folder_path
 from weft.store.folder import RunFolder
 from weft.store.rows import LAUNCH_TABLE
+from weft.store.tables import read_once
 from weft.words.card import headline
 from weft.words.say import say
 
@@ -38,6 +39,11 @@ class RunView:
     meta: Mapping[str, Any]  # entries of ``weft.json``
     plan: Plan  # its plan
     rows: list[CallRow]  # the table of calls
+    floor = read_once(FLOOR)  # the noise floor and the copy rate of memory, by shape
+    verdicts = read_once(VERDICTS)  # verdict on each series that scales
+    claims = read_once(CLAIMS)  # what the run may claim
+    quality = read_once(QUALITY)  # the doubts about the run, the gravest first
+    findings = read_once(FINDINGS)  # errors, warnings and notes about the numbers
 
     @property
     def name(self) -> str:
@@ -59,24 +65,9 @@ class RunView:
         return main_call(self.plan.kernel, {row["call"] for row in self.rows})
 
     @cached_property
-    def floor(self) -> list[FloorRow]:
-        """The noise floor and the copy rate of memory, by shape."""
-        return FLOOR.read(self.path)
-
-    @cached_property
-    def verdicts(self) -> list[VerdictRow]:
-        """Verdict on each series that scales."""
-        return VERDICTS.read(self.path)
-
-    @cached_property
     def story(self) -> Story:
         """The story of the kernel that was measured."""
         return story_of(self.plan.kernel)
-
-    @cached_property
-    def claims(self) -> list[ClaimRow]:
-        """What the run may claim."""
-        return CLAIMS.read(self.path)
 
     def claimed(self, kind: ClaimKind) -> list[ClaimRow]:
         """The claims of a kind in their order."""
@@ -98,20 +89,10 @@ class RunView:
         rows = [say(each) for each in self.claims if each["id"].startswith(f"{family}.")]
         return "; ".join(f"{row.label}: {row.text}" for row in rows)
 
-    @cached_property
-    def quality(self) -> list[QualityRow]:
-        """The doubts about the run, the gravest first."""
-        return QUALITY.read(self.path)
-
     @property
     def grade(self) -> Grade:
         """Its quality, A to D."""
         return grade_of(self.quality)
-
-    @cached_property
-    def findings(self) -> list[FindingRow]:
-        """Errors, warnings and notes about the numbers."""
-        return FINDINGS.read(self.path)
 
     @cached_property
     def mpi(self) -> str:

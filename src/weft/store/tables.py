@@ -95,3 +95,12 @@ class TableOf(Generic[Row]):
     def path(self, root: Path) -> Path:
         """The file of the table in a run folder."""
         return root / "tables" / f"{self.name}.parquet"
+
+
+def read_once(table: TableOf[Row]) -> cached_property[list[Row]]:
+    """A property of what has a run folder at ``path``: the rows of its table, read when they are first wanted."""
+
+    def rows(of: Any) -> list[Row]:
+        return table.read(of.path)
+
+    return cached_property(rows)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from made.answers import found_in
 from made.kept import copy_of, make_tables_of
-from weft.analyse.answers import Found, found_in, write_answers
+from weft.analyse.answers import Found, write_answers
 from weft.analyse.tables.answers import FINDINGS
 from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.remedies import REMEDIES

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from weft.analyse.tables.answers import FINDINGS, VERDICTS, WINNERS, FindingRow, VerdictRow, WinnerRow
-from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
-from weft.analyse.tables.links import BOTTLENECKS, BottleneckRow
-from weft.analyse.tables.quality import QUALITY, QualityRow
-from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY, CauseRow, RemedyRow, SensitivityRow
+from weft.analyse.tables.answers import FINDINGS, VERDICTS, WINNERS
+from weft.analyse.tables.breakdown import BREAKDOWN
+from weft.analyse.tables.links import BOTTLENECKS
+from weft.analyse.tables.quality import QUALITY
+from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
 from weft.analyse.tables.sweeps import Line, lines_of
 from weft.analyse.tables.times import CallRow, TimedRow, timed
 from weft.fabric.kinds import KINDS
 from weft.files.shipped import shipped
 from weft.plan.records import Plan
 from weft.store.rows import LAUNCH_TABLE
+from weft.store.tables import read_once
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,15 @@ class Known:
     path: Path  # the run folder
     plan: Plan
     rows: Sequence[CallRow]  # the table of calls
+    verdicts = read_once(VERDICTS)  # verdicts on series that scale
+    causes = read_once(CAUSES)  # what most of the time of each cell goes to
+    bottlenecks = read_once(BOTTLENECKS)  # the busiest link of each shape
+    breakdown = read_once(BREAKDOWN)  # the breakdown of each call
+    remedies = read_once(REMEDIES)  # what would help, and how much at most
+    winners = read_once(WINNERS)  # the fastest algorithms
+    sensitivity = read_once(SENSITIVITY)  # what a simulated verdict depends on
+    quality = read_once(QUALITY)  # the doubts about the run
+    findings = read_once(FINDINGS)  # errors, warnings and notes about the numbers
 
     @property
     def modelled(self) -> bool:
@@ -41,51 +51,6 @@ class Known:
     def lines(self) -> list[Line]:
         """The sweeps over message sizes."""
         return lines_of(self.path, self.plan, self.rows)
-
-    @cached_property
-    def verdicts(self) -> list[VerdictRow]:
-        """Verdicts on series that scale."""
-        return VERDICTS.read(self.path)
-
-    @cached_property
-    def causes(self) -> list[CauseRow]:
-        """What most of the time of each cell goes to."""
-        return CAUSES.read(self.path)
-
-    @cached_property
-    def bottlenecks(self) -> list[BottleneckRow]:
-        """The busiest link of each shape."""
-        return BOTTLENECKS.read(self.path)
-
-    @cached_property
-    def breakdown(self) -> list[BreakdownRow]:
-        """The breakdown of each call."""
-        return BREAKDOWN.read(self.path)
-
-    @cached_property
-    def remedies(self) -> list[RemedyRow]:
-        """What would help, and how much at most."""
-        return REMEDIES.read(self.path)
-
-    @cached_property
-    def winners(self) -> list[WinnerRow]:
-        """The fastest algorithms."""
-        return WINNERS.read(self.path)
-
-    @cached_property
-    def sensitivity(self) -> list[SensitivityRow]:
-        """What a simulated verdict depends on."""
-        return SENSITIVITY.read(self.path)
-
-    @cached_property
-    def quality(self) -> list[QualityRow]:
-        """The doubts about the run."""
-        return QUALITY.read(self.path)
-
-    @cached_property
-    def findings(self) -> list[FindingRow]:
-        """Errors, warnings and notes about the numbers."""
-        return FINDINGS.read(self.path)
 
     @cached_property
     def library(self) -> str:
