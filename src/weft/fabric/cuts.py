@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.fabric.loads import UP, link_name
-from weft.fabric.network.graph import Network, directions
+from weft.fabric.network.graph import Network, directions, islands
 
 
 @dataclass(frozen=True)
@@ -136,12 +136,6 @@ def _pods(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     cables = network.switch_links & (directions(network) != 0)
     a, b = network.links.source[cables] - first, network.links.target[cables] - first
     low = (level[a] < top) & (level[b] < top)
-    part = np.arange(len(level))
-    while True:  # every switch takes the smallest number of its neighbours until nothing changes
-        smaller = part.copy()
-        np.minimum.at(smaller, a[low], part[b[low]])
-        if (smaller == part).all():
-            break
-        part = smaller
+    part = islands(len(level), a[low], b[low])
     for number, root in enumerate(np.unique(part[level == 1])):
         yield f"link pod{number} up", (part == root) & (level < top)

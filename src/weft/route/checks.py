@@ -16,8 +16,6 @@ from weft.route.routes import CIRCLE, NO_ENTRY, WRONG_HOST, Routes
 
 UNEVEN = 1.5
 NAMED = 3
-SWEEP = "let the subnet manager sweep; weft route fix FILE writes tables that reach every host"
-BETTER = "weft route show FILE compares engines; weft route fix FILE writes better tables"
 
 
 def check_routes(routes: Routes, lanes: Lanes | None = None) -> list[Finding]:
@@ -52,30 +50,15 @@ def _broken(routes: Routes) -> list[Finding]:
     # number of pairs of a route: every host of the leaf except the destination itself
     served = of_leaf[:, np.newaxis] - (routes.row == np.arange(len(lengths))[:, np.newaxis])
 
-    def finding(reason: int, what: str, cause: str) -> list[Finding]:
+    def of_pairs(id: str, reason: int) -> list[Finding]:
         wrong = (lengths == reason) & reachable & (served > 0)
-        pairs = int(served[wrong].sum())
-        return found(
-            "error",
-            _by_leaf(routes, wrong),
-            f"{pairs:,} pairs of hosts {what}, on {{n}} leaf switch{{es}}",
-            cause,
-            SWEEP,
-        )
+        return found(id, _by_leaf(routes, wrong), pairs=f"{int(served[wrong].sum()):,}")
 
     return [
-        *found(
-            "error", loose, "{n} host{s} without a cable", "an adapter or a switch that is down", "look at the port"
-        ),
-        *finding(
-            NO_ENTRY,
-            "have no route",
-            "a link went down and the tables were not computed again, or the dump is truncated",
-        ),
-        *finding(
-            CIRCLE, "are routed in a circle", "tables of two sweeps are mixed: packets circulate until they expire"
-        ),
-        *finding(WRONG_HOST, "are routed to another host", "tables and network were not dumped at the same time"),
+        *found("loose-host", loose),
+        *of_pairs("no-route", NO_ENTRY),
+        *of_pairs("route-in-circle", CIRCLE),
+        *of_pairs("wrong-host", WRONG_HOST),
     ]
 
 
@@ -90,14 +73,7 @@ def _deadlock(routes: Routes, circle: Circle | None) -> list[Finding]:
         own = int(np.argmax(routes.row == row))
         route = f"{network.hosts[own]} to {network.hosts[end]}"
         places.append(f"{network.link_name(first)} waits for {network.link_name(second)} ({route})")
-    return found(
-        "error",
-        places,
-        f"a circle of {{n}} links that wait for each other on virtual lane {circle.lane}",
-        "under load these buffers may fill and never empty: credit loops, seen as stalls of the whole fabric. Engines "
-        "that spread routes over virtual lanes (dfsssp, lash, nue) may avoid this: give them by --paths and --sl2vl",
-        "take an engine without such circles (updn, dfsssp), or weft route fix FILE",
-    )
+    return found("deadlock", places, lane=circle.lane)
 
 
 def _detours(routes: Routes) -> list[Finding]:
@@ -109,13 +85,7 @@ def _detours(routes: Routes) -> list[Finding]:
         near = distances(home, out, peer)[routes.leaves]
         least[:, network.leaf == home] = np.where(near < FAR, near, -1).astype(np.int8)[:, np.newaxis]
     longer = routes.lengths > np.where(least < 0, np.int8(127), least)
-    return found(
-        "warning",
-        _by_leaf(routes, longer),
-        f"{int(longer.sum()):,} routes take more links than need be, on {{n}} leaf switch{{es}}",
-        "the engine chose its roots wrongly (updn guesses them), or it trades length for freedom from deadlock",
-        "give the subnet manager its root GUIDs; " + BETTER,
-    )
+    return found("detour", _by_leaf(routes, longer), routes=f"{int(longer.sum()):,}")
 
 
 def _parallel(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
@@ -139,13 +109,7 @@ def _parallel(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
             f"(to {hosts_text(network, users)})"
         )
 
-    return found(
-        "warning",
-        _lazily(uneven.tolist(), place),
-        "{n} group{s} of parallel cables {are} used unevenly in an all-to-all",
-        "the engine balances by other counts than all-to-all traffic, or was not given its roots",
-        BETTER,
-    )
+    return found("uneven-cables", _lazily(uneven.tolist(), place))
 
 
 def _idle(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
@@ -161,13 +125,7 @@ def _idle(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
         own = np.flatnonzero(network.leaf == leaf).tolist()
         return network.link_name(link) + (f" (of {hosts_text(network, own)})" if own else "")
 
-    return found(
-        "warning",
-        _lazily(idle.tolist(), place),
-        "{n} uplink{s} that no route takes",
-        "paid for but unused: the engine sees one root where there are several, or a switch is missing from its tree",
-        BETTER,
-    )
+    return found("idle-uplink", _lazily(idle.tolist(), place))
 
 
 def _lazily(items: list[int], place: Callable[[int], str]) -> list[str]:

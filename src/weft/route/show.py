@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.fabric.drawing.drawing import draw, save
+from weft.fabric.findings import COLOURS
 from weft.format import plural
 from weft.route.compare import Comparison, Engine, Full, Rows, engine_rows, link_rows, share
 from weft.route.improve import Candidate, Improvement
@@ -26,7 +27,6 @@ WORDS = {
     "exchange": "the phases of an exchange",
     "matrix": "this traffic",
 }
-COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def verdict(found: Comparison) -> str:

@@ -14,7 +14,7 @@ from rich.tree import Tree
 from weft.errors import FabricError
 from weft.fabric.cuts import Level
 from weft.fabric.drawing.grouping import switch_pods
-from weft.fabric.findings import Finding
+from weft.fabric.findings import COLOURS, Finding
 from weft.fabric.folding import fold_for_people
 from weft.fabric.network.graph import Network
 from weft.fabric.summary import Summary
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 FIRST, LAST = 3, 1
 ROLES = {1: "leaves", 2: "spines", 3: "cores"}
 SINGLE = {"leaves": "leaf", "spines": "spine", "cores": "core", "routers": "router", "switches": "switch"}
-COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
 def role(network: Network, level: int) -> str:

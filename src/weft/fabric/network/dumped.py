@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from weft.errors import FabricError
-from weft.fabric.network.graph import Addresses, Cables, Ints, Links, Network, Switch, refuse_oversize
+from weft.fabric.network.graph import Addresses, Cables, Ints, Links, Network, Switch, islands, refuse_oversize
 from weft.fabric.network.minimal import minimal_tables
 from weft.fabric.network.tables import forward_of
 from weft.fabric.readers.dump import Box, Dump, End
@@ -212,18 +212,10 @@ def _coordinates(network: Network) -> Mapping[str, Ints]:
     level = np.array([s.level for s in network.switches], dtype=np.int32)
     if level.max(initial=1) < 3:
         return found
-    part = np.arange(count)
-    first = len(network.hosts)
-    inside = network.switch_links
+    first, inside = len(network.hosts), network.switch_links
     a, b = network.links.source[inside] - first, network.links.target[inside] - first
     low = (level[a] < 3) & (level[b] < 3)
-    a, b = a[low], b[low]
-    while True:  # every switch takes the smallest number of its neighbours until nothing changes
-        smaller = part.copy()
-        np.minimum.at(smaller, a, part[b])
-        if (smaller == part).all():
-            break
-        part = smaller
+    part = islands(count, a[low], b[low])
     leaves = np.unique(network.leaf[network.leaf >= 0])
     pods = np.unique(part[leaves])
     if 1 < len(pods) < len(leaves):

@@ -204,6 +204,17 @@ def directions(network: Network) -> NDArray[np.int8]:
     return np.sign(difference).astype(np.int8)
 
 
+def islands(count: int, source: Ints, target: Ints) -> NDArray[np.intp]:
+    """The smallest of the vertices that each of ``count`` is joined to, shape (count,), by links in both directions."""
+    part = np.arange(count)
+    while True:
+        smaller = part.copy()
+        np.minimum.at(smaller, target, part[source])
+        if (smaller == part).all():
+            return part
+        part = smaller
+
+
 @dataclass
 class Cables:
     """Collects cables and turns them into `Links`; the two directions of a cable may have different rates."""

@@ -20,7 +20,7 @@ most a link can carry; packet headers take a few per cent of them.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -75,6 +75,8 @@ def rate_of(text: str) -> float:
 
 
 BoxKind = Literal["switch", "host", "aggregation", "router"]
+#: Letter of the key and kind of a box, by what InfiniBand's tools call it.
+SHORT: dict[str, tuple[str, BoxKind]] = {"SW": ("S", "switch"), "CA": ("H", "host"), "RT": ("R", "router")}
 MOST_BYTES = 1 << 30
 AGGREGATION = "aggregation node"  # in the description of SHARP's adapters inside switches
 
@@ -150,6 +152,17 @@ class Dump:
             self.repeated.append((box.line, box.key))
         else:
             self.boxes[box.key] = box
+
+    def see(self, letters: str, guid: str, lid: int, label: str, line: int, ports: int = 0) -> str:
+        """Key of a box that a line names by ``CA``, ``SW`` or ``RT`` and its GUID; adds the box, or its LID."""
+        letter, kind = SHORT[letters]
+        key = f"{letter}-{int(guid, 16):016x}"
+        box = self.boxes.get(key)
+        if box is None:
+            self.add(Box(key, kind_of_adapter(label) if letters == "CA" else kind, ports, label.strip(), (lid,), line))
+        elif lid not in box.lids:
+            self.boxes[key] = replace(box, lids=(*box.lids, lid))
+        return key
 
     def of_kind(self, kind: BoxKind) -> tuple[Box, ...]:
         """All boxes of a kind."""

@@ -12,6 +12,7 @@ units of four bytes.
 
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 
 from weft.fabric.readers.dump import (
     ACTIVE_SPEEDS,
@@ -118,7 +119,7 @@ def _port(
     box = dump.boxes[key]
     at_switch_port = box.kind == "switch" and port != 0  # a switch has one LID, at port 0; older versions repeat it
     if lid and not at_switch_port and lid not in box.lids:
-        dump.boxes[key] = Box(key, box.kind, box.ports, box.label, (*box.lids, lid), box.line)
+        dump.boxes[key] = replace(box, lids=(*box.lids, lid))
         dump.port_lids[key, port] = lid
     if _value(lines, number, row, "lmc", default=0):
         dump.lmc[key] = _value(lines, number, row, "lmc", default=0)
@@ -141,5 +142,4 @@ def _link(
         if names[here] not in dump.boxes:
             continue
         speed = speeds.get((names[here], ports[here]), "")
-        rate = rate_of(speed) if speed else float("nan")
-        dump.ends.append(End(names[here], ports[here], names[there], ports[there], speed, rate, number))
+        dump.ends.append(End(names[here], ports[here], names[there], ports[there], speed, rate_of(speed), number))

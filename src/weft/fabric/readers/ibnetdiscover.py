@@ -13,6 +13,7 @@ writes ``Hca`` for ``Ca``, any name for an id, and no comments.
 """
 
 import re
+from dataclasses import replace
 
 from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_adapter, rate_of
 
@@ -84,22 +85,13 @@ def _port(dump: Dump, lines: Lines, number: int, line: str, box: Box | None) -> 
     label = QUOTED.search(comment)
     rest = comment[label.end() :] if label else comment
     speed = SPEED.search(rest)
-    dump.ends.append(
-        End(
-            box.key,
-            port,
-            found[3],
-            peer_port,
-            speed[1] if speed else "",
-            rate_of(speed[1]) if speed else float("nan"),
-            number,
-        )
-    )
+    text = speed[1] if speed else ""
+    dump.ends.append(End(box.key, port, found[3], peer_port, text, rate_of(text), number))
     before = LID.search(comment[: label.start()] if label else "")
     if box.kind != "switch" and found[2] and len(found[2]) <= 16:
         dump.port_guids[box.key, port] = int(found[2], 16)
     if box.kind != "switch" and before:  # an adapter's own LID precedes the description of the far end
-        box = Box(box.key, box.kind, box.ports, box.label, (*box.lids, int(before[1])), box.line)
+        box = replace(box, lids=(*box.lids, int(before[1])))
         if dump.boxes[box.key].line == box.line:
             dump.boxes[box.key] = box
             dump.port_lids[box.key, port] = int(before[1])

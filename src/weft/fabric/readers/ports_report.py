@@ -9,14 +9,13 @@ one adapter are therefore two hosts here; the plain format keeps them together.
 """
 
 import re
+from dataclasses import replace
 
-from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_adapter, rate_of
+from weft.fabric.readers.dump import Dump, End, Lines, rate_of
 
 SIDE = r"(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,5})\s+0x([0-9a-fA-F]{1,16})"
 LINE = re.compile(SIDE + r"\s+(\S+)\s+(\S+)(?:\s+-\s+" + SIDE + r"\s+\(\s*'(.*)' - '(.*)'\s*\)|\s+'(.*)')\s*", re.ASCII)
 EXPECTED = "SW|CA lid port 0xGUID 4x QDR - SW|CA lid port 0xGUID ( 'a' - 'b' )"
-LETTERS = {"SW": "S", "CA": "H", "RT": "R"}
-KINDS: dict[str, BoxKind] = {"SW": "switch", "CA": "host", "RT": "router"}
 
 
 def read_ports_report(lines: Lines) -> Dump:
@@ -32,26 +31,14 @@ def read_ports_report(lines: Lines) -> Dump:
             raise lines.fault(number, "not a line of a ports report", EXPECTED)
         kind, lid, port, guid, width, speed = found.group(1, 2, 3, 4, 5, 6)
         own, far, alone = found.group(11, 12, 13)
-        key = _see(dump, kind, guid, int(lid), alone if own is None else own, number)
+        key = dump.see(kind, guid, int(lid), alone if own is None else own, number)
         ports[key] = max(ports.get(key, 0), int(port))
         if own is not None:
-            peer = _see(dump, found[7], found[10], int(found[8]), far, number)
+            peer = dump.see(found[7], found[10], int(found[8]), far, number)
             ports[peer] = max(ports.get(peer, 0), int(found[9]))
             dump.ends.append(End(key, int(port), peer, int(found[9]), width + speed, rate_of(width + speed), number))
     if not dump.boxes:
         raise lines.fault(len(lines.lines), "no port up to the end", "the output of ibnetdiscover -p")
     for key, most in ports.items():
-        box = dump.boxes[key]
-        dump.boxes[key] = Box(key, box.kind, most, box.label, box.lids, box.line)
+        dump.boxes[key] = replace(dump.boxes[key], ports=most)
     return dump
-
-
-def _see(dump: Dump, kind: str, guid: str, lid: int, label: str, number: int) -> str:
-    key = f"{LETTERS[kind]}-{int(guid, 16):016x}"
-    box = dump.boxes.get(key)
-    if box is None:
-        made = kind_of_adapter(label) if kind == "CA" else KINDS[kind]
-        dump.add(Box(key, made, 0, label.strip(), (lid,), number))
-    elif lid not in box.lids:
-        dump.boxes[key] = Box(key, box.kind, box.ports, box.label, (*box.lids, lid), box.line)
-    return key

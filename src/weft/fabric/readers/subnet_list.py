@@ -9,7 +9,7 @@ LIDs are hexadecimal. ``SPD`` is the signalling rate of a lane in Gbit/s.
 
 import re
 
-from weft.fabric.readers.dump import SIGNALLED, Box, BoxKind, Dump, End, Lines, kind_of_adapter, rate_of
+from weft.fabric.readers.dump import SIGNALLED, Dump, End, Lines, rate_of
 
 SIDE = (
     r"\{ (CA|SW|RT|CA-SM|SW-SM|RT-SM) Ports:([0-9A-Fa-f]{2}) SystemGUID:[0-9A-Fa-f]+ NodeGUID:([0-9A-Fa-f]{1,16}) "
@@ -17,8 +17,6 @@ SIDE = (
     r"LID:([0-9A-Fa-f]{1,4}) PN:([0-9A-Fa-f]{2}) \}"
 )
 LINE = re.compile(SIDE + r" " + SIDE + r" PHY=(\S+) LOG=(\S+) SPD=(\S+)", re.ASCII)
-LETTERS = {"SW": "S", "CA": "H", "RT": "R"}
-KINDS: dict[str, BoxKind] = {"SW": "switch", "CA": "host", "RT": "router"}
 EXPECTED = "{ CA|SW Ports:.. NodeGUID:.. {name} LID:.. PN:.. } { ... } PHY=4x LOG=ACT SPD=10"
 
 
@@ -32,10 +30,7 @@ def read_subnet_list(lines: Lines) -> Dump:
         found = LINE.fullmatch(line)
         if not found:
             raise lines.fault(number, "not a link", EXPECTED)
-        a, b = (
-            _see(dump, found.group(1, 2, 3, 4, 5, 6, 7), number),
-            _see(dump, found.group(8, 9, 10, 11, 12, 13, 14), number),
-        )
+        a, b = (_see(dump, found.groups()[at : at + 7], number) for at in (0, 7))
         speed = found[15] + SIGNALLED.get(found[17], found[17])
         if found[16] == "ACT":
             dump.ends.append(End(a[0], a[1], b[0], b[1], speed, rate_of(speed), number))
@@ -48,17 +43,10 @@ def read_subnet_list(lines: Lines) -> Dump:
 
 def _see(dump: Dump, side: tuple[str, ...], number: int) -> tuple[str, int]:
     """Key and port of a side; adds its box if it is new."""
-    kind, ports, guid, port_guid, label, lid, port = side
-    kind = kind.removesuffix("-SM")
-    key = f"{LETTERS[kind]}-{int(guid, 16):016x}"
-    own, at = int(lid, 16), int(port, 16)
-    box = dump.boxes.get(key)
-    if box is None:
-        made = kind_of_adapter(label) if kind == "CA" else KINDS[kind]
-        dump.add(Box(key, made, int(ports, 16), label.strip(), (own,), number))
-    elif own not in box.lids:
-        dump.boxes[key] = Box(key, box.kind, box.ports, box.label, (*box.lids, own), box.line)
-    dump.port_lids[key, at] = own
-    if kind == "CA":
+    letters, ports, guid, port_guid, label, lid, port = side
+    letters, at = letters.removesuffix("-SM"), int(port, 16)
+    key = dump.see(letters, guid, int(lid, 16), label, number, int(ports, 16))
+    dump.port_lids[key, at] = int(lid, 16)
+    if letters == "CA":
         dump.port_guids[key, at] = int(port_guid, 16)
     return key, at
