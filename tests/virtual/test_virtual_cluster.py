@@ -159,7 +159,7 @@ def test_a_holder_that_fails_says_which_command_failed() -> None:
 
 def test_bytes_read_from_one_file_are_those_of_the_shapers_but_for_headers(cluster: Cluster) -> None:
     def both() -> list[dict[tuple[str, str], int]]:
-        cheap, exact = counters_now(cluster.spec, cluster.holder), read_counters(cluster)
+        cheap, exact = counters_now(cluster.spec, cluster.counter_files()), read_counters(cluster)
         return [{(count.link, count.source): count.bytes for count in counts} for counts in (cheap, exact)]
 
     before = both()

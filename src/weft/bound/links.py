@@ -31,7 +31,7 @@ def link_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float
     section = fabric.network
     if section is None or not cell.hosts or cell.nodes < 2 or section.topology == "star":
         return {}
-    if section.tree and not section.rates:
+    if section.tree and not section.rates and section.routing != "tables":
         terms = _tree_terms(traffic, cell, fabric, section.tree)
     else:
         terms = _network_terms(traffic, cell, fabric)
@@ -83,9 +83,9 @@ def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
         if inside and len(inside) < cell.nodes:
             moved = traffic.leaving(inside, cell.nodes, cell.ranks_per_node)
             terms[cut.name] = link_seconds(moved, cut.rate, shaped=fabric.is_emulated)
-    if fabric.is_model and fabric.network and fabric.network.routing == "minimal":
+    if fabric.routes_known:
         worst = largest(terms)
-        terms |= _cable_term(traffic, cell, network, above=worst.seconds if worst else 0.0)
+        terms |= _cable_term(traffic, cell, fabric, above=worst.seconds if worst else 0.0)
     return terms
 
 
@@ -93,8 +93,7 @@ def minimal_seconds(traffic: Traffic, cell: Placed, fabric: Fabric) -> float:
     """Seconds of the fullest cable under minimal routes, whatever the routing; 0 if not known. FabricError."""
     if not cell.hosts:
         return 0.0
-    network, _ = network_of(fabric)
-    return next(iter(_cable_term(traffic, cell, network, above=0.0).values()), 0.0)
+    return next(iter(_cable_term(traffic, cell, fabric, above=0.0).values()), 0.0)
 
 
 def longest_way_s(cell: Placed, fabric: Fabric) -> float:
@@ -105,14 +104,16 @@ def longest_way_s(cell: Placed, fabric: Fabric) -> float:
     return max(network.latency(cell.hosts[0], host) for host in cell.hosts)
 
 
-def _cable_term(traffic: Traffic, cell: Placed, network: Network, above: float) -> dict[str, float]:
+def _cable_term(traffic: Traffic, cell: Placed, fabric: Fabric, above: float) -> dict[str, float]:
     """The cable between switches with the longest time under the routes, if longer than the time of any cut."""
+    network, _ = network_of(fabric)
     loads = _loads(traffic, cell, network)
     if loads is None or not np.isfinite(network.links.rate).all():
         return {}
     seconds = np.where(network.switch_links, loads / network.links.rate, 0.0)
     hottest = int(seconds.argmax())
-    return {f"{LINK}{network.link_name(hottest)}": float(seconds[hottest])} if seconds[hottest] > above * 1.001 else {}
+    least_s = link_seconds(float(loads[hottest]), float(network.links.rate[hottest]), shaped=fabric.is_emulated)
+    return {f"{LINK}{network.link_name(hottest)}": least_s} if least_s > above * 1.001 else {}
 
 
 def _loads(traffic: Traffic, cell: Placed, network: Network) -> NDArray[np.float64] | None:
@@ -173,7 +174,7 @@ def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[Fullest]:
     even = p == cell.nodes * cell.ranks_per_node
     if fabric.network is None or not cell.hosts or not even:
         return []
-    if not (fabric.is_model or fabric.is_emulated or fabric.network.has_tables):
+    if not (fabric.is_model or fabric.is_emulated or fabric.network.has_tables) or fabric.network.routing == "ecmp":
         return []
     if cell.nodes < 2 or p * p > MOST_MESSAGES:
         return []

@@ -23,6 +23,7 @@ __all__ = ["Fabric", "Network", "Node", "Tree", "load_fabric"]
 
 Kind = Annotated[str, AfterValidator(known_kind), WithJsonSchema({"enum": list(KINDS), "type": "string"})]
 Count = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
+ROUTED = ("ecmp", "tables")
 MOST_GROUPED = 1_000_000
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 
@@ -121,7 +122,10 @@ class Fabric(WholeFile, frozen=True):
 
     def as_model(self, name: str) -> "Fabric":
         """The same machine as a model, under another name."""
-        return self.model_copy(update={"kind": MODEL, "name": name})
+        network = self.network
+        if network is not None and network.routing in ROUTED:
+            network = network.model_copy(update={"routing": "minimal"})
+        return self.model_copy(update={"kind": MODEL, "name": name, "network": network})
 
     @model_validator(mode="after")
     def described(self) -> Self:
@@ -162,6 +166,19 @@ class Fabric(WholeFile, frozen=True):
                     'simulation.model = "infiniband" cannot distinguish the ranks of a node: leave out rails'
                 )
         return self
+
+    @model_validator(mode="after")
+    def switches_route(self) -> Self:
+        """Refuse switches that route where Weft makes none."""
+        if self.network is not None and self.network.routing in ROUTED and not self.is_emulated:
+            raise ValueError(f'routing = "{self.network.routing}" is for kind "virtual", not for "{self.kind}"')
+        return self
+
+    @property
+    def routes_known(self) -> bool:
+        """Whether messages take the routes of its network: a model's minimal ones, or tables in virtual switches."""
+        routing = self.network.routing if self.network else ""
+        return (self.is_model and routing == "minimal") or (self.is_emulated and routing == "tables")
 
     @model_validator(mode="after")
     def groups_are_of_the_fabric(self) -> Self:

@@ -21,6 +21,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.cuts import cuts
 from weft.fabric.loads import all_to_all_loads, depths, link_name
 from weft.fabric.network import Network, build_network
+from weft.fabric.shaping import burst
 from weft.kernel.traffic import Mirror, Uniform
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "networks"
@@ -210,3 +211,15 @@ def test_what_a_bucket_lets_pass_at_once_is_not_waited_for() -> None:
     assert link_term(Uniform(MB, 1, 1), cell, real) == {"link leaf0 up": pytest.approx(1.0)}
     assert link_term(Uniform(MB, 1, 1), cell, virtual) == {"link leaf0 up": pytest.approx(1.0 - 18028 / 1e6)}
     assert terms_of(Uniform(10_000, 1, 1), cell, virtual).keys() == {"memory copy"}
+
+
+def test_tables_in_virtual_switches_bound_the_cable_that_they_fill_and_a_hash_does_not() -> None:
+    """Uplink 0 of leaf0 carries what n1 and n2 send to n5 and n9: four blocks, where three leave each node."""
+    tree = {"nodes_per_leaf": 4, "uplinks": 4, "link_rate": "16 MB/s"}
+    found: dict[str, dict[str, float]] = {}
+    for routing in ("tables", "ecmp"):
+        where = fabric(12, "virtual", topology="fat-tree", tree=tree, adapter_rate="16 MB/s", routing=routing)
+        found[routing] = link_term(Uniform(MB, 1, 1), Placed(4, 1, ("n1", "n2", "n5", "n9")), where)
+    assert found["tables"] == {"link leaf0:5->spine0:1": pytest.approx((4 * MB - burst(16 * MB)) / (16 * MB))}
+    (slowest,) = found["ecmp"].values()  # all cables of a leaf together
+    assert slowest < found["tables"]["link leaf0:5->spine0:1"] / 3

@@ -59,9 +59,9 @@ def test_both_directions_of_a_link_are_read_at_the_switch() -> None:
         VirtualLink("a-leaf0", "a", "leaf0", 1e9), VirtualLink("b-leaf0", "b", "leaf0", 1e9),
     ))  # fmt: skip
     text = "Inter-| Receive\n face |bytes\n  l0b: 700 7 0 0 0 0 0 0 300 3 0\n  l1b: gone\n"
-    found = counted(spec, text)
+    found = counted(spec, {"": text})
     assert [(each.source, each.bytes) for each in found] == [("a", 700), ("leaf0", 300)]
-    assert counters_now(spec, 2**22 + 1) == []  # no such process
+    assert counters_now(spec, {"": Path("/proc/4194305/net/dev")}) == []  # no such process
 
 
 class Told(Silent):

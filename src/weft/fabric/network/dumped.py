@@ -36,7 +36,7 @@ def network_of(
 
     Raises FabricError: There is no host, two boxes get the same name, or the tables are of another fabric.
     `adapter_rate`: bytes per second that an adapter reaches: limits the rate of its cable, or sets it if the dump has
-    no rates. `link_rate`: bytes per second of links between switches, if the dump has no rates. `latency`,
+    no rates. `link_rate`: the same of links between switches. `latency`,
     `link_latency`: seconds of each host link and of each link between switches; dumps do not contain them.
     """
     network = unrouted(
@@ -161,9 +161,9 @@ def cable_ends(dump: Dump) -> list[tuple[End, End]]:
 
 def _rate(end: End, at_host: bool, adapter_rate: float | None, link_rate: float | None) -> float:
     assumed = adapter_rate if at_host else link_rate
-    if np.isnan(end.rate):
-        return float("nan") if assumed is None else assumed
-    return min(end.rate, adapter_rate) if at_host and adapter_rate is not None else end.rate
+    if assumed is None:
+        return end.rate
+    return assumed if np.isnan(end.rate) else min(end.rate, assumed)
 
 
 def _in_order(dump: Dump, cables: Iterable[tuple[End, End]], switches: list[Box]) -> list[Box]:

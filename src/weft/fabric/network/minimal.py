@@ -6,10 +6,13 @@ hop nearer. A link costs (load / rate)^8, the load of an all-to-all so far: what
 worse.
 """
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.network.graph import Ints, Links
+from weft.fabric.network.graph import Ints, Links, Network
 
 FAR = np.iinfo(np.int32).max
 
@@ -29,6 +32,36 @@ def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
             near.route(forward[:, host])
             forward[home, host] = graph.delivery[host]
     return forward
+
+
+class EqualCost(NamedTuple):
+    """The links from each switch that lead one hop nearer to a leaf switch: what equal-cost multi-path chooses from."""
+
+    home: int  # the leaf switch
+    out: Ints  # links between switches by their source, shape (switches, most links); -1 for none
+    peer: Ints  # switch at their ends, same shape
+    nearer: NDArray[np.bool_]  # those that lead nearer, same shape
+
+
+def equal_cost(network: Network) -> Iterator[EqualCost]:
+    """The shortest ways to each leaf switch with hosts, in order."""
+    out, peer = ports_by_switch(len(network.hosts), len(network.switches), network.links)
+    for home in np.unique(network.leaf[network.leaf >= 0]).tolist():
+        distance = distances(home, out, peer)
+        yield EqualCost(home, out, peer, (out >= 0) & (distance[peer] < distance[:, np.newaxis]))
+
+
+def equal_cost_ways(network: Network) -> list[list[list[int]]]:
+    """The same as links from each switch to each host, in order of ports; none where there is no way."""
+    delivery = _attachments(len(network.hosts), len(network.switches), network.links)[1]
+    ways: list[list[list[int]]] = [[[] for _ in network.hosts] for _ in network.switches]
+    for near in equal_cost(network):
+        links = [row[chosen].tolist() for row, chosen in zip(near.out, near.nearer, strict=True)]
+        for host in np.flatnonzero(network.leaf == near.home).tolist():
+            for switch, own in enumerate(links):
+                ways[switch][host] = own
+            ways[near.home][host] = [int(delivery[host])]
+    return ways
 
 
 class _Graph:

@@ -139,7 +139,8 @@ class DumpSection(Section, frozen=True):
         None, max_length=4096, description='a file of names by key, lines "H-0002c90300080e84 node7"'
     )
     link_rate: Rate | None = Field(
-        None, description="rate of links between switches where the dump knows none (Slurm, ibsim)"
+        None,
+        description="what a link between switches carries at most; its rate where the dump has none (Slurm, ibsim)",
     )
     link_latency: Latency = Field(0.0, description='time a link between switches adds to a message: "100 ns"')
 
@@ -184,10 +185,14 @@ class NetworkSection(Section, frozen=True):
         None,
         description='how long a message above eager_limit stalls the rank that sends, besides its overhead: "3 us"',
     )
-    routing: Literal["minimal", "adaptive", "valiant"] = Field(
+    routing: Literal["minimal", "adaptive", "valiant", "ecmp", "tables"] = Field(
         "minimal",
         description='of a dragonfly or torus: "minimal", "adaptive" or "valiant"; minimal routes are simulated, '
-        "and times have the range of the others",
+        'and times have the range of the others. Of a virtual fabric: "ecmp" or "tables" for switches that route, by a '
+        "hash over the shortest ways or by forwarding tables; by default parallel switches are merged into one bridge",
+    )
+    hash_seed: Annotated[int, Field(strict=True, ge=0, lt=2**32)] = Field(
+        1, description='of routing = "ecmp": seed of the switches\' hashes; 0 for another one at each start'
     )
     flow_penalty: Penalty | None = Field(
         None,
@@ -308,7 +313,7 @@ class NetworkSection(Section, frozen=True):
     @model_validator(mode="after")
     def routing_has_a_choice(self) -> Self:
         """Refuse a routing for a topology whose routes are given."""
-        if self.routing != "minimal" and self.topology not in ("dragonfly", "torus"):
+        if self.routing in ("adaptive", "valiant") and self.topology not in ("dragonfly", "torus"):
             raise ValueError(f'routing = "{self.routing}" is for a dragonfly or a torus, not for "{self.topology}"')
         return self
 

@@ -3,7 +3,7 @@
 
 ======================  ============================================================================================
 ``spec``                hosts, switches, links: what a cluster is made of
-``fabric_spec``         a spec from a fabric file: any tree, folded into one without loops
+``fabric_spec``         a spec from a fabric file: each switch a router, or any tree folded into one without loops
 ``wiring``              a spec as commands for ``ip`` and ``tc``
 ``permission``          may this user make namespaces, and how
 ``holder``, ``cluster`` the process that holds the namespaces; bringing it up, finding it, entering it, ending it

@@ -27,7 +27,7 @@ from weft.launch.virtual.processes import (
     read_record,
     standing_holders,
 )
-from weft.launch.virtual.spec import VirtualLink, VirtualSpec
+from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import address, orders
 
 
@@ -68,14 +68,10 @@ class Cluster:
     def __init__(self, holder: int, record: dict[str, Any], process: subprocess.Popen[str] | None = None) -> None:
         self.holder = holder
         self._files: dict[str, list[int]] = record["nodes"]
+        self._counters: dict[str, int] = record.get("counters", {})
         self._process = process
         self._pidfd = os.pidfd_open(holder)
-        self.spec = VirtualSpec(
-            name=record["name"],
-            hosts=tuple(record["hosts"]),
-            switches=tuple(record["switches"]),
-            links=tuple(VirtualLink(**link) for link in record["links"]),
-        )
+        self.spec = VirtualSpec.from_record(record)
 
     @classmethod
     def start(cls, spec: VirtualSpec, *, standing: bool = False) -> "Cluster":
@@ -145,9 +141,14 @@ class Cluster:
             self.command(node, argv), capture_output=True, encoding="utf-8", errors="replace", check=False
         )
 
-    def network_file(self, host: str) -> int:
-        """Number of the holder's open file that is the network namespace of a host."""
-        return self._files[host][KIND_NETWORK]
+    def network_file(self, name: str) -> int:
+        """Number of the holder's open file that is the network namespace of a host or switch."""
+        return self._files[name][KIND_NETWORK]
+
+    def counter_files(self) -> dict[str, Path]:
+        """Files with the counters of all interfaces at switches, by namespace: the holder's own, or each router's."""
+        process = Path(f"/proc/{self.holder}")
+        return {name: process / f"fd/{number}" for name, number in self._counters.items()} or {"": process / "net/dev"}
 
     def sweep(self) -> None:
         """End every process on the hosts, and remove what it left in their ``/dev/shm``."""

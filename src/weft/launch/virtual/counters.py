@@ -8,7 +8,7 @@ that found the queue full, which no interface counter holds.
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +19,27 @@ from weft.launch.virtual.wiring import Port, ports
 from weft.store.links import LinkCount
 
 
-def counters_now(spec: VirtualSpec, holder: int) -> list[LinkCount]:
+def counters_now(spec: VirtualSpec, files: Mapping[str, Path]) -> list[LinkCount]:
     """Bytes that crossed each link since the cluster came up; empty if it is gone.
 
-    The switches' ends of all links lie in the holder's network namespace: what such a port received, the lower end has
-    sent. Interfaces count a large send once, without the headers of its frames: 3 % less than :mod:`.counters`.
+    `files`: as `Cluster.counter_files` gives them. What the switch's end of a link received, the lower end has sent.
+    Interfaces count a large send once, without the headers of its frames: 3 % less than `read_counters`.
     """
     try:
-        text = Path(f"/proc/{holder}/net/dev").read_text(encoding="utf-8")
+        texts = {space: file.read_text(encoding="utf-8") for space, file in files.items()}
     except OSError:
         return []
-    return counted(spec, text)
+    return counted(spec, texts)
 
 
-def counted(spec: VirtualSpec, text: str) -> list[LinkCount]:
+def counted(spec: VirtualSpec, texts: Mapping[str, str]) -> list[LinkCount]:
     """Counters of each link from ``/proc/net/dev``: received bytes are its first number, sent ones its ninth."""
-    lines = (line.partition(":") for line in text.splitlines())
-    numbers = {name.strip(): values.split() for name, _, values in lines if values}
+    lines = ((space, line.partition(":")) for space, text in texts.items() for line in text.splitlines())
+    numbers = {(space, name.strip()): values.split() for space, (name, _, values) in lines if values}
     found: list[LinkCount] = []
     both = ports(spec)
     for below, above in zip(both[::2], both[1::2], strict=True):
-        shown = numbers.get(above.interface, [])
+        shown = numbers.get((above.host, above.interface), [])
         if len(shown) < 10 or not all(word.isdecimal() for word in shown[:10]):
             continue
         for port, column in ((below, 0), (above, 8)):
@@ -50,14 +50,14 @@ def counted(spec: VirtualSpec, text: str) -> list[LinkCount]:
 
 METHOD = "tbf"
 SHOW = "tc -s -j qdisc show"
-# one process for all hosts: process 1 is the holder, which has their network namespaces open. On Debian `tc` lies in
+# one process for all namespaces: process 1 is the holder, which has them open. On Debian `tc` lies in
 # /usr/sbin, which the PATH of a user who is not root leaves out
 EVERYWHERE = f'PATH=$PATH:/usr/sbin:/sbin; {SHOW}; for fd in "$@"; do nsenter --net=/proc/1/fd/$fd {SHOW}; done'
 
 
 def read_counters(cluster: Cluster) -> list[LinkCount]:
     """Read every link of a cluster, both directions; LaunchError if it is gone, or ``tc`` does not answer."""
-    numbers = [str(cluster.network_file(host)) for host in cluster.spec.hosts]
+    numbers = [str(cluster.network_file(name)) for name in cluster.spec.spaces]
     done = subprocess.run(
         cluster.holder_command(["sh", "-c", EVERYWHERE, "sh", *numbers]),
         capture_output=True,
@@ -70,7 +70,7 @@ def read_counters(cluster: Cluster) -> list[LinkCount]:
             f"the counters of {cluster.spec.name} cannot be read: {done.stderr.strip() or done.returncode}",
             f"is it still up? weft fabric exec --fabric {cluster.spec.name} {cluster.spec.hosts[0]} tc -s qdisc",
         )
-    return link_counts(ports(cluster.spec), cluster.spec.hosts, parse_shown(done.stdout))
+    return link_counts(ports(cluster.spec), cluster.spec.spaces, parse_shown(done.stdout))
 
 
 def parse_shown(text: str) -> list[dict[str, dict[str, Any]]]:
@@ -89,10 +89,10 @@ def parse_shown(text: str) -> list[dict[str, dict[str, Any]]]:
 
 
 def link_counts(
-    senders: Sequence[Port], hosts: Sequence[str], shown: Sequence[dict[str, dict[str, Any]]]
+    senders: Sequence[Port], named: Sequence[str], shown: Sequence[dict[str, dict[str, Any]]]
 ) -> list[LinkCount]:
     """Counters of each port from shapers, the holder's first; LaunchError if a link has lost its shaper."""
-    spaces = dict(zip(("", *hosts), shown, strict=True))
+    spaces = dict(zip(("", *named), shown, strict=True))
     found: list[LinkCount] = []
     for port in senders:
         shaper = spaces[port.host].get(port.interface)

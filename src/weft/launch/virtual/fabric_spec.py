@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A virtual cluster from a network: parallel switches, which bridges cannot balance over, are merged into one."""
+"""A virtual cluster from a network: each switch as a router, or parallel ones merged into one bridge."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os.path import commonprefix
 
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.fabric.network import build_network
 from weft.fabric.network.graph import Network
+from weft.fabric.network.minimal import equal_cost_ways
+from weft.fabric.network.pair_loads import name_link
 from weft.launch.virtual.spec import VirtualLink, VirtualSpec
 
 
@@ -23,7 +25,30 @@ def spec_of(fabric: Fabric) -> VirtualSpec:
         raise FabricError(
             f"{fabric.name} does not say what a host's link carries", 'add adapter_rate = "62.5 MB/s" to [network]'
         )
-    return spec_of_network(fabric.name, build_network(fabric))
+    network = build_network(fabric)
+    if fabric.network.routing == "ecmp":
+        return routed_spec(fabric.name, network, equal_cost_ways(network), fabric.network.hash_seed)
+    if fabric.network.routing == "tables":
+        ways = [[(way,) if way >= 0 else () for way in row] for row in network.forward.tolist()]
+        return routed_spec(fabric.name, network, ways, 0)
+    return spec_of_network(fabric.name, network)
+
+
+def routed_spec(name: str, network: Network, ways: Sequence[Sequence[Sequence[int]]], hash_seed: int) -> VirtualSpec:
+    """Every switch and cable of a network as it is; ``ways``: links from each switch to each host.
+
+    Raises FabricError: A cable with two rates, a host without exactly one cable, or two hosts without a route.
+    """
+    _refuse_uneven(name, network)
+    level = [0] * len(network.hosts) + [switch.level for switch in network.switches]
+    links: list[VirtualLink] = []
+    for k in range(0, len(network.links), 2):
+        up = k if level[network.links.source[k]] <= level[network.links.target[k]] else k + 1
+        lower, upper = (network.vertex_name(int(end[up])) for end in (network.links.source, network.links.target))
+        called = name_link(network, up).replace(" -> ", "-")
+        links.append(VirtualLink(called, lower, upper, float(network.links.rate[k])))
+    cables = tuple(tuple(tuple(way // 2 for way in each) for each in row) for row in ways)
+    return VirtualSpec(name, network.hosts, tuple(s.name for s in network.switches), tuple(links), cables, hash_seed)
 
 
 def spec_of_network(name: str, network: Network) -> VirtualSpec:
@@ -46,14 +71,9 @@ def spec_of_network(name: str, network: Network) -> VirtualSpec:
             raise FabricError(
                 f"{name}: a cable joins {network.vertex_name(a)} and {network.vertex_name(b)}, so this "
                 f"{network.topology} is no tree, and bridges carry trees only",
-                'use topology = "star" or "fat-tree", or kind = "simulated"',
+                'write routing = "tables" or "ecmp" in [network] for switches that route, or use kind = "simulated"',
             )
-    uneven = [k for k in range(0, len(network.links), 2) if network.links.rate[k] != network.links.rate[k + 1]]
-    if uneven:
-        raise FabricError(
-            f"{name}: {network.link_name(uneven[0])} has another rate than the way back, and a virtual link has one",
-            'write network.rates with " - " for both directions, or use kind = "simulated"',
-        )
+    _refuse_uneven(name, network)
     upward = [(a, b, rate) if level[a] < level[b] else (b, a, rate) for a, b, rate in cables]
     group = _folded(level, upward)
     names = _names(network, group)
@@ -69,6 +89,15 @@ def spec_of_network(name: str, network: Network) -> VirtualSpec:
             for (lower, upper), rate in sorted(rates.items(), key=lambda item: item[0])
         ),
     )
+
+
+def _refuse_uneven(name: str, network: Network) -> None:
+    uneven = [k for k in range(0, len(network.links), 2) if network.links.rate[k] != network.links.rate[k + 1]]
+    if uneven:
+        raise FabricError(
+            f"{name}: {network.link_name(uneven[0])} has another rate than the way back, and a virtual link has one",
+            'write network.rates with " - " for both directions, or use kind = "simulated"',
+        )
 
 
 def _folded(level: list[int], upward: Iterable[tuple[int, int, float]]) -> list[int]:

@@ -61,12 +61,15 @@ def build(given: dict[str, Any]) -> None:
             Path(place).write_text(value, encoding="utf-8")
     anchors = {host: anchor() for host in given["hosts"]}
     nodes: dict[str, list[int]] = {}
+    counters: dict[str, int] = {}
     batch = given["ip"]
     for host, process in anchors.items():
         assert process.stdout is not None
         if process.stdout.readline() != "\n":
             raise RuntimeError(f"unshare for {host}: {process.stdout.read().strip() or 'ended at once'}")
         nodes[host] = keep(process.pid)
+        if host in given["counted"]:  # an open file of it keeps giving the numbers of that namespace to who opens it
+            counters[host] = os.open(f"/proc/{process.pid}/net/dev", os.O_RDONLY)
         batch = batch.replace(f"{{pid:{host}}}", str(process.pid))
     run(["ip", "-batch", "-"], batch)
     run(["tc", "-batch", "-"], given["tc"])
@@ -76,7 +79,7 @@ def build(given: dict[str, Any]) -> None:
             raise RuntimeError(f"host {host}: {said.strip() or f'exit code {process.returncode}'}")
     for host, files in nodes.items():
         (STATE / f"node.{host}").write_text(" ".join(map(str, files)) + "\n")
-    (STATE / "cluster.json").write_text(json.dumps({**given["record"], "nodes": nodes}))
+    (STATE / "cluster.json").write_text(json.dumps({**given["record"], "nodes": nodes, "counters": counters}))
 
 
 def missing() -> list[str]:

@@ -26,7 +26,7 @@ from weft.launch.virtual.counters import METHOD, counters_now, read_counters
 from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.spec import VirtualSpec, too_fast
 from weft.launch.virtual.starters import starter_for
-from weft.launch.virtual.wiring import QUEUE_S, SETTINGS
+from weft.launch.virtual.wiring import QUEUE_S, ROUTER, SEED, SETTINGS
 from weft.mpi.library import find_mpi
 from weft.plan.wire import Rules
 from weft.store.links import LinkCount, links_file, passed, write_links
@@ -101,11 +101,12 @@ class VirtualLauncher:
 
     def provenance(self) -> dict[str, Any]:
         """Describe the library, its starter, the kernels, and how the links are shaped."""
+        router = ROUTER | {SEED: self.spec.hash_seed or "random"} if self.spec.ways else {}
         return {
             **self.kernels.about(),
             "launcher": "virtual",
             "mpiexec": str(self.mpiexec),
-            "links": {"mtu": MTU, "queue_s": QUEUE_S, "burst_s": BURST_S, **SETTINGS},
+            "links": {"mtu": MTU, "queue_s": QUEUE_S, "burst_s": BURST_S, **SETTINGS, **router},
         }
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
@@ -123,7 +124,7 @@ class VirtualLauncher:
     def counters_now(self) -> list[LinkCount]:
         """Bytes over each link so far, read without disturbing the launch; empty if none runs."""
         cluster = self._cluster
-        return counters_now(cluster.spec, cluster.holder) if cluster else []
+        return counters_now(cluster.spec, cluster.counter_files()) if cluster else []
 
     def command(self, request: LaunchRequest) -> list[str]:
         """The command that starts the ranks of a request, run on its first host."""

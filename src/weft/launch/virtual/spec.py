@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The specification of a virtual cluster: hosts, switches, and rate-limited links that form a tree."""
+"""The specification of a virtual cluster: hosts, switches, and rate-limited links.
+
+Bridges need links that form a tree. Switches with `VirtualSpec.ways` route instead, over links of any shape.
+"""
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 from weft.errors import FabricError
 from weft.format import format_rate
 
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 SLOWEST = 1e3  # bytes per second under which tbf can no longer be trusted to pass a jumbo frame in time
+
+MOST_ROUTERS = 64  # a namespace each, and what crosses one costs the cores as much as a host's own traffic
 
 CARRIED_PER_CORE = 0.35e9
 """Bytes of TCP per second that one core carries through veth, bridge and tbf in all (0.7 GB/s on two cores)."""
@@ -27,17 +34,38 @@ class VirtualLink:
 
 @dataclass(frozen=True)
 class VirtualSpec:
-    """A cluster of namespaces; FabricError for a bad host name, a link to nowhere, or links that are no tree."""
+    """A cluster of namespaces; FabricError for a bad host name, a link to nowhere, or bridges that are no tree."""
 
     name: str
     hosts: tuple[str, ...]
     switches: tuple[str, ...]
     links: tuple[VirtualLink, ...]
+    # for each switch and host the links to choose from, as places in ``links``; empty where switches are bridges
+    ways: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    hash_seed: int = 0  # what the switches' hashes differ by; 0: by chance
 
     def __post_init__(self) -> None:
         _check_names(self)
         _check_links(self)
-        _check_tree(self)
+        if self.ways:
+            _check_ways(self)
+        else:
+            _check_tree(self)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """The specification from `dataclasses.asdict`, as JSON holds it."""
+        return cls(
+            *(record["name"], tuple(record["hosts"]), tuple(record["switches"])),
+            tuple(VirtualLink(**link) for link in record["links"]),
+            tuple(tuple(map(tuple, row)) for row in record.get("ways", ())),  # one that an older Weft left up has none
+            record.get("hash_seed", 0),
+        )
+
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """Hosts and switches with a network namespace of their own: bridges have none."""
+        return (*self.hosts, *self.switches) if self.ways else self.hosts
 
     def injected(self) -> float:
         """Bytes per second that all hosts together can put into the network."""
@@ -118,3 +146,43 @@ def _check_tree(spec: VirtualSpec) -> None:
     apart = [name for name in spec.hosts if root(name) != root(spec.hosts[0])]
     if apart:
         raise FabricError(f"{spec.name}: no link leads from {spec.hosts[0]} to {apart[0]}", "join them by a switch")
+
+
+def _check_ways(spec: VirtualSpec) -> None:
+    if len(spec.switches) > MOST_ROUTERS:
+        raise FabricError(
+            f"{spec.name} has {len(spec.switches)} switches that route; one machine takes {MOST_ROUTERS} at most",
+            'leave out routing, or use kind = "simulated"',
+        )
+    lower = {link.lower: link.upper for link in spec.links}
+    for host in spec.hosts:
+        if lower.get(host) not in spec.switches:
+            raise FabricError(f"{spec.name}: no cable joins {host} to a switch", "give it one, or leave it out")
+    place = {name: row for row, name in enumerate(spec.switches)}
+    for start, host in enumerate(spec.hosts):
+        for end, other in enumerate(spec.hosts):
+            if start != end and not _arrives(spec, place, lower[host], end):
+                raise FabricError(
+                    f"{spec.name}: no route from {host} to {other}, or one that forms a loop",
+                    'take other tables, or routing = "ecmp" for the shortest ways',
+                )
+
+
+def _arrives(spec: VirtualSpec, place: Mapping[str, int], at: str, end: int) -> bool:
+    """Whether every way from a switch leads to a host."""
+    here = {at}
+    for _ in range(len(spec.switches) + 1):
+        onward: set[str] = set()
+        for switch in here:
+            ways = spec.ways[place[switch]][end]
+            if not ways:
+                return False
+            ends = ({spec.links[way].lower, spec.links[way].upper} - {switch} for way in ways)
+            onward.update(*ends)
+        onward.discard(spec.hosts[end])
+        if not onward:
+            return True
+        if not onward <= place.keys():
+            return False
+        here = onward
+    return False

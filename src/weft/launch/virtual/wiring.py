@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The commands that create namespaces, bridges and rate-limited links from a specification, as pure functions."""
+"""The commands that create namespaces, switches and rate-limited links from a specification, as pure functions.
+
+A switch is a bridge in the holder's namespace, or, where the specification has ways, a router in its own: one address
+for all of its ports, a route for each host, and a hash of addresses and ports where several links lead on.
+"""
 
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from weft.fabric.shaping import MTU, burst
@@ -25,6 +30,18 @@ SETTINGS = {
 }
 
 
+ROUTER = {
+    "net.ipv4.ip_forward": "1",
+    # addresses, protocol and ports, read from the packet. Policy 1 would take the hash that the sender's socket gave
+    # it, which is drawn at random for each connection and reaches every switch alike
+    "net.ipv4.fib_multipath_hash_policy": "3",
+    "net.ipv4.fib_multipath_hash_fields": "0x37",
+    # the way back may lead over another link
+    "net.ipv4.conf.all.rp_filter": "0",
+}
+SEED = "net.ipv4.fib_multipath_hash_seed"
+
+
 @dataclass(frozen=True)
 class Port:
     """One end of a link: where it sends from, and the interface that does it."""
@@ -33,25 +50,26 @@ class Port:
     sender: str
     receiver: str
     rate: float  # bytes per second
-    host: str
+    host: str  # the namespace of its sender; empty for the holder's
     interface: str
 
 
 def ports(spec: VirtualSpec) -> tuple[Port, ...]:
     """Both directions of each link, each with the interface that limits and counts it."""
     found: list[Port] = []
-    hosts = set(spec.hosts)
+    hosts, spaces = set(spec.hosts), set(spec.spaces)
     for k, link in enumerate(spec.links):
-        below = Port(link.name, link.lower, link.upper, link.rate, link.lower, INTERFACE)
-        if link.lower not in hosts:
-            below = Port(link.name, link.lower, link.upper, link.rate, "", f"l{k}a")
-        found += [below, Port(link.name, link.upper, link.lower, link.rate, "", f"l{k}b")]
+        for end, other, side in ((link.lower, link.upper, "a"), (link.upper, link.lower, "b")):
+            interface = INTERFACE if end in hosts else f"l{k}{side}"
+            found.append(Port(link.name, end, other, link.rate, end if end in spaces else "", interface))
     return tuple(found)
 
 
-def address(spec: VirtualSpec, host: str) -> str:
-    """IPv4 address of a host."""
-    return f"{PREFIX}.0.{spec.hosts.index(host) + 1}"
+def address(spec: VirtualSpec, name: str) -> str:
+    """IPv4 address of a host, or of a switch that routes."""
+    if name in spec.hosts:
+        return f"{PREFIX}.0.{spec.hosts.index(name) + 1}"
+    return f"{PREFIX}.1.{spec.switches.index(name) + 1}"
 
 
 def hosts_file(spec: VirtualSpec) -> str:
@@ -74,7 +92,7 @@ def _created(interface: str, rate: float) -> str:
 def switch_batch(spec: VirtualSpec) -> str:
     """``ip -batch`` input for the holder's namespace; ``{pid:HOST}`` stands for the process of a host."""
     lines = ["link set lo up"]
-    bridge = {name: f"sw{k}" for k, name in enumerate(spec.switches)}
+    bridge = {} if spec.ways else {name: f"sw{k}" for k, name in enumerate(spec.switches)}
     for name, device in bridge.items():
         lines += [
             f"link add name {device} mtu {MTU} type bridge mcast_snooping 0",
@@ -82,10 +100,10 @@ def switch_batch(spec: VirtualSpec) -> str:
         ]
     both = ports(spec)
     for below, above in zip(both[::2], both[1::2], strict=True):
-        where = f" netns {{pid:{below.host}}}" if below.host else ""
+        over, under = (f" netns {{pid:{port.host}}}" if port.host else "" for port in (above, below))
         lines.append(
-            f"link add {_created(above.interface, above.rate)} type veth "
-            f"peer {_created(below.interface, below.rate)}{where}"
+            f"link add {_created(above.interface, above.rate)}{over} type veth "
+            f"peer {_created(below.interface, below.rate)}{under}"
         )
         for port in (below, above):
             if not port.host:
@@ -98,9 +116,13 @@ def switch_shaping(spec: VirtualSpec) -> str:
     return "".join(shaping(port.interface, port.rate) + "\n" for port in ports(spec) if not port.host)
 
 
-def settings() -> dict[str, str]:
+def settings(chosen: Mapping[str, str] = SETTINGS) -> dict[str, str]:
     """Files of the kernel's settings and what to write there: a bare Debian has no ``sysctl``."""
-    return {f"/proc/sys/{key.replace('.', '/')}": value for key, value in SETTINGS.items()}
+    return {f"/proc/sys/{key.replace('.', '/')}": value for key, value in chosen.items()}
+
+
+def _written(chosen: Mapping[str, str]) -> list[str]:
+    return [f"[ ! -e {place} ] || echo {value} > {place}" for place, value in settings(chosen).items()]
 
 
 def host_script(spec: VirtualSpec, host: str) -> str:
@@ -111,22 +133,62 @@ def host_script(spec: VirtualSpec, host: str) -> str:
         f"hostname {shlex.quote(host)}",
         "mount --bind /dev/shm/weft/hosts /etc/hosts",
         "mount -t tmpfs -o mode=1777 shm /dev/shm",
-        *(f"[ ! -e {place} ] || echo {value} > {place}" for place, value in settings().items()),
+        *_written(SETTINGS),
         "ip link set lo up",
-        f"ip addr add {address(spec, host)}/24 dev {INTERFACE}",
+        # an MPI library that compares subnets sees one, whatever lies between
+        f"ip addr add {address(spec, host)}/24 dev {INTERFACE}{' noprefixroute' if spec.ways else ''}",
         f"ip link set {INTERFACE} up",
         f"tc {shaping(INTERFACE, rate)}",
+    ]
+    if spec.ways:
+        switch = next(link.upper for link in spec.links if link.lower == host)
+        way = f"via {address(spec, switch)} dev {INTERFACE} onlink src {address(spec, host)}"
+        lines.append(f"ip route add {PREFIX}.0.0/24 {way}")
+    return "\n".join(lines) + "\n"
+
+
+def router_script(spec: VirtualSpec, switch: str) -> str:
+    """Shell script that makes fresh namespaces into a switch that routes."""
+    own = [port for port in ports(spec) if port.host == switch]
+    row = spec.switches.index(switch)
+    # with one seed for all, switches behind each other would split what was split before by the same bits
+    seed = {SEED: str((spec.hash_seed + row) % 2**32 or 1)} if spec.hash_seed else {}
+    commands = ["link set lo up", f"addr add {address(spec, switch)}/32 dev lo"]
+    commands += [f"link set {port.interface} alias {port.link} up" for port in own]
+    commands += [
+        f"route add {address(spec, host)}/32 {_next_hops(spec, switch, ways)}"
+        for host, ways in zip(spec.hosts, spec.ways[row], strict=True)
+        if ways
+    ]
+    lines = [
+        "set -e",
+        f"hostname {shlex.quote(switch)}",
+        *_written({**SETTINGS, **ROUTER, **seed}),
+        "for each in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $each; done",
+        f"ip -batch - <<END\n{chr(10).join(commands)}\nEND",
+        f"tc -batch - <<END\n{chr(10).join(shaping(port.interface, port.rate) for port in own)}\nEND",
     ]
     return "\n".join(lines) + "\n"
 
 
+def _next_hops(spec: VirtualSpec, switch: str, ways: Sequence[int]) -> str:
+    hops: list[str] = []
+    for way in ways:
+        link = spec.links[way]
+        other, side = (link.upper, "a") if link.lower == switch else (link.lower, "b")
+        gate = "" if other in spec.hosts else f"via {address(spec, other)} "
+        hops.append(f"{gate}dev l{way}{side}{' onlink' if gate else ''}")
+    return hops[0] if len(hops) == 1 else " ".join(f"nexthop {hop}" for hop in hops)
+
+
 def orders(spec: VirtualSpec, agent: str) -> dict[str, Any]:
     """All that the holder needs, as JSON values: it knows files, namespaces and commands, not fabrics."""
-    links = [{"name": link.name, "lower": link.lower, "upper": link.upper, "rate": link.rate} for link in spec.links]
+    scripts = {host: host_script(spec, host) for host in spec.hosts}
     return {
         "files": {"hosts": hosts_file(spec), "agent": agent},
-        "record": {"name": spec.name, "hosts": list(spec.hosts), "switches": list(spec.switches), "links": links},
-        "hosts": {host: host_script(spec, host) for host in spec.hosts},
+        "record": asdict(spec),
+        "hosts": scripts | {name: router_script(spec, name) for name in spec.spaces[len(spec.hosts) :]},
+        "counted": spec.spaces[len(spec.hosts) :],
         "settings": settings(),
         "ip": switch_batch(spec),
         "tc": switch_shaping(spec),

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import FabricError
-from weft.fabric import load_fabric
+from weft.fabric import Fabric, load_fabric
+from weft.fabric.network import build_network
 from weft.fabric.network.star import star
 from weft.fabric.network.torus import TorusShape, torus
 from weft.fabric.network.tree import TreeShape, fat_tree
@@ -75,6 +76,56 @@ def test_any_tree_folds_into_a_tree_whose_leaves_keep_their_uplink(
 def test_a_torus_is_refused() -> None:
     with pytest.raises(FabricError, match="is no tree"):
         spec_of_network("t", torus(hosts(8), TorusShape(dimensions=(2, 4), link_rate=1e7), rate=1e7))
+
+
+ROUTED = """
+name = "r"
+kind = "{kind}"
+[node]
+names = "node[0-7]"
+cores = 1
+[network]
+{network}
+adapter_rate = "16 MB/s"
+routing = "{routing}"
+{section}
+"""
+TREE = ('topology = "fat-tree"', '[network.tree]\nnodes_per_leaf = 4\nuplinks = 4\nspines = 2\nlink_rate = "16 MB/s"')
+TORUS = ('topology = "torus"', '[network.torus]\ndimensions = [2, 4]\nlink_rate = "16 MB/s"')
+
+
+def routed(path: Path, routing: str, shape: tuple[str, str] = TREE, kind: str = "virtual") -> Fabric:
+    """A fabric whose switches route."""
+    path.write_text(ROUTED.format(kind=kind, network=shape[0], section=shape[1], routing=routing))
+    return load_fabric(path)
+
+
+def test_switches_that_route_are_not_merged_and_choose_among_all_shortest_ways(tmp_path: Path) -> None:
+    spec = spec_of(routed(tmp_path / "r.toml", "ecmp"))
+    assert spec.switches == ("leaf0", "leaf1", "spine0", "spine1")
+    names = [[spec.links[way].name for way in ways] for ways in spec.ways[0]]
+    up = ["leaf0:5-spine0", "leaf0:6-spine1", "leaf0:7-spine0", "leaf0:8-spine1"]
+    assert names == [[f"node{k}-leaf0"] for k in range(4)] + [up] * 4
+    down = [[spec.links[way].name for way in ways] for ways in spec.ways[2]]  # spine0
+    assert down == [up[::2]] * 4 + [["leaf1:5-spine0", "leaf1:7-spine0"]] * 4
+
+
+@pytest.mark.parametrize("shape", [TREE, TORUS])
+def test_tables_are_those_of_the_network_on_any_topology(shape: tuple[str, str], tmp_path: Path) -> None:
+    fabric = routed(tmp_path / "r.toml", "tables", shape)
+    spec, network = spec_of(fabric), build_network(fabric)
+    assert [[2 * way for (way,) in row] for row in spec.ways] == (network.forward - network.forward % 2).tolist()
+
+
+def test_a_kind_without_switches_of_our_own_refuses_to_route(tmp_path: Path) -> None:
+    with pytest.raises(FabricError, match='routing = "ecmp" is for kind "virtual"'):
+        routed(tmp_path / "r.toml", "ecmp", kind="simulated")
+
+
+def test_a_model_of_a_virtual_fabric_has_no_hash_in_it(tmp_path: Path) -> None:
+    model = routed(tmp_path / "r.toml", "ecmp").as_model("m")
+    assert model.network is not None
+    assert (model.network.routing, model.routes_known) == ("minimal", True)
 
 
 @pytest.mark.parametrize("name", VIRTUAL)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a virtual cluster may be: names, rates, and a tree."""
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -78,3 +79,42 @@ def test_more_than_the_processors_carry_is_warned_of_with_a_rate_that_fits() -> 
     assert "2 core(s) carry about 700 MB/s" in warning
     assert "set adapter_rate to 350 MB/s or less" in warning
     assert too_fast(with_rate(0.36e9), cores=4) == ""
+
+
+ROUTED = VirtualSpec(
+    "routed",
+    ("a", "b"),
+    ("s", "t"),
+    (*STAR.links[:1], VirtualLink("b-t", "b", "t", 1e7), VirtualLink("s1-t", "s", "t", 1e7),
+     VirtualLink("s2-t", "s", "t", 1e7)),
+    (((0,), (2, 3)), ((3, 2), (1,))),
+    7,
+)  # fmt: skip
+
+
+def test_switches_that_route_may_have_parallel_cables_and_survive_json() -> None:
+    assert VirtualSpec.from_record(json.loads(json.dumps(asdict(ROUTED)))) == ROUTED
+    assert (ROUTED.spaces, STAR.spaces) == (("a", "b", "s", "t"), ("a", "b"))
+
+
+def test_a_cluster_that_an_older_weft_left_up_can_be_read() -> None:
+    record = {key: value for key, value in asdict(STAR).items() if key not in ("ways", "hash_seed")}
+    assert VirtualSpec.from_record(record) == STAR
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        (((0,), (2, 3)), ((), (1,))),  # no way back
+        (((0,), (2,)), ((3,), (2,))),  # t sends b's packets to s again
+        (((0,), (0,)), ((2,), (1,))),  # to the wrong host
+    ],
+)
+def test_ways_that_do_not_lead_to_every_host_are_refused(ways: tuple[tuple[tuple[int, ...], ...], ...]) -> None:
+    with pytest.raises(FabricError, match="no route from"):
+        replace(ROUTED, ways=ways)
+
+
+def test_a_host_without_a_switch_and_too_many_switches_are_refused() -> None:
+    with pytest.raises(FabricError, match="has 65 switches"):
+        replace(ROUTED, switches=("s", "t", *(f"x{k}" for k in range(63))))

@@ -3,6 +3,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,46 @@ def test_orders_are_one_line_of_json() -> None:
     text = json.dumps(wiring.orders(SPEC, "agent\ntext"))
     assert "\n" not in text
     assert set(json.loads(text)["hosts"]) == set(SPEC.hosts)
+
+
+ROUTED = VirtualSpec(
+    "routed",
+    ("a", "b"),
+    ("s", "t"),
+    (VirtualLink("a-s", "a", "s", 1e7), VirtualLink("b-t", "b", "t", 1e7), VirtualLink("s1-t", "s", "t", 1e7),
+     VirtualLink("s2-t", "s", "t", 1e7)),
+    (((0,), (2, 3)), ((2,), (1,))),
+    2**32 - 1,
+)  # fmt: skip
+
+
+def test_each_end_of_a_cable_between_routers_has_the_namespace_of_its_switch() -> None:
+    where = {(port.link, port.sender): (port.host, port.interface) for port in wiring.ports(ROUTED)}
+    assert where["s1-t", "s"] == ("s", "l2a")
+    assert where["s1-t", "t"] == ("t", "l2b")
+    assert where["a-s", "s"] == ("s", "l0b")
+    assert where["a-s", "a"] == ("a", "eth0")
+    assert "type bridge" not in wiring.switch_batch(ROUTED)
+    assert wiring.switch_shaping(ROUTED) == ""
+
+
+def test_a_router_has_a_route_for_each_host_a_hash_where_ways_differ_and_a_seed_of_its_own() -> None:
+    first, second = (wiring.router_script(ROUTED, name) for name in ("s", "t"))
+    assert "route add 10.77.0.1/32 dev l0b\n" in first
+    assert "route add 10.77.0.2/32 nexthop via 10.77.1.2 dev l2a onlink nexthop via 10.77.1.2 dev l3a onlink\n" in first
+    assert "route add 10.77.0.1/32 via 10.77.1.1 dev l2b onlink\n" in second
+    assert f"echo {2**32 - 1} > /proc/sys/net/ipv4/fib_multipath_hash_seed" in first
+    assert "echo 1 > /proc/sys/net/ipv4/fib_multipath_hash_seed" in second  # never 0, which draws one
+    assert "fib_multipath_hash_seed" not in wiring.router_script(replace(ROUTED, hash_seed=0), "s")
+    assert first.count(" root tbf ") == 3
+    assert "via 10.77.1.2 dev eth0 onlink" in wiring.host_script(ROUTED, "b")
+
+
+def test_orders_of_routers_name_whose_counters_to_keep_open() -> None:
+    orders = json.loads(json.dumps(wiring.orders(ROUTED, "agent")))
+    assert set(orders["hosts"]) == {"a", "b", "s", "t"}
+    assert orders["counted"] == ["s", "t"]
+    assert json.loads(json.dumps(wiring.orders(SPEC, "agent")))["counted"] == []
 
 
 @pytest.mark.parametrize("file", ["holder.py"])
