@@ -7,6 +7,7 @@
 #include "sample/recorder.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace weft {
@@ -30,8 +31,24 @@ class Losses {
     /// How losses are known, on every rank the same.
     LostBy by() const noexcept;
 
-    /// Before the first sample of a chunk: the last reading.
-    void begin() noexcept { last_ = read_(); }
+    /// Short samples share a reading: none sooner than this after the last.
+    static constexpr std::int64_t apart_ns = 50'000;
+
+    /// Before the first sample of a chunk: the last reading, and its time for those who ask what is due.
+    void begin(std::int64_t now_ns = 0) noexcept {
+        last_ = read_();
+        read_ns_ = now_ns;
+    }
+    /// Whether the last reading is old enough, after a sample that ended at `end_ns`.
+    bool due(std::int64_t end_ns) const noexcept { return end_ns - read_ns_ >= apart_ns; }
+    /// After samples that share a reading: nobody knows which of them lost it, so each may have lost it all.
+    void book(std::span<Row> samples, std::int64_t end_ns) noexcept {
+        std::int64_t const lost = next();
+        read_ns_ = end_ns;
+        for (Row &sample : samples) {
+            sample.lost = lost;
+        }
+    }
     /// After a sample: what this rank lost since the last reading. The wait for the start is part of it, because
     /// nothing may run between barrier and call.
     std::int64_t next() noexcept;
@@ -60,6 +77,7 @@ class Losses {
     std::int64_t window_ns_;
     CoreShare const *cores_ = nullptr;
     platform::Usage last_;
+    std::int64_t read_ns_ = 0;
     CoreTimes opened_;
     bool is_open_ = false;
     std::vector<Rows> rows_; // of the window

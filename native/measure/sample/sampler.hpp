@@ -136,11 +136,13 @@ class Sampler {
     /// per chunk, none per sample.
     using Take = std::function<void(std::int64_t samples, std::int64_t calls)>;
 
-    // Counters are read once between two samples. Between barrier and clock read a system call (0.5 us with CPU
-    // mitigations) made an 8-byte all-to-all 10 to 25 % slower.
+    // Counters are read between two samples, never between barrier and clock read: a system call (0.5 us with CPU
+    // mitigations) made an 8-byte all-to-all 10 to 25 % slower. After each of many short samples it still made the next
+    // one slower, a 4 KiB broadcast by 5 %, so those share a reading.
     template <class Call> void take(std::int64_t samples, std::int64_t calls, Call &call) {
-        Row *const rows = open_.front()->rows.data() + open_.front()->count;
-        losses_.begin();
+        std::span<Row> const rows(open_.front()->rows.data() + open_.front()->count, std::size_t(samples));
+        losses_.begin(clock_.now());
+        std::int64_t unread = 0;
         for (std::int64_t i = 0; i < samples; ++i) {
             late_[std::size_t(i)] = begin_together();
             auto const begin = clock_.now();
@@ -148,7 +150,11 @@ class Sampler {
                 call();
             }
             auto const end = clock_.now();
-            rows[i] = {begin, end - begin, losses_.next()};
+            rows[std::size_t(i)] = {begin, end - begin, 0};
+            if (losses_.due(end) || i + 1 == samples) {
+                losses_.book(rows.subspan(std::size_t(unread), std::size_t(i + 1 - unread)), end);
+                unread = i + 1;
+            }
             tell_slow(i + 1, end - begin);
         }
     }

@@ -9,6 +9,7 @@ inline std::int64_t fake_read_ns = 0; // cost of a read
 
 inline std::int64_t fake_delay_ns = 0;
 inline std::int64_t fake_faults = 0;
+inline std::int64_t fake_readings = 0; // of the counters
 
 inline std::int64_t fake_now() noexcept {
     return fake_ns += fake_read_ns;
@@ -16,6 +17,7 @@ inline std::int64_t fake_now() noexcept {
 
 /// The measured calls say how often they were disturbed: nothing else does it.
 inline weft::platform::Usage fake_usage() noexcept {
+    ++fake_readings;
     return {fake_delay_ns, 0, fake_faults};
 }
 

@@ -27,24 +27,39 @@ bool all_lost(Segment const &segment, std::int64_t faults) {
 TEST_CASE("what disturbs a sample while it is timed is counted for it, however samples are taken") {
     reset_clock();
     Bench bench(rules);
-    auto const disturbed = [] { fake_ns += 1000, fake_faults += 2; };
+    auto const disturbed = [] { fake_ns += 100'000, fake_faults += 2; };
     bench.sampler.cold("A", disturbed);
     CHECK(all_lost(bench.last(), 2));
     bench.sampler.warm("A", disturbed);
     CHECK(all_lost(bench.last(), 2));
-    bench.sampler.warm("B", [] { fake_ns += 1000; });
+    bench.sampler.warm("B", [] { fake_ns += 100'000; });
     CHECK(all_lost(bench.last(), 0)); // the one before was disturbed, not this
     constexpr std::array<std::string_view, 1> ops{"total"};
     bench.sampler.warm_steps(
         ops, [] { fake_faults += 100; }, // before the start: not this sample's
-        [](weft::Laps &) { fake_ns += 1000, fake_faults += 5; });
+        [](weft::Laps &) { fake_ns += 100'000, fake_faults += 5; });
     CHECK(all_lost(bench.last(), 5));
-    std::array<weft::Turn, 2> const turns{weft::Turn{"C", [] { fake_ns += 1000, fake_faults += 1; }},
-                                          weft::Turn{"D", [] { fake_ns += 1000, fake_faults += 7; }}};
+    std::array<weft::Turn, 2> const turns{weft::Turn{"C", [] { fake_ns += 100'000, fake_faults += 1; }},
+                                          weft::Turn{"D", [] { fake_ns += 100'000, fake_faults += 7; }}};
     bench.sampler.warm_in_turns(turns);
     auto const &segments = bench.recorder.segments();
     CHECK(all_lost(segments[segments.size() - 2], 1));
     CHECK(all_lost(segments.back(), 7));
+}
+
+TEST_CASE("short samples share a reading of the counters, and each may have lost what was lost between two") {
+    reset_clock();
+    Bench bench(rules);
+    std::int64_t calls = 0;
+    std::int64_t const before = fake_readings;
+    bench.sampler.warm("A", [&] { fake_ns += 1000, fake_faults += ++calls % 100 == 0 ? 1 : 0; }, {.exactly = 200});
+    CHECK(fake_readings - before < calls / 10);
+    std::int64_t faulty = 0;
+    for (weft::Row const &row : bench.last().rows) {
+        faulty += weft::faults_of(row.lost);
+    }
+    CHECK(faulty >= 1);
+    CHECK(faulty <= weft::Losses::apart_ns / 1000 * (1 + calls / 100));
 }
 
 TEST_CASE("a sample of several calls has what was lost during any of them") {
@@ -62,17 +77,17 @@ TEST_CASE("a sample of several calls has what was lost during any of them") {
 TEST_CASE("samples that were disturbed are not precise, however alike their times are") {
     reset_clock();
     Bench bench(rules);
-    bench.sampler.warm("calm", [] { fake_ns += 1000; });
+    bench.sampler.warm("calm", [] { fake_ns += 100'000; });
     CHECK(bench.last().ended_by == EndedBy::precision);
-    bench.sampler.warm("disturbed", [] { fake_ns += 1000, fake_faults += 1; });
+    bench.sampler.warm("disturbed", [] { fake_ns += 100'000, fake_faults += 1; });
     CHECK(bench.last().ended_by == EndedBy::samples);
     bool const first = bench.team.rank == 0;                               // one rank is enough, and 6 % of a sample
     bool const by_delay = bench.recorder.lost_by() == weft::LostBy::delay; // ranks that share cores wait for turns
-    for (std::int64_t const lost_ns : {60, 40}) {
-        bench.sampler.warm("delayed", [&] { fake_ns += 1000, fake_delay_ns += first ? lost_ns : 0; });
-        CHECK(bench.last().ended_by == (by_delay && lost_ns > 50 ? EndedBy::samples : EndedBy::precision));
+    for (std::int64_t const lost_ns : {6000, 4000}) {
+        bench.sampler.warm("delayed", [&] { fake_ns += 100'000, fake_delay_ns += first ? lost_ns : 0; });
+        CHECK(bench.last().ended_by == (by_delay && lost_ns > 5000 ? EndedBy::samples : EndedBy::precision));
     }
-    bench.sampler.warm("on rank 0", [&] { fake_ns += 1000, fake_faults += first ? 1 : 0; });
+    bench.sampler.warm("on rank 0", [&] { fake_ns += 100'000, fake_faults += first ? 1 : 0; });
     CHECK(bench.last().ended_by == EndedBy::samples);
 }
 
