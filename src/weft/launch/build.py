@@ -30,6 +30,7 @@ from weft.launch.toolchain import (
 )
 from weft.mpi.library import Library, Mpi, is_program, last_line, parse_library
 from weft.mpi.starting import as_root
+from weft.programs import run_program
 
 PROGRAM = "weft-measure"
 SETTINGS = "default-settings.txt"
@@ -193,15 +194,7 @@ def built_program(build: Path, log: Path) -> Path:
 
 def asked_version(program: Path, mpi: Mpi) -> str:
     """Version string of the MPI library that the loader really uses; LaunchError if the kernels do not start."""
-    done = subprocess.run(
-        [program, "--version"],
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        stdin=subprocess.DEVNULL,
-        timeout=120,
-    )
+    done = run_program([program, "--version"], timeout_s=120)
     if done.returncode or not done.stdout.strip():
         raise LaunchError(
             f"the kernels built with {mpi.wrapper} do not start: {last_line(done.stderr or done.stdout)}",
@@ -218,11 +211,7 @@ def default_settings(program: Path, scratch: Path) -> str:
     environment |= {"HOME": str(home), "TMPDIR": str(home), **as_root()}
     before = lying()
     try:
-        done = subprocess.run(
-            [program, "--settings"], capture_output=True,
-            encoding="utf-8", errors="replace", check=False, env=environment,
-            stdin=subprocess.DEVNULL, timeout=120, cwd=home,
-        )  # fmt: skip
+        done = run_program([program, "--settings"], env=environment, folder=home, timeout_s=120)
     except subprocess.TimeoutExpired:
         return ""
     finally:

@@ -19,6 +19,7 @@ from weft.errors import LaunchError
 from weft.extras import apt_install
 from weft.files.atomic import file_errors
 from weft.mpi.starting import cores_here
+from weft.programs import run_program
 
 NODES = 4
 CORES = 4
@@ -161,15 +162,7 @@ class RootlessSlurm:
 
     def run(self, *command: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         """Run a user's command inside, and return it with its output."""
-        return subprocess.run(
-            self.inside(*command),
-            env=self.environment(),
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
+        return run_program(self.inside(*command), env=self.environment(), timeout_s=timeout)
 
     def _write_configuration(self) -> None:
         prepare_folder(self.folder, self.nodes)

@@ -24,6 +24,7 @@ from weft.extras import own_pip
 from weft.files.atomic import file_errors
 from weft.files.lock import NO_LOCKS, held_by_name
 from weft.mpi.library import is_program, last_line
+from weft.programs import run_program
 
 SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "*.map", "CMakeLists.txt", "*.cmake")
 
@@ -68,14 +69,7 @@ def compiler() -> str:
 def compiler_version() -> str:
     """Path and first line of the version of the C++ compiler."""
     name = compiler()
-    done = subprocess.run(
-        [name, "--version"],
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    done = run_program([name, "--version"])
     return f"{shutil.which(name)} {(done.stdout.splitlines() or [''])[0]}"
 
 

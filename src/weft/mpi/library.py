@@ -12,6 +12,7 @@ from pathlib import Path
 
 from weft.errors import LaunchError
 from weft.extras import pip_install
+from weft.programs import run_program
 
 OPEN_MPI = "Open MPI"
 MPICH = "MPICH"
@@ -182,15 +183,7 @@ def run_wrapper(wrapper: Path, option: str) -> str:
     Raises LaunchError: The wrapper cannot be started, fails, or takes over a minute.
     """
     try:
-        done = subprocess.run(
-            [wrapper, option],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=60,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        done = run_program([wrapper, option], timeout_s=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LaunchError(f"{wrapper} {option} does not run: {error}", "name another wrapper with --mpicxx") from error
     if done.returncode != 0:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from weft.errors import LaunchError
 from weft.launch.launcher import LaunchRequest
+from weft.programs import run_program
 
 
 class JobState(Enum):
@@ -90,10 +91,8 @@ def run_command(
     scheduler: Scheduler, command: Sequence[str], script: Path | None = None, timeout_s: float = 120
 ) -> subprocess.CompletedProcess[str]:
     """Run a scheduler's command without variables such as ``SBATCH_PARTITION``, which override lines of a script."""
-    return subprocess.run(
-        command, env=clean_environment(os.environ, scheduler.command_prefixes), capture_output=True, encoding="utf-8",
-        errors="replace", check=False, timeout=timeout_s, input=script.read_text() if script else None,
-    )  # fmt: skip
+    environment = clean_environment(os.environ, scheduler.command_prefixes)
+    return run_program(command, text=script.read_text() if script else "", env=environment, timeout_s=timeout_s)
 
 
 def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False, script: Path | None = None) -> str:

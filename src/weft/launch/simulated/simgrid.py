@@ -14,6 +14,7 @@ from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.launch.build import PROGRAM
 from weft.launch.toolchain import build_once, first_error, kept_objects, key_of, resume_logged, source_files, told, tool
+from weft.programs import run_program
 
 OLDEST = (3, 32)
 REMEDY = "on Debian: apt install libsimgrid-dev (3.32 or newer); elsewhere: https://simgrid.org"
@@ -66,15 +67,7 @@ def find_simgrid(smpicxx: str | None = None) -> SimGrid:
 def told_version(smpirun: str) -> str:
     """The version that ``smpirun -version`` prints; empty if it does not run."""
     try:
-        done = subprocess.run(
-            [smpirun, "-version"],
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-            timeout=60,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        done = run_program([smpirun, "-version"], timeout_s=60)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     found = re.search(r"version (\d[\w.]*)", done.stdout)

@@ -29,6 +29,7 @@ from weft.launch.virtual.processes import (
 )
 from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import address, orders
+from weft.programs import run_program
 
 
 def usage(spec: VirtualSpec, file: str) -> str:
@@ -137,9 +138,7 @@ class Cluster:
 
     def run(self, node: str, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run a command on a host to its end and take its output."""
-        return subprocess.run(
-            self.command(node, argv), capture_output=True, encoding="utf-8", errors="replace", check=False
-        )
+        return run_program(self.command(node, argv))
 
     def network_file(self, name: str) -> int:
         """Number of the holder's open file that is the network namespace of a host or switch."""

@@ -7,7 +7,6 @@ that found the queue full, which no interface counter holds.
 """
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from weft.errors import LaunchError
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import Port, ports
+from weft.programs import run_program
 from weft.store.links import LinkCount
 
 
@@ -58,13 +58,7 @@ EVERYWHERE = f'PATH=$PATH:/usr/sbin:/sbin; {SHOW}; for fd in "$@"; do nsenter --
 def read_counters(cluster: Cluster) -> list[LinkCount]:
     """Read every link of a cluster, both directions; LaunchError if it is gone, or ``tc`` does not answer."""
     numbers = [str(cluster.network_file(name)) for name in cluster.spec.spaces]
-    done = subprocess.run(
-        cluster.holder_command(["sh", "-c", EVERYWHERE, "sh", *numbers]),
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
+    done = run_program(cluster.holder_command(["sh", "-c", EVERYWHERE, "sh", *numbers]))
     if done.returncode:
         raise LaunchError(
             f"the counters of {cluster.spec.name} cannot be read: {done.stderr.strip() or done.returncode}",

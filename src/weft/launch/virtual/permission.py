@@ -3,11 +3,11 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from weft.extras import apt_install
+from weft.programs import run_program
 
 CAP_SYS_ADMIN = 21
 NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2", "tc": "iproute2", "hostname": "hostname"}
@@ -49,7 +49,7 @@ def forbidden() -> str:
         lacking = [name for name, package in NEEDED.items() if package in packages]
         return f"{', '.join(lacking)} not found (package {', '.join(packages)})"
     attempt = [*unshare_command(), "sh", "-c", "PATH=$PATH:/usr/sbin:/sbin; ip link add name weft0 type bridge"]
-    done = subprocess.run(attempt, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    done = run_program(attempt)
     if done.returncode == 0:
         return ""
     return f"{done.stderr.strip() or f'exit code {done.returncode}'}{_switch_that_forbids()}"
