@@ -141,6 +141,7 @@ def test_inside_an_allocation_it_is_used(slurm: RootlessSlurm, tmp_path: Path) -
     assert jobs(tmp_path) == 0
 
 
+@pytest.mark.long
 def test_a_job_killed_by_its_time_limit_in_mid_study_is_taken_up_again(slurm: RootlessSlurm, tmp_path: Path) -> None:
     hold = tmp_path / "hold"
     hold.touch()

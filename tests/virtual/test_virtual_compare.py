@@ -52,6 +52,7 @@ link_rate = "{rate} MB/s"
 """
 
 
+@pytest.mark.long
 def test_half_the_rate_takes_twice_the_time_and_fails_the_gate(
     installed: Installed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

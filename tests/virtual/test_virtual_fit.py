@@ -71,6 +71,7 @@ def errors(study: Path, fabric: Fabric, measured: Path, into: Path) -> dict[str,
     return {name: predicted[name] / seconds - 1 for name, seconds in times(measured).items() if name not in FITTED}
 
 
+@pytest.mark.long
 def test_two_measured_cells_predict_the_others(measured: Path, study: Path, guessed: Path, tmp_path: Path) -> None:
     new = tmp_path / "fitted.toml"
     words = ["--parameters", "adapter_rate,link_rate", "--cells", ",".join(FITTED), "-o", str(new)]
