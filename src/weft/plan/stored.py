@@ -50,6 +50,8 @@ def parse_plan(path: Path, raw: bytes) -> Plan:
             raise no_plan(path, f"{len(plan.cells):,} cells, at most {MOST_STORED:,} are read")
         for cell in plan.cells:
             kernel_named(cell.kernel).words(cell.parameters)
+        for floor in plan.floors:
+            min(size + 0 for size in floor.parameters["copies"])
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"

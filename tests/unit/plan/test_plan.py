@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Working studies out on fabrics."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from weft.errors import FabricError, StudyError
+from weft.errors import DataError, FabricError, StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
 from weft.kernel.budget import ROOM
@@ -357,3 +358,12 @@ def test_a_budget_as_long_as_the_default_limit_makes_a_plan_that_is_read_again()
     assert all(cell.limit_s > 120 for cell in again.cells)
     stated = plan(study(measure={"seed": 7, "budget": "120 s", "limit": "300 s"}))
     assert parse_plan(Path("plan.json"), stated.model_dump_json().encode()).measure.limit == 300
+
+
+@pytest.mark.parametrize("copies", [None, [], ["16 KiB"], 7])
+def test_a_stored_plan_whose_floor_has_no_copies_is_refused(copies: object) -> None:
+    stored = json.loads(plan(study()).model_dump_json())
+    floor = next(cell for cell in stored["cells"] if cell["kernel"] == "floor")
+    floor["parameters"] = {} if copies is None else {"copies": copies}
+    with pytest.raises(DataError, match="lack or spoil"):
+        parse_plan(Path("plan.json"), json.dumps(stored).encode())
