@@ -43,7 +43,7 @@ def require_room(words: list[str]) -> None:
         from weft.format import format_bytes  # not at each start
 
         least = format_bytes(LEAST_ADDRESSES)
-        told = f"this shell limits addresses to {format_bytes(soft)} (ulimit -v), tables need {least}"
+        told = f"this shell limits the address space to {format_bytes(soft)} (ulimit -v), tables need {least}"
         raise HostError(told, "ulimit -v unlimited, or a job with more memory; then repeat the command")
 
 

@@ -74,7 +74,7 @@ def two_ranks(root: Root) -> Probe:
         return Probe(
             "two ranks", "built, not started", "warn", why, f"try it by hand: {starter} -n 2 hostname", needed=True
         )
-    return Probe("two ranks", "built, started and met (tried just now)", "ok", needed=True)
+    return Probe("two ranks", "built and run on two ranks (just now)", "ok", needed=True)
 
 
 def _start_two(folder: Path, mpi: Mpi, library: Library | None, starter: Path, root: Root) -> str:

@@ -56,7 +56,7 @@ class BatchSection(Section, frozen=True):
     """What a job script of this site says besides the study."""
 
     partition: Word = Field("", description="partition or queue of the job, where the site has them")
-    account: Word = Field("", description="whom the time is charged to (LSF: project, Flux: bank)")
+    account: Word = Field("", description="account that pays for the time (LSF: project, Flux: bank)")
     qos: Word = Field("", description="quality of service (LSF: service class); Slurm and LSF only")
     reservation: Word = Field("", description="reservation to run in (PBS: its queue); not on Flux")
     constraint: Expression = Field(
@@ -77,7 +77,7 @@ class BatchSection(Section, frozen=True):
         (), description='further lines for the head of the script, without "#SBATCH": ["--hint=nomultithread"]'
     )
     setup: tuple[str, ...] = Field(
-        (), description='lines of shell before the first launch: ["module load openmpi", "export UCX_TLS=rc,sm,self"]'
+        (), description='shell lines run before the first launch: ["module load openmpi", "export UCX_TLS=rc,sm,self"]'
     )
     poll: Seconds = Field(5.0, description="how often the scheduler is asked for the state of the job")
     cancel_on_interrupt: bool = Field(

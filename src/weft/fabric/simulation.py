@@ -103,8 +103,8 @@ class SimulationSection(Section, frozen=True):
     )
     start_up: Literal["nothing", "barrier"] = Field(
         "nothing",
-        description='traffic before the first call of a program: "nothing", or "barrier": the ranks that a barrier '
-        "connects, log2 p each, are connected before",
+        description='what is connected before the first call of a program: "nothing", or "barrier": each rank with the '
+        "log2 p that a barrier joins it to",
     )
     peer_buffers: Bytes | None = Field(
         None,

@@ -24,7 +24,7 @@ class Segment(Section, frozen=True):
     message_gap: Cost | None = Field(None, description='g: shortest time between two messages of one adapter: "100 ns"')
     rate: Rate | None = Field(
         None,
-        description='1/G of one rank alone; what it lacks to adapter_rate keeps the rank that sends busy: "10 GB/s"',
+        description='1/G of one rank alone: "10 GB/s"; where it is below adapter_rate, the sender is busy for the rest',
     )
 
 
@@ -178,8 +178,8 @@ class NetworkSection(Section, frozen=True):
     )
     overhead_of: Literal["messages", "calls"] = Field(
         "messages",
-        description='what has overhead, eager_overhead and rendezvous_stall: "messages", or only those of "calls", to '
-        "which they were fitted: a pair of ranks has none",
+        description='what costs overhead, eager_overhead, rendezvous_stall: all "messages", or those of "calls" only, '
+        "because they were fitted to calls: a pair of ranks then costs none",
     )
     rendezvous_stall: Cost | None = Field(
         None,
@@ -192,12 +192,12 @@ class NetworkSection(Section, frozen=True):
         "hash over the shortest ways or by forwarding tables; by default parallel switches are merged into one bridge",
     )
     hash_seed: Annotated[int, Field(strict=True, ge=0, lt=2**32)] = Field(
-        1, description='of routing = "ecmp": seed of the switches\' hashes; 0 for another one at each start'
+        1, description='of routing = "ecmp": seed of the switches\' hashes; 0: a new one at each start'
     )
     flow_penalty: Penalty | None = Field(
         None,
-        description="largest factor by which several flows of one adapter slow each other, which adapter_rate does not "
-        "have in it: 1.35; times have that range",
+        description="largest factor by which flows that share an adapter slow each other, beyond adapter_rate: 1.35; "
+        "times get that range",
     )
     transport: Literal["lossless", "tcp"] = Field(
         "lossless", description='"lossless" (InfiniBand, RDMA), or "tcp": where many send to one, packets may be lost'

@@ -176,10 +176,10 @@ def _batch(site: Site, queue: Queue) -> Iterator[str]:
     if site.mpi:
         yield key("mpi", site.mpi[0], f"the scheduler offers {', '.join(site.mpi)}; pmix for Open MPI, pmi2 for MPICH")
     for name, example, why in (
-        ("account", "hpc42", "whom the time is charged to"), ("qos", "normal", "quality of service"),
+        ("account", "hpc42", "account that pays for the time"), ("qos", "normal", "quality of service"),
     ):  # fmt: skip
         if name in hints:
             yield unknown(name, hints[name], f"the queue allows some only, {hints[name]} among them")
         elif name == "account" or site.kind in ("slurm", "lsf"):
             yield unknown(name, example, f"{UNKNOWN}: {why}, if the site asks for it")
-    yield unknown("setup", ["module load openmpi"], "lines of shell before the first launch")
+    yield unknown("setup", ["module load openmpi"], "shell lines run before the first launch")
