@@ -13,12 +13,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from made.attributed import planted_outliers
 from made.cables import CASES, TREES, planted, tree
-from weft.analyse.engine import connect
 
 
 def main(seeds: int) -> int:
     """Judge every tree, case and seed; 1 where a verdict is wrong."""
-    engine = connect()
     wrong = judged = 0
     for spines, levels in TREES:
         cluster = tree(spines, levels)
@@ -26,7 +24,7 @@ def main(seeds: int) -> int:
             for seed in range(seeds):
                 made = planted(cluster, case, seed)
                 with tempfile.TemporaryDirectory() as folder:
-                    found = planted_outliers(engine, Path(folder), cluster, made.faults, seed)
+                    found = planted_outliers(Path(folder), cluster, made.faults, seed)
                 judged += 1
                 if frozenset(outlier.title for outlier in found) != made.titles:
                     wrong += 1

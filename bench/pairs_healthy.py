@@ -17,12 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from made.attributed import planted_outliers
 from made.pair_shapes import HEALTHY
 from made.pairs import Cluster, Faults
-from weft.analyse.engine import connect
 
 
 def accused(folder: Path, cluster: Cluster, seed: int) -> list[str]:
     """The titles of all that are named on a made cluster without a fault."""
-    return [outlier.title for outlier in planted_outliers(connect(), folder, cluster, Faults(), seed)]
+    return [outlier.title for outlier in planted_outliers(folder, cluster, Faults(), seed)]
 
 
 def main() -> int:

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Processor time and peak memory of Weft on the largest machines it promises to plan for, and on a run of many cells.
+"""Processor time and peak memory of Weft on the largest machines it promises to plan for, and on large runs.
 
-python bench/sizes.py [machines | cells]
+    python bench/sizes.py [machines | cells | pairs]
+
+Exit code 1 if a command fails, or takes over 1.5 times its limit.
 """
 
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
@@ -53,12 +56,58 @@ m = {m}
 """
 
 
-def told(name: str, words: Sequence[object]) -> int:
-    """Run a command of Weft, print what it took, and return its exit code."""
-    used = usage_of([sys.executable, "-m", "weft", *map(str, words)])
+class Limit(NamedTuple):
+    """What a command may take: processor time, memory, and the size of the page that it writes; 0 for any."""
+
+    processor_s: float = 0.0
+    peak_bytes: float = 0.0
+    page_bytes: float = 0.0
+
+
+LIMITS = {
+    "pairs of 4,096 ranks, analysis": Limit(25.0, 2 << 30),
+    "pairs of 4,096 ranks, report": Limit(5.0, 1 << 30, 5e6),
+}
+SLACK = 1.5  # a busy machine takes longer: a test that fails at the limit itself would fail by chance
+
+
+def told(name: str, words: Sequence[object], page: Path | None = None) -> int:
+    """Run a command of Weft, or a program of Python, and print what it took beside its limit; 1 if that is too much."""
+    program = ["-m", "weft", *map(str, words)] if len(words) > 1 else ["-c", str(words[0])]
+    used = usage_of([sys.executable, *program])
+    size = page.stat().st_size if page and page.is_file() else 0
+    limit, seen = LIMITS.get(name, Limit()), Limit(used.processor_s, used.peak_bytes, size)
     took = f"{used.processor_s:.1f} s of processor time, {used.wall_s:.1f} s, {used.peak_bytes / 2**20:.0f} MiB"
-    print(f"{name}: {took}, exit code {used.code}")
-    return used.code
+    took += f", page {size / 1e6:.1f} MB" if page else ""
+    above = any(value > SLACK * most > 0 for value, most in zip(seen, limit, strict=True))
+    print(f"{name}: {took}, exit code {used.code}{' OUTSIDE of its limit' if above else ''}", flush=True)
+    if used.code:
+        print(used.output[-2000:])
+    return used.code or int(above)
+
+
+ANALYSE = """
+import sys
+sys.path[:0] = {paths}
+from pathlib import Path
+from made.pairs_run import analyse_pairs_run
+analyse_pairs_run(Path({run!r}))
+"""
+
+
+def pairs() -> int:
+    """The analysis of a made run of pairs of 4,096 ranks on 256 nodes, of which one is slow, and its page."""
+    from made.pairs import Cluster, Faults
+    from made.pairs_run import begin_pairs_run, write_pair_tables
+
+    cluster = Cluster(256, 16)
+    with tempfile.TemporaryDirectory(prefix="weft-sizes") as place:
+        run = Path(place, "run")
+        begin_pairs_run(run, cluster)
+        write_pair_tables(run, cluster, cluster.many_pairs(Faults(senders={77: 2.0})))
+        ranks = f"pairs of {cluster.places.ranks:,} ranks"
+        code = told(f"{ranks}, analysis", [ANALYSE.format(paths=sys.path[:2], run=str(run))])
+        return code or told(f"{ranks}, report", ["report", run], run / "report.html")
 
 
 def cells() -> int:
@@ -85,5 +134,5 @@ def machines() -> int:
 
 
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or ["machines", "cells"]
-    sys.exit(max({"machines": machines, "cells": cells}[name]() for name in chosen))
+    parts = {"machines": machines, "cells": cells, "pairs": pairs}
+    sys.exit(max(parts[name]() for name in sys.argv[1:] or parts))

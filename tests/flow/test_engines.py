@@ -28,6 +28,7 @@ from weft.analyse.outliers.round_loads import round_loads
 from weft.analyse.pairs.exact import exact_rows
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
+from weft.analyse.pairs.pair_times import Ends
 from weft.analyse.tables.pairs import ALL
 from weft.analyse.trace.make import WRITTEN, make_trace_tables
 from weft.errors import DataError
@@ -153,10 +154,16 @@ def test_pairs_give_the_same_tables_on_a_standalone_cluster(tmp_path: Path, stan
     assert len(executors) > 1, "the driver and an executor of the worker"
 
 
+def every_pair(cluster: Cluster) -> Ends:
+    ranks = cluster.places.ranks
+    source, target = np.nonzero(~np.eye(ranks, dtype=bool))
+    return Ends(source.astype(np.int32), target.astype(np.int32), cluster.places)
+
+
 def same_pairs(tmp_path: Path, engine: str) -> None:
     """A tree whose rounds load its links unequally: without that no time is scaled by its load, which Spark refused."""
     cluster = Cluster(5, 2, 2, uplinks=1, per_pod=2, pod_uplinks=1)
-    assert round_loads(cluster.places) is not None
+    assert round_loads(every_pair(cluster)) is not None
     faults = Faults(senders={3: 2.0}, pairs={(1, 9): 4.0}, flukes=5)
     run = make_pairs_run(tmp_path / "run", cluster, faults, launches=2, modes={"isolated": 1.0, "all": 1.4})
     names = [f"{table.name}.parquet" for table in ALL]

@@ -7,26 +7,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from made.pairs import Cluster, Faults
-from weft.analyse.engine import Backend, read
 from weft.analyse.outliers.attribute import attribute
 from weft.analyse.outliers.outlier import Outlier
-from weft.analyse.pairs.hop_tables import placed, verdicts
-from weft.analyse.pairs.scratch import scratch
+from weft.analyse.pairs.pair_times import PairFile, PairTimes, read_pair_times
 
 
-def planted_outliers(
-    engine: Backend, folder: Path, cluster: Cluster, faults: Faults, seed: int, **made: bool
-) -> list[Outlier]:
+def planted_outliers(folder: Path, cluster: Cluster, faults: Faults, seed: int, **made: bool) -> list[Outlier]:
     """Outliers of planted faults, with the scatter of a seed."""
-    return outliers_of(engine, folder, cluster, cluster.pairs(faults, seed, **made))
+    return outliers_of(folder, cluster, cluster.pairs(faults, seed, **made))
 
 
-def outliers_of(
-    engine: Backend, folder: Path, cluster: Cluster, table: pa.Table, *, modelled: bool = False
-) -> list[Outlier]:
+def outliers_of(folder: Path, cluster: Cluster, table: pa.Table, *, modelled: bool = False) -> list[Outlier]:
     """Outliers of a table of pairs, which is kept in the folder meanwhile."""
-    file = folder / "made.parquet"  # Ibis never lets go of a table in memory
-    pq.write_table(table, file)
-    with scratch(engine, folder) as kept:
-        judged = placed(verdicts(read(engine, [file])), cluster.places)
-        return list(attribute(judged, cluster.places, kept, modelled=modelled).outliers)
+    return list(attribute(pair_times(folder, cluster, table), cluster.places, modelled=modelled).outliers)
+
+
+def pair_times(folder: Path, cluster: Cluster, table: pa.Table) -> list[PairTimes]:
+    """A table of pairs by ways, from a file in the folder."""
+    (folder / "tables").mkdir(exist_ok=True)
+    launches = pa.array([f"g000.l{launch}" for launch in table["launch"].to_pylist()])
+    pq.write_table(table.append_column("launch_id", launches), folder / "tables" / "pairs.parquet")
+    file = PairFile(folder)
+    return read_pair_times(file, file.launches, cluster.places)

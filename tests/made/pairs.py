@@ -2,6 +2,7 @@
 """Generated tables of pairs with planted faults: what a healthy cluster would give, and what is wrong with this one."""
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -173,6 +174,20 @@ class Cluster:
         ]
         return pa.concat_tables(made)
 
+    def many_pairs(self, faults: Faults | None = None, seed: int = 0) -> Iterator[pa.Table]:
+        """The table of pairs of a whole launch, isolated at no bytes, a node's ranks at a time: of many ranks."""
+        rng = np.random.default_rng(seed)
+        whole = self.one_way(0, faults or Faults(), rng)
+        whole = (whole + whole.T) / 2
+        for node in range(self.nodes):
+            ranks = np.arange(self.nodes * self.per_node, dtype=np.int32)
+            own = ranks[node * self.per_node : (node + 1) * self.per_node]
+            source, target = np.repeat(own, len(ranks)), np.tile(ranks, len(own))
+            apart = source != target
+            source, target = source[apart], target[apart]
+            median = whole[source, target] * np.exp(0.005 * rng.standard_normal(len(source), dtype=np.float32))
+            yield self._columns(source, target, median, whole[source, target], np.full((2, len(source)), np.nan))
+
     def _table(
         self, launch: int, size: int, mode: str, slower: float, faults: Faults, rng: Any, forward: bool
     ) -> pa.Table:
@@ -195,13 +210,20 @@ class Cluster:
                 again[:, index] = median[index] * rng.uniform(0.98, 1.02, 2)
         clock = self.clocks * rng.standard_normal(self.nodes)
         ahead = clock[node[target]] - clock[node[source]]
+        forward_s = one_way[source, target] + ahead if forward else np.full(len(median), np.nan)
+        return self._columns(source, target, median, forward_s, again, launch, size, mode)
+
+    def _columns(
+        self, source: np.ndarray, target: np.ndarray, median: np.ndarray, forward_s: np.ndarray, again: np.ndarray,
+        launch: int = 1, size: int = 0, mode: str = "isolated",
+    ) -> pa.Table:  # fmt: skip
         columns: dict[str, Any] = {
             "launch": np.full(len(median), launch, np.int16), "bytes": np.full(len(median), size, np.int64),
             "mode": pa.DictionaryArray.from_arrays(np.zeros(len(median), np.int32), [mode]).cast(pa.string()),
             "source": source.astype(np.int32), "target": target.astype(np.int32),
             "samples": np.full(len(median), 30, np.int32), "disturbed": np.zeros(len(median), np.int32),
             "median_s": median, "cold_s": median * 3.0, "again_1_s": again[0], "again_2_s": again[1],
-            "forward_s": one_way[source, target] + ahead if forward else np.full(len(median), np.nan),
+            "forward_s": forward_s,
         }  # fmt: skip
         spread = {
             "min": 0.97,

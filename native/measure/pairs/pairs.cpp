@@ -171,6 +171,7 @@ Need pairs_need(Cell const &cell) {
     auto const modes = std::int64_t(request.modes.size());
     std::int64_t const operations = request.rounds() * std::int64_t(request.sizes.size()) * modes;
     constexpr auto row = std::int64_t(sizeof(Row));
+    constexpr std::int64_t most_partners = 512; // of one launch, whose cells the plan chooses so
     constexpr std::int64_t raw_forward = 16; // send and arrival time of each ping, until the clock is closed
     Need need;
     need.parts.push_back({"messages", 2 * std::clamp<std::int64_t>(request.largest(), 1, std::int64_t{1} << 61)});
@@ -178,7 +179,8 @@ Need pairs_need(Cell const &cell) {
     need.parts.push_back({"samples", 2 * operations * (kept + beside) * row +
                                          operations * rules.max_samples * raw_forward +
                                          modes * rules.max_samples * (row + std::int64_t(sizeof(Answer)))});
-    need.parts.push_back({"library staging", (std::int64_t{32} << 20) + (std::int64_t{128} << 10) * cell.team().size});
+    std::int64_t const partners = std::min<std::int64_t>(cell.team().size, std::max(request.rounds(), most_partners));
+    need.parts.push_back({"library staging", library_staging_bytes(int(partners))});
     return need;
 }
 

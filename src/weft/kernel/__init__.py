@@ -91,6 +91,10 @@ class Kernel:
         """Operations for which the kernel also measures a breakdown (:mod:`weft.kernel.steps`): all-to-alls."""
         return []
 
+    def partners(self, values: Mapping[str, Any]) -> int:
+        """How many peers a rank meets in this cell alone; 0 where the cells of a launch meet the same ones."""
+        return 0
+
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
         """Names of the parameters that are paths of input files."""
         return []

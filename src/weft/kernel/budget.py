@@ -20,6 +20,7 @@ LEAST_ROWS = 16  # least number of rows of an operation: a floor takes this many
 # messages with. A high estimate for Open MPI, MPICH and MVAPICH2 with their default settings.
 STAGING_BASE_BYTES = 32 * 2**20
 STAGING_PEER_BYTES = 128 * 2**10
+MOST_PARTNERS = 512  # peers that the cells of one launch may meet: more cells start another, whose connections are new
 
 PATIENCE = 40  # a busy or virtual machine takes up to so many times what a kernel expects from latencies and rates
 ROOM = 1.2  # ratio of a cell's limit to the budgets of its operations: leaves time for first calls and the proof

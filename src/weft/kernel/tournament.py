@@ -54,6 +54,13 @@ class PairSchedule:
         """Whether a round pairs ranks within nodes."""
         return number >= self.between
 
+    def camp_of(self) -> NDArray[np.int32]:
+        """The camp of each rank, shape (ranks,)."""
+        camp, place = np.nonzero(self._camps >= 0)
+        found = np.zeros(int(self._camps.max(initial=-1)) + 1, np.int32)
+        found[self._camps[camp, place]] = camp
+        return found
+
     def pairs(self, number: int) -> Pairs:
         """Rank indices of the pairs of round ``number``, sorted by the lower rank; shape (pairs, 2)."""
         found = self._within(number - self.between) if self.is_within(number) else self._between(number)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from weft.errors import StudyError
+from weft.kernel.budget import MOST_PARTNERS
 from weft.kernel.registry import kernel_named
 from weft.kernel.steps import TURNS
 from weft.plan.records import Cell, LaunchPlan, Plan
@@ -61,11 +62,24 @@ def with_launches(plan: Plan, launches: int) -> Plan:
 
 
 def batches_of(plan: Plan) -> dict[str, list[Cell]]:
-    """Cells that one launch measures: one, or all of one placement for kernels that can be batched."""
+    """Cells that one launch measures: one, or those of one placement for kernels that can be batched.
+
+    Where each cell meets peers of its own, a launch has not more of them than its memory is planned for.
+    """
     planned = [cell for cell in plan.measured if cell.status == "planned"]
     if not kernel_named(plan.kernel).batched:
         return {cell.id: [cell] for cell in planned}
-    return {f"g{index:03}": cells for index, cells in enumerate(together(planned))}
+    batches: list[list[Cell]] = []
+    for cells in together(planned):
+        room = 0
+        for cell in cells:
+            partners = kernel_named(plan.kernel).partners(cell.parameters)
+            if cell is cells[0] or partners > room:
+                batches.append([])
+                room = MOST_PARTNERS
+            batches[-1].append(cell)
+            room -= partners
+    return {f"g{index:03}": cells for index, cells in enumerate(batches)}
 
 
 def together(cells: Sequence[Cell]) -> list[list[Cell]]:

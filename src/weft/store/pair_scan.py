@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One pass over the raw samples of pairs: histograms by nodes, and each pair's count, extremes and sum.
+"""One pass over the raw samples of pairs: histograms by nodes.
 
 The only summary that is not an Ibis expression; used with the embedded engine. An engine would hash the key of every
 row; here it is looked up once per run: the store keeps the runs beside the samples (`weft.store.pair_runs`), so only
@@ -10,7 +10,6 @@ mergeable, and exact except for the buckets.
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -133,70 +132,49 @@ BLOCK = 1 << 17  # rows at a time: the intermediate results, some numbers of 8 b
 _WAY = [("bytes", pa.int64()), ("mode", pa.string())]
 _NODES = [("source_node", pa.int32()), ("target_node", pa.int32())]
 HISTOGRAM = pa.schema([*_WAY, *_NODES, ("bucket", pa.int16()), ("count", pa.int64())])
-_TIMES = [(name, pa.float64()) for name in ("min_ns", "max_ns", "sum_ns")]
-_PAIRS = pa.schema([*_WAY, ("source", pa.int32()), ("target", pa.int32()), ("samples", pa.int64()), *_TIMES])
-PAIRS_MERGED = (np.add, np.minimum, np.maximum, np.add)  # the values of _PAIRS, of rows that are one pair's
-
-
-@dataclass(frozen=True)
-class Scan:
-    """What one pass over the samples found."""
-
-    histogram: Table  # bytes, mode, source_node, target_node, bucket, count
-    pairs: Table  # bytes, mode, source, target, samples, min_ns, max_ns, sum_ns: a row for each ordered pair and way
 
 
 class Tallied(NamedTuple):
-    """What is kept of one file: key columns, then values, of its histogram and of its pairs."""
+    """What is kept of one file: its ways, and the columns of its histogram, of which the first is an index of them."""
 
     ways: list[tuple[int, str]]
-    histogram: list[NDArray[Any]]
-    pairs: list[NDArray[Any]]
+    columns: list[NDArray[Any]]
 
 
-def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Scan:
-    """Read the warm samples of pairs once, of the cells and launches in ``nodes_of`` (node of each rank); DataError."""
+def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Table:
+    """Histogram by nodes of the warm samples of pairs, of the cells and launches in ``nodes_of``; DataError.
+
+    Returns bytes, mode, source_node, target_node, bucket, count.
+    """
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         files = list(pool.map(partial(_tallied, nodes_of=nodes_of, known=known_buckets()), paths))
-    ways = [file.ways for file in files]
-    histogram = _table(ways, [file.histogram for file in files], 4, [np.add], HISTOGRAM)
-    return Scan(histogram, _table(ways, [file.pairs for file in files], 3, PAIRS_MERGED, _PAIRS))
-
-
-def _table(
-    ways_of: list[list[tuple[int, str]]],
-    found: list[list[NDArray[Any]]],
-    keys: int,
-    how: Sequence[np.ufunc],
-    schema: Schema,
-) -> Table:
-    """Columns of each file as one table, like rows made one; takes each column out of its file, for memory's sake."""
-    ways = sorted({way for own in ways_of for way in own})
+    ways = sorted({way for file in files for way in file.ways})
     if not ways:
-        return schema.empty_table()
-    for own, columns in zip(ways_of, found, strict=True):
-        columns[0] = np.array([ways.index(each) for each in own], np.int32)[columns[0]]
-    shape = [max((int(own[place].max()) + 1 for own in found if len(own[place])), default=1) for place in range(keys)]
-    code = np.concatenate([np.ravel_multi_index([own.pop(0) for _ in range(keys)], shape) for own in found])
+        return HISTOGRAM.empty_table()
+    for file in files:
+        file.columns[0] = np.array([ways.index(each) for each in file.ways], np.int32)[file.columns[0]]
+    *keys, count = (np.concatenate(column) for column in zip(*(file.columns for file in files), strict=True))
+    shape = [int(key.max(initial=0)) + 1 for key in keys]
+    code, count = _summed(np.ravel_multi_index(keys, shape), count)
+    keys.clear()
+    for size in reversed(shape):  # as np.unravel_index, in half of its memory
+        keys.append((code % size).astype(np.int32))
+        code //= size
+    way, *rest = reversed(keys)
+    sizes, modes = zip(*ways, strict=True)
+    mode = pa.DictionaryArray.from_arrays(way, pa.array(modes))
+    arrays = [pa.array(each) for each in (np.array(sizes)[way], mode, *rest, count)]
+    return pa.Table.from_arrays(
+        [each.cast(field.type) for each, field in zip(arrays, HISTOGRAM, strict=True)], schema=HISTOGRAM
+    )
+
+
+def _summed(code: Column, count: Column) -> tuple[Column, Column]:
+    """Each code once, in order, with the sum of its counts."""
     order = np.argsort(code)
     code = code[order]
     begin = np.flatnonzero(np.diff(code, prepend=-1))
-    values: list[NDArray[Any]] = []
-    for function in how:
-        column = np.concatenate([own.pop(0) for own in found])[order]
-        values.append(column if len(begin) == len(code) else function.reduceat(column, begin))
-    del order
-    code, key = code[begin], list[NDArray[Any]]()
-    for size in reversed(shape):  # as np.unravel_index, in a quarter of its memory
-        key.append((code % size).astype(np.int32))
-        code //= size
-    sizes, modes = zip(*ways, strict=True)
-    way = key.pop()
-    mode = pa.DictionaryArray.from_arrays(way, pa.array(modes))
-    arrays = [pa.array(each) for each in (np.array(sizes)[way], mode, *reversed(key), *values)]
-    return pa.Table.from_arrays(
-        [each.cast(field.type) for each, field in zip(arrays, schema, strict=True)], schema=schema
-    )
+    return code[begin], np.add.reduceat(count[order], begin) if len(begin) else count
 
 
 def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> Tallied:
@@ -211,4 +189,4 @@ def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> T
         raise DataError(
             f"{path}: cannot be read: {error}", f"`weft show {path.parents[1]}` makes it again from the cells"
         ) from None
-    return Tallied(found.ways, found.histogram(), found.pairs())
+    return Tallied(found.ways, found.histogram())

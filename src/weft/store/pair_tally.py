@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Summary of the durations in a sample file of pairs: histograms by nodes; count, extremes and sum of each pair."""
+"""Summary of the durations in a sample file of pairs: histograms by nodes."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -36,7 +36,7 @@ def known_buckets() -> NDArray[np.uint16]:
 
 
 class Tally:
-    """Counts and extremes of one file's runs, to which rows are added in order; DataError if a rank has no node."""
+    """Counts of one file's runs, to which rows are added in order; DataError if a rank has no node."""
 
     def __init__(self, runs: Table, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> None:
         self.length, self.source, self.target, self.batch = (
@@ -55,8 +55,6 @@ class Tally:
         shared = (*ends, self.way, self.wanted)
         self.keys, self.key = np.unique(np.ravel_multi_index(shared, self.shape), return_inverse=True)
         self.known, self.counted = known, [np.empty((2, 0), np.int64)]
-        self.least = np.full(len(runs), np.iinfo(np.int64).max)
-        self.most, self.total = np.zeros((2, len(runs)), np.int64)
 
     def _place(self, runs: Table, nodes_of: NodesOfRanks) -> None:
         (cell, cells), launch = _coded(runs["cell"]), runs["launch"].to_numpy()
@@ -75,11 +73,7 @@ class Tally:
         begin = np.maximum(self.end[own] - self.length[own] - self.rows, 0)
         length = np.minimum(self.end[own] - self.rows, len(duration)) - begin
         self.rows += len(duration)
-        most = np.maximum.reduceat(duration, begin)
-        self.least[own] = np.minimum(self.least[own], np.minimum.reduceat(duration, begin))
-        self.most[own] = np.maximum(self.most[own], most)
-        self.total[own] += np.add.reduceat(duration, begin)
-        bucket, key = self._buckets(duration, self.batch[own], length, int(most.max())), self.key[own]
+        bucket, key = self._buckets(duration, self.batch[own], length), self.key[own]
         low, low_key = int(bucket.min()), int(key.min())
         width, keys = int(bucket.max()) - low + 1, int(key.max()) - low_key + 1
         narrow = np.uint16 if bucket.dtype == np.uint16 and keys * width + low < 1 << 16 else np.int64
@@ -90,11 +84,11 @@ class Tally:
         codes = (used // width + low_key) * MOST_BUCKETS + used % width + low
         self.counted.append(np.stack([codes, counts[used]]))
 
-    def _buckets(self, duration: Ints, batch: Ints, length: Ints, most: int) -> NDArray[Any]:
+    def _buckets(self, duration: Ints, batch: Ints, length: Ints) -> NDArray[Any]:
         if (batch != 1).any():
             return bucket_of(duration / np.repeat(batch, length))
         bucket = self.known.take(duration, mode="clip")
-        if most >= KNOWN_NS:
+        if duration.max() >= KNOWN_NS:
             beyond = np.flatnonzero(duration >= KNOWN_NS)
             bucket[beyond] = bucket_of(duration[beyond])
         return bucket
@@ -107,13 +101,6 @@ class Tally:
         source, target, way, wanted = np.unravel_index(self.keys[code // MOST_BUCKETS], self.shape)
         keys = (column[wanted == 1].astype(np.int32) for column in (way, source, target, code % MOST_BUCKETS))
         return [*keys, count[wanted == 1]]
-
-    def pairs(self) -> list[NDArray[Any]]:
-        """Way, source, target, samples, and shortest, longest and sum of one-way times in ns, shape (runs,) each."""
-        keys = (each[self.wanted].astype(np.int32) for each in (self.way, self.source, self.target))
-        batch = self.batch[self.wanted]
-        times = (each[self.wanted] / batch for each in (self.least, self.most, self.total))
-        return [*keys, self.length[self.wanted], *times]
 
 
 def _coded(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[Any]]:

@@ -11,6 +11,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
 from weft.kernel.pairs.blocks import Pace, blocks
 from weft.kernel.pairs.classes import Classes
+from weft.kernel.pairs.kernel import count_rounds
 from weft.kernel.pairs.study import disjoint, draw_pairs, draw_rounds
 from weft.kernel.studies import load_study, make_study
 from weft.kernel.tournament import PairSchedule
@@ -76,6 +77,21 @@ def test_all_cells_of_a_placement_are_measured_by_one_launch() -> None:
     found = [(launch.id, sorted(launch.cells)) for launch in plan.launches]
     every = [*(f"c{cell:03}" for cell in range(7)), *(cell.id for cell in plan.floors)]
     assert found == [(f"g000.l{index}", every) for index in (1, 2)]
+
+
+def test_memory_a_rank_is_flat_in_the_number_of_ranks_since_no_launch_meets_more_than_512_peers() -> None:
+    needs: dict[int, int] = {}
+    for nodes in (32, 256, 1024):
+        plan = planned(study({"nodes": [nodes], "ranks_per_node": 16}, {"launches": 1}), cluster(nodes, 16))
+        assert rounds_of(plan) == list(range(16 * nodes - 1))
+        needs[16 * nodes] = max(cell.memory.rank_bytes for cell in plan.measured)
+        partners = {cell.id: count_rounds(cell.parameters) for cell in plan.measured}
+        each = [sum(partners[name] for name in launch.cells if name in partners) for launch in plan.launches]
+        assert max(each) <= 512
+        assert sum(each) == 16 * nodes - 1
+        assert len(each) <= 1.1 * 16 * nodes / 512 + 1
+    assert max(needs.values()) < 1.1 * needs[512]
+    assert needs[4096] < 160 * 2**20
 
 
 def test_the_flat_plan_says_what_the_kernel_reads() -> None:

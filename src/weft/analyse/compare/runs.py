@@ -3,39 +3,35 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from weft.analyse.compare.sides import Key, Point, Side, points_of
 from weft.analyse.floor import Floor
+from weft.analyse.pairs.pair_times import PairFile
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow
 from weft.bound.effects import left_out
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import SPREADS, number_of, standing
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
-from weft.store.tables import read_table
 
 #: Operation, and the statistic it takes of the medians of all pairs of a launch.
 TAKEN = {"middle pair": np.median, "slowest pair": np.max}
 
 
-def pair_points(kernel: str, pairs: Any, nodes: int, ranks: int) -> dict[Key, Point]:
-    """Rows that stand for a run's pairs: there are thousands of single pairs, and these show how two runs differ.
-
-    `pairs`: the table of pairs (pyarrow): a row for each ordered pair, size, mode and launch, times one way in seconds.
-    """
-    columns = {name: pairs[name].to_numpy(zero_copy_only=False) for name in ("launch", "bytes", "mode", "median_s")}
+def pair_points(kernel: str, root: Path, nodes: int, ranks: int) -> dict[Key, Point]:
+    """Rows that stand for a run's pairs: there are thousands of single pairs, and these show how two runs differ."""
     found: dict[tuple[str, str, int], dict[int, float]] = {}
-    for mode in dict.fromkeys(columns["mode"]):
-        for size in np.unique(columns["bytes"]):
-            own = (columns["mode"] == mode) & (columns["bytes"] == size) & np.isfinite(columns["median_s"])
-            for launch in np.unique(columns["launch"][own]):
-                times = columns["median_s"][own & (columns["launch"] == launch)]
-                for name, take in TAKEN.items():
-                    found.setdefault((name, str(mode), int(size)), {})[int(launch)] = float(take(times))
+    with closing(PairFile(root)) as file:
+        for size, mode, launch in sorted({(piece.bytes, piece.mode, piece.number) for piece in file.pieces}):
+            own = [piece for piece in file.pieces if (piece.bytes, piece.mode, piece.number) == (size, mode, launch)]
+            times = file.read("median_s", own)
+            times = times[np.isfinite(times)]
+            for name, take in TAKEN.items() if len(times) else ():
+                found.setdefault((name, mode, size), {})[launch] = float(take(times))
     return {
         Key(kernel, f"{name}, {mode}@{size}", "warm", nodes, ranks, None, None, ""): Point(
             (), "ok", "", medians, None, False
@@ -49,7 +45,7 @@ def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
     rows: Sequence[CallRow] = ()
     if kernel_named(plan.kernel).has_pair_samples:
         nodes, ranks = (max(getattr(cell, key) for cell in plan.measured) for key in ("nodes", "ranks"))
-        points = pair_points(plan.kernel, read_table(root, "pairs"), nodes, ranks)
+        points = pair_points(plan.kernel, root, nodes, ranks)
     else:
         parameters = {cell.id: cell.parameters for cell in plan.cells}
         rows = CALLS.read(root)

@@ -13,20 +13,20 @@ so only the difference of the two is used, relative to the whole.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from weft.analyse.engine import Expression
 from weft.analyse.outliers.candidates import Candidate, list_candidates
 from weft.analyse.outliers.decompose import decompose
-from weft.analyse.outliers.finer import find_groups, find_memories, find_pairs, find_ranks, find_routes, without_ranks
+from weft.analyse.outliers.finer import find_groups, find_memories, find_pairs, find_ranks, find_routes
 from weft.analyse.outliers.outlier import Outlier, Role, Sighting, merge_outliers
 from weft.analyse.outliers.polish import Decomposition, Effect
-from weft.analyse.outliers.remainders import fitted_table, remainders
-from weft.analyse.outliers.round_loads import ALONE, TOGETHER, by_load
-from weft.analyse.pairs.matrix import NodeMatrix, node_matrices, node_medians
+from weft.analyse.outliers.remainders import Remainders, remainders
+from weft.analyse.outliers.round_loads import ALONE, TOGETHER, load_factors
+from weft.analyse.pairs.matrix import NodeMatrix, node_matrix
+from weft.analyse.pairs.pair_times import PairTimes
 from weft.analyse.pairs.places import Places
-from weft.analyse.pairs.scratch import Scratch
 from weft.analyse.statistics.quantile import robust_deviation
 from weft.analyse.tables.pairs import LEAST_TOLD_S
 from weft.format import format_factor
@@ -93,53 +93,60 @@ def _base(matrix: NodeMatrix, parts: Decomposition) -> np.ndarray:
 UNEQUAL = 1.2
 
 
+class Taken(NamedTuple):
+    """The node matrix of a size and mode, its decomposition, and what that leaves of each pair."""
+
+    matrix: NodeMatrix
+    parts: Decomposition
+    left: Remainders
+
+
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """The causes found for slow pairs, and the intermediate results."""
+    """The causes found for slow pairs, the strongest first; and what was found of each size and mode."""
 
-    outliers: tuple[Outlier, ...]  # causes, the strongest first; empty if none stands out
-    # matrices, taken: the node matrix of each size and mode, and its decomposition
-    matrices: tuple[NodeMatrix, ...]
-    taken: tuple[Decomposition, ...]
-    left: Expression  # each pair with its remainder (`weft.analyse.outliers.remainders`)
+    outliers: tuple[Outlier, ...]
+    taken: tuple[Taken, ...]
 
 
-def attribute(
-    placed: Expression, places: Places, scratch: Scratch, *, modelled: bool = False, named: bool = True
-) -> Attribution:
+def attribute(ways: Sequence[PairTimes], places: Places, *, modelled: bool = False, named: bool = True) -> Attribution:
     """Find the causes of slow pairs."""
     candidates = list_candidates(places) if named else []
-    matrices, taken, left = _left(by_load(placed, places) if named else placed, places, candidates)
-    found: list[Outlier] = []
-    for matrix, parts in zip(matrices, taken, strict=True):
-        found += _all_named(matrix, parts, candidates)
-        found += find_routes(matrix, parts, places)
-    left = scratch.keep("remainders", left)
+    taken = [_taken(times, candidates, loaded=named) for times in ways]
+    left = [each.left for each in taken]
     if not named:
-        return Attribution((), tuple(matrices), tuple(taken), left)
-    told = left.filter(left.base_s >= LEAST_TOLD_S)
+        return Attribution((), tuple(taken))
+    found: list[Outlier] = []
+    for each in taken:
+        found += _all_named(each.matrix, each.parts, candidates)
+        found += find_routes(each.matrix, each.parts, places)
+    told = [each.told(LEAST_TOLD_S) for each in left]
     ranks = find_ranks(told, places)
-    others = without_ranks(told, ranks)
+    slow = sorted({rank for outlier in ranks for rank in outlier.indices})
+    others = [each.without_ranks(slow) for each in told]
     classes, groups = find_groups(others, places)
     if modelled:
         classes = [each for each, key in zip(classes, groups, strict=True) if key[1] == ALONE]
     elif any(mode == TOGETHER for _, mode, _ in groups):
         # pairs of which one way alone is crowded make a group of their own, and nothing is at fault
-        even = scratch.keep("even", _left(by_load(placed, places, mean=True), places, candidates)[2])
-        still = find_groups(without_ranks(even, ranks), places)[1]
+        crowded = [times for times in ways if any(key[:2] == times.way and key[1] == TOGETHER for key in groups)]
+        even = (_taken(times, candidates, loaded=True, mean=True).left for times in crowded)
+        still = find_groups((each.without_ranks(slow) for each in even), places)[1]
         classes = [each for each, key in zip(classes, groups, strict=True) if key[1] != TOGETHER or key in still]
     found += [*find_memories(others, places), *classes, *ranks]
     found += find_pairs(others, places, groups, found)
-    return Attribution(tuple(merge_outliers(found)), tuple(matrices), tuple(taken), left)
+    return Attribution(tuple(merge_outliers(found)), tuple(taken))
 
 
-def _left(
-    placed: Expression, places: Places, candidates: Sequence[Candidate]
-) -> tuple[list[NodeMatrix], list[Decomposition], Expression]:
-    """The node matrix of each size and mode, its decomposition, and what that leaves of each pair."""
-    matrices = node_matrices(node_medians(placed), len(places.nodes))
-    taken = [decompose(matrix.time_s, places, candidates) for matrix in matrices]
-    return matrices, taken, remainders(placed, fitted_table(matrices, taken), len(places.nodes))
+def _taken(times: PairTimes, candidates: Sequence[Candidate], *, loaded: bool, mean: bool = False) -> Taken:
+    """A way's node matrix, its decomposition, and what that leaves of each pair."""
+    places, time_s, forward_s = times.ends.places, times.time_s, times.over_launches("forward_s")
+    factor = load_factors(times, mean=mean) if loaded else None
+    if factor is not None:
+        time_s, forward_s = time_s * factor, forward_s * factor
+    matrix = node_matrix(times, time_s, forward_s)
+    parts = decompose(matrix.time_s, places, candidates)
+    return Taken(matrix, parts, remainders(times, time_s, parts))
 
 
 def _all_named(matrix: NodeMatrix, parts: Decomposition, candidates: Sequence[Candidate]) -> list[Outlier]:

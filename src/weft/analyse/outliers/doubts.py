@@ -19,11 +19,13 @@ first messages pay for windows that open.
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
+import numpy as np
+
 from weft.analyse.checks import share_of_steal
-from weft.analyse.engine import Expression
 from weft.analyse.outliers.decompose import LEAST_FACTOR as OF_NODES
 from weft.analyse.outliers.finer import LEAST_FACTOR as OF_RANKS
 from weft.analyse.outliers.outlier import Kind, Outlier
+from weft.analyse.pairs.pair_times import PairTimes
 from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.store.rows import MeasuredRow
 
@@ -57,14 +59,17 @@ def doubt_by_steal(outlier: Outlier, share: float, nodes: int, pairs: int, ways:
     return _in_doubt(outlier, f"since the hypervisor took {100 * share:.1f} % of the time")
 
 
-def list_few_samples(placed: Expression, outliers: Iterable[Outlier]) -> frozenset[Way]:
+def list_few_samples(ways: Iterable[PairTimes], outliers: Iterable[Outlier]) -> frozenset[Way]:
     """The ways of single pairs among the outliers that have fewer than `FEWEST` samples."""
     ranks = sorted({rank for each in outliers if each.kind == "pair" for rank in each.indices})
-    if not ranks:
-        return frozenset()
-    few = placed.filter(placed.source.isin(ranks) & placed.target.isin(ranks) & (placed.samples < FEWEST))
-    rows = few.select("source", "target", "bytes", "mode").to_pyarrow().to_pylist()
-    return frozenset((row["source"], row["target"], row["bytes"], row["mode"]) for row in rows)
+    found: set[Way] = set()
+    for times in ways if ranks else ():
+        ends, of = times.ends, np.zeros(times.ends.places.ranks, bool)
+        of[ranks] = True
+        samples = np.add.reduce(list(times.each("samples", np.int64)))
+        few = np.flatnonzero(of[ends.source] & of[ends.target] & (samples < FEWEST))
+        found |= {(int(ends.source[row]), int(ends.target[row]), *times.way) for row in few.tolist()}
+    return frozenset(found)
 
 
 def doubt_by_samples(outlier: Outlier, few: Set[Way]) -> Outlier:

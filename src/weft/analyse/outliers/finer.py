@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Causes finer than the node matrix: a route, a node's memory, a rank, a single pair, a class in two groups."""
 
-from collections.abc import Sequence
-from itertools import groupby
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from weft.analyse.engine import Expression
-from weft.analyse.outliers import remainders
 from weft.analyse.outliers.outlier import Outlier, Sighting
 from weft.analyse.outliers.polish import Decomposition
-from weft.analyse.outliers.remainders import BucketRow, NodeLeft, OfClass, PairLeft, RankLeft, ScaleRow
+from weft.analyse.outliers.remainders import FEWEST_NODES, Remainders
 from weft.analyse.outliers.two_groups import TwoModes, two_modes
 from weft.analyse.pairs.matrix import NodeMatrix
+from weft.analyse.pairs.pair_times import Ends
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import MAD
 from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.format import measured_seconds
 
 Groups = dict[tuple[int, str, int], TwoModes]
-T = TypeVar("T")
 
 #: Smallest factor of a slow route, memory or rank, and its least distance from its peers in standard deviations.
 LEAST_FACTOR = 1.15
@@ -48,75 +45,62 @@ def find_routes(matrix: NodeMatrix, parts: Decomposition, places: Places) -> lis
     return found
 
 
-def find_memories(left: Expression, places: Places) -> list[Outlier]:
+def find_memories(left: Iterable[Remainders], places: Places) -> list[Outlier]:
     """Nodes whose own ranks are slow with each other."""
-    rows: list[NodeLeft] = remainders.by_node(left).order_by(["bytes", "mode", "node"]).to_pyarrow().to_pylist()
     found: list[Outlier] = []
-    for (size, mode), group in groupby(rows, key=lambda row: (row["bytes"], row["mode"])):
-        own = list(group)
-        for row in _standing_out(own, [row["left"] for row in own]):
-            seen = Sighting(size, mode, float(np.exp(row["left"])))
-            node = int(row["node"])
-            found.append(Outlier("memory", places.nodes[node], "", (seen,), row["pairs"], indices=(node,)))
+    for each in left:
+        values, pairs = each.by_node()
+        for node in _standing_out(values):
+            seen = Sighting(*each.way, float(np.exp(values[node])))
+            found.append(Outlier("memory", places.nodes[node], "", (seen,), int(pairs[node]), indices=(node,)))
     return found
 
 
-def find_ranks(left: Expression, places: Places) -> list[Outlier]:
+def find_ranks(left: Iterable[Remainders], places: Places) -> list[Outlier]:
     """Ranks that are slow with all others, as source and as target, on nodes that are not slow."""
-    rows: list[RankLeft] = remainders.by_rank(left).order_by(["bytes", "mode", "rank"]).to_pyarrow().to_pylist()
     if places.ranks == len(places.nodes):
         return []
     found: list[Outlier] = []
-    for (size, mode), group in groupby(rows, key=lambda row: (row["bytes"], row["mode"])):
-        own = list(group)
-        for row in _standing_out(own, [min(row["as_source"], row["as_target"]) for row in own]):
-            seen = Sighting(size, mode, float(np.exp(min(row["as_source"], row["as_target"]))))
-            node = int(places.node_of[row["rank"]])
+    for each in left:
+        values = each.by_rank().min(axis=0)
+        for rank in _standing_out(values):
+            seen = Sighting(*each.way, float(np.exp(values[rank])))
+            node = int(places.node_of[rank])
             partners = int((places.node_of != node).sum())
-            name = f"{row['rank']} on {places.nodes[node]}"
-            found.append(Outlier("rank", name, "", (seen,), 2 * partners, indices=(row["rank"],)))
+            name = f"{rank} on {places.nodes[node]}"
+            found.append(Outlier("rank", name, "", (seen,), 2 * partners, indices=(rank,)))
     return found
 
 
-def without_ranks(left: Expression, slow: Sequence[Outlier]) -> Expression:
-    """The pairs without slow ranks: otherwise one slow rank of four would look like a slow memory."""
-    numbers = sorted({rank for outlier in slow for rank in outlier.indices})
-    return left.filter(~left.source.isin(numbers) & ~left.target.isin(numbers)) if numbers else left
-
-
-def _standing_out(rows: Sequence[T], values: Sequence[float]) -> list[T]:
-    """Rows whose value stands out among its peers."""
-    known = np.array(values, float)
+def _standing_out(values: NDArray[np.float64]) -> list[int]:
+    """Indices of the values that stand out among their peers; nan is none."""
+    known = values[np.isfinite(values)]
     if len(known) < FEWEST_PEERS:
         return []
     middle = float(np.median(known))
     spread = MAD * float(np.median(np.abs(known - middle)))
     limit = max(np.log(LEAST_FACTOR), middle + SIGMAS * spread)
-    return [row for row, value in zip(rows, known.tolist(), strict=True) if value > limit]
+    return np.flatnonzero(values > limit).tolist()
 
 
-def find_groups(left: Expression, places: Places) -> tuple[list[Outlier], Groups]:
+def find_groups(left: Iterable[Remainders], places: Places) -> tuple[list[Outlier], Groups]:
     """Hop classes whose pairs split into two groups, unexplained by a node or a link."""
-    counted = remainders.histogram(left).order_by(["bytes", "mode", "class_", "bucket"])
-    rows: list[BucketRow] = counted.to_pyarrow().to_pylist()
-    scales: list[ScaleRow] = remainders.scales(left).to_pyarrow().to_pylist()
-    medians = {_key(row): row["base_s"] for row in scales}
     found: list[Outlier] = []
     groups: Groups = {}
-    for key, group in groupby(rows, key=_key):
-        own = list(group)
-        modes = two_modes(np.array([row["bucket"] for row in own]), np.array([row["pairs"] for row in own]))
-        if modes is None:
-            continue
-        groups[key] = modes
-        size, mode, class_ = key
-        low, high = (measured_seconds(medians[key] * float(np.exp(log))) for log in (modes.low, modes.high))
-        detail = f"{1 - modes.share:.0%} of the pairs near {low}, {modes.share:.0%} near {high}"
-        inside = class_ == int(places.classes[0, 0])
-        structure = _structure(left, key, modes) if inside else ""
-        seen = Sighting(size, mode, modes.factor, share=modes.share)
-        count = sum(row["pairs"] for row in own)
-        found.append(Outlier("class", places.labels[int(class_)], "", (seen,), count, (), _with(detail, structure)))
+    for each in left:
+        scales = each.scales
+        for key, (buckets, counts) in each.histogram().items():
+            modes = two_modes(buckets, counts)
+            if modes is None:
+                continue
+            groups[key] = modes
+            class_ = key[2]
+            low, high = (measured_seconds(scales[key].base_s * float(np.exp(log))) for log in (modes.low, modes.high))
+            detail = f"{1 - modes.share:.0%} of the pairs near {low}, {modes.share:.0%} near {high}"
+            structure = _structure(each.by_place(modes.split)) if class_ == int(places.classes[0, 0]) else ""
+            seen = Sighting(*each.way, modes.factor, share=modes.share)
+            count, named = int(counts.sum()), places.labels[class_]
+            found.append(Outlier("class", named, "", (seen,), count, (), _with(detail, structure)))
     return found, groups
 
 
@@ -124,18 +108,12 @@ def _with(detail: str, structure: str) -> str:
     return f"in two groups: {detail}" + (f"; {structure}" if structure else "; neither a node nor a link explains it")
 
 
-def _structure(left: Expression, key: tuple[int, str, int], modes: TwoModes) -> str:
+def _structure(share: NDArray[np.float64]) -> str:
     """Which places are slow with each other, if they are the same on all nodes; else an empty string."""
-    rows = remainders.by_place(left, key[0], key[1], modes.split).to_pyarrow()
-    source, target, share = (
-        rows[name].to_numpy(zero_copy_only=False) for name in ("source_place", "target_place", "share")
-    )
-    if not len(share) or ((share < 0.1) | (share > 0.9)).mean() < 0.95:
+    known = share[np.isfinite(share)]
+    if not len(known) or ((known < 0.1) | (known > 0.9)).mean() < 0.95:
         return ""
-    count = int(max(source.max(), target.max())) + 1
-    near = np.eye(count, dtype=bool)
-    near[source[share < 0.5], target[share < 0.5]] = True
-    islands = _islands(near)
+    islands = _islands(np.eye(len(share), dtype=bool) | (share < 0.5))
     if len(islands) < 2:
         return "the same places on every node"
     return "fast within the places " + " and within ".join(map(_range, islands)) + " of every node, slow between them"
@@ -160,62 +138,51 @@ def _range(places: Sequence[int]) -> str:
     return f"{places[0]}-{places[-1]}" if whole and len(places) > 1 else ", ".join(map(str, places))
 
 
-def find_pairs(left: Expression, places: Places, groups: Groups, found: Sequence[Outlier]) -> list[Outlier]:
+def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found: Sequence[Outlier]) -> list[Outlier]:
     """Single slow pairs of ranks that nothing coarser explains."""
-    counted: list[ScaleRow] = remainders.scales(left).to_pyarrow().to_pylist()
-    limits: list[remainders.Threshold] = []
-    for row in counted:
-        key = _key(row)
-        limit = max(np.log(PAIR_FACTOR), PAIR_SIGMAS * MAD * row["deviation"])
-        inside = row["class_"] == int(places.classes[0, 0]) and len(places.nodes) >= remainders.FEWEST_NODES
-        # the slower group is reported as a whole; within nodes it was subtracted by place
-        if key in groups and not inside:
-            limit += groups[key].high
-        limits.append(remainders.Threshold(*key, float(limit)))
-    rows: list[PairLeft] = remainders.beyond(left, limits).to_pyarrow().to_pylist()
-    named = _named_already(found)
-    totals = {_key(row): row["pairs"] for row in counted}
     outliers: list[Outlier] = []
-    for key, group in groupby(sorted(rows, key=_key), key=_key):
-        own = [row for row in group if not _explained(row, named)]
-        if len(own) <= max(MOST_PAIRS, MOST_SHARE * totals[key]):
-            outliers += _as_pairs(own, places)
+    for each in left:
+        scales, limits = each.scales, dict[int, float]()
+        for key, scale in scales.items():
+            class_ = key[2]
+            limits[class_] = max(float(np.log(PAIR_FACTOR)), PAIR_SIGMAS * MAD * scale.deviation)
+            inside = class_ == int(places.classes[0, 0]) and len(places.nodes) >= FEWEST_NODES
+            # the slower group is reported as a whole; within nodes it was subtracted by place
+            if key in groups and not inside:
+                limits[class_] += groups[key].high
+        slow = each.beyond(limits)
+        slow = slow[~_explained(each.ends, slow, found)]
+        kind = each.ends.kind[slow]
+        for key, scale in scales.items():
+            own = slow[kind == key[2]]
+            if len(own) <= max(MOST_PAIRS, MOST_SHARE * scale.pairs):
+                outliers += _as_pairs(each, own, places)
     return outliers
 
 
-def _key(row: OfClass) -> tuple[int, str, int]:
-    return row["bytes"], row["mode"], row["class_"]
+def _explained(ends: Ends, slow: NDArray[np.int64], found: Sequence[Outlier]) -> NDArray[np.bool_]:
+    """Which pairs a route, a memory or a rank explains that is an outlier already."""
+    count = len(ends.places.nodes)
+    named = {kind: [each.indices for each in found if each.kind == kind] for kind in ("route", "memory", "rank")}
+    cells = [cell for a, b in named["route"] for cell in (a * count + b, b * count + a)]
+    cells += [node * (count + 1) for (node,) in named["memory"]]
+    ranks = [rank for (rank,) in named["rank"]]
+    by_rank = np.isin(ends.source[slow], ranks) | np.isin(ends.target[slow], ranks)
+    return by_rank | np.isin(ends.nodes[slow], cells)
 
 
-def _named_already(found: Sequence[Outlier]) -> dict[str, set[tuple[int, ...]]]:
-    """Indices of routes, memories and ranks that are outliers already, by kind."""
-    named: dict[str, set[tuple[int, ...]]] = {"route": set(), "memory": set(), "rank": set()}
-    for outlier in found:
-        if outlier.kind in named:
-            named[outlier.kind].add(outlier.indices)
-    return named
-
-
-def _explained(row: PairLeft, named: dict[str, set[tuple[int, ...]]]) -> bool:
-    low, high = sorted((row["source_node"], row["target_node"]))
-    if (low, high) in named["route"] or (low == high and (low,) in named["memory"]):
-        return True
-    return bool({(row["source"],), (row["target"],)} & named["rank"])
-
-
-def _as_pairs(rows: Sequence[PairLeft], places: Places) -> list[Outlier]:
+def _as_pairs(left: Remainders, rows: NDArray[np.int64], places: Places) -> list[Outlier]:
     """One outlier for each two ranks, in either direction."""
-    both: dict[tuple[int, int], list[PairLeft]] = {}
-    for row in rows:
-        low, high = sorted((row["source"], row["target"]))
+    both: dict[tuple[int, int], list[int]] = {}
+    for row in rows.tolist():
+        low, high = sorted((int(left.ends.source[row]), int(left.ends.target[row])))
         both.setdefault((low, high), []).append(row)
     found: list[Outlier] = []
     for (low, high), own in both.items():
-        worst = max(own, key=lambda row: row["left"])
         names = [f"{rank} on {places.nodes[int(places.node_of[rank])]}" for rank in (low, high)]
-        checked = all(row["checked"] for row in own)
-        company = "alone" if worst["mode"] == "isolated" else "together with the same pairs"
+        company = "alone" if left.mode == "isolated" else "together with the same pairs"
+        checked = bool(left.checked[own].all())
         detail = f"slow again in two more measurements {company}" if checked else "measured once, not measured again"
-        seen = Sighting(worst["bytes"], worst["mode"], float(np.exp(worst["left"])))
+        seen = Sighting(*left.way, float(np.exp(left.left[own].max())))
         found.append(Outlier("pair", " with ".join(names), "", (seen,), len(own), (), detail, (low, high)))
     return found

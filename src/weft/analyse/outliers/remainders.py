@@ -1,200 +1,188 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Remainders: each pair's time over what its hop class, slow nodes and slow links predict, and their statistics."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypedDict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
-from weft.analyse.engine import Expression, memory_table
 from weft.analyse.outliers.polish import Decomposition
 from weft.analyse.outliers.two_groups import BINS
-from weft.analyse.pairs.matrix import NodeMatrix
-from weft.store.files import Table
+from weft.analyse.pairs.pair_times import Ends, Floats, PairTimes
+from weft.analyse.statistics.quantile import group_medians
 
 #: With at least this many nodes, pairs within a node are compared with the same places of other nodes.
 FEWEST_NODES = 4
-KEY = ["bytes", "mode"]
+SHORTEST_S = 1e-10  # clocks count nanoseconds; a model may give a message inside a node no time at all
+Key = tuple[int, str, int]
+Ints = NDArray[np.int64]
 
 
-class Way(TypedDict):
-    """A message size in bytes and the mode of measuring."""
-
-    bytes: int
-    mode: str
-
-
-class OfClass(Way):
-    """A row of one hop class, by its number."""
-
-    class_: int
-
-
-class ScaleRow(OfClass):
-    """A row of `scales`."""
+class Scale(NamedTuple):
+    """Spread of the remainders of a hop class."""
 
     pairs: int
-    deviation: float
+    deviation: float  # median absolute
     base_s: float
 
 
-class BucketRow(OfClass):
-    """A row of `histogram`."""
-
-    bucket: int
-    pairs: int
-
-
-class RankLeft(Way):
-    """A row of `by_rank`."""
-
-    rank: int
-    as_source: float
-    as_target: float
-
-
-class NodeLeft(Way):
-    """A row of `by_node`."""
-
-    node: int
-    left: float
-    pairs: int
-
-
-class PairLeft(OfClass):
-    """What is read of a row of `beyond`: two ranks, their nodes, and how far they lie beyond their class."""
-
-    source: int
-    target: int
-    source_node: int
-    target_node: int
-    checked: bool
-    left: float
-
-
-def fitted_table(matrices: Sequence[NodeMatrix], taken: Sequence[Decomposition]) -> Table:
-    """A row for every two nodes, times in s: bytes, mode, source_node, target_node, fitted_s, base_s, touched."""
-    tables: list[Table] = []
-    for matrix, found in zip(matrices, taken, strict=True):
-        nodes = len(matrix.time_s)
-        source, target = np.divmod(np.arange(nodes * nodes, dtype=np.int32), np.int32(nodes))
-        columns = {
-            "bytes": np.full(nodes * nodes, matrix.bytes, np.int64),
-            "mode": pa.DictionaryArray.from_arrays(np.zeros(nodes * nodes, np.int32), [matrix.mode]).cast(pa.string()),
-            "source_node": source,
-            "target_node": target,
-            "fitted_s": found.fitted.ravel(),
-            "base_s": found.base.ravel(),
-            "touched": found.touched.ravel().astype(np.int16),
-        }
-        tables.append(pa.table(columns))
-    return pa.concat_tables(tables)
-
-
-SHORTEST_S = 1e-10  # clocks count nanoseconds
-
-
-def remainders(placed: Expression, fitted: Table, nodes: int) -> Expression:
-    """Each pair with its expected time, one row for each pair, size and mode.
+@dataclass(frozen=True, eq=False)
+class Remainders:
+    """Each pair of one way with its expected time.
 
     Between nodes, the decomposition gives the expected time. Within a node, it is the median of the same places on the
-    other nodes, which accounts for sockets; with few nodes it is the median of all pairs within nodes. Returns source,
-    target, bytes, mode, class_, nodes and places of both, time_s, checked, touched (by how many outliers), base_s (the
-    time of its class without outliers), left: log(time / expected), and spread, in which groups of a class are
-    searched: log(time / base) within nodes and ``left`` between them.
+    other nodes, which accounts for sockets; with few nodes it is the median of all pairs within nodes.
+
+    Attributes
+    ----------
+    time_s
+        Half a round trip, as if each pair had the least load of its class; shape (pairs,).
+    left
+        log(time / expected) of each pair.
+    spread
+        In which groups of a class are searched, of the pairs within nodes alone: log(time / their median).
+    base_by_nodes, touched_by_nodes
+        Seconds of a pair without outliers, and how many outliers touch it; shape (nodes * nodes,).
+    kept
+        Indices of the pairs that count; None for all.
     """
-    import ibis
-
-    inside = placed.filter(placed.source_node == placed.target_node)
-    places = ["source_place", "target_place"] if nodes >= FEWEST_NODES else []
-    usual = inside.group_by([*KEY, *places]).agg(expected_s=inside.time_s.median())
-    whole = inside.group_by(KEY).agg(base_s=inside.time_s.median())
-    kept = ["source", "target", *KEY, "class_", "source_node", "target_node", "source_place", "target_place"]
-    kept += ["time_s", "checked"]
-    near = inside.inner_join(usual, [*KEY, *places]).inner_join(whole, KEY)
-    near = near.select(*kept, "expected_s", "base_s", grouped_s=near.base_s, touched=ibis.literal(0, "int16"))
-    between = placed.filter(placed.source_node != placed.target_node)
-    far = between.inner_join(ibis.memtable(fitted), [*KEY, "source_node", "target_node"])
-    far = far.select(*kept, "base_s", expected_s=far.fitted_s, grouped_s=far.fitted_s, touched=far.touched)
-    far = far.select(*near.columns)
-    both = near.union(far)
-    left, spread = _log_ratio(both.time_s, both.expected_s), _log_ratio(both.time_s, both.grouped_s)
-    return both.select(*kept, "base_s", "touched", left=left, spread=spread)
-
-
-def _log_ratio(time_s: Expression, other_s: Expression) -> Expression:
-    """log(time / other); a model may give a message inside a node no time at all, which counts as `SHORTEST_S`."""
-    import ibis
-
-    return (ibis.greatest(time_s, SHORTEST_S) / ibis.greatest(other_s, SHORTEST_S)).ln()
-
-
-def scales(left: Expression) -> Expression:
-    """Spread of the remainders of each class: bytes, mode, class_, pairs, deviation (median absolute), base_s."""
-    return left.group_by([*KEY, "class_"]).agg(
-        pairs=left.count(), deviation=left.left.abs().median(), base_s=left.base_s.median()
-    )
-
-
-def histogram(left: Expression) -> Expression:
-    """Histogram of ``spread`` of each class: bytes, mode, class_, bucket, pairs; without pairs that two outliers touch.
-
-    If the slow direction of an outlier is unknown, it is also unknown whether it adds to another outlier in the same
-    direction, so the remainders of their common pairs do not form a group.
-    """
-    known = left.filter(left.touched < 2)
-    bucketed = known.mutate(bucket=(known.spread * BINS).floor().cast("int64"))
-    return bucketed.group_by([*KEY, "class_", "bucket"]).agg(pairs=bucketed.count())
-
-
-def by_rank(left: Expression) -> Expression:
-    """Median remainder of each rank as source and as target, over its pairs with other nodes."""
-    far = left.filter(left.source_node != left.target_node)
-    source = far.group_by([*KEY, "source"]).agg(as_source=far.left.median())
-    target = far.group_by([*KEY, "target"]).agg(as_target=far.left.median())
-    joined = source.inner_join(
-        target, [*(source[name] == target[name] for name in KEY), source.source == target.target]
-    )
-    return joined.select(
-        *(source[name] for name in KEY), rank=source.source, as_source=source.as_source, as_target=target.as_target
-    )
-
-
-def by_node(left: Expression) -> Expression:
-    """Median remainder of the pairs within each node: bytes, mode, node, left, pairs."""
-    near = left.filter(left.source_node == left.target_node)
-    return near.group_by([*KEY, near.source_node.name("node")]).agg(left=near.left.median(), pairs=near.count())
-
-
-def by_place(left: Expression, size: int, mode: str, split: float) -> Expression:
-    """For pairs within nodes: the share of each two places that lies beyond the valley ``split``."""
-    near = left.filter((left.source_node == left.target_node) & (left.bytes == size) & (left["mode"] == mode))
-    beyond = (near.spread > split).cast("float64")
-    return near.mutate(beyond=beyond).group_by(["source_place", "target_place"]).agg(share=beyond.mean())
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """The remainder from which on a pair of a class counts as slow."""
 
     bytes: int
     mode: str
-    class_: int
-    left: float
+    ends: Ends
+    time_s: Floats
+    checked: NDArray[np.bool_]
+    left: NDArray[np.float32]
+    spread: Floats
+    base_by_nodes: Floats
+    touched_by_nodes: NDArray[np.int16]
+    kept: Ints | None = None
+
+    @property
+    def way(self) -> tuple[int, str]:
+        """Size and mode."""
+        return self.bytes, self.mode
+
+    @property
+    def base_s(self) -> Floats:
+        """Seconds of the class of each pair without outliers, shape (pairs,)."""
+        return self.base_by_nodes[self.ends.nodes]
+
+    def told(self, least_s: float) -> "Remainders":
+        """Without pairs whose class takes less than that."""
+        short = self.base_by_nodes < least_s
+        used = np.zeros(len(short), bool)
+        used[self.ends.nodes] = True
+        return self._without(short[self.ends.nodes]) if (short & used).any() else self
+
+    def without_ranks(self, ranks: list[int]) -> "Remainders":
+        """Without the pairs of some ranks: one slow rank of four would look like a slow memory."""
+        if not ranks:
+            return self
+        slow = np.zeros(self.ends.places.ranks, bool)
+        slow[ranks] = True
+        return self._without(slow[self.ends.source] | slow[self.ends.target])
+
+    def _without(self, dropped: NDArray[np.bool_]) -> "Remainders":
+        kept = np.flatnonzero(~dropped) if self.kept is None else self.kept[~dropped[self.kept]]
+        return replace(self, kept=kept)
+
+    def _of(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values if self.kept is None else values[self.kept]
+
+    @property
+    def _inside(self) -> Ints:
+        """Indices of the pairs within nodes that count."""
+        inside = np.flatnonzero(self.ends.inside)
+        return inside if self.kept is None else np.intersect1d(inside, self.kept, assume_unique=True)
+
+    @cached_property
+    def scales(self) -> dict[Key, Scale]:
+        """The spread of each hop class."""
+        kind, off = self._of(self.ends.kind), np.abs(self._of(self.left))
+        counts = np.bincount(kind, minlength=len(self.ends.places.hops))
+        deviation = group_medians(kind, off, len(counts))
+        base = group_medians(self.ends.places.classes.ravel(), self.base_by_nodes, len(counts))
+        return {
+            (*self.way, class_): Scale(int(counts[class_]), float(deviation[class_]), float(base[class_]))
+            for class_ in np.flatnonzero(counts).tolist()
+        }
+
+    def histogram(self) -> dict[Key, tuple[Ints, Ints]]:
+        """Buckets of ``spread`` within nodes and of ``left`` between them, and pairs in each, by hop class.
+
+        If the slow direction of an outlier is unknown, it is also unknown whether it adds to another outlier in the
+        same direction, so pairs that two outliers touch do not form a group.
+        """
+        values = self.left.copy()
+        values[self.ends.inside] = self.spread
+        values, kind, nodes = self._of(values), self._of(self.ends.kind), self._of(self.ends.nodes)
+        known = (self.touched_by_nodes[nodes] < 2) & np.isfinite(values)
+        bucket = np.floor(values[known] * np.float32(BINS)).astype(np.int32)
+        if not len(bucket):
+            return {}
+        low, high = int(bucket.min()), int(bucket.max()) + 1
+        counts = np.bincount(kind[known].astype(np.int64) * (high - low) + (bucket - low))
+        found: dict[Key, tuple[Ints, Ints]] = {}
+        for class_ in np.unique(np.flatnonzero(counts) // (high - low)).tolist():
+            own = counts[class_ * (high - low) : (class_ + 1) * (high - low)]
+            used = np.flatnonzero(own)
+            found[*self.way, class_] = used + low, own[used]
+        return found
+
+    def by_rank(self) -> Floats:
+        """Median remainder of each rank over its pairs with other nodes, shape (2, ranks): as source, as target."""
+        far = ~self._of(self.ends.inside)
+        left, ranks = self._of(self.left)[far], self.ends.places.ranks
+        return np.stack(
+            [group_medians(self._of(end)[far], left, ranks) for end in (self.ends.source, self.ends.target)]
+        )
+
+    def by_node(self) -> tuple[Floats, Ints]:
+        """Median remainder of the pairs within each node, and their number; shape (nodes,)."""
+        inside, count = self._inside, len(self.ends.places.nodes)
+        node = self.ends.nodes[inside] // count
+        return group_medians(node, self.left[inside], count), np.bincount(node, minlength=count)
+
+    def by_place(self, split: float) -> Floats:
+        """Of pairs within nodes: the share of each two places beyond a valley, shape (places, places); nan if none."""
+        local, inside = self.ends.places.local_of, self._inside
+        count = int(local.max(initial=0)) + 1
+        code = local[self.ends.source[inside]] * count + local[self.ends.target[inside]]
+        own = self.spread[np.searchsorted(np.flatnonzero(self.ends.inside), inside)] > split
+        pairs, beyond = (np.bincount(code, weights, count * count) for weights in (None, own))
+        with np.errstate(invalid="ignore"):
+            return (beyond / pairs).reshape(count, count)
+
+    def beyond(self, limits: dict[int, float]) -> Ints:
+        """Indices of the pairs beyond the limit of their class that not more than one outlier touches."""
+        limit = np.full(max(limits, default=0) + 1, np.inf, np.float32)
+        limit[list(limits)] = list(limits.values())
+        kind, left = self._of(self.ends.kind), self._of(self.left)
+        found = np.flatnonzero(left > limit[kind])
+        found = found if self.kept is None else self.kept[found]
+        return found[self.touched_by_nodes[self.ends.nodes[found]] < 2]
 
 
-def beyond(left: Expression, thresholds: Sequence[Threshold]) -> Expression:
-    """Pairs whose remainder lies beyond the threshold of their class."""
-    limits = memory_table(
-        {
-            "bytes": [limit.bytes for limit in thresholds],
-            "mode": [limit.mode for limit in thresholds],
-            "class_": [limit.class_ for limit in thresholds],
-            "from_left": [limit.left for limit in thresholds],
-        },
-        schema={"bytes": "int64", "mode": "string", "class_": "int16", "from_left": "float64"},
-    )
-    joined = left.inner_join(limits, [*KEY, "class_"])
-    return joined.filter((joined.left > joined.from_left) & (joined.touched < 2))
+def remainders(times: PairTimes, time_s: Floats, parts: Decomposition) -> Remainders:
+    """Each pair of a way beside its expected time; ``time_s`` scaled by their loads."""
+    ends, places = times.ends, times.ends.places
+    inside = np.flatnonzero(ends.inside)
+    near = time_s[inside]
+    fitted, base, touched = parts.fitted.ravel().copy(), parts.base.ravel().copy(), parts.touched.ravel().copy()
+    diagonal = np.arange(len(places.nodes)) * (len(places.nodes) + 1)
+    whole = float(np.median(near)) if len(near) else 1.0
+    fitted[diagonal], base[diagonal], touched[diagonal] = whole, whole, 0
+    expected = np.full(len(inside), whole)
+    if len(places.nodes) >= FEWEST_NODES and len(near):
+        count = int(places.local_of.max()) + 1
+        place = places.local_of[ends.source[inside]] * count + places.local_of[ends.target[inside]]
+        expected = group_medians(place, near, count * count)[place]
+    left = np.log(np.maximum(time_s, SHORTEST_S))
+    left -= np.log(np.maximum(fitted, SHORTEST_S))[ends.nodes]
+    short = np.log(np.maximum(near, SHORTEST_S))
+    left[inside] = short - np.log(np.maximum(expected, SHORTEST_S))
+    spread = short - np.log(max(whole, SHORTEST_S))
+    return Remainders(*times.way, ends, time_s, times.checked, left.astype(np.float32), spread, base, touched)

@@ -3,11 +3,13 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
 from weft.analyse.engine import Expression, connect, read
 from weft.analyse.pairs.hop_tables import CLASS
+from weft.analyse.pairs.pair_times import PairFile
 from weft.analyse.pairs.places import Places, list_placements
 from weft.analyse.tables.pairs import ExactRow
 from weft.errors import DataError
@@ -19,7 +21,6 @@ from weft.store.folder import RunFolder
 from weft.store.pair_tally import BUCKETS
 from weft.store.parquet import sample_files
 from weft.store.rows import RANK_TABLE
-from weft.store.tables import read_table
 
 #: Bytes of memory that DuckDB needs per sample for an exact quantile (measured: 6.6 GiB for 501 million samples).
 EXACT_BYTES = 14
@@ -107,13 +108,13 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
     plan = plan_of(RunFolder(root))
     cells = {cell.id for cell in plan.cells if kernel_named(cell.kernel).has_pair_samples}
     files = [path for path in sample_files(root) if path.stem in cells]
-    measured = read_table(root, "pairs")["launch_id"].unique().to_pylist() if cells else []
-    if not files or not measured:
+    if not files:
         raise DataError(
             f"{root} has no samples of pairs to compute exact quantiles from",
             'measure pairs with store = "raw" in [pairs]; without --exact the histogram gives them within 1.1 %',
         )
-    launches, places = list_placements(RANK_TABLE.read(root), measured, plan)[0]
+    with closing(PairFile(root)) as file:
+        launches, places = list_placements(RANK_TABLE.read(root), file.launches, plan)[0]
     backend = connect(engine)
     known = read(backend, [root / "tables" / "cells.parquet"])
     good = known.filter((known.status == "ok") & known.launch_id.isin(launches)).select("cell", "launch")

@@ -1,200 +1,179 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of pairs as Ibis expressions: times by hop class, first contact, contention."""
+"""The tables of pairs by hop class: times, first contact, contention; and the pairs farthest from their class."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from weft.analyse.engine import Expression
+from weft.analyse.outliers.remainders import Remainders
+from weft.analyse.outliers.round_loads import ALONE
+from weft.analyse.pairs.pair_times import Ends, Floats, PairTimes
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
-from weft.analyse.times import P99_FROM, order_statistics
+from weft.analyse.statistics.quantile import group_medians, median_ranks, quantile_rank
+from weft.analyse.times import P99_FROM
 
 CLASS = ["bytes", "mode", "class_"]
+Rows = list[dict[str, Any]]
 
 
-def hop_table(placed: Expression) -> Expression:
+def _by_class(times: PairTimes, kind: NDArray[np.int16]) -> Iterator[tuple[dict[str, Any], NDArray[np.bool_]]]:
+    """Each hop class, nearest first: the row's first columns, and which pairs are of it."""
+    places = times.ends.places
+    for class_ in np.flatnonzero(np.bincount(kind)).tolist():
+        named = {"class_": class_, "hops": places.hops[class_], "class": places.labels[class_]}
+        yield {"bytes": times.bytes, "mode": times.mode, **named}, kind == class_
+
+
+def hop_rows(times: PairTimes) -> Rows:
     """Times of the pairs of each hop class, as in the tables of paper 002: over the final times of its pairs.
 
-    Returns bytes, mode, class_, pairs, samples, min_s, mean_s, median_s, p99_s (null under 100 pairs), max_s: half a
-    round trip; least_s and most_s, the shortest and longest single sample of all pairs; broken, how many pairs are
+    ``least_s`` and ``most_s`` are the shortest and longest single sample of all pairs; ``broken`` pairs are
     inconsistent (METHOD 20). p99 is interpolated between two order statistics if 0.99 (pairs - 1) is no integer.
     """
-    import ibis
-
-    time = placed.time_s
-    found = placed.group_by(CLASS).agg(
-        pairs=placed.count(),
-        samples=placed.samples.cast("int64").sum(),
-        min_s=time.min(),
-        mean_s=time.mean(),
-        median_s=time.median(),
-        p99_s=time.quantile(0.99),
-        max_s=time.max(),
-        least_s=placed.min_s.min(),
-        most_s=placed.max_s.max(),
-        broken=(~_consistent(placed)).cast("int64").sum(),
-    )
-    return found.mutate(p99_s=ibis.ifelse(found.pairs >= P99_FROM, found.p99_s, ibis.null("float64")))
-
-
-def _consistent(placed: Expression) -> Expression:
-    """METHOD 20: there are samples, and every time lies between the shortest and the longest of its pair."""
-    within = (placed.min_s > 0) & (placed.min_s <= placed.median_s) & (placed.median_s <= placed.max_s)
-    return within.fill_null(False) & (placed.samples > 0) & (placed.max_s < float("inf"))
+    least, most = np.fmin.reduce(list(times.each("min_s"))), np.fmax.reduce(list(times.each("max_s")))
+    samples = np.add.reduce(list(times.each("samples", np.int64)))
+    # there are samples, and every time lies between the shortest and the longest of its pair
+    middle_s = times.over_launches("median_s")
+    broken = ~((least > 0) & (least <= middle_s) & (middle_s <= most) & (samples > 0) & (most < np.inf))
+    found: Rows = []
+    for row, own in _by_class(times, times.ends.kind):
+        time = times.time_s[own]
+        found.append(row | {
+            "pairs": len(time), "samples": int(samples[own].sum()), "broken": int(broken[own].sum()),
+            "min_s": float(time.min()), "mean_s": float(time.mean()), "median_s": float(np.median(time)),
+            "p99_s": float(np.quantile(time, 0.99)) if len(time) >= P99_FROM else None, "max_s": float(time.max()),
+            "least_s": float(np.fmin.reduce(least[own])), "most_s": float(np.fmax.reduce(most[own])),
+        })  # fmt: skip
+    return found
 
 
-def cold_table(placed: Expression) -> Expression:
+def cold_rows(times: PairTimes) -> Rows:
     """First contact of the pairs of each class: bytes, mode, class_, pairs, median_s, max_s, ratio (cold over warm)."""
-    known = placed.filter(placed.cold_s.notnull())
-    return known.group_by(CLASS).agg(
-        pairs=known.count(),
-        median_s=known.cold_s.median(),
-        max_s=known.cold_s.max(),
-        ratio=(known.cold_s / known.time_s).median(),
-        total_s=known.cold_s.sum(),
-    )
+    cold = times.over_launches("cold_s")
+    found: Rows = []
+    for row, own in _by_class(times, times.ends.kind):
+        known = own & np.isfinite(cold)
+        if known.any():
+            first = cold[known]
+            found.append(row | {
+                "pairs": len(first), "median_s": float(np.median(first)), "max_s": float(first.max()),
+                "ratio": float(np.median(first / times.time_s[known])), "total_s": float(first.sum()),
+            })  # fmt: skip
+    return found
 
 
-def pair_contention(placed: Expression) -> Expression:
+class Contention:
     """Each pair's time with concurrent pairs over its isolated time (METHOD 17).
 
     Both are medians of the interleaved samples. The final time of a slow pair (METHOD 19) is not used: it includes
-    remeasurements at the end of the cell, under other disturbances. Returns source, target, source_node, target_node,
-    bytes, mode, class_, factor, and low and high: the factor from the opposite ends of both 95 % intervals, so its
-    coverage is at least theirs.
+    remeasurements at the end of the cell, under other disturbances.
     """
-    alone = placed.filter(placed["mode"] == "isolated")
-    alone = alone.select(
-        "source", "target", "bytes", alone_s=alone.median_s, alone_low_s=alone.low_s, alone_high_s=alone.high_s
-    )
-    beside = placed.filter(placed["mode"] != "isolated")
-    both = beside.inner_join(alone, ["source", "target", "bytes"])
-    return both.select(
-        "source", "target", "source_node", "target_node", *CLASS,
-        factor=both.median_s / both.alone_s, low=both.low_s / both.alone_high_s, high=both.high_s / both.alone_low_s,
-    )  # fmt: skip
+
+    def __init__(self, beside: PairTimes, alone: PairTimes) -> None:
+        self.times = beside
+        self._at, ends = _common(beside.ends, alone.ends), beside.ends
+        self._alone = alone
+        self.ends = ends if self._at is None else Ends(ends.source[self._at[0]], ends.target[self._at[0]], ends.places)
+        self.factor = self._factor(beside.over_launches("median_s"), alone.over_launches("median_s"))
+
+    def _factor(self, beside: Floats, alone: Floats) -> Floats:
+        return beside / alone if self._at is None else beside[self._at[0]] / alone[self._at[1]]
+
+    def rows(self, *, modelled: bool) -> Rows:
+        """A row for each hop class: the factor with its interval, and quantiles over pairs.
+
+        A thousand pairs of one launch share what that launch met, so the factor is the median over launches of that of
+        each; the interval over pairs is given only where there is one launch, and says so.
+        """
+        each = self._by_launch()
+        found: Rows = []
+        for row, own in _by_class(self.times, self.ends.kind):
+            factor = np.sort(self.factor[own])
+            n = len(factor)
+            ranks = median_ranks(n)
+            launches = [float(np.median(known)) for one in each if len(known := one[own][np.isfinite(one[own])])]
+            within = Interval(float(factor[ranks.low - 1]), float(factor[ranks.high - 1]), ranks.coverage, "none")
+            interval = NO_INTERVAL if modelled else interval_over_launches(launches, within)
+            p5, p95 = (float(factor[quantile_rank(n, q) - 1]) for q in (0.05, 0.95))
+            ends = {"low": interval.low, "high": interval.high, "coverage": interval.coverage}
+            found.append(row | ends | {
+                "pairs": n, "launches": len(launches), "factor": median(launches), "interval": interval.kind,
+                "p5": p5, "p95": p95, "max": float(factor[-1]),
+            })  # fmt: skip
+        return found
+
+    def _by_launch(self) -> list[Floats]:
+        """The factor of each pair in each launch that has both."""
+        both = zip(self.times.each("median_s"), self._alone.each("median_s"), strict=True)
+        return [self._factor(beside, alone) for beside, alone in both]
+
+    def by_nodes(self) -> Floats:
+        """The median factor of every two nodes, flattened; nan where there is none."""
+        return group_medians(self.ends.nodes, self.factor, len(self.ends.places.nodes) ** 2)
 
 
-def contention_table(factors: Expression, counts: Sequence[int]) -> Expression:
-    """The contention factor of each class: the median over its pairs with its interval and quantiles.
-
-    Returns bytes, mode, class_, pairs, factor, low, high, coverage (interval of the median over pairs), p5, p95, max.
-    """
-    import ibis
-
-    times = factors.select(*CLASS, time_s=factors.factor, least_s=factors.factor, disturbed=ibis.literal(False))
-    found = order_statistics(times, CLASS, counts, None)
-    return found.select(
-        *CLASS, pairs=found.samples, factor=found.median_s, low=found.low_s, high=found.high_s,
-        coverage=found.coverage, p5=found.p5_s, p95=found.p95_s, max=found.max_s,
-    )  # fmt: skip
+def _common(ends: Ends, others: Ends) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Places of the pairs that both have, in each; None where they are the same."""
+    if ends is others:
+        return None
+    _, one, other = np.intersect1d(ends.code, others.code, assume_unique=True, return_indices=True)
+    return one, other
 
 
-def node_contention(factors: Expression) -> Expression:
-    """The median factor of every two nodes: bytes, mode, source_node, target_node, factor, worst."""
-    return factors.group_by(["bytes", "mode", "source_node", "target_node"]).agg(
-        factor=factors.factor.median(), worst=factors.factor.max()
-    )
+def list_contention(ways: Sequence[PairTimes]) -> Iterator[Contention]:
+    """The contention of each size and mode that was measured isolated, too."""
+    alone = {times.bytes: times for times in ways if times.mode == ALONE}
+    for times in ways:
+        if times.mode != ALONE and times.bytes in alone:
+            found = Contention(times, alone[times.bytes])
+            if len(found.factor):
+                yield found
 
 
-def matrix_medians(factors: Expression) -> Expression:
-    """The median over all pairs of nodes of their median factor: bytes, mode, factor."""
-    nodes = node_contention(factors)
-    return nodes.group_by(["bytes", "mode"]).agg(factor=nodes.factor.median())
-
-
-def worst_pairs(left: Expression, pairs: Expression, most: int) -> Expression:
+def worst_rows(left: Iterable[Remainders], ways: Iterable[PairTimes], places: Places, most: int) -> Rows:
     """The slowest pairs relative to the time of their class, with the three measurements of each (METHOD 19)."""
-    key = ["source", "target", "bytes", "mode"]
-    factor = left.time_s / left.base_s
-    worst = left.mutate(factor=factor).order_by([factor.desc(), *key]).limit(most)
-    measured = pairs.inner_join(worst.select(*key), key)
-    again = measured.group_by(key).agg(
-        first_s=measured.median_s.median(), again_1_s=measured.again_1_s.median(), again_2_s=measured.again_2_s.median()
-    )
-    return worst.inner_join(again, key).order_by([worst.factor.desc(), *key])
+    found: Rows = []
+    for each, times in zip(left, ways, strict=True):
+        base = each.base_s
+        at = _largest(each.time_s / base, most)
+        again = {name: times.over_launches(f"{name}_s" if name != "first" else "median_s")[at]
+                 for name in ("first", "again_1", "again_2")}  # fmt: skip
+        for place, row in enumerate(at.tolist()):
+            source, target, class_ = (
+                int(column[row]) for column in (each.ends.source, each.ends.target, each.ends.kind)
+            )
+            time_s, base_s = float(each.time_s[row]), float(base[row])
+            found.append({
+                "bytes": each.bytes, "mode": each.mode, "source": source, "target": target,
+                "source_name": places.nodes[int(places.node_of[source])],
+                "target_name": places.nodes[int(places.node_of[target])],
+                "hops": places.hops[class_], "class": places.labels[class_],
+                "time_s": time_s, "base_s": base_s, "factor": time_s / base_s, "checked": bool(times.checked[row]),
+                **{f"{name}_s": _number(values[place]) for name, values in again.items()},
+            })  # fmt: skip
+    found.sort(key=lambda row: (-row["factor"], row["source"], row["target"], row["bytes"], row["mode"]))
+    return found[:most]
+
+
+def _largest(values: Floats, most: int) -> NDArray[np.int64]:
+    """Places of the largest values; of equal ones the first."""
+    if len(values) <= most:
+        return np.arange(len(values))
+    limit = np.partition(values, len(values) - most)[len(values) - most]
+    above = np.flatnonzero(values > limit)
+    return np.concatenate([above, np.flatnonzero(values == limit)[: most - len(above)]])
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def class_histogram(histogram: Expression, classes: Expression) -> Expression:
     """The stored histogram of samples, summed by class: bytes, mode, class_, bucket, count."""
     placed = histogram.inner_join(classes, ["source_node", "target_node"])
     return placed.group_by([*CLASS, "bucket"]).agg(count=placed["count"].sum())
-
-
-PAIR = ("source", "target", "bytes", "mode")
-
-
-def verdicts(pairs: Expression, launches: int = 1) -> Expression:
-    """One time for each pair, size and mode.
-
-    A pair that was measured again has the median of its three medians (METHOD 19); with several launches the result is
-    the median over launches. Returns source, target, bytes, mode, time_s (half a round trip), forward_s (one way; null
-    if unknown), cold_s, median_s (of the first measurement), checked (whether it was measured again), samples, min_s,
-    max_s, low_s, high_s.
-    """
-    import ibis
-
-    again = pairs.again_1_s.notnull() & pairs.again_2_s.notnull()
-    three = (pairs.median_s, pairs.again_1_s, pairs.again_2_s)
-    # the median of three by clamping: the sum minus largest and smallest would lose digits
-    middle = ibis.greatest(ibis.least(three[0], three[1]), ibis.least(ibis.greatest(three[0], three[1]), three[2]))
-    kept = ("forward_s", "cold_s", "samples", "min_s", "max_s", "low_s", "high_s")
-    judged = pairs.select(
-        *PAIR, *kept, time_s=ibis.ifelse(again, middle, pairs.median_s), median_s=pairs.median_s, checked=again
-    )
-    if launches <= 1:
-        return judged
-    medians = {name: judged[name].median() for name in ("time_s", "forward_s", "cold_s", "median_s", "low_s", "high_s")}
-    return judged.group_by(PAIR).agg(
-        **medians,
-        checked=judged.checked.any(),
-        samples=judged.samples.sum(),
-        min_s=judged.min_s.min(),
-        max_s=judged.max_s.max(),
-    )
-
-
-def placed(judged: Expression, places: Places) -> Expression:
-    """The final times with source_node, target_node, source_place, target_place, row, column and class_.
-
-    ``row`` and ``column`` are the places of source and target in `Places.order`, ``class_`` is an index into `labels`.
-    """
-    import ibis
-
-    ranks, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())
-    source = ranks.select(source=ranks["rank"], source_node=ranks.node, source_place=ranks.place, row=ranks.position)
-    target = ranks.select(target=ranks["rank"], target_node=ranks.node, target_place=ranks.place, column=ranks.position)
-    both = judged.inner_join(source, "source").inner_join(target, "target")
-    return both.inner_join(classes, ["source_node", "target_node"])
-
-
-def contention_rows(
-    pairs: Expression, placed: Expression, factors: Expression, counts: Sequence[int], *, modelled: bool
-) -> list[dict[str, Any]]:
-    """A row for each hop class, size and mode, in this order.
-
-    A thousand pairs of one launch share what that launch met, so the factor is the median over launches of that of
-    each; the interval over pairs is given only where there is one launch, and says so.
-    """
-    by_class: dict[tuple[object, ...], list[float]] = {}
-    for each in launch_contention(pairs, placed).to_pyarrow().to_pylist():
-        by_class.setdefault(tuple(each[name] for name in CLASS), []).append(each["factor"])
-    rows: list[dict[str, Any]] = []
-    for row in contention_table(factors, counts).order_by(CLASS).to_pyarrow().to_pylist():
-        own = by_class[tuple(row[name] for name in CLASS)]
-        within = Interval(row["low"], row["high"], row["coverage"], "within one launch")
-        found = NO_INTERVAL if modelled else interval_over_launches(own, within)
-        ends = {"low": found.low, "high": found.high, "coverage": found.coverage, "interval": found.kind}
-        rows.append(row | {"factor": median(own), "launches": len(own)} | ends)
-    return rows
-
-
-def launch_contention(pairs: Expression, placed: Expression) -> Expression:
-    """The contention factor of each class in each launch: the median over its pairs."""
-    way = ["launch", "bytes", "source", "target"]
-    known = placed.select("source", "target", "class_").distinct()
-    alone = pairs.filter(pairs["mode"] == "isolated").select(*way, alone_s="median_s")
-    beside = pairs.filter(pairs["mode"] != "isolated").select(*way, "mode", beside_s="median_s")
-    both = beside.inner_join(alone, way).inner_join(known, ["source", "target"])
-    return both.group_by([*CLASS, "launch"]).agg(factor=(both.beside_s / both.alone_s).median())

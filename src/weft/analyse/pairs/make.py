@@ -1,25 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Making the tables of the analysis of pairs from ``tables/pairs.parquet``."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from weft.analyse.engine import Backend, Expression, read
-from weft.analyse.outliers.attribute import Attribution, attribute
+from weft.analyse.outliers.attribute import Taken, attribute
 from weft.analyse.outliers.doubts import Way, doubt_by_samples, doubt_by_steal, list_few_samples, typical_steal
 from weft.analyse.outliers.matched import Pass, find_outliers, matched_rounds, read_passes
 from weft.analyse.outliers.outlier import Outlier
-from weft.analyse.pairs import hop_tables as tables
+from weft.analyse.outliers.remainders import Remainders
 from weft.analyse.pairs.exact import spread
-from weft.analyse.pairs.hop_tables import contention_rows, placed, verdicts
-from weft.analyse.pairs.matrix import node_medians, node_rows, slowest_blocks
+from weft.analyse.pairs.hop_tables import CLASS, class_histogram, cold_rows, hop_rows, list_contention, worst_rows
+from weft.analyse.pairs.matrix import Floats, node_matrix, node_rows, slowest
+from weft.analyse.pairs.pair_times import PairFile, PairTimes, read_pair_times
 from weft.analyse.pairs.places import Places, list_placements
-from weft.analyse.pairs.scratch import Scratch, scratch
 from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_TOLD_S, PAIR_FACTOR
 from weft.fabric.kinds import KINDS
 from weft.plan.records import Plan
@@ -40,16 +42,12 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
     Raises DataError: A table is missing, or cannot be written.
     """
     whole: dict[str, list[Table]] = {table.name: [] for table in ALL}
-    pairs = read(backend, [root / "tables" / "pairs.parquet"])
-    measured = pairs.select("launch_id").distinct().to_pyarrow()["launch_id"].to_pylist()
-    with scratch(backend, root / "tables") as kept:
-        for number, (launches, places) in enumerate(list_placements(RANK_TABLE.read(root), measured, plan)):
-            own = pairs.filter(pairs.launch_id.isin(launches))
+    with closing(PairFile(root)) as file:
+        for number, (launches, places) in enumerate(list_placements(RANK_TABLE.read(root), file.launches, plan)):
             modelled = KINDS[plan.fabric_kind].is_model
             share = 0.0 if modelled else typical_steal(cells, launches)
-            folder = Scratch(backend, kept.subfolder(f"placement{number}"))
             passes = read_passes(root, plan, launches) if matched_rounds(plan) else []
-            found = _analysed(own, len(launches), modelled, share, places, folder, passes)
+            found = _analysed(file, launches, modelled, share, places, passes)
             # the histogram is summed over launches and placements, so it is written for the largest, which contains
             # them all
             found |= _of_samples(root, backend, places) if number == 0 else {}
@@ -73,115 +71,132 @@ def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
 
 
 def _analysed(
-    pairs: Expression,
-    launches: int,
+    file: PairFile,
+    launches: Sequence[str],
     modelled: bool,
     share: float,
     places: Places,
-    kept: Scratch,
     passes: Sequence[Pass] = (),
 ) -> Found:
     """Rows of every table for one placement, with the typical share of CPU steal; ``passes`` of a run of matchings."""
-    judged = kept.keep("verdicts", placed(verdicts(pairs, launches), places))
-    found = attribute(judged, places, kept, modelled=modelled, named=not passes)
-    found = replace(found, outliers=tuple(find_outliers(passes, places))) if passes else found
-    factors = kept.keep("contention", tables.pair_contention(judged))
-    counts = factors.group_by(tables.CLASS).agg(n=factors.count()).n.name("n").as_table().distinct()
-    sizes = counts.to_pyarrow()["n"].to_pylist()
-    outliers = _weighed(found, pairs, judged, share, places, kept, modelled=modelled)
+    ways = read_pair_times(file, launches, places)
+    found = attribute(ways, places, modelled=modelled, named=not passes)
+    outliers = tuple(find_outliers(passes, places)) if passes else found.outliers
+    outliers = _weighed(outliers, ways, share, places, modelled=modelled)
+    left = [each.left for each in found.taken]
+    slow = [_slow_pairs(each) for each in left]
+    contention = list(list_contention(ways))
+    factors = {each.times.way: each.by_nodes() for each in contention}
     return {
-        "classes": _with_slow(_named(tables.hop_table(judged).order_by(tables.CLASS), places), found.left),
-        "cold": _classed(tables.cold_table(judged), places),
-        "contention": _placed(contention_rows(pairs, judged, factors, sizes, modelled=modelled), places)
-        if sizes
-        else [],
-        "nodes": node_rows(
-            [(each, parts.base) for each, parts in zip(found.matrices, found.taken, strict=True)], places
+        "classes": [row | {"slow": own.get(row["class_"], 0)} for each, own in zip(ways, slow, strict=True)
+                    for row in hop_rows(each)],
+        "cold": [row for each in ways for row in cold_rows(each)],
+        "contention": [row for each in contention for row in each.rows(modelled=modelled)],
+        "nodes": node_rows([(each.matrix, each.parts.base) for each in found.taken], places),
+        "matrix": pa.concat_tables(
+            [_matrix(each, of, factors.get(each.way)) for each, of in zip(ways, found.taken, strict=True)]
         ),
-        "matrix": _matrix(judged, factors),
-        "matrix_medians": tables.matrix_medians(factors).order_by(["bytes", "mode"]).to_pyarrow().to_pylist(),
-        "blocks": _blocks(judged, places),
-        "worst": _worst(tables.worst_pairs(found.left, pairs, FARTHEST), places),
+        "matrix_medians": [
+            {"bytes": size, "mode": mode, "factor": float(np.nanmedian(values))}
+            for (size, mode), values in factors.items()
+        ],
+        "blocks": pa.concat_tables([_blocks(each) for each in ways]),
+        "worst": worst_rows(left, ways, places, FARTHEST),
         "blame": [asdict(each) | {"statement": each.statement} for each in sorted(outliers, key=attrgetter("doubted"))],
         "names": [
             {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown}
             for index, name in enumerate(places.nodes)
         ],
-    }
+    }  # fmt: skip
 
 
 def _weighed(
-    found: Attribution,
-    pairs: Expression,
-    judged: Expression,
-    share: float,
-    places: Places,
-    kept: Scratch,
-    *,
-    modelled: bool,
+    outliers: Sequence[Outlier], ways: Sequence[PairTimes], share: float, places: Places, *, modelled: bool
 ) -> list[Outlier]:
     """The outliers, each marked where steal or too few samples could have made it."""
-    ways = judged.group_by(["bytes", "mode"]).agg(pairs=judged.count()).to_pyarrow()["pairs"].to_pylist()
-    few: frozenset[Way] = frozenset() if modelled else list_few_samples(judged, found.outliers)
-    weighed = [doubt_by_steal(each, share, len(places.nodes), max(ways), len(ways)) for each in found.outliers]
+    most = max((len(times.ends.source) for times in ways), default=0)
+    few: frozenset[Way] = frozenset() if modelled else list_few_samples(ways, outliers)
+    weighed = [doubt_by_steal(each, share, len(places.nodes), most, len(ways)) for each in outliers]
     if any(each.doubted for each in weighed):
-        steady = found_in_every_launch(pairs, places, kept)
+        steady = found_in_every_launch(ways, places)
         weighed = [
             before if (before.kind, before.name) in steady else after
-            for before, after in zip(found.outliers, weighed, strict=True)
+            for before, after in zip(outliers, weighed, strict=True)
         ]
     return [doubt_by_samples(each, few) for each in weighed]
 
 
-def found_in_every_launch(pairs: Expression, places: Places, kept: Scratch) -> frozenset[tuple[str, str]]:
+def found_in_every_launch(ways: Sequence[PairTimes], places: Places) -> frozenset[tuple[str, str]]:
     """Kind and name of the outliers that every launch shows by itself; none of a single launch.
 
     Disturbance that knows nothing of the cables would have to fall on the same pairs each time, to fake one of them.
     """
-    launches = sorted(pairs.select("launch_id").distinct().to_pyarrow()["launch_id"].to_pylist())
+    launches: dict[int, set[str]] = {}
+    for piece in (piece for times in ways for part in times.parts for piece in part):
+        launches.setdefault(piece.number, set()).add(piece.launch)
     seen: frozenset[tuple[str, str]] | None = None
-    for launch in launches if len(launches) > 1 else ():
-        own = Scratch(kept.backend, kept.subfolder(f"alone-{launch}"))
-        judged = own.keep("verdicts", placed(verdicts(pairs.filter(pairs.launch_id == launch)), places))
-        named = frozenset((each.kind, each.name) for each in attribute(judged, places, own).outliers)
+    for own in launches.values() if len(launches) > 1 else ():
+        outliers = attribute(read_pair_times(ways[0].file, sorted(own), places), places).outliers
+        named = frozenset((each.kind, each.name) for each in outliers)
         seen = named if seen is None else seen & named
     return seen or frozenset()
 
 
-def _classed(table: Expression, places: Places) -> Rows:
-    """Rows of a table by class, each with the hops and the name of its class, nearest first."""
-    return _named(table.order_by(tables.CLASS), places)
-
-
-def _with_slow(classes: Iterable[dict[str, Any]], left: Expression) -> Rows:
-    """The classes, each with the number of its pairs that are slow."""
-    slow = left.filter(left.time_s >= PAIR_FACTOR * left.base_s, left.time_s - left.base_s >= LEAST_TOLD_S)
-    counts = slow.group_by(tables.CLASS).agg(slow=slow.count()).to_pyarrow().to_pylist()
-    known = {tuple(row[name] for name in tables.CLASS): row["slow"] for row in counts}
-    return [row | {"slow": known.get(tuple(row[name] for name in tables.CLASS), 0)} for row in classes]
+def _slow_pairs(left: Remainders) -> dict[int, int]:
+    """Number of slow pairs of each class."""
+    base_s = left.base_s
+    slow = (left.time_s >= PAIR_FACTOR * base_s) & (left.time_s - base_s >= LEAST_TOLD_S)
+    counts: list[int] = np.bincount(left.ends.kind[slow]).tolist()
+    return dict(enumerate(counts))
 
 
 def _named(table: Expression, places: Places) -> list[dict[str, Any]]:
     """Rows of a table in its order, each with the hops and the name of its class."""
-    return _placed(table.to_pyarrow().to_pylist(), places)
-
-
-def _placed(rows: Iterable[dict[str, Any]], places: Places) -> list[dict[str, Any]]:
-    """Rows by class, each with the hops and the name of its class."""
+    rows = table.to_pyarrow().to_pylist()
     return [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]} for row in rows]
 
 
-def _matrix(judged: Expression, factors: Expression) -> Table:
-    """Medians of every two nodes, with the factor of contention if it was measured."""
-    key = ["bytes", "mode", "source_node", "target_node"]
-    medians, slower = node_medians(judged), tables.node_contention(factors)
-    return medians.left_join(slower, key)[[*medians.columns, "factor"]].order_by(key).to_pyarrow()
+def _matrix(times: PairTimes, taken: Taken, factors: Floats | None) -> Table:
+    """Medians of every two nodes as measured, with the factor of contention if it was measured."""
+    count, matrix = len(times.ends.places.nodes), taken.matrix
+    if taken.left.time_s is not times.time_s:  # scaled by loads
+        matrix = node_matrix(times, times.time_s, times.over_launches("forward_s"))
+    known = np.flatnonzero(matrix.pairs)
+    source, target = np.divmod(known.astype(np.int32), count)
+    numbers = {
+        "time_s": matrix.time_s.ravel(), "forward_s": matrix.forward_s.ravel(),
+        "slowest_s": slowest(times.ends.nodes, times.time_s, count * count),
+        "factor": np.full(count * count, np.nan) if factors is None else factors,
+    }  # fmt: skip
+    columns: dict[str, Any] = {
+        name: pa.array(values[known], mask=np.isnan(values[known])) for name, values in numbers.items()
+    }
+    columns |= {"source_node": source, "target_node": target, "pairs": matrix.pairs.ravel()[known]}
+    return _of_way(columns, times)
 
 
-def _blocks(judged: Expression, places: Places) -> Table:
+def _blocks(times: PairTimes) -> Table:
+    """The slowest pair of every block of ranks."""
+    ends, places = times.ends, times.ends.places
     block = -(-places.ranks // RASTER)
-    rows = slowest_blocks(judged, block).order_by(["bytes", "mode", "row", "column"]).to_pyarrow()
-    return rows.append_column("block", pa.repeat(pa.scalar(block, pa.int32()), len(rows)))
+    side = -(-places.ranks // block)
+    position = np.empty(places.ranks, np.int32)
+    position[places.order] = np.arange(places.ranks, dtype=np.int32) // block
+    value = slowest(position[ends.source] * np.int32(side) + position[ends.target], times.time_s, side * side)
+    known = np.flatnonzero(np.isfinite(value))
+    row, column = np.divmod(known.astype(np.int32), side)
+    blocks = np.full(len(known), block, np.int32)
+    return _of_way({"row": row, "column": column, "value": value[known], "block": blocks}, times)
+
+
+def _of_way(columns: Mapping[str, Any], times: PairTimes) -> Table:
+    """Columns as a table with the size and the mode of their way."""
+    count = len(next(iter(columns.values())))
+    way = {
+        "bytes": pa.repeat(pa.scalar(times.bytes, pa.int64()), count),
+        "mode": pa.repeat(pa.scalar(times.mode), count),
+    }
+    return pa.table({**way, **columns})
 
 
 def _of_samples(root: Path, backend: Backend, places: Places) -> Found:
@@ -189,14 +204,6 @@ def _of_samples(root: Path, backend: Backend, places: Places) -> Found:
     import ibis
 
     path = root / "tables" / "pair_histogram.parquet"
-    counted = tables.class_histogram(read(backend, [path]), ibis.memtable(places.class_table()))
-    named = _named(counted.order_by([*tables.CLASS, "bucket"]), places)
-    return {"class_histogram": named, "class_spread": _classed(spread(counted), places)}
-
-
-def _worst(table: Expression, places: Places) -> Rows:
-    """The slowest pairs with the names of their nodes."""
-    ends = ("source", "target")
-    return [
-        row | {f"{end}_name": places.nodes[int(row[f"{end}_node"])] for end in ends} for row in _named(table, places)
-    ]
+    counted = class_histogram(read(backend, [path]), ibis.memtable(places.class_table()))
+    named = _named(counted.order_by([*CLASS, "bucket"]), places)
+    return {"class_histogram": named, "class_spread": _named(spread(counted).order_by(CLASS), places)}

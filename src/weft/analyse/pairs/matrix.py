@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.engine import Expression
+from weft.analyse.pairs.pair_times import PairTimes
 from weft.analyse.pairs.places import Places
-from weft.analyse.statistics.quantile import robust_deviation
+from weft.analyse.statistics.quantile import group_medians, robust_deviation
 from weft.analyse.tables.pairs import NodeRow
 
 Floats = NDArray[np.float64]
@@ -26,48 +26,25 @@ class NodeMatrix:
     pairs: NDArray[np.int64]  # number of pairs of ranks in the median
 
 
-def node_medians(placed: Expression) -> Expression:
-    """bytes, mode, source_node, target_node, time_s, forward_s, slowest_s, pairs: medians over pairs of ranks."""
-    return placed.group_by(["bytes", "mode", "source_node", "target_node"]).agg(
-        time_s=placed.time_s.median(),
-        forward_s=placed.forward_s.median(),
-        slowest_s=placed.time_s.max(),
-        pairs=placed.count(),
+def node_matrix(times: PairTimes, time_s: Floats, forward_s: Floats) -> NodeMatrix:
+    """The medians of every two nodes; ``time_s`` and ``forward_s`` of each pair, shape (pairs,)."""
+    nodes, count = times.ends.nodes, len(times.ends.places.nodes)
+    time, forward = (
+        group_medians(nodes, values, count * count).reshape(count, count) for values in (time_s, forward_s)
     )
+    pairs = np.bincount(nodes, minlength=count * count).reshape(count, count)
+    return NodeMatrix(times.bytes, times.mode, time, forward, pairs)
 
 
-def node_matrices(medians: Expression, nodes: int) -> list[NodeMatrix]:
-    """The medians as node matrices, one for each size and mode, ordered by size."""
-    rows = medians.order_by(["bytes", "mode"]).to_pyarrow()
-    columns = {name: rows[name].to_numpy(zero_copy_only=False) for name in rows.column_names}
-    found: list[NodeMatrix] = []
-    for size, mode in sorted(set(zip(columns["bytes"].tolist(), columns["mode"].tolist(), strict=True))):
-        own = (columns["bytes"] == size) & (columns["mode"] == mode)
-        cell = columns["source_node"][own].astype(np.int64), columns["target_node"][own].astype(np.int64)
-        time, forward = np.full((nodes, nodes), np.nan), np.full((nodes, nodes), np.nan)
-        time[cell], forward[cell] = columns["time_s"][own], columns["forward_s"][own].astype(float)
-        pairs = np.zeros((nodes, nodes), np.int64)
-        pairs[cell] = columns["pairs"][own]
-        found.append(NodeMatrix(int(size), str(mode), time, forward, pairs))
-    return found
-
-
-def slowest_blocks(placed: Expression, block: int) -> Expression:
-    """The slowest pair of every ``block`` x ``block`` ranks: bytes, mode, row, column, value (seconds).
+def slowest(group: NDArray[np.integer], values: Floats, groups: int) -> Floats:
+    """The largest value of each group, shape (groups,); nan where there is none.
 
     The maximum, never a mean: one slow pair among a thousand must stay visible in the smallest picture.
     """
-    where = ["bytes", "mode", "row", "column"]
-    if block == 1:
-        return placed.select(*where, value=placed.time_s)
-    rows = placed.select(
-        "bytes",
-        "mode",
-        row=(placed.row // block).cast("int32"),
-        column=(placed.column // block).cast("int32"),
-        value=placed.time_s,
-    )
-    return rows.group_by(where).agg(value=rows.value.max())
+    found = np.full(groups, -np.inf)
+    np.maximum.at(found, group, values)
+    found[np.isneginf(found)] = np.nan
+    return found
 
 
 #: A node stands out at a size if it is this many standard deviations of all nodes slower.

@@ -6,16 +6,17 @@ Ibis expressions: from samples of pairs to statistics of each ordered pair, and 
 Every time is a one-way latency: half a round trip (METHOD 25).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from weft.analyse.engine import Backend, Expression, read
 from weft.analyse.statistics.quantile import with_effective_interval
 from weft.analyse.times import DISTURBED, P99_FROM
-from weft.store.files import Schema, write_parquet
+from weft.store.files import Schema, Table, write_parquet
 from weft.store.pair_scan import BUCKETS_SCHEMA, FINDINGS_SCHEMA, HISTOGRAM, scan
 from weft.store.pair_tally import BUCKETS, NodesOfRanks
 from weft.store.pairs import SCHEMA
@@ -127,6 +128,7 @@ def by_node(counted: Expression, ranks: Expression) -> Expression:
     return placed.group_by(key).agg(count=placed["count"].sum()).select(*key, "count")
 
 
+MOST_ROWS = 1 << 21
 PAIRS = pa.schema(
     [
         ("launch", pa.int16()),
@@ -148,21 +150,41 @@ def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> No
     import ibis
 
     launches = _launches(root, backend, cells)
-    samples = _placed(root, backend, cells, "", SCHEMA, launches)
-    findings = _placed(root, backend, cells, "findings", FINDINGS_SCHEMA, launches)
+    tables = (_pair_rows(root, backend, some, launches) for some in _parts(root, cells))
+    write_parquet(root / "tables" / "pairs.parquet", tables, PAIRS, "weft-pairs/1")
     counted = _placed(root, backend, cells, "buckets", BUCKETS_SCHEMA, launches)
-    table = _pairs(samples, findings).select(*PAIRS.names).order_by(["bytes", "mode", "launch", "source", "target"])
-    write_parquet(root / "tables" / "pairs.parquet", [table.to_pyarrow()], PAIRS, "weft-pairs/1")
     ranks = read(backend, [root / "tables" / "ranks.parquet"])
     if backend.name == "duckdb":
         # a group-by would hash the key of every sample: the store already noted the length of each run of samples
-        raw = ibis.memtable(scan(_files(root, cells), _nodes_of_ranks(launches, ranks)).histogram)
+        raw = ibis.memtable(scan(_files(root, cells), _nodes_of_ranks(launches, ranks)))
     else:
-        raw = by_node(buckets(samples), ranks)
+        raw = by_node(buckets(_placed(root, backend, cells, "", SCHEMA, launches)), ranks)
     both: Expression = raw.union(by_node(counted.select(*PAIR, "bucket", "count"), ranks))
     histogram = both.group_by(HISTOGRAM.names[:-1]).agg(count=both["count"].sum()).order_by(HISTOGRAM.names)
     path = root / "tables" / "pair_histogram.parquet"
     write_parquet(path, [histogram.to_pyarrow()], HISTOGRAM, "weft-pair-histogram/1")
+
+
+def _parts(root: Path, cells: Collection[str]) -> Iterator[list[str]]:
+    """The cells, as many at a time as have `MOST_ROWS` of samples and findings: 16 million pairs take gigabytes."""
+    part, rows = list[str](), 0
+    for cell in sorted(cells):
+        files = [path for place in ("", "findings") for path in _files(root, [cell], place)]
+        own = sum(pq.read_metadata(path).num_rows for path in files)
+        if part and rows + own > MOST_ROWS:
+            yield part
+            part, rows = [], 0
+        part.append(cell)
+        rows += own
+    yield part
+
+
+def _pair_rows(root: Path, backend: Backend, cells: Collection[str], launches: Expression) -> Table:
+    """The table of pairs of some cells."""
+    samples = _placed(root, backend, cells, "", SCHEMA, launches)
+    findings = _placed(root, backend, cells, "findings", FINDINGS_SCHEMA, launches)
+    order = ["bytes", "mode", "launch", "launch_id", "source", "target"]
+    return _pairs(samples, findings).select(*PAIRS.names).order_by(order).to_pyarrow()
 
 
 def _launches(root: Path, backend: Backend, of_pairs: Collection[str]) -> Expression:

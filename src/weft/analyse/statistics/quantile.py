@@ -23,7 +23,7 @@ The interval of the median is at the quantiles of the order statistics that encl
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,3 +146,41 @@ MAD = 1.4826
 def robust_deviation(values: NDArray[np.float64]) -> float:
     """Standard deviation of values (n,), in their unit, from their median absolute deviation; 0 of none."""
     return float(MAD * np.median(np.abs(values - np.median(values)))) if values.size else 0.0
+
+
+MOST_COUNTS = 64
+"""Groups of as many values are taken together; with more different counts than this all values are sorted."""
+
+
+def group_medians(group: NDArray[Any], values: NDArray[Any], groups: int) -> NDArray[np.float64]:
+    """The median of the values of each group, without nan; nan of a group without values.
+
+    `group`, `values`: index of the group of each value, and the value; shape (n,) each. Where the groups are alike in
+    size, as those of a whole tournament are, none is sorted.
+    """
+    known = np.isfinite(values)
+    if not known.all():
+        group, values = group[known], values[known]
+    counts = np.bincount(group, minlength=groups)
+    first, found = np.cumsum(counts) - counts, np.full(groups, np.nan)
+    sizes = np.unique(counts[counts > 0])
+    if len(sizes) > MOST_COUNTS:
+        own, ordered = counts > 0, values[np.lexsort((values, group))]
+        found[own] = (ordered[first[own] + (counts[own] - 1) // 2] + ordered[first[own] + counts[own] // 2]) / 2
+        return found
+    ordered = values if (np.diff(group) >= 0).all() else values[_grouped(group, groups)]
+    for size in sizes.tolist():
+        own = np.flatnonzero(counts == size)
+        middle = [(size - 1) // 2, size // 2]
+        for some in np.array_split(own, max(1, len(own) * size >> 22)):  # a part at a time, for memory's sake
+            parts = np.partition(ordered[first[some][:, None] + np.arange(size)], middle, axis=1)
+            found[some] = parts[:, middle].astype(np.float64).mean(axis=1)
+    return found
+
+
+def _grouped(group: NDArray[Any], groups: int) -> NDArray[np.int64]:
+    """Order (n,) of values by their group: NumPy sorts numbers of 16 bits without comparing them."""
+    order = np.argsort(group.astype(np.uint16), kind="stable")  # its lower bits
+    if groups > 1 << 16:
+        order = order[np.argsort((group[order] >> 16).astype(np.uint16), kind="stable")]
+    return order

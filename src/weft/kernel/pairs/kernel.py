@@ -7,7 +7,7 @@ from typing import Any
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
-from weft.kernel.budget import ROW_BYTES, staging
+from weft.kernel.budget import MOST_PARTNERS, ROW_BYTES, staging
 from weft.kernel.pairs.study import PairsStudy
 from weft.kernel.traffic import barrier_messages
 from weft.study import DOUBLING, Measure, Series, Study
@@ -72,7 +72,7 @@ class Pairs(MeasuredKernel):
             first contact, forward time and repeat; twice, because the data written are a copy. 16 bytes for the send
             and arrival time of each ping, until the clocks are corrected. The scratch of the stop rule.
         ``library staging``
-            An estimate of MPI's own memory: a base, and eager buffers for each peer.
+            An estimate of MPI's own memory: a base, and eager buffers for each peer that a launch meets.
         """
         kept = measure.max_samples if values["store"] == "raw" else min(measure.max_samples, SUMMARY_ROWS)
         modes = 2 if values["contention"] else 1
@@ -82,7 +82,7 @@ class Pairs(MeasuredKernel):
             "samples": 2 * operations * (kept + BESIDE) * ROW_BYTES
             + operations * measure.max_samples * RAW_FORWARD_BYTES
             + modes * measure.max_samples * (ROW_BYTES + ANSWER_BYTES),
-            **staging(ranks),
+            **staging(min(ranks, max(count_rounds(values), MOST_PARTNERS))),
         }
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
@@ -96,6 +96,10 @@ class Pairs(MeasuredKernel):
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """One for all pairs; the times of each are in the table of pairs."""
         return [self.main]
+
+    def partners(self, values: Mapping[str, Any]) -> int:
+        """One peer in each round."""
+        return count_rounds(values)
 
     def words(self, values: Mapping[str, Any]) -> str:
         """Concurrency, the rounds or the number of pairs, and the number of sizes."""

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Comparing runs: what is matched, what is called a difference, how often wrongly, and how often one is missed."""
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from made.sides import drawn_side, keys, point, side
@@ -299,10 +301,11 @@ def test_points_take_the_medians_of_good_rows_and_the_floor_of_their_shape() -> 
     assert next(value for key, value in found.items() if key.call == "barrier").status == "ok"
 
 
-def test_runs_of_pairs_are_compared_by_their_middle_and_their_slowest_pair() -> None:
+def test_runs_of_pairs_are_compared_by_their_middle_and_their_slowest_pair(tmp_path: Path) -> None:
     rows = [
         {
             "launch": launch,
+            "launch_id": f"g000.l{launch}",
             "bytes": 1024,
             "mode": "all",
             "source": 0,
@@ -312,7 +315,9 @@ def test_runs_of_pairs_are_compared_by_their_middle_and_their_slowest_pair() -> 
         for launch in (1, 2, 3, 4)
         for target in (1, 2, 9)
     ]
-    found = pair_points("pairs", pa.Table.from_pylist(rows), 2, 4)
+    (tmp_path / "tables").mkdir()
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "tables" / "pairs.parquet")
+    found = pair_points("pairs", tmp_path, 2, 4)
     medians = {key.operation: point.medians for key, point in found.items()}
     assert {key.size for key in found} == {1024}
     assert medians["middle pair, all"] == {launch: pytest.approx(2e-6 * launch) for launch in (1, 2, 3, 4)}

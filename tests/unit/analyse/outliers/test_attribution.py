@@ -11,7 +11,6 @@ import pytest
 from made.attributed import outliers_of, planted_outliers
 from made.pair_shapes import HEALTHY
 from made.pairs import Cluster, Faults
-from weft.analyse.engine import Backend, connect
 from weft.analyse.outliers.outlier import Outlier
 
 BIG = Cluster()  # 64 nodes of 16 ranks under 8 leaves and 2 pods
@@ -20,15 +19,10 @@ MIDDLING = Cluster(
 )  # two nodes behind a cable down, as in BIG: one alone is not told from its cable
 
 
-@pytest.fixture(scope="module")
-def engine() -> Backend:
-    return connect()
-
-
 @pytest.mark.parametrize("noise", [0.0, 0.05])
 @pytest.mark.parametrize("name", ["star of 12", "tree of 16", "torus of 4 x 4", "dragonfly of 16"])
-def test_a_healthy_network_accuses_nobody(engine: Backend, tmp_path: Path, name: str, noise: float) -> None:
-    assert planted_outliers(engine, tmp_path, HEALTHY[name](noise), Faults(), seed=3) == []
+def test_a_healthy_network_accuses_nobody(tmp_path: Path, name: str, noise: float) -> None:
+    assert planted_outliers(tmp_path, HEALTHY[name](noise), Faults(), seed=3) == []
 
 
 def titles(found: list[Outlier]) -> set[str]:
@@ -76,13 +70,11 @@ def ends(cluster: Cluster, link: int) -> tuple[str, str]:
         pytest.param(BIG, range(3), id="1024", marks=pytest.mark.long),
     ],
 )
-def test_four_faults_are_found_and_nobody_else(
-    engine: Backend, tmp_path: Path, cluster: Cluster, seeds: Iterable[int]
-) -> None:
+def test_four_faults_are_found_and_nobody_else(tmp_path: Path, cluster: Cluster, seeds: Iterable[int]) -> None:
     wrong: dict[int, set[str]] = {}
     for seed in seeds:
         faults, expected = planted(cluster, seed)
-        found = titles(planted_outliers(engine, tmp_path, cluster, faults, seed))
+        found = titles(planted_outliers(tmp_path, cluster, faults, seed))
         if found != expected:
             wrong[seed] = found ^ expected
     assert not wrong
@@ -116,122 +108,112 @@ def at_one_leaf(cluster: Cluster, seed: int, second: bool) -> tuple[Faults, set[
 @pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 16), marks=pytest.mark.long)], ids=["few", "many"])
 @pytest.mark.parametrize("tree, second", [*((tree, False) for tree in TREES), *((tree, True) for tree in LARGE_LEAVES)])
 def test_a_slow_link_and_slow_nodes_under_its_leaf_are_told_apart_and_nobody_else_is_named(
-    engine: Backend, tmp_path: Path, tree: str, second: bool, seeds: range
+    tmp_path: Path, tree: str, second: bool, seeds: range
 ) -> None:
     cluster, wrong = TREES[tree], dict[int, set[str]]()
     for seed in seeds:
         faults, expected = at_one_leaf(cluster, seed, second)
-        found = titles(planted_outliers(engine, tmp_path, cluster, faults, seed))
+        found = titles(planted_outliers(tmp_path, cluster, faults, seed))
         if found != expected:
             wrong[seed] = found ^ expected
     assert not wrong
 
 
 def test_half_of_the_pairs_of_a_slow_receiver_cross_a_slow_link_and_its_other_ways_are_not_named(
-    engine: Backend, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     cluster = TREES["leaves of 8, 2 cables"]
     faults = Faults(receivers={13: 2.84}, links={cluster.link("leaf1", "pod0-spine0"): 2.74})
-    found = titles(planted_outliers(engine, tmp_path, cluster, faults, 14))
+    found = titles(planted_outliers(tmp_path, cluster, faults, 14))
     assert found == {"node n13 as receiver", "link leaf1 -> pod0-spine0"}
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
 @pytest.mark.parametrize(("nodes", "per_node", "per_leaf"), [(4, 1, 2), (4, 2, 1), (8, 2, 2), (16, 1, 4)])
 def test_small_noisy_clusters_blame_the_slow_node_and_a_healthy_one_nobody(
-    engine: Backend, tmp_path: Path, nodes: int, per_node: int, per_leaf: int, noise: float
+    tmp_path: Path, nodes: int, per_node: int, per_leaf: int, noise: float
 ) -> None:
     cluster = Cluster(nodes, per_node, per_leaf, uplinks=1, per_pod=8, pod_uplinks=1, noise=(noise, 0.01, 0.005))
     for seed in range(2):
-        assert titles(planted_outliers(engine, tmp_path, cluster, Faults(), seed)) == set()
-        found = titles(planted_outliers(engine, tmp_path, cluster, Faults(receivers={1: 2.5}), seed))
+        assert titles(planted_outliers(tmp_path, cluster, Faults(), seed)) == set()
+        found = titles(planted_outliers(tmp_path, cluster, Faults(receivers={1: 2.5}), seed))
         assert found == {"node n1 as receiver" if nodes < 10 else "node n01 as receiver"}
 
 
-def test_without_common_clocks_the_role_is_left_open(engine: Backend, tmp_path: Path) -> None:
+def test_without_common_clocks_the_role_is_left_open(tmp_path: Path) -> None:
     cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1)
-    (found,) = planted_outliers(engine, tmp_path, cluster, Faults(senders={3: 2.0}), 1, forward=False)
+    (found,) = planted_outliers(tmp_path, cluster, Faults(senders={3: 2.0}), 1, forward=False)
     assert found.statement == f"node n3 as sender or receiver: {found.factor:.3g} x, all partners"
     assert found.factor == pytest.approx(1.5, rel=0.05)
 
 
-def test_wrong_clocks_alone_blame_nobody(engine: Backend, tmp_path: Path) -> None:
+def test_wrong_clocks_alone_blame_nobody(tmp_path: Path) -> None:
     cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1, clocks=1e-6)
-    assert planted_outliers(engine, tmp_path, cluster, Faults(), 1) == []
+    assert planted_outliers(tmp_path, cluster, Faults(), 1) == []
 
 
-def test_a_node_slow_both_ways_is_told_so(engine: Backend, tmp_path: Path) -> None:
+def test_a_node_slow_both_ways_is_told_so(tmp_path: Path) -> None:
     cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1)
-    found = planted_outliers(engine, tmp_path, cluster, Faults(senders={3: 2.0}, receivers={3: 2.0}), 1)
+    found = planted_outliers(tmp_path, cluster, Faults(senders={3: 2.0}, receivers={3: 2.0}), 1)
     assert titles(found) == {"node n3 as sender and receiver"}
 
 
-def test_the_only_uplink_of_a_leaf_is_named_in_its_direction(engine: Backend, tmp_path: Path) -> None:
+def test_the_only_uplink_of_a_leaf_is_named_in_its_direction(tmp_path: Path) -> None:
     cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1)
     up, down = cluster.link("leaf1", "pod0-spine0"), cluster.link("pod0-spine0", "leaf1")
-    assert titles(planted_outliers(engine, tmp_path, cluster, Faults(links={up: 3.0}), 1)) == {
-        "link leaf1 -> pod0-spine0"
-    }
-    assert titles(planted_outliers(engine, tmp_path, cluster, Faults(links={down: 3.0}), 1)) == {
-        "link pod0-spine0 -> leaf1"
-    }
-    (both,) = planted_outliers(engine, tmp_path, cluster, Faults(links={up: 3.0, down: 3.0}), 1)
+    assert titles(planted_outliers(tmp_path, cluster, Faults(links={up: 3.0}), 1)) == {"link leaf1 -> pod0-spine0"}
+    assert titles(planted_outliers(tmp_path, cluster, Faults(links={down: 3.0}), 1)) == {"link pod0-spine0 -> leaf1"}
+    (both,) = planted_outliers(tmp_path, cluster, Faults(links={up: 3.0, down: 3.0}), 1)
     assert both.statement.startswith("cable leaf1 - pod0-spine0: ")
     assert both.statement.endswith("in both directions")
-    (either,) = planted_outliers(engine, tmp_path, cluster, Faults(links={up: 3.0}), 1, forward=False)
+    (either,) = planted_outliers(tmp_path, cluster, Faults(links={up: 3.0}), 1, forward=False)
     assert either.statement.endswith("in one direction or both")
 
 
-def test_a_node_alone_on_its_leaf_is_told_beside_the_cable_that_nobody_can_tell_from_it(
-    engine: Backend, tmp_path: Path
-) -> None:
+def test_a_node_alone_on_its_leaf_is_told_beside_the_cable_that_nobody_can_tell_from_it(tmp_path: Path) -> None:
     cluster = Cluster(6, 2, 1, uplinks=1, per_pod=6, pod_uplinks=1)
-    (found,) = planted_outliers(engine, tmp_path, cluster, Faults(senders={2: 2.0}), 1)
+    (found,) = planted_outliers(tmp_path, cluster, Faults(senders={2: 2.0}), 1)
     assert found.title == "node n2 as sender"
     assert "cable leaf2 - pod0-spine0" in found.also
     assert "indistinguishable from" in found.statement
 
 
-def test_a_slow_rank_is_not_taken_for_its_node(engine: Backend, tmp_path: Path) -> None:
+def test_a_slow_rank_is_not_taken_for_its_node(tmp_path: Path) -> None:
     cluster = Cluster(8, 4, 4, uplinks=2, per_pod=2, pod_uplinks=2)
-    found = planted_outliers(engine, tmp_path, cluster, Faults(ranks={13: 1.8}), 1)
+    found = planted_outliers(tmp_path, cluster, Faults(ranks={13: 1.8}), 1)
     assert titles(found) == {"rank 13 on n3"}
 
 
-def test_a_pair_that_is_fast_when_measured_again_is_not_named(engine: Backend, tmp_path: Path) -> None:
+def test_a_pair_that_is_fast_when_measured_again_is_not_named(tmp_path: Path) -> None:
     cluster = Cluster(8, 4, 4, uplinks=2, per_pod=2, pod_uplinks=2)
-    assert planted_outliers(engine, tmp_path, cluster, Faults(flukes=40), 1) == []
-    (found,) = planted_outliers(engine, tmp_path, cluster, Faults(flukes=40, pairs={(2, 30): 4.0}), 1)
+    assert planted_outliers(tmp_path, cluster, Faults(flukes=40), 1) == []
+    (found,) = planted_outliers(tmp_path, cluster, Faults(flukes=40, pairs={(2, 30): 4.0}), 1)
     assert found.statement.startswith("pair 2 on n0 with 30 on n7: ")
     assert found.detail == "slow again in two more measurements alone"
 
 
-def test_times_of_a_few_ticks_of_the_clock_accuse_nobody(engine: Backend, tmp_path: Path) -> None:
+def test_times_of_a_few_ticks_of_the_clock_accuse_nobody(tmp_path: Path) -> None:
     cluster = Cluster(8, 4, 4, uplinks=2, per_pod=2, pod_uplinks=2)
     table = cluster.pairs(Faults(pairs={(2, 30): 4.0}, ranks={13: 1.8}, sockets=2.0), 1)
-    assert len(outliers_of(engine, tmp_path, cluster, table)) == 3
+    assert len(outliers_of(tmp_path, cluster, table)) == 3
     ticks_a_second = 19 / max(table["median_s"].to_pylist())
     for place, name in enumerate(table.column_names):
         if name.endswith("_s"):
             ticks = pc.round(pc.multiply(table[name], ticks_a_second))
             table = table.set_column(place, name, pc.multiply(ticks, 1e-9))
-    assert outliers_of(engine, tmp_path, cluster, table) == []
+    assert outliers_of(tmp_path, cluster, table) == []
 
 
-def test_pairs_of_a_model_that_run_together_are_told_apart_by_their_company_alone(
-    engine: Backend, tmp_path: Path
-) -> None:
+def test_pairs_of_a_model_that_run_together_are_told_apart_by_their_company_alone(tmp_path: Path) -> None:
     cluster = Cluster(8, 4, 4, uplinks=2, per_pod=2, pod_uplinks=2)
     for mode, told in (("all", 0), ("isolated", 1)):
         table = cluster.pairs(Faults(sockets=2.0), 1, modes={mode: 1.0})
-        assert [each.kind for each in outliers_of(engine, tmp_path, cluster, table)] == ["class"]
-        assert len(outliers_of(engine, tmp_path, cluster, table, modelled=True)) == told
+        assert [each.kind for each in outliers_of(tmp_path, cluster, table)] == ["class"]
+        assert len(outliers_of(tmp_path, cluster, table, modelled=True)) == told
 
 
-def test_a_culprit_at_several_sizes_is_one(engine: Backend, tmp_path: Path) -> None:
+def test_a_culprit_at_several_sizes_is_one(tmp_path: Path) -> None:
     cluster = Cluster(8, 2, 2, uplinks=1, per_pod=8, pod_uplinks=1)
-    (found,) = planted_outliers(
-        engine, tmp_path, cluster, Faults(senders={3: 2.0}), 1, sizes=(0, 1 << 18), modes={"all": 1.2}
-    )
+    (found,) = planted_outliers(tmp_path, cluster, Faults(senders={3: 2.0}), 1, sizes=(0, 1 << 18), modes={"all": 1.2})
     assert [seen.bytes for seen in found.sightings] == [0, 1 << 18]
     assert "256 KiB" in found.statement

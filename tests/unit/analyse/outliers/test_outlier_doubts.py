@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import ibis
 import pyarrow as pa
 import pytest
 
+from made.attributed import pair_times
 from made.pairs import Cluster, Faults
 from made.pairs_run import make_pairs_run
 from made.view import load_view
@@ -70,12 +70,16 @@ def test_a_doubted_culprit_says_why() -> None:
 
 @pytest.mark.parametrize(("samples", "doubts"), [((9, 200), True), ((200, 9), True), ((10, 200), False)])
 def test_a_single_pair_of_too_few_samples_in_either_direction_is_in_doubt(
-    samples: tuple[int, int], doubts: bool
+    tmp_path: Path, samples: tuple[int, int], doubts: bool
 ) -> None:
     pair = Outlier("pair", "one", "", (Sighting(0, "all", 3.0),), 2, detail="d", indices=(1, 9))
     ends = ((1, 9, samples[0]), (9, 1, samples[1]), (1, 2, 3), (2, 9, 3))
-    made = [{"source": one, "target": other, "bytes": 0, "mode": "all", "samples": n} for one, other, n in ends]
-    few = list_few_samples(ibis.memtable(pa.Table.from_pylist(made)), [pair])
+    cluster, counts = Cluster(5, 2, per_leaf=5), {(one, other): n for one, other, n in ends}
+    made = [row for row in cluster.pairs(modes={"all": 1.0}).to_pylist() if (row["source"], row["target"]) in counts]
+    made = [row | {"samples": counts[row["source"], row["target"]]} for row in made]
+    few = list_few_samples(
+        pair_times(tmp_path, cluster, pa.Table.from_pylist(made, schema=cluster.pairs().schema)), [pair]
+    )
     assert doubt_by_samples(pair, few).doubted is doubts
     if doubts:
         assert doubt_by_samples(pair, few).statement.endswith(f"d; in doubt, with fewer than {FEWEST} samples")

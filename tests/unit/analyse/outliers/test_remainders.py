@@ -1,46 +1,53 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Remainders of pairs: also of those that take no time."""
 
-import math
+from pathlib import Path
 
-import ibis
+import numpy as np
 import pyarrow as pa
+import pytest
 
-from weft.analyse.outliers.remainders import histogram, remainders
+from made.attributed import pair_times
+from made.pairs import Cluster
+from weft.analyse.outliers.decompose import decompose
+from weft.analyse.outliers.remainders import Remainders, remainders
+from weft.analyse.pairs.matrix import node_matrix
 
 
-def test_a_pair_that_takes_no_time_has_a_remainder() -> None:
+def left_of(folder: Path, cluster: Cluster, table: pa.Table) -> Remainders:
+    (times,) = pair_times(folder, cluster, table)
+    matrix = node_matrix(times, times.time_s, times.over_launches("forward_s"))
+    return remainders(times, times.time_s, decompose(matrix.time_s, cluster.places, []))
+
+
+def test_a_pair_that_takes_no_time_has_a_remainder(tmp_path: Path) -> None:
     # A fabric without node.latency: messages of no bytes inside a node took none, and DuckDB refused their logarithm.
-    ends = [(source, target) for source in range(4) for target in range(4) if source != target]
-    placed = pa.Table.from_pylist(
-        [
-            {
-                "source": source, "target": target, "bytes": 0, "mode": "isolated",
-                "class_": int(source // 2 != target // 2), "source_node": source // 2, "target_node": target // 2,
-                "source_place": source % 2, "target_place": target % 2,
-                "time_s": 1e-6 if source // 2 != target // 2 else 0.0, "checked": False,
-            }
-            for source, target in ends
-        ]
-    )  # fmt: skip
-    fitted = pa.Table.from_pylist(
-        [
-            {
-                "bytes": 0, "mode": "isolated", "source_node": a, "target_node": 1 - a, "base_s": 1e-6,
-                "fitted_s": 1e-6, "touched": 0,
-            }
-            for a in (0, 1)
-        ],
-        schema=pa.schema(
-            [
-                ("bytes", pa.int64()), ("mode", pa.string()), ("source_node", pa.int64()), ("target_node", pa.int64()),
-                ("base_s", pa.float64()), ("fitted_s", pa.float64()), ("touched", pa.int16()),
-            ]
-        ),
-    )  # fmt: skip
-    left = remainders(ibis.memtable(placed), fitted, 2)
-    counted = histogram(left).to_pyarrow().to_pylist()
-    assert sum(row["pairs"] for row in counted) == len(ends)
-    rows = left.to_pyarrow().to_pylist()
-    assert len(rows) == len(ends)
-    assert all(math.isclose(row["left"], 0.0, abs_tol=1e-9) for row in rows)
+    cluster = Cluster(2, 2, per_leaf=2)
+    rows = cluster.pairs().to_pylist()
+    for row in rows:
+        row["median_s"] = 0.0 if row["source"] // 2 == row["target"] // 2 else 1e-6
+    left = left_of(tmp_path, cluster, pa.Table.from_pylist(rows, schema=cluster.pairs().schema))
+    assert sum(int(counts.sum()) for _, counts in left.histogram().values()) == len(rows)
+    assert left.left.tolist() == pytest.approx([0.0] * len(rows), abs=1e-6)
+
+
+def test_statistics_of_remainders_are_those_of_the_pairs_that_count(tmp_path: Path) -> None:
+    cluster = Cluster(6, 4, 3, uplinks=1, per_pod=2, pod_uplinks=1)
+    left = left_of(tmp_path, cluster, cluster.pairs(seed=4))
+    some = left.without_ranks([5, 17])
+    source, target, node_of = left.ends.source, left.ends.target, cluster.places.node_of
+    kept = ~np.isin(source, [5, 17]) & ~np.isin(target, [5, 17])
+    far = node_of[source] != node_of[target]
+    by_rank, by_node = some.by_rank(), some.by_node()
+    for rank in range(24):
+        for values, end in zip(by_rank, (source, target), strict=True):
+            own = left.left[kept & far & (end == rank)]
+            assert values[rank] == pytest.approx(np.median(own) if len(own) else np.nan, nan_ok=True)
+    for node in range(6):
+        own = left.left[kept & ~far & (node_of[source] == node)]
+        assert (by_node[0][node], by_node[1][node]) == (pytest.approx(np.median(own)), len(own))
+    for (_, _, class_), scale in some.scales.items():
+        own = np.abs(left.left[kept & (left.ends.kind == class_)])
+        assert (scale.pairs, scale.deviation) == (len(own), pytest.approx(np.median(own)))
+    limits = dict.fromkeys(range(len(cluster.places.hops)), 0.02)
+    assert some.beyond(limits).tolist() == np.flatnonzero(kept & (left.left > np.float32(0.02))).tolist()

@@ -6,13 +6,13 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-import ibis
+import numpy as np
 import pyarrow as pa
 import pytest
 
+from made.attributed import pair_times
 from made.pairs import Cluster
 from made.pairs_run import make_pairs_run
-from weft.analyse.pairs.hop_tables import verdicts
 from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.pairs import CLASSES
 
@@ -21,18 +21,29 @@ ORDERS = list(permutations((1e-6, 2e-6, 5e-6)))
 
 
 @pytest.mark.parametrize("launches", [1, 2])
-def test_the_median_of_three_counts_in_whatever_order_they_came(launches: int) -> None:
+def test_the_median_of_three_counts_in_whatever_order_they_came(tmp_path: Path, launches: int) -> None:
     made = CLUSTER.pairs()
     rows = made.to_pylist()
     for row, (first, second, third) in zip(rows, ORDERS, strict=False):
         row |= {"median_s": first, "again_1_s": second, "again_2_s": third}
     rows = [row | {"launch": launch} for launch in range(1, launches + 1) for row in rows]
-    judged = verdicts(ibis.memtable(pa.Table.from_pylist(rows, schema=made.schema)), launches)
-    found = {(row["source"], row["target"]): row for row in judged.to_pyarrow().to_pylist()}
-    again = [found[row["source"], row["target"]] for row in rows[: len(ORDERS)]]
-    assert [row["time_s"] for row in again] == pytest.approx([2e-6] * len(ORDERS), rel=1e-12)
-    assert all(row["checked"] for row in again)
-    assert sum(row["checked"] for row in found.values()) == len(ORDERS)
+    (judged,) = pair_times(tmp_path, CLUSTER, pa.Table.from_pylist(rows, schema=made.schema))
+    assert judged.ends.source.tolist()[: len(ORDERS)] == [row["source"] for row in rows[: len(ORDERS)]]
+    assert judged.time_s[: len(ORDERS)].tolist() == pytest.approx([2e-6] * len(ORDERS), rel=1e-12)
+    assert np.flatnonzero(judged.checked).tolist() == list(range(len(ORDERS)))
+
+
+def test_launches_that_measured_other_pairs_are_put_together(tmp_path: Path) -> None:
+    """In whatever order the rows stand; a pair of one launch alone has its time."""
+    made = CLUSTER.pairs().to_pylist()
+    one = [row | {"launch": 1, "median_s": 1e-6} for row in made if row["target"] != 2]
+    other = [row | {"launch": 2, "median_s": 3e-6} for row in made if row["target"] != 3][::-1]
+    table = pa.Table.from_pylist(one + other, schema=CLUSTER.pairs().schema)
+    (judged,) = pair_times(tmp_path, CLUSTER, table)
+    assert len(judged.ends.source) == len(made)
+    expected = {2: 3e-6, 3: 1e-6}
+    assert judged.time_s.tolist() == pytest.approx([expected.get(at, 2e-6) for at in judged.ends.target.tolist()])
+    assert np.add.reduce(list(judged.each("samples", np.int64))).sum() == 30 * len(one + other)
 
 
 @dataclass(frozen=True)

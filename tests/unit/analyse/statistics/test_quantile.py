@@ -4,12 +4,13 @@
 from math import comb
 
 import ibis
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.analyse.statistics import quantile
-from weft.analyse.statistics.quantile import median_ranks, middle_ranks, quantile_rank
+from weft.analyse.statistics.quantile import group_medians, median_ranks, middle_ranks, quantile_rank
 from weft.analyse.times import quartiles
 
 
@@ -115,3 +116,21 @@ def test_a_box_is_made_of_order_statistics() -> None:
         {"launch": 1, "q1_s": 25, "median_s": 50.5, "q3_s": 75},
         {"launch": 2, "q1_s": 3, "median_s": 3, "q3_s": 3},
     ]
+
+
+@pytest.mark.parametrize("counts", [64, 0])
+def test_medians_of_groups_are_those_of_each_group_alone(monkeypatch: pytest.MonkeyPatch, counts: int) -> None:
+    monkeypatch.setattr(quantile, "MOST_COUNTS", counts)
+    dice = np.random.default_rng(5)
+    group = dice.integers(0, 40, 3000).astype(np.int16)
+    values = dice.normal(0.0, 1e-6, 3000) * 10.0 ** dice.integers(-3, 3, 3000)
+    values[::7], values[1::50], group[group == 13] = np.nan, 0.0, 12
+    found = group_medians(group, values, 45)
+    for each in range(45):
+        own = values[(group == each) & np.isfinite(values)]
+        expected = np.median(own) if len(own) else np.nan
+        assert found[each] == pytest.approx(expected, rel=1e-12, abs=0, nan_ok=True)
+    assert np.isnan(found[[13, 40, 44]]).all()
+    assert np.isnan(group_medians(group[:0], values[:0], 3)).all()
+    wide = group_medians(group.astype(np.int32) * 5000, values, 45 * 5000)
+    assert wide[::5000].tolist() == pytest.approx(found.tolist(), nan_ok=True)
