@@ -36,10 +36,15 @@ UNTIMED = [
 ]
 
 
-#: Files that `check` leaves to `test`: they start Spark, build a wheel, or ask about packages and pages of docs.
+#: Files that `check` leaves to `test`: they start Spark, build a wheel, ask about packages and pages of docs, do what
+#: every error advises, send signals, flip bits, or draw many seeds. A third of all their time.
 NOT_EACH_TIME = [
-    *("tests/flow/test_engines.py", "tests/unit/test_benches.py", "tests/unit/test_packaging.py"),
-    *("tests/unit/test_wheel.py", "tests/unit/test_docs_figures.py", "tests/unit/test_printed_commands.py"),
+    *(f"tests/flow/test_{name}.py" for name in ("conditions", "engines", "hostile_names", "interrupts", "remedies")),
+    *(f"tests/unit/test_{name}.py" for name in ("benches", "docs_figures", "packaging", "printed_commands", "wheel")),
+    *(f"tests/unit/analyse/outliers/test_{name}.py" for name in ("attribution", "outlier_doubts", "slow_cables")),
+    *("tests/unit/analyse/test_interrupted_queries.py", "tests/unit/analyse/thresholds/test_changeover.py"),
+    *("tests/unit/analyse/pairs/test_pair_statistics.py", "tests/unit/files/test_flipped_bits.py"),
+    "tests/unit/report/test_every_output.py",
 ]
 
 
