@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from made.fake_kernel import FakeLauncher
-from weft.fabric import Fabric
+from weft.fabric import Fabric, load_fabric
+from weft.host import Host, Limit
 from weft.kernel.overrides import Overrides, load_overridden
 from weft.plan.make import make_plan
 from weft.plan.stored import plan_of
@@ -16,6 +17,9 @@ from weft.store.folder import RunFolder
 from weft.study import Study
 
 pytestmark = pytest.mark.usefixtures("only_measure")
+
+
+HOST = Host("here", 2, 16 * 2**30, (Limit(15 * 2**30, "MemAvailable"),))
 
 
 class Clock:
@@ -73,9 +77,9 @@ def test_a_time_that_is_too_short_leaves_a_whole_run_of_fewer_launches_which_mor
     study: Study, fabric: Fabric, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(refine, "is_precise", lambda *_: False)
-    folder = run_study(asked(study, "10 s"), fabric, tmp_path / "run", Timed(clock, 2.0))
+    folder = run_study(asked(study, "5 s"), fabric, tmp_path / "run", Timed(clock, 2.0))
     plan = plan_of(folder)
-    assert plan.measure.launches == 2  # 12 s; a third round would end after 18, over one and a half times the 10 s
+    assert plan.measure.launches == 2  # 12 s; a third round would end after 18, over three times the 5 s
     assert set(statuses(folder)) == {"ok"}
     before = {path.name: path.read_bytes() for path in folder.cells.iterdir()}
     again = Timed(clock, 2.0)
@@ -86,6 +90,22 @@ def test_a_time_that_is_too_short_leaves_a_whole_run_of_fewer_launches_which_mor
     assert longer.measure.launches == 10
     after = {path.name: path.read_bytes() for path in folder.cells.iterdir()}
     assert {name: after[name] for name in before} == before
+
+
+@pytest.mark.parametrize("round_s", [12.0, 30.0, 44.0])
+def test_a_minute_has_four_launches_where_a_round_takes_up_to_three_quarters_of_it(
+    study: Study, fabric: Fabric, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, round_s: float
+) -> None:
+    monkeypatch.setattr(refine, "is_precise", lambda *_: False)
+    shown: list[int] = []
+    folder = run_study(
+        asked(study, "1 min"), fabric, tmp_path / "run", Timed(clock, round_s / 3),
+        show=lambda _, rounds: shown.append(rounds),
+    )  # fmt: skip
+    launches = plan_of(folder).measure.launches
+    assert launches == max(4, 60 // round_s)
+    # where time is short, the answer after the first launch is followed by the one of four
+    assert shown == (list(range(1, launches + 1)) if 4 * round_s < 60 else [1, 4])
 
 
 def test_an_interrupted_run_goes_on_by_the_same_command(
@@ -108,6 +128,33 @@ def test_the_budget_of_an_operation_is_what_fits_into_the_time(study: Study, fab
     plan = make_plan(asked(study, "1 min"), fabric)
     assert plan.measure.launches == 4
     assert plan.measure.time == 60
+
+
+CALLS_AT_LEAST = 2 + 5 * 2  # first call, proof; then call and four steps of its breakdown, warmed up and sampled once
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in Path("fabrics").glob("virtual-*.toml")))
+def test_four_launches_of_the_contention_study_fit_into_its_minute_where_calls_take_twice_their_bounds(
+    name: str,
+) -> None:
+    """Blocks of 1.3 MiB took 0.4 s a call over links of 0.5 Gbit/s, 12 times in each cell: three launches in 90 s."""
+    plan = make_plan(load_overridden("contention", Overrides()), load_fabric(name), host=HOST)
+    cells = [cell for cell in plan.measured if cell.status == "planned"]
+    calls_s = sum(2 * cell.bounds["C"].seconds * CALLS_AT_LEAST for cell in cells)
+    others_s = sum(2 * plan.measure.budget for _ in cells)  # A and B end by their budgets
+    starts_s = 1.5 * len(cells)
+    assert 4 * (calls_s + others_s + starts_s) < plan.measure.time
+    assert max(cell.bounds["C"].seconds for cell in cells) > 5e-3  # and are no small messages
+
+
+def test_arrays_keep_their_size_where_four_launches_fit() -> None:
+    plan = make_plan(load_overridden("contention", Overrides()), load_fabric("local"), host=HOST)
+    assert {cell.array_bytes for cell in plan.measured if "constant-global" in cell.series} == {64 * 2**20}
+    assert not [note for note in plan.notes if note.startswith("arrays")]
+    given = load_overridden("contention", Overrides(launches=4))  # no time: the study's own size
+    asked_for = make_plan(given, load_fabric("virtual-default"), host=HOST)
+    (array,) = {cell.array_bytes for cell in asked_for.measured if "constant-global" in cell.series}
+    assert array == pytest.approx(0.01 * 2 * 2**30, rel=0.02)
 
 
 def test_what_an_expert_asks_of_launches_or_samples_ends_the_studys_own_time() -> None:

@@ -170,6 +170,10 @@ class MeasuredKernel(Kernel):
         """The kernel's values at each shape of a series, in order; StudyError or FabricError if impossible."""
         raise NotImplementedError
 
+    def smaller(self, study: Study, share: float) -> Study | None:
+        """The study with a share of the size of its data, where it leaves that size to Weft; else None."""
+        return None
+
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
         """Bytes from each rank to each other, shape (ranks, ranks), for "best" nodes; None: all-to-all. DataError."""
         return None

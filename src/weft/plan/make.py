@@ -14,7 +14,7 @@ from weft.fabric.here import complete, memory_limit
 from weft.fabric.model import Fabric
 from weft.fabric.placement import NoRoomError, place
 from weft.fabric.presets import SHEET_ERRORS
-from weft.format import format_rate
+from weft.format import format_rate, format_seconds, percent
 from weft.host import Host, Limit, read_host
 from weft.kernel import Shape
 from weft.kernel.budget import time_limit
@@ -25,7 +25,7 @@ from weft.plan.memory import MemoryNeed, memory_need
 from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries, shapes
 from weft.plan.rounds import launches_of, with_launches
 from weft.plan.simulation_budget import foreseen
-from weft.plan.trials import budget_within, rounds_within
+from weft.plan.trials import LEAST_LAUNCHES, budget_within, rounds_within, share_within
 from weft.plan.wire import budgets_beside, flat_plan
 from weft.study import MOST_CELLS, Measure, Study
 
@@ -52,13 +52,30 @@ def make_plan(
     algorithms.
     """
     host = host or read_host()
+    find = library if callable(library) else lambda: library
+    plan = planned(study, fabric, host, find, notes, predict=predict)
+    share = share_within(plan)
+    smaller = measured_kernels()[study.kernel].smaller(study, share) if share < 1 else None
+    if smaller is None:
+        return plan
+    note = (
+        f"arrays have {percent(share)} of the size that the study asks for, so that {LEAST_LAUNCHES} launches fit "
+        f"into {format_seconds(study.measure.time)}: more --time makes them larger"
+    )
+    return planned(smaller, fabric, host, find, [*notes, note], predict=predict)
+
+
+def planned(
+    study: Study, fabric: Fabric, host: Host, find: Callable[[], str], notes: Sequence[str], *, predict: bool
+) -> Plan:
+    """The plan of a study with arrays as it asks for them; ``find`` returns the version of the MPI library."""
     given_memory = fabric.node.memory
     limit = memory_limit(fabric, host)
     fabric = complete(fabric, host)
     told = list(notes)
     fabric = with_usual_rate(fabric, told) if predict else fabric
     seed = seed_of(study, fabric, told)
-    cells = study_cells(study, fabric, limit, told, library if callable(library) else lambda: library)
+    cells = study_cells(study, fabric, limit, told, find)
     measure = measure_of(study, fabric, seed, told)
     told += preset_notes(fabric)
     floors = [] if fabric.is_model else floor_cells(cells, measure, limit)

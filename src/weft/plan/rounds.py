@@ -14,6 +14,8 @@ from weft.plan.records import Cell, LaunchPlan, Plan
 
 START_LIMIT_S = 60.0  # a launcher waits this long for ranks that do not start
 MOST_LAUNCHES = 20_000
+FEWEST_TURNS = 2  # a warm-up and a sample: what the kernel takes of a call whose budget is over at once
+APART = 2  # calls that no budget ends: the first one, and the one that proves the data
 OPERATION_S = 2e-3  # overhead of the harness per operation: measured on one host with empty operations
 
 
@@ -121,8 +123,16 @@ def breakdown_s(cell: Cell, plan: Plan) -> float:
     measure = plan.measure
     calls = min(measure.warmup_most, 25) + min(3 * measure.min_samples, measure.max_samples)
     explained = kernel_named(cell.kernel).explained(cell.parameters, cell.ranks)
-    each_s = [len(TURNS) * calls * cell.bounds[call].seconds for call in explained if call in cell.bounds]
-    return sum(min(each, 1.2 * measure.budget) for each in each_s) + OPERATION_S * len(TURNS) * len(explained)
+    each_s = [len(TURNS) * cell.bounds[call].seconds for call in explained if call in cell.bounds]
+    sampled = sum(max(min(calls * each, 1.2 * measure.budget), FEWEST_TURNS * each) for each in each_s)
+    return sampled + OPERATION_S * len(TURNS) * len(explained)
+
+
+def least_s(cell: Cell, turns: int = FEWEST_TURNS) -> float:
+    """Seconds of a cell's calls at their lower bounds if each is warmed up and sampled ``turns`` times in all."""
+    explained = kernel_named(cell.kernel).explained(cell.parameters, cell.ranks)
+    each = {call: 1 + len(TURNS) * (call in explained) for call in cell.bounds}
+    return sum(bound.seconds * (APART + turns * each[call]) for call, bound in cell.bounds.items())
 
 
 def start_s(ranks: int) -> float:
@@ -134,16 +144,17 @@ def cell_s(cell: Cell, plan: Plan) -> float:
     """Expected seconds of one launch of a cell, its arrays written and validated once.
 
     Every operation is called once cold, warmed up, then sampled three times the least number, at its lower bound, but
-    never much longer than its budget.
+    never much longer than its budget, or than the fewest calls that are made of it.
     """
     if "expected_s" in cell.parameters:  # the kernel's own estimate
         return cell.parameters["expected_s"]
     measure = plan.measure
-    calls = 1 + min(measure.warmup_most, 25) + min(3 * measure.min_samples, measure.max_samples)
+    calls = APART + min(measure.warmup_most, 25) + min(3 * measure.min_samples, measure.max_samples)
     longest, rate = 1.2 * measure.budget, plan.planned_fabric.node.copy_rate
     unbounded = kernel_named(cell.kernel).unbounded_s(cell.parameters, cell.ranks_per_node, rate)
     each_s = [*(each.seconds for each in cell.bounds.values()), *unbounded]
-    sampled = sum(min(calls * seconds, longest + seconds) for seconds in each_s)
+    fewest = APART + FEWEST_TURNS
+    sampled = sum(max(min(calls * seconds, longest + seconds), fewest * seconds) for seconds in each_s)
     sampled += OPERATION_S * len(cell.bounds) + breakdown_s(cell, plan)
     touched = 4 * cell.local_bytes * cell.ranks_per_node / rate if rate else 0.0
     return sampled + touched

@@ -21,21 +21,38 @@ from weft.kernel.registry import kernel_named
 from weft.mpi.knobs import HEADER
 from weft.mpi.settings import setting_of
 from weft.plan.records import Cell, Plan
-from weft.plan.rounds import batches_of, launches_of, start_s
+from weft.plan.rounds import batches_of, launches_of, least_s, start_s
 
 LEAST_LAUNCHES = 4  # launches before a verdict (METHOD 9)
 ROUNDS_TIMING = 6
 """Rounds into which the time of a run is divided: the first answer comes after a sixth of it, or sooner."""
 SHORTEST_S = 2e-3
+SLOW = 2.0  # ratio of a call's time to its lower bound that a round has room for
+TURNS_WANTED = 6  # warm-ups and samples of a call in one launch, of which there is room for at least so many
 
 
 def budget_within(plan: Plan) -> float:
     """Seconds for an operation, at most the study's, so that `ROUNDS_TIMING` rounds fit into ``measure.time``."""
     cells = [cell for cell in plan.cells if cell.status == "planned"]
     operations = sum(kernel_named(cell.kernel).budgets(cell.parameters, cell.ranks) for cell in cells)
+    return min(plan.measure.budget, max(room_s(plan) / (ROOM * max(operations, 1)), SHORTEST_S))
+
+
+def room_s(plan: Plan) -> float:
+    """Seconds for the calls of a round, so that `ROUNDS_TIMING` of them fit into ``measure.time`` with their starts."""
     starts = sum(start_s(batch[0].launched.ranks) for batch in batches_of(plan).values())
-    left = plan.measure.time / ROUNDS_TIMING - starts
-    return min(plan.measure.budget, max(left / (ROOM * max(operations, 1)), SHORTEST_S))
+    return plan.measure.time / ROUNDS_TIMING - starts
+
+
+def share_within(plan: Plan) -> float:
+    """Share of their size, at most 1, with which arrays leave time for `LEAST_LAUNCHES` rounds on a slow machine.
+
+    A budget ends no call: where one takes longer than its budget, a round takes what the fewest of them take.
+    """
+    if not plan.measure.time or plan.planned_fabric.is_model:
+        return 1.0
+    calls_s = SLOW * sum(least_s(cell, TURNS_WANTED) for cell in plan.measured if cell.status == "planned")
+    return min(1.0, max(room_s(plan), plan.measure.time / ROUNDS_TIMING / SLOW) / max(calls_s, SHORTEST_S))
 
 
 def rounds_within(plan: Plan) -> int:

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 WIDTH = 40
 SHORTEST = 8
 BAR, BOUND = "█", "┃"
+CROWDED = "* more ranks than cores"
 KEY = f"{BAR} time   {BOUND} its lower bound"
 
 
 class Bar(NamedTuple):
     """A time in seconds, with its lower bound and its range, if they are known.
 
-    ``at_least``: the time is itself a lower bound; ``best``: it is the shortest alternative.
+    ``at_least``: the time is itself a lower bound; ``best``: it is the shortest alternative; ``crowded``: it has more
+    ranks than cores, so no answer rests on it.
     """
 
     name: str
@@ -32,11 +34,16 @@ class Bar(NamedTuple):
     high_s: float | None = None
     at_least: bool = False
     best: bool = False
+    crowded: bool = False
 
 
 def bar_of(name: str, row: TimedRow) -> Bar:
-    """The bar of a row of the table of calls."""
-    return Bar(name, row["median_s"], holding_bound_s(row), row["launch_low_s"], row["launch_high_s"])
+    """The bar of a row of the table of calls; a star marks more ranks than cores."""
+    crowded = row["oversubscribed"]
+    return Bar(
+        f"{name} *" if crowded else name, row["median_s"], holding_bound_s(row), row["launch_low_s"],
+        row["launch_high_s"], crowded=crowded,
+    )  # fmt: skip
 
 
 def bar_lines(bars: Sequence[Bar], width: int = 120) -> list[str]:
@@ -53,7 +60,8 @@ def bar_lines(bars: Sequence[Bar], width: int = 120) -> list[str]:
     lines = [
         f"  {bar.name:<{names}}  {_drawn(bar, most, length)}  {time}" for bar, time in zip(bars, times, strict=True)
     ]
-    return [*lines, f"  {'':<{names}}  {KEY}"] if any(bar.bound_s for bar in bars) else lines
+    keys = [KEY] * any(bar.bound_s for bar in bars) + [CROWDED] * any(bar.crowded for bar in bars)
+    return [*lines, f"  {'':<{names}}  {'   '.join(keys)}"] if keys else lines
 
 
 def _drawn(bar: Bar, most: float, width: int) -> str:
@@ -83,9 +91,11 @@ def draw_times(view: "RunView") -> Picture | None:
     bound = "black mark: lower bound" if any(bar.bound_s for bar in bars) else ""
     what = view.story.bars_of(view)
     title = f"Time of {what}" if what else "Times"
-    longest = max(bars, key=lambda bar: bar.seconds)
+    crowded = CROWDED if any(bar.crowded for bar in bars) else ""
+    longest = max((bar for bar in bars if not bar.crowded), key=lambda bar: bar.seconds, default=bars[0])
     hot = longest if longest.seconds > HOT * bars[0].seconds else None
-    return draw_bars("times-bars", title, f"{'; '.join(filter(None, ('Bar: median', ranged, bound)))}.", bars, hot)
+    key = "; ".join(filter(None, ("Bar: median", ranged, bound, crowded)))
+    return draw_bars("times-bars", title, f"{key}.", bars, hot)
 
 
 def draw_bars(name: str, title: str, key: str, bars: Sequence[Bar], hot: Bar | None = None) -> Picture:
@@ -103,7 +113,7 @@ def draw_bars(name: str, title: str, key: str, bars: Sequence[Bar], hot: Bar | N
 
 def _bar(bar: Bar, y: float, label: float, scale: float, *, hot: bool) -> str:
     end = max(2.0, bar.seconds * scale)
-    kind = "open-bar" if bar.at_least else "hot-bar" if hot else "best-bar" if bar.best else "cool-bar"
+    kind = "open-bar" if bar.at_least or bar.crowded else "hot-bar" if hot else "best-bar" if bar.best else "cool-bar"
     parts = [
         f'<text x="{label - 12:.0f}" y="{y + 32}" text-anchor="end">{escape(bar.name)}</text>',
         f'<rect x="{label:.1f}" y="{y + 14}" width="{end:.1f}" height="26" class="{kind}"/>',

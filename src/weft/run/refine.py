@@ -61,8 +61,10 @@ def write_joint_page(runs: Sequence[Path], path: Path) -> Path:
     return page.write(runs, path)
 
 
-FIRST_ROUNDS_ROOM = 1.5
-"""Rounds up to `LEAST_LAUNCHES` may take so many times the time of the run: fewer give no verdict."""
+FIRST_ROUNDS_ROOM = 3
+"""Rounds up to `LEAST_LAUNCHES` may take so many times the time of the run: fewer give no verdict.
+
+The plan gives them two thirds of that time where calls take twice their bounds, so this is for very slow machines."""
 
 
 class Refinement:
@@ -71,18 +73,22 @@ class Refinement:
     def __init__(self, folder: RunFolder, plan: Plan, show: Callable[[RunFolder, int], None]) -> None:
         self.folder, self.plan, self.show = folder, plan, show
         self.spent_s = measured_s(folder)
-        self.began = time.monotonic()
-        self.rounds = 0
+        self.began = self.round_began = time.monotonic()
+        self.hurries = False
+        """Whether four rounds like the last one take longer than the run may."""
 
     def after(self, index: int) -> Plan | None:
         """Take in that all launches of a round have ended; returns the plan to go on with, or None to stop here."""
-        make_tables(self.folder)
-        self.show(self.folder, index)
-        self.rounds += 1
+        if not 1 < index < LEAST_LAUNCHES or not self.hurries:  # a verdict needs the others; tables take seconds
+            make_tables(self.folder)
+            self.show(self.folder, index)
+        now, began = time.monotonic(), self.round_began
+        self.round_began = now
+        self.hurries = (now - began) * LEAST_LAUNCHES > self.plan.measure.time
         planned = self.plan.measure.launches
         if not self.plan.planned_fabric.runs_here:  # all its launches are in one job
             return self.plan if index < planned else None
-        if not self._goes_on(index):
+        if not self._goes_on(index, self.spent_s + now - self.began + now - began):
             if index < planned:
                 self._store(with_launches(self.plan, index))
             return None
@@ -90,9 +96,8 @@ class Refinement:
             self._store(with_launches(self.plan, index + 1))
         return self.plan
 
-    def _goes_on(self, index: int) -> bool:
-        now = time.monotonic() - self.began
-        after_next = self.spent_s + now * (self.rounds + 1) / self.rounds
+    def _goes_on(self, index: int, after_next: float) -> bool:
+        """Whether another round follows, which would end ``after_next`` seconds from the beginning of the run."""
         if index < LEAST_LAUNCHES:
             return after_next <= FIRST_ROUNDS_ROOM * self.plan.measure.time
         return after_next <= self.plan.measure.time and not is_precise(self.folder, self.plan)

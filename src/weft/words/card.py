@@ -90,9 +90,10 @@ def _allowing(answer: ClaimRow) -> str:
 
 
 def _why(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> list[Row]:
-    """Why an answer is inconclusive, and the command that would settle it."""
-    if answer["next"] or not doubts:  # its own note says why
-        return [Row("next", "Next", answer["next"])] if answer["next"] else []
+    """Why an answer is inconclusive, and the command that would settle it; its confidence if its own note says why."""
+    if answer["next"] or not doubts:
+        following = [Row("next", "Next", answer["next"])] if answer["next"] else []
+        return [*following, _confidence(answer, doubts)]
     first = doubts[0]
     why = say(first)
     found = [Row(why.id, "Why", why.value, _allowing(answer) or why.note)]

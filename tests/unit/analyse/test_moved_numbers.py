@@ -18,7 +18,7 @@ from weft.plan.make import make_plan
 
 SECTIONS = ("node", "network", "simulation")
 MOVED = {spread.key for spread in SPREADS}
-DOCS = Path(__file__).parents[3] / "docs" / "simulated.md"
+DOCS = Path(__file__).parents[3] / "docs" / "dev" / "simulation.md"
 
 
 def types_of(annotation: Any) -> Iterator[Any]:

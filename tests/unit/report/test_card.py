@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verdict card and the terminal: the answer first, then what was found, then a short table; names stay whole."""
 
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
 
+from made.links import make_virtual_run
 from made.pages import make_empty
 from made.run import make_run, tara_like
 from made.view import load_view
@@ -58,6 +61,28 @@ def test_the_card_is_the_same_on_terminal_page_and_in_json(view: RunView, tmp_pa
     assert places == sorted(places)
     terminal_text = " ".join(printed(view).split())
     assert all(" ".join(row["value"].split()) in terminal_text for row in shown)
+
+
+GRADED = re.compile(r'<span class="grade (\w)" title="confidence">\1</span>(?:<span>)?([^<]*)<')
+
+
+@pytest.mark.parametrize("launches", [3, 4])
+def test_a_page_has_the_reason_of_its_grade_beside_it(launches: int, tmp_path: Path) -> None:
+    run = load_view(make_virtual_run(tmp_path / "run", 400e6, 100e6, launches=launches))
+    ((grade, reason),) = GRADED.findall(write([run.path], tmp_path / "page.html").read_text())
+    (row,) = [row for row in card_of(run).rows if row.id == "confidence" or row.label == "Why"]
+    assert grade == run.confidence
+    assert unescape(reason).replace("\u00a0", " ") == (row.note if row.id == "confidence" else row.value)
+    assert len(reason) > len("confidence")
+
+
+def test_bars_without_an_answer_are_those_of_the_series_that_the_card_names(tmp_path: Path) -> None:
+    """A card named weak scaling, 225x slower, beside bars of strong scaling, which grow 59 times."""
+    run = load_view(make_virtual_run(tmp_path / "run", 400e6, 100e6, launches=3))
+    named = next(row for row in run.verdicts if row["kind"] == "weak")
+    assert card_of(run).rows[0].value.startswith("weak scaling")
+    bars = run.story.bars(run)
+    assert bars[-1].seconds / bars[0].seconds == pytest.approx(named["factor"])
 
 
 def test_one_table_is_printed_and_the_command_for_the_others(view: RunView) -> None:

@@ -204,6 +204,14 @@ def test_an_inconclusive_card_is_its_number_why_and_what_next() -> None:
     assert rows[-1].value == "weft run contention --on virtual-default --launches 10"
 
 
+def test_an_inconclusive_card_whose_answer_says_why_has_its_confidence_with_the_reason() -> None:
+    """A page had a bare "C confidence" below "3 launches of at least 4"."""
+    few = ANSWER | {"id": "contention.inconclusive", "confidence": "C", "next": "weft run contention --launches 4"}
+    rows = card_rows([few, DOUBT | {"confidence": "C"}])
+    assert [row.id for row in rows] == ["contention.inconclusive", "next", "confidence"]
+    assert rows[-1].value == "C" and rows[-1].note.startswith(say(DOUBT).value)
+
+
 @pytest.mark.parametrize(("most", "left"), [(288.0, "194x to 288x"), (None, "at least 194x")])
 def test_a_card_says_what_is_left_of_a_factor_without_the_disturbances(most: float | None, left: str) -> None:
     answer = make_claim("contention.network-bound", "answer", "weak scaling", 248.0, "factor", (216.0, 288.0),

@@ -244,3 +244,8 @@ def main_verdict(found: Sequence[VerdictRow]) -> VerdictRow | None:
     """The verdict that answers: on weak scaling where there is one; None where none could be given."""
     told = [each for each in found if each["outcome"] != "no verdict"]
     return next((each for each in told if each["kind"] == "weak"), told[0] if told else None)
+
+
+def by_weight(found: Sequence[VerdictRow]) -> list[VerdictRow]:
+    """Verdicts of a run without an answer, in its card's order: those with a factor, weak scaling before strong."""
+    return sorted(found, key=lambda row: (row["factor"] is None, row["kind"] != "weak"))

@@ -36,7 +36,9 @@ def box_width(centres: list[Point]) -> float:
 def over_the_middle(links: Sequence[tuple[str, str]], depth: Mapping[str, int]) -> dict[str, float]:
     """Horizontal positions of a tree's vertices, from 0 (left) to 1; each switch is centred above what it connects."""
     below: dict[str, list[str]] = {}
-    for one, other in dict.fromkeys(tuple(sorted(pair, key=lambda end: depth.get(end, 0))) for pair in links):
+    place = {end: index for index, end in enumerate(depth)}  # hosts in their order
+    cables = {tuple(sorted(pair, key=lambda end: depth.get(end, 0))) for pair in links}
+    for one, other in sorted(cables, key=lambda ends: [place.get(end, len(place)) for end in ends]):
         below.setdefault(other, []).append(one)
     lower = {name for names in below.values() for name in names}
     order: list[str] = []

@@ -55,6 +55,13 @@ class Exchange(MeasuredKernel):
             common["file"] = str((study.path.parent / study.exchange.file).resolve())
         return Sweep(tuple((shape, common | {"m": m}) for shape, m in zip(shapes, lengths, strict=True)), notes)
 
+    def smaller(self, study: Study, share: float) -> Study | None:
+        """With smaller arrays in each series of ``n = "auto"``."""
+        assert isinstance(study, ExchangeStudy)
+        if all(series.n != "auto" for series in study.series):
+            return None
+        return study.model_copy(update={"series": tuple(each.sized_by(share) for each in study.series)})
+
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 

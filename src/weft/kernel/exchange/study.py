@@ -190,6 +190,12 @@ class ExchangeSeries(Series, frozen=True):
             raise ValueError(f'array and array_most size n = "auto", but n = {self.n} is given')
         return self
 
+    def sized_by(self, share: float) -> Self:
+        """With arrays of a share of their size, if Weft chooses it: ``n = "auto"``."""
+        sizes = {"array": self.array, "array_most": self.array_most}
+        scaled = {key: type(size)(size * share) for key, size in sizes.items() if size is not None}
+        return self.model_copy(update=scaled) if self.n == "auto" else self
+
 
 class ExchangeStudy(Study, frozen=True):
     """A study of the kernel ``exchange``."""

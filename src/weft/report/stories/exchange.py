@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from weft.analyse.tables.answers import main_verdict
+from weft.analyse.tables.answers import by_weight, main_verdict
 from weft.analyse.tables.times import MEDIANS, CallRow, timed
 from weft.format import UNKNOWN, format_bytes, plural
 from weft.plan.records import PlannedSeries
@@ -27,7 +27,7 @@ class ExchangeStory(Story):
 
     def bars(self, view: RunView) -> list[Bar]:
         """The points of the series that answers, each with its bound."""
-        main = main_verdict(view.verdicts) or next(iter(view.verdicts), None)
+        main = main_verdict(view.verdicts) or next(iter(by_weight(view.verdicts)), None)
         if main is None:
             return []
         rows = [row for row in timed(view.rows, view.main_call, "warm") if main["series"] in row["series"]]

@@ -2,7 +2,7 @@
 """Whether the network limits an all-to-all: its answer, where the time goes, and each step to more nodes."""
 
 from weft.analyse.claims.known import Known
-from weft.analyse.tables.answers import FEWEST_LAUNCHES, VerdictRow, answer_of, main_verdict
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, VerdictRow, answer_of, by_weight, main_verdict
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 from weft.analyse.tables.remedies import CauseRow
 from weft.analyse.tables.times import holding_bound_s
@@ -15,8 +15,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
     """The answer on the main series, the others, the bottleneck at its end, and its steps."""
     main = main_verdict(known.verdicts)
     if main is None:
-        # weak scaling first, as where there is a verdict
-        rows = sorted(known.verdicts, key=lambda row: (row["factor"] is None, row["kind"] != "weak"))
+        rows = by_weight(known.verdicts)
         return [*(_unanswered(known, row) for row in rows[:1]), *_others(known, rows[1:])]
     cause = next((row for row in known.causes if row["cell"] == main["cell"]), None)
     answer = _of_series(known, main, f"contention.{limit_of(main, cause)}")
