@@ -88,7 +88,7 @@ def draw_times(view: "RunView") -> Picture | None:
     if len(bars) < 2:
         return None
     ranged = "whisker: range of the launches' medians" if any(bar.low_s for bar in bars) else ""
-    bound = "black mark: lower bound" if any(bar.bound_s for bar in bars) else ""
+    bound = "upright line: lower bound" if any(bar.bound_s for bar in bars) else ""
     what = view.story.bars_of(view)
     title = f"Time of {what}" if what else "Times"
     crowded = CROWDED if any(bar.crowded for bar in bars) else ""

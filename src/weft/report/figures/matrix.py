@@ -39,6 +39,7 @@ class PairMatrix:
     unit: tuple[str, float]  # name and size of the unit in tooltips: ``("us", 1e-6)``
     what: str  # description of the number in the tooltip: ``median of its pairs``
     missing: str = field(default="not measured", kw_only=True)  # what the legend calls a pair without a number
+    outlined: Sequence[int] = field(default=(), kw_only=True)  # places of slow nodes: their rows and columns get a frame
     block: int = 1  # number of ranks in one row or column of ``values``
 
     @property
@@ -73,11 +74,27 @@ def _drawn(shown: PairMatrix) -> str:
         f'<image x="{LEFT}" y="{TOP}" width="{wide:.2f}" height="{wide:.2f}" preserveAspectRatio="none"'
         f' style="image-rendering:pixelated" href="{image}"/>',
         f'<rect x="{LEFT}" y="{TOP}" width="{side}" height="{side}" fill="none" stroke="#9ca3af"/>',
+        *_frames(shown),
         *_labels(shown),
         *_legend(shown),
         "</svg>",
     ]
     return "".join(parts)
+
+
+def _frames(shown: PairMatrix) -> list[str]:
+    """Frames around the rows and columns of slow nodes."""
+    side = shown.side
+    ends = np.cumsum([0, *shown.parts]) * side / max(1, sum(shown.parts))
+    drawn: list[str] = []
+    for node in shown.outlined:
+        at, wide = ends[node], max(ends[node + 1] - ends[node], 3.0)
+        for x, y, width, height in ((0, at, side, wide), (at, 0, wide, side)):
+            drawn.append(
+                f'<rect x="{LEFT + x:.1f}" y="{TOP + y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="none" '
+                'class="frame" stroke="#d1342f" stroke-width="2.5"/>'
+            )
+    return drawn
 
 
 def _labels(shown: PairMatrix) -> list[str]:

@@ -19,9 +19,10 @@ SLOW = 1.25
 LEAST_TOLD = 0.01
 """A pair or node that is slower by less than this share is not told apart."""
 COLOURS = (
-    "Blue: from the fastest pair to {factor} x the median of the slowest class; orange to black: slower pairs. Both on "
+    "Blue: from the fastest pair to {factor} x the median of the slowest class; orange: slower pairs. Both on "
     "a logarithmic scale. "
 )
+FRAMED = "Framed: the slow nodes that the answer names. "
 
 
 def pair_figures(view: PairView) -> list[Figure | Picture]:
@@ -54,13 +55,19 @@ def _ranks(view: PairView, size: int, mode: str) -> Picture:
     scale = scale_of(blocks, _cut(view, size, mode))
     shown = PairMatrix(
         blocks, view.on_node, view.nodes, view.matrix(size, mode, "slowest_s"), scale, seconds_unit(scale.cut),
-        "the slowest of their pairs", block,
+        "the slowest of their pairs", block, outlined=_slow_nodes(view),
     )  # fmt: skip
     each = "one pair of ranks" if block == 1 else f"the slowest pair of {block} x {block} ranks"
     key = f"Each point is {each}: half a round trip, started by the row. Ranks are sorted by node. "
-    key += COLOURS.format(factor=SLOW)
+    key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
     title = _where(view, size, mode, "Latency of every pair of ranks")
     return matrix_picture(_name("latency-ranks", size, mode), title, key, _slowest(view, size, mode), shown)
+
+
+def _slow_nodes(view: PairView) -> list[int]:
+    """Places of the nodes that the answers of a run name."""
+    named = {each["subject"] for each in view.run.claimed("answer") if each["id"] == "outlier.node"}
+    return [place for place, name in enumerate(view.nodes) if name in named]
 
 
 def _slowest(view: PairView, size: int, mode: str) -> str:
@@ -83,10 +90,12 @@ def _nodes(view: PairView, size: int, mode: str) -> Picture:
     times = view.matrix(size, mode, "time_s")
     scale = scale_of(times, _cut(view, size, mode))
     ones = [1] * len(view.nodes)
-    shown = PairMatrix(times, ones, view.nodes, times, scale, seconds_unit(scale.cut), "the median of their pairs")
-    key = "Each point is the median over the pairs of ranks of two nodes: half a round trip. " + COLOURS.format(
-        factor=SLOW
-    )
+    shown = PairMatrix(
+        times, ones, view.nodes, times, scale, seconds_unit(scale.cut), "the median of their pairs",
+        outlined=_slow_nodes(view),
+    )  # fmt: skip
+    key = "Each point is the median over the pairs of ranks of two nodes: half a round trip. "
+    key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
     title = _where(view, size, mode, "Latency by node (median)")
     return matrix_picture(_name("latency-nodes", size, mode), title, key, _worst_node(view, size, mode), shown)
 
@@ -115,7 +124,7 @@ def _contention(view: PairView, size: int, mode: str) -> Picture:
         reading += f" in the median, but {measured_factor(row['p95'])} times or more for one pair in twenty"
     reading += "."
     key = f"Time with {MODES.get(mode, mode)} over the isolated time, median over the pairs of two nodes. "
-    key += f"Blue: up to {SLOW} x the median factor; orange to black: more."
+    key += f"Blue: up to {SLOW} x the median factor; orange: more."
     title = _where(view, size, mode, "Contention between every two nodes")
     return matrix_picture(_name("contention", size, mode), title, key, reading, shown)
 
