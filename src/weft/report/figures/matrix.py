@@ -39,7 +39,7 @@ class PairMatrix:
     unit: tuple[str, float]  # name and size of the unit in tooltips: ``("us", 1e-6)``
     what: str  # description of the number in the tooltip: ``median of its pairs``
     missing: str = field(default="not measured", kw_only=True)  # what the legend calls a pair without a number
-    outlined: Sequence[int] = field(default=(), kw_only=True)  # places of slow nodes: their rows and columns get a frame
+    outlined: Sequence[int] = field(default=(), kw_only=True)  # places of slow nodes, whose rows and columns are framed
     block: int = 1  # number of ranks in one row or column of ``values``
 
     @property
