@@ -74,7 +74,7 @@ def copies_beside(plan: Plan, name: str) -> list[int]:
     kernel = kernel_named(cell.kernel)
     shape = (cell.nodes, cell.ranks_per_node)
     floor = next((each for each in plan.floors if (each.nodes, each.ranks_per_node) == shape), None)
-    if floor is None or not budgets_beside(kernel, cell.parameters):
+    if floor is None or "copies" not in floor.parameters or not budgets_beside(kernel, cell.parameters):
         return []
     most = max(
         (each.staying(*shape) // cell.ranks_per_node for each in kernel.traffic(cell.parameters, cell.ranks).values()),

@@ -360,10 +360,22 @@ def test_a_budget_as_long_as_the_default_limit_makes_a_plan_that_is_read_again()
     assert parse_plan(Path("plan.json"), stated.model_dump_json().encode()).measure.limit == 300
 
 
-@pytest.mark.parametrize("copies", [None, [], ["16 KiB"], 7])
-def test_a_stored_plan_whose_floor_has_no_copies_is_refused(copies: object) -> None:
+def with_copies(copies: object) -> bytes:
     stored = json.loads(plan(study()).model_dump_json())
-    floor = next(cell for cell in stored["cells"] if cell["kernel"] == "floor")
-    floor["parameters"] = {} if copies is None else {"copies": copies}
+    for floor in (cell for cell in stored["cells"] if cell["kernel"] == "floor"):
+        floor["parameters"] = {} if copies is None else {"copies": copies}
+    return json.dumps(stored).encode()
+
+
+@pytest.mark.parametrize("copies", [[], ["16 KiB"], 7])
+def test_a_stored_plan_whose_floor_spoils_its_copies_is_refused(copies: object) -> None:
     with pytest.raises(DataError, match="lack or spoil"):
-        parse_plan(Path("plan.json"), json.dumps(stored).encode())
+        parse_plan(Path("plan.json"), with_copies(copies))
+
+
+def test_a_plan_of_an_earlier_version_whose_floors_have_no_copies_is_read_and_not_measured() -> None:
+    """The kept runs are of such a version: none of them could be shown any more."""
+    found = parse_plan(Path("plan.json"), with_copies(None))
+    launch = next(each for each in found.launches if any(cell.startswith("f") for cell in each.cells))
+    with pytest.raises(DataError, match="cannot be measured by this version"):
+        flat_plan(found, launch)
