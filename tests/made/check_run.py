@@ -136,7 +136,7 @@ def _write_launch(request: LaunchRequest, plan: FlatPlan) -> None:
     per = request.ranks_per_node
     ranks = [
         {"rank": r, "host": request.nodes[r // per], "node": r // per, "local_rank": r % per, "cpus": f"{r % per}",
-         "core": r % per, "pid": r + 1} for r in range(request.ranks)
+         "core": r % per, "pid": r + 1, "init_ns": 200_000_000 + r} for r in range(request.ranks)
     ]  # fmt: skip
     record = {
         "schema": "weft-launch/1", "launch": request.id, "mpi_library": "Made MPI 1", "mpi_standard": "3.1",

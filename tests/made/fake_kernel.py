@@ -89,7 +89,16 @@ def launch_record(request: LaunchRequest, plan: FlatPlan) -> None:
         request.nodes[r // request.ranks_per_node] if len(request.nodes) > 1 else "here" for r in range(request.ranks)
     ]
     ranks = [
-        {"rank": r, "host": hosts[r], "node": 0, "local_rank": r, "cpus": str(r), "core": r, "pid": os.getpid()}
+        {
+            "rank": r,
+            "host": hosts[r],
+            "node": 0,
+            "local_rank": r,
+            "cpus": str(r),
+            "core": r,
+            "pid": os.getpid(),
+            "init_ns": 200_000_000 + r,
+        }
         for r in range(request.ranks)
     ]
     record = {

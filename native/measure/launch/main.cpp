@@ -46,10 +46,10 @@ void print_settings() {
     }
 }
 
-int run(std::string const &plan) {
+int run(std::string const &plan, std::int64_t init_ns) {
     PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     try {
-        return weft::run_launch(plan);
+        return weft::run_launch(plan, init_ns);
     } catch (weft::Failure const &failure) {
         if (!failure.everywhere()) {
             return abort_launch(failure.what(), failure.remedy());
@@ -84,11 +84,13 @@ int main(int argc, char **argv) {
         print_error("the launcher ended before this rank began", "start the run again");
         return 1;
     }
+    std::int64_t const began_ns = weft::platform::now_ns();
     weft::Library const library(argc, argv);
+    std::int64_t const init_ns = weft::platform::now_ns() - began_ns;
     if (what == "--settings") {
         print_settings();
         return 0;
     }
     weft::note_shared_memory();
-    return run(what);
+    return run(what, init_ns);
 }

@@ -16,7 +16,7 @@ namespace weft {
 namespace {
 
 /// One rank's placement, as JSON.
-std::string describe_rank(Team const &team, platform::Host const &here) {
+std::string describe_rank(Team const &team, platform::Host const &here, std::int64_t init_ns) {
     Json json;
     json.begin_object();
     json.member("rank", team.rank);
@@ -26,15 +26,16 @@ std::string describe_rank(Team const &team, platform::Host const &here) {
     json.member("cpus", here.cpus);
     json.member("core", here.core);
     json.member("pid", here.pid);
+    json.member("init_ns", init_ns);
     json.member("memory_available_bytes", platform::memory().node_bytes);
     json.end_object();
     return json.text();
 }
 
 /// Collective: every rank's placement, as members of a JSON array; on rank 0.
-std::string describe_ranks(Team const &team, platform::Host const &here) {
+std::string describe_ranks(Team const &team, platform::Host const &here, std::int64_t init_ns) {
     std::string ranks;
-    for (std::string const &rank : texts_on_rank_0(team, describe_rank(team, here))) {
+    for (std::string const &rank : texts_on_rank_0(team, describe_rank(team, here, init_ns))) {
         ranks += (ranks.empty() ? "" : ",") + rank;
     }
     return ranks;
@@ -60,9 +61,9 @@ std::string library_version() {
     return version;
 }
 
-std::string describe_launch(Team const &team, Plan const &plan, Clock const &clock) {
+std::string describe_launch(Team const &team, Plan const &plan, Clock const &clock, std::int64_t init_ns) {
     platform::Host const here = platform::host();
-    std::string const ranks = describe_ranks(team, here);
+    std::string const ranks = describe_ranks(team, here, init_ns);
     if (team.rank != 0) {
         return "";
     }

@@ -18,6 +18,7 @@ from weft.analyse.ranges import latency_beyond, latency_findings, left_out, rang
 from weft.analyse.remedies import bound_remedies, knob_remedies, remedies
 from weft.analyse.scaling import verdicts
 from weft.analyse.sensitivity import sensitivity_rows
+from weft.analyse.startup import waits_at_start
 from weft.analyse.tables.answers import (
     CHANGES,
     FINDINGS,
@@ -36,7 +37,7 @@ from weft.analyse.tables.pairs import CLASSES, ClassRow
 from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
 from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
 from weft.analyse.tables.sweeps import TRIALS, TrialRow
-from weft.analyse.tables.times import MEDIANS, CallRow, MedianRow
+from weft.analyse.tables.times import MEDIANS, STARTUP, CallRow, MedianRow
 from weft.analyse.thresholds.findings import protocol_findings
 from weft.analyse.thresholds.knob import launch_knobs, launch_settings, name_knob
 from weft.analyse.thresholds.memory import mark_memory_effects
@@ -208,7 +209,7 @@ def _findings(
         findings += find_few_samples(_of_calls(found), measure.min_samples)
         findings += find_crowded_hosts(RANK_TABLE.read(root)) if found.plan.planned_fabric.is_emulated else []
         findings += few_of_pairs(classes, measure.launches, measure.min_samples)
-    findings += mixed(LAUNCH_TABLE.read(root))
+    findings += mixed(LAUNCH_TABLE.read(root)) + waits_at_start(STARTUP.read(root))
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
     findings += latency_findings(classes, found.plan.planned_fabric) if found.modelled else []
     findings += protocol_findings(changes, slower, found.cells, trials, modelled=found.modelled)

@@ -12,9 +12,10 @@ from weft.analyse.engine import Backend, Expression, connect, read
 from weft.analyse.hosts import with_shared_hosts
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
+from weft.analyse.startup import startup_rows
 from weft.analyse.tables.breakdown import TURNS, TurnRow
 from weft.analyse.tables.links import LINKS
-from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, MedianRow, QuartileRow
+from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP, MedianRow, QuartileRow
 from weft.analyse.times import is_of_breakdown, iteration_times, launch_weighted, order_statistics, quartiles, turn_rows
 from weft.bound.measured import Bounds
 from weft.fabric.kinds import KINDS
@@ -57,6 +58,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     turns = _turns(root, backend, of_pairs) if any(split_step(row["op"])[1] for row in segments) else []
     TURNS.write(root, turns)
     QUARTILES.write(root, _quartiles(times, medians))
+    STARTUP.write(root, [] if KINDS[plan.fabric_kind].is_model else startup_rows(root, plan, medians))
     floors = floor.with_rates_beside(floor.floor_rows(found, cells), _beside(root, backend, of_pairs), cells)
     FLOOR.write(root, floors)
     counted = links.link_rows(root, plan, segments, medians, turns, launches)

@@ -11,13 +11,36 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from weft.host import read
-from weft.mpi.library import OPEN_MPI, Library
+from weft.mpi.library import OPEN_MPI, Library, parse_library
 
 PREFIX = "OMPI_MCA_"
 DELAYING: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi"})}
 WITHOUT_ADAPTER: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi", "openib", "usnic"})}
 ADAPTERS = ("infiniband", "cxi", "hfi1", "infiniband_verbs", "cxi_user", "usnic_verbs")
 """Classes of devices (/sys/class) that another transport than shared memory may use, even between ranks of a host."""
+
+
+#: Seconds that the sleep takes.
+DELAY_S = 1.0
+
+
+def waiting_component(version: str, settings: Mapping[str, str], init_s: float) -> str:
+    """The component that only waits in MPI_Init, ``btl/ofi``; empty if settings leave it out, or no rank took as long.
+
+    Parameters
+    ----------
+    version
+        The library's version string, as a launch recorded it.
+    settings
+        Variables that differ from their defaults, by MPI_T or from the environment.
+    init_s
+        What MPI_Init took on the fastest rank, in s.
+    """
+    library = parse_library(version)
+    chosen = settings.get(f"{PREFIX}btl", settings.get("btl", "^"))
+    names = set(chosen.removeprefix("^").split(","))
+    taken = ("ofi" in names) != chosen.startswith("^")
+    return "btl/ofi" if (library.family, library.major) == (OPEN_MPI, 5) and taken and init_s >= DELAY_S else ""
 
 
 def settings_without_delay(

@@ -8,7 +8,8 @@ from typing import Any
 
 from weft.analyse.tables.links import BOTTLENECKS, HOSTS, LINKS, LOADS, BottleneckRow, Load, LoadRow
 from weft.analyse.tables.remedies import SENSITIVITY, SensitivityRow
-from weft.format import format_bytes, format_factor, format_rate, format_seconds, plural
+from weft.analyse.tables.times import STARTUP, StartupRow
+from weft.format import format_bytes, format_factor, format_rate, format_seconds, plural, seconds_text
 from weft.report.tabular import Table, Words
 from weft.report.view import RunView
 from weft.words.answers import number_text
@@ -18,7 +19,26 @@ def common_tables(view: RunView) -> list[Table]:
     """Tables of every run, whatever its kernel: the most loaded links, and what a simulated verdict hangs on."""
     title = view.titled("What the verdict depends on: each fitted or assumed number over its plausible range")
     hangs = sensitivity_table(sensitivities(view), title)
-    return [*load_tables(view), *([replace(hangs, rows=(UNITS, *hangs.rows))] if hangs else [])]
+    started = startup_table(view.titled("Start-up"), STARTUP.read(view.path))
+    return [
+        *load_tables(view),
+        *([started] if started else []),
+        *([replace(hangs, rows=(UNITS, *hangs.rows))] if hangs else []),
+    ]
+
+
+def startup_table(title: str, rows: Sequence[StartupRow]) -> Table | None:
+    """Seconds of MPI_Init and of the first all-to-all by number of ranks; None without launches that recorded them."""
+    columns = ("N", "p", "launches", "MPI_Init", Words("first all-to-all"), Words("waits"))
+    lines = tuple(
+        (f"{row['nodes']:,}", f"{row['ranks']:,}", f"{row['launches']:,}",
+         seconds_text(row["init_s"], row["init_low_s"], row["init_high_s"]),
+         f"{seconds_text(row['first_s'], row['first_low_s'], row['first_high_s'])} {row['call']}"
+         if row["first_s"] else "–", row["waits"] or "–")
+        for row in rows
+    )  # fmt: skip
+    units = ("nodes", "processes", "", "slowest rank", "cold, no peer met before", "component that only sleeps")
+    return Table(title, columns, (units, *lines)) if lines else None
 
 
 MOST = 8

@@ -126,9 +126,10 @@ class RankColumns(Record):
     local_rank: tuple[Small, ...] = ()
     cpus: tuple[str, ...] = ()
     core: tuple[Annotated[int, Field(ge=-1, lt=2**31)], ...] = ()
+    init_ns: tuple[Annotated[int, Field(ge=-1, lt=2**63)], ...] = ()  # what MPI_Init took; -1 where nobody measured it
 
 
-ABSENT = {"host": "", "node": 0, "local_rank": 0, "cpus": "", "core": -1}
+ABSENT = {"host": "", "node": 0, "local_rank": 0, "cpus": "", "core": -1, "init_ns": -1}
 """What an entry of a rank that an older kernel did not write stands for."""
 ENTRY: "itemgetter[Any]" = itemgetter("rank", *ABSENT)
 

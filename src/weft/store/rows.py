@@ -75,7 +75,7 @@ class LaunchRow(TypedDict):
 
 
 class RankRow(TypedDict):
-    """Host, node and core of a rank in one launch."""
+    """Host, node and core of a rank in one launch, and the nanoseconds of its MPI_Init; -1 where none were recorded."""
 
     launch_id: str
     rank: int
@@ -84,6 +84,7 @@ class RankRow(TypedDict):
     local_rank: int
     cpus: str
     core: int
+    init_ns: Long
 
 
 MEASURED = TableOf("cells", MeasuredRow)

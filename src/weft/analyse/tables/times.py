@@ -149,6 +149,26 @@ class TimedRow(CallIdentity):
     launch_high_s: float
 
 
+class StartupRow(TypedDict):
+    """What starting the ranks of a shape took, over its launches, in s.
+
+    ``init_s``: MPI_Init on the slowest rank. ``first_s``: the all-to-all ``call`` that opened the connections of all
+    ranks, null where a launch began with other calls. ``waits``: the component that only waits in MPI_Init.
+    """
+
+    nodes: int
+    ranks: int
+    launches: int
+    init_s: float | None
+    init_low_s: float | None
+    init_high_s: float | None
+    call: str
+    first_s: float | None
+    first_low_s: float | None
+    first_high_s: float | None
+    waits: str
+
+
 def timed(rows: Iterable[CallRow], call: str = "", phase: str = "") -> list[TimedRow]:
     """Rows with a time, of one call and phase if these are given."""
     return [
@@ -221,6 +241,7 @@ MEDIANS = TableOf(
     "medians", MedianRow, "cell launch call phase samples disturbed lost_s median_s low_s high_s coverage"
 )
 QUARTILES = TableOf("quartiles", QuartileRow)
+STARTUP = TableOf("startup", StartupRow)
 CALLS = TableOf(
     "calls",
     CallRow,
