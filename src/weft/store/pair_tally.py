@@ -88,7 +88,7 @@ class Tally:
         if (batch != 1).any():
             return bucket_of(duration / np.repeat(batch, length))
         bucket = self.known.take(duration, mode="clip")
-        if duration.max() >= KNOWN_NS:
+        if bucket.max() >= self.known[-1]:  # of clipped durations, too
             beyond = np.flatnonzero(duration >= KNOWN_NS)
             bucket[beyond] = bucket_of(duration[beyond])
         return bucket

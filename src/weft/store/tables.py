@@ -47,9 +47,14 @@ def read_table(root: Path, name: str, most_values: int | None = None) -> Table:
         check_size(path, most_values=most_values)
         return read_parquet(path)
     except UNREADABLE as error:
-        reason = getattr(error, "strerror", None) or error
-        why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {reason}"
-        raise DataError(f"{path}: {why}", f"`weft show {root}` makes the tables again from the cells") from None
+        raise unreadable(root, path, error) from None
+
+
+def unreadable(root: Path, path: Path, error: Exception) -> DataError:
+    """That a table of a run is missing, or cannot be read."""
+    reason = getattr(error, "strerror", None) or error
+    why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {reason}"
+    return DataError(f"{path}: {why}", f"`weft show {root}` makes the tables again from the cells")
 
 
 Row = TypeVar("Row", bound=Mapping[str, Any])

@@ -20,6 +20,7 @@ from weft.analyse.pairs.places import Places
 from weft.errors import DataError
 from weft.files.beneath import plain_file
 from weft.store.files import UNREADABLE
+from weft.store.tables import unreadable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -86,10 +87,7 @@ class PairFile:
             raise self._torn(error) from None
 
     def _torn(self, error: Exception) -> DataError:
-        reason = getattr(error, "strerror", None) or error
-        why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {reason}"
-        path = self._root / "tables" / "pairs.parquet"
-        return DataError(f"{path}: {why}", f"`weft show {self._root}` makes the tables again from the cells")
+        return unreadable(self._root, self._root / "tables" / "pairs.parquet", error)
 
     def _pieces(self) -> Iterator[Piece]:
         row = 0
