@@ -176,7 +176,7 @@ def few_of_pairs(classes: Sequence[ClassRow], launches: int, fewest: int) -> lis
         if row["samples"] and each < fewest * launches:
             level = "warning" if each < fewest else "note"
             where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
-            what = f"{each:.2g} samples of a pair in {plural(launches, 'launch')}, {_asked(fewest)}"
+            what = f"{each:.2g} sample{'s' * (each != 1)} of a pair in {plural(launches, 'launch')}, {_asked(fewest)}"
             told.append(finding(level, "few", where, what, REMEDY))
     return told
 

@@ -12,7 +12,7 @@ from weft.fabric.drawing.drawing import layered
 from weft.fabric.drawing.loads import LinkLoad, sketch_loads
 from weft.fabric.drawing.sketch import Place, Sketch, sketch
 from weft.fabric.network.build import build_network
-from weft.format import format_bytes, format_rate, measured_factor
+from weft.format import format_bytes, format_rate, times_text
 from weft.report.common import drawn_cells, percent, reading
 from weft.report.figures import Picture
 from weft.report.figures.theme import WIDTH, Figure
@@ -58,9 +58,9 @@ def _by_cable(loads: Sequence[LoadRow]) -> dict[frozenset[str], float]:
 
 def draw_outlier(view: RunView) -> Picture | None:
     """The tree of switches with the slow cable or switch in red; None where no such part was found or drawn."""
-    answer = next((each for each in view.claimed("answer") if each["id"].startswith("outlier.")), None)
-    network = view.plan.planned_fabric.network
-    if answer is None or network is None or answer["id"] == "outlier.node":
+    found = (each for each in view.claimed("answer") if each["id"].startswith(("outlier.", "check.not-healthy")))
+    answer, network = next(found, None), view.plan.planned_fabric.network
+    if answer is None or network is None:
         return None
     plan = sketch(build_network(view.plan.planned_fabric))
     if len(plan.places) > MOST_BOXES or not plan.lines:
@@ -70,7 +70,7 @@ def draw_outlier(view: RunView) -> Picture | None:
     hot = {each for each in shares if each == ends or (len(ends) == 1 and ends <= each)}
     if not hot:
         return None
-    value = measured_factor(answer["value"], what="x") if answer["value"] else ""
+    value = times_text(answer["value"]) if answer["value"] else ""
     key = f"The fabric's switches; in red what is slow: {answer['subject']}."
     return Picture("outlier-tree", "Slow part", key, key, _tree(plan, dict.fromkeys(hot, 0.0), hot, value))
 
