@@ -17,7 +17,7 @@ from pathlib import Path
 
 from real_weft import ROOT, STUDY, Weft, eventually, processes, processes_below
 
-from weft.launch.slurm_here import CORES, FABRIC, SETTINGS, RootlessSlurm
+from weft.launch.slurm_here import CORES, SETTINGS, RootlessSlurm, fabric_text
 
 VICTIMS = ("weft", "srun", "rank", "slurmstepd", "scancel", "slurmctld", "slurmd")
 DAEMONS = ("slurmctld", "slurmd")
@@ -98,7 +98,7 @@ def make(slurm: RootlessSlurm, place: Path, launches: int, mpicxx: Path) -> Weft
     study, fabric, temporary = place / "small.toml", place / "slurm.toml", place / "t"
     # Slurm's srun waits for a slurmstepd that was killed until the launch's limit ends it
     study.write_text(STUDY.format(launches=launches, limit="10 s").replace("nodes = 1", "nodes = [1, 2]"))
-    text = FABRIC.format(cores=CORES)
+    text = fabric_text(CORES)
     for name, value in SHORT:
         text = text.replace(f'"{name}"', f'"{value}"')
     fabric.write_text(text)

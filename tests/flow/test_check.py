@@ -11,7 +11,7 @@ from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.report.card import card_of
 from weft.report.view import load_view
-from weft.run.check import Asked, check_study, exit_code, run_check, write_exclude
+from weft.run.check import Asked, check_study, exit_code, plan_second, run_check, write_exclude
 from weft.run.progress import Silent
 from weft.run.refresh import make_tables, stale
 from weft.store.folder import RunFolder
@@ -60,8 +60,10 @@ def test_slow_parts_are_named_excluded_and_shown_again(fabric: Fabric, tmp_path:
     assert write_exclude(folder, tmp_path / "exclude") == 1
     assert (tmp_path / "exclude").read_text() == "n5\n"
     card = card_of(load_view(folder.path))
-    assert [row.id for row in card.rows] == ["check.not-healthy", "check.also", "check.next", "confidence"]
-    assert card.rows[2].value.startswith("sbatch --exclude=n5")
+    assert [row.id for row in card.rows] == [
+        "check.not-healthy", "check.also", "start.mpi", "check.next", "confidence"
+    ]  # fmt: skip
+    assert card.rows[3].value.startswith("sbatch --exclude=n5")
     assert not stale(folder)
     make_tables(folder)  # as weft show does after an upgrade
     assert card_of(load_view(folder.path)).rows == card.rows
@@ -73,6 +75,36 @@ def test_a_healthy_machine_needs_no_second_pass(fabric: Fabric, tmp_path: Path) 
     assert [each["id"] for each in claims_of(CLAIMS.read(folder.path), "answer")] == ["check.healthy"]
     assert exit_code(folder) == 0
     assert len(launcher.passes) == 1
+
+
+def test_a_node_that_is_slow_alone_is_named(fabric: Fabric, tmp_path: Path) -> None:
+    folder = checked(MadeCheck(fabric, [{}], reports={"n3": {"copy_ns": 720_000}}), tmp_path)
+    answers = claims_of(CLAIMS.read(folder.path), "answer")
+    assert [(each["id"], each["subject"], extras(each)["of"]) for each in answers] == [
+        ("check.not-healthy", "n3", "memory")
+    ]
+    assert exit_code(folder) == 3
+    assert "n3" in card_of(load_view(folder.path)).rows[0].value
+    assert write_exclude(folder, tmp_path / "exclude") == 1
+
+
+def test_the_second_pass_takes_what_is_left_of_the_time(fabric: Fabric, tmp_path: Path) -> None:
+    folder = checked(MadeCheck(fabric, [{}]), tmp_path)  # 32 operations took 1 s
+    long, short = plan_second(folder, 30.0), plan_second(folder, 0.0)
+    assert long[0] == 8
+    assert 2 * 8 * long[1] == pytest.approx(30 - 1.1, rel=0.03)
+    assert short == (3, 0.001)
+    rounds, budget_s = plan_second(folder, 1.5)
+    assert 3 < rounds < 8
+    assert 2 * rounds * budget_s == pytest.approx(0.4, rel=0.1)
+
+
+def test_under_a_slow_leaf_switch_its_nodes_are_left_out(fabric: Fabric, tmp_path: Path) -> None:
+    folder = checked(MadeCheck(fabric, [{("switch", "leaf2"): 1.5}]), tmp_path)
+    answers = claims_of(CLAIMS.read(folder.path), "answer")
+    assert [(extras(each)["of"], each["subject"]) for each in answers] == [("switch", "leaf2")]
+    assert write_exclude(folder, tmp_path / "exclude") == 8
+    assert (tmp_path / "exclude").read_text().split() == [f"n{i}" for i in range(16, 24)]
 
 
 def test_what_only_the_first_pass_saw_is_not_named(fabric: Fabric, tmp_path: Path) -> None:

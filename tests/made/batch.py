@@ -2,7 +2,7 @@
 """A scheduler and a starter of ranks that are made up."""
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from weft.launch.batch.scheduler import JobState
@@ -75,6 +75,10 @@ class MadeUpScheduler:
     def allocation(self) -> str | None:
         """Never inside a job."""
         return None
+
+    def allocated_nodes(self) -> Sequence[str]:
+        """None."""
+        return ()
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
         """Not used: the starter of these tests makes the whole command line."""

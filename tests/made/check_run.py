@@ -32,6 +32,8 @@ class MadeCheck:
     ----------
     slow
         Kind and name of each slow part to its factor, for the launches of a pass: the first, then the second.
+    reports
+        What single nodes report otherwise than their peers, by name.
     passes
         Plans that were run.
     """
@@ -39,6 +41,7 @@ class MadeCheck:
     fabric: Fabric
     slow: Sequence[dict[tuple[str, str], float]]
     sigma: float = 0.02
+    reports: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     passes: list[FlatPlan] = field(default_factory=list[FlatPlan])
     rules: Rules = field(default_factory=Rules)
 
@@ -95,7 +98,19 @@ class MadeCheck:
                 paired = np.where(trip > 0, SAMPLES, 0)
                 _add(columns, segments, f"forward.{op}", "warm", paired, one_way,
                      columns_of=["start_ns", "forward_samples", "forward_ns"])  # fmt: skip
-        _write(request, plan, cell, np.concatenate(columns, axis=1), segments)
+        nodes = [report_of(number, name) | self.reports.get(name, {}) for number, name in enumerate(request.nodes)]
+        _write(request, plan, cell, np.concatenate(columns, axis=1), segments, nodes)
+
+
+def report_of(number: int, name: str) -> dict[str, Any]:
+    """What a healthy node reports (native/measure/cell/node_report.cpp)."""
+    dice = np.random.default_rng(number)
+    return {
+        "host": name, "node": number, "began_ns": 10**18 + int(dice.integers(10**8)), "init_ns": 800_000_000,
+        "mpi": "Made MPI 1", "kernel": "6.1.0", "cpus": 2, "copy_bytes": 2**22, "loop_ns": 250_000,
+        "copy_ns": int(400_000 * np.exp(dice.normal(0, 0.01))), "waited_ns": 10**7, "wall_ns": 10**10,
+        "network_sent": 10**6, "adapters": 1, "adapter_sent": 10**9, "errors": {}, "rates": {"mlx5_0/1": "100 Gb/sec"},
+    }  # fmt: skip
 
 
 def _segment(op: str, phase: str = "warm", first: int = 0, count: int = 1, batch: int = 1) -> dict[str, Any]:
@@ -117,7 +132,12 @@ def _add(columns: list[Any], segments: list[dict[str, Any]], op: str, phase: str
 
 
 def _write(
-    request: LaunchRequest, plan: FlatPlan, cell: dict[str, str], samples: Any, segments: list[dict[str, Any]]
+    request: LaunchRequest,
+    plan: FlatPlan,
+    cell: dict[str, str],
+    samples: Any,
+    segments: list[dict[str, Any]],
+    nodes: Sequence[dict[str, Any]] = (),
 ) -> None:
     stem = Path(plan.head["folder"]) / "cells" / f"{cell['cell']}.l{plan.head['launch_index']}"
     samples = np.ascontiguousarray(samples.astype("<i8"))
@@ -128,6 +148,7 @@ def _write(
         "kernel": cell["kernel"], "ranks": request.ranks, "shape": list(samples.shape),
         "crc32": [zlib.crc32(slab.tobytes()) for slab in samples], "segments": segments, "definition": "local",
         "clock": {"method": "shared", "residual_ns": 1}, "validation": {"performed": True, "errors": 0, "detail": ""},
+        "nodes": list(nodes), "wall_ns": 10**9,
     }  # fmt: skip
     stem.with_name(stem.name + ".json").write_text(json.dumps(record))
 

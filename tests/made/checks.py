@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from weft.analyse.outliers.few_parts import Parts, list_parts
 from weft.analyse.outliers.few_rounds import Messages
+from weft.analyse.outliers.leaves import Leaves, cluster_nodes
 from weft.fabric.network.dragonfly import DragonflyShape, dragonfly
 from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
@@ -89,8 +90,11 @@ def measure(
     for (kind, name), factor in slow.items():
         own = crossed(of.network, kind, name, source, target, routes)
         excess[own] = np.maximum(excess[own], np.log(factor))
-    levels = np.array([["", "leaf", "pod", "core"].index(r.level) for r in rounds])
-    log_s = np.array([0.0, 0.0, 0.2, 0.4])[levels][number] + np.log(load) + excess
+    levels = np.array([["", "leaf", "pod", "core"].index(r.level) for r in rounds])[number]
+    leaf = of.network.leaf
+    near = leaf[source] == leaf[target]
+    farness = np.array([0.0, 0.0, 0.2, 0.4])[np.where(levels == 0, np.where(near, 1, 3), levels)]
+    log_s = farness + np.log(load) + excess
     first = 0
     for place, one in enumerate(passes):
         dice = np.random.default_rng([seed, place])
@@ -99,11 +103,25 @@ def measure(
         log_s[own] += noise_of(noise, sigma, number[own] - first, source[own], target[own], dice)
         first += len(one)
     planned = load if of.known else np.ones(len(load))
-    group = np.unique(levels[number] * 1000.0 + planned, return_inverse=True)[1]
+    leaves = None if of.known else _clustered(of, source, target, farness, number < len(passes[0]), seed)
+    if leaves is not None:
+        levels = leaves.share(source, target).astype(np.int64)
+    group = np.unique(levels * 1000.0 + planned, return_inverse=True)[1]
     known = (of.network, hosts) if of.known else (None, None)
-    parts = list_parts(of.network.hosts, source, target, *known)
+    parts = list_parts(of.network.hosts, source, target, *known, leaves)
     second = len(passes[0]) if len(passes) > 1 else None
     return Made(Messages(number, group, log_s, second), parts, source, target)
+
+
+def _clustered(
+    of: Machine, source: Ints, target: Ints, farness: NDArray[np.float64], own: NDArray[np.bool_], seed: int
+) -> Leaves | None:
+    """The leaves that short messages of the first pass tell."""
+    short = farness + np.random.default_rng([seed, 9]).normal(0, 0.03, len(farness))
+    found = cluster_nodes(len(of.hosts), source[own].astype(np.int64), target[own].astype(np.int64), short[own])
+    if found is None:
+        return None
+    return Leaves(found, tuple(f"leaf {i}" for i in range(found.max() + 1)), True)
 
 
 def crossed(network: Network, kind: str, name: str, source: Ints, target: Ints, routes: Ints) -> NDArray[np.bool_]:

@@ -15,8 +15,8 @@ import pytest
 
 from compiled import FAULTS
 from weft.fabric import load_fabric
-from weft.launch.slurm_here import CORES, RootlessSlurm, why_not
-from weft.launch.slurm_here import FABRIC as SHIPPED
+from weft.fabric.nodeset import expand
+from weft.launch.slurm_here import CORES, RootlessSlurm, fabric_text, topology, why_not
 
 pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}")]
 
@@ -45,7 +45,7 @@ m = 4
 """
 
 FABRIC = (
-    SHIPPED.format(cores=CORES).replace('"slurm-here"', '"rootless"').replace('"1 GiB"', '"3 GiB"')
+    fabric_text(CORES).replace('"slurm-here"', '"rootless"').replace('"1 GiB"', '"3 GiB"')
     .replace('"1 s"', '"200 ms"').replace('"1 h"', '"10 min"')
 )  # fmt: skip
 
@@ -112,6 +112,8 @@ def test_slurm_here_runs_a_command_and_leaves_nothing(tmp_path: Path) -> None:
         "weft",
         "fabric",
         "slurm-here",
+        "--nodes",
+        "6",
         "sh",
         "-c",
         "sinfo -h -o %D; ls *.toml; pgrep -o slurmctld; srun -N1 printenv OMPI_MCA_btl; exit 7",
@@ -128,11 +130,20 @@ def test_slurm_here_runs_a_command_and_leaves_nothing(tmp_path: Path) -> None:
     assert done.returncode == 7, done.stderr
     nodes, file, controller, transports = done.stdout.split()
     assert transports == "self,tcp", "of a job of any fabric file: the nodes share one /dev/shm"
-    assert (nodes, file) == ("4", "slurm-here.toml")
+    assert (nodes, file) == ("6", "slurm-here.toml")
     assert int(controller) > 1  # in a namespace of its own, which has ended
-    assert "a Slurm of 4 nodes is up on this host, described by slurm-here.toml" in done.stderr
+    assert "a Slurm of 6 nodes is up on this host, described by slurm-here.toml" in done.stderr
     assert list(tmp_path.iterdir()) == []
     assert set(Path(tempfile.gettempdir()).glob("wslurm*")) <= before
+
+
+def test_the_leaves_of_a_slurm_here_hold_every_node_once() -> None:
+    assert topology(4).splitlines() == [
+        "SwitchName=leaf0 Nodes=n[0-1]", "SwitchName=leaf1 Nodes=n[2-3]", "SwitchName=spine Switches=leaf[0-1]"
+    ]  # fmt: skip
+    for nodes in (5, 6, 64):
+        lines = [line.partition(" Nodes=")[2] for line in topology(nodes).splitlines() if "Nodes=" in line]
+        assert [name for line in lines for name in expand(line)] == [f"n{i}" for i in range(nodes)]
 
 
 def test_inside_an_allocation_it_is_used(slurm: RootlessSlurm, tmp_path: Path) -> None:

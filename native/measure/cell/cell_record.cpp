@@ -95,6 +95,9 @@ std::string describe_cell(Plan const &plan, Cell const &cell, Outcome const &out
     json.member("in_pages", outcome.pressure.swap_in_pages).member("out_pages", outcome.pressure.swap_out_pages);
     json.end_object();
     json.member("steal_ns", outcome.pressure.steal_ns).member("wall_ns", outcome.wall_ns);
+    if (!outcome.nodes.empty()) {
+        json.key("nodes").raw(outcome.nodes);
+    }
     json.key("warnings").begin_array();
     for (std::string const &warning : warnings) {
         json.value(warning);

@@ -19,6 +19,7 @@ struct Outcome {
     platform::Pressure pressure; ///< summed over all nodes, during the cell
     std::int64_t wall_ns = 0;
     std::vector<std::uint32_t> crcs; ///< empty without samples
+    std::string nodes;               ///< what each node says of itself, as JSON (cell/node_report.hpp); or empty
 };
 
 /// The weft-cell/2 record.

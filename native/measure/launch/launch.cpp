@@ -4,6 +4,7 @@
 #include "cell/cell.hpp"
 #include "cell/cell_record.hpp"
 #include "cell/kernels.hpp"
+#include "cell/node_report.hpp"
 #include "host/file.hpp"
 #include "host/host_memory.hpp"
 #include "host/memory.hpp"
@@ -15,6 +16,7 @@
 #include "sample/sampler.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 namespace weft {
@@ -92,12 +94,16 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
     std::string const batches = launch.plan.folder + "/cells/" + cell.name() + ".batches";
     std::string const owner = launch.plan.run + " " + cell.hash();
     sampler.batches() = read_batches(timed.team, batches, owner);
+    std::optional<NodeReport> nodes;
     try {
         outcome.memory = guard_memory(timed.team, kernel.need(cell), launch.plan.memory_limit_bytes);
         if (!outcome.memory.fits) {
             throw Refusal("memory", outcome.memory.reason);
         }
         plant_fault(cell);
+        if (is_check(cell) && !platform::one_clock()) { // simulated nodes are all this host
+            nodes.emplace(timed.team);
+        }
         if (kernel.begins_with_first_calls && timed.team.back) {
             sampler.once_warm([&] { settle(timed, recorder); });
         } else {
@@ -107,6 +113,7 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
         if (cell.has("copies") && kernel.run != run_floor) {
             measure_floor_beside(cell);
         }
+        outcome.nodes = nodes ? nodes->gather(library_version()) : "";
         sampler.settle_losses();
         timed.clock.end();
         cell.close();

@@ -3,6 +3,7 @@
 // weft-measure --version prints the MPI library's version string, without MPI_Init
 // weft-measure --settings prints the MPI library's control variables and its environment as name=value lines
 // Exit codes: 0 success; 3 a result was proved wrong; 124 a cell exceeded its time limit; 1 any other error.
+#include "cell/node_report.hpp"
 #include "host/platform.hpp"
 #include "host/settings.hpp"
 #include "host/shared_memory.hpp"
@@ -11,6 +12,7 @@
 #include "mpi/error.hpp"
 #include "mpi/handles.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -84,9 +86,11 @@ int main(int argc, char **argv) {
         print_error("the launcher ended before this rank began", "start the run again");
         return 1;
     }
+    auto const date = std::chrono::system_clock::now().time_since_epoch();
     std::int64_t const began_ns = weft::platform::now_ns();
     weft::Library const library(argc, argv);
     std::int64_t const init_ns = weft::platform::now_ns() - began_ns;
+    weft::note_start(std::chrono::nanoseconds(date).count(), init_ns);
     if (what == "--settings") {
         print_settings();
         return 0;

@@ -7,8 +7,11 @@
 //   store          raw | summary
 //   rounds T, first_round, last_round   rounds (inclusive) of a tournament of T rounds; or
 //   pairs          these pairs, isolated: words `a-b`, pairs without common ranks joined by commas: `0-5,1-7 2-9`
+//   check          1: each node also reports on itself (cell/node_report.hpp), rounds end with the time of all of them,
+//                  and no pair is measured again
 //   leaf, pod      of each node, for the classes that slow pairs are compared within; both optional
 #include "cell/kernels.hpp"
+#include "cell/node_report.hpp"
 #include "mpi/message.hpp"
 
 #include "pairs/pair_retrial.hpp"
@@ -157,6 +160,23 @@ void record_partner(Cell &cell, PairRound const &round) {
     segment.count = 1;
 }
 
+/// The budgets of all operations together: what one operation leaves, a later one may use.
+class TimeOfCheck {
+  public:
+    TimeOfCheck(Cell const &cell, std::int64_t operations)
+        : cell_(cell), began_ns_(cell.sampler().clock().now()), most_ns_(operations * cell.rules().budget_ns) {}
+
+    /// Collective in a check: whether it is used up.
+    bool is_over() const {
+        return is_check(cell_) && max_over(cell_.team().comm, cell_.sampler().clock().now() - began_ns_) > most_ns_;
+    }
+
+  private:
+    Cell const &cell_;
+    std::int64_t began_ns_;
+    std::int64_t most_ns_;
+};
+
 } // namespace
 
 Need pairs_need(Cell const &cell) {
@@ -179,6 +199,9 @@ Need pairs_need(Cell const &cell) {
     need.parts.push_back({"samples", 2 * operations * (kept + beside) * row +
                                          operations * rules.max_samples * raw_forward +
                                          modes * rules.max_samples * (row + std::int64_t(sizeof(Answer)))});
+    if (is_check(cell)) {
+        need.parts.push_back({"node report", node_report_bytes()});
+    }
     std::int64_t const partners = std::min<std::int64_t>(cell.team().size, std::max(request.rounds(), most_partners));
     need.parts.push_back({"library staging", library_staging_bytes(int(partners))});
     return need;
@@ -202,14 +225,22 @@ void run_pairs(Cell &cell) {
     };
     PairTurns turns(team, cell.sampler().start());
     PairMeter meter(cell, turns, request.modes, request.raw);
+    TimeOfCheck const time(cell, std::int64_t(rounds.size() * request.sizes.size()));
     for (PairRound const &round : rounds) {
+        if (round.number > 0 && time.is_over()) {
+            cell.warn("the time of the check ended after " + std::to_string(round.number) + " of " +
+                      std::to_string(rounds.size()) + " rounds");
+            break;
+        }
         record_partner(cell, round);
         for (std::int64_t const size : request.sizes) {
             meter.measure(round, ping_of(size));
             values.prove(round, size);
         }
     }
-    auto const left_over = measure_slow_again(cell, turns, meter.findings(), rounds, classes_of(cell), ping_of);
+    // a check has no verdict on a pair, and its second pass is another launch
+    auto const left_over =
+        is_check(cell) ? 0 : measure_slow_again(cell, turns, meter.findings(), rounds, classes_of(cell), ping_of);
     if (left_over > 0) {
         cell.warn(std::to_string(left_over) + " more pairs took over 1.5 times the median of their class than were " +
                   "measured again (64 of a block); smaller blocks (pairs.block in the study) would judge them all");

@@ -49,6 +49,9 @@ def check(
     build
         Only compile the kernels for this fabric's MPI, so that later checks start at once.
     """
+    import time as clock
+
+    began = clock.monotonic() - clock.process_time()  # with the imports so far
     from weft.fabric import load_fabric
     from weft.launch import launcher_for
     from weft.launch.site import load_site
@@ -62,7 +65,9 @@ def check(
         return 0
     from weft.run.check import Asked, exit_code, run_check, write_exclude
 
-    folder = run_check(fabric, Asked(nodes, time, ranks_per_node), launcher, progress, into)
+    folder = run_check(
+        fabric, Asked(nodes, time, ranks_per_node), launcher, progress, into, spent_s=clock.monotonic() - began
+    )
     if exclude_file is not None:
         write_exclude(folder, exclude_file)
     from weft.run.refine import print_check

@@ -17,8 +17,9 @@ def add_verbs(app: App) -> None:
 def slurm_here(
     *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
     output: Annotated[Path, Parameter(name=("--output", "-o"))] = Path("slurm-here.toml"),
+    nodes: int = 4,
 ) -> int:
-    """Start a real Slurm of four nodes on this host, run a command or a shell in it, and end it.
+    """Start a real Slurm on this host, run a command or a shell in it, and end it.
 
     Nothing is left: processes, folders and the fabric file end with the command; runs are kept. Needs root.
 
@@ -28,12 +29,14 @@ def slurm_here(
         The command and its arguments, weft run contention --on slurm-here.toml; a shell by default.
     output
         The fabric file to write; goes before the command.
+    nodes
+        Nodes of this Slurm, 2 to 128, each a slurmd; goes before the command.
     """
     import sys
 
     from weft.launch.slurm_here import session
 
-    return session(command, output, lambda line: print(line, file=sys.stderr, flush=True))
+    return session(command, output, lambda line: print(line, file=sys.stderr, flush=True), nodes)
 
 
 app = App(name="fabric", help="Look at fabrics: draw, check, import and fit them, or bring one up.")
@@ -149,7 +152,8 @@ def import_(
     names: Path | None = None,
     node: Path | None = None,
     tables: Path | None = None,
-    format: Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibdiagnet", "edges"] | None = None,
+    format: Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibdiagnet", "edges", "lldp"]
+    | None = None,
 ) -> None:
     """Make a fabric file from a dump; the dump is copied beside it.
 
@@ -157,7 +161,8 @@ def import_(
     ----------
     dump
         Output of ibnetdiscover (plain, --full or -p), opensm-subnet.lst, ibdiagnet2.db_csv, an ibsim .net file, a CSV
-        list of cables (a,a_port,b,b_port,rate), a topology.conf, or scontrol show topology.
+        list of cables (a,a_port,b,b_port,rate), a topology.conf, scontrol show topology, or a folder with the output
+        of lldpcli show neighbors -f json of each node and switch (n1.json).
     output
         The fabric file to write.
     names

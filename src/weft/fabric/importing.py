@@ -3,8 +3,10 @@
 
 import re
 import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +26,7 @@ FORMS: dict[str, Format] = {
     "opensm-subnet.lst": "subnet-list",
     "ibdiagnet2 db_csv": "ibdiagnet",
     "edge list": "edges",
+    "lldp": "lldp",
 }
 GUID = re.compile(r"H-[0-9a-f]{16}")
 NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*", re.ASCII)
@@ -61,6 +64,27 @@ def import_dump(
     """Write a fabric file that refers to a dump, and copy the dump beside it; FabricError if a file is there or bad."""
     if into.exists():
         raise FabricError(f"{into} is there already", "name another file with -o, or remove it")
+    with _one_file(dump, into) as dump:
+        return _import(dump, into, names, node, form, tables)
+
+
+@contextmanager
+def _one_file(dump: Path, into: Path) -> Generator[Path]:
+    """The dump; of a folder of outputs of LLDP a file of all, which is removed."""
+    if not dump.is_dir():
+        yield dump
+        return
+    from weft.fabric.readers.lldp import join_outputs
+
+    with tempfile.TemporaryDirectory() as folder:
+        joint = Path(folder) / f"{into.stem}.lldp.json"
+        joint.write_text(join_outputs(dump), encoding="utf-8")
+        yield joint
+
+
+def _import(
+    dump: Path, into: Path, names: Path | None, node: Path | None, form: Format | None, tables: Path | None
+) -> Dump:
     read = read_dump(dump, form)
     if tables is not None:
         read = replace(read, tables=read_tables(tables))

@@ -71,6 +71,10 @@ class Kernel:
         """Of the ``seconds`` that an operation took, those in which other flows may slow its own: all, of one call."""
         return seconds
 
+    def has_floor(self, values: Mapping[str, Any]) -> bool:
+        """Whether a cell's times are read beside the noise floor of its shape."""
+        return True
+
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory, by its name (METHOD 22); the C++ kernel counts the same parts."""
         raise NotImplementedError

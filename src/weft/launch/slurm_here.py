@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A real Slurm of four virtual nodes on this host, to try things: munged, slurmctld and slurmd's in namespaces.
+"""A real Slurm of virtual nodes on this host, to try things: munged, slurmctld and slurmd's in namespaces.
 
 Everything runs below one holder process in a PID and network namespace: when its standard input closes, the holder
 ends and the kernel ends the rest, job steps included. A user's commands (sbatch, ``weft run``) go in by ``nsenter``.
 """
 
+import math
 import os
 import shutil
 import subprocess
@@ -15,13 +16,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-from weft.errors import LaunchError
+from weft.errors import FabricError, LaunchError
 from weft.extras import apt_install
 from weft.files.atomic import file_errors
 from weft.mpi.starting import cores_here
 from weft.programs import run_program
 
-NODES = 4
+NODES = 4  # by default
+MOST_NODES = 128  # each is a daemon
 CORES = 4
 PORT = 17000
 # The virtual nodes share one /dev/shm, where Open MPI's ranks of different nodes would meet and crash: TCP alone. On
@@ -73,7 +75,14 @@ NodeName=n[0-{last}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first_port}-{
 PartitionName=batch Nodes=ALL Default=YES MaxTime=60 State=UP
 """
 
-TOPOLOGY = "SwitchName=leaf0 Nodes=n[0-1]\nSwitchName=leaf1 Nodes=n[2-3]\nSwitchName=spine Switches=leaf[0-1]\n"
+
+def topology(nodes: int) -> str:
+    """Slurm's ``topology.conf`` of about as many leaves as nodes on each: four nodes have two leaves of two."""
+    width = max(2, math.isqrt(nodes))
+    leaves = [f"n[{first}-{min(first + width, nodes) - 1}]" for first in range(0, nodes, width)]
+    lines = [f"SwitchName=leaf{number} Nodes={each}" for number, each in enumerate(leaves)]
+    return "\n".join([*lines, f"SwitchName=spine Switches=leaf[0-{len(leaves) - 1}]", ""])
+
 
 HOLDER = """\
 set -e
@@ -111,10 +120,10 @@ def prepare_folder(folder: Path, nodes: Sequence[str]) -> None:
 class RootlessSlurm:
     """A Slurm that lives as long as the ``with`` block."""
 
-    def __init__(self, folder: Path, cores: int = CORES) -> None:
+    def __init__(self, folder: Path, cores: int = CORES, nodes: int = NODES) -> None:
         self.folder = folder
         self.cores = cores
-        self.nodes = [f"n{i}" for i in range(NODES)]
+        self.nodes = [f"n{i}" for i in range(nodes)]
         self._holder: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -144,7 +153,7 @@ class RootlessSlurm:
                 self._holder.wait()
 
     def _is_idle(self) -> bool:
-        return self.run("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.strip() == str(NODES)
+        return self.run("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.strip() == str(len(self.nodes))
 
     def environment(self) -> dict[str, str]:
         """The environment in which Slurm's commands find this Slurm, and jobs run on nodes that are one host."""
@@ -167,11 +176,11 @@ class RootlessSlurm:
     def _write_configuration(self) -> None:
         prepare_folder(self.folder, self.nodes)
         text = CONFIGURATION.format(
-            host=os.uname().nodename, folder=self.folder, port=PORT, last=NODES - 1, first_port=PORT + 1,
-            last_port=PORT + NODES, cores=self.cores,
+            host=os.uname().nodename, folder=self.folder, port=PORT, last=len(self.nodes) - 1, first_port=PORT + 1,
+            last_port=PORT + len(self.nodes), cores=self.cores,
         )  # fmt: skip
         (self.folder / "slurm.conf").write_text(text)
-        (self.folder / "topology.conf").write_text(TOPOLOGY)
+        (self.folder / "topology.conf").write_text(topology(len(self.nodes)))
 
     def _wait_until(self, is_true: Callable[[], bool], what: str, seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
@@ -189,13 +198,13 @@ class RootlessSlurm:
 
 
 FABRIC = """\
-# Written by weft fabric slurm-here: four nodes that are all this host, under a real Slurm.
+# Written by weft fabric slurm-here: {nodes} nodes that are all this host, under a real Slurm.
 # Times are not those of a network.
 name = "slurm-here"
 kind = "slurm"
-title = "A Slurm of four nodes, all of them this host"
+title = "A Slurm of {nodes} nodes, all of them this host"
 [node]
-names = "n[0-3]"
+names = "n[0-{last}]"
 cores = {cores}
 memory = "1 GiB"
 [network]
@@ -209,26 +218,31 @@ time_limit = "1 h"
 """
 
 
-def cores_a_node() -> int:
-    """Cores that each of the nodes has for itself: its share of this host's, at least one."""
-    return max(1, cores_here().physical // NODES)
+def fabric_text(cores: int, nodes: int = NODES) -> str:
+    """The fabric file of a Slurm of ``nodes`` nodes with ``cores`` cores each."""
+    return FABRIC.format(cores=cores, nodes=nodes, last=nodes - 1)
 
 
-def session(command: Sequence[str], fabric: Path, say: Callable[[str], None]) -> int:
-    """Run a command or a shell inside a Slurm; its exit code. LaunchError without Slurm or right, DataError."""
+def session(command: Sequence[str], fabric: Path, say: Callable[[str], None], nodes: int = NODES) -> int:
+    """Run a command or a shell inside a Slurm; its exit code. LaunchError without Slurm or right, DataError.
+
+    Raises FabricError: Slurm cannot have so many nodes here.
+    """
+    if not 2 <= nodes <= MOST_NODES:
+        raise FabricError(f"--nodes {nodes}: a Slurm on one host has 2 to {MOST_NODES} nodes", "--nodes 64")
     reason, _, remedy = why_not().partition(" -> ")
     if reason:
         raise LaunchError(f"no Slurm can be started here: {reason}", remedy)
     if fabric.exists():
         raise LaunchError(f"{fabric} is there already", "remove it, or name another file: --output OTHER.toml")
     folder = Path(tempfile.mkdtemp(prefix="wslurm"))  # short: sockets lie in it
-    cores = cores_a_node()
-    text = FABRIC.format(cores=cores)
+    cores = max(1, cores_here().physical // nodes)  # its share of this host's
+    text = fabric_text(cores, nodes)
     try:
-        with RootlessSlurm(folder, cores) as slurm:
+        with RootlessSlurm(folder, cores, nodes) as slurm:
             with file_errors(fabric):
                 fabric.write_text(text, encoding="utf-8")
-            say(f"a Slurm of {NODES} nodes is up on this host, described by {fabric}; it ends with this command")
+            say(f"a Slurm of {nodes} nodes is up on this host, described by {fabric}; it ends with this command")
             if not command:
                 say(f"next: weft run contention --quick --on {fabric}   (also: sinfo, squeue, sbatch; exit ends it)")
             words = command or (os.environ.get("SHELL", "sh"),)

@@ -285,6 +285,7 @@ def floor_cells(cells: Sequence[Cell], measure: Measure, limit: Limit | None) ->
     kernel = FLOOR
     found: dict[tuple[int, int], Cell] = {}
     sizes: dict[tuple[int, int], set[int]] = {}
+    cells = [each for each in cells if kernel_named(each.kernel).has_floor(each.parameters)]
     for cell in (cell for cell in cells if cell.status == "planned"):
         key = (cell.nodes, cell.ranks_per_node)
         traffics = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks).values()

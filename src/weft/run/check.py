@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The work of ``weft check``: a run of studies/check.toml, a second pass over what it finds, and what follows."""
 
-import os
+import time
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,15 @@ from weft.analyse.pairs.places import locate_ranks
 from weft.analyse.tables.claims import CLAIMS, claims_of
 from weft.errors import DataError, StudyError
 from weft.fabric import Fabric
+from weft.fabric.folding import fold
 from weft.fabric.nodeset import expand
-from weft.files.atomic import file_errors, write_atomic
+from weft.files.atomic import file_errors, read_json, write_atomic
 from weft.files.beneath import read_plain
 from weft.files.reading import locate, read_toml
 from weft.files.section import put, put_in_each
 from weft.format import plural
 from weft.kernel.studies import make_study
+from weft.launch.batch.schedulers import allocated_nodes
 from weft.launch.launcher import Launcher
 from weft.plan.stored import HASH, hash_of, plan_of
 from weft.run.extend import hand_inputs
@@ -37,7 +39,11 @@ from weft.units import parse_seconds
 
 ROUNDS, SEED = 8, 27  # rounds of the second pass, and the seed that draws them
 MOST_AIMS = 16  # parts that the second pass aims at: the strongest first
-SHARE = 0.5  # share of the asked time that samples take; the rest is for starting, warm-up and the tables
+#: Share of the asked time in which the first pass takes samples. The second pass has what is then left, less the time
+#: of its start and that of the tables: a constant, and a part for each node.
+SHARE, TABLES_S, TABLES_NODE_S = 0.35, 1.0, 0.003
+#: Rounds that the second pass has in any case, and the least time of one round at one size.
+LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001
 #: Bytes of the large message, and the fewest; messages that a round sends at least.
 LARGE, LEAST, MESSAGES = 2**20, 2**16, 64
 HEALTHY, NOT_HEALTHY, UNKNOWN = 0, 3, 1
@@ -60,9 +66,8 @@ def check_study(fabric: Fabric, asked: Asked) -> Study:
     path = locate("check", "studies", StudyError)
     text, _ = read_toml(path, StudyError)
     lines = text.splitlines()
-    given = os.environ.get("SLURM_JOB_NODELIST", "")
     try:
-        nodes = asked.nodes or (given if given and set(expand(given)) <= set(fabric.hosts) else "")
+        nodes = asked.nodes or fold(allocated_nodes(fabric.kind, set(fabric.hosts)))
         hosts = expand(nodes) if nodes else fabric.hosts
         time_s = parse_seconds(asked.time)
     except ValueError as problem:
@@ -82,8 +87,7 @@ def check_study(fabric: Fabric, asked: Asked) -> Study:
     if not fabric.network:  # then a round is divided
         plan = plan_study(_study("\n".join(lines) + "\n", path), fabric, str)
         rounds = max(len(matched_rounds(plan)), rounds)
-    operations = len(section["bytes"]) * rounds * (1 + ROUNDS / section["matchings"])
-    budget_s = max(SHARE * time_s / operations, 0.001)
+    budget_s = max(SHARE * time_s / (len(section["bytes"]) * rounds), LEAST_BUDGET_S)
     put(lines, "measure", "budget", f'"{budget_s:.3g} s"')
     put(lines, "pairs", "bytes", f'["8 B", "{_large(fabric, budget_s)} B"]')
     return _study("\n".join(lines) + "\n", path)
@@ -113,14 +117,22 @@ def _ranks(fabric: Fabric, given: str) -> int:
 
 
 def run_check(
-    fabric: Fabric, asked: Asked, launcher: Launcher, progress: Progress, into: Path | None = None
+    fabric: Fabric,
+    asked: Asked,
+    launcher: Launcher,
+    progress: Progress,
+    into: Path | None = None,
+    *,
+    spent_s: float = 0.0,
 ) -> RunFolder:
-    """Check the nodes of a fabric, and write the run's tables.
+    """Check the nodes of a fabric, and write the run's tables; ``spent_s`` of the asked time are over.
 
     Raises StudyError: see :func:`check_study`. Raises DataError: the folder belongs to another run, is in use, full
     or read-only. Raises LaunchError: the ranks do not start.
     """
+    began = time.monotonic() - spent_s
     study = check_study(fabric, asked)
+    ends = began + parse_seconds(asked.time)
     into = into or choose_folder(study, fabric, progress, _is_left).path
     begun = RunFolder(into).meta.is_file()
     plan = None if begun else plan_study(study, fabric, str)
@@ -128,9 +140,10 @@ def run_check(
     folder = run_study(study, fabric, into, launcher, progress, seen=seen, tables=False, plan=plan)
     with locked(folder, say=progress.say):
         aims = find_candidates(folder)
-        if aims:
-            progress.say(f"a second pass decides about {', '.join(aims[:3])}{' ...' if len(aims) > 3 else ''}")
-            measure_again(folder, fabric, aims, launcher, progress)
+        if aims is not None:
+            about = ", ".join(aims[:3]) or "slow messages"
+            progress.say(f"a second pass decides about {about}{' ...' if len(aims) > 3 else ''}")
+            measure_again(folder, fabric, aims, launcher, progress, ends - time.monotonic())
         make_tables(folder)
     return folder
 
@@ -140,15 +153,21 @@ def _is_left(folder: RunFolder) -> bool:
     return not CLAIMS.path(folder.path).is_file()
 
 
-def find_candidates(folder: RunFolder) -> list[str]:
-    """Names of the parts that the first pass of a check finds slow, or may have found: nodes, switches and cables."""
+def find_candidates(folder: RunFolder) -> list[str] | None:
+    """Names of the parts that the first pass of a check finds slow, or may have found; None if it finds nothing.
+
+    Nodes, and where routes are known switches and cables: a round cannot aim at others.
+    """
     plan = plan_of(folder)
     passes = read_passes(folder.path, plan)
     if not passes:
-        return []
+        return None
     places = locate_ranks(read_ranks(folder.path), plan)
     found = find_outliers(passes[:1], places)
-    return list(dict.fromkeys(name for each in found for name in _named(each.name, each.also)))[:MOST_AIMS]
+    if not found:
+        return None
+    aims = dict.fromkeys(name for each in found for name in _named(each.name, each.also))
+    return [name for name in aims if places.routed or name in places.nodes][:MOST_AIMS]
 
 
 def _named(name: str, also: Sequence[str]) -> list[str]:
@@ -158,9 +177,11 @@ def _named(name: str, also: Sequence[str]) -> list[str]:
 
 
 def measure_again(
-    folder: RunFolder, fabric: Fabric, aims: Sequence[str], launcher: Launcher, progress: Progress
+    folder: RunFolder, fabric: Fabric, aims: Sequence[str], launcher: Launcher, progress: Progress, left_s: float
 ) -> None:
     """A few rounds more that aim at some parts, in the folder ``second`` of a run; the caller holds its lock.
+
+    They take what is left of the time of the check, ``left_s``, as the first pass has shown what rounds take.
 
     Raises DataError: The folder belongs to another run, or cannot be written.
     """
@@ -172,7 +193,9 @@ def measure_again(
     else:
         lines = read_plain(folder.study).decode().splitlines()
         put(lines, "pairs", "aim", "[" + ", ".join(f'"{name}"' for name in aims) + "]")
-        put(lines, "pairs", "matchings", str(ROUNDS))
+        rounds, budget_s = plan_second(folder, left_s)
+        put(lines, "pairs", "matchings", str(rounds))
+        put(lines, "measure", "budget", f'"{budget_s:.3g} s"')
         put(lines, "measure", "seed", str(SEED))
         study = _study("\n".join(lines) + "\n", folder.study)
         plan = plan_study(study, fabric, str)
@@ -184,6 +207,22 @@ def measure_again(
     with locked(inner):
         if pending(inner, plan):
             Walk(inner, plan, launcher, progress).go()
+
+
+def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
+    """Rounds of the second pass, and seconds of one of them at one size, that fit into the time that is left."""
+    plan = plan_of(folder)
+    cell = next(cell for cell in plan.measured if "matchings" in cell.parameters)
+    operations = len(cell.parameters["bytes"]) * len(cell.parameters["pairs"])
+    measured_s = read_json(folder.cell_record(cell.id, 1)).get("wall_ns", 0) / 1e9
+    start_s = max(read_json(folder.outcome(plan.launches[0].id))["wall_s"] - measured_s, 0.0)
+    free_s = left_s - start_s - TABLES_S - TABLES_NODE_S * cell.nodes
+    a_round_s = len(cell.parameters["bytes"]) * max(measured_s / operations, LEAST_BUDGET_S)
+    asked = tomllib.loads(read_plain(folder.study).decode())["pairs"]["matchings"]
+    split = len(cell.parameters["pairs"]) / asked  # of an unknown topology a round is divided
+    rounds = min(max(int(free_s / (split * a_round_s)), LEAST_ROUNDS), ROUNDS)
+    budget_s = free_s / (split * rounds * len(cell.parameters["bytes"]))
+    return rounds, max(budget_s, LEAST_BUDGET_S)
 
 
 def exit_code(folder: RunFolder) -> int:

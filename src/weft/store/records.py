@@ -87,6 +87,28 @@ class Validation(Record):
     detail: str = ""
 
 
+class NodeReport(Record):
+    """What a node says of itself around a cell (native/measure/cell/node_report.hpp); times in ns."""
+
+    host: str
+    node: Small = 0
+    began_ns: int = 0
+    init_ns: int = 0
+    mpi: str = ""
+    kernel: str = ""
+    cpus: Small = 0
+    copy_bytes: Count = 0
+    copy_ns: Count = 0
+    loop_ns: Count = 0
+    waited_ns: int = 0
+    wall_ns: int = 0
+    network_sent: int = 0
+    adapters: Small = 0
+    adapter_sent: int = 0
+    errors: dict[str, int] = {}
+    rates: dict[str, str] = {}
+
+
 class CellRecord(Record):
     """One cell in one launch (``cells/<cell>.l<k>.json``) of the ``run`` and ``hash`` of `weft.store.cells.Origin`."""
 
@@ -110,6 +132,7 @@ class CellRecord(Record):
     steal_ns: int = 0
     wall_ns: int = 0
     warnings: tuple[str, ...] = ()
+    nodes: tuple[NodeReport, ...] = ()
 
     @property
     def has_samples(self) -> bool:

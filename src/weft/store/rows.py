@@ -4,12 +4,12 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import pyarrow as pa
 
 from weft.store.files import Table, write_parquet
-from weft.store.records import CellRecord, LaunchRecord, load_launch_record
+from weft.store.records import CellRecord, LaunchRecord, NodeReport, load_launch_record
 from weft.store.tables import Long, Short, TableOf
 
 
@@ -87,14 +87,38 @@ class RankRow(TypedDict):
     init_ns: Long
 
 
+class NodeReportRow(TypedDict):
+    """What a node said of itself around a cell; times in ns, ``errors`` and ``rates`` are JSON objects as text."""
+
+    launch_id: str
+    host: str
+    node: int
+    began_ns: Long
+    init_ns: Long
+    mpi: str
+    kernel: str
+    cpus: int
+    copy_bytes: Long
+    copy_ns: Long
+    loop_ns: Long
+    waited_ns: Long
+    wall_ns: Long
+    network_sent: Long
+    adapters: int
+    adapter_sent: Long
+    errors: str
+    rates: str
+
+
 MEASURED = TableOf("cells", MeasuredRow)
 SEGMENT_TABLE = TableOf("segments", SegmentRow)
 LAUNCH_TABLE = TableOf("launches", LaunchRow)
 RANK_TABLE = TableOf("ranks", RankRow)
+NODE_REPORTS = TableOf("node_reports", NodeReportRow)
 
 
 def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
-    """Write ``tables/{cells,segments,launches,ranks}.parquet`` from the cells' records and the launches' records."""
+    """Write ``tables/{cells,segments,launches,ranks,node_reports}.parquet`` from the records of cells and launches."""
     # the launcher's own files are beside <launch>.json: <launch>.links.json, <launch>.outcome.json
     notes = sorted((root / "launches").glob("*.json"))
     launches: list[dict[str, Any]] = []
@@ -109,9 +133,16 @@ def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
         "segments": _segments(records),
         "launches": pa.Table.from_pylist(launches, schema=LAUNCH_TABLE.schema),
         "ranks": pa.Table.from_pydict(ranks, schema=RANK_TABLE.schema),
+        "node_reports": NODE_REPORTS.table(_node_row(record, node) for record in records for node in record.nodes),
     }
     for name, table in tables.items():
         write_parquet(root / "tables" / f"{name}.parquet", [table], table.schema, f"weft-{name}/1")
+
+
+def _node_row(record: CellRecord, node: NodeReport) -> NodeReportRow:
+    texts = {name: json.dumps(getattr(node, name), sort_keys=True) for name in ("errors", "rates")}
+    row = {name: getattr(node, name) for name in NODE_REPORTS.schema.names[1:]}
+    return cast(NodeReportRow, {"launch_id": record.launch} | row | texts)
 
 
 def _cell_row(record: CellRecord) -> dict[str, Any]:

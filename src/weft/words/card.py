@@ -27,6 +27,8 @@ SHOWN = frozenset(
         "ratio",
         "share",
         "alternative",
+        "start",
+        "counted",
     )
 )
 

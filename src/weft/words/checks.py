@@ -4,7 +4,17 @@
 from typing import Any
 
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
-from weft.format import faster_text, format_bytes, percent, plural
+from weft.format import (
+    faster_text,
+    format_bytes,
+    format_rate,
+    format_seconds,
+    percent,
+    plural,
+    seconds_text,
+    times_text,
+)
+from weft.text import one_line
 from weft.words.row import Row
 
 LABELS = {"healthy": "Healthy", "not-healthy": "Not healthy", "also": "Also", INCONCLUSIVE: "Could not tell"}
@@ -12,7 +22,11 @@ LABELS = {"healthy": "Healthy", "not-healthy": "Not healthy", "also": "Also", IN
 WAYS = {"node": "to and from everybody", "cable": "in both directions", "switch": "whatever crosses it"}
 ROLES = {"sender": "as sender", "receiver": "as receiver"}
 REMEDIES = {
-    "cable": "replace or reseat {name}", "link": "replace or reseat {name}", "switch": "look at switch {name}"
+    "cable": "replace or reseat {name}", "link": "replace or reseat {name}", "switch": "look at switch {name}",
+    "memory": "look at the memory of {name}, not at its cable", "waiting": "look for other work on {name}",
+    "processor": "look at the clock and temperature of {name}", "core": "bind each rank to cores of its own",
+    "cores": "bind each rank to a core of its own", "library": "load the same MPI on every node",
+    "tcp": "look at the adapter of {name} and at the transports of the MPI", "adapter": "look at the adapter of {name}",
 }  # fmt: skip
 
 
@@ -21,11 +35,68 @@ def say(claim: ClaimRow) -> Row:
     name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "next":
         return Row(claim["id"], "Next", *_next(claim, more))
+    if more.get("of") in FAULTS:
+        return Row(claim["id"], LABELS[name], *FAULTS[more["of"]](claim, more))
     if claim["value"] is not None:
         return Row(claim["id"], LABELS[name], *_slow(claim, more), claim["next"])
     if not more.get("nodes"):
         return Row(claim["id"], LABELS[INCONCLUSIVE], "no pair has been measured", "", claim["next"])
     return Row(claim["id"], LABELS[name], f"{plural(more['nodes'], 'node')}, {plural(more['rounds'], 'round')}")
+
+
+def _own_pace(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+    """What a node takes for a fixed copy or computation of its own."""
+    what = f"copies at {format_rate(more['rate'])}" if more.get("rate") else "a fixed computation"
+    return f"{more['of']} of {claim['subject']}: {times_text(claim['value'])} its peers' time", what
+
+
+def _waited(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+    told = f"{claim['subject']} waited for a core {percent(more['share'])} of the time"
+    return told, f"peers {percent(more['peers'])}"
+
+
+def _tcp(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+    told = f"{format_bytes(more['sent'])} by network interfaces, {format_bytes(more['by_adapter'])} by the adapter"
+    return f"messages of {claim['subject']} went over TCP", told
+
+
+def _differs(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+    own, peers = (one_line(str(more.get(key) or "none"))[:LONGEST] for key in ("own", "peers"))
+    return f"{NOUNS[more['of']]} of {claim['subject']}: {own}", f"peers: {peers}"
+
+
+def _bound(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+    peers = f"peers have {more['peers_cores']}" if more.get("peers_cores") else ""
+    return f"{plural(more['ranks'], 'rank')} of {claim['subject']} on one core", peers
+
+
+NOUNS = {"adapter": "adapters", "library": "MPI"}
+LONGEST = 40  # characters of a value that differs
+FAULTS = {
+    "memory": _own_pace, "processor": _own_pace, "waiting": _waited, "tcp": _tcp, "adapter": _differs,
+    "library": _differs, "core": _bound, "cores": _bound,
+}  # fmt: skip
+
+
+def say_start(claim: ClaimRow) -> Row:
+    """How MPI started, or a kernel that differs."""
+    more = extras(claim)
+    if claim["id"] == "start.kernel":
+        return Row(claim["id"], "Kernel", f"{claim['subject']}: {more['own']}", f"peers: {more['peers']}")
+    if claim["id"] == "start.leaves":
+        told = f"{int(claim['value'] or 0)} of {plural(more['nodes'], 'node')}"
+        return Row(claim["id"], "Leaves", told, "clustered by the run's own times: the fabric file names none")
+    late = f"{claim['subject']} began {format_seconds(more['late_s'], 2)} after its peers" if claim["subject"] else ""
+    return Row(claim["id"], "MPI started", f"{plural(more['nodes'], 'node')} in {seconds_text(claim['value'])}", late)
+
+
+def say_counted(claim: ClaimRow) -> Row:
+    """What adapters or TCP counted during a check: ``n5: 12 errors (mlx5_0/1 symbol_error)``."""
+    more, count = extras(claim), int(claim["value"] or 0)
+    if claim["id"] == "counted.retransmissions":
+        return Row(claim["id"], "Retransmitted", f"{claim['subject']}: {plural(count, 'segment')} of TCP")
+    others = f"errors on {plural(more['nodes'], 'node')}" if more["nodes"] > 1 else ""
+    return Row(claim["id"], "Adapter errors", f"{claim['subject']}: {plural(count, 'error')} ({more['what']})", others)
 
 
 def _slow(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:

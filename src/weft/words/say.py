@@ -7,7 +7,8 @@ from weft.words.row import Row
 
 #: First part of an id to the function that says such claims.
 FAMILIES = {
-    "check": checks.say, "contention": answers.say, "scaling": answers.say, "plain": answers.say_plain,
+    "check": checks.say, "start": checks.say_start, "counted": checks.say_counted,
+    "contention": answers.say, "scaling": answers.say, "plain": answers.say_plain,
     "bottleneck": breakdown.say_bottleneck,
     "step": breakdown.say_step, "breakdown": breakdown.say_part, "latency": outliers.say_latency,
     "outlier": outliers.say, "pairs": outliers.say_pairs, "remedy": remedies.say, "finding": findings.say,

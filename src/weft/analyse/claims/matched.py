@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whether every node, cable and switch that a check crossed is as fast as its peers; else which is slow."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 from weft.analyse.claims.known import Known
+from weft.analyse.claims.nodes import find_node_facts, find_node_faults
 from weft.analyse.outliers.matched import matched_rounds
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras, make_claim
-from weft.analyse.tables.pairs import NAMES, NODES, OUTLIERS, OutlierRow, largest
+from weft.analyse.tables.pairs import NAMES, NODES, OUTLIERS, NameRow, OutlierRow, largest
 from weft.fabric.folding import fold
 from weft.fabric.kinds import KINDS
+from weft.fabric.network.build import build_network
 
 #: Nodes are counted within the first of these shares of their class that holds 19 of 20.
 SHARES = (0.02, 0.04, 0.06, 0.08, 0.10, 0.15, 0.20, 0.30, 0.50)
@@ -23,13 +25,22 @@ def find_claims(known: Known) -> list[ClaimRow]:
     outliers = largest(OUTLIERS.read(known.path), every)
     counted = _counted(known)
     sure = [(index, row) for index, row in enumerate(outliers) if not row["doubted"]]
-    if not sure and outliers:
-        return [{**_slow(0, outliers[0], INCONCLUSIVE, counted), "confidence": "C", "next": _pairs(known)}]
-    if not sure:
-        return [make_claim("check.healthy", "answer", **counted)]
     sure.sort(key=lambda each: -_worst(each[1])["factor"])
-    found = [_slow(index, row, "also" if place else "not-healthy", counted) for place, (index, row) in enumerate(sure)]
-    return [*found, _next(known, [row for _, row in sure])]
+    faults, facts = find_node_faults(known), [*find_node_facts(known), *_clustered(every)]
+    found = [*(_slow(index, row, "also", counted) for index, row in sure), *faults]
+    if found:
+        first: ClaimRow = {**found[0], "id": "check.not-healthy"}
+        return [first, *found[1:], *facts, _next(known, [row for _, row in sure], faults)]
+    if outliers:
+        return [{**_slow(0, outliers[0], INCONCLUSIVE, counted), "confidence": "C", "next": _pairs(known)}, *facts]
+    return [make_claim("check.healthy", "answer", **counted), *facts]
+
+
+def _clustered(every: Sequence[NameRow]) -> list[ClaimRow]:
+    """The leaves that the run's own times tell."""
+    leaves = {row["leaf"] for row in every if row["leaf"]}
+    nodes = sum(bool(row["leaf"]) for row in every)
+    return [make_claim("start.leaves", "breakdown", "", len(leaves), "count", nodes=nodes)] if leaves else []
 
 
 def _worst(row: OutlierRow) -> Any:
@@ -45,18 +56,30 @@ def _slow(index: int, row: OutlierRow, name: str, counted: dict[str, Any]) -> Cl
     )  # fmt: skip
 
 
-def _next(known: Known, rows: Sequence[OutlierRow]) -> ClaimRow:
+def _next(known: Known, rows: Sequence[OutlierRow], faults: Sequence[ClaimRow]) -> ClaimRow:
     """What to do: leave slow nodes out of the next job, and which part to look at first."""
-    nodes = {row["name"] for row in rows if row["kind"] == "node"}
+    nodes = {row["name"] for row in rows if row["kind"] == "node"} | {each["subject"] for each in faults}
     names = {row["name"] for row in NAMES.read(known.path)}
     nodes |= {each.removeprefix("node ") for row in rows for each in row["also"] if each.removeprefix("node ") in names}
+    nodes |= _behind(known, {row["name"] for row in rows if row["kind"] == "switch"}) & names
     parts = [row for row in rows if row["kind"] != "node"]
-    listed = sorted(nodes)
+    listed = sorted(nodes) if 2 * len(nodes) <= len(names) else []  # no job is left without most of them
     exclude = KINDS[known.plan.fabric_kind].exclude.format(nodes=fold(listed)) if listed else ""
-    return make_claim(
-        "check.next", "remedy", parts[0]["name"] if parts else "", confidence="B", of=parts[0]["kind"] if parts else "",
-        next=exclude, exclude=listed,
-    )  # fmt: skip
+    name, of = (parts[0]["name"], parts[0]["kind"]) if parts else ("", "")
+    if not parts and faults:
+        name, of = faults[0]["subject"], extras(faults[0])["of"]
+    return make_claim("check.next", "remedy", name, confidence="B", of=of, next=exclude, exclude=listed)
+
+
+def _behind(known: Known, switches: Set[str]) -> set[str]:
+    """Nodes on slow leaf switches; none where the fabric's switches are not known."""
+    fabric = known.plan.planned_fabric
+    if not switches or fabric.network is None:
+        return set()
+    network = build_network(fabric)
+    leaves = network.leaf.tolist()
+    known_as = [switch.name for switch in network.switches]
+    return {name for name, leaf in zip(network.hosts, leaves, strict=True) if known_as[leaf] in switches}
 
 
 def _pairs(known: Known) -> str:

@@ -24,6 +24,7 @@ from weft.analyse.outliers.outlier import Outlier, Role, Sighting, merge_outlier
 from weft.analyse.outliers.polish import Decomposition, Effect
 from weft.analyse.outliers.remainders import Remainders, remainders
 from weft.analyse.outliers.round_loads import ALONE, TOGETHER, load_factors
+from weft.analyse.outliers.rule import PEER_SIGMAS
 from weft.analyse.pairs.matrix import NodeMatrix, node_matrix
 from weft.analyse.pairs.pair_times import PairTimes
 from weft.analyse.pairs.places import Places
@@ -33,9 +34,8 @@ from weft.format import format_factor
 
 #: A direction with more than this part of the difference is the slow one: 3/4 of the excess against 1/4.
 CLEAR = 0.5
-#: ... unless the other one is also this much slower than usual, by this many standard errors of its clocks.
+#: ... unless the other one is also this much slower than usual, by `PEER_SIGMAS` standard errors of its clocks.
 LEAST_OTHER = 0.15
-SIGMAS = 6.0
 FEWEST = 2
 
 
@@ -58,7 +58,7 @@ def slow_direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> 
     usual = float(np.median(base[forth[known]]))
     if out + into <= 0:  # the clocks are too wrong to show what the round trip shows
         return "unknown", None
-    if min(out, into) > max(LEAST_OTHER * usual, SIGMAS * _error(matrix, parts, forth[known])):
+    if min(out, into) > max(LEAST_OTHER * usual, PEER_SIGMAS * _error(matrix, parts, forth[known])):
         return "both", None
     balance = (out - into) / (out + into)
     if balance > CLEAR:

@@ -20,22 +20,20 @@ import numpy as np
 
 from weft.analyse.outliers.candidates import Candidate
 from weft.analyse.outliers.polish import Decomposition, Floats, Polish
+from weft.analyse.outliers.rule import (
+    ERROR_OF_MEDIAN,
+    FEWEST_PEERS,
+    LEAST_FACTOR,
+    LEAST_SHARE,
+    MATRIX_SIGMAS,
+    PEER_SIGMAS,
+)
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import robust_deviation
 
-#: An outlier makes its pairs slower by at least this much; nobody would act on less.
-LEAST_FACTOR = 1.10
-#: ... at least this many standard errors of a median, of the remainders of all pairs,
-LEAST_SIGMAS = 8.0
-#: ... by this many standard deviations of the effects of candidates of the same kind,
-LEAST_PEERS = 6.0
-#: ... and for this share of its pairs: a few very slow pairs do not make a slow node.
-LEAST_SHARE = 0.75
-#: Candidates of one kind are compared with each other if there are at least this many.
-FEWEST_PEERS = 5
 MOST_OUTLIERS = 12
-#: ... and in each hop class by this share of it: a node or a switch slows its near pairs, too, where a cable behind it
-#: does not. A class with fewer pairs of nodes, each there and back, shows nothing.
+#: An outlier slows its pairs in each hop class by this share of its effect: a node or a switch slows its near pairs,
+#: too, where a cable behind it does not. A class with fewer pairs of nodes, each there and back, shows nothing.
 LEAST_OF_CLASS = 0.25
 FEWEST_OF_CLASS = 4
 #: The most outliers that are put last or left out, one by one, to see what others would leave.
@@ -45,7 +43,6 @@ WORTH = 30.0
 #: Nearly the same pairs use a node and the link down to it: if the two fit this equally well, the node is chosen.
 NODE_FIRST = 1.05
 TRIED = 10
-ERROR_OF_MEDIAN = 1.2533  # the standard error of a median over that of a mean, of normal values: sqrt(pi / 2)
 
 
 def decompose(times: Floats, places: Places, candidates: Sequence[Candidate]) -> Decomposition:
@@ -152,10 +149,10 @@ def _stands_out(fit: Polish, left: Floats, able: Sequence[Candidate], index: int
     without[candidate.cells] -= expected
     effect, pairs = fit.contrast(candidate, left)
     error = ERROR_OF_MEDIAN * robust_deviation(without[np.isfinite(without)]) / np.sqrt(pairs)
-    if effect < max(np.log(LEAST_FACTOR), LEAST_SIGMAS * error):
+    if effect < max(np.log(LEAST_FACTOR), MATRIX_SIGMAS * error):
         return False
     peers = [other for other in able if other.kind == candidate.kind and other is not candidate]
     if len(peers) < FEWEST_PEERS:
         return True
     usual = _middles(without, peers)
-    return middle - float(np.median(usual)) >= LEAST_PEERS * robust_deviation(usual)
+    return middle - float(np.median(usual)) >= PEER_SIGMAS * robust_deviation(usual)

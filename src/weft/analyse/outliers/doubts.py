@@ -7,9 +7,9 @@ took too long: on half of the samples of half of the pairs. Of the time of a lau
 
 .. math:: e = \frac{q (f/f_0 - 1)}{1 + q (f/f_0 - 1)}
 
-where q is the share of its pairs among all, over the number of ways (sizes times modes), each of which has the same
-time, and f_0 the factor from which on its kind is told. So an outlier is valid if less than e / 4 was steal in so many
-launches that the median over launches is theirs; or else if each of several launches shows it by itself
+where q is the share of its pairs among those measured, over the number of ways (sizes times modes), each of which has
+the same time, and f_0 the factor from which on its kind is told. So an outlier is valid if less than e / 4 was steal in
+so many launches that the median over launches is theirs; or else if each of several launches shows it by itself
 (`weft.analyse.pairs.make.found_in_every_launch`): whatever took the time would have had to choose the same pairs.
 
 A single pair is in doubt, too, if one of its directions has fewer samples than a median may rest on (METHOD 8): its
@@ -22,9 +22,8 @@ from dataclasses import replace
 import numpy as np
 
 from weft.analyse.checks import share_of_steal
-from weft.analyse.outliers.decompose import LEAST_FACTOR as OF_NODES
-from weft.analyse.outliers.finer import LEAST_FACTOR as OF_RANKS
 from weft.analyse.outliers.outlier import Kind, Outlier
+from weft.analyse.outliers.rule import LEAST_FACTOR, LEAST_OWN_FACTOR
 from weft.analyse.pairs.pair_times import PairTimes
 from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.store.rows import MeasuredRow
@@ -49,10 +48,10 @@ def typical_steal(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> f
     return shares[(len(shares) + 1) // 2 - 1] if shares else 0.0
 
 
-def doubt_by_steal(outlier: Outlier, share: float, nodes: int, pairs: int, ways: int) -> Outlier:
-    """The outlier, marked as doubted if CPU steal could have made it."""
-    every = nodes * (nodes - 1) if outlier.kind in NODE_KINDS else pairs
-    told = OF_NODES if outlier.kind in NODE_KINDS else PAIR_FACTOR if outlier.kind == "pair" else OF_RANKS
+def doubt_by_steal(outlier: Outlier, share: float, node_pairs: int, pairs: int, ways: int) -> Outlier:
+    """The outlier, marked as doubted if CPU steal could have made it; of so many measured pairs of nodes and ranks."""
+    every = node_pairs if outlier.kind in NODE_KINDS else pairs
+    told = LEAST_FACTOR if outlier.kind in NODE_KINDS else PAIR_FACTOR if outlier.kind == "pair" else LEAST_OWN_FACTOR
     longer = outlier.pairs / (every * ways) * max(0.0, outlier.factor / told - 1) if every else 0.0
     if share <= HALF_OF_HALF * longer / (1 + longer):
         return outlier

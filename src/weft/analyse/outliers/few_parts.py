@@ -8,10 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.outliers.leaves import Leaves
 from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.pair_loads import name_cable, name_link
 
+Nodes = NDArray[np.int32] | NDArray[np.int64]
 Kind = Literal["node", "sender", "receiver", "switch", "cable", "link"]
 
 #: A part that fewer messages cross cannot be judged.
@@ -49,9 +51,14 @@ class Parts:
 
 
 def list_parts(
-    names: tuple[str, ...], source: Ints, target: Ints, network: Network | None = None, hosts: Ints | None = None
+    names: tuple[str, ...],
+    source: Nodes,
+    target: Nodes,
+    network: Network | None = None,
+    hosts: Ints | None = None,
+    leaves: Leaves | None = None,
 ) -> Parts:
-    """Nodes, and with a network its links, cables and switches.
+    """Nodes, and with a network its links, cables and switches; with leaves alone their switches.
 
     `source`, `target`: nodes at the ends of each message, shape (messages,).
     """
@@ -59,6 +66,8 @@ def list_parts(
     parts: list[Part] = []
     crossed: list[NDArray[np.int64]] = []
     groups = [_of_nodes(names, source, target)]
+    if leaves is not None:
+        groups.append(_of_leaves(leaves, source, target))
     if network is not None and hosts is not None:
         groups.append(_of_routes(network, walk(network, hosts[source], hosts[target])))
     for part, messages in (each for group in groups for each in group):
@@ -79,12 +88,19 @@ def list_parts(
 Crossed = Iterator[tuple[Part, NDArray[np.int64]]]
 
 
-def _of_nodes(names: tuple[str, ...], source: Ints, target: Ints) -> Crossed:
+def _of_nodes(names: tuple[str, ...], source: Nodes, target: Nodes) -> Crossed:
     message = np.arange(len(source), dtype=np.int64)
     both = np.concatenate([source, target]).astype(np.int64)
     yield from _grouped(both, np.tile(message, 2), lambda i: Part("node", names[i]))
     yield from _grouped(source.astype(np.int64), message, lambda i: Part("sender", names[i]))
     yield from _grouped(target.astype(np.int64), message, lambda i: Part("receiver", names[i]))
+
+
+def _of_leaves(leaves: Leaves, source: Nodes, target: Nodes) -> Crossed:
+    """Leaf switches, each with the messages from and to its nodes."""
+    ends = np.concatenate([leaves.of[source], leaves.of[target]])
+    message = np.tile(np.arange(len(source), dtype=np.int64), 2)
+    yield from _grouped(ends[ends >= 0], message[ends >= 0], lambda i: Part("switch", leaves.names[i]))
 
 
 def _of_routes(network: Network, routes: Ints) -> Crossed:

@@ -12,40 +12,46 @@ A second pass of further rounds decides: what passed by chance, or passed by the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.outliers.few_parts import Part, Parts
+from weft.analyse.outliers.rule import (
+    AGAIN_SHARE,
+    AGAIN_SIGMAS,
+    CANDIDATE_SIGMAS,
+    ERROR_OF_MEDIAN,
+    FEW_ROUNDS,
+    FEWEST_PEERS,
+    FEWEST_ROUNDS,
+    LEAST_FACTOR,
+    LEAST_SCATTER,
+    LEAST_SHARE,
+    NAMED_SIGMAS,
+)
 from weft.analyse.statistics.quantile import robust_deviation
 
 Floats = NDArray[np.float64]
 
-#: A slow part makes its messages slower by at least this factor; nobody would act on less.
-LEAST_FACTOR = 1.10
-#: ... by this many standard errors, as scattered as its peers are,
-NAMED_SIGMAS = 6.0
-#: ... and for this share of its messages by over half of it.
-LEAST_SHARE = 0.7
 #: Remainders beyond so many standard deviations of their round count no more than that.
 CUT = 4.0
-#: Ticks of a clock are no scatter: the least standard deviation of a log time.
-LEAST_SCATTER = 0.005
-FEWEST_PEERS = 5
 MOST_PARTS = 8
+#: The standard error of a midmean over that of a mean, of normal values.
+MIDMEAN = 1.15
+#: So many parts are tried, those with the most promising sums first.
+TRIED = 60
 #: Two explanations are equally good within this factor of likelihood, as a logarithm.
 ALIKE = 4.0
 #: A part that crosses more of a round's messages is compared with those that do not cross it alone.
 WIDE = 0.2
+#: A part with a smaller share of messages that no chosen part slows is judged by all of them.
+LEAST_FREE = 0.2
+#: So many parts, those that explain most, are compared with peers without their own effect on these.
+BESIDE_FREE = 4
 #: So few messages give no level of their own: theirs is that of their class and load in all rounds.
 FEWEST_LEVEL = 6
-#: Standard errors of a candidate for the second pass, and those that it shows there by itself.
-CANDIDATE_SIGMAS, AGAIN_SIGMAS = 4.0, 2.5
-#: Standard errors over both passes of a part that each of them shows.
-CONFIRMED_SIGMAS = 5.0
-#: Share of its effect that a part shows in the second pass by itself.
-AGAIN_SHARE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +87,7 @@ class _Fit:
         groups = int(messages.group.max(initial=0)) + 1
         self.stratum = np.unique(messages.round * groups + messages.group, return_inverse=True)[1].ravel()
         owner, count = parts.owner, len(parts.parts)
-        self._key = owner * self.rounds + messages.round[parts.message]
-        self.visits = np.bincount(self._key, minlength=count * self.rounds).reshape(count, self.rounds).astype(float)
+        self._owner, self._key = owner, owner * self.rounds + messages.round[parts.message]
         self.kinds = np.array([part.kind for part in parts.parts])
         beside = np.bincount(self.stratum)[self.stratum[parts.message]]
         width = int(self.stratum.max(initial=0)) + 1
@@ -98,21 +103,27 @@ class _Fit:
         for part, effect in self.effects.items():
             own = self.parts.messages(part)
             explained[own] = np.maximum(explained[own], effect)
+        # what a chosen part slows tells nothing of another part, unless nearly all of its messages are so
+        free = (explained == 0)[self.parts.message]
+        count = len(self.parts.parts)
+        share = np.bincount(self._owner, free, count) / np.maximum(np.bincount(self._owner, minlength=count), 1)
+        self._used = free | (share < LEAST_FREE)[self._owner]
+        self.visits = np.bincount(self._key, self._used, count * self.rounds).reshape(count, self.rounds)
         self._left = self.messages.log_s - explained
-        self.remainder, self.scaled = self._from_level(np.ones(len(explained), bool))
-        self._own: dict[int, tuple[Floats, Floats]] = {}
+        self.remainder, self.scaled, self.scatter = self._from_level(np.ones(len(explained), bool))
+        self._own: dict[int, tuple[Floats, Floats, Floats]] = {}
         for part in self.wide.tolist():
             others = np.ones(len(explained), bool)
             others[self.parts.messages(part)] = False
             self._own[part] = self._from_level(others)
 
-    def _from_level(self, of: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Remainders from the median of some messages of the same stratum, and those by the scatter of the round."""
+    def _from_level(self, of: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+        """Remainders from the median of some messages of their stratum, those by the round's scatter, and that."""
         level = _levels(self._left, self.stratum, self.messages.group, of)
         remainder = self._left - level
         known = of & np.isfinite(remainder)
         scatter = _scatter(remainder[known], self.messages.round[known], self.rounds)
-        return remainder, np.clip(remainder / scatter[self.messages.round], -CUT, CUT)
+        return remainder, np.clip(remainder / scatter[self.messages.round], -CUT, CUT), scatter
 
     def choose(self, part: int, effect: float) -> None:
         self.effects[part] = effect
@@ -122,26 +133,25 @@ class _Fit:
         """Midmean over rounds of each part's scaled remainders in standard errors: of independent messages, and of the
         peers' scatter; and by how much the part lowers the sum of squares of its messages.
         """
-        sums = np.bincount(self._key, self.scaled[self.parts.message], minlength=self.visits.size)
+        sums = np.bincount(self._key, self.scaled[self.parts.message] * self._used, minlength=self.visits.size)
         sums = sums.reshape(self.visits.shape)
-        for part, (_, scaled) in self._own.items():
-            own = self.parts.messages(part)
-            sums[part] = np.bincount(self.messages.round[own], np.nan_to_num(scaled[own]), minlength=self.rounds)
+        for part, (_, scaled, _) in self._own.items():
+            own, used = self.parts.messages(part), self._used[self.parts.first[part] : self.parts.first[part + 1]]
+            values = np.nan_to_num(scaled[own]) * used
+            sums[part] = np.bincount(self.messages.round[own], values, minlength=self.rounds)
         with np.errstate(invalid="ignore", divide="ignore"):
             means = sums / self.visits
             nominal = np.sqrt(np.nansum(np.where(self.visits > 0, 1 / self.visits, 0), axis=1))
         score = _midmeans(means)
         visited = np.maximum((self.visits > 0).sum(axis=1), 1)
-        error = 1.15 * nominal / visited
+        error = MIDMEAN * nominal / visited
         slower = np.maximum(score, 0.0)
         gain = slower * (2 * sums.sum(axis=1) - self.visits.sum(axis=1) * slower)
         sigmas = score / np.maximum(error, 1e-12)
         return sigmas, sigmas / self._inflation(sigmas), gain
 
     def sigmas_beside_free(self, part: int, effect: float) -> float:
-        """A part's score over its standard error from peers that are free of its effect; where it crosses little, 0."""
-        if part not in self._own:
-            return 0.0
+        """A part's score over its standard error from peers that are free of its effect."""
         own = self.scores()[0][part]
         self.choose(part, effect)
         plain, _, _ = self.scores()
@@ -161,27 +171,58 @@ class _Fit:
         return found
 
     def remainders(self, part: int) -> Floats:
-        """The remainders of a part's messages; not a number where no other message gives their level."""
-        own = self.parts.messages(part)
-        return (self._own[part][0] if part in self._own else self.remainder)[own]
+        """The remainders of a part's messages; nan without a level, or where another part slows it."""
+        own, used = self.parts.messages(part), self._used[self.parts.first[part] : self.parts.first[part + 1]]
+        return np.where(used, (self._own[part][0] if part in self._own else self.remainder)[own], np.nan)
 
-    def effect(self, part: int, since: int = 0) -> tuple[float, float]:
-        """A part's effect on the log time in the rounds from ``since`` on, and its standard error."""
+    def explained(self, part: int, effect: float) -> float:
+        """By how much a part's effect lowers the sum of squares of its messages, each cut at `CUT` deviations.
+
+        So a message that it does not slow counts against it, however large its effect is on the others.
+        """
         own, left = self.parts.messages(part), self.remainders(part)
-        of = self.messages.round[own]
-        known = np.isfinite(left) & (of >= since)
-        middles = np.array([np.median(left[known & (of == number)]) for number in np.unique(of[known])])
+        scatter = (self._own[part][2] if part in self._own else self.scatter)[self.messages.round[own]]
+        before, after = (np.minimum(np.abs(each / scatter), CUT) ** 2 for each in (left, left - effect))
+        return float(np.nansum(before - after))
+
+    def effect(self, part: int) -> tuple[float, float]:
+        """A part's effect on the log time, and its standard error."""
+        middles = self._middles(part)
         if not len(middles):
             return 0.0, np.inf
-        error = 1.2533 * max(robust_deviation(middles - np.median(middles)), LEAST_SCATTER) / np.sqrt(len(middles))
+        error = (
+            ERROR_OF_MEDIAN * max(robust_deviation(middles - np.median(middles)), LEAST_SCATTER) / np.sqrt(len(middles))
+        )
         return float(np.median(middles)), float(error)
 
-    def is_there_again(self, part: int, effect: float) -> bool:
-        """Whether the second pass by itself shows a part's effect."""
-        if self.messages.second is None:
+    def _middles(self, part: int, since: int = 0) -> Floats:
+        """The median remainder of a part's messages in each round from ``since`` on that has some."""
+        left = self.remainders(part)
+        of = self.messages.round[self.parts.messages(part)]
+        known = np.isfinite(left) & (of >= since)
+        return np.array([np.median(left[known & (of == number)]) for number in np.unique(of[known])])
+
+    def is_in_every_round(self, part: int, effect: float) -> bool:
+        """Whether a part that few rounds visit slows each of them: its messages of a round suffer together."""
+        middles = self._middles(part)
+        return len(middles) > FEW_ROUNDS or (len(middles) >= FEWEST_ROUNDS and bool((middles > effect / 2).all()))
+
+    def is_there_again(self, part: int, effect: float, inflation: float) -> bool:
+        """Whether the second pass by itself shows a part's effect, by the scatter of its peers."""
+        second = self.messages.second
+        if second is None:
             return True
-        again, spread = self.effect(part, self.messages.second)
-        return again >= AGAIN_SHARE * effect and again >= AGAIN_SIGMAS * spread
+        own, used = self.parts.messages(part), self._used[self.parts.first[part] : self.parts.first[part + 1]]
+        scaled = (self._own[part][1] if part in self._own else self.scaled)[own]
+        known = used & np.isfinite(scaled) & (self.messages.round[own] >= second)
+        visits = np.bincount(self.messages.round[own][known])
+        sums = np.bincount(self.messages.round[own][known], scaled[known])
+        means, visits = (sums / np.maximum(visits, 1))[visits > 0], visits[visits > 0]
+        if not len(means):
+            return False
+        error = MIDMEAN * float(np.sqrt((1 / visits).sum())) / len(means)
+        shown = float(_midmeans(means[np.newaxis])[0]) / (error * inflation)
+        return float(np.median(self._middles(part, second))) >= AGAIN_SHARE * effect and shown >= AGAIN_SIGMAS
 
 
 def find_slow_parts(messages: Messages, parts: Parts, sigmas: float = NAMED_SIGMAS) -> list[Slow]:
@@ -196,7 +237,24 @@ def find_slow_parts(messages: Messages, parts: Parts, sigmas: float = NAMED_SIGM
             break
         found.append(one)
         fit.choose(one.part, float(np.log(one.factor)))
-    return found
+    return _join_links(found, parts)
+
+
+def _join_links(found: Sequence[Slow], parts: Parts) -> list[Slow]:
+    """Both links of a cable as the cable, with the mean of their factors and the wider interval."""
+    of_cable = {part.links: place for place, part in enumerate(parts.parts) if part.kind == "cable"}
+    links = {parts.parts[each.part].links[0]: each for each in found if parts.parts[each.part].kind == "link"}
+    joint: list[Slow] = []
+    for each in found:
+        link = parts.parts[each.part].links[0] if each in links.values() else -1
+        back, cable = links.get(link ^ 1), of_cable.get((link & ~1, link | 1))
+        if back is None or cable is None:
+            joint.append(each)
+        elif found.index(each) < found.index(back):
+            mean = float(np.sqrt(each.factor * back.factor))
+            low, high = min(each.low, back.low), max(each.high, back.high)
+            joint.append(Slow(cable, mean, low, high, min(each.sigmas, back.sigmas), max(each.rounds, back.rounds)))
+    return joint
 
 
 def find_candidates(messages: Messages, parts: Parts) -> list[int]:
@@ -207,44 +265,48 @@ def find_candidates(messages: Messages, parts: Parts) -> list[int]:
 
 def list_shown_again(messages: Messages, parts: Parts, few: Sequence[Part]) -> list[Part]:
     """Those of a few parts, by kind and name, whose effect the second pass shows by itself."""
-    fit, known = _Fit(messages, parts), {(each.kind, each.name): place for place, each in enumerate(parts.parts)}
+    fit = _Fit(messages, parts)
+    alone, seen, _ = fit.scores()
+    known = {(each.kind, each.name): place for place, each in enumerate(parts.parts)}
     places = [known.get((each.kind, each.name)) for each in few]
     return [
         each
         for each, place in zip(few, places, strict=True)
-        if place is not None and fit.is_there_again(place, fit.effect(place)[0])
+        if place is not None and fit.is_there_again(place, fit.effect(place)[0], float(alone[place] / seen[place]))
     ]
 
 
 def _most_telling(fit: _Fit, sigmas: float) -> Slow | None:
     alone, seen, gain = fit.scores()
-    best: tuple[float, Slow] | None = None
-    able: list[tuple[int, float]] = []
-    for part in np.argsort(-gain, kind="stable")[:60].tolist():
+    able: list[tuple[float, int, float, float]] = []
+    for part in np.argsort(-gain, kind="stable")[:TRIED].tolist():
         if part in fit.effects or alone[part] < sigmas:
             continue
         effect, spread = fit.effect(part)
         left = fit.remainders(part)
         slowed = (left > effect / 2).sum() >= LEAST_SHARE * np.isfinite(left).sum()
-        if effect < np.log(LEAST_FACTOR) or not slowed or not fit.is_there_again(part, effect):
-            continue
+        if effect >= np.log(LEAST_FACTOR) and slowed:
+            able.append((fit.explained(part, effect), part, effect, spread))
+    able.sort(key=lambda each: -each[0])
+    for place, (own, part, effect, spread) in enumerate(able):
         shown = float(seen[part])
-        if shown < NAMED_SIGMAS and best is None:
+        if shown < NAMED_SIGMAS and place < BESIDE_FREE:
             shown = max(shown, fit.sigmas_beside_free(part, effect))
+        if not fit.is_there_again(part, effect, float(alone[part]) / shown):
+            continue
+        if not fit.is_in_every_round(part, effect):
+            shown = min(shown, CANDIDATE_SIGMAS)
         if shown < sigmas:
             continue
-        able.append((part, float(gain[part])))
-        if best is None:
-            low, high = np.exp([effect - 1.96 * spread, effect + 1.96 * spread]).tolist()
-            visited = int((fit.visits[part] > 0).sum())
-            best = (
-                float(gain[part]),
-                Slow(part, float(np.exp(effect)), low, high, shown, visited),
-            )
-    if best is None:
-        return None
-    alike = tuple(part for part, own in able if part != best[1].part and best[0] - own < 2 * ALIKE)
-    return replace(best[1], alike=alike)
+        low, high = np.exp([effect - 1.96 * spread, effect + 1.96 * spread]).tolist()
+        alike = tuple(
+            other
+            for least, other, slower, _ in able
+            if other != part and abs(own - least) < 2 * ALIKE
+            and fit.is_there_again(other, slower, float(alone[other] / seen[other]))
+        )  # fmt: skip
+        return Slow(part, float(np.exp(effect)), low, high, shown, int((fit.visits[part] > 0).sum()), alike)
+    return None
 
 
 def _levels(values: Floats, stratum: NDArray[np.int64], group: NDArray[np.int64], of: NDArray[np.bool_]) -> Floats:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from weft.analyse.outliers.outlier import Outlier, Sighting
 from weft.analyse.outliers.polish import Decomposition
 from weft.analyse.outliers.remainders import FEWEST_NODES, Remainders
+from weft.analyse.outliers.rule import FEWEST_PEERS, LEAST_OWN_FACTOR, OWN_SIGMAS, list_outliers
 from weft.analyse.outliers.two_groups import TwoModes, two_modes
 from weft.analyse.pairs.matrix import NodeMatrix
 from weft.analyse.pairs.pair_times import Ends
@@ -19,12 +20,6 @@ from weft.format import measured_seconds
 
 Groups = dict[tuple[int, str, int], TwoModes]
 
-#: Smallest factor of a slow route, memory or rank, and its least distance from its peers in standard deviations.
-LEAST_FACTOR = 1.15
-SIGMAS = 10.0
-FEWEST_PEERS = 5
-#: The least distance of a slow pair from its class in deviations; its least factor is `PAIR_FACTOR`.
-PAIR_SIGMAS = 10.0
 #: With more slow pairs than this share (and this number), a class has a broad tail rather than single slow pairs.
 MOST_SHARE, MOST_PAIRS = 0.002, 12
 
@@ -34,7 +29,7 @@ def find_routes(matrix: NodeMatrix, parts: Decomposition, places: Places) -> lis
     if len(places.nodes) < FEWEST_PEERS or int(matrix.pairs.max(initial=0)) < 2:
         return []  # one rank per node: reported as a pair
     left = np.fmin(parts.remainder, parts.remainder.T)
-    limit = max(np.log(LEAST_FACTOR), SIGMAS * parts.scale)
+    limit = max(np.log(LEAST_OWN_FACTOR), OWN_SIGMAS * parts.scale)
     slow = np.argwhere(np.triu((left > limit) & (parts.touched < 2), 1))
     found: list[Outlier] = []
     for a, b in slow.tolist():
@@ -50,7 +45,7 @@ def find_memories(left: Iterable[Remainders], places: Places) -> list[Outlier]:
     found: list[Outlier] = []
     for each in left:
         values, pairs = each.by_node()
-        for node in _standing_out(values):
+        for node in list_outliers(values):
             seen = Sighting(*each.way, float(np.exp(values[node])))
             found.append(Outlier("memory", places.nodes[node], "", (seen,), int(pairs[node]), indices=(node,)))
     return found
@@ -63,24 +58,13 @@ def find_ranks(left: Iterable[Remainders], places: Places) -> list[Outlier]:
     found: list[Outlier] = []
     for each in left:
         values = each.by_rank().min(axis=0)
-        for rank in _standing_out(values):
+        for rank in list_outliers(values):
             seen = Sighting(*each.way, float(np.exp(values[rank])))
             node = int(places.node_of[rank])
             partners = int((places.node_of != node).sum())
             name = f"{rank} on {places.nodes[node]}"
             found.append(Outlier("rank", name, "", (seen,), 2 * partners, indices=(rank,)))
     return found
-
-
-def _standing_out(values: NDArray[np.float64]) -> list[int]:
-    """Indices of the values that stand out among their peers; nan is none."""
-    known = values[np.isfinite(values)]
-    if len(known) < FEWEST_PEERS:
-        return []
-    middle = float(np.median(known))
-    spread = MAD * float(np.median(np.abs(known - middle)))
-    limit = max(np.log(LEAST_FACTOR), middle + SIGMAS * spread)
-    return np.flatnonzero(values > limit).tolist()
 
 
 def find_groups(left: Iterable[Remainders], places: Places) -> tuple[list[Outlier], Groups]:
@@ -145,7 +129,7 @@ def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found
         scales, limits = each.scales, dict[int, float]()
         for key, scale in scales.items():
             class_ = key[2]
-            limits[class_] = max(float(np.log(PAIR_FACTOR)), PAIR_SIGMAS * MAD * scale.deviation)
+            limits[class_] = max(float(np.log(PAIR_FACTOR)), OWN_SIGMAS * MAD * scale.deviation)
             inside = class_ == int(places.classes[0, 0]) and len(places.nodes) >= FEWEST_NODES
             # the slower group is reported as a whole; within nodes it was subtracted by place
             if key in groups and not inside:

@@ -10,18 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.outliers.few_parts import Part, Parts, list_parts
-from weft.analyse.outliers.few_rounds import (
-    CANDIDATE_SIGMAS,
-    CONFIRMED_SIGMAS,
-    NAMED_SIGMAS,
-    Messages,
-    Slow,
-    find_slow_parts,
-    list_shown_again,
-)
+from weft.analyse.outliers.few_rounds import Messages, Slow, find_slow_parts, list_shown_again
+from weft.analyse.outliers.leaves import Leaves, find_leaves
 from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_outliers
+from weft.analyse.outliers.rule import CANDIDATE_SIGMAS, CONFIRMED_SIGMAS, NAMED_SIGMAS
 from weft.analyse.pairs.places import Places
-from weft.fabric.network.pair_loads import limiting_loads
+from weft.fabric.network.pair_loads import limiting_loads, name_cable
 from weft.files.atomic import read_json
 from weft.plan.records import Plan
 from weft.plan.stored import plan_of
@@ -101,22 +95,37 @@ def matched_rounds(plan: Plan) -> Rounds:
 def find_outliers(passes: Sequence[Pass], places: Places, mode: str = "all") -> list[Outlier]:
     """The slow parts of a machine, the strongest first; those of one pass that a second should look at are in doubt."""
     found: list[Outlier] = []
-    for size in sorted({size for each in passes[0].launches for size in np.unique(each.bytes).tolist()}):
-        messages, parts = _messages_of(size, passes, places)
+    leaves = leaves_of(passes, places)
+    for size in _sizes(passes):
+        messages, parts = _messages_of(size, passes, places, leaves)
         slow = find_slow_parts(messages, parts, CANDIDATE_SIGMAS)
         sure = NAMED_SIGMAS if messages.second is None else CONFIRMED_SIGMAS
-        own = [_outlier(each, parts, size, mode, doubted=each.sigmas < sure) for each in slow]
+        own = [_outlier(each, messages, parts, size, mode, places, doubted=each.sigmas < sure) for each in slow]
         if not own and len(passes) > 1:  # where the second pass shows what the first named, both may not suffice
-            first, of_first = _messages_of(size, passes[:1], places)
+            first, of_first = _messages_of(size, passes[:1], places, leaves)
             named = find_slow_parts(first, of_first)
             again = list_shown_again(messages, parts, [of_first.parts[each.part] for each in named])
-            own = [_outlier(each, of_first, size, mode, doubted=True) for each in named
+            own = [_outlier(each, first, of_first, size, mode, places, doubted=True) for each in named
                    if of_first.parts[each.part] in again]  # fmt: skip
         found += own
     return merge_outliers(found)
 
 
-def _messages_of(size: int, passes: Sequence[Pass], places: Places) -> tuple[Messages, Parts]:
+def leaves_of(passes: Sequence[Pass], places: Places) -> Leaves | None:
+    """The leaves where no cable is known, by the times of the shortest message of the first pass."""
+    if places.routed or not passes:
+        return None
+    pairs, seconds = passes[0].times(_sizes(passes)[0], places.ranks, one_way=False)
+    source, target = (places.node_of[each].astype(np.int64) for each in np.divmod(pairs, places.ranks))
+    known = (seconds > 0) & (source != target)
+    return find_leaves(places, source[known], target[known], np.log(seconds[known]))
+
+
+def _sizes(passes: Sequence[Pass]) -> list[int]:
+    return sorted({size for each in passes[0].launches for size in np.unique(each.bytes).tolist()})
+
+
+def _messages_of(size: int, passes: Sequence[Pass], places: Places, leaves: Leaves | None) -> tuple[Messages, Parts]:
     one_way = all(each.is_one_way(size) for each in passes)
     rows: list[tuple[NDArray[Any], ...]] = []
     number = second = 0
@@ -132,12 +141,13 @@ def _messages_of(size: int, passes: Sequence[Pass], places: Places) -> tuple[Mes
             rows.append(tuple(column[known] for column in columns))
             number += 1
     of, source, target, load, log_s = (np.concatenate(column) for column in zip(*rows, strict=True))
-    classes = places.classes[places.node_of[source], places.node_of[target]].astype(np.int64)
+    source, target = (places.node_of[each].astype(np.int64) for each in (source, target))
+    classes = places.classes[source, target].astype(np.int64)
+    if leaves is not None:
+        classes = leaves.share(source, target).astype(np.int64)
     group = np.unique(np.stack([classes, np.round(1000 * load)]), axis=1, return_inverse=True)[1]
     hosts = places.host if places.routed else None
-    parts = list_parts(
-        places.nodes, places.node_of[source], places.node_of[target], places.network if places.routed else None, hosts
-    )
+    parts = list_parts(places.nodes, source, target, places.network if places.routed else None, hosts, leaves)
     if not one_way:
         parts = _both_directions(parts)
     return Messages(of, group.ravel().astype(np.int64), log_s, second if len(passes) > 1 else None), parts
@@ -159,14 +169,18 @@ def _both_directions(parts: Parts) -> Parts:
     return Parts(tuple(parts.parts[index] for index in kept), first, message)
 
 
-def _outlier(slow: Slow, parts: Parts, size: int, mode: str, *, doubted: bool) -> Outlier:
+def _outlier(
+    slow: Slow, messages: Messages, parts: Parts, size: int, mode: str, places: Places, *, doubted: bool
+) -> Outlier:
     part = parts.parts[slow.part]
     kind: Kind = "node" if part.kind in ROLES else part.kind  # pyright: ignore[reportAssignmentType]
     role: Role = ROLES.get(part.kind, "")
     also = [*part.also, *(_title(parts.parts[each]) for each in slow.alike)]
     seen = Sighting(size, mode, slow.factor, low=slow.low, high=slow.high)
-    pairs = len(parts.messages(slow.part))
-    return Outlier(kind, part.name, role, (seen,), pairs, tuple(dict.fromkeys(also)), doubted=doubted)
+    of = messages.round[parts.messages(slow.part)]
+    pairs = int((of < messages.second).sum()) if messages.second else len(of)
+    cable = name_cable(places.network, part.links[0] // 2) if part.kind == "link" else ""
+    return Outlier(kind, part.name, role, (seen,), pairs, tuple(dict.fromkeys(also)), cable=cable, doubted=doubted)
 
 
 def _title(part: Part) -> str:

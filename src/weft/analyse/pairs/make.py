@@ -14,7 +14,7 @@ import pyarrow as pa
 from weft.analyse.engine import Backend, Expression, read
 from weft.analyse.outliers.attribute import Taken, attribute
 from weft.analyse.outliers.doubts import Way, doubt_by_samples, doubt_by_steal, list_few_samples, typical_steal
-from weft.analyse.outliers.matched import Pass, find_outliers, matched_rounds, read_passes
+from weft.analyse.outliers.matched import Pass, find_outliers, leaves_of, matched_rounds, read_passes
 from weft.analyse.outliers.outlier import Outlier
 from weft.analyse.outliers.remainders import Remainders
 from weft.analyse.pairs.exact import spread
@@ -103,11 +103,21 @@ def _analysed(
         "blocks": pa.concat_tables([_blocks(each) for each in ways]),
         "worst": worst_rows(left, ways, places, FARTHEST),
         "blame": [asdict(each) | {"statement": each.statement} for each in sorted(outliers, key=attrgetter("doubted"))],
-        "names": [
-            {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown}
-            for index, name in enumerate(places.nodes)
-        ],
+        "names": _names(passes, places),
     }  # fmt: skip
+
+
+def _names(passes: Sequence[Pass], places: Places) -> Rows:
+    """The nodes, each with its leaf where the times of matchings tell it."""
+    leaves = leaves_of(passes, places)
+    told = [""] * len(places.nodes)
+    if leaves is not None and leaves.clustered:
+        told = [leaves.names[number] if number >= 0 else "" for number in leaves.of.tolist()]
+    return [
+        {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown,
+         "leaf": leaf}
+        for index, (name, leaf) in enumerate(zip(places.nodes, told, strict=True))
+    ]  # fmt: skip
 
 
 def _weighed(
@@ -116,7 +126,8 @@ def _weighed(
     """The outliers, each marked where steal or too few samples could have made it."""
     most = max((len(times.ends.source) for times in ways), default=0)
     few: frozenset[Way] = frozenset() if modelled else list_few_samples(ways, outliers)
-    weighed = [doubt_by_steal(each, share, len(places.nodes), most, len(ways)) for each in outliers]
+    met = max((_node_pairs(times) for times in ways), default=0) if outliers else 0
+    weighed = [doubt_by_steal(each, share, met, most, len(ways)) for each in outliers]
     if any(each.doubted for each in weighed):
         steady = found_in_every_launch(ways, places)
         weighed = [
@@ -124,6 +135,13 @@ def _weighed(
             for before, after in zip(outliers, weighed, strict=True)
         ]
     return [doubt_by_samples(each, few) for each in weighed]
+
+
+def _node_pairs(times: PairTimes) -> int:
+    """Number of ordered pairs of nodes that were measured."""
+    node_of = times.ends.places.node_of.astype(np.int64)
+    source, target = node_of[times.ends.source], node_of[times.ends.target]
+    return len(np.unique((source * len(node_of) + target)[source != target]))
 
 
 def found_in_every_launch(ways: Sequence[PairTimes], places: Places) -> frozenset[tuple[str, str]]:

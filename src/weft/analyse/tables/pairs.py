@@ -180,12 +180,13 @@ class OutlierRow(Placement):
 
 
 class NameRow(Placement):
-    """A node; ``unknown`` says why no link can be named, empty if routes are known."""
+    """A node; ``unknown`` says why no link can be named, empty if routes are known; ``leaf`` as its times tell."""
 
     node: int
     name: str
     on_node: int
     unknown: str
+    leaf: str
 
 
 ExactRow = TypedDict(

@@ -126,7 +126,7 @@ class DumpSection(Section, frozen=True):
     format: Format | None = Field(
         None,
         description='"ibnetdiscover" (or --full), "ports" (ibnetdiscover -p), "subnet-list" (opensm-subnet.lst), '
-        '"ibdiagnet" (db_csv), "edges" (CSV), "slurm" or "ibsim"; default: detected',
+        '"ibdiagnet" (db_csv), "edges" (CSV), "lldp", "slurm" or "ibsim"; default: detected',
     )
     tables: FilePath | None = Field(
         None,

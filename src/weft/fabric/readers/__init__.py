@@ -9,7 +9,7 @@ from weft.errors import FabricError
 from weft.fabric.readers.dump import Box, Dump, End, Lines
 from weft.fabric.readers.tables import Tables, read_tables
 
-Format = Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibdiagnet", "edges"]
+Format = Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibdiagnet", "edges", "lldp"]
 
 __all__ = ["Box", "Dump", "End", "Format", "Lines", "Tables", "detect", "read_dump", "read_names", "read_tables"]
 
@@ -18,6 +18,7 @@ def detect(lines: Lines) -> Format:
     """The format of a dump, from the first line that identifies it; FabricError if none does."""
     from weft.fabric.readers.edges import is_edge_list
     from weft.fabric.readers.ibnetdiscover import PROGRESS
+    from weft.fabric.readers.lldp import is_lldp
 
     for line in lines.lines:
         if re.match(r"\s*(Switch|Ca|Hca|Rt)\s+\d+\s+\"", line, re.IGNORECASE) or re.match(r"\s*(vendid|devid)=", line):
@@ -32,6 +33,8 @@ def detect(lines: Lines) -> Format:
             return "ibdiagnet"
         if is_edge_list(line) and not PROGRESS.match(line):
             return "edges"
+        if is_lldp(line):
+            return "lldp"
         if re.match(r"\s*Unicast lids \[|\w*dump_ucast_routes:", line):
             raise FabricError(
                 f"{lines.path} holds forwarding tables, not a network",
@@ -40,7 +43,8 @@ def detect(lines: Lines) -> Format:
     raise FabricError(
         f"{lines.path} is not in a format that Weft reads",
         "give the output of ibnetdiscover (plain, --full or -p), opensm-subnet.lst, ibdiagnet2.db_csv, an ibsim .net "
-        "file, a CSV list of cables, a topology.conf of Slurm or the output of scontrol show topology",
+        "file, a CSV list of cables, neighbours by LLDP, a topology.conf of Slurm or the output of scontrol show "
+        "topology",
     )
 
 
@@ -53,6 +57,7 @@ def read_dump(path: str | Path, form: Format | None = None) -> Dump:
     from weft.fabric.readers.edges import read_edges
     from weft.fabric.readers.ibdiagnet import read_ibdiagnet
     from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
+    from weft.fabric.readers.lldp import read_lldp
     from weft.fabric.readers.ports_report import read_ports_report
     from weft.fabric.readers.slurm import read_slurm
     from weft.fabric.readers.subnet_list import read_subnet_list
@@ -63,6 +68,7 @@ def read_dump(path: str | Path, form: Format | None = None) -> Dump:
         "subnet-list": read_subnet_list,
         "ibdiagnet": read_ibdiagnet,
         "edges": read_edges,
+        "lldp": read_lldp,
     }
     return readers.get(chosen, read_ibnetdiscover)(lines)
 

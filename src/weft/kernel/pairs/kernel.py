@@ -17,6 +17,7 @@ PINGS = 8  # messages per sample of a pair: round trips that either rank starts,
 BESIDE = 3  # rows of a result besides its samples: cold, forward, again
 RAW_FORWARD_BYTES = 16  # send and arrival time of a ping
 ANSWER_BYTES = 16  # arrival time of a ping, and what disturbed the rank that answered it
+NODE_REPORT_BYTES = 2**27  # copies by which a node is compared with its peers
 SUMMARY_ROWS = 7 + 128  # order statistics, and the most buckets that a slow tail fills
 
 
@@ -62,6 +63,10 @@ class Pairs(MeasuredKernel):
             )
         return Sweep(tuple(values), tuple(notes))
 
+    def has_floor(self, values: Mapping[str, Any]) -> bool:
+        """Not of matchings: their parts are compared with each other."""
+        return "matchings" not in values
+
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 
@@ -71,6 +76,8 @@ class Pairs(MeasuredKernel):
             24 bytes per sample of each round, size and concurrency (or 135 rows for a summary), and three more rows for
             first contact, forward time and repeat; twice, because the data written are a copy. 16 bytes for the send
             and arrival time of each ping, until the clocks are corrected. The scratch of the stop rule.
+        ``node report``
+            Of matchings: what each node copies to report on itself.
         ``library staging``
             An estimate of MPI's own memory: a base, and eager buffers for each peer that a launch meets.
         """
@@ -82,6 +89,7 @@ class Pairs(MeasuredKernel):
             "samples": 2 * operations * (kept + BESIDE) * ROW_BYTES
             + operations * measure.max_samples * RAW_FORWARD_BYTES
             + modes * measure.max_samples * (ROW_BYTES + ANSWER_BYTES),
+            **({"node report": NODE_REPORT_BYTES} if "matchings" in values else {}),
             **staging(min(ranks, max(count_rounds(values), MOST_PARTNERS))),
         }
 
@@ -114,6 +122,8 @@ class Pairs(MeasuredKernel):
         """Keys of the flat plan."""
         found: dict[str, FlatValue] = {key: values[key] for key in ("bytes", "mode", "store")}
         found["contention"] = int(values["contention"])
+        if "matchings" in values:
+            found["check"] = 1
         if "pairs" in values:
             found["pairs"] = [",".join(f"{low}-{high}" for low, high in rounds) for rounds in values["pairs"]]
         else:

@@ -21,10 +21,13 @@ Unit = Sequence["Unit"] | Ints
 
 #: Draws of a round, of which the flattest is taken; further draws where nodes meet for a second time.
 DRAWS, REDRAWS = 6, 12
+#: How often two units meet where a cable joins them alone: what disturbs one round, such as a burst, is no slow cable.
+VISITS = 4
 #: Where loads are not known, one of so many nodes sends at a time.
 SPARSE = 16
-#: Further draws where a round aims at parts.
-AIMED = 12
+#: A round that aims at parts tries every meeting of units, up to so many; and what a message of a node that is aimed at
+#: costs where it crosses a part that is aimed at too, in visits to a part.
+AIMED, CROSSING = 64, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,23 +56,23 @@ def draw_matchings(
     """
     dice = np.random.default_rng([seed, 41])
     levels = _levels(leaf, pod)
-    shares = _shares({name: _most(parents) for name, parents in levels}, count)
+    shares = _shares({name: _most(parents) for name, parents in levels}, count, aimed=bool(aim))
     met: set[tuple[int, int]] = set()
     cables = _Visits(network, hosts, aim)
     few = np.array(sorted(apart), np.int32)
+    visits = VISITS if network is not None and _joins_leaves(network) else 1
     found: list[Round] = []
     for name, parents in levels:
-        slices = _slices(parents, shares[name])
+        slices = _slices(parents, shares[name] if visits == 1 else -(-shares[name] // visits))
         for numbers in _numbers(parents, shares[name], slices, dice):
             drawn = [_matching(parents, numbers, dice) for _ in range(DRAWS)]
             if aim or len(few) > 1:
-                choices = _numbers(parents, AIMED, slices, dice)
-                drawn += [_matching(parents, each, dice) for each in choices]
+                drawn += [_matching(parents, each, dice) for each in _meetings(parents, slices, dice)]
             for _ in range(REDRAWS):
                 if any(not _repeats(pairs, met) for pairs in drawn):
                     break
                 drawn.append(_matching(parents, numbers, dice))
-            best = min(drawn, key=lambda pairs: cables.cost(pairs, _together(pairs, few), _repeats(pairs, met)))
+            best = min(drawn, key=lambda pairs: cables.cost(pairs, few, _repeats(pairs, met)))
             met.update(map(tuple, np.sort(best, axis=1).tolist()))
             cables.add(best)
             found.append(Round(name, best))
@@ -79,8 +82,21 @@ def draw_matchings(
 def draw_alone(nodes: int, count: int, seed: int, apart: Collection[int] = ()) -> list[Round]:
     """Rounds where no topology is known: `SPARSE` of the nodes at a time, so that few messages share a cable."""
     whole = draw_matchings(np.arange(nodes, dtype=np.int32), None, count, seed, apart=apart)
-    parts = max(min(SPARSE, nodes // 16), 1)
-    return [Round("", pairs) for each in whole for pairs in np.array_split(each.pairs, parts) if len(pairs)]
+    parts, dice = max(min(SPARSE, nodes // 16), 1), np.random.default_rng([seed, 43])
+    found: list[Round] = []
+    for pairs in (each.pairs for each in whole):
+        # neighbours in the list have neighbours as partners, whose routes seldom meet; they are near or far together,
+        # but for the node around which the circle turns
+        odd = (pairs == nodes - 1).any(axis=1)
+        mixed = np.insert(pairs[~odd], int(dice.integers(max((~odd).sum(), 1))), pairs[odd], axis=0)
+        found += [Round("", some) for some in np.array_split(mixed, parts) if len(some)]
+    return found
+
+
+def _joins_leaves(network: Network) -> bool:
+    """Whether cables join leaf switches, as in a dragonfly: then only a meeting of its two units crosses a cable."""
+    leaves = np.unique(network.leaf) + len(network.hosts)
+    return bool((np.isin(network.links.source, leaves) & np.isin(network.links.target, leaves)).any())
 
 
 def _slices(parents: list[list[Unit]], count: int) -> int:
@@ -118,11 +134,12 @@ def _levels(leaf: Ints, pod: Ints | None) -> list[tuple[str, list[list[Unit]]]]:
     return found
 
 
-def _shares(most: dict[str, int], count: int) -> dict[str, int]:
+def _shares(most: dict[str, int], count: int, *, aimed: bool) -> dict[str, int]:
     """Rounds of each level: an eighth within leaves, a quarter within pods, the rest between the farthest; what a
-    level cannot fill goes to the others.
+    level cannot fill goes to the others. Rounds that aim at cables need few within leaves.
     """
-    wanted = {name: {"leaf": max(2, count // 8), "pod": count // 4}.get(name, count) for name in most}
+    within = 1 if aimed else max(2, count // 8)
+    wanted = {name: {"leaf": within, "pod": count // 4}.get(name, count) for name in most}
     found: dict[str, int] = {}
     left = count
     for name in most:  # nearest first
@@ -158,6 +175,13 @@ def _numbers(parents: list[list[Unit]], count: int, slices: int, dice: "np.rando
     while len(found) < count * slices:
         found += dice.permutation(rounds).tolist()
     return [found[place * slices : (place + 1) * slices] for place in range(count)]
+
+
+def _meetings(parents: list[list[Unit]], slices: int, dice: "np.random.Generator") -> list[list[int]]:
+    """Every round of the circle method with all slices alike, `AIMED` at most; and as many drawn."""
+    rounds = max(max(_players(len(units)) for units in parents), 1)
+    alike = [[number] * slices for number in dice.permutation(rounds).tolist()[:AIMED]]
+    return [*alike, *(_numbers(parents, len(alike), slices, dice) if slices > 1 else [])]
 
 
 def _matching(parents: list[list[Unit]], numbers: list[int], dice: "np.random.Generator") -> Ints:
@@ -228,17 +252,22 @@ class _Visits:
         self._network, self._hosts, self._aim = network, hosts, aim
         self._seen = np.zeros(0 if network is None else len(network.links))
 
-    def cost(self, pairs: Ints, together: int, repeats: int) -> tuple[float, ...]:
-        """How little a round adds for the parts to aim at, those crossed least so far first; pairs that should not
-        meet, or meet again; the mean load that limits a message; how little it adds where few messages went before.
+    def cost(self, pairs: Ints, few: Ints, repeats: int) -> tuple[float, ...]:
+        """How little a round adds for the parts to aim at, those crossed least so far first, and for the ``few`` nodes;
+        pairs that meet again; the mean load that limits a message; how little it adds where few messages went before.
         """
+        together = float(_together(pairs, few))
         if self._network is None or self._hosts is None or not len(pairs):
-            return 0.0, together, repeats, 0.0, 0.0
+            return together, repeats, 0.0, 0.0
         routes = both_ways(pairs, self._network, self._hosts)
         load = np.bincount(routes[routes >= 0], minlength=len(self._seen))
         missed = -sum(min(load[links].sum(), 2) / (1 + self._seen[links].sum()) for links in self._aim)
+        if self._aim and len(few):
+            own = routes[np.isin(np.concatenate([pairs, pairs[:, ::-1]]), few).any(axis=1)]
+            together += float(np.isin(own, np.concatenate(self._aim)).any(axis=1).sum())
         limiting = round(float(loads_of(routes, self._network).mean()), 2)
-        return missed, together, repeats, limiting, -float((1 / (1 + self._seen[load > 0])).sum())
+        fresh = -float((1 / (1 + self._seen[load > 0])).sum())
+        return missed + CROSSING * together, repeats, limiting, fresh
 
     def add(self, pairs: Ints) -> None:
         """Count the links of a round."""

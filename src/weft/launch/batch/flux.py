@@ -3,9 +3,11 @@
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.fabric.folding import fold
+from weft.fabric.nodeset import expand
 from weft.launch.batch.scheduler import JobState, ask, look, told
 from weft.launch.launcher import LaunchRequest
 
@@ -45,6 +47,15 @@ class Flux:
     def allocation(self) -> str | None:
         """Id of the instance that weft was started in, if that is a job."""
         return os.environ.get("FLUX_JOB_ID")
+
+    def allocated_nodes(self) -> Sequence[str]:
+        """Nodes of the instance that weft was started in, if that is a job."""
+        if not self.allocation():
+            return ()
+        listed = told(
+            self, ["flux", "resource", "list", "--states=free,allocated", "--no-header", "--format={nodelist}"]
+        )
+        return [name for line in dict.fromkeys(listed.split()) for name in expand(line)]
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
         """Start ranks with flux run, on the nodes by name."""

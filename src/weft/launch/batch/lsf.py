@@ -3,10 +3,11 @@
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.launch.batch.scheduler import JobState, ask, look, told
+from weft.launch.batch.scheduler import JobState, ask, listed_once, look, told
 from weft.launch.launcher import LaunchRequest
 
 STATES = {"PEND": JobState.PENDING, "PSUSP": JobState.PENDING, "WAIT": JobState.PENDING,
@@ -56,6 +57,13 @@ class Lsf:
     def allocation(self) -> str | None:
         """Id of the job that weft was started in."""
         return os.environ.get("LSB_JOBID")
+
+    def allocated_nodes(self) -> Sequence[str]:
+        """Nodes of the file that LSF gives the job, one line for each slot; else of names and numbers of slots."""
+        path = os.environ.get("LSB_DJOB_HOSTFILE", "")
+        if path and Path(path).is_file():
+            return listed_once(Path(path).read_text(encoding="utf-8"))
+        return listed_once(" ".join(os.environ.get("LSB_MCPU_HOSTS", "").split()[::2]))
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
         """Raise LaunchError: LSF has no starter of its own that every MPI library supports."""

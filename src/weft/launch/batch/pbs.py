@@ -3,10 +3,11 @@
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.launch.batch.scheduler import JobState, ask, look, told
+from weft.launch.batch.scheduler import JobState, ask, listed_once, look, told
 from weft.launch.launcher import LaunchRequest
 
 STATES = {"Q": JobState.PENDING, "H": JobState.PENDING, "W": JobState.PENDING, "T": JobState.PENDING,
@@ -49,6 +50,11 @@ class Pbs:
     def allocation(self) -> str | None:
         """Id of the job that weft was started in."""
         return os.environ.get("PBS_JOBID")
+
+    def allocated_nodes(self) -> Sequence[str]:
+        """Nodes of the file that PBS gives the job, one line for each of its parts."""
+        path = os.environ.get("PBS_NODEFILE", "")
+        return listed_once(Path(path).read_text(encoding="utf-8")) if path and Path(path).is_file() else ()
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
         """Raise LaunchError: PBS has no starter of its own that every MPI library supports."""

@@ -67,9 +67,18 @@ class Scheduler(Protocol):
         """Id of the job this process runs in, or None."""
         ...
 
+    def allocated_nodes(self) -> Sequence[str]:
+        """Names of the nodes of the job this process runs in, without repeats; empty outside of one."""
+        ...
+
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
         """Arguments to put before the kernel's command line, to start its ranks on the request's nodes."""
         ...
+
+
+def listed_once(text: str) -> list[str]:
+    """The words of a text, each once, in their order."""
+    return list(dict.fromkeys(text.split()))
 
 
 def refuse_missing(scheduler: Scheduler) -> None:

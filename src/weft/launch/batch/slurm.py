@@ -3,10 +3,12 @@
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.errors import LaunchError
 from weft.fabric.folding import fold
+from weft.fabric.nodeset import expand
 from weft.launch.batch.scheduler import JobState, ask, look, told
 from weft.launch.launcher import CYCLIC, LaunchRequest
 
@@ -67,6 +69,11 @@ class Slurm:
     def allocation(self) -> str | None:
         """Id of the allocation that weft was started in."""
         return os.environ.get("SLURM_JOB_ID")
+
+    def allocated_nodes(self) -> Sequence[str]:
+        """Nodes of the allocation."""
+        given = os.environ.get("SLURM_JOB_NODELIST", "")
+        return expand(given) if given else ()
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
         """Start ranks with srun, on the nodes by name, with ranks bound to cores if there are enough."""

@@ -32,7 +32,7 @@ def outlier(kind: Kind, factor: float, pairs: int) -> Outlier:
 
 
 def marked(each: Outlier, share: float) -> bool:
-    return doubt_by_steal(each, share, NODES, RANKS * (RANKS - 1), WAYS).doubted
+    return doubt_by_steal(each, share, NODES * (NODES - 1), RANKS * (RANKS - 1), WAYS).doubted
 
 
 def test_theft_does_not_put_a_tenfold_cable_in_doubt_but_a_pair_at_the_limit_it_does() -> None:
@@ -64,7 +64,7 @@ def test_pairs_of_nodes_are_a_share_of_all_nodes_and_pairs_of_ranks_of_all_ranks
 
 
 def test_a_doubted_culprit_says_why() -> None:
-    found = doubt_by_steal(outlier("pair", 1.53, 2), 0.018, NODES, 240, WAYS)
+    found = doubt_by_steal(outlier("pair", 1.53, 2), 0.018, NODES * (NODES - 1), 240, WAYS)
     assert found.statement.endswith("d; in doubt, since the hypervisor took 1.8 % of the time")
 
 

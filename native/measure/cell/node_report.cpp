@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cell/node_report.hpp"
+
+#include "host/platform.hpp"
+#include "mpi/agree.hpp"
+#include "record/json.hpp"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+namespace {
+
+constexpr std::size_t chunks = 16;
+constexpr std::int64_t loop_steps = 200'000; // some tenths of a millisecond
+std::int64_t process_began_ns = 0;
+std::int64_t mpi_init_ns = 0;
+
+std::int64_t lower_quartile(std::array<std::int64_t, chunks> times) {
+    std::sort(times.begin(), times.end());
+    return times[chunks / 4];
+}
+
+/// Each step needs the result of the one before: the time is that of a core's clock.
+std::uint64_t computed(std::uint64_t value) {
+    for (std::int64_t step = 0; step < loop_steps; ++step) {
+        value = value * 6364136223846793005ULL + (value >> 29) + 1;
+    }
+    return value;
+}
+
+std::string kernel_release() {
+    utsname names{};
+    return uname(&names) == 0 ? names.release : "";
+}
+
+} // namespace
+
+bool is_check(Cell const &cell) {
+    return cell.integer("check", 0) != 0;
+}
+
+std::int64_t node_report_bytes() noexcept {
+    return 2 * std::int64_t(chunks) * OwnPace::copy_bytes;
+}
+
+void note_start(std::int64_t began_ns, std::int64_t init_ns) noexcept {
+    process_began_ns = began_ns;
+    mpi_init_ns = init_ns;
+}
+
+OwnPace measure_own_pace() {
+    OwnPace pace;
+    std::array<std::int64_t, chunks> times{};
+    auto const bytes = std::size_t(OwnPace::copy_bytes);
+    auto from = platform::Pages::map(chunks * bytes);
+    auto to = platform::Pages::map(chunks * bytes);
+    if (from && to && from->real() && to->real()) {
+        std::memset(from->data(), 1, chunks * bytes); // untouched pages would all be the one of zeros
+        std::memset(to->data(), 2, chunks * bytes);
+        for (std::size_t i = 0; i < chunks; ++i) {
+            std::int64_t const began = platform::now_ns();
+            std::memcpy(to->data() + i * bytes, from->data() + i * bytes, bytes);
+            times[i] = platform::now_ns() - began;
+        }
+        pace.copy_ns = lower_quartile(times);
+    }
+    std::uint64_t value = 1;
+    for (std::int64_t &time : times) {
+        std::int64_t const began = platform::now_ns();
+        value = computed(value);
+        time = platform::now_ns() - began + std::int64_t(value == 0); // so that the computation is needed
+    }
+    pace.loop_ns = lower_quartile(times);
+    return pace;
+}
+
+NodeReport::NodeReport(Team const &team) : team_(team) {
+    if (team.local_rank != 0) {
+        return;
+    }
+    pace_ = measure_own_pace();
+    before_ = read_counters("");
+    waited_ns_ = platform::usage().delay_ns;
+    began_ns_ = platform::now_ns();
+}
+
+std::string NodeReport::gather(std::string const &library) const {
+    Json json;
+    if (team_.local_rank == 0) {
+        std::int64_t const wall_ns = platform::now_ns() - began_ns_;
+        std::int64_t const waited_ns = platform::usage().delay_ns - waited_ns_;
+        Counters const counted = counted_between(before_, read_counters(""));
+        OwnPace const again = measure_own_pace(); // a disturbance of some duration does not affect both
+        json.begin_object().member("host", team_.hosts[std::size_t(team_.node)]).member("node", team_.node);
+        json.member("began_ns", process_began_ns).member("init_ns", mpi_init_ns);
+        json.member("mpi", library).member("kernel", kernel_release());
+        json.member("cpus", std::int64_t(platform::own_cpus().size()));
+        json.member("copy_bytes", OwnPace::copy_bytes).member("copy_ns", std::min(pace_.copy_ns, again.copy_ns));
+        json.member("loop_ns", std::min(pace_.loop_ns, again.loop_ns));
+        json.member("waited_ns", waited_ns).member("wall_ns", wall_ns);
+        json.member("network_sent", counted.network_sent);
+        std::int64_t by_adapters = 0;
+        for (auto const &[name, bytes] : counted.adapter_sent) {
+            by_adapters += bytes;
+        }
+        json.member("adapters", std::int64_t(counted.adapter_sent.size())).member("adapter_sent", by_adapters);
+        json.key("errors").begin_object();
+        for (auto const &[name, count] : counted.errors) {
+            json.member(name, count);
+        }
+        json.end_object().key("rates").begin_object();
+        for (auto const &[name, rate] : counted.rates) {
+            json.member(name, rate);
+        }
+        json.end_object().end_object();
+    }
+    std::string nodes;
+    for (std::string const &text : texts_on_rank_0(team_, json.text())) {
+        nodes += (nodes.empty() || text.empty() ? "" : ",") + text;
+    }
+    return "[" + nodes + "]";
+}
+
+} // namespace weft

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every node says of itself around a cell: how it started, what it runs, how fast it is alone, what its adapters
+// counted meanwhile. A slow node is then told from a slow cable.
+#pragma once
+
+#include "cell/cell.hpp"
+#include "host/counters.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace weft {
+
+/// Whether the nodes of a cell report on themselves.
+bool is_check(Cell const &cell);
+
+/// Bytes that a report allocates meanwhile, on the first rank of each node.
+std::int64_t node_report_bytes() noexcept;
+
+/// Notes when this process began, by the clock of the date, and how long MPI_Init took.
+void note_start(std::int64_t began_ns, std::int64_t init_ns) noexcept;
+
+/// Time of a fixed copy and of a fixed computation, each the lower quartile of several: who gave way once is not slow.
+struct OwnPace {
+    std::int64_t copy_ns = 0; ///< of `OwnPace::copy_bytes`; 0 without memory for it
+    std::int64_t loop_ns = 0;
+    static constexpr std::int64_t copy_bytes = 4 << 20;
+};
+OwnPace measure_own_pace();
+
+class NodeReport {
+  public:
+    /// Not collective: no message is sent.
+    explicit NodeReport(Team const &team);
+    /// Collective: a JSON array with an object for each node, on rank 0. `library` is this rank's MPI library.
+    std::string gather(std::string const &library) const;
+
+  private:
+    Team const &team_;
+    Counters before_;
+    OwnPace pace_;
+    std::int64_t waited_ns_ = 0;
+    std::int64_t began_ns_ = 0;
+};
+
+} // namespace weft
