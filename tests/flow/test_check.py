@@ -9,7 +9,9 @@ from made.check_run import MadeCheck
 from weft.analyse.tables.claims import CLAIMS, claims_of, extras
 from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
+from weft.format import times_text
 from weft.report.card import card_of
+from weft.report.figures import Picture
 from weft.report.view import load_view
 from weft.run.check import Asked, check_study, exit_code, plan_second, run_check, write_exclude
 from weft.run.progress import Silent
@@ -64,6 +66,12 @@ def test_slow_parts_are_named_excluded_and_shown_again(fabric: Fabric, tmp_path:
         "check.not-healthy", "check.also", "start.mpi", "check.next", "confidence"
     ]  # fmt: skip
     assert card.rows[3].value.startswith("sbatch --exclude=n5")
+    view = load_view(folder.path)
+    tree, matrix = view.story.proof(view, view.story.figures(view))
+    assert isinstance(tree, Picture) and isinstance(matrix, Picture)
+    assert tree.svg.count('class="hot"') == 1
+    assert f">{times_text(answers[0]['value'])}<" in tree.svg
+    assert matrix.svg.count('class="frame"') == 2  # row and column of n5
     assert not stale(folder)
     make_tables(folder)  # as weft show does after an upgrade
     assert card_of(load_view(folder.path)).rows == card.rows

@@ -11,7 +11,7 @@ from made.links import make_virtual_run
 from made.pages import make_empty
 from made.run import make_run, tara_like
 from made.view import load_view
-from weft.report.bars import BOUND, WIDTH, Bar, bar_lines
+from weft.report.bars import BOUND, CROWDED, WIDTH, Bar, bar_lines, draw_times
 from weft.report.card import card_of, row_lines
 from weft.report.page import write
 from weft.report.show_json import show_object
@@ -74,6 +74,19 @@ def test_a_page_has_the_reason_of_its_grade_beside_it(launches: int, tmp_path: P
     assert grade == run.confidence
     assert unescape(reason).replace("\u00a0", " ") == (row.note if row.id == "confidence" else row.value)
     assert len(reason) > len("confidence")
+
+
+def test_a_bar_with_more_ranks_than_cores_is_marked_and_never_the_hot_one(tmp_path: Path) -> None:
+    """Four ranks on two cores stood in red beside an answer about two ranks."""
+    run = load_view(make_run(tmp_path / "run"))  # p = 1, 2 and, oversubscribed, 4
+    bars = run.story.bars(run)
+    assert [bar.crowded for bar in bars] == [False, False, True]
+    assert [bar.name.endswith(" *") for bar in bars] == [bar.crowded for bar in bars]
+    assert bar_lines(bars)[-1].endswith(CROWDED)
+    picture = draw_times(run)
+    assert picture is not None and CROWDED in picture.key
+    kinds = re.findall(r'class="(\w+)-bar"', picture.svg)
+    assert kinds[-1] == "open" and "open" not in kinds[:-1]
 
 
 def test_bars_without_an_answer_are_those_of_the_series_that_the_card_names(tmp_path: Path) -> None:

@@ -100,6 +100,16 @@ def test_the_page_has_each_matrix_once_and_no_empty_figure(slow: Path, tmp_path:
     assert len(page) < 15_000_000
 
 
+def test_the_node_that_the_answer_names_is_framed_in_its_matrices(view: RunView) -> None:
+    assert [each["id"] for each in view.claimed("answer")].count("outlier.node") == 1
+    framed = {
+        each.name: each.svg.count('class="frame"')
+        for each in pair_figures(PairView(view))
+        if each.name.startswith("latency")
+    }
+    assert framed and set(framed.values()) == {2}
+
+
 def test_exact_quantiles_without_samples_are_refused(slow: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(slow), "--exact", "--format", "csv"]) == 1
     assert "has no samples of pairs" in capsys.readouterr().err

@@ -6,6 +6,7 @@ from typing import Any
 
 import altair as alt
 
+from weft.analyse.tables.claims import extras
 from weft.analyse.tables.pairs import FARTHEST, LEAST_TOLD_S, HistogramRow, bucket_starts_s
 from weft.format import format_bytes, format_factor, measured_factor, measured_seconds, seconds_unit
 from weft.report.figures import Picture
@@ -66,7 +67,8 @@ def _ranks(view: PairView, size: int, mode: str) -> Picture:
 
 def _slow_nodes(view: PairView) -> list[int]:
     """Places of the nodes that the answers of a run name."""
-    named = {each["subject"] for each in view.run.claimed("answer") if each["id"] == "outlier.node"}
+    answers = view.run.claimed("answer")
+    named = {each["subject"] for each in answers if each["id"] == "outlier.node" or extras(each).get("of") == "node"}
     return [place for place, name in enumerate(view.nodes) if name in named]
 
 
