@@ -42,7 +42,7 @@ def unlearned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(tmp_path: Path, programs: Programs, budget: str) -> Path:
     (tmp_path / "study.toml").write_text(STUDY)
-    (tmp_path / "fabric.toml").write_text(TARA + f'budget = "{budget}"\n')
+    (tmp_path / "fabric.toml").write_text(TARA + f'budget = "{budget}"\nengine = "ranks"\n')
     study, fabric = load_study(tmp_path / "study.toml"), load_fabric(tmp_path / "fabric.toml")
     folder = run_study(study, fabric, tmp_path / "run", SimulatedLauncher(fabric, programs))
     assert exit_code(statuses(folder)) == 0

@@ -111,6 +111,11 @@ class SimulationSection(Section, frozen=True):
         description='what the library of a rank keeps for each rank of the job: "2765 KiB"; Weft\'s estimate for an '
         "unknown library by default",
     )
+    engine: Literal["auto", "ranks", "rounds"] = Field(
+        "auto",
+        description='what computes the times: "ranks", SimGrid with an actor for each rank; "rounds", the same costs '
+        'for all-to-alls of equal blocks, without actors; "auto", rounds where ranks take longer than the budget',
+    )
     samples: Samples = Field(1, description="samples of each operation: a simulation gives the same time again")
     budget: Seconds = Field(
         600.0, description='a cell whose simulation is expected to take longer is refused: "10 min"'

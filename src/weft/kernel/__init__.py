@@ -152,6 +152,10 @@ class Kernel:
         """Whether many messages are sent eagerly: at most ``limit`` bytes; if None, all are. The smallest decides."""
         return any_eager(values["bytes"], limit)
 
+    def exchanges(self, values: Mapping[str, Any], ranks: int) -> Sequence[tuple[str, str, int]]:
+        """Operation, call and bytes of a block of each equal all-to-all or barrier, if a cell has no other calls."""
+        return ()
+
     def content_bytes(self, values: Mapping[str, Any]) -> int:
         """Bytes of all ranks' buffers whose content decides what is sent, so that a simulator cannot share them."""
         return 0

@@ -29,7 +29,8 @@ def say_once(text: str) -> None:
 def route_library(say: Callable[[str], None] = say_once, sources: Path | None = None) -> Library:
     """The library of routes, built if it is not cached; LaunchError with first error and log, or DataError."""
     native = sources or shipped("native")
-    own = [path for path in source_files(native) if path.is_relative_to(native / PROJECT)]
+    folders = [native / name for name in (PROJECT, "simulate/rounds", "simulate/machine")]
+    own = [path for path in source_files(native) if any(map(path.is_relative_to, folders))]
     place = cache() / f"route-{key_of([PROJECT], native, own)}"
 
     def make(work: Path, ready: Path, log: Path) -> None:

@@ -24,7 +24,7 @@ from weft.kernel.teams import team_of
 from weft.plan.memory import MemoryNeed, memory_need
 from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries, shapes
 from weft.plan.rounds import launches_of, with_launches
-from weft.plan.simulation_budget import foreseen
+from weft.plan.schedules import foreseen
 from weft.plan.trials import LEAST_LAUNCHES, budget_within, rounds_within, share_within
 from weft.plan.wire import budgets_beside, flat_plan
 from weft.study import MOST_CELLS, Measure, Study

@@ -200,12 +200,9 @@ def simulation_of(fabric: Fabric) -> SimulationSection:
     return fabric.simulation or SimulationSection()  # pyright: ignore[reportCallIssue]
 
 
-def foreseen(
+def cost_of_actors(
     fabric: Fabric, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int, settings: Mapping[str, str]
-) -> str:
-    """Why a launch of these cells on a fabric will not be simulated; empty if its time is within the budget."""
-    simulation = simulation_of(fabric)
-    eager_limit = fabric.network.eager_limit if fabric.network else None
-    crowding = crowding_of(fabric)
-    cost = expected_cost(cells, ranks, ranks_per_node, simulation, eager_limit, settings, crowding=crowding)
-    return refusal(cost, ranks, simulation)
+) -> Cost:
+    """What simulating cells on a fabric costs this host, with an actor for each rank."""
+    limit, crowding = fabric.network.eager_limit if fabric.network else None, crowding_of(fabric)
+    return expected_cost(cells, ranks, ranks_per_node, simulation_of(fabric), limit, settings, crowding=crowding)

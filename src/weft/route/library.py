@@ -4,7 +4,7 @@
 import ctypes
 import os
 from collections.abc import Callable
-from ctypes import POINTER, byref, c_double, c_int8, c_int32, c_int64, c_uint64, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_double, c_int8, c_int32, c_int64, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import DataError
-from weft.fabric.network import Network
+from weft.fabric.network import Links, Network
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -52,6 +52,8 @@ SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "bisections": (None, (c_void_p, c_void_p, c_int32, I32, c_int64, c_uint64, F64, F64)),
     "reroute": (c_int64, (c_void_p, I32, F64, c_double, c_int32, c_uint64, I32)),
     "relieve": (c_int32, (c_void_p, I32, F64, c_int32, I32, I32)),
+    "rounds": (c_int64, (c_char_p, c_int32, I32, c_int32, c_void_p, F64, F64, F64, c_char_p, c_int64)),
+    "minimal": (None, (c_void_p, I32, I32, F64, I32)),
     "swap": (c_int32, (c_void_p, I32, F64, c_double, c_double, c_int32, c_uint64, I32)),
 }
 
@@ -69,6 +71,7 @@ class Library:
     """The library's functions; they release the GIL, so several threads can run. DataError if it cannot be loaded."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         try:
             loaded = ctypes.CDLL(str(path))
             self._functions: dict[str, Callable[..., Any]] = {}
@@ -102,3 +105,12 @@ def delivery_of(network: Network) -> Ints:
 def threads_here() -> int:
     """Number of cores that this process may use."""
     return max(1, len(os.sched_getaffinity(0)))
+
+
+def minimal_tables(library: Library, hosts: int, switches: int, links: Links) -> Ints:
+    """As :func:`weft.fabric.network.minimal.minimal_tables`: the same tables, by the native library."""
+    graph = Graph(hosts=hosts, switches=switches, links=len(links))
+    graph.source, graph.target = pointer(links.source), pointer(links.target)
+    forward = np.full((switches, hosts), -1, dtype=np.int32)
+    library.call("minimal", graph, links.source_port, links.target_port, links.rate, forward)
+    return forward

@@ -149,6 +149,13 @@ class Collective(MeasuredKernel):
         """All sizes, of the one call."""
         return {values["collective"]: values["bytes"]}
 
+    def exchanges(self, values: Mapping[str, Any], ranks: int) -> Sequence[tuple[str, str, int]]:
+        """An all-to-all of equal blocks of bytes at each size, and the barrier that is its floor."""
+        call = values["collective"]
+        if call not in ALL_SENT & ALL_RECEIVED or op_prefix(values) != call or "table" in values:
+            return ()
+        return [*((op_name(call, size), call, size) for size in values["bytes"]), ("barrier", "barrier", 0)]
+
 
 def needs_wide(values: Mapping[str, Any], ranks: int) -> bool:
     """Whether an int cannot count the elements of the largest block, or where the last of unequal blocks begins."""

@@ -179,6 +179,18 @@ class Exchange(MeasuredKernel):
             found["alltoall" if call == "A" else "alltoallv"].append(sizes[call])
         return found
 
+    def exchanges(self, values: Mapping[str, Any], ranks: int) -> Sequence[tuple[str, str, int]]:
+        """The calls of the contention set; what a sort sends depends on its keys."""
+        if values["data"] != "contention":
+            return ()
+        local, block = values["n"] // ranks, self.sizes(values, ranks).block
+        known: dict[str, tuple[str, int]] = {
+            "A": ("alltoall", INT_BYTES if local < 2**31 else INDEX_BYTES),
+            "B": ("alltoallv", INT_BYTES * local // ranks),
+            "C": ("alltoallv", block),
+        }
+        return [(name, *known[name]) for name in values["calls"]]
+
     def direct(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[tuple[int, int]]]:
         """As for any all-to-all; a sort sends counts, and blocks of even keys."""
         if values["data"] == "contention":

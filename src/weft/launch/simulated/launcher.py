@@ -5,32 +5,43 @@ import math
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from dataclasses import asdict
 from threading import Event, Lock
 from typing import Any
 
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
-from weft.files.atomic import write_atomic
+from weft.files.atomic import write_atomic, write_json
 from weft.format import format_bytes, format_seconds
 from weft.host import read_host, smallest
 from weft.kernel.registry import kernel_named
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.local import kept, without_job
+from weft.launch.preload import route_library
 from weft.launch.simulated.learned import Learned, Seen, in_waves
-from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file
-from weft.launch.simulated.simgrid import MACHINE, Programs, build_programs, find_simgrid, options
+from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, host_slots
+from weft.launch.simulated.simgrid import (
+    MACHINE,
+    PATH_BYTES,
+    Programs,
+    build_programs,
+    eager_below,
+    find_simgrid,
+    options,
+)
 from weft.mpi.algorithms import SELECTED_BY
 from weft.plan.records import LaunchCell
+from weft.plan.schedules import Scheduled, in_rounds, rounds_cost
 from weft.plan.simulation_budget import (
     START_S,
     Cost,
     content_matters,
-    crowding_of,
-    expected_cost,
+    cost_of_actors,
     refusal,
     simulation_of,
 )
@@ -124,6 +135,8 @@ class SimulatedLauncher:
     def command(self, request: LaunchRequest) -> list[str]:
         """The command that simulates a request; :meth:`prepare` writes its files."""
         files, chosen = Files(request), self.options(request.cells, request.environment)
+        if self.in_rounds(request):
+            return [sys.executable, "-m", "weft.launch.simulated.rounds", str(files.order)]
         return [
             str(self.programs.simgrid.smpirun), "-wrapper", f"env LD_PRELOAD={MACHINE}",
             "-np", str(request.ranks), "-platform", str(self.programs.machine),
@@ -140,6 +153,9 @@ class SimulatedLauncher:
         fabric = self.fabric.model_copy(update={"network": network.of_pairs}) if network and pairs else self.fabric
         machine = describe_machine(fabric, request.nodes, request.ranks_per_node, self.network)
         write_atomic(files.machine, machine.encode())
+        if calls := self.in_rounds(request):
+            write_json(files.order, self.order(request, calls))
+            return {}
         shared = self.simulation.model == INFINIBAND
         slots = host_file(request.nodes, request.ranks, request.ranks_per_node, request.order, shared=shared)
         write_atomic(files.hosts, slots.encode())
@@ -150,17 +166,38 @@ class SimulatedLauncher:
             "WEFT_PLATFORM": str(files.machine), "WEFT_FOLD_ABOVE": fold, "LD_LIBRARY_PATH": os.pathsep.join(found)
         }  # fmt: skip
 
+    def order(self, request: LaunchRequest, calls: Mapping[str, Sequence[Scheduled]]) -> dict[str, Any]:
+        """What :mod:`weft.launch.simulated.rounds` computes for a request."""
+        head = dict(line.split(" ", 1) for line in request.plan.read_text(encoding="utf-8").splitlines()[1:4])
+        cells = [
+            {"id": cell.id, "kernel": cell.kernel, "hash": cell.hash, "ranks": cell.ranks,
+             "samples": self.simulation.samples, "calls": [asdict(each) for each in calls[cell.id]]}
+            for cell in request.cells
+        ]  # fmt: skip
+        return {
+            "machine": str(Files(request).machine), "library": str(route_library(self.say).path),
+            "folder": str(request.folder), "launch": request.id, "index": int(head["launch_index"]),
+            "run": head["run"].strip('"'),
+            "mpi_library": f"rounds by the costs of SMPI {self.programs.simgrid.version}", "hosts": list(request.nodes),
+            "ranks_per_node": request.ranks_per_node,
+            "slots": host_slots(len(request.nodes), request.ranks, request.ranks_per_node, request.order),
+            "eager_bytes": eager_below(self.eager_limit), "path_bytes": float(PATH_BYTES[self.simulation.sharing]),
+            "cells": cells,
+        }  # fmt: skip
+
+    def in_rounds(self, request: LaunchRequest) -> Mapping[str, Sequence[Scheduled]]:
+        """The calls of each cell of a request that is computed in rounds; empty if actors simulate it."""
+        limit = smallest(read_host().limits)
+        return in_rounds(
+            self.fabric, request.cells, request.ranks, request.ranks_per_node, request.environment,
+            most_bytes=limit.bytes if limit else None,
+        )  # fmt: skip
+
     def cost(self, request: LaunchRequest) -> Cost:
         """Expected cost of a request on this host, by what was calibrated."""
-        return expected_cost(
-            request.cells,
-            request.ranks,
-            request.ranks_per_node,
-            self.simulation,
-            self.eager_limit,
-            request.environment,
-            crowding=crowding_of(self.fabric),
-        )
+        if calls := self.in_rounds(request):
+            return rounds_cost(calls, request.ranks, len(request.nodes), self.simulation.samples)
+        return cost_of_actors(self.fabric, request.cells, request.ranks, request.ranks_per_node, request.environment)
 
     def refusal(self, request: LaunchRequest, estimate: Cost) -> str:
         """Why a request of this expected cost is not simulated, by what this run has learned; empty if it is."""
@@ -225,6 +262,7 @@ class Files:
     def __init__(self, request: LaunchRequest) -> None:
         stem = request.folder / "launches" / request.id
         self.machine = stem.with_name(f"{request.id}.machine")
+        self.order = stem.with_name(f"{request.id}.rounds.json")
         self.hosts = stem.with_name(f"{request.id}.hosts")
 
 

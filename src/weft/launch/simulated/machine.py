@@ -127,11 +127,15 @@ def graph_lines(net: Network, chosen: Ints, used: Ints, fabric: Fabric) -> list[
 def host_file(hosts: Sequence[str], ranks: int, ranks_per_node: int, order: str, *, shared: bool = False) -> str:
     """One line a rank: the slot it runs on, in ``block`` or ``cyclic`` order; the node itself where ranks share it."""
 
-    def slot(host: str, core: int) -> str:
+    def slot(number: int) -> str:
+        host, core = hosts[number // ranks_per_node], number % ranks_per_node
         return host if shared else f"{host}/{core}"
 
+    return "".join(slot(each) + "\n" for each in host_slots(len(hosts), ranks, ranks_per_node, order))
+
+
+def host_slots(hosts: int, ranks: int, ranks_per_node: int, order: str) -> list[int]:
+    """The slot of each rank, host * ranks_per_node + core, in ``block`` or ``cyclic`` order."""
     if order == "block":
-        slots = [slot(host, core) for host in hosts for core in range(ranks_per_node)]
-    else:
-        slots = [slot(host, core) for core in range(ranks_per_node) for host in hosts]
-    return "\n".join(slots[:ranks]) + "\n"
+        return list(range(ranks))
+    return [host * ranks_per_node + core for core in range(ranks_per_node) for host in range(hosts)][:ranks]

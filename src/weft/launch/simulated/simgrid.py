@@ -103,12 +103,17 @@ def options(simulation: SimulationSection, eager_limit: int | None, measured: Co
         "smpi/grow-injected-times": "no",
         "smpi/privatization": "no",  # the kernels keep no globals
         "contexts/stack-size": "512",  # KiB a rank
-        "smpi/send-is-detached-thresh": str(DETACHED_BY_DEFAULT if eager_limit is None else eager_limit + 1),
+        "smpi/send-is-detached-thresh": str(eager_below(eager_limit)),
         # Weft's own traffic, where SMPI's defaults send p^2 messages and would open all connections.
         "smpi/allgather": "bruck",
         "smpi/barrier": "ompi_bruck",
         **chosen,
     }
+
+
+def eager_below(limit: int | None) -> int:
+    """Bytes below which a message leaves its sender going, by the fabric's eager limit; SMPI's own if it has none."""
+    return DETACHED_BY_DEFAULT if limit is None else limit + 1
 
 
 MACHINE = "libweft-machine.so"

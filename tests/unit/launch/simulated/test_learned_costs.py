@@ -32,6 +32,7 @@ eager_limit = "16 KiB"
 [simulation]
 collectives = "{library}"
 budget = "{budget}"
+engine = "ranks"
 """
 
 

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Minimal routes, spread by destination, over any graph: src/weft/fabric/network/minimal.py says which.
+#include "graph.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace weft::route {
+namespace {
+
+constexpr std::int32_t far = std::numeric_limits<std::int32_t>::max();
+constexpr double least_load = 1e-3;
+constexpr std::int32_t choices = 5'000; // by destination: on larger fabrics more switches choose at the same time
+
+double eighth_power(double x) {
+    auto const second = x * x, fourth = second * second;
+    return fourth * fourth;
+}
+
+class Minimal {
+  public:
+    Minimal(Graph const &graph, std::int32_t const *source_port, std::int32_t const *target_port, double const *rate)
+        : graph_(graph), leaf_(std::size_t(graph.hosts), none), delivery_(leaf_),
+          injected_(std::size_t(graph.switches)), slowness_(std::size_t(graph.links), 1),
+          price_(slowness_.size(), eighth_power(least_load)), load_(slowness_.size()), first_(injected_.size() + 1),
+          distance_(injected_.size()), ahead_(injected_.size()), flow_(injected_.size()) {
+        attach(target_port);
+        connect(source_port);
+        auto const known = std::all_of(rate, rate + graph.links, [](double each) { return std::isfinite(each); });
+        auto const fastest = known && graph.links > 0 ? *std::max_element(rate, rate + graph.links) : 1;
+        for (auto link = 0; known && link < graph.links; ++link)
+            slowness_[std::size_t(link)] = fastest / rate[link];
+        // One unit of cost: the fabric's traffic spread evenly over the links between its switches
+        auto const all = std::accumulate(injected_.begin(), injected_.end(), 0.0);
+        unit_ = std::max(1.0, all * all / std::max(1.0, double(out_.size())));
+    }
+
+    void fill(std::int32_t *forward) {
+        auto const turns = std::size_t(std::clamp(choices / std::max(1, graph_.hosts), 1, 8));
+        std::vector<std::vector<std::int32_t>> hosts(injected_.size());
+        for (auto host = 0; host < graph_.hosts; ++host)
+            if (auto const home = leaf_[std::size_t(host)]; home != none)
+                hosts[std::size_t(home)].push_back(host);
+        for (auto home = 0; home < graph_.switches; ++home) {
+            if (hosts[std::size_t(home)].empty())
+                continue;
+            measure(home, turns);
+            for (auto const host : hosts[std::size_t(home)]) {
+                route(forward + host);
+                forward[std::size_t(home) * std::size_t(graph_.hosts) + std::size_t(host)] =
+                    delivery_[std::size_t(host)];
+            }
+        }
+    }
+
+  private:
+    struct Way {
+        std::int32_t link, peer;
+    };
+    struct Part { // switches at one distance that choose at the same time: indices of order_
+        std::size_t begin, end;
+    };
+
+    void attach(std::int32_t const *target_port) {
+        for (auto link = 0; link < graph_.links; ++link) {
+            auto const host = std::size_t(graph_.target[link]);
+            if (graph_.source[link] < graph_.hosts || graph_.target[link] >= graph_.hosts)
+                continue;
+            auto &known = delivery_[host];
+            if (known == none || target_port[link] < target_port[known]) // the lowest port wins
+                known = link;
+            leaf_[host] = graph_.source[known] - graph_.hosts;
+        }
+        for (auto const leaf : leaf_)
+            if (leaf != none)
+                ++injected_[std::size_t(leaf)];
+    }
+
+    void connect(std::int32_t const *source_port) {
+        std::vector<std::int32_t> between;
+        for (auto link = 0; link < graph_.links; ++link)
+            if (graph_.source[link] >= graph_.hosts && graph_.target[link] >= graph_.hosts &&
+                graph_.source[link] != graph_.target[link])
+                between.push_back(link);
+        std::stable_sort(between.begin(), between.end(), [&](auto a, auto b) {
+            return std::pair(graph_.source[a], source_port[a]) < std::pair(graph_.source[b], source_port[b]);
+        });
+        for (auto const link : between) {
+            out_.push_back({link, graph_.next_switch(link)});
+            ++first_[std::size_t(graph_.source[link] - graph_.hosts) + 1];
+        }
+        std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    }
+
+    // Distances to a switch, the ways that lead one hop nearer to it, and who chooses when.
+    void measure(std::int32_t home, std::size_t turns) {
+        std::fill(distance_.begin(), distance_.end(), far);
+        distance_[std::size_t(home)] = 0;
+        order_.assign(1, home); // links come in pairs, so what leads away from it leads to it
+        for (std::size_t i = 0; i < order_.size(); ++i)
+            for (auto k = first_[std::size_t(order_[i])]; k < first_[std::size_t(order_[i]) + 1]; ++k)
+                if (auto &distance = distance_[std::size_t(out_[k].peer)]; distance == far) {
+                    distance = distance_[std::size_t(order_[i])] + 1;
+                    order_.push_back(out_[k].peer);
+                }
+        std::sort(order_.begin(), order_.end(), [&](auto a, auto b) {
+            return std::pair(distance_[std::size_t(a)], a) < std::pair(distance_[std::size_t(b)], b);
+        });
+        nearer_.clear();
+        nearer_first_.assign(1, 0);
+        for (auto const at : order_) {
+            for (auto k = first_[std::size_t(at)]; k < first_[std::size_t(at) + 1]; ++k)
+                if (distance_[std::size_t(out_[k].peer)] < distance_[std::size_t(at)])
+                    nearer_.push_back(out_[k]);
+            nearer_first_.push_back(nearer_.size());
+        }
+        divide(turns);
+    }
+
+    void divide(std::size_t turns) {
+        parts_.clear();
+        for (std::size_t end = order_.size(); end > 1;) {
+            auto const distance = distance_[std::size_t(order_[end - 1])];
+            auto begin = end;
+            while (begin > 1 && distance_[std::size_t(order_[begin - 1])] == distance)
+                --begin;
+            auto const size = end - begin, count = std::min(turns, size);
+            for (std::size_t part = 0, at = begin; part < count; ++part) {
+                auto const length = size / count + (part < size % count ? 1 : 0);
+                parts_.push_back({at, at + length});
+                at += length;
+            }
+            end = begin;
+        }
+    }
+
+    double cheapest(std::size_t place, Way &way) const {
+        auto least = std::numeric_limits<double>::infinity();
+        for (auto k = nearer_first_[place]; k < nearer_first_[place + 1]; ++k) {
+            auto const cost = price_[std::size_t(nearer_[k].link)] + ahead_[std::size_t(nearer_[k].peer)];
+            if (cost < least) {
+                least = cost;
+                way = nearer_[k];
+            }
+        }
+        return least;
+    }
+
+    // Chooses a link for each switch towards one host, whose column of the tables begins at `column`.
+    void route(std::int32_t *column) {
+        Way way{none, 0};
+        ahead_[std::size_t(order_[0])] = 0;
+        for (std::size_t place = 1; place < order_.size(); ++place)
+            ahead_[std::size_t(order_[place])] = cheapest(place, way);
+        flow_ = injected_;
+        for (auto const &part : parts_) {
+            chosen_.clear();
+            for (auto place = part.begin; place < part.end; ++place) {
+                cheapest(place, way);
+                chosen_.push_back(way);
+            }
+            for (auto place = part.begin; place < part.end; ++place) {
+                auto const at = std::size_t(order_[place]);
+                auto const [link, peer] = chosen_[place - part.begin];
+                column[at * std::size_t(graph_.hosts)] = link;
+                auto const l = std::size_t(link);
+                load_[l] += flow_[at];
+                price_[l] = eighth_power(least_load + load_[l] * slowness_[l] / unit_);
+                flow_[std::size_t(peer)] += flow_[at];
+            }
+        }
+    }
+
+    Graph const &graph_;
+    std::vector<std::int32_t> leaf_, delivery_;
+    std::vector<double> injected_; // hosts on each switch
+    std::vector<double> slowness_, price_, load_;
+    double unit_ = 1;
+    std::vector<Way> out_; // of each switch, by port
+    std::vector<std::size_t> first_;
+    std::vector<std::int32_t> distance_, order_;
+    std::vector<double> ahead_, flow_;
+    std::vector<Way> nearer_, chosen_;
+    std::vector<std::size_t> nearer_first_;
+    std::vector<Part> parts_;
+};
+
+} // namespace
+
+// `forward`: filled with -1 by the caller, who sets `source` and `target` of the graph alone.
+WEFT_ROUTE_API void weft_route_minimal(Graph const *graph, std::int32_t const *source_port,
+                                       std::int32_t const *target_port, double const *rate, std::int32_t *forward) {
+    Minimal(*graph, source_port, target_port, rate).fill(forward);
+}
+
+} // namespace weft::route

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "schedules.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace weft::rounds {
+namespace {
+
+using Acts = std::vector<Act>;
+
+// As MPI_Sendrecv in SMPI: a message to oneself is a copy.
+void both(Acts &acts, std::int32_t rank, std::int32_t to, std::int32_t from, double bytes) {
+    if (to == rank && from == rank) {
+        acts.push_back({Does::charge, -1, bytes});
+        return;
+    }
+    acts.push_back({Does::send, to, bytes});
+    acts.push_back({Does::receive, from});
+    acts.push_back({Does::all});
+}
+
+// Rank + s and rank - s, or rank xor s, one after the other.
+class Partners : public Schedule {
+  public:
+    Partners(std::int32_t ranks, double bytes, bool exclusive) : p_(ranks), bytes_(bytes), exclusive_(exclusive) {}
+    bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
+        if (s >= p_)
+            return false;
+        both(acts, rank, exclusive_ ? rank ^ s : (rank + s) % p_, exclusive_ ? rank ^ s : (rank - s + p_) % p_, bytes_);
+        return true;
+    }
+
+  private:
+    std::int32_t p_;
+    double bytes_;
+    bool exclusive_;
+};
+
+// Before a first call: over a back channel.
+class Together : public Schedule {
+  public:
+    bool step(std::int32_t, std::int32_t s, Acts &acts) const override {
+        if (s == 0)
+            acts.push_back({Does::meet});
+        return s == 0;
+    }
+};
+
+// Before a call: Weft's own barrier (native/measure/time/barrier.cpp). Before a sample rank 0 has said twice how many
+// there are; before a first call that is not the launch's the ranks have told rank 0 their times.
+class Barrier : public Schedule {
+  public:
+    Barrier(std::int32_t ranks, std::int32_t told, std::int32_t asked) : p_(ranks), told_(told), asked_(asked) {}
+    bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
+        if (s < asked_) {
+            ask(rank, acts);
+            return true;
+        }
+        if (s < asked_ + told_) {
+            tell(rank, acts);
+            return true;
+        }
+        auto const reach = std::int64_t(1) << (s - told_ - asked_);
+        if (reach >= p_)
+            return false;
+        acts.push_back({Does::receive, std::int32_t((rank - reach + p_) % p_)});
+        acts.push_back({Does::send, std::int32_t((rank + reach) % p_), 1});
+        acts.push_back({Does::all});
+        return true;
+    }
+
+  private:
+    // SMPI's reduction: all send to rank 0.
+    void ask(std::int32_t rank, Acts &acts) const {
+        for (auto other = 1; rank == 0 && other < p_; ++other)
+            acts.push_back({Does::receive, other});
+        if (rank != 0)
+            acts.push_back({Does::send, 0, sizeof(std::int64_t)});
+        acts.push_back({Does::all});
+    }
+
+    // SMPI's binomial tree.
+    void tell(std::int32_t rank, Acts &acts) const {
+        std::int64_t reach = 1;
+        for (; reach < p_ && (rank & reach) == 0; reach *= 2)
+            ;
+        if (reach < p_) {
+            acts.push_back({Does::receive, std::int32_t(rank - reach)});
+            acts.push_back({Does::all});
+        }
+        for (reach /= 2; reach > 0; reach /= 2)
+            if (rank + reach < p_) {
+                acts.push_back({Does::send, std::int32_t(rank + reach), sizeof(std::int64_t)});
+                acts.push_back({Does::all});
+            }
+    }
+
+    std::int32_t p_, told_, asked_;
+};
+
+class Bruck : public Schedule {
+  public:
+    Bruck(std::int32_t ranks, double bytes) : p_(ranks), bytes_(bytes) {}
+    bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
+        if (s == 0) {
+            for (auto const blocks : {p_ - rank, rank})
+                acts.push_back({Does::charge, -1, blocks * bytes_});
+            return true;
+        }
+        auto const reach = std::int64_t(1) << (s - 1);
+        if (reach < p_) {
+            std::int64_t blocks = 0;
+            for (std::int64_t from = reach; from < p_; from += 2 * reach)
+                blocks += std::min<std::int64_t>(reach, p_ - from);
+            acts.push_back({Does::charge, -1, double(blocks) * bytes_}); // packed
+            both(acts, rank, std::int32_t((rank + reach) % p_), std::int32_t((rank - reach + p_) % p_),
+                 double(blocks) * bytes_);
+            return true;
+        }
+        if (reach / 2 >= p_)
+            return false;
+        for (auto const blocks : {p_ - rank - 1, rank + 1})
+            acts.push_back({Does::charge, -1, blocks * bytes_});
+        for (auto i = 0; i < p_; ++i)
+            acts.push_back({Does::charge, -1, bytes_});
+        return true;
+    }
+
+  private:
+    std::int32_t p_;
+    double bytes_;
+};
+
+// Recursive doubling of all blocks of all ranks; where p is no power of two, those who have a subtree send it on.
+class Doubling : public Schedule {
+  public:
+    Doubling(std::int32_t ranks, double bytes) : p_(ranks), row_(ranks * bytes), acts_(std::size_t(ranks)) {
+        std::vector<double> held(std::size_t(p_), row_), last(std::size_t(p_), 0);
+        for (auto rank = 0; rank < p_; ++rank)
+            acts_[std::size_t(rank)].push_back({Does::charge, -1, row_});
+        for (std::int32_t mask = 1, level = 0; mask < p_; mask *= 2, ++level) {
+            swap_halves(mask, held, last);
+            hand_on(mask, level, held, last);
+        }
+        for (auto rank = 0; rank < p_; ++rank)
+            for (auto i = 0; i < p_; ++i)
+                acts_[std::size_t(rank)].push_back({Does::charge, -1, bytes});
+    }
+    bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
+        if (s > 0)
+            return false;
+        acts = acts_[std::size_t(rank)];
+        return true;
+    }
+
+  private:
+    void swap_halves(std::int32_t mask, std::vector<double> &held, std::vector<double> &last) {
+        auto const before = held;
+        for (auto rank = 0; rank < p_; ++rank) {
+            auto const other = rank ^ mask;
+            if (other >= p_)
+                continue;
+            both(acts_[std::size_t(rank)], rank, other, other, before[std::size_t(rank)]);
+            last[std::size_t(rank)] = before[std::size_t(other)];
+            held[std::size_t(rank)] += last[std::size_t(rank)];
+        }
+    }
+
+    void hand_on(std::int32_t mask, std::int32_t level, std::vector<double> &held, std::vector<double> &last) {
+        auto const is_short = [&](std::int32_t rank) { return ((rank ^ mask) >> level << level) + mask > p_; };
+        for (std::int32_t reach = mask / 2, k = level; reach > 0; reach /= 2, --k) {
+            auto const has = [&](std::int32_t rank, std::int32_t of) {
+                auto const completed = p_ - (of >> level << level) - mask;
+                return rank < (of >> k << k) + completed;
+            };
+            for (auto rank = 0; rank < p_; ++rank) {
+                auto const other = rank ^ reach;
+                if (!is_short(rank) || other < rank || other >= p_ || !has(rank, rank) || has(other, rank))
+                    continue;
+                acts_[std::size_t(rank)].push_back({Does::send, other, last[std::size_t(rank)]});
+                acts_[std::size_t(rank)].push_back({Does::all});
+                acts_[std::size_t(other)].push_back({Does::receive, rank});
+                acts_[std::size_t(other)].push_back({Does::all});
+                last[std::size_t(other)] = last[std::size_t(rank)];
+                held[std::size_t(other)] += last[std::size_t(rank)];
+            }
+        }
+    }
+
+    std::int32_t p_;
+    double row_;
+    std::vector<Acts> acts_;
+};
+
+// All at once: receives from, then sends to all others; as MPI_Alltoall upwards from the neighbour and downwards, as
+// MPI_Alltoallv (`by_rank`) in the order of the ranks.
+class Linear : public Schedule {
+  public:
+    Linear(std::int32_t ranks, double bytes, bool by_rank) : p_(ranks), bytes_(bytes), by_rank_(by_rank) {}
+    bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
+        auto const others = p_ - 1;
+        if (s == 0) {
+            acts.push_back({Does::charge, -1, bytes_});
+            return true;
+        }
+        auto const i = (s - 1) % std::max(1, others);
+        auto const nth = by_rank_ ? i + (i >= rank ? 1 : 0) : -1;
+        if (s <= others)
+            acts.push_back({Does::receive, by_rank_ ? nth : (rank + 1 + i) % p_});
+        else if (s <= 2 * others)
+            acts.push_back({Does::send, by_rank_ ? nth : (rank - 1 - i + p_) % p_, bytes_});
+        else if (s == 2 * others + 1)
+            acts.push_back({Does::all});
+        else
+            return false;
+        return true;
+    }
+
+  private:
+    std::int32_t p_;
+    double bytes_;
+    bool by_rank_;
+};
+
+// Some receives and sends, and a wait for all of them, again and again.
+class Scattered : public Schedule {
+  public:
+    Scattered(std::int32_t ranks, Call const &call)
+        : p_(ranks), window_(call.parameter), itself_(call.itself != 0), bytes_(call.bytes) {}
+    bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
+        auto const first = std::int64_t(s) * window_;
+        if (first >= p_)
+            return false;
+        auto const end = std::int32_t(std::min<std::int64_t>(p_, first + window_));
+        if (s == 0 && !itself_)
+            acts.push_back({Does::charge, -1, bytes_});
+        auto const least = std::max(std::int32_t(first), itself_ ? 0 : 1);
+        for (auto i = least; i < end; ++i)
+            acts.push_back({Does::receive, (rank + i) % p_});
+        for (auto i = least; i < end; ++i)
+            acts.push_back({Does::send, (rank - i + p_) % p_, bytes_});
+        acts.push_back({Does::all});
+        return true;
+    }
+
+  private:
+    std::int32_t p_, window_;
+    bool itself_;
+    double bytes_;
+};
+
+// flat.window and, with one step at a time, flat.pairwise of native/alltoall.
+class Window : public Schedule {
+  public:
+    Window(std::int32_t ranks, Call const &call) : p_(ranks), call_(call) {}
+    bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
+        auto const slots = call_.parameter;
+        if (s == 0)
+            acts.push_back({Does::charge, -1, call_.bytes});
+        else if (s < p_) {
+            auto const exclusive = slots == 0 && (p_ & (p_ - 1)) == 0;
+            acts.push_back({Does::receive, exclusive ? rank ^ s : (rank - s + p_) % p_});
+            acts.push_back({Does::send, exclusive ? rank ^ s : (rank + s) % p_, call_.bytes});
+            if (slots == 0)
+                acts.push_back({Does::all});
+        } else if (s == p_)
+            acts.push_back({Does::all});
+        else
+            return false;
+        return true;
+    }
+
+  private:
+    std::int32_t p_;
+    Call call_;
+};
+
+} // namespace
+
+std::unique_ptr<Schedule> schedule_of(Call const &call, std::int32_t ranks) {
+    switch (Algorithm(call.algorithm)) {
+    case Algorithm::together:
+        return std::make_unique<Together>();
+    case Algorithm::barrier:
+        return std::make_unique<Barrier>(ranks, 2, 0);
+    case Algorithm::barrier_of_later:
+        return std::make_unique<Barrier>(ranks, 0, 1);
+    case Algorithm::dissemination: // MPI_Barrier
+        return std::make_unique<Barrier>(ranks, 0, 0);
+    case Algorithm::ring:
+    case Algorithm::exclusive_or:
+        return std::make_unique<Partners>(ranks, call.bytes, Algorithm(call.algorithm) == Algorithm::exclusive_or);
+    case Algorithm::bruck:
+        return std::make_unique<Bruck>(ranks, call.bytes);
+    case Algorithm::doubling:
+        return std::make_unique<Doubling>(ranks, call.bytes);
+    case Algorithm::linear:
+    case Algorithm::linear_v:
+        return std::make_unique<Linear>(ranks, call.bytes, Algorithm(call.algorithm) == Algorithm::linear_v);
+    case Algorithm::scattered:
+        return std::make_unique<Scattered>(ranks, call);
+    case Algorithm::window:
+        return std::make_unique<Window>(ranks, call);
+    }
+    throw std::runtime_error("no schedule " + std::to_string(call.algorithm));
+}
+
+} // namespace weft::rounds

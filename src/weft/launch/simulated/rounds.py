@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All-to-alls in rounds: the machine and costs of the simulator, without an actor for each rank.
+
+A process of its own, ``python -m weft.launch.simulated.rounds ORDER``, that a launcher limits and ends like a
+simulation; it writes the same records. The engine is native/simulate/rounds.
+"""
+
+import ctypes
+import io
+import sys
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import LaunchError
+from weft.files.atomic import make_folder, read_json, write_atomic, write_json
+from weft.plan.schedules import KINDS
+from weft.route.library import Library
+
+COARSE, COARSE_FROM = 5e-3, 512
+"""From so many ranks on messages end together that do within this part of what an adapter takes for a round."""
+ENGINE = "rounds"
+COLUMNS = ("start_ns", "duration_ns", "delay")
+Floats = NDArray[np.float64]
+
+
+class Call(ctypes.Structure):
+    """``weft::rounds::Call`` of native/simulate/rounds/schedules.hpp."""
+
+    _fields_ = (
+        ("algorithm", ctypes.c_int32),
+        ("own", ctypes.c_int32),
+        ("parameter", ctypes.c_int32),
+        ("itself", ctypes.c_int32),
+        ("cold", ctypes.c_int32),
+        ("bytes", ctypes.c_double),
+    )
+
+
+def compute(library: Library, order: Mapping[str, Any], calls: Sequence[Call]) -> tuple[Floats, Floats]:
+    """When each rank begins and ends each call, s, of shape (calls, ranks); LaunchError if it cannot be computed."""
+    slots = np.array(order["slots"], np.int32)
+    begin, end = np.zeros((2, len(calls), len(slots)))
+    coarse = COARSE if len(slots) >= COARSE_FROM else 0.0
+    options = np.array([order["eager_bytes"], order["path_bytes"], coarse])
+    why = ctypes.create_string_buffer(400)
+    array = (Call * len(calls))(*calls)
+    machine = str(order["machine"]).encode()
+    done = library.call(
+        "rounds", machine, len(slots), slots, len(calls), ctypes.addressof(array), options, begin, end, why, len(why)
+    )
+    if done < 0:
+        raise LaunchError(f"the rounds cannot be computed: {why.value.decode(errors='replace')}", "")
+    return begin, end
+
+
+def calls_of(cell: Mapping[str, Any], first: bool) -> tuple[list[Call], list[dict[str, Any]], list[int]]:
+    """The calls of a cell, first calls before samples; the segments of its record, and the calls that these are of.
+
+    A first call of Weft's own algorithms sets them up, which has no schedule: it is made, and not recorded.
+    """
+    calls: list[Call] = []
+    segments: list[dict[str, Any]] = []
+    kept: list[int] = []
+    for own, cold in [*((each, True) for each in cell["calls"]), *((each, False) for each in cell["calls"])]:
+        count, before = (1, 1 if first else 2) if cold else (cell["samples"], 0)
+        kind = KINDS.index(own["kind"])
+        one = Call(kind, own["own"], own["parameter"], own["itself"], before, own["block_bytes"])
+        segment = {"op": own["operation"], "first": len(kept), "count": count, "definition": "global"}
+        segment |= {"columns": COLUMNS, "phase": "cold" if cold else "warm"}
+        if cold:
+            segment |= {"ended_by": "single", "peers_met": cell["ranks"] - 1 if calls or not first else 0}
+        else:
+            segment |= {"ended_by": "samples"}
+        if cold or own["own"]:
+            segment |= {"algorithm": f"{own['algorithm']} ({ENGINE})"}
+        if not (cold and own["own"]):
+            segments.append(segment)
+            kept += range(len(calls), len(calls) + count)
+        calls += [one] * count
+    return calls, segments, kept
+
+
+def write_cell(order: Mapping[str, Any], cell: Mapping[str, Any], library: Library) -> None:
+    """Compute a cell and write its samples and its record."""
+    began = time.monotonic_ns()
+    calls, segments, kept = calls_of(cell, cell == order["cells"][0])
+    begin, end = (each[kept] for each in compute(library, order, calls))
+    start = np.rint(begin.T * 1e9).astype(np.int64)
+    rows = np.stack([start, np.rint(end.T * 1e9).astype(np.int64) - start, np.zeros_like(start)], axis=2)
+    stem = Path(order["folder"]) / "cells" / f"{cell['id']}.l{order['index']}"
+    make_folder(stem.parent)
+    file = io.BytesIO()
+    np.save(file, np.ascontiguousarray(rows))
+    write_atomic(stem.with_name(stem.name + ".npy"), file.getvalue())
+    record: dict[str, Any] = {
+        "schema": "weft-cell/2", "run": order["run"], "hash": cell["hash"], "cell": cell["id"],
+        "launch": order["launch"], "launch_index": order["index"], "kernel": cell["kernel"], "ranks": cell["ranks"],
+        "status": "ok", "reason": "", "shape": rows.shape, "crc32": [zlib.crc32(row.tobytes()) for row in rows],
+        "segments": segments, "clock": {"method": "shared", "residual_ns": 0},
+        "validation": {"performed": False, "errors": 0, "detail": "rounds move no data: there is nothing to prove"},
+        "wall_ns": time.monotonic_ns() - began, "warnings": [],
+    }  # fmt: skip
+    write_json(stem.with_name(stem.name + ".json"), record)
+
+
+def write_launch(order: Mapping[str, Any]) -> None:
+    """Write the record of the launch: which rank is where."""
+    each = order["ranks_per_node"]
+    ranks = [
+        {"rank": rank, "host": order["hosts"][slot // each], "node": slot // each, "local_rank": slot % each,
+         "cpus": str(slot % each), "core": slot % each}
+        for rank, slot in enumerate(order["slots"])
+    ]  # fmt: skip
+    clock = {"resolution_ns": 0, "cost_ns": 0, "method": "shared", "residual_ns": 0}
+    record = {
+        "schema": "weft-launch/1", "run": order["run"], "launch": order["launch"], "launch_index": order["index"],
+        "mpi_library": order["mpi_library"], "mpi_standard": "3.1", "processor": "simulated", "clock": clock,
+        "start": "barrier", "cache": "hot", "ranks": ranks,
+    }  # fmt: skip
+    write_json(Path(order["folder"]) / "launches" / f"{order['launch']}.json", record)
+
+
+def main(path: str) -> int:
+    """Compute what an order asks for; returns the exit code."""
+    order = read_json(Path(path))
+    try:
+        library = Library(Path(order["library"]))
+        write_launch(order)
+        for cell in order["cells"]:
+            write_cell(order, cell, library)
+    except LaunchError as error:
+        sys.stderr.write(f"weft: error: {error.what}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
