@@ -5,6 +5,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -12,8 +13,9 @@ from weft import __version__
 from weft.cli.causes import cause_of, require_room
 from weft.cli.mistakes import among_verbs, default_in_words, heed_signals, what_is_wrong, which_help
 from weft.cli.output import NobodyReadsError, guarded
-from weft.errors import PathError, WeftError
+from weft.errors import LaunchError, PathError, WeftError
 from weft.extras import how_to_report, is_of_report, missing_report, what_is_missing
+from weft.files.shipped import LENT
 from weft.text import one_line, plain
 
 # Imported when they are used: `weft --help` must not wait for DuckDB. So their lines of help stand here.
@@ -60,12 +62,24 @@ for _name, (_path, _help) in VERBS.items():
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 success, 1 a failed run, 2 a user's mistake, 130 after Ctrl-C."""
     gc.set_threshold(100_000, 50)  # rows of tables hold no cycles: looking for some took a fifth of a large `show`
+    LENT["minimal tables"] = native_tables
     words = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
         use_utf8()
     heed_signals()
     with guarded():
         return run_verb(words)
+
+
+def native_tables(*graph: Any) -> Any:
+    """Tables of a dump without any, by the library that is built at first use; None where nothing can build it."""
+    from weft.launch.preload import route_library
+    from weft.route.library import minimal_tables
+
+    try:
+        return minimal_tables(route_library(), *graph)
+    except LaunchError:
+        return None
 
 
 def use_utf8() -> None:

@@ -2,8 +2,13 @@
 """Paths of the files that ship with Weft, and of its cache."""
 
 import os
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
+
+LENT: dict[str, Callable[..., Any]] = {}
+"""Native functions by name, which the command lends to rooms below the one that builds them; empty without it."""
 
 
 def shipped(folder: str) -> Path:

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from made.routes import library, network_of_cables, random_networks, routes, tree, walked_loads
 from weft.errors import FabricError
 from weft.fabric.loads import all_to_all_loads
-from weft.fabric.network import Network
+from weft.fabric.network import Network, minimal
+from weft.files.shipped import LENT
 from weft.route.compare import Routed, compare
+from weft.route.library import minimal_tables
 from weft.route.patterns import all_to_all, flow_loads, phases, placed_matrix
 from weft.route.routes import Routes
 from weft.route.score import effective_bisection
@@ -202,3 +204,23 @@ def test_a_matrix_of_ones_is_an_all_to_all_with_any_ranks_a_host(network: Networ
 def test_a_matrix_of_other_ranks_is_refused() -> None:
     with pytest.raises(FabricError, match=r"4 x 4 ranks for 8 ranks"):
         placed_matrix(routes(tree(8, 4, 4)), np.ones((4, 4)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_networks(minimal=True), st.integers(0, 2**32))
+def test_native_minimal_tables_are_those_of_numpy(network: Network, seed: int) -> None:
+    """Rates differ from cable to cable; links of one rate make ties, which the lowest port wins in both."""
+    rate = np.random.default_rng(seed).choice([1e9, 2e9, 4e9], len(network.links))
+    graph = (len(network.hosts), len(network.switches), replace(network.links, rate=rate))
+    np.testing.assert_array_equal(minimal_tables(library(), *graph), minimal.minimal_tables(*graph))
+
+
+def test_large_dumps_take_what_the_command_lends_and_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = tree(minimal.LARGE, nodes_per_leaf=50, uplinks=2)
+    graph = (minimal.LARGE, len(network.switches), network.links)
+    own = minimal.minimal_tables(*graph)
+    asked: list[int] = []
+    for lent in (lambda *_: None, lambda *given: asked.append(given[0]) or minimal_tables(library(), *given)):
+        monkeypatch.setitem(LENT, minimal.NATIVE, lent)
+        np.testing.assert_array_equal(minimal.minimal_tables(*graph), own)
+    assert asked == [minimal.LARGE]
