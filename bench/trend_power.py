@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often `weft compare --trend` sees a change in made histories: none, a step, up and back, one slow run.
 
-    python bench/trend_power.py [HISTORIES]
+    python bench/trend_power.py [HISTORIES] [--nights]
+
+With --nights, of the alarms of `weft watch` in years of nights instead: how many a year where nothing happens, and how
+often a step is told within three nights.
 
 Runs differ by 1.4 % from day to day as a whole, four rows by as much beside, so a row scatters by 2 %. Some histories
 hang together: each run keeps 0.6 of the one before. Prints for each length of a history how many were judged changed.
@@ -17,9 +20,10 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 
+from weft.analyse.compare.nights import find_alarms
 from weft.analyse.compare.trend import judged
 
-MARGIN, DEALS, ROWS, LEAD_IN = 0.05, 199, 4, 30
+MARGIN, DEALS, ROWS, LEAD_IN, NIGHTS = 0.05, 199, 4, 30, 365
 Reals = NDArray[np.floating[Any]]
 #: What happens to times, by the place of a run in its history, 0 to 1: logarithms are added.
 HAPPENED: dict[str, Callable[[Reals], Reals]] = {
@@ -42,6 +46,33 @@ def history(rng: np.random.Generator, runs: int, kept: float) -> Reals:
     return logs[LEAD_IN:]
 
 
+def years(histories: int, kept: float, step: float = 0.0, tails: float = 0.0) -> tuple[float, float]:
+    """Alarms a year where nothing happens, or without the step's; and the share of steps told within three nights.
+
+    ``tails``: share of the nights that are slow by themselves, by 10 to 40 %.
+    """
+    alarms = told = 0
+    for index in range(histories):
+        rng = np.random.default_rng([index, round(10 * kept), round(1000 * step)])
+        logs, at = history(rng, NIGHTS, kept), int(rng.integers(40, NIGHTS - 3))
+        slow = rng.random(NIGHTS) < tails
+        logs += np.where(slow, rng.uniform(0.1, 0.35, NIGHTS), 0.0)[:, None]
+        logs[at:] += step
+        found = find_alarms(np.asarray(logs, np.float64), float(np.log1p(MARGIN)))
+        own = [each for each in found if step and at <= each.seen < at + 3 and each.at <= each.seen]
+        told, alarms = told + bool(own), alarms + len(found) - len(own[:1])
+    return alarms / histories, told / histories
+
+
+def nights(histories: int) -> None:
+    """Print a row for each kind of year."""
+    for kept, tails in ((0.0, 0.0), (0.6, 0.0), (0.8, 0.0), (0.6, 0.02)):
+        false, _ = years(histories, kept, tails=tails)
+        _, found = years(histories, kept, step=float(np.log(1.10)), tails=tails)
+        like = f"each night keeps {kept} of the one before" + (f", {tails:.0%} slow by themselves" if tails else "")
+        print(f"{like}: {false:.2f} false alarms a year, 1.10x told within 3 nights in {found:.1%}", flush=True)
+
+
 def main(histories: int) -> None:
     """Print a row for each thing that happened."""
     rows = [(what, 0.0) for what in HAPPENED] + [("nothing", 0.6)]
@@ -56,4 +87,9 @@ def main(histories: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 60)
+    given = [word for word in sys.argv[1:] if word != "--nights"]
+    count = int(given[0]) if given else 60
+    if "--nights" in sys.argv:
+        nights(count)
+    else:
+        main(count)

@@ -23,6 +23,7 @@ VERBS = {
     "plan": ("weft.cli.plan:plan", "Print what a study would measure on a fabric; starts nothing."),
     "run": ("weft.cli.run:run", "Measure a study on a fabric, or continue an interrupted run."),
     "check": ("weft.cli.check:check", "Check in under a minute whether a node, cable or switch is slow."),
+    "watch": ("weft.cli.watch:watch", "Measure a study every night on free nodes, and tell when its times changed."),
     "show": ("weft.cli.show:show", "Print the tables of a run."),
     "why": ("weft.cli.why:why", "Say why an all-to-all takes its time: hardware, messages, contention, algorithm."),
     "report": ("weft.cli.report:report", "Write one offline page about runs."),

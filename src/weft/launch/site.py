@@ -11,6 +11,7 @@ from pathlib import Path
 
 from weft.errors import FabricError, LaunchError
 from weft.fabric import Fabric
+from weft.fabric.nodeset import expand
 from weft.fabric.presets import with_presets
 from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm
 from weft.fabric.site.found import read_adapters
@@ -90,3 +91,22 @@ def printed(command: tuple[str, ...], *, needed: bool = False) -> str:
             REMEDIES.get(command[0], "") + "ask whether the scheduler runs",
         )
     return "" if code else text
+
+
+FREE = {"slurm": ("sinfo", "--noheader", "--Node", "--states=idle", "--format=%N")}
+"""The command of a scheduler that prints its free nodes, one a line."""
+
+
+def free_nodes(fabric: Fabric) -> list[str]:
+    """The nodes of a fabric that are free now: those of this job; else idle ones; all where no scheduler can say.
+
+    Raises LaunchError: The scheduler does not answer.
+    """
+    given = os.environ.get("SLURM_JOB_NODELIST", "")
+    if given and (own := set(expand(given)) & set(fabric.hosts)):
+        return [host for host in fabric.hosts if host in own]
+    command = FREE.get(fabric.kind, ())
+    if not command or not shutil.which(command[0]):
+        return list(fabric.hosts)
+    idle = set(printed(command, needed=True).split())
+    return [host for host in fabric.hosts if host in idle]

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The work of ``weft watch``: one night's run of a study on free nodes in turn, added to the history of the nights.
+
+No daemon: a line of cron, or a job in a reservation, starts each night. The history is one file beside the runs, so
+that runs of old nights may be removed.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from weft.analyse.compare import side_of
+from weft.analyse.tables.claims import claims_of
+from weft.errors import DataError, StudyError
+from weft.fabric import Fabric
+from weft.fabric.folding import fold
+from weft.fabric.network.build import build_network
+from weft.files.atomic import file_errors, own_handle, write_atomic
+from weft.files.beneath import read_plain
+from weft.files.lock import try_flock
+from weft.files.section import put
+from weft.format import plural
+from weft.kernel.studies import make_study
+from weft.launch.launcher import Launcher
+from weft.launch.site import free_nodes
+from weft.plan.records import shapes
+from weft.report import facts
+from weft.report.view import load_view
+from weft.run.one import run_study
+from weft.run.progress import Progress
+from weft.run.refresh import reading
+from weft.study import Study
+from weft.units import parse_seconds
+from weft.words.comparisons import name_place
+
+HISTORY = "nights.json"
+DAY_S = 86400.0
+SAME_NIGHT = 0.75
+"""Share of the period after which the next night is due: cron starts some seconds early or late."""
+FACTS = ("MPI library", "MPI standard", "Processor", "Kernel sources", "Binding obtained")
+ADAPTERS = Path("/sys/class/infiniband")
+
+
+class Night(BaseModel, frozen=True, extra="forbid"):
+    """What is kept of a night.
+
+    Attributes
+    ----------
+    begun, run
+        ISO time, and the name of the run's folder.
+    hosts
+        Nodes that it measured.
+    seconds
+        Median of each warm row, by its name.
+    slow
+        Parts that the run itself answers with: nodes, cables, switches.
+    facts
+        Versions of what a time may depend on, by name.
+    """
+
+    begun: str
+    run: str
+    hosts: tuple[str, ...]
+    seconds: dict[str, float]
+    slow: tuple[str, ...] = ()
+    facts: dict[str, str] = {}
+
+    @property
+    def at(self) -> datetime:
+        """When it was begun."""
+        return datetime.fromisoformat(self.begun)
+
+
+class History(BaseModel, frozen=True, extra="forbid"):
+    """All nights of a study on a fabric, oldest first; ``precision`` is what the study asked for."""
+
+    study: str
+    fabric: str
+    precision: float
+    nights: tuple[Night, ...] = ()
+
+
+@dataclass(frozen=True)
+class Watch:
+    """A study that is measured every ``every_s`` seconds for ``time`` (``5min``), and the folder of its nights."""
+
+    study: Study
+    fabric: Fabric
+    folder: Path
+    every_s: float
+    time: str
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of a night: the most that the study asks for. Raises StudyError: All of the fabric's are asked for."""
+        return max(shape.nodes for series in self.study.series for shape in shapes(series, self.fabric))
+
+    @property
+    def round(self) -> int:
+        """Nights within which every node and every leaf is visited, if all nodes are free."""
+        return -(-len(self.fabric.hosts) // self.nodes)
+
+
+def make_watch(study: Study, fabric: Fabric, every: str, time: str, into: Path | None) -> Watch:
+    """What is watched.
+
+    Raises
+    ------
+    StudyError
+        A time is none.
+    """
+    try:
+        days = every.removesuffix("d").strip()
+        every_s = float(days) * DAY_S if days != every and days.isdecimal() else parse_seconds(every)
+        _ = parse_seconds(time)
+    except ValueError as problem:
+        raise StudyError(f"weft watch: {problem}", "give --every 1d and --time 5min") from None
+    folder = into or Path("runs") / f"watch-{study.name}-on-{fabric.name}"
+    return Watch(study, fabric, folder, every_s, time)
+
+
+@contextmanager
+def one_at_a_time(watch: Watch) -> Generator[None]:
+    """Hold the folder of the nights, made where it is not there; DataError if another Weft has it."""
+    with file_errors(watch.folder):
+        watch.folder.mkdir(parents=True, exist_ok=True)
+        handle = own_handle(watch.folder / "lock", os.O_RDWR | os.O_CREAT)
+    try:
+        if try_flock(handle) is False:
+            raise DataError(f"{watch.folder} is in use by another weft", "a night of it runs now: wait for its end")
+        yield
+    finally:
+        os.close(handle)
+
+
+def read_history(watch: Watch) -> History:
+    """The nights so far. Raises DataError: The file cannot be read, or is of another study or fabric."""
+    path = watch.folder / HISTORY
+    new = History(study=watch.study.name, fabric=watch.fabric.name, precision=watch.study.measure.precision)
+    if not path.exists():
+        return new
+    remedy = f"choose another folder with --into DIR, or move this file away: {path}"
+    try:
+        with file_errors(path):
+            found = History.model_validate_json(read_plain(path))
+    except ValidationError as problem:
+        raise DataError(f"{path}: no history of nights: {problem.errors()[0]['msg']}", remedy) from None
+    if (found.study, found.fabric) != (new.study, new.fabric):
+        raise DataError(f"{path} is the history of {found.study} on {found.fabric}", remedy)
+    return found
+
+
+def next_night(watch: Watch, history: History) -> datetime | None:
+    """When the next night is due; None for at any time."""
+    if not history.nights:
+        return None
+    return history.nights[-1].at + timedelta(seconds=SAME_NIGHT * watch.every_s)
+
+
+def choose_nodes(watch: Watch, history: History, free: Sequence[str]) -> list[str]:
+    """The free nodes whose turn it is: those not visited for longest, over the leaves not visited for longest.
+
+    Raises
+    ------
+    StudyError
+        Fewer nodes are free than the study asks for.
+    """
+    if len(free) < watch.nodes:
+        raise StudyError(
+            f"{len(free)} of {plural(len(watch.fabric.hosts), 'node')} free: {watch.study.name} asks for {watch.nodes}",
+            "the next night tries again; a study of fewer nodes needs fewer free ones",
+        )
+    last = {host: number for number, night in enumerate(history.nights) for host in night.hosts}
+    leaf_of = _leaves(watch.fabric)
+    of_leaf = {leaf_of.get(host, 0): number for host, number in sorted(last.items(), key=lambda each: each[1])}
+    order = {host: place for place, host in enumerate(watch.fabric.hosts)}
+    chosen: list[str] = []
+    while len(chosen) < watch.nodes:
+        taken = Counter(leaf_of.get(host, 0) for host in chosen)
+
+        def turn(host: str, taken: Counter[int] = taken) -> tuple[int, int, int, int]:
+            leaf = leaf_of.get(host, 0)
+            return last.get(host, -1), taken[leaf], of_leaf.get(leaf, -1), order[host]
+
+        chosen.append(min((host for host in free if host not in chosen), key=turn))
+    return sorted(chosen, key=order.__getitem__)
+
+
+def _leaves(fabric: Fabric) -> dict[str, int]:
+    if not fabric.network:
+        return {}
+    network = build_network(fabric)
+    return dict(zip(network.hosts, network.leaf.tolist(), strict=True))
+
+
+def run_night(watch: Watch, launcher: Launcher, progress: Progress, now: datetime | None = None) -> History:
+    """Measure one night, and add it to the history.
+
+    Raises
+    ------
+    StudyError
+        Too few nodes are free. Raises LaunchError: The ranks do not start. Raises DataError: A folder cannot be used.
+    """
+    now, history = now or datetime.now(UTC), read_history(watch)
+    hosts = choose_nodes(watch, history, free_nodes(watch.fabric)) if watch.fabric.hosts else []
+    folder = watch.folder / f"night-{now:%Y%m%d-%H%M%S}"
+    lines = watch.study.text.splitlines()
+    if hosts:
+        progress.say(f"{fold(hosts)}, in {folder}; every node is visited within {plural(watch.round, 'night')}")
+        put(lines, "placement", "nodes", f'"{fold(hosts)}"')
+    if not watch.fabric.is_model:
+        put(lines, "measure", "time", f'"{watch.time}"')
+    text = "\n".join(lines) + "\n"
+    study = make_study(_tree(text), str(watch.study.path)).read_from(watch.study.path, text)
+    run_study(study, watch.fabric, folder, launcher, progress)
+    history = history.model_copy(
+        update={"nights": (*history.nights, _night(folder, hosts or [os.uname().nodename], now))}
+    )
+    write_atomic(watch.folder / HISTORY, history.model_dump_json(indent=1).encode())
+    return history
+
+
+def _tree(text: str) -> dict[str, object]:
+    import tomllib
+
+    return tomllib.loads(text)
+
+
+def _night(folder: Path, hosts: Sequence[str], now: datetime) -> Night:
+    with reading(folder):
+        view = load_view(folder)
+        side = side_of(folder, view.plan, folder.name, view.mpi)
+        seconds = {
+            name_place(key): point.median_s
+            for key, point in side.points.items()
+            if key.phase == "warm" and point.medians
+        }
+        answers = claims_of(view.claims, "answer")
+        known = dict(facts.provenance(view))
+    versions = {name: known[name] for name in FACTS if name in known} | host_facts()
+    slow = tuple(claim["subject"] for claim in answers if claim["id"].startswith(("outlier.", "check.slow")))
+    return Night(
+        begun=now.isoformat(timespec="seconds"), run=folder.name, hosts=tuple(hosts), seconds=seconds, slow=slow,
+        facts=versions,
+    )  # fmt: skip
+
+
+def host_facts() -> dict[str, str]:
+    """Linux, and the firmware of each adapter where it can be read, of the host that starts the nights."""
+    found = {"Linux": os.uname().release}
+    for path in sorted(ADAPTERS.glob("*/fw_ver")):
+        try:
+            found[f"Firmware of {path.parent.name}"] = read_plain(path).decode(errors="replace").strip()
+        except OSError:
+            continue
+    return found
