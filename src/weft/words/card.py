@@ -95,7 +95,10 @@ def _why(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> list[Row]:
     """Why an answer is inconclusive, and the command that would settle it; its confidence if its own note says why."""
     if answer["next"] or not doubts:
         following = [Row("next", "Next", answer["next"])] if answer["next"] else []
-        return [*following, _confidence(answer, doubts)]
+        sure = _confidence(answer, doubts)
+        if grade_text(list(doubts))[0] < answer["confidence"]:
+            sure = sure._replace(note=say(answer).note or sure.note)
+        return [*following, sure]
     first = doubts[0]
     why = say(first)
     found = [Row(why.id, "Why", why.value, _allowing(answer) or why.note)]

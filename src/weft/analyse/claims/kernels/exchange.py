@@ -65,7 +65,7 @@ def _of_series(known: Known, row: VerdictRow, id: str) -> ClaimRow:
         evidence=[f"verdicts:{known.verdicts.index(row)}"], series=row["series"], start=row["start"], end=row["end"],
         axis=row["axis"], answer=answer_of(row), left_out=row["left_out"], fastest=row["fastest"],
         launches=last["launches"] if last else None, least=row["allowed_low"], most=row["allowed_high"],
-        next=known.again("--launches", str(FEWEST_LAUNCHES)) if few else "",
+        next=known.again("--launches", str(FEWEST_LAUNCHES)) if few else "", confidence="C" if few else "A",
     )  # fmt: skip
 
 
