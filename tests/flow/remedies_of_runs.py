@@ -142,7 +142,7 @@ def ranks_do_not_start(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
 def nothing_to_run(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
     monkeypatch.setattr("weft.launch.preload.build_preload", lambda *_: Path("/libweft.so"))
-    monkeypatch.setattr("weft.launch.interposer.wait_for", lambda words: (started.append(words) or 0, False))
+    monkeypatch.setattr("weft.launch.interposer.wait_for", lambda words: (started.append(words) or 0, 0))
     assert "weft exec -- mpirun -n 4 ./application" in typed.fails("exec")
     assert "weft exec -- mpirun -n 4 ./application" in typed.fails("exec", "--", "no-such-starter")
     mpi = type("Mpi", (), {"described": lambda self: None})()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Verbs under conditions that are no mistake in Weft: each says what the host lacks, or works as everywhere."""
 
+import json
 import os
 import resource
 import shutil
@@ -67,6 +68,55 @@ def test_a_locale_is_no_mistake(verb: str, locale: str, runs: tuple[Path, Path],
     assert "Traceback" not in done.stderr
     assert "mistake" not in done.stderr
     assert done.returncode in ((0, 1) if verb == "doctor" else (0,)), done.stderr
+
+
+def latin_1(place: Path) -> dict[str, str]:
+    """A locale of that encoding, made here: few systems still have one."""
+    made = subprocess.run(
+        ["localedef", "-c", "-i", "en_US", "-f", "ISO-8859-1", place / "en_US.ISO-8859-1"], check=False,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    if not (place / "en_US.ISO-8859-1" / "LC_CTYPE").exists():
+        pytest.skip(f"localedef makes no locale of Latin-1 here (exit code {made.returncode}): apt install locales")
+    return {"LOCPATH": str(place), "LC_ALL": "en_US.ISO-8859-1"}
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_the_output_has_the_encoding_of_the_user_whatever_python_starts_in(
+    encoding: str, runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The start in UTF-8 mode wrote UTF-8 to terminals of another encoding."""
+    more = {
+        "ascii": lambda: LOCALES["C without coercion"],
+        "latin-1": lambda: latin_1(tmp_path),
+        "utf-8": lambda: LOCALES["POSIX"],  # Python takes it for UTF-8 (PEP 540)
+    }[encoding]()
+    done = subprocess.run(
+        [sys.executable, "-m", "weft", "show", str(runs[1])], capture_output=True, check=True, timeout=200,
+        env={**os.environ, **more},
+    )  # fmt: skip
+    told = done.stdout.decode(encoding)
+    assert ("\u00b7" in told) == (encoding != "ascii"), told
+    assert "\u00c2" not in told, "UTF-8 bytes on a terminal of Latin-1"
+
+
+def test_what_a_verb_starts_has_the_environment_of_the_user(tmp_path: Path) -> None:
+    program = (
+        "import json, os; print(json.dumps({k: v for k, v in os.environ.items() if k.startswith(('PYTHON', 'WEFT'))}))"
+    )
+    start = f"import sys; sys.argv[1:] = []; from weft.cli.app import use_utf8; use_utf8(); {program}"
+    given = {
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }
+    (tmp_path / "start.py").write_text(start)
+    for more in ({}, {"PYTHONIOENCODING": "latin-1"}):
+        done = subprocess.run(
+            [sys.executable, tmp_path / "start.py"], capture_output=True, check=True, env=given | more, timeout=60
+        )
+        assert json.loads(done.stdout) == {name: value for name, value in (given | more).items() if name != "LC_ALL"}
 
 
 @pytest.mark.parametrize("verb", ["show", "plan"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each signal that ends ``weft run``, in each of its phases: one line, exit code 130, and the same command goes on."""
+"""Each signal that ends ``weft run``, in each phase: one line, exit code 128 + n, and the same command goes on."""
 
 import os
 import signal
@@ -34,7 +34,7 @@ PHASES = {
 COMPILES = """
 import sys
 from pathlib import Path
-from weft.cli.mistakes import heed_signals
+from weft.cli.signals import heed_signals
 from weft.launch.toolchain import build_once, run_logged
 heed_signals()
 place = Path(sys.argv[1])
@@ -80,7 +80,7 @@ def test_a_signal_leaves_a_line_and_the_same_command_goes_on(
     where, line = PHASES[phase]
     with monkeypatch.context() as patched:
         patched.setattr(where, partial(interrupt, number=number))
-        assert main(["run", "study.toml", "--anyway"]) == 130
+        assert main(["run", "study.toml", "--anyway"]) == 128 + number
     assert told(capsys) == line
     measured = list(launcher.measured)
     assert main(["run", "study.toml", "--anyway"]) == 0

@@ -173,7 +173,7 @@ INTERRUPTED = """
 "$@" & weft=$!
 until [ -e run/job.json ]; do sleep 0.1; kill -0 $weft || exit 1; done
 sleep 1; kill -TERM $weft; wait $weft
-[ $? = 130 ]
+[ $? = 143 ]
 """
 
 

@@ -5,16 +5,19 @@ Ctrl-C while the verbs are imported, or a second one while the first ends a comm
 """
 
 import sys
-from types import TracebackType
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # nothing more is imported before `weft.cli.signals` is used
+    from types import TracebackType
+    from typing import Any
 
 
-def _tell_mistakes_only(kind: type[BaseException], error: BaseException, at: TracebackType | None) -> None:
+def _tell_mistakes_only(kind: type[BaseException], error: BaseException, at: "TracebackType | None") -> None:
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, at)
 
 
-def _in_a_destructor(given: Any) -> None:
+def _in_a_destructor(given: "Any") -> None:
     """Drop an interrupt that came in a destructor or at the exit, where no exception goes anywhere: it comes again."""
     if not issubclass(given.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(given)

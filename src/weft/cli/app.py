@@ -2,6 +2,8 @@
 """The command ``weft``: dispatches the verbs, turns errors into messages and exit codes."""
 
 import gc
+import json
+import locale
 import os
 import sys
 from collections.abc import Sequence
@@ -11,8 +13,9 @@ from cyclopts import App, CycloptsError, Parameter
 
 from weft import __version__
 from weft.cli.causes import cause_of, require_room
-from weft.cli.mistakes import among_verbs, default_in_words, heed_signals, what_is_wrong, which_help
+from weft.cli.mistakes import among_verbs, default_in_words, what_is_wrong, which_help
 from weft.cli.output import NobodyReadsError, guarded
+from weft.cli.signals import code_after, heed_signals
 from weft.errors import LaunchError, PathError, WeftError
 from weft.extras import how_to_report, is_of_report, missing_report, what_is_missing
 from weft.files.shipped import LENT
@@ -46,7 +49,7 @@ VERBS = {
     "completion": ("weft.cli.completion:completion", "Print the script that completes verbs in bash, zsh or fish."),
     "help": ("weft.cli.app:main", "Explain a verb: weft help run."),
 }
-AS_IT_WAS = "WEFT_PYTHONUTF8"
+AS_IT_WAS = "WEFT_PYTHON_BEFORE"
 LONGEST_NAMED = 300
 """Characters of a path in a message."""
 HELP = "Is the interconnect of a parallel computer the bottleneck, why, what would it do elsewhere, and what helps."
@@ -61,7 +64,7 @@ for _name, (_path, _help) in VERBS.items():
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 success, 1 a failed run, 2 a user's mistake, 130 after Ctrl-C."""
+    """Run one command; exit code 0: success, 1: a failed run, 2: a user's mistake, 128 + n: ended by signal n."""
     gc.set_threshold(100_000, 50)  # rows of tables hold no cycles: looking for some took a fifth of a large `show`
     LENT["minimal tables"] = native_tables
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -86,16 +89,18 @@ def native_tables(*graph: Any) -> Any:
 def use_utf8() -> None:
     """Start this command again in Python's UTF-8 mode where names of files have another encoding, as in the locale C.
 
-    DuckDB and Arrow take names as UTF-8. What the command starts gets the environment as it was.
+    DuckDB and Arrow take names as UTF-8. The output keeps the user's encoding, and what the command starts gets the
+    environment as it was.
     """
-    before = os.environ.pop(AS_IT_WAS, None)
-    if before is None and sys.getfilesystemencoding() != "utf-8":
-        again = {**os.environ, AS_IT_WAS: os.environ.get("PYTHONUTF8", ""), "PYTHONUTF8": "1"}
+    if os.environ.get(AS_IT_WAS) is None and sys.getfilesystemencoding() != "utf-8":
+        output = {"PYTHONIOENCODING": locale.getencoding(), **os.environ}
+        before = {name: os.environ.get(name) for name in ("PYTHONUTF8", "PYTHONIOENCODING")}
+        again = {**output, "PYTHONUTF8": "1", AS_IT_WAS: json.dumps(before)}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], again)
-    if before:
-        os.environ["PYTHONUTF8"] = before
-    elif before is not None:
-        os.environ.pop("PYTHONUTF8", None)
+    for name, value in json.loads(os.environ.pop(AS_IT_WAS, "{}")).items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
 
 
 def run_verb(words: list[str]) -> int:
@@ -119,9 +124,9 @@ def run_verb(words: list[str]) -> int:
         if not is_of_report(problem.name):
             return tell_cause(problem)
         return tell(what_is_missing(missing_report() or (str(problem.name),)), how_to_report(), 1)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as ended:
         sys.stderr.write("interrupted: the same command starts again\n")
-        return 130
+        return code_after(ended)
     except Exception as problem:
         return tell_cause(problem)
     return result if isinstance(result, int) else 0

@@ -1,31 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Wrong command lines in words, with the help to ask for; signals that end a command like Ctrl-C."""
+"""Wrong command lines in words, with the help to ask for."""
 
-import signal
-import threading
 from collections.abc import Sequence
 from difflib import get_close_matches
-from types import FrameType
 
 from cyclopts import CycloptsError
 from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnusedCliTokensError
-
-LIKE_CTRL_C = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""From a scheduler or a shutdown; from a closed terminal; from Ctrl-\\."""
-
-
-def heed_signals() -> None:
-    """Treat these signals like Ctrl-C from now on, but one that is ignored: nohup lets a run outlive its terminal."""
-    if threading.current_thread() is not threading.main_thread():
-        return  # a program that calls Weft in a thread handles signals itself
-    for number in LIKE_CTRL_C:
-        if signal.getsignal(number) != signal.SIG_IGN:
-            signal.signal(number, interrupted)
-
-
-def interrupted(number: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt."""
-    raise KeyboardInterrupt
 
 
 def what_is_wrong(problem: CycloptsError) -> str:

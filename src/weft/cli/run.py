@@ -7,6 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from weft.cli.signals import code_after
+
 
 def run(
     study: str,
@@ -30,7 +32,7 @@ def run(
     """Measure a study on a fabric; the same command again continues where this one stopped.
 
     Exit code 0: everything was measured (rows that do not fit the memory or the fabric are results); 1: some cell is
-    invalid, hung, crashed or never started; 2: a mistake in the files or arguments; 130: interrupted.
+    invalid, hung, crashed or never started; 2: a mistake in the files or arguments; 130: interrupted; 143: SIGTERM.
 
     Parameters
     ----------
@@ -78,6 +80,6 @@ def run(
             study, on, into, mpicxx, pcap, cancel, confirm, overrides, wait, anyway, report=not no_report
         )
         return measuring.go()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as ended:
         sys.stderr.write(f"interrupted: {measuring.what_is_kept() if measuring else PREPARING}\n")
-        return 130
+        return code_after(ended)

@@ -17,7 +17,7 @@ from weft.mpi.alltoall import check_forced
 from weft.mpi.library import OPEN_MPI, STARTERS, WRAPPERS, Library, Mpi, find_mpi, is_program
 from weft.mpi.selection import read_selection
 
-ROOMS_TRACER = ("trace", "measure", "interpose", "alltoall", "CMakeLists.txt")
+ROOMS_TRACER = ("trace", "common", "measure", "interpose", "alltoall", "CMakeLists.txt")
 """Parts of ``native`` on which the library depends: its own sources, those of the clocks, and the projects' files."""
 
 
@@ -35,8 +35,8 @@ def trace_variables(folder: Path, most_bytes: int) -> dict[str, str]:
     return {"WEFT_TRACE": str(folder.absolute()), "WEFT_TRACE_MOST": str(most_bytes)}
 
 
-def wait_for(command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[int, bool]:
-    """Run a command on this terminal; its exit code, and whether a signal came. LaunchError if it cannot be started."""
+def wait_for(command: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[int, int]:
+    """Run a command on this terminal; its exit code, and the signal that came, or 0. LaunchError if none can start."""
     came: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
@@ -46,22 +46,22 @@ def wait_for(command: Sequence[str], environment: Mapping[str, str] | None = Non
         )
         try:
             code = started.wait()
-        except KeyboardInterrupt:
-            came.append(signal.SIGTERM)
+        except KeyboardInterrupt as ended:
+            came.append(*ended.args)
             started.terminate()
             code = started.wait()  # what it recorded is kept
     except OSError as error:
         raise LaunchError(f"{command[0]} cannot be started: {error.strerror}", "name a program, or its path") from error
     finally:
         signal.signal(signal.SIGINT, before)
-    return (code if code >= 0 else 128 - code), bool(came)
+    return (code if code >= 0 else 128 - code), came[-1] if came else 0
 
 
 def _take_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-ROOMS = ("alltoall", "interpose", "CMakeLists.txt")  # parts of ``native`` on which the library depends
+ROOMS = ("common", "alltoall", "interpose", "CMakeLists.txt")  # parts of ``native`` on which the library depends
 INTERPOSER = Preload("libweft.so", "weft", "interpose", "some seconds", lambda path: path.parts[0] in ROOMS)
 
 #: Starters that pass variables to the ranks only with an option, and those with the option ``-genv``.

@@ -2,6 +2,7 @@
 """Running an application under the tracer, into a folder of its own."""
 
 import shlex
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -18,8 +19,8 @@ from weft.store.trace.reader import read_header, trace_files
 from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
 
 MOST_NAMES = 10_000
-OF_INTERRUPT = 130
-"""Exit code of a trace that a signal ended, as of any verb; an application that then succeeds keeps its 0."""
+OF_STARTERS = (1, signal.SIGINT, signal.SIGTERM)
+"""What Open MPI, and MPICH, make of ranks that a signal ended: any other exit code is the application's own."""
 
 
 def free_folder() -> Path:
@@ -61,7 +62,7 @@ def take_trace(
         say(f"weft: {told}")
     if trace_files(folder.raw) or code == 0:
         bring_in(folder)
-    return OF_INTERRUPT if signalled and code else code
+    return 128 + signalled if signalled and (code >= 128 or code in OF_STARTERS) else code
 
 
 def bring_in(folder: TraceFolder) -> None:

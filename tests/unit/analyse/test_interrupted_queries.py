@@ -21,7 +21,7 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background shell ignores
 from weft.__main__ import leave
 from weft.analyse.engine import connect
-from weft.cli.mistakes import heed_signals
+from weft.cli.signals import heed_signals
 heed_signals()
 backend = connect()
 print("begins", flush=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.cli.mistakes import interrupted
+from weft.cli.signals import interrupted
 from weft.launch.interposer import wait_for
 from weft.mpi.library import Mpi
 from weft.trace.take import take_trace
@@ -27,15 +27,15 @@ def test_what_ends_weft_ends_the_application_too_and_its_end_is_waited_for(tmp_p
     before = signal.signal(signal.SIGTERM, interrupted)
     try:
         threading.Thread(target=end_us, daemon=True).start()
-        assert wait_for([sys.executable, "-I", "-S", "-c", program]) == (128 + signal.SIGTERM, True)
+        assert wait_for([sys.executable, "-I", "-S", "-c", program]) == (128 + signal.SIGTERM, signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize(("number", "code", "expected"), [
-    (signal.SIGINT, 3, 130), (signal.SIGINT, 0, 0), (None, 3, 3), (signal.SIGTERM, 0, 130),
+    (signal.SIGINT, 1, 130), (signal.SIGINT, 3, 3), (signal.SIGINT, 0, 0), (None, 1, 1), (signal.SIGTERM, 0, 143),
 ])  # fmt: skip
-def test_a_trace_that_a_signal_ended_is_130_and_the_application_keeps_its_success(
+def test_a_trace_that_a_signal_ended_has_its_code_and_the_application_keeps_its_own(
     number: signal.Signals | None, code: int, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rank's record is no matter here, so nothing is preloaded; the code was 143, or whatever mpirun made of it."""
