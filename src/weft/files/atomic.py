@@ -14,7 +14,16 @@ from typing import Any, BinaryIO
 
 from weft.errors import DataError, StudyError
 from weft.files import checksum
-from weft.files.beneath import MOST_BYTES, NotPlainError, follow_no_link, open_plain, parent_of, read_plain, strange_in
+from weft.files.beneath import (
+    MOST_BYTES,
+    NotPlainError,
+    TooLargeError,
+    follow_no_link,
+    open_plain,
+    parent_of,
+    read_json_text,
+    strange_in,
+)
 from weft.files.reading import is_table
 from weft.format import format_bytes
 from weft.text import plain_tree
@@ -93,7 +102,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
     """Read a JSON object of at most ``most`` bytes, without its checksum; DataError if that does not match."""
     with file_errors(path):
-        raw = read_plain(path, most)
+        raw = read_json_text(path, most)
     if checksum.is_damaged(raw):
         raise DataError(f"{path} is damaged: its checksum is of other content", ANEW)
     try:
@@ -187,6 +196,10 @@ def explain(path: Path | str, error: OSError) -> DataError:
     if isinstance(error, NotPlainError):
         strange = Path(error.filename)  # which may be the source of a copy
         return DataError(f"{strange} is {reason}", _put_back(strange))
+    if isinstance(error, TooLargeError):
+        return DataError(
+            f"{error.filename}: {reason}", "bring the original back, or remove it: Weft wrote no such file"
+        )
     if error.errno == errno.ENOSPC and _has_no_inodes(place):
         return DataError(
             f"no inode is left on the file system of {place}: it holds no more files (df -i)",

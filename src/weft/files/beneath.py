@@ -27,6 +27,10 @@ class NotPlainError(OSError):
     """What was to be read is there, but it is no plain file."""
 
 
+class TooLargeError(OSError):
+    """A file is larger than any of its kind, or would be in memory."""
+
+
 def follow_no_link(root: Path) -> None:
     """From now on, follow no link from this folder to anything in it, whoever opens, writes or removes it."""
     _GUARDED.add(os.path.abspath(root))  # noqa: PTH100 - resolve() would follow links
@@ -149,7 +153,7 @@ def plain_file(path: Path) -> Path:
 
 
 def open_plain(path: Path) -> BufferedReader:
-    """Open a plain file (links only outside of Weft's folders); OSError, NotPlainError for what may have no end."""
+    """Open a plain file (links only outside of Weft's folders); OSError, as EFBIG for holes, or NotPlainError."""
     with parent_of(path) as (folder, name, guarded):
         # to open a device may already do something
         refuse_kind(path, os.stat(name, dir_fd=folder, follow_symlinks=not guarded))
@@ -157,12 +161,30 @@ def open_plain(path: Path) -> BufferedReader:
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | links, dir_fd=folder)
     try:
         refuse_kind(path, os.fstat(handle))  # what may have taken its place meanwhile
-    except NotPlainError:
+        _refuse_holes(path, handle)
+    except OSError:
         os.close(handle)
         raise
     return os.fdopen(handle, "rb")
 
 
+MOST_HOLES, PACKED = 1 << 26, 64
+"""Bytes of a file that need not be on the disk, and how often a file system may pack the others: the rest is holes."""
+
+
+def _refuse_holes(path: Path, handle: int) -> None:
+    """Raise OSError (EFBIG) if nearly all of a file was never written: to read that takes hours."""
+    status = os.fstat(handle)
+    size, written = status.st_size, 512 * status.st_blocks
+    # some file systems count no blocks, and know no holes either
+    if size > MOST_HOLES + PACKED * written and os.lseek(handle, 0, os.SEEK_HOLE) < size:
+        raise TooLargeError(errno.EFBIG, f"{size:,} bytes, of which {written:,} are on the disk", str(path))
+    os.lseek(handle, 0, os.SEEK_SET)
+
+
+MOST_PARSED = 1 << 29  # bytes that a JSON text may take in memory
+OF_LIST, OF_VALUE = 400, 60
+"""Bytes that readers of JSON take at most for a list or object, whatever is in it, and for a value."""
 MOST_BYTES = 1 << 26  # of a file that is read as a whole, unless its reader expects more
 UNLIMITED = 1 << 62
 
@@ -172,5 +194,16 @@ def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:
-            raise OSError(errno.EFBIG, f"it has {size:,} bytes, and at most {most:,} are read", str(path))
+            raise TooLargeError(errno.EFBIG, f"it has {size:,} bytes, and at most {most:,} are read", str(path))
         return file.read(size)  # a buffer of that size is made first
+
+
+def read_json_text(path: Path, most: int = MOST_BYTES) -> bytes:
+    """What :func:`read_plain` reads; EFBIG, too, where its parts need too much memory: an empty list has two bytes."""
+    raw = read_plain(path, most)
+    size = OF_LIST * (raw.count(b"[") + raw.count(b"{")) + OF_VALUE * raw.count(b",")
+    if size > MOST_PARSED:
+        raise TooLargeError(
+            errno.EFBIG, f"its lists and values need up to {size:,} bytes, at most {MOST_PARSED:,}", str(path)
+        )
+    return raw

@@ -32,6 +32,12 @@ def sample_bytes(operations: int, measure: Measure) -> int:
     return operations * rows * ROW_BYTES + rows * SCRATCH_BYTES
 
 
+def most_rows(need: Mapping[str, int]) -> int:
+    """Rows of one rank that a cell's record may have, by the parts of its memory: others wrote a record of more."""
+    samples = sum(size for name, size in need.items() if name.split()[0] in ("samples", "breakdown"))
+    return 1024 + 4 * samples // ROW_BYTES
+
+
 def staging(ranks: int) -> dict[str, int]:
     """Estimated bytes of one rank's MPI library: a base, and eager buffers for each of ``ranks``."""
     return {STAGING: STAGING_BASE_BYTES + STAGING_PEER_BYTES * ranks}

@@ -13,6 +13,7 @@ from weft.bound.terms import Bound
 from weft.errors import FabricError, StudyError
 from weft.fabric.model import Fabric, Name
 from weft.kernel import Shape
+from weft.kernel.budget import most_rows
 from weft.kernel.registry import kernel_named
 from weft.mpi.settings import check_settings
 from weft.plan.memory import MemoryNeed
@@ -60,6 +61,7 @@ def _shapes(series: Series, fabric: Fabric) -> list[Shape]:
 
 
 SCHEMA = "weft-plan/1"
+MOST_ROWS = 1 << 17  # of a table whose rows are not of samples or ranks, but of links of a network
 
 # A stored plan may come from another user. Ids become file names, host names become arguments of commands.
 CellId = Annotated[str, Field(pattern=r"^[a-z][0-9]{3,9}$")]
@@ -134,6 +136,13 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
         """Hash of what it measures, in 16 hexadecimal digits: a record with another hash is of another cell."""
         identity = [self.kernel, self.parameters, self.ranks, self.order, self.hosts]
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+    def most_rows(self, measure: Measure) -> int:
+        """Rows of one rank that its record may have."""
+        try:
+            return most_rows(kernel_named(self.kernel).need(self.parameters, self.ranks, measure))
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError):
+            return 0
 
     @property
     def requested(self) -> LaunchCell:
@@ -216,7 +225,24 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
 
     def origin(self, run: str) -> Origin:
         """The run id and the hashes that the records of a run of this plan must repeat; ``run`` is its id."""
-        return Origin(run, {cell.id: cell.hash for cell in self.cells})
+        return Origin(run, {cell.id: cell.hash for cell in self.cells}, self.shapes)
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, int]]:
+        """Ranks of each cell, and the rows of each of them that its record may have."""
+        return {cell.id: (cell.ranks, cell.most_rows(self.measure)) for cell in self.cells}
+
+    @property
+    def most_answers(self) -> int:
+        """Rows that a table of answers may have: a number, and so many for each cell in each launch."""
+        return 10_000 + 100 * sum(len(launch.cells) for launch in self.launches)
+
+    @property
+    def most_rows(self) -> int:
+        """Rows that another table may have: a number for links, and so many for each sample and each rank."""
+        samples = {name: ranks * rows for name, (ranks, rows) in self.shapes.items()}
+        each = (launch.ranks + sum(map(samples.__getitem__, launch.cells)) for launch in self.launches)
+        return MOST_ROWS + 4 * sum(each)
 
     def cell(self, name: str) -> Cell:
         """The cell of that id."""

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from weft.errors import DataError
 from weft.files.atomic import file_errors
-from weft.files.beneath import read_plain
+from weft.files.beneath import read_json_text
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
 from weft.store.folder import RunFolder
@@ -26,7 +26,7 @@ def plan_of(folder: RunFolder) -> Plan:
     if not folder.plan.exists():
         raise DataError(f"{folder.plan} is missing; {folder.what_is_left()}", folder.measure_anew())
     with file_errors(folder.plan):
-        raw = read_plain(folder.plan)
+        raw = read_json_text(folder.plan)
     meta = folder.metadata()
     noted = meta.get(HASH)
     if noted is not None and hash_of(raw) not in (noted, meta.get(NEXT_HASH)):

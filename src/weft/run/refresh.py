@@ -52,10 +52,10 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
         make_tables(inner, engine)  # the knobs that were moved are judged in the tables of the run
     manifest, origin = folder.tables / MANIFEST, plan_of(folder).origin(folder.run_id())
     made_of = sources(folder)  # before the first is read: a cell may be finished meanwhile
-    whole_samples = _whole_samples(folder)
+    samples = whole_samples(folder)
     try_remove(manifest)
     try:
-        store.convert(folder, origin, whole=whole_samples)
+        store.convert(folder, origin, whole=samples)
         try:
             analyse.make_tables(folder, engine)
         except (DataError, *unfit()):
@@ -73,15 +73,17 @@ def write_manifest(folder: RunFolder, made_of: str = "") -> None:
 
 
 def checksums(place: Path) -> dict[str, str]:
-    """Checksum of each Parquet file of a folder."""
-    return {path.name: file_checksum(path) for path in sorted(place.glob("*.parquet"))}
+    """Checksum of each Parquet file of a folder and below, by its path there."""
+    return {str(path.relative_to(place)): file_checksum(path) for path in sorted(place.rglob("*.parquet"))}
 
 
-def _whole_samples(folder: RunFolder) -> set[str]:
-    """Names of the files of samples that are, byte for byte, what the last tables were made of."""
+def whole_samples(folder: RunFolder) -> set[str]:
+    """Names of the files of samples that are, with those of pairs beside them, what the last tables were made of."""
     try:
         noted: dict[str, str] = read_json(folder.tables / MANIFEST)[SAMPLES]
-        return {name for name, found in checksums(folder.samples).items() if noted.get(name) == found}
+        found = checksums(folder.samples)
+        changed = {Path(name).name for name in found | noted if found.get(name) != noted.get(name)}
+        return set(found) - changed
     except (DataError, OSError, LookupError, AttributeError):
         return set()
 
@@ -142,7 +144,8 @@ def stale(folder: RunFolder) -> bool:
     from weft.analyse.tables.every import has_tables  # not where tables cannot be made
 
     manifest = folder.tables / MANIFEST
-    if not has_tables(folder.path) or not manifest.is_file():
+    plan = plan_of(folder)
+    if not has_tables(folder.path, plan.most_answers, plan.most_rows) or not manifest.is_file():
         return True
     made = manifest.stat().st_mtime_ns
     written = [*folder.cells.glob("*.json"), *folder.launches.glob("*.json")]

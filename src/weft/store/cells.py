@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from weft.errors import DataError
 from weft.files.beneath import open_plain
-from weft.store.records import MEASURE_AGAIN, CellRecord, load_cell_record
+from weft.store.records import MEASURE_AGAIN, CellRecord, load_cell_record, unreadable
 
 START, DURATION, LOST = 0, 1, 2
 HEADER_BYTES = 128
@@ -25,8 +25,6 @@ _OURS = re.compile(
     rb"'shape': \((0|[1-9][0-9]{0,17}), (0|[1-9][0-9]{0,17}), 3\), \} *\n"
 )
 """What the kernels write before the samples (native/measure/record/store.cpp)."""
-MOST_HOLES, PACKED = 1 << 26, 64
-"""Bytes of a file that need not be on the disk, and how often a file system may pack the others: the rest is holes."""
 _NAME = re.compile(r"(?P<cell>[A-Za-z0-9_-]+)\.l(?P<launch>[1-9][0-9]*)\.json")
 
 
@@ -36,9 +34,10 @@ class Origin:
 
     run: str  # the run's id, from ``weft.json``
     hashes: Mapping[str, str]  # hash of the parameters of each cell of the plan
+    shapes: Mapping[str, tuple[int, int]]  # ranks of each cell, and at most so many rows of each of them
 
     def check(self, path: Path, record: CellRecord) -> None:
-        """Raise DataError if a record is of another run, or of other parameters of its cell."""
+        """Raise DataError if a record is of another run, of other parameters of its cell, or has too many samples."""
         if record.run != self.run:
             raise _torn(path, f"it was written for run {record.run or '(none)'}, this is run {self.run}")
         planned = self.hashes.get(record.cell)
@@ -47,6 +46,11 @@ class Origin:
                 path,
                 f"it was measured with other parameters (hash {record.hash or '(none)'}) than cell {record.cell} of "
                 f"plan.json has ({planned or 'no such cell'})",
+            )
+        ranks, most = self.shapes[record.cell]
+        if record.shape and (record.shape[0] != ranks or record.shape[1] > most):
+            raise _torn(
+                path, f"{record.shape[0]} ranks of {record.shape[1]:,} rows; planned: {ranks}, at most {most:,}"
             )
 
 
@@ -114,13 +118,13 @@ def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
     try:
         with open_plain(path) as file:
             shape, fortran, dtype = _read_header(file)
-            offset, size = file.tell(), _size_without_holes(path, file.fileno())
+            offset, size = file.tell(), os.fstat(file.fileno()).st_size
             # np.memmap would make each slice of it a memmap again, half of what reading many small cells takes
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         raise _torn(path, "the samples are missing") from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}", "check the folder's permissions") from None
+        raise unreadable(path, error) from None
     except (ValueError, SyntaxError, TokenError, MemoryError, RecursionError, OverflowError, TypeError) as error:
         # NumPy parses the header as Python text: garbage in it may raise any of these.
         raise _torn(path, f"not a .npy file: {str(error).splitlines()[0][:120] if str(error) else error!r}") from None
@@ -134,14 +138,6 @@ def _map_samples(path: Path, record: CellRecord) -> NDArray[np.int64]:
     if size == offset:
         return np.empty(record.shape, np.int64)
     return np.frombuffer(mapped, np.int64, offset=offset).reshape(record.shape)
-
-
-def _size_without_holes(path: Path, handle: int) -> int:
-    """Bytes of a file; DataError if nearly all of them were never written: to read those takes hours."""
-    status = os.fstat(handle)
-    if status.st_size > MOST_HOLES + PACKED * 512 * status.st_blocks:
-        raise _torn(path, f"{status.st_size:,} bytes, of which {512 * status.st_blocks:,} are on the disk")
-    return status.st_size
 
 
 def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from weft import __version__
 from weft.files.atomic import explain, make_folder, own_file, replace, try_remove
-from weft.files.beneath import plain_file
+from weft.files.beneath import TooLargeError, plain_file
 
 UNREADABLE = (OSError, ValueError, NotImplementedError, TypeError, LookupError)
 """What pyarrow raises for a damaged file: a flipped bit makes an integer of 72 bits, which is not implemented."""
@@ -80,26 +80,34 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> Table:
         return file.read(columns)
 
 
+def count_rows(path: Path) -> int:
+    """Rows of a Parquet file, by its head; 0 if it is damaged."""
+    try:
+        return pq.read_metadata(plain_file(path)).num_rows
+    except UNREADABLE:
+        return 0
+
+
 def check_size(path: Path, least: int = MOST_UNPACKED, times: int = 32, most_values: int | None = None) -> None:
     """Look at the sizes in a Parquet file's head before reading it; OSError (EFBIG if too large) or ArrowInvalid.
 
-    `least`: bytes that a file of any size may have when it is unpacked. `most_values`: rows times columns that it may
-    have; None for any number.
+    `least`: bytes that a file of any size may have when it is unpacked. `most_values`: values that it may have as
+    rows of Python, where each row takes as much memory as four; None for any number.
     """
     most = max(least, times * path.stat().st_size)
     with pq.ParquetFile(plain_file(path)) as file:
         head = file.metadata
     groups = (head.row_group(at) for at in range(head.num_row_groups))
-    values = head.num_rows * head.num_columns
+    values, of_rows = head.num_rows * head.num_columns, head.num_rows * (head.num_columns + 4)
     # repeated numbers take no bytes in the file, and eight each in memory
     size = sum(group.total_byte_size for group in groups) + 8 * values
-    if size <= most and (most_values is None or values <= most_values):
+    if size <= most and (most_values is None or of_rows <= most_values):
         size += _text_bytes(path, head, most - size)
         if size <= most:
             return
     what = f"{head.num_rows:,} rows of {head.num_columns} columns, at least {size:,} bytes; at most {most:,} bytes"
     what += f" and {most_values:,} values are read" if most_values else " are read"
-    raise OSError(errno.EFBIG, what, str(path))
+    raise TooLargeError(errno.EFBIG, what, str(path))
 
 
 def _text_bytes(path: Path, head: pq.FileMetaData, room: int) -> int:

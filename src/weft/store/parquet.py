@@ -62,7 +62,7 @@ def _convert_cell(root: Path, records: list[CellRecord], files: Fingerprints, wh
     of_pairs = is_of_pairs(records[0])
     schema = pairs.SAMPLES if of_pairs else SAMPLES  # files of an older layout are also made again
     sources = _sources(schema, records, files)
-    if (whole is None or path.name in whole) and _remembered(path) == sources:
+    if (whole is None or path.name in whole) and _remembered(path, _rows(records)) == sources:
         return
     read = (read_samples(root, record) for record in records)
     if of_pairs:
@@ -107,11 +107,16 @@ def _sources(schema: str, records: Iterable[CellRecord], files: Fingerprints) ->
     return json.dumps([schema, *(files.get(name, [name]) for name in names)])
 
 
-def _remembered(path: Path) -> str | None:
+def _remembered(path: Path, most: int) -> str | None:
+    """What a file, and the files of pairs beside it, were made of; None with more rows than the cells have."""
     try:
-        return (pq.read_metadata(plain_file(path)).metadata or {}).get(b"weft.sources", b"").decode()
+        beside = (path.parent / place / path.name for place, *_ in pairs.BESIDE)
+        heads = [pq.read_metadata(plain_file(each)) for each in (path, *beside) if each == path or each.exists()]
+        if max(head.num_rows for head in heads) <= most:
+            return (heads[0].metadata or {}).get(b"weft.sources", b"").decode()
     except UNREADABLE:  # absent, or torn: convert it anew
-        return None
+        pass
+    return None
 
 
 def sample_files(folder: Any) -> list[Path]:

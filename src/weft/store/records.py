@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from weft.errors import DataError
-from weft.files.beneath import read_plain
+from weft.files.beneath import TooLargeError, read_json_text
 from weft.files.checksum import is_damaged
 from weft.text import plain_tree
 
@@ -189,9 +189,15 @@ class LaunchRecord(Record):
     ranks: Annotated[RankColumns, BeforeValidator(by_column)] = RankColumns()
 
 
+def unreadable(path: Path, error: OSError, remedy: str = MEASURE_AGAIN) -> DataError:
+    """The error for a record, or its samples, that cannot be read."""
+    helps = remedy if isinstance(error, TooLargeError) else "check the folder's permissions"
+    return DataError(f"{path}: cannot be read: {error.strerror}", helps)
+
+
 def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN) -> Any:
     try:
-        text = read_plain(path)
+        text = read_json_text(path)
         if is_damaged(text):
             raise DataError(f"{path}: damaged {what}: its checksum is of other content", remedy)
         # Without an escape, DEL or a letter beyond ASCII every text in it is plain already; a run of 5,000 cells has a
@@ -201,7 +207,7 @@ def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such {what}", remedy) from None
     except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}", "check the folder's permissions") from None
+        raise unreadable(path, error, remedy) from None
     except (ValueError, RecursionError) as error:  # ValueError covers bad JSON and bad UTF-8
         raise DataError(f"{path}: torn {what}: {error}", remedy) from None
     try:

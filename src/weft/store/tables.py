@@ -58,7 +58,7 @@ def unreadable(root: Path, path: Path, error: Exception) -> DataError:
 
 
 Row = TypeVar("Row", bound=Mapping[str, Any])
-MOST_VALUES = 1 << 24
+MOST_VALUES = 3 << 22
 """Of a table that is read as rows of Python, where each takes some fifty bytes: a small file may fill the memory."""
 
 

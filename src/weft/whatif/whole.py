@@ -19,7 +19,7 @@ from weft.fabric import load_fabric
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.files.atomic import file_errors, write_json
-from weft.files.beneath import UNLIMITED, read_plain
+from weft.files.checksum import file_checksum
 from weft.format import plural
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for
@@ -76,11 +76,11 @@ def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str
 
 
 def _mark(files: list[Path]) -> str:
-    mark = 0
+    marks: list[str] = []
     for path in files:
         with file_errors(path):
-            mark = zlib.crc32(read_plain(path, UNLIMITED), mark)
-    return f"{mark:08x}"
+            marks.append(file_checksum(path))
+    return f"{zlib.crc32(' '.join(marks).encode()):08x}"
 
 
 def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:

@@ -11,15 +11,27 @@ from weft.analyse.tables.quality import QUALITY
 from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
 from weft.analyse.tables.sweeps import TRIALS
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP
+from weft.store.files import count_rows
 from weft.store.rows import LAUNCH_TABLE, MEASURED, NODE_REPORTS, RANK_TABLE, SEGMENT_TABLE
 
+ANSWERS = (
+    VERDICTS, SENSITIVITY, CHANGES, TRIALS, SLOWER, WINNERS, REMEDIES, FINDINGS, QUALITY, CAUSES, CLAIMS,
+)  # fmt: skip
+"""Tables with a few rows for each cell, whatever it has measured."""
 TABLES = (
     MEASURED, SEGMENT_TABLE, LAUNCH_TABLE, RANK_TABLE, NODE_REPORTS, ITERATIONS, MEDIANS, TURNS, QUARTILES, STARTUP,
-    FLOOR, LINKS, CALLS, VERDICTS, SENSITIVITY, LOADS, BOTTLENECKS, CHANGES, TRIALS, SLOWER, WINNERS, BREAKDOWN,
-    ROUND_TIMES, REMEDIES, FINDINGS, QUALITY, CAUSES, CLAIMS,
+    FLOOR, LINKS, CALLS, LOADS, BOTTLENECKS, BREAKDOWN, ROUND_TIMES, *ANSWERS,
 )  # fmt: skip
 
 
-def has_tables(root: Path) -> bool:
-    """Whether a run has every table: one made by an earlier Weft lacks some, or some of their columns."""
-    return all(table.is_current(root) for table in TABLES)
+def has_tables(root: Path, most_answers: int, most_rows: int) -> bool:
+    """Whether a run has every table, none with more rows than its plan allows, whoever wrote a checksum for it.
+
+    One made by an earlier Weft lacks some, or some of their columns.
+    """
+    answers = {table.name for table in ANSWERS}
+    few = all(
+        count_rows(path) <= (most_answers if path.stem in answers else most_rows)
+        for path in (root / "tables").glob("*.parquet")
+    )
+    return few and all(table.is_current(root) for table in TABLES)

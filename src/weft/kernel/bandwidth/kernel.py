@@ -91,7 +91,7 @@ class Bandwidth(MeasuredKernel):
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory: messages in flight, samples, and an estimate of MPI's own."""
         return {
-            "messages under way": values["footprint"],
+            "messages under way": values.get("footprint", 0),  # which a stored cell does not name
             "samples": sample_bytes(len(values["bytes"]) + values["refine"], measure),
             **staging(ranks),
         }

@@ -45,6 +45,9 @@ def copy_tries(size: int) -> int:
     return min(max(TRIED_BYTES // size, FEWEST_TRIES), MOST_TRIES)
 
 
+MOST_COPIES = 64  # of a floor that an earlier Weft planned, which names none
+
+
 class Floor(Kernel):
     """``empty``, ``latency``, ``swap`` and ``copy-<bytes>[-<way>]`` of one (nodes, ranks per node)."""
 
@@ -60,7 +63,7 @@ class Floor(Kernel):
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of two buffers of the largest copy, of the samples, and of MPI itself."""
-        copies = values["copies"]
+        copies = values.get("copies", [0] * MOST_COPIES)
         return {"copy buffers": 2 * max(copies), "samples": sample_bytes(len(copies) + 3, measure), **staging(ranks)}
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
