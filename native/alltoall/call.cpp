@@ -132,8 +132,8 @@ template <typename Call> Kind run_checked(Call const &call, Spec const &spec, St
     int const me = state.rank();
     Exchange exchange = call.exchange(state.nodes().ranks());
     std::optional<PackedCopy> copy; // libraries that do not refuse it read and write one buffer
-    if (exchange.send.address(me) == exchange.receive.address(me) && !exchange.in_place &&
-        call.send_buffer != MPI_BOTTOM) {
+    bool const is_one = call.send_buffer == call.receive_buffer && call.send_buffer != MPI_BOTTOM;
+    if (!exchange.in_place && (is_one || exchange.send.address(me) == exchange.receive.address(me))) {
         exchange.send = copy.emplace(exchange.send, state.comm()).side();
     }
     if (exchange.send.bytes(me) == exchange.receive.bytes(me)) {

@@ -25,6 +25,9 @@ bool is_in_order(MPI_Datatype type);
 /// nothing.
 bool is_usable(MPI_Datatype type);
 
+/// Whether the library refuses one buffer to send and to receive: MPICH may be built, or told, to check nothing.
+bool refuses_aliases();
+
 /// MPI_Waitsome. In a simulator one message at a time: SMPI's own polls, a tenth of a millisecond apart.
 int wait_some(std::span<MPI_Request> requests, int &count, int *ended, MPI_Status *statuses);
 

@@ -71,6 +71,16 @@ bool is_usable(MPI_Datatype type) {
     return true;
 }
 
+bool refuses_aliases() {
+    static bool const refuses = [] {
+        Comm const own = Comm::split(MPI_COMM_SELF, 0, 0); // returns its errors
+        char byte = 0;
+        int none = 0; // with data, a library that checks nothing aborts at a copy of a byte to itself
+        return PMPI_Alltoallv(&byte, &none, &none, MPI_CHAR, &byte, &none, &none, MPI_CHAR, own.get()) != MPI_SUCCESS;
+    }();
+    return refuses;
+}
+
 Comm sharing_memory(MPI_Comm comm, int rank) {
     MPI_Comm shared = MPI_COMM_NULL;
     check(PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &shared), "MPI_Comm_split_type");

@@ -36,6 +36,10 @@ bool is_usable(MPI_Datatype type) {
     return type != MPI_DATATYPE_NULL;
 }
 
+bool refuses_aliases() {
+    return false;
+}
+
 Comm sharing_memory(MPI_Comm comm, int rank) {
     step_hook.store(settle_before);
     auto const *const name = simgrid::s4u::this_actor::get_host()->get_property("node");

@@ -115,7 +115,8 @@ template <typename Call> bool is_refused(Call const &call, int ranks) {
     if (is_open_mpi) {
         return is_uneven(send, receive, call.comm);
     }
-    return call.send_buffer == call.receive_buffer && call.send_buffer != MPI_BOTTOM && call.send_type == call.receive_type && has_same_counts(call);
+    return call.send_buffer == call.receive_buffer && call.send_buffer != MPI_BOTTOM &&
+           call.send_type == call.receive_type && has_same_counts(call) && platform::refuses_aliases();
 }
 
 template bool is_refused(AlltoallCall<int> const &, int);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "table.hpp"
 
+#include "common/json_value.hpp"
 #include "error.hpp"
-#include "json.hpp"
 #include "texts.hpp"
 
 #include <algorithm>
@@ -11,6 +11,10 @@
 namespace weft::alltoall {
 
 namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
 
 [[noreturn]] void refuse_table(std::string const &what) {
     throw Error(MPI_ERR_ARG, "weft: the selection table: " + what + " -> correct it, or leave WEFT_TABLE unset");
@@ -89,6 +93,14 @@ Rule rule_of(Value const &value, std::string const &where) {
     return made;
 }
 
+Value parsed(std::string_view text) {
+    try {
+        return json::parse(text);
+    } catch (std::runtime_error const &error) {
+        refuse_table(error.what());
+    }
+}
+
 bool within(Range const &range, double value) {
     return range.low <= value && value <= range.high;
 }
@@ -96,12 +108,16 @@ bool within(Range const &range, double value) {
 } // namespace
 
 Table::Table(std::string_view text) {
-    Value const whole = parse_json(text);
+    if (json::is_damaged(text)) {
+        refuse_table(
+            "its checksum is of other content: without its last entry, \"record_crc32\", it is taken as it is");
+    }
+    Value const whole = parsed(text);
     Object const *const object = whole.get<Object>();
     if (object == nullptr) {
         refuse_table("it is no object");
     }
-    allow(*object, "it", {"schema", "created", "platform", "rules"});
+    allow(*object, "it", {"schema", "created", "platform", "rules", "record_crc32"});
     Value const *const schema = member(*object, "schema");
     if (schema == nullptr || schema->get<std::string>() == nullptr || *schema->get<std::string>() != "weft-tuning/1") {
         refuse_table("its schema is not \"weft-tuning/1\"");

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report.hpp"
 
+#include "common/json.hpp"
+
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -38,41 +41,21 @@ std::string gathered(std::string const &mine, MPI_Comm comm) {
     return all;
 }
 
-/// The time saved by all calls, as far as those that were verified tell; "null" if none was.
-std::string saved(Sums const &sums) {
-    if (sums.verified == 0) {
-        return "null";
-    }
-    std::ostringstream text;
-    text << (sums.library_seconds - sums.verified_seconds) * double(sums.calls) / double(sums.verified);
-    return text.str();
-}
-
 /// Calls of a communicator, from calls of its ranks. MPI_Alltoallv may be of another size class on each rank, which
 /// then counts it in another line: a line has its share of such a call, and the lines together the whole.
-std::string by_communicator(std::int64_t by_ranks, int ranks) {
-    std::int64_t const members = std::max(ranks, 1);
-    if (by_ranks % members == 0) {
-        return std::to_string(by_ranks / members);
-    }
-    std::ostringstream text;
-    text.precision(12);
-    text << double(by_ranks) / double(members);
-    return text.str();
+double by_communicator(std::int64_t by_ranks, int ranks) {
+    return double(by_ranks) / double(std::max(ranks, 1));
 }
 
-void write_lines(std::ostream &out, std::map<Line, Sums> const &lines) {
-    char const *comma = "";
-    for (auto const &[line, sums] : lines) {
-        out << comma << "\n  {\"op\": \"" << line.op << "\", \"algorithm\": \"" << line.algorithm
-            << "\", \"ranks\": " << line.ranks << ", \"nodes\": " << line.nodes
-            << ", \"bytes_per_pair_at_most\": " << line.bytes
-            << ", \"calls\": " << by_communicator(sums.calls, line.ranks) << ", \"seconds\": " << sums.seconds
-            << ", \"verified\": " << by_communicator(sums.verified, line.ranks) << ", \"different\": " << sums.different
-            << ", \"verified_seconds\": " << sums.verified_seconds << ", \"library_seconds\": " << sums.library_seconds
-            << ", \"saved_seconds\": " << saved(sums) << "}";
-        comma = ",";
-    }
+/// A line and its sums. The time saved by all calls is as far as those that were verified tell; null if none was.
+void write_line(Json &out, Line const &line, Sums const &sums) {
+    double const saved = (sums.library_seconds - sums.verified_seconds) * double(sums.calls) / double(sums.verified);
+    out.begin_object().member("op", line.op).member("algorithm", line.algorithm);
+    out.member("ranks", line.ranks).member("nodes", line.nodes).member("bytes_per_pair_at_most", line.bytes);
+    out.member("calls", by_communicator(sums.calls, line.ranks)).member("seconds", sums.seconds);
+    out.member("verified", by_communicator(sums.verified, line.ranks)).member("different", sums.different);
+    out.member("verified_seconds", sums.verified_seconds).member("library_seconds", sums.library_seconds);
+    out.member("saved_seconds", sums.verified == 0 ? NAN : saved).end_object();
 }
 
 /// Sums the lines of all ranks: intercepted calls by their properties, passed calls by name; of agreements the most of
@@ -112,18 +95,20 @@ void write_whole(std::string const &path, MPI_Comm comm, bool complete, std::map
         return;
     }
     std::string const part = plain ? path + ".part" : path;
-    std::ofstream out(part);
-    out << "{\"schema\": \"weft-report/1\", \"ranks\": " << ranks << ", \"complete\": " << (complete ? "true" : "false")
-        << ", \"calls\": [";
-    write_lines(out, lines);
-    out << "],\n \"agreements_on_sizes\": {\"count\": " << agreements.count << ", \"seconds\": " << agreements.seconds
-        << "},\n \"passed_through_by_ranks\": {";
-    char const *comma = "";
-    for (auto const &[name, count] : passed) { // rank by rank: a non-blocking call may be on any communicator
-        out << comma << "\"" << name << "\": " << count;
-        comma = ", ";
+    Json json;
+    json.begin_object().member("schema", "weft-report/1").member("ranks", ranks).member("complete", complete);
+    json.key("calls").begin_array();
+    for (auto const &[line, sums] : lines) {
+        write_line(json, line, sums);
     }
-    out << "}}\n";
+    json.end_array().key("agreements_on_sizes").begin_object();
+    json.member("count", agreements.count).member("seconds", agreements.seconds).end_object();
+    json.key("passed_through_by_ranks").begin_object(); // a non-blocking call may be on any communicator
+    for (auto const &[name, count] : passed) {
+        json.member(name, count);
+    }
+    std::ofstream out(part);
+    out << json.end_object().end_object().text() << '\n';
     out.close();
     if (!out || (plain && std::rename(part.c_str(), path.c_str()) != 0)) {
         std::fprintf(stderr,

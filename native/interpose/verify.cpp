@@ -10,7 +10,6 @@ namespace weft::interpose {
 
 namespace {
 
-using alltoall::check;
 
 bool fits_everywhere(alltoall::Exchange const &exchange, MPI_Comm comm) {
     int fits = exchange.send.total_bytes() <= INT_MAX && exchange.receive.total_bytes() <= INT_MAX ? 1 : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "breakdown/plain_exchange.hpp"
 
-#include "mpi/check.hpp"
+#include "common/check.hpp"
 #include "mpi/count.hpp"
 
 #include <algorithm>

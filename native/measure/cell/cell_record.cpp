@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cell/cell_record.hpp"
 
-#include "record/json.hpp"
+#include "common/json.hpp"
 
 namespace weft {
 

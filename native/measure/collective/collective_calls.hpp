@@ -2,8 +2,8 @@
 // The collective calls of MPI that the kernel `collective` measures: their names and arguments.
 #pragma once
 
+#include "common/check.hpp"
 #include "mpi/all_to_all.hpp"
-#include "mpi/check.hpp"
 
 #include <mpi.h>
 

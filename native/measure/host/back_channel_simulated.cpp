@@ -3,7 +3,7 @@
 // takes no simulated time and opens no connection.
 #include "mpi/back_channel.hpp"
 
-#include "mpi/check.hpp"
+#include "common/check.hpp"
 
 #include <simgrid/s4u.hpp>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/provenance.hpp"
 
+#include "common/json.hpp"
 #include "host/host_memory.hpp"
 #include "host/platform.hpp"
 #include "host/settings.hpp"
 #include "host/thresholds.hpp"
 #include "launch/sources.hpp"
 #include "mpi/agree.hpp"
-#include "record/json.hpp"
 
 #include <array>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/all_to_all.hpp"
 
-#include "mpi/check.hpp"
+#include "common/check.hpp"
 #include "mpi/error.hpp"
 
 #include "../../alltoall/choice.hpp"

@@ -2,7 +2,7 @@
 // RAII for MPI handles. Weft's own traffic uses the PMPI_ names, so that a tool sees only the measured call.
 #pragma once
 
-#include "mpi/check.hpp"
+#include "common/comm.hpp"
 #include "mpi/peers.hpp"
 
 #include <mpi.h>
@@ -11,15 +11,6 @@
 #include <utility>
 
 namespace weft {
-
-/// True between MPI_Init and MPI_Finalize: a handle that outlives MPI must not be freed.
-inline bool mpi_is_up() {
-    int up = 0;
-    int down = 0;
-    PMPI_Initialized(&up);
-    PMPI_Finalized(&down);
-    return up != 0 && down == 0;
-}
 
 /// MPI from MPI_Init to MPI_Finalize, by the public names, in which interposers initialise themselves.
 class Library {
@@ -34,26 +25,10 @@ class Library {
     }
 };
 
-/// An owned communicator. Its error handler is MPI_ERRORS_RETURN, so that `check` can report errors.
-class Comm {
+/// A communicator of the kernels: all its ranks count as met.
+class Comm : public OwnComm {
   public:
-    Comm() = default;
-    /// Takes ownership of `owned` (which may be MPI_COMM_NULL).
-    explicit Comm(MPI_Comm owned) : comm_(owned) {
-        if (comm_ != MPI_COMM_NULL) {
-            check(PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-        }
-    }
-    Comm(Comm &&other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
-    Comm &operator=(Comm &&other) noexcept {
-        std::swap(comm_, other.comm_);
-        return *this;
-    }
-    ~Comm() {
-        if (comm_ != MPI_COMM_NULL && comm_ != MPI_COMM_WORLD && mpi_is_up()) {
-            PMPI_Comm_free(&comm_);
-        }
-    }
+    using OwnComm::OwnComm;
 
     /// MPI_COMM_WORLD itself, not owned.
     static Comm world() { return Comm(MPI_COMM_WORLD); }
@@ -77,21 +52,18 @@ class Comm {
         return Comm(made);
     }
 
-    operator MPI_Comm() const noexcept { return comm_; } // NOLINT(google-explicit-constructor): stands for the handle
-    bool null() const noexcept { return comm_ == MPI_COMM_NULL; }
+    operator MPI_Comm() const noexcept { return get(); } // NOLINT(google-explicit-constructor): stands for the handle
+    bool null() const noexcept { return get() == MPI_COMM_NULL; }
     int rank() const {
         int rank = 0;
-        check(PMPI_Comm_rank(comm_, &rank), "MPI_Comm_rank");
+        check(PMPI_Comm_rank(get(), &rank), "MPI_Comm_rank");
         return rank;
     }
     int size() const {
         int size = 0;
-        check(PMPI_Comm_size(comm_, &size), "MPI_Comm_size");
+        check(PMPI_Comm_size(get(), &size), "MPI_Comm_size");
         return size;
     }
-
-  private:
-    MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
 /// An owned, committed datatype.

@@ -7,7 +7,7 @@
 // are only between such members. The count is an upper limit: other connections are certainly fresh.
 #pragma once
 
-#include "mpi/check.hpp"
+#include "common/check.hpp"
 
 #include <mpi.h>
 

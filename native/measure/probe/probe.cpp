@@ -16,8 +16,8 @@
 //   copy@LARGE        a copy on every rank, as an all-to-all of one rank makes it; also longer
 #include "cell/kernels.hpp"
 #include "cell/size_sweep.hpp"
+#include "common/check.hpp"
 #include "host/buffer.hpp"
-#include "mpi/check.hpp"
 
 #include <algorithm>
 #include <string>

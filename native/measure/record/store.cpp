@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "record/store.hpp"
 
-#include "host/crc32.hpp"
+#include "common/crc32.hpp"
 #include "host/file.hpp"
 #include "host/platform.hpp"
 #include "mpi/count.hpp"
@@ -29,7 +29,7 @@ constexpr char const *slab_rows = "samples of a rank";
 void agree(Team const &team, int code, char const *call) {
     std::string mine;
     if (code != MPI_SUCCESS) {
-        mine = MpiError(code, call).what();
+        mine = words_of(code, call);
     }
     if (max_over(team.comm, mine.empty() ? 0 : 1) != 0) {
         throw Failure(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "replay/player.hpp"
 
-#include "mpi/check.hpp"
+#include "common/check.hpp"
 #include "replay/counted.hpp"
 
 #include <cmath>

@@ -8,6 +8,7 @@
 #include "hooks.hpp"
 
 #include <filesystem>
+#include <fstream>
 #include <unistd.h>
 
 namespace oracle {
@@ -33,5 +34,36 @@ inline int segments_left() {
     }
     return found;
 }
+
+/// A file of rounds for so many ranks, written by rank 0, and the algorithm that reads it.
+struct Rounds {
+    explicit Rounds(Ranks const &ranks)
+        : path(std::filesystem::temp_directory_path() /
+               ("weft-rounds-" + std::to_string(ranks.count) + "-" + std::to_string(getppid()))),
+          spec("sched{file=" + path + "}"), mine(ranks.me == 0) {
+        if (!mine) {
+            return;
+        }
+        std::ofstream file(path);
+        file << "weft-rounds 1\nranks " << ranks.count << "\n";
+        for (int s = 1; s < ranks.count; ++s) {
+            file << "round\n";
+            for (int rank = 0; rank < ranks.count; ++rank) {
+                file << rank << " " << (rank + s) % ranks.count << "\n";
+            }
+        }
+    }
+    Rounds(Rounds const &) = delete;
+    Rounds &operator=(Rounds const &) = delete;
+    ~Rounds() {
+        if (mine) {
+            std::filesystem::remove(path);
+        }
+    }
+
+    std::string path;
+    std::string spec;
+    bool mine;
+};
 
 } // namespace oracle

@@ -4,8 +4,9 @@
 
 #include "call.hpp"
 #include "choice.hpp"
+#include "common/json.hpp"
+#include "common/json_value.hpp"
 #include "error.hpp"
-#include "json.hpp"
 #include "report.hpp"
 #include "table.hpp"
 #include "verify.hpp"
@@ -17,6 +18,7 @@
 
 using namespace weft::alltoall;
 using namespace weft::interpose;
+using namespace weft::json;
 
 namespace {
 
@@ -154,6 +156,8 @@ TEST_CASE("a table that is wrong is refused with the place and the reason") {
     CHECK(says(refused(table_of(R"({"op": "*", "ranks": [1, 5], "algorithm": "pmpi"})")), "unknown key \"ranks\""));
     CHECK(says(refused(table_of(R"({"op": "*", "op": "*", "algorithm": "pmpi"})")), "twice"));
     CHECK(says(refused(std::string(100, '[')), "too many brackets"));
+    CHECK(says(refused(R"({"schema": "weft-tuning/1", "rules": [], "record_crc32": 1})"), "checksum"));
+    CHECK_NOTHROW(Table(weft::with_checksum(R"({"schema": "weft-tuning/1", "rules": []})")));
 }
 
 TEST_CASE("a verification finds one wrong byte, and tells whose") {
@@ -209,7 +213,7 @@ TEST_CASE("a report counts calls, not ranks, and puts sizes into powers of two")
         std::ostringstream text;
         text << std::ifstream(path).rdbuf();
         std::remove(path.c_str());
-        Value const whole = parse_json(text.str());
+        Value const whole = weft::json::parse(text.str());
         Object const &object = *whole.get<Object>();
         Object const &line = *object.at("calls").get<Array>()->at(0).get<Object>();
         CHECK(*line.at("calls").get<double>() == 3);

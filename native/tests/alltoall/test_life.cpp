@@ -171,19 +171,8 @@ TEST_CASE("intercommunicators go to the library") {
 
 TEST_CASE("rounds from a file deliver all blocks; a file for other ranks falls back") {
     oracle::Ranks const ranks(MPI_COMM_WORLD);
-    std::string const path = std::filesystem::temp_directory_path() /
-                             ("weft-rounds-" + std::to_string(ranks.count) + "-" + std::to_string(getppid()));
-    if (ranks.me == 0) {
-        std::ofstream file(path);
-        file << "weft-rounds 1\nranks " << ranks.count << "\n";
-        for (int s = 1; s < ranks.count; ++s) {
-            file << "round\n";
-            for (int rank = 0; rank < ranks.count; ++rank) {
-                file << rank << " " << (rank + s) % ranks.count << "\n";
-            }
-        }
-    }
-    std::string const spec = "sched{file=" + path + "}";
+    oracle::Rounds const rounds(ranks);
+    std::string const &spec = rounds.spec;
     oracle::Uniform uniform(77, ranks);
     oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
     uniform.check(spec.c_str(), false, placed.comm);
@@ -202,7 +191,4 @@ TEST_CASE("rounds from a file deliver all blocks; a file for other ranks falls b
         }
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (ranks.me == 0) {
-        std::filesystem::remove(path);
-    }
 }

@@ -4,8 +4,8 @@
 #include "hooked.hpp"
 
 #include "call.hpp"
+#include "common/json_value.hpp"
 #include "intercept.hpp"
-#include "json.hpp"
 #include "session.hpp"
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 
 using namespace weft::alltoall;
 using namespace weft::interpose;
+using namespace weft::json;
 using weft::alltoall::AlltoallCall;
 
 namespace {
@@ -31,7 +32,7 @@ std::string path() {
 Value report() {
     std::ostringstream text;
     text << std::ifstream(path()).rdbuf();
-    return parse_json(text.str());
+    return weft::json::parse(text.str());
 }
 
 int sends = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/crc32.hpp"
+#include "common/crc32.hpp"
 #include "host/live.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/crc32.hpp"
-#include "record/json.hpp"
+#include "common/crc32.hpp"
+#include "common/json.hpp"
 
 #include <doctest/doctest.h>
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from weft.files.atomic import file_errors, write_atomic
-from weft.files.json_file import read_json_file
+from weft.files.checksum import with_checksum
+from weft.files.json_file import Checksum, read_json_file
 from weft.files.reading import is_list, is_table
 from weft.mpi.alltoall import PMPI, AlgorithmSpec
 
@@ -73,6 +74,7 @@ class SelectionTable(Part):
     created: str | None = None
     platform: dict[str, Any] | None = None
     rules: Annotated[tuple[Rule, ...], Field(max_length=MOST_RULES)]
+    record_crc32: Checksum = None
 
     @model_validator(mode="before")
     @classmethod
@@ -86,7 +88,7 @@ class SelectionTable(Part):
     def write(self, path: Path) -> None:
         """Write the table as JSON. Raises DataError: the file cannot be written."""
         with file_errors(path):
-            write_atomic(path, (self.model_dump_json(by_alias=True, exclude_none=True, indent=1) + "\n").encode())
+            write_atomic(path, with_checksum(self.model_dump_json(by_alias=True, exclude_none=True, indent=1)).encode())
 
 
 def read_selection(path: Path) -> SelectionTable:

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from weft.fabric.model import Fabric
 from weft.files.atomic import file_errors, write_atomic
-from weft.files.json_file import read_json_file
+from weft.files.checksum import with_checksum
+from weft.files.json_file import Checksum, read_json_file
 from weft.format import format_rate, format_seconds
 from weft.report.tabular import Table
 from weft.tune.check import Probed
@@ -33,6 +34,7 @@ class MachineFile(BaseModel):
     one_way_s: Time  # of a message without bytes: L and the overhead of both ends
     rate_bytes_per_s: Rate
     copy_rate_bytes_per_s: Rate
+    record_crc32: Checksum = None
 
     @classmethod
     def of(cls, found: Probed, fabric: str, run: str) -> "MachineFile":
@@ -52,7 +54,7 @@ class MachineFile(BaseModel):
     def write(self, path: Path) -> None:
         """Write it as JSON. Raises DataError: The file cannot be written."""
         with file_errors(path):
-            write_atomic(path, (self.model_dump_json(by_alias=True, indent=1) + "\n").encode())
+            write_atomic(path, with_checksum(self.model_dump_json(by_alias=True, indent=1)).encode())
 
     def machine(self, fabric: Fabric) -> Machine:
         """The model's numbers; a step of a barrier within a node is that of the fabric file."""

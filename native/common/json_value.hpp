@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reader of the part of JSON that a selection table needs.
+// A reader of JSON; `json.hpp` writes it.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-namespace weft::alltoall {
+namespace weft::json {
 
 struct Value;
 using Object = std::map<std::string, Value>;
@@ -21,7 +21,10 @@ struct Value {
     template <typename Kind> Kind const *get() const { return std::get_if<Kind>(&is); }
 };
 
-/// Throws Error (MPI_ERR_ARG) naming the line, if the text is not JSON or an object has a repeated key.
-Value parse_json(std::string_view text);
+/// Throws std::runtime_error naming the line, if the text is not JSON or an object has a repeated key.
+Value parse(std::string_view text);
 
-} // namespace weft::alltoall
+/// Whether the text of an object ends with a checksum (`with_checksum`) of other bytes than are before it.
+bool is_damaged(std::string_view text);
+
+} // namespace weft::json

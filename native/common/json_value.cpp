@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "json.hpp"
+#include "common/json_value.hpp"
 
-#include "error.hpp"
-#include "texts.hpp"
+#include "common/crc32.hpp"
+#include "common/json.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <span>
+#include <stdexcept>
 
-namespace weft::alltoall {
+namespace weft::json {
 
 namespace {
 
 constexpr int deepest = 32;
+constexpr std::size_t longest_shown = 80;
 
 class Parser {
   public:
@@ -30,8 +33,7 @@ class Parser {
   private:
     [[noreturn]] void refuse(std::string const &what) const {
         auto const line = 1 + std::count(text_.begin(), text_.begin() + std::ptrdiff_t(at_), '\n');
-        throw Error(MPI_ERR_ARG, "weft: the selection table, line " + std::to_string(line) + ": " + what +
-                                     " -> correct it, or leave WEFT_TABLE unset");
+        throw std::runtime_error("line " + std::to_string(line) + ": " + what);
     }
 
     void skip() {
@@ -95,7 +97,7 @@ class Parser {
             std::string key = string();
             need(':');
             if (!made.emplace(key, value(depth + 1)).second) {
-                refuse(alltoall::shown(key) + " stands twice in one object");
+                refuse(json_string(key.substr(0, longest_shown)) + " stands twice in one object");
             }
         }
         return {std::move(made)};
@@ -147,8 +149,19 @@ class Parser {
 
 } // namespace
 
-Value parse_json(std::string_view text) {
+Value parse(std::string_view text) {
     return Parser(text).whole();
 }
 
-} // namespace weft::alltoall
+bool is_damaged(std::string_view text) {
+    std::size_t const entry = text.rfind("\"record_crc32\""), comma = text.rfind(',', entry);
+    std::size_t const digits = text.find_first_of("0123456789", entry == text.npos ? entry : text.find(':', entry));
+    if (entry == text.npos || comma == text.npos || digits == text.npos || text.find('}', digits) == text.npos) {
+        return false;
+    }
+    std::uint32_t noted = 0;
+    std::from_chars(text.data() + digits, text.data() + text.size(), noted);
+    return noted != crc32(std::as_bytes(std::span(text.substr(0, comma))));
+}
+
+} // namespace weft::json

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "record/json.hpp"
+#include "common/json.hpp"
 
-#include "host/crc32.hpp"
+#include "common/crc32.hpp"
 
 #include <array>
 #include <span>
