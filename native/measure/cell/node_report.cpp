@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cell/node_report.hpp"
 
+#include "common/json.hpp"
 #include "host/platform.hpp"
 #include "mpi/agree.hpp"
-#include "record/json.hpp"
 
 #include <sys/utsname.h>
 
