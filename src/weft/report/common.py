@@ -37,7 +37,7 @@ def startup_table(title: str, rows: Sequence[StartupRow]) -> Table | None:
          if row["first_s"] else "–", row["waits"] or "–")
         for row in rows
     )  # fmt: skip
-    units = ("nodes", "processes", "", "slowest rank", "cold, no peer met before", "component that only sleeps")
+    units = ("nodes", "processes", "", "slowest rank", "on fresh connections", "component that only sleeps")
     return Table(title, columns, (units, *lines)) if lines else None
 
 
