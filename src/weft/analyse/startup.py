@@ -4,7 +4,7 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from weft.analyse.checks import finding
 from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
@@ -22,9 +22,9 @@ from weft.store.tables import read_table
 def startup_rows(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> list[StartupRow]:
     """A row for each number of nodes and ranks that a launch started; of launches with a record of MPI_Init alone."""
     grouped = (
-        read_table(root, RANK_TABLE.name).group_by("launch_id").aggregate([("init_ns", "min"), ("init_ns", "max")])
+        read_table(root, RANK_TABLE.name).group_by(["launch_id"]).aggregate([("init_ns", "min"), ("init_ns", "max")])
     )
-    spans = cast(list[dict[str, Any]], grouped.to_pylist())
+    spans = grouped.to_pylist()
     init = {row["launch_id"]: (row["init_ns_min"], row["init_ns_max"]) for row in spans if row["init_ns_min"] > 0}
     notes = {row["launch_id"]: row for row in LAUNCH_TABLE.read(root)}
     first = _first_calls(root, plan, medians)

@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ def started(folder: Path, init_s: tuple[float, ...], library: str, settings: dic
     """A kept run of an exchange whose k-th launches took so long in MPI_Init; the last rank is 0.1 s slower."""
     run = copy_of("exchange", folder)
     for path in run.glob("launches/*.l?.json"):
-        record = json.loads(path.read_text())
+        record: dict[str, Any] = json.loads(path.read_text())
         record.pop("checksum", None)
         record |= {"mpi_library": library, "settings": settings or {}}
         seconds = init_s[record["launch_index"] - 1]
