@@ -56,6 +56,29 @@ class Sent:
 PATTERN = Sent()
 
 
+@Parameter(name="*")
+@dataclass(frozen=True)
+class Hashing:
+    """Paths by a hash of each connection in place of tables, as on an Ethernet fabric (ECMP).
+
+    Attributes
+    ----------
+    hash
+        Show what a hash over the shortest ways does to an all-to-all, over many seeds.
+    connections
+        Connections of each pair of ranks that share their bytes.
+    seeds
+        Seeds to draw.
+    """
+
+    hash: Annotated[bool, Parameter(negative="")] = False
+    connections: int = 1
+    seeds: int = 1000
+
+
+TABLES = Hashing()
+
+
 @app.command
 def show(
     file: str,
@@ -66,6 +89,7 @@ def show(
     sent: Sent = PATTERN,
     placement: str | None = None,
     ranks: int = 1,
+    hashing: Hashing = TABLES,
     failed: Failed = NONE,
     paths: Path | None = None,
     sl2vl: Path | None = None,
@@ -90,6 +114,8 @@ def show(
         Only these hosts take part: "n[1-36]".
     ranks
         Ranks on each host.
+    hashing
+        Paths by a hash in place of tables.
     failed
         Parts of the fabric that fail first.
     paths
@@ -114,14 +140,13 @@ def show(
     from weft.trace.traffic import amounts_of
 
     title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
-    amounts = amounts_of(sent.matrix, sent.traffic)
-    found = compare(
-        routed(network, engine, keep, _service(paths, sl2vl)),
-        route_library(),
-        pattern=pattern if amounts is None else "matrix",
-        ranks=hosts_of(network, placement, ranks),
-        matrix=amounts,
-    )
+    members, amounts = hosts_of(network, placement, ranks), amounts_of(sent.matrix, sent.traffic)
+    if hashing.hash:
+        others = (engine, sent.matrix, sent.traffic, paths, sl2vl, keep, output, pattern != "all-to-all")
+        _say_hashed(title, network, members, hashing, failed.seed, format, beside=any(others))
+        return
+    tables, chosen = routed(network, engine, keep, _service(paths, sl2vl)), pattern if amounts is None else "matrix"
+    found = compare(tables, route_library(), pattern=chosen, ranks=members, matrix=amounts)
     _say(as_tree(found) if format == "json" else as_text(found, title))
     for path in output:
         (write_route_page if path.suffix.lower() == ".html" else draw_engine)(found, title, path)
@@ -192,6 +217,26 @@ def fix(
     if output is not None:
         write_tables(found.best.routes.network, output)
         sys.stderr.write(f"wrote {output}: opensm -R file -U {output}\n")
+
+
+def _say_hashed(
+    title: str, network: Any, members: Any, hashing: Hashing, seed: int, format: str, *, beside: bool
+) -> None:
+    """Print what hashed paths do to an all-to-all; FabricError ``beside`` options that would have no effect."""
+    from weft.errors import FabricError
+    from weft.launch.preload import route_library
+    from weft.route.hashed import hash_paths
+    from weft.route.routes import Routes
+    from weft.route.show import hashed_text, hashed_tree
+
+    if beside:
+        raise FabricError(
+            "--hash shows an all-to-all without tables: no --engine, --pattern, --matrix, --traffic, --paths, --sl2vl, "
+            "--keep or --output goes with it",
+            "leave them out",
+        )
+    found = hash_paths(Routes(network, route_library()), members, hashing.connections, hashing.seeds, seed)
+    _say(hashed_tree(found) if format == "json" else hashed_text(found, title))
 
 
 def _service(paths: Path | None, sl2vl: Path | None) -> Any:

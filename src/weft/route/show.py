@@ -11,8 +11,9 @@ from rich.text import Text
 
 from weft.fabric.drawing.drawing import draw, save
 from weft.fabric.findings import COLOURS
-from weft.format import plural
+from weft.format import format_factor, plural
 from weft.route.compare import Comparison, Engine, Full, Rows, engine_rows, link_rows, share
+from weft.route.hashed import EXACT, MOST_CONNECTIONS, WELL_BELOW, Hashed, Slowdowns
 from weft.route.improve import Candidate, Improvement
 
 if TYPE_CHECKING:
@@ -129,6 +130,65 @@ def _link_tree(engine: Engine, full: Full) -> dict[str, Any]:
         "routes": full.users.routes,
         "sources": [names[h] for h in full.users.sources.tolist()],
         "targets": [names[h] for h in full.users.targets.tolist()],
+    }
+
+
+def hashed_text(found: Hashed, title: str) -> RenderableType:
+    """Hashed paths beside static tables as text, the verdict first."""
+    asked, shifted, mean = found.asked, found.phases, found.phases.mean
+    head = (
+        f"{title}: over hashed paths an all-to-all takes {_times(asked.quantile(0.5))} at once, and "
+        f"{_times(mean[0])} ({format_factor(mean[1])}-{format_factor(mean[2])}) in the phases of a shift"
+    )
+    table = Table(box=None, pad_edge=False)
+    table.add_column("paths", overflow="fold")
+    for name in ("at once: median", "95 % of seeds", "shift: mean", "95 % of phases"):
+        table.add_column(name, justify="right")
+    for each in dict.fromkeys(filter(None, (asked, found.enough))):
+        told = f"hash, {plural(each.connections, 'connection')} a pair, {each.method}"
+        once = (_times(each.quantile(0.5)), _times(each.quantile(0.95)))
+        shift = (_times(mean[0]), _times(shifted.quantile(0.95))) if each is asked else ("", "")
+        table.add_row(told, *once, *shift)
+    static = _times(shifted.tables) if shifted.tables else ""
+    table.add_row(f"static tables: {found.routing}", _times(found.tables), "", static, "")
+    table.add_row(f"spread evenly: {share(found.even):.0f} % of injection", _times(1.0), "", "", "", style="dim")
+    few = (
+        f"{plural(found.enough.connections, 'connection')} a pair: below {WELL_BELOW}x at once for 95 % of the seeds"
+        if found.enough
+        else f"no number of connections up to {MOST_CONNECTIONS:,} keeps 95 % of the seeds below {WELL_BELOW}x"
+    )
+    drawn = "all outcomes" if asked.method == EXACT else f"{len(asked.values):,} seeds"
+    about = f"{drawn}; {len(shifted.times):,} phases, over the time of a host's own link"
+    return Group(Text(head, style="bold"), Text(), table, Text(), Text(few), Text(about, style="dim"))
+
+
+def _times(factor: float) -> str:
+    return f"{format_factor(factor)}x"
+
+
+def hashed_tree(found: Hashed) -> dict[str, Any]:
+    """Hashed paths beside static tables for JSON (schema ``weft-route-hash/1``)."""
+
+    def tree(drawn: Slowdowns) -> dict[str, Any]:
+        told = {
+            name: {"slowdown": drawn.quantile(part), "interval": drawn.interval(part)}
+            for name, part in (("p5", 0.05), ("median", 0.5), ("p95", 0.95))
+        }
+        return {"connections": drawn.connections, "method": drawn.method, "seeds": len(drawn.values), **told}
+
+    return {
+        "schema": "weft-route-hash/1",
+        "hash": tree(found.asked),
+        "enough": tree(found.enough) if found.enough else None,
+        "tables": {"slowdown": found.tables, "routing": found.routing},
+        "even": found.even,
+        "shift": {
+            "mean": found.phases.mean[0],
+            "interval": found.phases.mean[1:],
+            "p95": found.phases.quantile(0.95),
+            "phases": len(found.phases.times),
+            "tables": found.phases.tables,
+        },
     }
 
 

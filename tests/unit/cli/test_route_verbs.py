@@ -173,3 +173,24 @@ def test_a_slow_host_makes_no_other_look_faster_than_its_adapter(
     assert "at 100 % of injection, the worst at 10 %" in " ".join(
         run(capsys, "place", str(tmp_path / "slow.toml"), "--nodes", "3").split()
     )
+
+
+def test_hashed_paths_are_told_beside_static_tables(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = json.loads(run(capsys, "route", "show", str(small), "--hash", "--format", "json"))
+    assert told["schema"] == "weft-route-hash/1"
+    assert (told["hash"]["connections"], told["hash"]["method"]) == (1, "exact")
+    assert told["tables"] == {"slowdown": pytest.approx(4 / 3), "routing": "the tables of piled.dump"}
+    assert told["enough"]["connections"] == 2
+    assert told["enough"]["p95"]["slowdown"] < 1.2 <= told["hash"]["p95"]["slowdown"]
+    text = run(capsys, "route", "show", str(small), "--hash", "--connections", "2")
+    assert "2 connections a pair" in " ".join(text.split())
+    assert "1.33x" in text
+    assert told["shift"]["mean"] > 1
+
+
+@pytest.mark.parametrize("more", [("--pattern", "shift"), ("--engine", "dmodk"), ("-o", "x.html")])
+def test_hashed_paths_refuse_what_they_would_ignore(
+    small: Path, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(("route", "show", str(small), "--hash", *more)) == 2
+    assert "--hash shows an all-to-all without tables" in capsys.readouterr().err

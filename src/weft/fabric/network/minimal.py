@@ -49,6 +49,14 @@ class EqualCost(NamedTuple):
     out: Ints  # links between switches by their source, shape (switches, most links); -1 for none
     peer: Ints  # switch at their ends, same shape
     nearer: NDArray[np.bool_]  # those that lead nearer, same shape
+    rings: list[Ints]  # switches by their distance, the farthest first, those beside the leaf last
+
+    def ways(self, switches: Ints) -> Iterator[tuple[Ints, Ints]]:
+        """Switches with equally many links that lead nearer: their indices, and the links, shape (switches, ways)."""
+        count = self.nearer[switches].sum(axis=1)
+        for ways in np.unique(count[count > 0]).tolist():
+            rows = switches[count == ways]
+            yield rows, self.out[rows][self.nearer[rows]].reshape(len(rows), ways)
 
 
 def equal_cost(network: Network) -> Iterator[EqualCost]:
@@ -56,7 +64,9 @@ def equal_cost(network: Network) -> Iterator[EqualCost]:
     out, peer = ports_by_switch(len(network.hosts), len(network.switches), network.links)
     for home in np.unique(network.leaf[network.leaf >= 0]).tolist():
         distance = distances(home, out, peer)
-        yield EqualCost(home, out, peer, (out >= 0) & (distance[peer] < distance[:, np.newaxis]))
+        nearer = (out >= 0) & (distance[peer] < distance[:, np.newaxis])
+        far = np.unique(distance[(distance > 0) & (distance < FAR)])[::-1]
+        yield EqualCost(home, out, peer, nearer, [np.flatnonzero(distance == ring).astype(np.int32) for ring in far])
 
 
 def equal_cost_ways(network: Network) -> list[list[list[int]]]:
