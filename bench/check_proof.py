@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often a check names the slow part of a generated machine, and how often it names one of a healthy machine.
 
-    python bench/check_proof.py [--fabrics 1000] [--rounds 16] [--factor 1.25] [--jobs 2] [--limit S] [--power]
+    python bench/check_proof.py [--fabrics N] [--first N] [--rounds 16] [--factor 1.25] [--jobs 2] [--limit S] [--power]
 
 Machines of 64 to 1,024 nodes: trees of two and three levels, dragonflies, trees whose topology the check does not know.
 Noise: log-normal, heavy-tailed, correlated bursts, 1 % of the messages twice as long (`made.checks.noise_of`). On each
@@ -179,6 +179,7 @@ def print_shares(trials: list[Trial]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fabrics", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="number of the first machine, to go on after others")
     parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--factor", type=float, default=1.25)
     parser.add_argument("--jobs", type=int, default=2)
@@ -199,7 +200,7 @@ def main() -> None:
             return
         of = partial(trials_of, rounds=given.rounds, factor=given.factor)
         trials: list[Trial] = []
-        for some in pool.map(of, range(given.fabrics), chunksize=4):
+        for some in pool.map(of, range(given.first, given.first + given.fabrics), chunksize=4):
             trials += some
             if time.monotonic() - began > given.limit:
                 pool.shutdown(wait=False, cancel_futures=True)

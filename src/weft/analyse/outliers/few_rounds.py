@@ -241,13 +241,17 @@ def find_slow_parts(messages: Messages, parts: Parts, sigmas: float = NAMED_SIGM
 
 
 def _join_links(found: Sequence[Slow], parts: Parts) -> list[Slow]:
-    """Both links of a cable as the cable, with the mean of their factors and the wider interval."""
+    """Both links of a cable as the cable, with the mean of their factors and the wider interval; none beside it."""
     of_cable = {part.links: place for place, part in enumerate(parts.parts) if part.kind == "cable"}
     links = {parts.parts[each.part].links[0]: each for each in found if parts.parts[each.part].kind == "link"}
+    whole = {each.part for each in found}
     joint: list[Slow] = []
     for each in found:
-        link = parts.parts[each.part].links[0] if each in links.values() else -1
+        part = parts.parts[each.part]
+        link = part.links[0] if part.kind == "link" else -1
         back, cable = links.get(link ^ 1), of_cable.get((link & ~1, link | 1))
+        if cable is not None and cable in whole:
+            continue
         if back is None or cable is None:
             joint.append(each)
         elif found.index(each) < found.index(back):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from made.checks import Machine, Noise, machine, measure
-from weft.analyse.outliers.few_rounds import find_slow_parts
+from weft.analyse.outliers.few_rounds import find_candidates, find_slow_parts
 from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.fabric.network.tree import TreeShape, fat_tree
 
@@ -105,3 +105,27 @@ def test_all_nodes_on_one_leaf_have_no_cable_between_switches() -> None:
     of = Machine(fat_tree([f"n{i}" for i in range(16)], tree, rate=1e9), True)
     made = measure(of, [of.rounds(12, 1)], {("node", "n3"): 1.5}, "normal", 0.05, 1)
     assert [made.parts.parts[each.part].name for each in find_slow_parts(made.messages, made.parts)] == ["n3"]
+
+
+def test_behind_a_slow_leaf_a_slow_switch_is_named_and_not_its_links() -> None:
+    """Half of its messages cross the leaf, which slows them already, and tell nothing of it."""
+    of = machine("pods", 64)
+    slow = {("switch", "pod0-spine5"): 1.25, ("switch", "leaf1"): 1.25}
+    assert sorted(named(of, slow, "normal", 11)) == sorted(slow)
+
+
+def test_what_three_rounds_visit_is_a_candidate_and_never_named() -> None:
+    """A burst slows all messages of a round that cross a cable together."""
+    of = machine("dragonfly", 64)
+    slow = {("cable", "group0-router0 - group0-router1"): 1.5}
+    made = measure(of, [of.rounds(3, 1)], slow, "normal", 0.03, 2)
+    assert find_slow_parts(made.messages, made.parts) == []
+    found = [made.parts.parts[each] for each in find_candidates(made.messages, made.parts)]
+    assert ("cable", "group0-router0 - group0-router1") in [(each.kind, each.name) for each in found]
+
+
+def test_both_links_of_a_cable_are_the_cable() -> None:
+    of = machine("tree", 64)
+    links = ("leaf1 -> spine3", "spine3 -> leaf1")
+    slow = {("link", links[0]): 1.6, ("link", links[1]): 1.25}
+    assert named(of, slow, "normal", 4) == [("cable", "leaf1 - spine3")]
