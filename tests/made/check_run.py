@@ -108,7 +108,7 @@ def report_of(number: int, name: str) -> dict[str, Any]:
     return {
         "host": name, "node": number, "began_ns": 10**18 + int(dice.integers(10**8)), "init_ns": 800_000_000,
         "mpi": "Made MPI 1", "kernel": "6.1.0", "cpus": 2, "copy_bytes": 2**22, "loop_ns": 250_000,
-        "copy_ns": int(400_000 * np.exp(dice.normal(0, 0.01))), "waited_ns": 10**7, "wall_ns": 10**10,
+        "copy_ns": int(400_000 * np.exp(dice.normal(0, 0.01))), "waited_ns": 10**6, "wall_ns": 10**9,
         "network_sent": 10**6, "adapters": 1, "adapter_sent": 10**9, "errors": {}, "rates": {"mlx5_0/1": "100 Gb/sec"},
     }  # fmt: skip
 

@@ -45,7 +45,7 @@ m = 4
 """
 
 FABRIC = (
-    fabric_text(CORES).replace('"slurm-here"', '"rootless"').replace('"1 GiB"', '"3 GiB"')
+    fabric_text(CORES).replace('"slurm-here"', '"rootless"')
     .replace('"1 s"', '"200 ms"').replace('"1 h"', '"10 min"')
 )  # fmt: skip
 

@@ -17,8 +17,10 @@ namespace weft {
 
 namespace {
 
-constexpr std::size_t chunks = 16;
+constexpr std::size_t chunks = 12;
+constexpr std::size_t page_bytes = 4096;
 constexpr std::int64_t loop_steps = 200'000; // some tenths of a millisecond
+std::int64_t process_date_ns = 0;
 std::int64_t process_began_ns = 0;
 std::int64_t mpi_init_ns = 0;
 
@@ -50,9 +52,14 @@ std::int64_t node_report_bytes() noexcept {
     return 2 * std::int64_t(chunks) * OwnPace::copy_bytes;
 }
 
-void note_start(std::int64_t began_ns, std::int64_t init_ns) noexcept {
+void note_start(std::int64_t date_ns, std::int64_t began_ns, std::int64_t init_ns) noexcept {
+    process_date_ns = date_ns;
     process_began_ns = began_ns;
     mpi_init_ns = init_ns;
+}
+
+std::int64_t process_start_ns() noexcept {
+    return process_began_ns;
 }
 
 OwnPace measure_own_pace() {
@@ -62,8 +69,11 @@ OwnPace measure_own_pace() {
     auto from = platform::Pages::map(chunks * bytes);
     auto to = platform::Pages::map(chunks * bytes);
     if (from && to && from->real() && to->real()) {
-        std::memset(from->data(), 1, chunks * bytes); // untouched pages would all be the one of zeros
-        std::memset(to->data(), 2, chunks * bytes);
+        for (std::size_t at = 0; at < chunks * bytes;
+             at += page_bytes) { // untouched pages would all be the one of zeros
+            from->data()[at] = std::byte{1};
+            to->data()[at] = std::byte{2};
+        }
         for (std::size_t i = 0; i < chunks; ++i) {
             std::int64_t const began = platform::now_ns();
             std::memcpy(to->data() + i * bytes, from->data() + i * bytes, bytes);
@@ -99,7 +109,7 @@ std::string NodeReport::gather(std::string const &library) const {
         Counters const counted = counted_between(before_, read_counters(""));
         OwnPace const again = measure_own_pace(); // a disturbance of some duration does not affect both
         json.begin_object().member("host", team_.hosts[std::size_t(team_.node)]).member("node", team_.node);
-        json.member("began_ns", process_began_ns).member("init_ns", mpi_init_ns);
+        json.member("began_ns", process_date_ns).member("init_ns", mpi_init_ns);
         json.member("mpi", library).member("kernel", kernel_release());
         json.member("cpus", std::int64_t(platform::own_cpus().size()));
         json.member("copy_bytes", OwnPace::copy_bytes).member("copy_ns", std::min(pace_.copy_ns, again.copy_ns));

@@ -17,14 +17,16 @@ bool is_check(Cell const &cell);
 /// Bytes that a report allocates meanwhile, on the first rank of each node.
 std::int64_t node_report_bytes() noexcept;
 
-/// Notes when this process began, by the clock of the date, and how long MPI_Init took.
-void note_start(std::int64_t began_ns, std::int64_t init_ns) noexcept;
+/// Notes when this process began, by the clock of the date and by the monotonic one, and how long MPI_Init took.
+void note_start(std::int64_t date_ns, std::int64_t began_ns, std::int64_t init_ns) noexcept;
+/// When this process began, by the monotonic clock; 0 if that was not noted.
+std::int64_t process_start_ns() noexcept;
 
 /// Time of a fixed copy and of a fixed computation, each the lower quartile of several: who gave way once is not slow.
 struct OwnPace {
     std::int64_t copy_ns = 0; ///< of `OwnPace::copy_bytes`; 0 without memory for it
     std::int64_t loop_ns = 0;
-    static constexpr std::int64_t copy_bytes = 4 << 20;
+    static constexpr std::int64_t copy_bytes = 2 << 20;
 };
 OwnPace measure_own_pace();
 

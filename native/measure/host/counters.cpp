@@ -30,9 +30,9 @@ constexpr std::string_view port_errors[] = {"counters/symbol_error",
                                             "hw_counters/req_transport_retries_exceeded",
                                             "hw_counters/roce_slow_restart"};
 /// Columns of /proc/net/dev. Frames of an unknown protocol are "dropped" on healthy hosts, so rx_drop tells nothing.
-constexpr std::string_view columns[] = {"rx_bytes", "",         "rx_errs",  "", "rx_fifo",  "rx_frame", "", "",
-                                        "tx_bytes", "",         "tx_errs",  "tx_drop", "tx_fifo",  "collisions",
-                                        "tx_carrier", ""};
+constexpr std::string_view columns[] = {"rx_bytes", "",           "rx_errs",    "", "rx_fifo", "rx_frame",
+                                        "",         "",           "tx_bytes",   "", "tx_errs", "tx_drop",
+                                        "tx_fifo",  "collisions", "tx_carrier", ""};
 constexpr std::int64_t word_bytes = 4; // port_xmit_data counts words
 
 std::string first_line(std::string const &path) {

@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
     std::int64_t const began_ns = weft::platform::now_ns();
     weft::Library const library(argc, argv);
     std::int64_t const init_ns = weft::platform::now_ns() - began_ns;
-    weft::note_start(std::chrono::nanoseconds(date).count(), init_ns);
+    weft::note_start(std::chrono::nanoseconds(date).count(), began_ns, init_ns);
     if (what == "--settings") {
         print_settings();
         return 0;

@@ -47,13 +47,15 @@ TEST_CASE("errors that grew between two readings are counted, of ports that are 
     write_network(root, 5000, 4, 2);
     write(root + "/sys/class/net/eth0/speed", "25000\n");
     weft::Counters const before = weft::read_counters(root);
-    CHECK(before.rates == std::map<std::string, std::string>{{"eth0", "25000 Mb/s"}, {"mlx5_0/1", "100 Gb/sec (4X EDR)"}});
+    CHECK(before.rates ==
+          std::map<std::string, std::string>{{"eth0", "25000 Mb/s"}, {"mlx5_0/1", "100 Gb/sec (4X EDR)"}});
     CHECK(before.errors.at("eth0 tx_carrier") == 3);
     CHECK(before.errors.count("lo rx_errs") == 0);
     write_port(root, "mlx5_0/ports/1", "4: ACTIVE", 8, 350);
     write_network(root, 7500, 4, 12);
     weft::Counters const found = weft::counted_between(before, weft::read_counters(root));
-    CHECK(found.errors == std::map<std::string, std::int64_t>{{"mlx5_0/1 symbol_error", 5}, {"tcp retransmissions", 10}});
+    CHECK(found.errors ==
+          std::map<std::string, std::int64_t>{{"mlx5_0/1 symbol_error", 5}, {"tcp retransmissions", 10}});
     CHECK(found.adapter_sent == std::map<std::string, std::int64_t>{{"mlx5_0/1", 1000}});
     CHECK(found.network_sent == 2500);
 }

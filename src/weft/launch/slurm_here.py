@@ -206,7 +206,7 @@ title = "A Slurm of {nodes} nodes, all of them this host"
 [node]
 names = "n[0-{last}]"
 cores = {cores}
-memory = "1 GiB"
+memory = "{memory} GiB"
 [network]
 latency = "10 us"
 adapter_rate = "1 GB/s"
@@ -219,8 +219,9 @@ time_limit = "1 h"
 
 
 def fabric_text(cores: int, nodes: int = NODES) -> str:
-    """The fabric file of a Slurm of ``nodes`` nodes with ``cores`` cores each."""
-    return FABRIC.format(cores=cores, nodes=nodes, last=nodes - 1)
+    """The fabric file of a Slurm of ``nodes`` nodes with ``cores`` cores each, sharing half of this host's memory."""
+    memory = max(1, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**31)
+    return FABRIC.format(cores=cores, nodes=nodes, last=nodes - 1, memory=memory)
 
 
 def session(command: Sequence[str], fabric: Path, say: Callable[[str], None], nodes: int = NODES) -> int:

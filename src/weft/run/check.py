@@ -213,16 +213,17 @@ def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
     """Rounds of the second pass, and seconds of one of them at one size, that fit into the time that is left."""
     plan = plan_of(folder)
     cell = next(cell for cell in plan.measured if "matchings" in cell.parameters)
-    operations = len(cell.parameters["bytes"]) * len(cell.parameters["pairs"])
-    measured_s = read_json(folder.cell_record(cell.id, 1)).get("wall_ns", 0) / 1e9
+    record = read_json(folder.cell_record(cell.id, 1))
+    rounds = sum(each["op"].startswith("partner.") for each in record["segments"])
+    measured_s = max((each["wall_ns"] for each in record.get("nodes", ())), default=record["wall_ns"]) / 1e9
     start_s = max(read_json(folder.outcome(plan.launches[0].id))["wall_s"] - measured_s, 0.0)
     free_s = left_s - start_s - TABLES_S - TABLES_NODE_S * cell.nodes
-    a_round_s = len(cell.parameters["bytes"]) * max(measured_s / operations, LEAST_BUDGET_S)
+    a_round_s = max(measured_s / max(rounds, 1), LEAST_BUDGET_S)
     asked = tomllib.loads(read_plain(folder.study).decode())["pairs"]["matchings"]
     split = len(cell.parameters["pairs"]) / asked  # of an unknown topology a round is divided
     rounds = min(max(int(free_s / (split * a_round_s)), LEAST_ROUNDS), ROUNDS)
-    budget_s = free_s / (split * rounds * len(cell.parameters["bytes"]))
-    return rounds, max(budget_s, LEAST_BUDGET_S)
+    # the least rounds are measured even if nothing is left
+    return rounds, max(free_s / (split * rounds), a_round_s) / len(cell.parameters["bytes"])
 
 
 def exit_code(folder: RunFolder) -> int:

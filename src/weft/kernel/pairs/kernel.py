@@ -17,7 +17,7 @@ PINGS = 8  # messages per sample of a pair: round trips that either rank starts,
 BESIDE = 3  # rows of a result besides its samples: cold, forward, again
 RAW_FORWARD_BYTES = 16  # send and arrival time of a ping
 ANSWER_BYTES = 16  # arrival time of a ping, and what disturbed the rank that answered it
-NODE_REPORT_BYTES = 2**27  # copies by which a node is compared with its peers
+NODE_REPORT_BYTES = 48 * 2**20  # copies by which a node is compared with its peers
 SUMMARY_ROWS = 7 + 128  # order statistics, and the most buckets that a slow tail fills
 
 

@@ -36,7 +36,7 @@ def known(root: Path, changed: dict[int, dict[str, Any]], ranks: tuple[str, ...]
 FAULTS: dict[str, dict[str, Any]] = {
     "memory": {"copy_ns": 720_000},
     "processor": {"loop_ns": 400_000},
-    "waiting": {"waited_ns": 3 * 10**9},
+    "waiting": {"waited_ns": 3 * 10**8},
     "tcp": {"network_sent": 10**9, "adapter_sent": 2000},
     "adapter": {"rates": {"mlx5_0/1": "50 Gb/sec"}},
     "library": {"mpi": "Made MPI 0"},
