@@ -184,7 +184,7 @@ def test_the_page_of_the_docs_has_the_shares_as_they_are() -> None:
     def share(limit: float) -> str:
         return "never" if limit == math.inf else f"{limit:.0%}".replace("%", " %") if limit else "any"
 
-    text = (Path(__file__).parents[3] / "docs" / "quality.md").read_text()
+    text = (Path(__file__).parents[3] / "docs" / "dev" / "quality-rules.md").read_text()
     for doubt, rule in RULES.items():
         least = f"over {share(rule.b)}" if rule.b else "any"
         row = next(line for line in text.splitlines() if line.startswith(f"| `{doubt}` |"))
