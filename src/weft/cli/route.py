@@ -133,14 +133,12 @@ def show(
 
     from weft.launch.opensm import routed
     from weft.launch.preload import route_library
-    from weft.report.routes import write_route_page
     from weft.route.compare import compare
     from weft.route.given import given_network, hosts_of
     from weft.route.show import as_text, as_tree, draw_engine
-    from weft.trace.traffic import amounts_of
 
     title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
-    members, amounts = hosts_of(network, placement, ranks), amounts_of(sent.matrix, sent.traffic)
+    members, amounts = hosts_of(network, placement, ranks), _amounts(sent)
     if hashing.hash:
         others = (engine, sent.matrix, sent.traffic, paths, sl2vl, keep, output, pattern != "all-to-all")
         _say_hashed(title, network, members, hashing, failed.seed, format, beside=any(others))
@@ -149,7 +147,11 @@ def show(
     found = compare(tables, route_library(), pattern=chosen, ranks=members, matrix=amounts)
     _say(as_tree(found) if format == "json" else as_text(found, title))
     for path in output:
-        (write_route_page if path.suffix.lower() == ".html" else draw_engine)(found, title, path)
+        if path.suffix.lower() == ".html":
+            from weft.report.routes import write_route_page as write
+        else:
+            write = draw_engine
+        write(found, title, path)
         sys.stderr.write(f"wrote {path}\n")
 
 
@@ -244,6 +246,15 @@ def _service(paths: Path | None, sl2vl: Path | None) -> Any:
     from weft.fabric.readers.lanes import read_service
 
     return read_service(paths, sl2vl) if paths else None
+
+
+def _amounts(sent: Sent) -> Any:
+    """Bytes between ranks from a matrix or a trace; None without, and without what reads traces: two seconds."""
+    if sent.matrix is None and sent.traffic is None:
+        return None
+    from weft.trace.traffic import amounts_of
+
+    return amounts_of(sent.matrix, sent.traffic)
 
 
 def _say(answer: Any) -> None:
