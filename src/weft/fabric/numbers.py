@@ -84,6 +84,7 @@ LEFT_OUT = {
     "network.rails": "a count that its owner knows",
     "network.segments": "they come from a measurement of all sizes at once; one alone would contradict the others",
     "network.flow_penalty": "its effect is the range of the model beside each time",
+    "network.hash_seed": "it draws the cable of each connection, and is no property of a machine",
     "network.rates": "links are named one by one because they are known to differ, or to see what if",
     "network.tree": "its counts are those of cables and switches",
     "network.dragonfly": "its counts are those of cables and switches",
