@@ -22,14 +22,9 @@ BIT_RATES = {
     "Tbit/s": Decimal(125_000_000_000),
 }
 TIMES = {
-    "ns": Decimal("1e-9"),
-    "us": Decimal("1e-6"),
-    "µs": Decimal("1e-6"),
-    "ms": Decimal("1e-3"),
-    "s": Decimal(1),
-    "min": Decimal(60),
-    "h": Decimal(3600),
-}
+    "ns": Decimal("1e-9"), "us": Decimal("1e-6"), "µs": Decimal("1e-6"), "ms": Decimal("1e-3"), "s": Decimal(1),
+    "min": Decimal(60), "h": Decimal(3600),
+}  # fmt: skip
 NUMBER = re.compile(r"\s*([0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][+-]?[0-9]{1,3})?)\s*(\S.*?)?\s*", re.ASCII)
 MOST_BYTES = 2**62
 

@@ -24,7 +24,7 @@ from weft.report.trace.tables import as_json, trace_tables
 from weft.report.trace.view import load_trace
 from weft.store.trace.folder import TraceFolder, stamp_of_raw, write_stamp
 from weft.store.trace.layout import Flag
-from weft.trace.layers import reading_trace
+from weft.trace.events import reading_trace
 from weft.trace.perfetto import write_perfetto
 from weft.trace.rank_actions import make_script
 from weft.trace.take import bring_in, told

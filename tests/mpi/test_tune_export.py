@@ -10,7 +10,7 @@ import pytest
 from real_weft import MPIS
 
 from weft.mpi.library import Mpi, find_mpi
-from weft.tune.export.write import export
+from weft.tune.export import export
 
 RANKS = 4
 EVIDENCE = {"median_us": 1, "interval_us": [1, 1], "pmpi_us": 2, "n": 4}

@@ -7,7 +7,7 @@ import pytest
 
 from weft.cli.app import main
 from weft.launch.simulated.simgrid import Programs
-from weft.tune.machine import read_machine
+from weft.tune.model import read_machine
 
 pytestmark = pytest.mark.simulated
 PLANTED = """

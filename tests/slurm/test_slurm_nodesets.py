@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import WeftError
-from weft.fabric.folding import fold
-from weft.fabric.nodeset import expand
+from weft.fabric.nodeset import expand, fold
 
 SCONTROL = shutil.which("scontrol")
 pytestmark = [pytest.mark.slurm, pytest.mark.skipif(SCONTROL is None, reason="no scontrol: apt install slurm-client")]

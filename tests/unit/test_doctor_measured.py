@@ -12,7 +12,8 @@ from rich.text import Text
 from made.fake_kernel import FakeLauncher
 from weft.cli.app import main
 from weft.cli.doctor import show_probe
-from weft.doctor import measured, ready
+from weft.doctor import measured
+from weft.doctor import probe as probing
 from weft.doctor.here import FOR_DEVELOPERS, PROGRAMS, Probe, examine
 from weft.doctor.measured import clocks, doctor_study, nodes, ranks
 from weft.extras import pip_install
@@ -124,15 +125,15 @@ def test_clocks_that_disagree_by_over_ten_microseconds_are_a_warning(residual_ns
 
 
 def test_the_last_line_names_what_is_ready_and_what_each_other_kind_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ready, "is_here", lambda kind: kind == "slurm")
+    monkeypatch.setattr(probing, "is_here", lambda kind: kind == "slurm")
     virtual = Probe("virtual fabrics", "", "missing", "x", "y", serves="virtual", lacks="iproute2")
-    assert ready.ready([virtual]) == (
+    assert probing.ready([virtual]) == (
         "ready: local, simulated; missing for virtual: iproute2; not tried: slurm (weft doctor --on FABRIC tries it)"
     )
     compiler = Probe("C++ compiler", "", "missing", "x", "y", needed=True, lacks="a C++ compiler")
-    assert ready.ready([compiler, virtual]).startswith("not ready for anything; missing for local: a C++ compiler; ")
-    monkeypatch.setattr(ready, "is_here", lambda kind: False)
-    assert ready.ready([]) == "ready: local, virtual, simulated"
+    assert probing.ready([compiler, virtual]).startswith("not ready for anything; missing for local: a C++ compiler; ")
+    monkeypatch.setattr(probing, "is_here", lambda kind: False)
+    assert probing.ready([]) == "ready: local, virtual, simulated"
 
 
 def test_a_missing_tool_of_the_virtual_network_is_named_by_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

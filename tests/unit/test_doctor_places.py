@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft.doctor.here import cached_kernels, examine, temporary_files
-from weft.doctor.probe import Root
-from weft.doctor.ready import ready
+from weft.doctor.probe import Root, ready
 from weft.errors import LaunchError
 from weft.files.atomic import temporary
 from weft.launch.build import built_program, failed

@@ -8,10 +8,9 @@ from clusters import Installed
 from over_fabric import OVER_FABRIC, run_over
 
 from made.view import load_view
-from weft.analyse.tables.links import LINKS
+from weft.analyse.tables.links import BOTTLENECKS, LINKS
 from weft.cli.app import main
 from weft.fabric import load_fabric
-from weft.report.common import held_back
 from weft.report.tables import render
 from weft.report.view import RunView
 from weft.store.links import links_file, read_links
@@ -61,7 +60,7 @@ def test_the_verdict_follows_the_narrow_link(
     installed: Installed, tmp_path: Path, fabric: str, two: str, four: str
 ) -> None:
     view = measure(installed, tmp_path, fabric)
-    found = {each["nodes"]: each for each in held_back(view)}
+    found = {each["nodes"]: each for each in BOTTLENECKS.read(view.path)}
     several = {nodes: each for nodes, each in found.items() if nodes > 1}
     assert {nodes: each["name"] for nodes, each in several.items()} == {2: two, 4: four}, view.headline
     # the bound, which knows the file, and the counters, which know the wire, name the same link
@@ -78,7 +77,7 @@ def test_the_verdict_follows_the_narrow_link(
 
 def test_on_one_host_memory_is_named_and_no_link(installed: Installed, tmp_path: Path) -> None:
     view = measure(installed, tmp_path, "virtual-default", "[1]", "[1, 2]")
-    for each in held_back(view):  # a bound of copies that a sample beats is not used
+    for each in BOTTLENECKS.read(view.path):  # a bound of copies that a sample beats is not used
         assert each["name"] == ("memory copy" if each["bound_ratio"] is not None else "")
     # one launch is no verdict, and what it names is no link
     assert {each["id"] for each in view.claimed("answer")} <= {

@@ -46,7 +46,7 @@ from weft.analyse.thresholds.switches import find_change_overs, slower_than_doub
 from weft.analyse.thresholds.trials import trial_rows, with_trials
 from weft.analyse.winners import unjudged, winners
 from weft.fabric.kinds import KINDS
-from weft.kernel.main_call import main_call
+from weft.kernel.registry import main_call
 from weft.mpi.knobs import Knobs
 from weft.plan.records import Cell, Plan
 from weft.plan.stored import plan_of

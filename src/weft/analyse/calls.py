@@ -137,13 +137,7 @@ def _summary(mixed: MixedRow, rows: Sequence[MedianRow], modelled: bool) -> Summ
     within = Interval(first["low_s"], first["high_s"], first["coverage"], "within one launch")
     found = NO_INTERVAL if modelled else interval_over_launches(medians, within)
     return {
-        **mixed,
-        "launches": len(medians),
-        "median_s": median(medians),
-        "low_s": found.low,
-        "high_s": found.high,
-        "coverage": found.coverage,
-        "interval": found.kind,
-        "launch_low_s": min(medians),
+        **mixed, "launches": len(medians), "median_s": median(medians), "low_s": found.low, "high_s": found.high,
+        "coverage": found.coverage, "interval": found.kind, "launch_low_s": min(medians),
         "launch_high_s": max(medians),
-    }
+    }  # fmt: skip

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Literal, TypeVar
 
 from weft.analyse.floor import Floor
-from weft.analyse.hosts import SHARED_HOST
 from weft.analyse.statistics.interval import RANGES
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, phase_in_words, timed
@@ -17,6 +16,8 @@ from weft.store.rows import LaunchRow, MeasuredRow
 Level = Literal["error", "warning", "note"]
 NO_SOCKETS = "nobody here can tell which sockets"
 """How a kernel's warning begins where the system does not tell sockets: binding.cpp."""
+#: How a warning of a cell in one launch begins whose nodes share a host (`weft.analyse.doubts`).
+SHARED_HOST = "nodes share a host"
 Statistic = Literal["min_s", "p5_s", "median_s", "p95_s", "p99_s", "max_s"]
 ORDERED: tuple[Statistic, ...] = ("min_s", "p5_s", "median_s", "p95_s", "p99_s", "max_s")
 
@@ -35,14 +36,9 @@ def common_findings(
 ) -> list[FindingRow]:
     """Findings that apply to a run of any kernel."""
     return [
-        *self_checks(rows),
-        *bounds_beaten(rows),
-        *failures(rows),
-        *below_floor(rows, floor),
-        *machine(cells),
-        *not_fresh(rows),
-        *doubtful(rows, precision),
-    ]
+        *self_checks(rows), *bounds_beaten(rows), *failures(rows), *below_floor(rows, floor), *machine(cells),
+        *not_fresh(rows), *doubtful(rows, precision),
+    ]  # fmt: skip
 
 
 def finding(level: Level, rule: str, where: str, what: str, remedy: str) -> FindingRow:

@@ -19,17 +19,30 @@ one host says nothing of the time at all.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, cast
 
-from weft.analyse.checks import below_floor, finding, lost_in_words, machine, place, self_checks, share_of_steal
+from weft.analyse.checks import (
+    SHARED_HOST,
+    below_floor,
+    finding,
+    lost_in_words,
+    machine,
+    place,
+    self_checks,
+    share_of_steal,
+)
 from weft.analyse.floor import Floor
 from weft.analyse.statistics.interval import MODELLED, NO_INTERVAL, RANGES, interval_over_launches
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.pairs import ClassRow
 from weft.analyse.tables.quality import Doubt
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
+from weft.fabric.nodeset import fold_for_people
 from weft.format import format_bytes, plural
-from weft.store.rows import MeasuredRow, RankRow
+from weft.plan.records import Plan
+from weft.store.rows import RANK_TABLE, MeasuredRow, RankRow
+from weft.store.tables import read_table
 
 #: The doubts behind the rules of findings.
 OF_RULE: Mapping[str, Doubt] = {
@@ -212,3 +225,32 @@ def _processors(ranks: Iterable[RankRow]) -> int:
             first, _, last = part.partition("-")
             found |= set(range(int(first), int(last or first) + 1))
     return len(found) or 1 << 30
+
+
+def with_shared_hosts(rows: Sequence[MeasuredRow], plan: Plan, root: Path) -> list[MeasuredRow]:
+    """The cells in their launches; a warning is added where the ranks of a launch ran on fewer hosts than it has nodes.
+
+    Raises DataError: The table of ranks is missing.
+    """
+    several = {launch.id: launch.nodes for launch in plan.launches if launch.nodes > 1}
+    if not several:
+        return list(rows)
+    warnings = {name: _warning(several[name], hosts) for name, hosts in _hosts(root).items() if name in several}
+    return [{**row, "warnings": [*(row["warnings"] or []), *warnings.get(row["launch_id"], [])]} for row in rows]
+
+
+def _hosts(root: Path) -> dict[str, list[str]]:
+    """Id of each launch to the hosts on which its ranks found themselves."""
+    table = read_table(root, RANK_TABLE.name).group_by(["launch_id", "host"]).aggregate([])
+    rows = cast(list[RankRow], table.to_pylist())  # of a million ranks those that differ
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row["launch_id"], []).append(row["host"])
+    return found
+
+
+def _warning(nodes: int, hosts: Sequence[str]) -> list[str]:
+    known = sorted(host for host in hosts if host)
+    if not known or len(known) >= nodes:
+        return []
+    return [f"{SHARED_HOST}: {nodes} nodes ran on {plural(len(known), 'host')}, {fold_for_people(known)}"]

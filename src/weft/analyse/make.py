@@ -8,8 +8,8 @@ from typing import Any
 from weft.analyse import calls, floor, links
 from weft.analyse.answers import Found, write_answers
 from weft.analyse.calls import summaries
+from weft.analyse.doubts import with_shared_hosts
 from weft.analyse.engine import Backend, Expression, connect, read
-from weft.analyse.hosts import with_shared_hosts
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.startup import startup_rows

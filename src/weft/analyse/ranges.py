@@ -71,7 +71,7 @@ def range_findings(
     own = [(row, _causes(row, cells, fabric)) for row in rows if row["interval"] == RANGE_OF_MODEL]
     for cause in sorted({cause for _, causes in own for cause in causes}):
         widened = [row for row, causes in own if cause in causes]
-        worst = max(widened, key=_width)
+        worst = max(widened, key=lambda row: (row["high_s"] or 0.0) / (row["low_s"] or 1.0))
         where = f"{worst['call']}, {cell_place(worst['nodes'], worst['ranks'], worst['oversubscribed'])}"
         span = f"{measured_seconds(worst['low_s'])} and {measured_seconds(worst['high_s'])}"
         text = f"{cause} is not modelled: {CAUSES[cause].what}; this time is between {span}"
@@ -178,7 +178,3 @@ def left_out(cells: Mapping[str, Cell], call: str) -> dict[str, str]:
         for name, bound in bounds.items()
         if bound and bound.effects
     }
-
-
-def _width(row: CallRow) -> float:
-    return (row["high_s"] or 0.0) / (row["low_s"] or 1.0)

@@ -136,18 +136,10 @@ def _ranks_of(n: int) -> dict[str, float]:
     low, high, coverage = median_ranks(n)
     middle_low, middle_high = middle_ranks(n)
     return {
-        "of": n,
-        "low": low,
-        "high": high,
-        "coverage": coverage,
-        "middle_low": middle_low,
-        "middle_high": middle_high,
-        "p5": quantile_rank(n, 0.05),
-        "p25": quantile_rank(n, 0.25),
-        "p75": quantile_rank(n, 0.75),
-        "p95": quantile_rank(n, 0.95),
-        "p99": quantile_rank(n, 0.99) if n >= P99_FROM else 0,
-    }
+        "of": n, "low": low, "high": high, "coverage": coverage, "middle_low": middle_low, "middle_high": middle_high,
+        "p5": quantile_rank(n, 0.05), "p25": quantile_rank(n, 0.25), "p75": quantile_rank(n, 0.75),
+        "p95": quantile_rank(n, 0.95), "p99": quantile_rank(n, 0.99) if n >= P99_FROM else 0,
+    }  # fmt: skip
 
 
 def is_of_breakdown(samples: Expression) -> Expression:

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from weft.bound.terms import INJECTION, LINK, Placed, largest
 from weft.fabric.cuts import Cut, cuts
+from weft.fabric.kinds import link_seconds
 from weft.fabric.loads import UP, all_to_all_loads, link_name, pair_loads
 from weft.fabric.model import Fabric
 from weft.fabric.network import NetworkSection, TreeSection, make_network
 from weft.fabric.network.graph import Network
 from weft.fabric.placement import leaves
-from weft.fabric.shaping import link_seconds
 from weft.kernel.traffic import Traffic, Uniform
 
 MOST_PAIRED = 256  # most nodes for which non-uniform traffic is added to the routes pair by pair

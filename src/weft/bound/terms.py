@@ -27,7 +27,7 @@ message gap
     s_i messages that leave node i by each of its adapters, times LogGP's g: the shortest time between two messages of
     one adapter.
 
-On a virtual fabric the burst of a link's token bucket (:mod:`weft.fabric.shaping`) is subtracted from its bytes. A term
+On a virtual fabric the burst of a link's token bucket (:mod:`weft.fabric.kinds`) is subtracted from its bytes. A term
 whose rate the fabric does not state is omitted. The largest term is the bound, and its name is the limiting resource.
 """
 

@@ -39,7 +39,7 @@ def doctor(
         developers.
     """
     from weft.doctor.here import examine, healthy
-    from weft.doctor.ready import ready
+    from weft.doctor.probe import ready
 
     if on:
         from weft.doctor.measured import examine_on

@@ -70,8 +70,7 @@ def show(
 
     from weft.fabric import load_fabric
     from weft.fabric.drawing.describe import describe, ranks_by_socket
-    from weft.fabric.drawing.drawing import save
-    from weft.fabric.drawing.summary import draw_summary
+    from weft.fabric.drawing.drawing import draw_summary, save
     from weft.fabric.network import build_network
     from weft.fabric.summary import summarise
     from weft.text import console
@@ -100,7 +99,7 @@ def presets(*, format: Literal["text", "json"] = "text") -> None:
     import sys
     from dataclasses import asdict
 
-    from weft.fabric.drawing.summary import preset_tables
+    from weft.fabric.drawing.describe import preset_tables
     from weft.fabric.presets import SECTIONS
     from weft.fabric.presets import presets as known
     from weft.text import console

@@ -88,7 +88,7 @@ def show(
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
     from weft.store.trace.folder import TraceFolder
-    from weft.trace.layers import reading_trace
+    from weft.trace.events import reading_trace
     from weft.trace.take import bring_in
 
     folder = TraceFolder.open(run)
@@ -167,7 +167,7 @@ def export(run: Path, output: Path, /, *, to: Literal["perfetto", "otf2"] = "per
     import sys
 
     from weft.store.trace.folder import TraceFolder
-    from weft.trace.layers import reading_trace
+    from weft.trace.events import reading_trace
     from weft.trace.otf2.archive import write_otf2
     from weft.trace.perfetto import write_perfetto
     from weft.trace.take import bring_in
@@ -193,7 +193,7 @@ def bring(source: Path, /, *, output: Annotated[Path | None, Parameter(name=("--
     import sys
 
     from weft.store.trace.folder import TraceFolder
-    from weft.trace.importing import import_trace
+    from weft.trace.otf2.bringing import import_trace
     from weft.trace.take import free_folder, told
 
     into = output or free_folder()

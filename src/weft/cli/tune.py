@@ -108,6 +108,6 @@ def export(
     import sys
 
     from weft.text import plain
-    from weft.tune.export.write import export as write
+    from weft.tune.export import export as write
 
     sys.stdout.write(plain(write(table, to, output, mpicxx)))

@@ -8,8 +8,8 @@ from pathlib import Path
 from weft.doctor.probe import Probe
 from weft.errors import StudyError
 from weft.fabric import Fabric
-from weft.fabric.folding import fold_for_people
-from weft.fabric.here import complete
+from weft.fabric.model import complete
+from weft.fabric.nodeset import fold_for_people
 from weft.files.reading import parse_toml
 from weft.format import format_seconds
 from weft.host import read_host

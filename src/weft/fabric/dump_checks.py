@@ -40,14 +40,9 @@ def check_tables(dump: Dump) -> list[Finding]:
 def check_dump(dump: Dump) -> list[Finding]:
     """Findings about the switches, hosts and cables of a dump."""
     return [
-        *_boxes(dump),
-        *_lids(dump),
-        *_ports(dump),
-        *_far_ends(dump),
-        *_speeds(dump),
-        *_tolerated(dump),
+        *_boxes(dump), *_lids(dump), *_ports(dump), *_far_ends(dump), *_speeds(dump), *_tolerated(dump),
         *check_tables(dump),
-    ]
+    ]  # fmt: skip
 
 
 def _boxes(dump: Dump) -> list[Finding]:

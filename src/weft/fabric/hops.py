@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.network.alike import leaves_alike
-from weft.fabric.network.follow import UNREACHABLE, steps_on, switch_steps
+from weft.fabric.network.follow import UNREACHABLE, leaves_alike, steps_on, switch_steps
 from weft.fabric.network.graph import Ints, Network
 
 LEVELS = ("socket", "node", "leaf", "pod", "core")

@@ -10,7 +10,7 @@ class FabricKind:
 
     is_this_host: bool = False  # its only node is this host, which supplies the keys that the file omits
     runs_here: bool = False  # its ranks run on this host, so memory is copied at this host's rate
-    # its network is emulated by links that are limited with token buckets (:mod:`weft.fabric.shaping`)
+    # its network is emulated by links that are limited with token buckets (`burst`)
     is_emulated: bool = False
     # its times come from a model with the rates of the fabric file, and repeat exactly at every launch
     is_model: bool = False
@@ -43,3 +43,29 @@ def known_kind(name: str) -> str:
         *others, last = (repr(kind) for kind in KINDS)
         raise ValueError(f"must be {', '.join(others)} or {last}")
     return name
+
+
+MTU = 9000
+"""Jumbo frames, as on clusters: headers are 0.7 % of the bytes counted, not 4.5 %, and fewer packets cost less CPU."""
+
+FRAME = MTU + 14
+
+BURST_S = 0.0005  # burst in seconds at the link's rate: as short as timers on a busy machine allow
+
+BURST_LEAST = 2 * FRAME
+BURST_MOST = 1 << 18
+
+
+def burst(rate: float) -> int:
+    """Size of a bucket in bytes, for a rate in bytes per second."""
+    return int(min(max(rate * BURST_S, BURST_LEAST), BURST_MOST))
+
+
+def link_seconds(size: float, rate: float, *, shaped: bool) -> float:
+    """Least time in which a link transmits a number of bytes.
+
+    A full bucket, as before every sample, passes its content at memory speed; only the remaining bytes take the
+    link's rate. `size`: bytes. `rate`: bytes per second. `shaped`: whether a token bucket limits the link; on real
+    and simulated links every byte takes the rate. Returns seconds.
+    """
+    return max(0.0, size - burst(rate)) / rate if shaped else size / rate

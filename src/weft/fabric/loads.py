@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.network.alike import LeavesAlike, leaves_alike
-from weft.fabric.network.follow import walk
+from weft.fabric.network.follow import LeavesAlike, leaves_alike, walk
 from weft.fabric.network.graph import Ints, Network
 
 UP, DOWN = "up", "down"

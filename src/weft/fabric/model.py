@@ -17,6 +17,7 @@ from weft.fabric.simulation import SimulationSection
 from weft.fabric.times import Latency
 from weft.files.reading import locate, model_at, read_toml, validate
 from weft.files.section import Section, WholeFile
+from weft.host import Host, Limit, smallest
 from weft.units import Bytes, Rate
 
 __all__ = ["Fabric", "Network", "Node", "Tree", "load_fabric"]
@@ -229,3 +230,20 @@ def load_fabric(given: str | Path) -> Fabric:
     path = locate(given, "fabrics", FabricError)
     text, tree = read_toml(path, FabricError)
     return validate(Fabric, with_presets(tree), str(path), FabricError).read_from(path, text)
+
+
+def complete(fabric: Fabric, host: Host) -> Fabric:
+    """The fabric with the keys that its file omits filled in from this host; only kind local changes."""
+    if not fabric.is_this_host:
+        return fabric
+    found = {"names": host.name, "cores": host.cores, "memory": host.memory_bytes or None}
+    missing = {key: value for key, value in found.items() if getattr(fabric.node, key) is None}
+    return fabric.model_copy(update={"node": fabric.node.model_copy(update=missing)})
+
+
+def memory_limit(fabric: Fabric, host: Host) -> Limit | None:
+    """Memory that a node of the fabric has for a cell; None if unknown. This host's limits count if it is the node."""
+    limits = list(host.limits) if fabric.is_this_host else []
+    if fabric.node.memory is not None:
+        limits.append(Limit(fabric.node.memory, "node.memory"))
+    return smallest(limits)

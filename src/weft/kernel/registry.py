@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """All kernels, by name; a new kernel is entered here."""
 
+from collections.abc import Collection
+
 from weft.errors import DataError
 from weft.kernel import Kernel, MeasuredKernel
 from weft.kernel.bandwidth.kernel import Bandwidth
@@ -34,3 +36,9 @@ def kernel_named(name: str) -> Kernel:
             "read the run with the version of Weft that made it: its weft.json names it",
         )
     return KERNELS[name]
+
+
+def main_call(kernel: str, calls: Collection[str]) -> str:
+    """The kernel's main call, or the last one measured if the run has not measured it."""
+    main = kernel_named(kernel).main
+    return main if main in calls or not calls else max(calls)

@@ -5,9 +5,9 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.errors import FabricError
-from weft.fabric.folding import fold_for_people
 from weft.fabric.model import Fabric
 from weft.fabric.network import build_network
+from weft.fabric.nodeset import fold_for_people
 from weft.kernel import Shape
 from weft.kernel.registry import measured_kernels
 from weft.kernel.teams import rank_at

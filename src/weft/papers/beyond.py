@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from weft.analyse.sensitivity import WORTH
-from weft.analyse.tables.remedies import SensitivityRow
+from weft.analyse.tables.remedies import SENSITIVITY, SensitivityRow
 from weft.analyse.tables.times import CallRow, TimedRow, timed
 from weft.fit.inputs import MeasuredCell
 from weft.fit.machine import bound_time
 from weft.format import measured_seconds
 from weft.papers import PARTS, Part
 from weft.papers.bench import Bench, time_or_status
-from weft.report.common import sensitivities, sensitivity_table
+from weft.report.common import sensitivity_table
 from weft.report.intervals import bound_text
 from weft.report.tabular import Table
 from weft.report.view import RunView
@@ -24,7 +24,7 @@ COLUMNS = ("N", "p", "block", "simulated", "closed form", "at least")
 def compute(bench: Bench) -> Part:
     """Strong and weak scaling to 576 nodes, after what these verdicts depend on."""
     view = bench.run(STUDY, FABRIC)
-    hangs = sensitivities(view)
+    hangs = SENSITIVITY.read(view.path)
     tables: list[Table] = []
     values: dict[str, float] = {}
     sentences: list[str] = []

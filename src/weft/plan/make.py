@@ -10,8 +10,7 @@ from weft.bound.links import fullest_links
 from weft.bound.placed import alone_s_per_byte, bounds, main_of
 from weft.bound.terms import Bound
 from weft.errors import StudyError
-from weft.fabric.here import complete, memory_limit
-from weft.fabric.model import Fabric
+from weft.fabric.model import Fabric, complete, memory_limit
 from weft.fabric.placement import NoRoomError, place
 from weft.fabric.presets import SHEET_ERRORS
 from weft.format import format_rate, format_seconds, percent

@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from weft.analyse.tables.links import BOTTLENECKS, HOSTS, LINKS, LOADS, BottleneckRow, Load, LoadRow
+from weft.analyse.tables.links import BOTTLENECKS, HOSTS, LINKS, LOADS, Load, LoadRow
 from weft.analyse.tables.remedies import SENSITIVITY, SensitivityRow
 from weft.analyse.tables.times import STARTUP, StartupRow
-from weft.format import format_bytes, format_factor, format_rate, format_seconds, plural, seconds_text
+from weft.format import format_bytes, format_factor, format_rate, format_seconds, percent, plural, seconds_text
 from weft.report.tabular import Table, Words
 from weft.report.view import RunView
 from weft.words.answers import number_text
@@ -18,7 +18,7 @@ from weft.words.answers import number_text
 def common_tables(view: RunView) -> list[Table]:
     """Tables of every run, whatever its kernel: the most loaded links, and what a simulated verdict hangs on."""
     title = view.titled("What the verdict depends on: each fitted or assumed number over its plausible range")
-    hangs = sensitivity_table(sensitivities(view), title)
+    hangs = sensitivity_table(SENSITIVITY.read(view.path), title)
     started = startup_table(view.titled("Start-up"), STARTUP.read(view.path))
     return [
         *load_tables(view),
@@ -44,23 +44,13 @@ def startup_table(title: str, rows: Sequence[StartupRow]) -> Table | None:
 MOST = 8
 
 
-def held_back(view: RunView) -> list[BottleneckRow]:
-    """The bottleneck of the main call at each shape; empty if no link was counted."""
-    return BOTTLENECKS.read(view.path)
-
-
-def _held_back_by_nodes(view: RunView) -> dict[int, BottleneckRow]:
-    """The bottleneck at each number of nodes, with the most ranks."""
-    return {each["nodes"]: each for each in held_back(view)}
-
-
 def drawn_cells(view: RunView) -> list[tuple[int, int, str, list[LoadRow]]]:
     """Nodes, ranks, name and loads of one cell (or batch) for each number of nodes above one.
 
     It is the cell whose bottleneck the report states; without one, the cell that moved most bytes.
     """
     floors = {cell.id for cell in view.plan.floors}
-    stated = {each["cell"] for each in _held_back_by_nodes(view).values()}
+    stated = {row["cell"] for row in {each["nodes"]: each for each in BOTTLENECKS.read(view.path)}.values()}
     best: dict[int, list[LoadRow]] = {}
     for _, group in groupby(LOADS.read(view.path), key=lambda load: load["cell"]):
         found = list(group)
@@ -92,7 +82,7 @@ def held_back_table(view: RunView) -> Table | None:
             _load_text(each["other"]),
             f"{format_factor(each['bound_ratio'])} x {each['bound']}" if each["bound_ratio"] else "–",
         )
-        for each in held_back(view)
+        for each in BOTTLENECKS.read(view.path)
     ]
     if not rows:
         return None
@@ -133,11 +123,6 @@ def _load_table(view: RunView, nodes: int, ranks: int, cell: str, found: Sequenc
     return Table(view.titled(title), columns, (units, *rows))
 
 
-def percent(share: float) -> str:
-    """``85 %``."""
-    return f"{100 * share:.0f} %"
-
-
 def reading(view: RunView) -> str:
     """The result of the drawing of the links in one sentence."""
     cells = drawn_cells(view)
@@ -160,16 +145,11 @@ def reading(view: RunView) -> str:
 def link_fields(view: RunView) -> dict[str, Any]:
     """``bottlenecks`` and ``links`` of ``weft show --format json``; absent if no link was counted."""
     rows = LINKS.read(view.path)
-    return {"bottlenecks": held_back(view), "links": rows} if rows else {}
+    return {"bottlenecks": BOTTLENECKS.read(view.path), "links": rows} if rows else {}
 
 
 COLUMNS = ("series", "number", "value (plausible)", Words("verdict"), "time at the last point")
 UNITS = ("", "key", "from where", "and where it flips", "as the number moves")
-
-
-def sensitivities(view: RunView) -> list[SensitivityRow]:
-    """Rows of the run's table, those whose verdict flips first."""
-    return SENSITIVITY.read(view.path)
 
 
 def flip_text(row: SensitivityRow) -> str:

@@ -15,9 +15,10 @@ from typing import Any
 
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.claims import extras
+from weft.analyse.tables.remedies import SENSITIVITY
 from weft.files.reading import is_list, is_table
 from weft.report.card import card_of
-from weft.report.common import link_fields, sensitivities
+from weft.report.common import link_fields
 from weft.report.view import RunView
 
 SCHEMA = "weft-show/1"
@@ -49,7 +50,7 @@ def show_object(view: RunView) -> dict[str, Any]:
         "quality": {"grade": view.grade, "doubts": view.quality},
         "rows": [{name: row[name] for name in FIELDS} for row in view.rows],
         "verdicts": [verdict_fields(verdict) for verdict in view.verdicts],
-        "sensitivity": sensitivities(view),
+        "sensitivity": SENSITIVITY.read(view.path),
         "floor": view.floor,
         "findings": view.findings,
         **link_fields(view),

@@ -75,16 +75,9 @@ def _rate(size: int, row: TimedRow) -> str:
 def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, modelled: bool = False) -> Table | None:
     """Every change-over: place, kind, times and rates on both sides, and cause; None if there is none."""
     columns = (
-        Words("Change-over of"),
-        "Between",
-        Words("Cause"),
-        Words("Kind"),
-        "Time",
-        "Step x",
-        "Before",
-        "After",
+        Words("Change-over of"), "Between", Words("Cause"), Words("Kind"), "Time", "Step x", "Before", "After",
         "Confidence",
-    )
+    )  # fmt: skip
     rows = [
         (
             name,
@@ -147,15 +140,9 @@ def trial_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tabl
         for trial in line.trials
     ]
     columns = (
-        Words("Knob moved for"),
-        Words("Knob"),
-        Words("From, to"),
-        Words("Outcome"),
-        "Old step x",
-        "New step x",
-        "Time x",
-        Words("Set by"),
-    )
+        Words("Knob moved for"), Words("Knob"), Words("From, to"), Words("Outcome"), "Old step x", "New step x",
+        "Time x", Words("Set by"),
+    )  # fmt: skip
     heading = ("call", "", "bytes", "", "factor (95 %)", "factor (95 %)", "between the two", "environment")
     return Table(title, columns, (heading, *rows)) if rows else None
 

@@ -12,7 +12,7 @@ from weft.analyse.tables.claims import CLAIMS, ClaimKind, ClaimRow, claims_of
 from weft.analyse.tables.quality import QUALITY, Grade, grade_of
 from weft.analyse.tables.times import CALLS as CALL_TABLE
 from weft.analyse.tables.times import FLOOR, CallRow
-from weft.kernel.main_call import main_call
+from weft.kernel.registry import main_call
 from weft.plan.records import Plan, PlannedSeries
 from weft.plan.stored import plan_of
 from weft.report.story import Story, story_of

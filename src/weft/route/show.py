@@ -242,16 +242,11 @@ def improvement_tree(found: Improvement) -> dict[str, Any]:
         }
 
     return {
-        "schema": "weft-route-fix/1",
-        "better": found.better,
-        "present_deadlocks_on_one_lane": found.deadlocks,
-        "present": tree(found.present),
-        "best": tree(found.best),
-        "fastest": tree(found.fastest),
-        "lower_bound": {"all_to_all": found.bound, "cut": found.cut},
-        "tried": found.tried,
+        "schema": "weft-route-fix/1", "better": found.better, "present_deadlocks_on_one_lane": found.deadlocks,
+        "present": tree(found.present), "best": tree(found.best), "fastest": tree(found.fastest),
+        "lower_bound": {"all_to_all": found.bound, "cut": found.cut}, "tried": found.tried,
         "budget_ended": found.ended,
-    }
+    }  # fmt: skip
 
 
 EVEN_SCALE = 2.0  # the most loaded cable gets the last colour, unless all loads are low

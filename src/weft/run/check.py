@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft import __version__
 from weft.analyse.claims.matched import slow_nodes
 from weft.analyse.outliers.matched import find_outliers, matched_rounds, read_passes, read_ranks
 from weft.analyse.pairs.places import locate_ranks
 from weft.analyse.tables.claims import CLAIMS, claims_of
-from weft.errors import DataError, StudyError
+from weft.errors import StudyError
 from weft.fabric import Fabric
-from weft.fabric.folding import fold
-from weft.fabric.nodeset import expand
+from weft.fabric.nodeset import expand, fold
 from weft.files.atomic import file_errors, read_json, write_atomic
 from weft.files.beneath import read_plain
 from weft.files.reading import locate, read_toml
@@ -24,16 +22,15 @@ from weft.format import plural
 from weft.kernel.studies import make_study
 from weft.launch.batch.schedulers import allocated_nodes
 from weft.launch.launcher import Launcher
-from weft.plan.stored import HASH, hash_of, plan_of
-from weft.run.extend import hand_inputs
-from weft.run.folder import create, locked
+from weft.plan.stored import plan_of
+from weft.run.extend import begin_within, plan_within
+from weft.run.folder import locked
 from weft.run.load import look_first
 from weft.run.one import choose_folder, plan_study, run_study
 from weft.run.progress import Progress
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
-from weft.store.folder import OF, RunFolder
-from weft.store.inputs import digests
+from weft.store.folder import RunFolder
 from weft.study import Study
 from weft.units import parse_seconds
 
@@ -186,11 +183,8 @@ def measure_again(
     Raises DataError: The folder belongs to another run, or cannot be written.
     """
     inner = RunFolder(folder.again)
-    if inner.meta.is_file():
-        if inner.metadata().get(OF) != folder.run_id():
-            raise DataError(f"{inner.path} belongs to another run", f"remove it: rm -r {inner.path}")
-        plan = plan_of(inner)
-    else:
+    plan = plan_within(folder, inner)
+    if plan is None:
         lines = read_plain(folder.study).decode().splitlines()
         put(lines, "pairs", "aim", "[" + ", ".join(f'"{name}"' for name in aims) + "]")
         rounds, budget_s = plan_second(folder, left_s)
@@ -199,11 +193,7 @@ def measure_again(
         put(lines, "measure", "seed", str(SEED))
         study = _study("\n".join(lines) + "\n", folder.study)
         plan = plan_study(study, fabric, str)
-        text = plan.model_dump_json(indent=1).encode()
-        kept = {key: value for key, value in folder.metadata().items() if key not in ("schema", "run", HASH)}
-        hand_inputs(folder, inner)
-        meta = kept | {"weft": __version__, OF: folder.run_id(), HASH: hash_of(text), "inputs": digests(inner)}
-        create(inner, study.text.encode(), read_plain(folder.fabric), text, meta)
+        begin_within(folder, inner, plan, study.text.encode())
     with locked(inner):
         if pending(inner, plan):
             Walk(inner, plan, launcher, progress).go()

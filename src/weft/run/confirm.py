@@ -3,7 +3,6 @@
 
 from collections.abc import Callable, Sequence
 
-from weft import __version__
 from weft.analyse.tables.answers import CHANGES, ChangeRow
 from weft.errors import DataError
 from weft.files.beneath import read_plain
@@ -12,15 +11,14 @@ from weft.launch.launcher import Launcher
 from weft.mpi.knobs import without_aliases
 from weft.mpi.settings import setting_of
 from weft.plan.records import Plan
-from weft.plan.stored import HASH, hash_of, plan_of
+from weft.plan.stored import plan_of
 from weft.plan.trials import Trial, far_value, moved_value, trial_plan
-from weft.run.extend import hand_inputs
-from weft.run.folder import create, locked
+from weft.run.extend import begin_within, plan_within
+from weft.run.folder import locked
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
-from weft.store.folder import INPUTS, OF, RunFolder
-from weft.store.inputs import digests
+from weft.store.folder import RunFolder
 
 MOST_KNOBS = 4  # knobs of one change-over that are moved, the likeliest first
 
@@ -56,16 +54,11 @@ def is_left(folder: RunFolder) -> bool:
 
 def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Trial]) -> Plan:
     """The stored plan of the inner run, or its files written; DataError if it is of another run."""
-    if inner.meta.is_file():
-        if inner.metadata().get(OF) != folder.run_id():
-            raise DataError(f"{inner.path} belongs to another run", f"remove it: rm -r {inner.path}")
-        return plan_of(inner)
+    begun = plan_within(folder, inner)
+    if begun is not None:
+        return begun
     moving = trial_plan(plan, trials)
-    text = moving.model_dump_json(indent=1).encode()
-    kept = {key: value for key, value in folder.metadata().items() if key not in ("schema", "run", HASH)}
-    hand_inputs(folder, inner)
-    meta = kept | {"weft": __version__, OF: folder.run_id(), HASH: hash_of(text), INPUTS: digests(inner)}
-    create(inner, read_plain(folder.study), read_plain(folder.fabric), text, meta)
+    begin_within(folder, inner, moving, read_plain(folder.study))
     return moving
 
 

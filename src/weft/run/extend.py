@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from weft import __version__
 from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import copy_atomic, file_errors, write_atomic, write_json
@@ -13,9 +14,10 @@ from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan
 from weft.plan.rounds import with_launches
 from weft.plan.stored import HASH, NEXT_HASH, hash_of, plan_of
+from weft.run.folder import create
 from weft.run.walk import pending
-from weft.store.folder import RunFolder
-from weft.store.inputs import check_copies, digest
+from weft.store.folder import INPUTS, OF, RunFolder
+from weft.store.inputs import check_copies, digest, digests
 from weft.study import Study
 
 
@@ -42,10 +44,23 @@ def copy_inputs(folder: RunFolder, plan: Plan) -> None:
             )
 
 
-def hand_inputs(folder: RunFolder, inner: RunFolder) -> None:
-    """Copy the files that a run keeps into another, as the originals may have changed; DataError if impossible."""
+def plan_within(folder: RunFolder, inner: RunFolder) -> Plan | None:
+    """The stored plan of a run inside another; None if it is not begun. Raises DataError: it is of another run."""
+    if not inner.meta.is_file():
+        return None
+    if inner.metadata().get(OF) != folder.run_id():
+        raise DataError(f"{inner.path} belongs to another run", f"remove it: rm -r {inner.path}")
+    return plan_of(inner)
+
+
+def begin_within(folder: RunFolder, inner: RunFolder, plan: Plan, study: bytes) -> None:
+    """Write the files of a run inside another: its input files are copied from there. DataError if impossible."""
+    text = plan.model_dump_json(indent=1).encode()
     for kept in sorted(folder.inputs.iterdir()) if folder.inputs.is_dir() else []:
         _keep(kept, inner)
+    same = {key: value for key, value in folder.metadata().items() if key not in ("schema", "run", HASH)}
+    meta = same | {"weft": __version__, OF: folder.run_id(), HASH: hash_of(text), INPUTS: digests(inner)}
+    create(inner, study, read_plain(folder.fabric), text, meta)
 
 
 def check_inputs(folder: RunFolder, plan: Plan) -> None:

@@ -91,15 +91,10 @@ def library_of(launcher: Launcher) -> str:
 def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher, plan: Plan) -> None:
     """Write the files of a run into its folder."""
     meta = {
-        "weft": __version__,
-        "commit": commit(Path(__file__).resolve().parents[3]),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "study": study.name,
-        "fabric": fabric.name,
-        "fabric_kind": fabric.kind,
-        "seed": plan.seed,
-        "launcher": launcher.provenance(),
-    }
+        "weft": __version__, "commit": commit(Path(__file__).resolve().parents[3]),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"), "study": study.name, "fabric": fabric.name,
+        "fabric_kind": fabric.kind, "seed": plan.seed, "launcher": launcher.provenance(),
+    }  # fmt: skip
     text = plan.model_dump_json(indent=1).encode()
     copy_inputs(folder, plan)
     create(folder, as_given(study), as_given(fabric), text, meta | {HASH: hash_of(text), INPUTS: digests(folder)})

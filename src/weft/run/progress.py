@@ -20,56 +20,28 @@ class Progress(Protocol):
 
     def start(self, total: int, done: int, remaining_s: float | None) -> None:
         """Start: number of cells, number already finished, expected seconds for the rest; None if unknown."""
-        ...
 
     def current(self, words: str) -> None:
         """Show the cell that is being measured."""
-        ...
 
     def glimpse(self, samples: str, link: str) -> None:
         """Show the running cell's samples and the busiest link, each if any; a thread's call, twice a second."""
-        ...
 
     def settled(self, words: str, status: str, done: int, remaining_s: float | None) -> None:
         """Report that a cell has ended, its status, how many have ended, and the seconds as of `start`."""
-        ...
 
     def say(self, line: str) -> None:
         """Print a line."""
-        ...
 
     def answer(self, line: str, card: str) -> None:
         """Show the answer so far: a line for a log, a card for a terminal, which replaces the one before."""
-        ...
 
     def stop(self) -> None:
         """End the display."""
-        ...
 
 
-class Silent:
-    """Prints nothing."""
-
-    def start(self, total: int, done: int, remaining_s: float | None) -> None:
-        """See :class:`Progress`."""
-
-    def current(self, words: str) -> None:
-        """See :class:`Progress`."""
-
-    def glimpse(self, samples: str, link: str) -> None:
-        """See :class:`Progress`."""
-
-    def settled(self, words: str, status: str, done: int, remaining_s: float | None) -> None:
-        """See :class:`Progress`."""
-
-    def say(self, line: str) -> None:
-        """See :class:`Progress`."""
-
-    def answer(self, line: str, card: str) -> None:
-        """See :class:`Progress`."""
-
-    def stop(self) -> None:
-        """See :class:`Progress`."""
+class Silent(Progress):
+    """Prints nothing: whatever the interface is told."""
 
 
 class Lines:

@@ -4,7 +4,6 @@
 import threading
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
 from weft.files.beneath import NONE, Version, version
@@ -78,9 +77,7 @@ class Watch:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
 

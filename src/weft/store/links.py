@@ -28,14 +28,9 @@ class LinkCount:
     def row(self) -> dict[str, Any]:
         """The row in ``launches/<launch>.links.json``."""
         return {
-            "link": self.link,
-            "from": self.source,
-            "to": self.target,
-            "rate": self.rate,
-            "bytes": self.bytes,
-            "packets": self.packets,
-            "drops": self.drops,
-        }
+            "link": self.link, "from": self.source, "to": self.target, "rate": self.rate, "bytes": self.bytes,
+            "packets": self.packets, "drops": self.drops,
+        }  # fmt: skip
 
 
 def passed(before: Sequence[LinkCount], after: Sequence[LinkCount]) -> list[LinkCount]:

@@ -37,14 +37,9 @@ HELD = {
 #: What the first rows of a summary hold; ``disturbed`` samples lost over 1 % of their time, and ``least_ns`` is the
 #: median without what samples lost.
 SUMMARY: tuple[Columns, ...] = (
-    ("", "samples", "disturbed"),
-    ("", "min_ns", "p5_ns"),
-    ("", "p25_ns", "median_ns"),
-    ("", "p75_ns", "p95_ns"),
-    ("", "p99_ns", "max_ns"),
-    ("", "mean_ns", "least_ns"),
-    ("", "low_ns", "high_ns"),
-)
+    ("", "samples", "disturbed"), ("", "min_ns", "p5_ns"), ("", "p25_ns", "median_ns"), ("", "p75_ns", "p95_ns"),
+    ("", "p99_ns", "max_ns"), ("", "mean_ns", "least_ns"), ("", "low_ns", "high_ns"),
+)  # fmt: skip
 #: The same of earlier kernels: ``tainted`` samples had a context switch or a page fault.
 EARLIER_SUMMARY = (("", "samples", "tainted"), *SUMMARY[1:5], ("", "mean_ns", ""), *SUMMARY[6:])
 #: Layouts of records without column names, as earlier versions of Weft wrote them.

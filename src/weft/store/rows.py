@@ -147,27 +147,16 @@ def _node_row(record: CellRecord, node: NodeReport) -> NodeReportRow:
 
 def _cell_row(record: CellRecord) -> dict[str, Any]:
     return {
-        "cell": record.cell,
-        "launch": record.launch_index,
-        "launch_id": record.launch,
-        "kernel": record.kernel,
-        "ranks": record.ranks,
-        "status": record.status,
-        "reason": record.reason,
-        "clock_method": record.clock.method,
-        "clock_residual_ns": float(record.clock.residual_ns),
-        "validated": record.validation.performed,
-        "validation_errors": record.validation.errors,
-        "validation_detail": record.validation.detail,
+        "cell": record.cell, "launch": record.launch_index, "launch_id": record.launch, "kernel": record.kernel,
+        "ranks": record.ranks, "status": record.status, "reason": record.reason, "clock_method": record.clock.method,
+        "clock_residual_ns": float(record.clock.residual_ns), "validated": record.validation.performed,
+        "validation_errors": record.validation.errors, "validation_detail": record.validation.detail,
         "memory_need_node_bytes": record.memory.get("need_node_bytes"),
         "memory_available_node_bytes": record.memory.get("available_node_bytes"),
-        "memory_formula": record.memory.get("formula"),
-        "swap_in_pages": record.swap.get("in_pages", 0),
-        "swap_out_pages": record.swap.get("out_pages", 0),
-        "steal_ns": record.steal_ns,
-        "wall_ns": record.wall_ns,
+        "memory_formula": record.memory.get("formula"), "swap_in_pages": record.swap.get("in_pages", 0),
+        "swap_out_pages": record.swap.get("out_pages", 0), "steal_ns": record.steal_ns, "wall_ns": record.wall_ns,
         "warnings": list(record.warnings),
-    }
+    }  # fmt: skip
 
 
 def _segments(records: Sequence[CellRecord]) -> Table:

@@ -41,19 +41,11 @@ def unpack_lost(packed: NDArray[np.int64], duration_ns: NDArray[np.int64], colum
 _NAME = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(
     [
-        ("cell", _NAME),
-        ("launch", pa.int16()),
-        ("op", _NAME),
-        ("phase", _NAME),
-        ("iteration", pa.int32()),
-        ("rank", pa.int32()),
-        ("start_ns", pa.int64()),
-        ("duration_ns", pa.int64()),
-        ("batch", pa.int32()),
-        ("lost_ns", pa.int64()),
-        ("faults", pa.int32()),
+        ("cell", _NAME), ("launch", pa.int16()), ("op", _NAME), ("phase", _NAME), ("iteration", pa.int32()),
+        ("rank", pa.int32()), ("start_ns", pa.int64()), ("duration_ns", pa.int64()), ("batch", pa.int32()),
+        ("lost_ns", pa.int64()), ("faults", pa.int32()),
     ]
-)
+)  # fmt: skip
 NUMBERS = {"launch": np.int16, "iteration": np.int32, "rank": np.int32, "batch": np.int32, "faults": np.int32}
 NAMES = ("op", "phase")
 SAMPLE_COLUMNS = ("start_ns", "duration_ns")

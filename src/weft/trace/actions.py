@@ -11,8 +11,7 @@ import numpy.typing as npt
 from weft.store.trace.calls import BLOCKING_SENDS, CALLS, NUMBERS, PREPARING, RECEIVES, SENDS, VOCABULARY
 from weft.store.trace.layout import Flag
 from weft.store.trace.script import ACTION, Act, RankScript
-from weft.trace.events import Event, Group
-from weft.trace.layers import Layers
+from weft.trace.events import Event, Group, Layers
 
 _ACTS = {
     "Barrier": Act.BARRIER, "Broadcast": Act.BCAST, "Reduce": Act.REDUCE, "AllReduce": Act.ALLREDUCE,

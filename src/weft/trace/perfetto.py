@@ -33,8 +33,9 @@ def write_perfetto(folder: TraceFolder, path: Path) -> int:
         with own_file(part) as raw:
             out = io.TextIOWrapper(raw, encoding="utf-8")
             out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
-            names = [(row["rank"], f"rank {row['rank']} on {row['host']}") for row in rows]
-            out.write(",\n".join(json.dumps(_name(rank, name)) for rank, name in names))
+            named = [(row["rank"], f"rank {row['rank']} on {row['host']}") for row in rows]
+            names = [{"ph": "M", "name": "process_name", "pid": rank, "args": {"name": name}} for rank, name in named]
+            out.write(",\n".join(map(json.dumps, names)))
             count = sum(_write(out, event) for event in _events(folder, first, sites))
             out.write("\n]}\n")
             out.flush()
@@ -45,10 +46,6 @@ def write_perfetto(folder: TraceFolder, path: Path) -> int:
 def _write(out: TextIO, event: dict[str, Any]) -> int:
     out.write(",\n" + json.dumps(event))
     return 1
-
-
-def _name(rank: int, name: str) -> dict[str, Any]:
-    return {"ph": "M", "name": "process_name", "pid": rank, "args": {"name": name}}
 
 
 def _events(folder: TraceFolder, first_ns: int, sites: dict[int, str]) -> Iterator[dict[str, Any]]:

@@ -48,8 +48,7 @@ from weft.trace.actions import (
     places_in,
     shares,
 )
-from weft.trace.events import Columns, Event, Group, counts_of, groups_of, ranks_columns
-from weft.trace.layers import Layers, layers_of
+from weft.trace.events import Columns, Event, Group, Layers, counts_of, groups_of, layers_of, ranks_columns
 from weft.trace.pairing import Common, common_of, starts_to_send, usable, vector_calls
 
 

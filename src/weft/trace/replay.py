@@ -12,15 +12,14 @@ from weft.analyse.claims.traces import doubt_claim
 from weft.analyse.tables.quality import Grade, grade_of
 from weft.analyse.trace.doubts import trace_doubts
 from weft.errors import StudyError
-from weft.fabric.here import complete
-from weft.fabric.model import Fabric
+from weft.fabric.model import Fabric, complete
 from weft.files.atomic import write_atomic
 from weft.format import format_seconds, plural
 from weft.host import read_host
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder, is_converted
 from weft.store.trace.tables import TRACE_RANKS
-from weft.trace.layers import reading_trace
+from weft.trace.events import reading_trace
 from weft.trace.rank_actions import Made, make_script
 from weft.words.doubts import say
 

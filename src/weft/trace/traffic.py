@@ -12,8 +12,7 @@ from weft.errors import DataError
 from weft.route.given import matrix_of
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import TRACE_RANKS
-from weft.trace.events import each_event, groups_of
-from weft.trace.layers import reading_trace
+from weft.trace.events import each_event, groups_of, reading_trace
 from weft.trace.take import bring_in
 
 MOST_RANKS = 8192

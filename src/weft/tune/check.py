@@ -36,7 +36,7 @@ from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AUTO
 from weft.report.tabular import Table, Words
 from weft.report.view import RunView
-from weft.tune.model import rows_by_algorithm
+from weft.tune.model import Probed, rows_by_algorithm
 from weft.tune.study import What
 
 SAME = 1.1  # all ranks together take no more than so many times what one alone takes
@@ -70,20 +70,6 @@ def probing_study(fabric: Fabric, what: What) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Probed:
-    """The parameters that a probe found for a fabric."""
-
-    # gap_s, gap_is_limit: of the adapter, between two messages; whether it is only an upper limit
-    gap_s: float
-    gap_is_limit: bool
-    overhead_s: float  # of one rank, between two messages
-    one_way_s: float  # of a message without bytes
-    # rate, copy_rate: of the adapter, and of all copies of a node, in bytes a second
-    rate: float
-    copy_rate: float
-
-
 def probed(view: RunView) -> Probed:
     """The numbers from a run's warm medians; DataError if one is missing, or it is too noisy for a slope."""
     cell = next(iter(view.plan.measured))
@@ -91,7 +77,7 @@ def probed(view: RunView) -> Probed:
     senders = cell.ranks_per_node if cell.nodes > 1 else cell.ranks // 2
     found = from_times(seconds, cell.parameters, senders, cell.ranks_per_node)
     floor = copy_rate(floor_of(view.path))
-    return found if floor is None else replace(found, copy_rate=floor)
+    return found if floor is None else replace(found, copy_rate_bytes_per_s=floor)
 
 
 def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders: int, ranks_per_node: int) -> Probed:
@@ -119,8 +105,8 @@ def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders:
         gap_is_limit=senders > 1 and together <= SAME * alone,
         overhead_s=alone,
         one_way_s=max(trip - small / rate, 0.0),
-        rate=rate,
-        copy_rate=copied / rise(op_name("copy", large), op_name("copy", longer * large)),
+        rate_bytes_per_s=rate,
+        copy_rate_bytes_per_s=copied / rise(op_name("copy", large), op_name("copy", longer * large)),
     )
 
 
@@ -195,16 +181,8 @@ def check_table(title: str, found: Sequence[Checked]) -> Table:
         for each in found
     )
     columns = (
-        Words("call"),
-        Words("shape"),
-        "block",
-        "auto",
-        Words("best other"),
-        "its time",
-        "ratio",
-        "library",
-        "ratio",
-    )
+        Words("call"), Words("shape"), "block", "auto", Words("best other"), "its time", "ratio", "library", "ratio",
+    )  # fmt: skip
     return Table(title, columns, rows)
 
 

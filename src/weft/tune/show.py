@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.analyse.claims.gate import judge
-from weft.analyse.claims.winners import claim_winners
+from weft.analyse.claims.sweeps import claim_winners
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
@@ -90,16 +90,9 @@ def winners_table(title: str, found: Sequence[Choice], fabric: Fabric) -> Table:
         for choice in found
     ]
     columns = (
-        Words("call"),
-        Words("shape"),
-        "block",
-        Words("take"),
-        "time",
-        "library",
-        "saved",
-        Words("predicted winner"),
+        Words("call"), Words("shape"), "block", Words("take"), "time", "library", "saved", Words("predicted winner"),
         "predicted",
-    )
+    )  # fmt: skip
     return Table(title, columns, tuple(rows))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from weft.analyse.claims.make import find_model_doubt
 from weft.errors import DataError, StudyError
 from weft.fabric import load_fabric
-from weft.fabric.here import complete
+from weft.fabric.model import complete
 from weft.files.atomic import file_errors, write_atomic
 from weft.host import read_host
 from weft.mpi.alltoall import PMPI
@@ -27,8 +27,7 @@ from weft.run.refine import write_page
 from weft.store.folder import RunFolder
 from weft.text import console, plain
 from weft.tune.check import check_claims, check_table, checked, probed, probing_study
-from weft.tune.machine import MachineFile, probed_table, read_machine
-from weft.tune.model import Machine
+from weft.tune.model import Machine, MachineFile, probed_table, read_machine
 from weft.tune.rules import Choice, as_winners, choices, rules
 from weft.tune.show import columns_of, predicted_table, prediction_errors, published, tuning_claims, winners_table
 from weft.tune.study import CALLS, LAUNCHES, SIZES, What, checking_study, tuning_study

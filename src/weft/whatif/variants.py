@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import StudyError
+from weft.fabric.importing import as_toml
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
-from weft.fabric.written import as_toml
 from weft.format import plural
 from weft.launch.preload import route_library
 from weft.route.patterns import placed_matrix

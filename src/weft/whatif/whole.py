@@ -36,8 +36,7 @@ from weft.route.subnet import require_addresses
 from weft.run.one import run_study
 from weft.run.progress import for_terminal
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.script import read_sizes
-from weft.store.trace.script_traffic import sent_in
+from weft.store.trace.script import read_sizes, sent_in
 from weft.text import console
 from weft.trace.replay import Asked, fewest_nodes, inherited_confidence, introduction, is_traced_machine, prepare
 from weft.whatif.claims import make_claims

@@ -3,8 +3,7 @@
 
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
 from weft.format import percent, plural
-from weft.words.parts import factor_text
-from weft.words.row import Row
+from weft.words.row import Row, factor_text
 
 REASONS = {
     "nothing-replayed": "the trace has no call that is replayed",

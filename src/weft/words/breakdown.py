@@ -7,8 +7,7 @@ from weft.analyse.tables.breakdown import Effect
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.bound.terms import INJECTION
 from weft.format import faster_text, format_seconds, percent, times_text
-from weft.words.parts import name_part
-from weft.words.row import Row
+from weft.words.row import Row, name_part
 
 PARTS = {
     "hardware": "hardware", "messages": "messages", "contention": "contention", "algorithm": "algorithm",

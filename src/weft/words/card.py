@@ -16,21 +16,12 @@ ANSWERS, PARTS = 3, 4
 #: Claims of the breakdown that stand on the card.
 SHOWN = frozenset(
     (
-        "depends",
-        "bottleneck",
-        "step",
-        "latency",
-        "threshold",
-        "rate",
-        "pace",
-        "assumed",
-        "ratio",
-        "share",
+        "depends", "bottleneck", "step", "latency", "threshold", "rate", "pace", "assumed", "ratio", "share",
         "alternative",
         "start",
         "counted",
     )
-)
+)  # fmt: skip
 
 
 def headline(claims: Sequence[ClaimRow]) -> str:

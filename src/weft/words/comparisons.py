@@ -9,8 +9,7 @@ from weft.analyse.compare.claims import Each, describe_place
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
 from weft.format import format_bytes, measured_factor, plural, times_text
 from weft.words.answers import number_text
-from weft.words.parts import factor_text, name_call
-from weft.words.row import Row
+from weft.words.row import Row, factor_text, name_call
 
 LABELS = {
     "slower": "Slower", "faster": "Faster", "mixed": "Slower and faster", "no-difference": "No difference shown",

@@ -98,3 +98,10 @@ def grade_text(claims: list[ClaimRow]) -> tuple[str, str]:
 def model_text(claim: ClaimRow | None) -> str:
     """``Confidence B: simulated with fitted numbers; error on cells left out 2.2 %``; empty of a real machine."""
     return f"Confidence {claim['confidence']}: {say(claim).value}" if claim else ""
+
+
+def say_finding(claim: ClaimRow) -> Row:
+    """``launch medians vary ... : A warm, N = 2 (and 12 others)``."""
+    more, count = extras(claim), int(claim["value"] or 1)
+    others = f" (and {plural(count - 1, 'other')})" if count > 1 else ""
+    return Row(claim["id"], more["level"], f"{claim['subject']}: {more['what']}{others}", more["remedy"])

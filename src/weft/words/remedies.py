@@ -6,8 +6,7 @@ from typing import Any
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.bound.terms import LINK
 from weft.format import format_seconds, percent, times_text
-from weft.words.parts import name_part
-from weft.words.row import Row
+from weft.words.row import Row, name_part
 
 TEXTS = {
     "cheaper-messages": "lower per-message cost: check {subject}",

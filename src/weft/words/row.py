@@ -3,6 +3,9 @@
 
 from typing import NamedTuple
 
+from weft.bound.terms import COPY, INJECTION, LINK
+from weft.format import faster_text, times_text
+
 
 class Row(NamedTuple):
     """A label, a value with its interval, and at most one short clause."""
@@ -17,3 +20,31 @@ class Row(NamedTuple):
     def text(self) -> str:
         """Value and note on one line."""
         return f"{self.value}   {self.note}" if self.value and self.note else self.value or self.note
+
+
+#: A ratio this close to 1 prints as 1.00.
+SAME = 0.005
+
+
+def name_part(name: str) -> str:
+    """A bound or link: ``uplink of leaf0``, ``memory copy``, ``node adapters``."""
+    if name in (INJECTION, COPY):
+        return {INJECTION: "node adapters", COPY: "memory copy"}[name]
+    place, _, way = name.removeprefix(LINK).strip().rpartition(" ")
+    if name.startswith(LINK) and place and way in ("up", "down"):
+        return f"{way}link of {place}"
+    return name
+
+
+def name_call(call: str) -> str:
+    """An operation as MPI names it: ``MPI_Alltoallv(m-vector)`` of ``C``; others keep their own name."""
+    return {"A": "MPI_Alltoall(int)", "B": "MPI_Alltoallv(int)", "C": "MPI_Alltoallv(m-vector)"}.get(call, call)
+
+
+def factor_text(
+    ratio: float | None, low: float | None = None, high: float | None = None, coverage: float | None = None
+) -> str:
+    """``1.25x slower (1.20–1.31)``; without a word where the ratio is 1 in all printed digits."""
+    if ratio is not None and low is None and abs(ratio - 1) < SAME:
+        return times_text(ratio)
+    return faster_text(ratio, low, high, coverage)

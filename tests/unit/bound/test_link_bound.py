@@ -19,9 +19,9 @@ from weft.bound.placed import bound, terms_of
 from weft.bound.terms import Bound
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.cuts import cuts
+from weft.fabric.kinds import burst
 from weft.fabric.loads import all_to_all_loads, depths, link_name
 from weft.fabric.network import Network, build_network
-from weft.fabric.shaping import burst
 from weft.kernel.traffic import Mirror, Uniform
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "networks"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from made.networks import names, networks
 from weft.errors import FabricError
 from weft.fabric.drawing.drawing import draw, save
-from weft.fabric.drawing.grouping import boxes
+from weft.fabric.drawing.layout import boxes
 from weft.fabric.drawing.sketch import sketch
 from weft.fabric.loads import all_to_all_loads, relative_times
 from weft.fabric.network import DragonflyShape, Network, TreeShape, dragonfly, fat_tree

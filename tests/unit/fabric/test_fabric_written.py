@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.fabric import Fabric, load_fabric
-from weft.fabric.written import as_toml
+from weft.fabric.importing import as_toml
 from weft.files.shipped import shipped
 
 SHIPPED = sorted(path.stem for path in shipped("fabrics").glob("*.toml"))

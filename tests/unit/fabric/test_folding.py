@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.fabric.folding import fold, fold_for_people
-from weft.fabric.nodeset import expand
+from weft.fabric.nodeset import expand, fold, fold_for_people
 
 NAMES = st.sets(st.from_regex(r"[a-z]{1,3}[0-9]{1,4}", fullmatch=True), min_size=1, max_size=40)
 

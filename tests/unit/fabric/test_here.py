@@ -2,7 +2,7 @@
 """A fabric whose node is this host."""
 
 from weft.fabric import Fabric, load_fabric
-from weft.fabric.here import complete, memory_limit
+from weft.fabric.model import complete, memory_limit
 from weft.host import Host, Limit
 
 GIB = 2**30

@@ -76,7 +76,7 @@ def test_routes_are_followed_once_a_pod_not_once_a_leaf(monkeypatch: pytest.Monk
         followed += len(at)
         return steps_on(network, at, end)
 
-    monkeypatch.setattr("weft.fabric.network.alike.steps_on", counted)
+    monkeypatch.setattr("weft.fabric.network.follow.steps_on", counted)
     monkeypatch.setattr("weft.fabric.hops.steps_on", counted)
     assert sum(c.pairs for c in hop_classes(network)) == 900 * 899
     assert followed == 10 * 900 + 900, "each pod to each host, and each leaf to its own"

@@ -22,7 +22,7 @@ from weft.files.matrix import read_matrix
 from weft.files.reading import locate
 from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
-from weft.trace.importing import import_trace
+from weft.trace.otf2.bringing import import_trace
 
 PATHS = "PathRecord dump:\n\tdlid............1\n\tslid............2\n\tsl..............0x0\n"
 SPARSE_BYTES = 3 * 2**30

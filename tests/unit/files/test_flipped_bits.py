@@ -30,7 +30,7 @@ from weft.store.folder import RunFolder
 from weft.store.records import load_cell_record
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import State
-from weft.trace.layers import reading_trace
+from weft.trace.events import reading_trace
 from weft.trace.rank_actions import make_script
 from weft.trace.take import bring_in, told
 

@@ -13,8 +13,8 @@ from weft.store.trace.convert import convert_trace, count_files
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.tables import MEMBER_TABLE, TRACE_RANKS
 from weft.trace.events import each_event
-from weft.trace.importing import import_trace
 from weft.trace.otf2.archive import write_otf2
+from weft.trace.otf2.bringing import import_trace
 
 HALF = 5
 KEPT = ("call", "peer", "tag", "bytes", "received", "request", "thread")

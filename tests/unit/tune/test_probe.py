@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from weft.errors import DataError
-from weft.tune.check import Probed, from_times
-from weft.tune.machine import MachineFile, read_machine
+from weft.tune.check import from_times
+from weft.tune.model import MachineFile, Probed, read_machine
 
 VALUES = {"small": 8, "large": 2**20, "messages": 64, "trains": 4, "more": 4, "longer": 2}
 
@@ -31,8 +31,8 @@ def test_each_number_is_a_slope_without_starts_and_answers() -> None:
     assert found.gap_s == pytest.approx(0.2e-6)
     assert found.overhead_s == pytest.approx(0.6e-6)
     assert found.one_way_s == pytest.approx(1.2e-6)
-    assert found.rate == pytest.approx(3.5e9)
-    assert found.copy_rate == pytest.approx(20e9)
+    assert found.rate_bytes_per_s == pytest.approx(3.5e9)
+    assert found.copy_rate_bytes_per_s == pytest.approx(20e9)
     assert not found.gap_is_limit
 
 

@@ -9,9 +9,9 @@ from weft.analyse.claims.nodes import find_node_facts, find_node_faults
 from weft.analyse.outliers.matched import matched_rounds
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras, make_claim
 from weft.analyse.tables.pairs import NAMES, NODES, OUTLIERS, NameRow, OutlierRow, largest
-from weft.fabric.folding import fold
 from weft.fabric.kinds import KINDS
 from weft.fabric.network.build import build_network
+from weft.fabric.nodeset import fold
 
 #: Nodes are counted within the first of these shares of their class that holds 19 of 20.
 SHARES = (0.02, 0.04, 0.06, 0.08, 0.10, 0.15, 0.20, 0.30, 0.50)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from weft.analyse.outliers.two_groups import BINS, two_modes
 from weft.analyse.pairs.places import Places
-from weft.fabric.folding import fold
+from weft.fabric.nodeset import fold
 
 #: Leaves are told if so many of the nodes have one, and so many of the pairs agree with them.
 LEAST_PLACED, LEAST_AGREEING = 0.8, 0.95

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from weft.errors import DataError, FabricError
 from weft.fabric.hops import LEAF, LEVELS, NODE, POD, host_hops, host_levels
 from weft.fabric.model import Fabric
-from weft.fabric.network.build import build_network
+from weft.fabric.network.build import build_network, star
 from weft.fabric.network.graph import Network
-from weft.fabric.network.star import star
 from weft.plan.records import Plan
 from weft.store.files import Table
 from weft.store.rows import RankRow

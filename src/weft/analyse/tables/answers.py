@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
-from weft.analyse.tables.quality import Doubt
+from weft.analyse.tables.quality import Doubt, OfCall
 from weft.format import measured_factor
 from weft.store.tables import Long, TableOf
 
@@ -78,7 +78,7 @@ class VerdictRow(OffNode):
     allowed_high: float | None
 
 
-class ChangeRow(TypedDict):
+class ChangeRow(OfCall):
     """A size at which a library switches protocol or algorithm (`weft.analyse.thresholds.changes.ChangeOver`).
 
     ``lower`` and ``upper`` are bytes, ``before_rate`` and ``after_rate`` bytes per second. ``knobs`` are all of the
@@ -93,10 +93,6 @@ class ChangeRow(TypedDict):
     or it cannot be judged: then ``factor`` is null, as that of a bend, which has no step.
     """
 
-    cell: str
-    call: str
-    nodes: int
-    ranks: int
     lower: Long
     upper: Long
     surely_lower: Long
@@ -122,16 +118,12 @@ class ChangeRow(TypedDict):
     refuted: list[str]
 
 
-class SlowerRow(TypedDict):
+class SlowerRow(OfCall):
     """A size (bytes) that takes longer than twice the size, by more than the errors of both (METHOD 18).
 
     ``double_cell`` differs from ``cell`` if each size is a cell of its own.
     """
 
-    cell: str
-    call: str
-    nodes: int
-    ranks: int
     size: Long
     double: Long
     seconds: float

@@ -3,6 +3,7 @@
 
 from typing import Literal, TypedDict
 
+from weft.analyse.tables.quality import OfCall
 from weft.store.tables import Long, Short, TableOf
 
 Step = Literal["hardware", "messages", "contention", "algorithm", "arrival"]
@@ -29,7 +30,7 @@ class TurnRow(TypedDict):
     samples: Long
 
 
-class BreakdownRow(TypedDict):
+class BreakdownRow(OfCall):
     """A step of the breakdown of a call, from the floor up.
 
     ``seconds`` is the time with this step and all below it, ``low`` and ``high`` its interval over the launches, null
@@ -39,10 +40,6 @@ class BreakdownRow(TypedDict):
     ``mover`` is what would move it.
     """
 
-    cell: str
-    call: str
-    nodes: int
-    ranks: int
     block_bytes: Long
     step: Step
     name: str
@@ -57,17 +54,13 @@ class BreakdownRow(TypedDict):
     mover: str
 
 
-class RoundRow(TypedDict):
+class RoundRow(OfCall):
     """A round of the plain exchange: each rank sends to the one ``distance`` behind it.
 
     ``seconds`` is the median over the launches of the slowest rank's median. ``link`` is the one that the round's
     blocks fill longest by the routes that are known, for ``link_s``; empty and null where none are.
     """
 
-    cell: str
-    call: str
-    nodes: int
-    ranks: int
     distance: int
     seconds: float
     link: str

@@ -13,6 +13,15 @@ Doubt = Literal[
 ]  # fmt: skip
 
 
+class OfCall(TypedDict):
+    """The call of a cell that a row is of."""
+
+    cell: str
+    call: str
+    nodes: int
+    ranks: int
+
+
 class QualityRow(TypedDict):
     """One doubt about a run; a run without a row has quality A.
 

@@ -3,12 +3,13 @@
 
 from typing import Literal, TypedDict
 
+from weft.analyse.tables.quality import OfCall
 from weft.store.tables import TableOf
 
 Basis = Literal["measured", "simulated", "only bounded"]
 
 
-class RemedyRow(TypedDict):
+class RemedyRow(OfCall):
     """Something that would make a call faster; `weft.words.remedies` says it.
 
     ``id`` names its kind (``second-cable``), ``subject`` what of it: an algorithm, a setting, a knob, a link.
@@ -18,10 +19,6 @@ class RemedyRow(TypedDict):
     variable that does it (``NAME=VALUE``; may be empty).
     """
 
-    cell: str
-    call: str
-    nodes: int
-    ranks: int
     seconds: float
     id: str
     subject: str
@@ -39,7 +36,7 @@ REMEDIES = TableOf("remedies", RemedyRow)
 CauseKind = Literal["link", "hardware", "messages", "contention", "algorithm", "arrival", "bound", "unknown"]
 
 
-class CauseRow(TypedDict):
+class CauseRow(OfCall):
     """What most of the time of a cell's main call goes to.
 
     ``kind``: a ``link`` that was counted as busy, a step of the breakdown, the nearest ``bound`` where no breakdown was
@@ -47,10 +44,6 @@ class CauseRow(TypedDict):
     the link's rate for a link, null if unknown.
     """
 
-    cell: str
-    call: str
-    nodes: int
-    ranks: int
     kind: CauseKind
     name: str
     share: float | None

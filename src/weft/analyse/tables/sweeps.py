@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple
 
 from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, WinnerRow, cause_text
+from weft.analyse.tables.quality import OfCall
 from weft.analyse.tables.times import RARE, CallRow, TimedRow, timed
 from weft.kernel.line_name import cell_place, line_name
 from weft.kernel.sizes import in_all, split_op
@@ -18,7 +19,7 @@ from weft.store.tables import Long, TableOf
 Judgement = Literal["confirmed", "not confirmed", "not measured"]
 
 
-class TrialRow(TypedDict):
+class TrialRow(OfCall):
     """A knob that was moved because of one change-over (``cell``, ``call``, ``lower``, ``upper`` in bytes).
 
     ``value`` and ``moved`` are bytes, ``setting`` the environment variable that moves it, ``rounds`` the number of
@@ -29,10 +30,6 @@ class TrialRow(TypedDict):
     its own ``far_setting``, sizes and ratio of times; null and empty where it was not.
     """
 
-    cell: str
-    call: str
-    nodes: int
-    ranks: int
     lower: Long
     upper: Long
     knob: str

@@ -37,15 +37,10 @@ class Limits(NamedTuple):
 
 
 LIMITS: dict[TraceDoubt, Limits] = {
-    "oversubscribed": Limits(0, 0.01, 0.5),
-    "core": Limits(0, 0.01, 0.5),
-    "lost": Limits(0.01, 0.05, 0.25),
-    "load": Limits(0.05, 0.25, 0.9),
-    "steal": Limits(0.01, 0.05, 0.25),
-    "tracer": Limits(0.01, 0.1, 0.5),
-    "partial": Limits(0, 0.5, 1.01),
-    "unmeasured": Limits(0, 1.01, 1.01),
-}
+    "oversubscribed": Limits(0, 0.01, 0.5), "core": Limits(0, 0.01, 0.5), "lost": Limits(0.01, 0.05, 0.25),
+    "load": Limits(0.05, 0.25, 0.9), "steal": Limits(0.01, 0.05, 0.25), "tracer": Limits(0.01, 0.1, 0.5),
+    "partial": Limits(0, 0.5, 1.01), "unmeasured": Limits(0, 1.01, 1.01),
+}  # fmt: skip
 
 
 def cpus_of(text: str) -> frozenset[int]:

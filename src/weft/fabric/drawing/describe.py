@@ -13,10 +13,11 @@ from rich.tree import Tree
 
 from weft.errors import FabricError
 from weft.fabric.cuts import Level
-from weft.fabric.drawing.grouping import switch_pods
+from weft.fabric.drawing.layout import switch_pods
 from weft.fabric.findings import COLOURS, Finding
-from weft.fabric.folding import fold_for_people
 from weft.fabric.network.graph import Network
+from weft.fabric.nodeset import fold_for_people
+from weft.fabric.presets import SECTIONS, Preset, presets
 from weft.fabric.summary import Summary
 from weft.format import format_factor, format_rate
 
@@ -173,3 +174,26 @@ def ranks_by_socket(fabric: "Fabric", ranks: int | None = None) -> tuple[int, ..
         raise FabricError(f"{total} ranks on a node", "give at least 1")
     room = max(1, -(-max(cores, total) // sockets))
     return tuple(max(0, min(room, total - room * socket)) for socket in range(sockets))
+
+
+PRESET_COLUMNS = {
+    "node": ("sockets", "cores", "copy_rate", "latency"),
+    "network": ("adapter_rate", "latency", "link_latency", "transport"),
+}
+
+
+def preset_tables() -> list[Table]:
+    """A table for each section; FabricError if a shipped file cannot be read."""
+    return [_preset_table(section, presets(section)) for section in SECTIONS]
+
+
+def _preset_table(section: str, known: tuple[Preset, ...]) -> Table:
+    caption = (
+        "copy_rate is worked out from the memory's data sheet" if section == "node" else "rates count data, one way"
+    )
+    table = Table(title=f"[{section}] preset = ...", title_justify="left", caption=caption, box=None, pad_edge=False)
+    for name in ("preset", *PRESET_COLUMNS[section]):
+        table.add_column(name, overflow="fold")
+    for each in known:
+        table.add_row(each.name, *(str(each.values.get(key, "-")) for key in PRESET_COLUMNS[section]))
+    return table

@@ -9,12 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
+from weft.fabric.drawing.describe import rate, sizes
 from weft.fabric.drawing.sketch import Sketch, sketch
+from weft.fabric.loads import relative_times
 from weft.fabric.network.graph import Network
+from weft.fabric.summary import Summary
+from weft.format import format_factor
 from weft.text import plain_tree
 
 if TYPE_CHECKING:
     import altair
+
+    from weft.fabric.model import Fabric
 
 FORMATS = (".svg", ".png", ".html", ".json")
 LEFT = 130.0  # space for the texts of the rows
@@ -202,3 +208,17 @@ def _texts(plan: Sketch, left: float) -> list["altair.Chart"]:
         _text(plan, left, data, "x", "y", "text", 13, INK, "left"),
         _text(plan, left, data, "x", "under", "below", 11, QUIET, "left"),
     ]
+
+
+def draw_summary(summary: Summary, fabric: "Fabric") -> "altair.LayerChart":
+    """The drawing of a fabric, its cables coloured by their time in an all-to-all."""
+    network, cut, hot = summary.network, summary.bisection, summary.hottest
+    subtitle = sizes(summary)
+    if np.isfinite(cut.rate) and summary.hosts > 1:
+        subtitle += f"; bisection {rate(cut.rate)} ({format_factor(100 * cut.share)} % of full)"
+    if hot is not None and np.isfinite(hot.rate_per_host):
+        subtitle += f"; all-to-all {rate(hot.rate_per_host)} a host"
+    named = fabric.title.lower().startswith(fabric.name.lower())
+    title = fabric.title if named else f"{fabric.name}: {fabric.title}".removesuffix(": ")
+    values = relative_times(network, summary.loads)
+    return draw(network, title, subtitle, values, "all-to-all: time of a cable over that of a host's own link")

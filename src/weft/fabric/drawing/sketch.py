@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from weft.fabric.drawing.describe import counted, role
 from weft.fabric.drawing.describe import rate as rate_text
-from weft.fabric.drawing.grouping import Box
-from weft.fabric.drawing.layout import GRID, TOP, WIDTH, Point, arrange, box_width, row_y
-from weft.fabric.folding import fold_for_people
+from weft.fabric.drawing.layout import GRID, TOP, WIDTH, Box, Point, arrange, box_width, row_y
 from weft.fabric.network.graph import Network
+from weft.fabric.nodeset import fold_for_people
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Networks: the graph, its generators, and the sections of a fabric file that describe them."""
 
-from weft.fabric.network.build import build_network, make_network
+from weft.fabric.network.build import build_network, make_network, star
 from weft.fabric.network.dragonfly import DragonflyShape, dragonfly
 from weft.fabric.network.dumped import network_of
 from weft.fabric.network.follow import switch_steps, walk
 from weft.fabric.network.graph import Cables, Links, Network, Switch
 from weft.fabric.network.sections import DragonflySection, DumpSection, NetworkSection, TorusSection, TreeSection
-from weft.fabric.network.star import star
 from weft.fabric.network.torus import TorusShape, torus
 from weft.fabric.network.tree import TreeShape, fat_tree
 

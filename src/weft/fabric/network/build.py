@@ -11,13 +11,15 @@ from weft.fabric.network.dragonfly import dragonfly
 from weft.fabric.network.dumped import network_of, unrouted
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import DumpSection, NetworkSection
-from weft.fabric.network.star import star
 from weft.fabric.network.torus import torus
 from weft.fabric.network.tree import fat_tree
 from weft.fabric.readers import Dump, read_dump, read_names, read_tables
 
 if TYPE_CHECKING:
     from weft.fabric.model import Fabric
+import numpy as np
+
+from weft.fabric.network.graph import Cables, Switch
 
 
 def build_network(fabric: "Fabric", *, routed: bool = True) -> Network:
@@ -105,3 +107,19 @@ def _from_dump(
             "weft fabric import DUMP writes the names that the dump has; or name its adapters with network.dump.names",
         )
     return network
+
+
+def star(hosts: Sequence[str], *, rate: float, latency: float = 0.0) -> Network:
+    """All hosts on one switch, each by a link of ``rate`` bytes/s each way and ``latency`` s: a message crosses two."""
+    cables = Cables()
+    switch = len(hosts)
+    up = [cables.add(h, switch, rate, latency, ports=(1, h + 1)) for h in range(len(hosts))]
+    return Network(
+        topology="star",
+        hosts=tuple(hosts),
+        switches=(Switch("switch", 1),),
+        links=cables.links(),
+        forward=(np.array(up, dtype=np.int32) + 1)[np.newaxis, :],
+        coordinates={"leaf": np.zeros(len(hosts), dtype=np.int32)},
+        routing="one switch, one route",
+    )

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from weft.errors import FabricError
-from weft.fabric.folding import fold, fold_for_people
-from weft.fabric.nodeset import natural
+from weft.fabric.nodeset import fold, fold_for_people, natural
 from weft.fabric.site.found import Adapter, NodeClass, Queue, Site, gbit, preset_of
 from weft.format import format_bytes
 from weft.text import one_line, plain

@@ -17,8 +17,7 @@ from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.traffic import any_eager, barrier_messages
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AlgorithmSpec, chosen
-from weft.store.trace.script import ScriptSizes, read_sizes
-from weft.store.trace.script_traffic import sent_in
+from weft.store.trace.script import ScriptSizes, read_sizes, sent_in
 from weft.study import Measure, Series, Study
 
 
@@ -156,15 +155,8 @@ def script_of(study: ReplayStudy) -> Path:
 def values_of(path: Path, compute: float, sizes: ScriptSizes) -> dict[str, Any]:
     """A cell's values."""
     return {
-        "script": str(path),
-        "compute": compute,
-        "messages": sizes.messages,
-        "traced_ns": sizes.traced_ns,
-        "computed_ns": sizes.computed_ns,
-        "most_bytes": sizes.most_bytes,
-        "send_bytes": sizes.send_bytes,
-        "receive_bytes": sizes.receive_bytes,
-        "script_bytes": sizes.script_bytes,
-        "direct": sizes.direct,
+        "script": str(path), "compute": compute, "messages": sizes.messages, "traced_ns": sizes.traced_ns,
+        "computed_ns": sizes.computed_ns, "most_bytes": sizes.most_bytes, "send_bytes": sizes.send_bytes,
+        "receive_bytes": sizes.receive_bytes, "script_bytes": sizes.script_bytes, "direct": sizes.direct,
         "direct_calls": list(sizes.direct_calls),
-    }
+    }  # fmt: skip

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from weft.fabric.batch import BatchSection
-from weft.fabric.folding import fold
 from weft.fabric.kinds import MPIEXEC
+from weft.fabric.nodeset import fold
 from weft.files.atomic import own_file
 from weft.launch.batch.scheduler import Scheduler
 from weft.launch.build import Kernels
@@ -94,21 +94,12 @@ def render(
     environment.filters["directive"] = directive
     environment.filters["quote"] = lambda value: shlex.quote(str(value))  # pyright: ignore[reportUnknownLambdaType]
     return environment.get_template(f"{scheduler.name}.sh.j2").render(
-        name=name,
-        folder=requests[0].folder,
-        nodes=nodes,
-        nodeset=fold(nodes),
+        name=name, folder=requests[0].folder, nodes=nodes, nodeset=fold(nodes),
         ranks_per_node=max(request.ranks_per_node for request in requests),
-        minutes=minutes(requests, section.time_limit),
-        partition=section.partition,
-        account=section.account,
-        qos=section.qos,
-        reservation=section.reservation,
-        constraint=section.constraint,
-        options=section.options,
-        setup=section.setup,
-        launches=[launch_line(request, starter) for request in requests],
-    )
+        minutes=minutes(requests, section.time_limit), partition=section.partition, account=section.account,
+        qos=section.qos, reservation=section.reservation, constraint=section.constraint, options=section.options,
+        setup=section.setup, launches=[launch_line(request, starter) for request in requests],
+    )  # fmt: skip
 
 
 def launch_line(request: LaunchRequest, starter: Starter) -> dict[str, Any]:

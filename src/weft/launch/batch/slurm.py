@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.fabric.folding import fold
-from weft.fabric.nodeset import expand
+from weft.fabric.nodeset import expand, fold
 from weft.launch.batch.scheduler import JobState, ask, look, told
 from weft.launch.launcher import CYCLIC, LaunchRequest
 

@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from weft.errors import LaunchError, WeftError
+from weft.fabric.kinds import BURST_S, MTU
 from weft.fabric.model import Fabric
-from weft.fabric.shaping import BURST_S, MTU
 from weft.files.beneath import version
 from weft.kernel.registry import kernel_named
 from weft.launch.build import Kernels, build_kernels
@@ -55,9 +54,7 @@ class CellMarks:
             self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()

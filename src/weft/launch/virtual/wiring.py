@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from weft.fabric.shaping import MTU, burst
+from weft.fabric.kinds import MTU, burst
 from weft.launch.virtual.spec import VirtualSpec
 
 INTERFACE = "eth0"

@@ -23,11 +23,14 @@ from weft.report.figures.theme import (
     SECONDS_LABEL,
     Figure,
     beside,
+    decades,
+    palettes,
+    tooltips,
     values,
 )
 from weft.text import plain
 from weft.words.comparisons import name_place
-from weft.words.parts import name_call
+from weft.words.row import name_call
 
 COLOURS = (BLUE, ORANGE, GREEN, RED, INK, GREY)
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [1, 2])
@@ -125,11 +128,6 @@ def _x(axis: Axis, points: Sequence[TimePoint] | Sequence[RatioPoint]) -> alt.X:
     return alt.X("x:Q", title=TITLES[axis], scale=alt.Scale(type="log", base=2, domain=domain, nice=False), axis=ticks)
 
 
-def _decades(low: float, high: float, steps: Sequence[float]) -> list[float]:
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
-
-
 def _dash(points: Sequence[TimePoint]) -> Any:
     lines = sorted({point["line"] for point in points}, key=lambda line: (len(line), line))
     scale = alt.Scale(domain=lines, range=[DASHES[index % len(DASHES)] for index in range(len(lines))])
@@ -146,17 +144,14 @@ def _times(axis: Axis, points: Sequence[TimePoint], runs: list[str], operation: 
     steps = (1,) if high / low > 300 else (1, 2, 5)
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     y = alt.Y(
-        "y:Q", title="time", scale=scale, axis=alt.Axis(values=_decades(low, high, steps), labelExpr=SECONDS_LABEL)
+        "y:Q", title="time", scale=scale, axis=alt.Axis(values=decades(low, high, steps), labelExpr=SECONDS_LABEL)
     )
-    palette = alt.Scale(domain=runs, range=[COLOURS[index % len(COLOURS)] for index in range(len(runs))])
+    palette, _ = palettes(runs, COLOURS)
     colour = alt.Color("run:N", scale=palette, legend=_legend())
     # a click in the legend shows one run alone, with Shift further ones
     chosen = alt.selection_point(fields=["run"], bind="legend", name="chosen")
     shown = alt.condition(chosen, alt.value(1), alt.value(0.06))
-    tooltip = [
-        alt.Tooltip(f"{field}:N", title=name)
-        for field, name in (("run", "run"), ("where", "at"), ("time", "median"), ("launches", "launches"))
-    ]
+    tooltip = tooltips(run="run", where="at", time="median", launches="launches")
     base = alt.Chart(values(points)).encode(x=_x(axis, points), y=y, color=colour, opacity=shown)
     # the base is drawn thick beneath the others: if runs are equal, both stay visible
     width = alt.condition("datum.base", alt.value(4.5), alt.value(1.6))
@@ -170,27 +165,17 @@ def _times(axis: Axis, points: Sequence[TimePoint], runs: list[str], operation: 
 def _ratio(axis: Axis, points: Sequence[RatioPoint], operation: str, comparison: Comparison) -> Any:
     low, high = _span(points)
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    steps = (
-        (1,)
-        if high / low > 300
-        else (1, 2, 5)
-        if high / low > 12
-        else (1, 2, 3, 5, 7)
-        if high / low > 4
-        else (1, 1.2, 1.5, 2, 3, 5, 7, 8, 9)
-    )
-    marks = sorted({round(tick, 9) for tick in (*_decades(low, high, steps), 1.0)})
+    least = ((300, (1,)), (12, (1, 2, 5)), (4, (1, 2, 3, 5, 7)), (0, (1, 1.2, 1.5, 2, 3, 5, 7, 8, 9)))
+    steps = next(steps for factor, steps in least if high / low > factor)
+    marks = sorted({round(tick, 9) for tick in (*decades(low, high, steps), 1.0)})
     ticks = alt.Axis(values=marks, format="~r")
     title = f"{comparison.other.name} / {comparison.base.name}"
     x, y = _x(axis, points), alt.Y("y:Q", title=title if len(title) < 44 else "ratio of times", scale=scale, axis=ticks)
     lines = sorted({point["line"] for point in points}, key=lambda line: (len(line), line))
-    palette = alt.Scale(domain=lines, range=[COLOURS[index % len(COLOURS)] for index in range(len(lines))])
+    palette, _ = palettes(lines, COLOURS)
     colour = alt.Color("line:N", scale=palette, legend=_legend() if len(lines) > 1 else None)
     base = alt.Chart(values(points)).encode(x=x, color=colour)
-    tooltip = [
-        alt.Tooltip(f"{field}:N", title=name)
-        for field, name in (("where", "at"), ("ratio", "ratio"), ("outcome", "verdict"))
-    ]
+    tooltip = tooltips(where="at", ratio="ratio", outcome="verdict")
     equal = alt.Chart(values([{"y": 1.0}])).mark_rule(color=GREY, strokeDash=[6, 4])
     shown = [point for point in points if point["differs"]]
     hidden = [point for point in points if not point["differs"]]

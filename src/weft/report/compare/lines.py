@@ -138,19 +138,14 @@ def ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[R
     many = crossed(sheet)
     points: list[RatioPoint] = [
         {
-            "x": x_of(each.key, sheet.axis),
-            "y": each.evidence.ratio,
-            "low": each.evidence.low or each.evidence.ratio,
-            "high": each.evidence.high or each.evidence.ratio,
-            "line": line_of(each.key, sheet.axis, many),
-            "differs": each.evidence.outcome in ("slower", "faster"),
-            "where": name_place(each.key),
-            "ratio": ratio_text(each.evidence),
-            "outcome": each.evidence.outcome,
+            "x": x_of(each.key, sheet.axis), "y": each.evidence.ratio,
+            "low": each.evidence.low or each.evidence.ratio, "high": each.evidence.high or each.evidence.ratio,
+            "line": line_of(each.key, sheet.axis, many), "differs": each.evidence.outcome in ("slower", "faster"),
+            "where": name_place(each.key), "ratio": ratio_text(each.evidence), "outcome": each.evidence.outcome,
         }
         for each in comparison.rows
         if each.key in sheet.keys and each.key.operation == operation
-    ]
+    ]  # fmt: skip
     return sorted(points, key=lambda point: (point["line"], point["x"]))
 
 

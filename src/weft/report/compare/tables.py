@@ -12,7 +12,7 @@ from weft.report.compare.load import Compare
 from weft.report.tabular import Table, Words, comma_separated, markdown, terminal
 from weft.text import console, markdown_text
 from weft.words.comparisons import mean_text, ratio_text
-from weft.words.parts import name_call
+from weft.words.row import name_call
 from weft.words.say import say
 
 Format = Literal["text", "md", "csv", "json"]

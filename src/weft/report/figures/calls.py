@@ -24,6 +24,7 @@ from weft.report.figures.theme import (
     dodged,
     grows_by,
     palettes,
+    tooltips,
     values,
 )
 from weft.report.view import CALLS, RunView, call_name, m_text
@@ -89,14 +90,12 @@ def _chart(axis: str, points: Sequence[Point], calls: list[str]) -> Any:
     x = along(axis, xs, grows_by(xs) >= 8, room=0.35)
     lowest, highest = (edge([point["y"] for point in points]) for edge in (min, max))
     scale = alt.Scale(type="log", domain=[lowest / 1.6, highest * 1.6], nice=False)
-    decades = [10.0**power for power in range(math.floor(math.log10(lowest)), math.ceil(math.log10(highest)) + 1)]
-    y = alt.Y("y:Q", title="time", scale=scale, axis=alt.Axis(values=decades, labelExpr=SECONDS_LABEL))
+    ticks = [10.0**power for power in range(math.floor(math.log10(lowest)), math.ceil(math.log10(highest)) + 1)]
+    y = alt.Y("y:Q", title="time", scale=scale, axis=alt.Axis(values=ticks, labelExpr=SECONDS_LABEL))
     colour, shade = (alt.Color("call:N", scale=each, legend=None) for each in palettes(calls, COLOURS))
     warm = [point for point in points if point["phase"] == "warm"]
     cold = [point for point in points if point["phase"] == "cold"]
-    tooltip = [
-        alt.Tooltip(f"{field}:N", title=name) for field, name in (("what", "call"), ("where", "at"), ("time", "median"))
-    ]
+    tooltip = tooltips(what="call", where="at", time="median")
 
     def marks(rows: Sequence[Point | Label]) -> Any:
         return alt.Chart(values(rows)).encode(x=x, y=y, color=colour)

@@ -12,8 +12,8 @@ from weft.fabric.drawing.drawing import layered
 from weft.fabric.drawing.loads import LinkLoad, sketch_loads
 from weft.fabric.drawing.sketch import Place, Sketch, sketch
 from weft.fabric.network.build import build_network
-from weft.format import format_bytes, format_rate, times_text
-from weft.report.common import drawn_cells, percent, reading
+from weft.format import format_bytes, format_rate, percent, times_text
+from weft.report.common import drawn_cells, reading
 from weft.report.figures import Picture
 from weft.report.figures.theme import WIDTH, Figure
 from weft.report.view import RunView
@@ -85,7 +85,7 @@ def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozens
     seen: set[frozenset[str]] = set()
     labels: list[str] = []
     most = max(shares.values(), default=0.0) or 1.0
-    centres = {_first(place): place for place in plan.places}
+    centres = {place.names.split(":")[0] if place.kind else place.names: place for place in plan.places}
     for line in plan.lines:
         ends = frozenset(line.between.split(" - "))
         if ends in seen:
@@ -107,10 +107,6 @@ def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozens
     parts += [_box(place) for place in plan.places] + labels
     parts += [f'<text x="{-left}" y="{y + 4:.0f}" class="d">{escape(text)}</text>' for y, text, _ in plan.rows]
     return "".join([*parts, "</svg>"])
-
-
-def _first(place: Place) -> str:
-    return place.names.split(":")[0] if place.kind else place.names
 
 
 def _beside(points: Sequence[tuple[float, float]], text: str, is_hot: bool) -> str:

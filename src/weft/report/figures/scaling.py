@@ -20,8 +20,10 @@ from weft.report.figures.theme import (
     RED,
     Figure,
     along,
+    decades,
     dodged,
     grows_by,
+    tooltips,
     unit_of,
     values,
 )
@@ -41,9 +43,6 @@ MODEL_KEY = (
     "Line and points: what the model gives, the same at each launch. "
     "Dashed: lower bound. Hollow: more ranks than cores."
 )
-
-#: Fields of a point that its tooltip shows, and their names.
-TOLD = (("where", "at"), ("time", "median"), ("limit", "lower bound"), ("samples", "samples"))
 
 
 class Point(TypedDict):
@@ -144,7 +143,7 @@ def _chart(
     scale, y = _y(points, dots, unit, logarithmic)
     base = alt.Chart(values(points)).encode(x=x, y=y)
     usable, crowded = ([point for point in points if point["crowded"] is kind] for kind in (False, True))
-    tooltip = [alt.Tooltip(f"{field}:N", title=name) for field, name in TOLD]
+    tooltip = tooltips(where="at", time="median", limit="lower bound", samples="samples")
     layers: list[Any] = [
         alt.Chart(values(usable))
         .mark_area(color=BLUE, opacity=0.22)
@@ -180,22 +179,17 @@ def _gaps(missing: Sequence[Missing], x: alt.X) -> Any:
 
 def _y(points: Sequence[Point], dots: Sequence[Launch], unit: str, logarithmic: bool) -> tuple[alt.Scale, alt.Y]:
     """Scale and axis of the times, wide enough for the dots of all launches."""
-    seen = [*_seen(points), *(dot["y"] for dot in dots if dot["y"])]
+    ends = (end for point in points for end in (point["low"], point["high"], point["bound"]) if end)
+    seen = [*ends, *(dot["y"] for dot in dots if dot["y"])]
     scale = _y_scale(seen, logarithmic)
     return scale, alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=_y_axis(seen, logarithmic))
-
-
-def _seen(points: Sequence[Point]) -> list[float]:
-    return [end for point in points for end in (point["low"], point["high"], point["bound"]) if end]
 
 
 def _y_axis(seen: Sequence[float], logarithmic: bool) -> alt.Axis:
     if not logarithmic:
         return alt.Axis(format=".4~r", tickCount=6)
-    powers = range(math.floor(math.log10(min(seen))) - 1, math.ceil(math.log10(max(seen))) + 1)
     steps = (1, 2, 5) if grows_by(seen) < 300 else (1,)
-    ticks = [step * 10.0**power for power in powers for step in steps]
-    return alt.Axis(values=[tick for tick in ticks if min(seen) / 1.6 <= tick <= max(seen) * 1.25], format=".4~r")
+    return alt.Axis(values=decades(min(seen) / 1.6, max(seen) * 1.25, steps), format=".4~r")
 
 
 def _y_scale(seen: Sequence[float], logarithmic: bool) -> alt.Scale:

@@ -20,9 +20,11 @@ from weft.report.figures.theme import (
     RATES_LABEL,
     RED,
     SECONDS_LABEL,
+    decades,
     dodged,
     grows_by,
     palettes,
+    tooltips,
     values,
 )
 
@@ -98,7 +100,7 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     y, scale, span = _value_axis(rows, quantity)
     labels = [each.label for each in drawn]
     colour, shade = (alt.Color("label:N", scale=each, legend=None) for each in palettes(labels, COLOURS))
-    tooltip = [alt.Tooltip(f"{field}:N", title=name) for field, name in _MEASURED]
+    tooltip = tooltips(label="line", size="message", time="median", rate="rate", samples="samples")
     base = alt.Chart(values([row for row in rows if not row["rare"]])).encode(x=x, y=y, color=colour)
     rare = alt.Chart(values([row for row in rows if row["rare"]])).encode(x=x, y=y, color=colour)
     layers: list[Any] = [
@@ -116,7 +118,7 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
             x=x,
             y=y,
             fill=alt.condition("datum.jump", alt.value(RED), alt.value("white")),
-            tooltip=[alt.Tooltip(f"{field}:N", title=name) for field, name in _CHANGED],
+            tooltip=tooltips(between="between", what="over that expected", cause="cause"),
         ),
         alt.Chart(values(_labels(rows, span * 14 / height)))
         .mark_text(align="left", dx=7, fontSize=11, fontWeight="bold")
@@ -127,10 +129,6 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     if width:
         chart = chart.properties(width=width, title=alt.TitleParams(title, fontSize=12, anchor="middle"))
     return chart
-
-
-_MEASURED = (("label", "line"), ("size", "message"), ("time", "median"), ("rate", "rate"), ("samples", "samples"))
-_CHANGED = (("between", "between"), ("what", "over that expected"), ("cause", "cause"))
 
 
 def _points(each: Drawn, quantity: Quantity) -> list[Point]:
@@ -217,11 +215,8 @@ def _value_axis(rows: Sequence[Point], quantity: Quantity) -> tuple[alt.Y, alt.S
     highest = max([*seen, *(bound for bound in bounds if bound < max(seen) * FAR)])
     scale = alt.Scale(type="log", domain=[lowest / 1.5, highest * 1.8], nice=False)
     span = math.log10(highest / lowest)
-    powers = range(math.floor(math.log10(lowest)) - 1, math.ceil(math.log10(highest)) + 1)
-    ticks = [step * 10.0**power for power in powers for step in ((1, 2, 5) if span < 2.2 else (1,))]
-    label = SECONDS_LABEL if quantity == "time" else RATES_LABEL
-    ticks = [tick for tick in ticks if lowest / 1.5 <= tick <= highest * 1.8]
-    axis = alt.Axis(values=ticks, labelExpr=label)
+    ticks = decades(lowest / 1.5, highest * 1.8, (1, 2, 5) if span < 2.2 else (1,))
+    axis = alt.Axis(values=ticks, labelExpr=SECONDS_LABEL if quantity == "time" else RATES_LABEL)
     return alt.Y("y:Q", title=quantity, scale=scale, axis=axis), scale, math.log(highest / lowest * 2.7)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The class of figures, the look that all share, and the labels of logarithmic axes."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -127,6 +128,17 @@ def _wrapped(text: str, width: int = 95) -> list[str]:
 def values(rows: Iterable[Mapping[str, object]]) -> alt.InlineData:
     """Rows as a chart's data."""
     return alt.InlineData(values=list(rows))
+
+
+def tooltips(**named: str) -> list[alt.Tooltip]:
+    """What a mark tells when it is pointed at: fields of its row, by what they are called there."""
+    return [alt.Tooltip(f"{field}:N", title=title) for field, title in named.items()]
+
+
+def decades(low: float, high: float, steps: Sequence[float] = (1,)) -> list[float]:
+    """Ticks of a logarithmic axis from ``low`` to ``high``: so many steps of each power of ten."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [tick for power in powers for step in steps if low <= (tick := step * 10.0**power) <= high]
 
 
 def palettes(names: Sequence[str], colours: Sequence[str]) -> tuple[alt.Scale, alt.Scale]:

@@ -59,15 +59,10 @@ class PairsStory(Story):
             return {"pairs": None}
         return {
             "pairs": {
-                "classes": pairs.classes,
-                "cold": pairs.cold,
-                "contention": pairs.contention,
-                "nodes": pairs.node_rows,
-                "worst": pairs.worst,
-                "outliers": pairs.outliers,
-                "unknown": pairs.unknown,
+                "classes": pairs.classes, "cold": pairs.cold, "contention": pairs.contention,
+                "nodes": pairs.node_rows, "worst": pairs.worst, "outliers": pairs.outliers, "unknown": pairs.unknown,
             }
-        }
+        }  # fmt: skip
 
 
 def _ordered(rows: Iterable[R]) -> list[R]:

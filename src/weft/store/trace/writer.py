@@ -5,7 +5,6 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -126,7 +125,7 @@ class RankFile(RankRecords):
     def __enter__(self) -> "RankFile":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         with file_errors(self.path), self._file:
             self._write()
             self.head["crc"] = self._crc

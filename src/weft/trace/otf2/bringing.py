@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bringing an archive of OTF2 into the folder of a trace: its definitions, then all its events in one pass."""
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from weft import __version__
 from weft.errors import DataError
+from weft.files.atomic import file_errors, make_folder, new_folder
 from weft.files.beneath import plain_file
 from weft.format import plural
+from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import SELF, WORLD, State
 from weft.store.trace.writer import RankFile
@@ -124,3 +128,27 @@ def _communicators(package: Any, archive: Any, ranks: int) -> dict[int, Known]:
         elif members:
             found[id(definition)] = Known(number, members)
     return found
+
+
+def import_trace(source: Path, into: Path) -> list[str]:
+    """Bring another tool's trace into a new folder; what could not be brought, in words. StudyError, DataError."""
+    if not source.exists():
+        raise DataError(f"{source} does not exist", "give an archive's traces.otf2, or its folder")
+    if not source.is_dir():
+        with file_errors(source):
+            plain_file(source)
+    anchor = source if source.is_file() else next(iter(sorted(source.glob("*.otf2"))), None)
+    if anchor is None:
+        raise DataError(f"{source} has no archive of OTF2 (*.otf2)", "give an archive's traces.otf2, or its folder")
+    new_folder(into, "weft trace import SOURCE -o RUN")
+    folder = TraceFolder(into)
+    try:
+        with file_errors(folder.path):
+            make_folder(folder.raw)
+        folder.describe(imported=str(source), weft=__version__)
+        lines = bring_otf2(anchor, folder)
+        convert_trace(folder)
+    except BaseException:
+        shutil.rmtree(folder.path, ignore_errors=True)
+        raise
+    return lines

@@ -6,7 +6,7 @@ its size up to the next one's. Algorithm 0 is the library's own choice. A messag
 block times the number of ranks. Open MPI 4 and 5 read it; rules for MPI_Alltoallv know the number of ranks alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from weft.mpi.algorithms import TUNED
 from weft.mpi.alltoall import PMPI
@@ -72,8 +72,4 @@ def _number(op: str, sizes: Sizes, ranks: Ranks, left_out: list[str]) -> int:
         where = f"{ranks.words} ranks, {sizes.words} bytes"
         left_out.append(f"{op} on {where}: Open MPI has no {sizes.algorithm}")
         return 0
-    return _position(TUNED[op], name)
-
-
-def _position(names: Sequence[str], name: str) -> int:
-    return names.index(name) + 1
+    return list(TUNED[op]).index(name) + 1

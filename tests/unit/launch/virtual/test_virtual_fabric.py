@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.network import build_network
-from weft.fabric.network.star import star
+from weft.fabric.network.build import star
 from weft.fabric.network.torus import TorusShape, torus
 from weft.fabric.network.tree import TreeShape, fat_tree
 from weft.files.shipped import shipped

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.fabric import shaping
+from weft.fabric import kinds
 from weft.launch.virtual import wiring
 from weft.launch.virtual.spec import VirtualLink, VirtualSpec
 
@@ -44,9 +44,9 @@ def test_every_port_is_shaped_at_the_rate_of_its_link() -> None:
 
 
 def test_the_bucket_holds_a_frame_at_the_slowest_and_stays_small_at_the_fastest() -> None:
-    assert shaping.burst(1e3) == 2 * shaping.FRAME
-    assert shaping.burst(62.5e6) == 31250
-    assert shaping.burst(1e12) == 1 << 18
+    assert kinds.burst(1e3) == 2 * kinds.FRAME
+    assert kinds.burst(62.5e6) == 31250
+    assert kinds.burst(1e12) == 1 << 18
 
 
 def test_interface_names_fit_the_kernel_however_long_the_fabric_names_are() -> None:

@@ -10,7 +10,7 @@ from made.traces import MadeRank
 from weft.errors import DataError
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.script_traffic import sent_in
+from weft.store.trace.script import sent_in
 from weft.trace.rank_actions import make_script
 
 

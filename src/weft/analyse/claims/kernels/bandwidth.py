@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from weft.analyse.claims.known import Known
-from weft.analyse.claims.thresholds import find_thresholds
+from weft.analyse.claims.sweeps import find_thresholds
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.analyse.tables.sweeps import Line, size_of
 from weft.analyse.tables.times import TimedRow, reach

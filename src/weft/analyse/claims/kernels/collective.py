@@ -6,8 +6,7 @@ from functools import partial
 
 from weft.analyse.claims.kernels.exchange import find_bottleneck
 from weft.analyse.claims.known import Known
-from weft.analyse.claims.thresholds import find_thresholds
-from weft.analyse.claims.winners import claim_winners
+from weft.analyse.claims.sweeps import claim_winners, find_thresholds
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, WinnerRow
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 from weft.analyse.tables.sweeps import (
