@@ -45,7 +45,6 @@ from weft.analyse.thresholds.series import block_series, size_series
 from weft.analyse.thresholds.switches import find_change_overs, slower_than_double
 from weft.analyse.thresholds.trials import trial_rows, with_trials
 from weft.analyse.winners import unjudged, winners
-from weft.fabric.kinds import KINDS
 from weft.kernel.registry import main_call
 from weft.mpi.knobs import Knobs
 from weft.plan.records import Cell, Plan
@@ -77,7 +76,7 @@ class Found:
     @property
     def modelled(self) -> bool:
         """Whether its times come from a model."""
-        return KINDS[self.plan.fabric_kind].is_model
+        return self.plan.is_model
 
     @property
     def cells(self) -> dict[str, Cell]:

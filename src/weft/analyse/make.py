@@ -18,7 +18,6 @@ from weft.analyse.tables.links import LINKS
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP, MedianRow, QuartileRow
 from weft.analyse.times import is_of_breakdown, iteration_times, launch_weighted, order_statistics, quartiles, turn_rows
 from weft.bound.measured import Bounds
-from weft.fabric.kinds import KINDS
 from weft.kernel.registry import kernel_named
 from weft.kernel.steps import split_step
 from weft.plan.stored import plan_of
@@ -42,7 +41,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     plan = plan_of(RunFolder(root))
     cells = {cell.id: cell for cell in plan.cells}
     launches = MEASURED.read(root)
-    if not KINDS[plan.fabric_kind].is_model:
+    if not plan.is_model:
         launches = with_shared_hosts(launches, plan, root)
     segments = SEGMENT_TABLE.read(root)
     backend = connect(engine)
@@ -53,7 +52,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     times = _write_iterations(root, backend, of_pairs)
     medians = _medians(times)
     mixed = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist()
-    found = summaries(mixed, medians, modelled=KINDS[plan.fabric_kind].is_model)
+    found = summaries(mixed, medians, modelled=plan.is_model)
     MEDIANS.write(root, medians)
     turns = _turns(root, backend, of_pairs) if any(split_step(row["op"])[1] for row in segments) else []
     TURNS.write(root, turns)

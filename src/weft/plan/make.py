@@ -101,7 +101,7 @@ def planned(
 
 def timed(plain: Plan) -> Plan:
     """The plan with its launches; where the study states the time of a run, with a budget that fits into it."""
-    if not plain.measure.time or plain.planned_fabric.is_model:
+    if not plain.measure.time or plain.is_model:
         return plain.model_copy(update={"launches": tuple(launches_of(plain))})
     budget = budget_within(plain)
     measure = plain.measure.model_copy(update={"budget": budget, "launches": 1})
@@ -130,7 +130,7 @@ def measure_of(study: Study, fabric: Fabric, seed: int, notes: list[str]) -> Mea
 
 def refusals(plan: Plan, launches: Iterable[LaunchPlan]) -> Iterable[str]:
     """A note for each launch that the launcher will refuse to start: a simulation over its budget."""
-    if not plan.planned_fabric.is_model:
+    if not plan.is_model:
         return
     cells = {cell.id: cell for cell in plan.cells}
     for launch in sorted(launches, key=lambda each: each.cells):

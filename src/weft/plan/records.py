@@ -249,6 +249,11 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
         return next(cell for cell in self.cells if cell.id == name)
 
     @property
+    def is_model(self) -> bool:
+        """Whether its times come from a model, which repeats them exactly."""
+        return self.planned_fabric.is_model
+
+    @property
     def floors(self) -> tuple[Cell, ...]:
         """The noise floors."""
         return tuple(cell for cell in self.cells if kernel_named(cell.kernel).is_floor)

@@ -29,7 +29,7 @@ def provenance(view: RunView) -> Facts:
     )
     facts.append(("Binding obtained", binding(ranks)))
     facts.append(("Kernel sources", _distinct(row["kernel_sources"] for row in launches)))
-    if not plan.planned_fabric.is_model:
+    if not plan.is_model:
         facts.append(("Timer", _timer(launches)))
     pages = sorted({row["page_bytes"] for row in launches if row["page_bytes"]})
     cache = _distinct(row["cache"] for row in launches)

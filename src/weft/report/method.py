@@ -34,7 +34,7 @@ def how_measured(view: RunView) -> Facts:
     warm = [row for row in view.rows if row["phase"] == "warm" and row["status"] == "ok" and row["samples"]]
     of_pairs = pairs_measured(view)
     classes = CLASSES.read(view.path) if of_pairs else []
-    if view.plan.planned_fabric.is_model:
+    if view.plan.is_model:
         facts = [("Time of a call", _definitions(warm, classes, modelled=True)), *_of_model(view, warm)]
     else:
         facts = [("Time of a call", _definitions(warm, classes, modelled=False)), *_of_launches(view, warm, classes)]
@@ -44,7 +44,7 @@ def how_measured(view: RunView) -> Facts:
         text = "in brackets the range that the intervals of both times allow"
         facts.append(("Factor between two times", text))
     cells = MEASURED.read(view.path)
-    if not view.plan.planned_fabric.is_model:
+    if not view.plan.is_model:
         facts.append(("Clocks", clocks(cells, warm)))
     return [*facts, ("Validation", validation(cells))]
 

@@ -42,7 +42,7 @@ def show_object(view: RunView) -> dict[str, Any]:
         "fabric": plan.fabric,
         "kind": plan.fabric_kind,
         "mpi": view.mpi,
-        "simulated": plan.planned_fabric.is_model,
+        "simulated": plan.is_model,
         "virtual": plan.planned_fabric.is_emulated,
         "headline": view.headline,
         "card": [row._asdict() for row in card_of(view).rows],

@@ -94,9 +94,7 @@ def can_extend(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
     own = without_launches(text)
     given, has = study.measure, plan.measure
     more = given.time > has.time if given.time else given.launches > has.launches
-    return (
-        same and more and not plan.planned_fabric.is_model and own is not None and own == without_launches(study.text)
-    )
+    return same and more and not plan.is_model and own is not None and own == without_launches(study.text)
 
 
 def extend(folder: RunFolder, study: Study) -> Plan:

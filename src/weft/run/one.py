@@ -62,7 +62,7 @@ def run_study(
         left = pending(folder, plan)
         if seen is not None and left:
             add_look(folder.path, seen)
-        refines = tables and bool(plan.measure.time) and not plan.planned_fabric.is_model
+        refines = tables and bool(plan.measure.time) and not plan.is_model
         refinement = None
         if refines:
             from weft.run.refine import Refinement  # reads tables: measuring alone needs none of their libraries

@@ -74,7 +74,7 @@ def choices(view: RunView) -> list[Choice]:
         place = (op, nodes, ranks, size)
         winner = shown.get(place)
         best = winner["algorithm"] if winner else DEFAULT
-        if view.plan.planned_fabric.is_model:
+        if view.plan.is_model:
             best = min(rows, key=lambda name: rows[name]["median_s"])
             best = best if rows[best]["median_s"] <= LEAST_WIN_OF_MODEL * rows[DEFAULT]["median_s"] else DEFAULT
             best = DEFAULT if is_used(op, best, rows[DEFAULT].get("algorithm") or "") else best

@@ -105,7 +105,7 @@ def tuning_claims(found: Sequence[Choice], table: str, view: RunView) -> list[Cl
     saved = best.default_s - best.median_s
     remedy = make_claim(
         "remedy.table", "remedy", table, saved / best.default_s, "share", bound=saved,
-        basis="simulated" if view.plan.planned_fabric.is_model else "measured",
+        basis="simulated" if view.plan.is_model else "measured",
         next=f"weft exec --table {table} -- mpirun ...",
     )  # fmt: skip
     return judge([*answers, *([remedy] if best.algorithm != PMPI else []), *doubts], view.quality)

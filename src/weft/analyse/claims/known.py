@@ -13,7 +13,6 @@ from weft.analyse.tables.quality import QUALITY
 from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
 from weft.analyse.tables.sweeps import Line, lines_of
 from weft.analyse.tables.times import CallRow, TimedRow, timed
-from weft.fabric.kinds import KINDS
 from weft.files.shipped import shipped
 from weft.plan.records import Plan
 from weft.store.rows import LAUNCH_TABLE
@@ -36,11 +35,6 @@ class Known:
     sensitivity = read_once(SENSITIVITY)  # what a simulated verdict depends on
     quality = read_once(QUALITY)  # the doubts about the run
     findings = read_once(FINDINGS)  # errors, warnings and notes about the numbers
-
-    @property
-    def modelled(self) -> bool:
-        """Whether its times come from a model."""
-        return KINDS[self.plan.fabric_kind].is_model
 
     @cached_property
     def warm(self) -> list[TimedRow]:

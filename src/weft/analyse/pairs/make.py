@@ -23,7 +23,6 @@ from weft.analyse.pairs.matrix import Floats, node_matrix, node_rows, slowest
 from weft.analyse.pairs.pair_times import PairFile, PairTimes, read_pair_times
 from weft.analyse.pairs.places import Places, list_placements
 from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_TOLD_S, PAIR_FACTOR
-from weft.fabric.kinds import KINDS
 from weft.plan.records import Plan
 from weft.store.files import Schema, Table, write_parquet
 from weft.store.rows import RANK_TABLE, MeasuredRow
@@ -44,7 +43,7 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
     whole: dict[str, list[Table]] = {table.name: [] for table in ALL}
     with closing(PairFile(root)) as file:
         for number, (launches, places) in enumerate(list_placements(RANK_TABLE.read(root), file.launches, plan)):
-            modelled = KINDS[plan.fabric_kind].is_model
+            modelled = plan.is_model
             share = 0.0 if modelled else typical_steal(cells, launches)
             passes = read_passes(root, plan, launches) if matched_rounds(plan) else []
             found = _analysed(file, launches, modelled, share, places, passes)

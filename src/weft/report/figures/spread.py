@@ -25,7 +25,7 @@ KEY = (
 
 def spread_figure(view: RunView) -> Figure | None:
     """Samples by launch of each cell's main call; None if there are none, or a model gave them."""
-    if view.plan.planned_fabric.is_model:
+    if view.plan.is_model:
         return None  # a model repeats itself: there is no spread
     by_cell: dict[str, dict[int, list[IterationRow]]] = {}
     for row in ITERATIONS.read(view.path):

@@ -36,7 +36,7 @@ class BandwidthStory(SweepStory):
             return []
         return existing(
             [
-                change_table(view.titled(CHANGE_TITLE), lines, names, modelled=view.plan.planned_fabric.is_model),
+                change_table(view.titled(CHANGE_TITLE), lines, names, modelled=view.plan.is_model),
                 trial_table(view.titled(MOVED), lines, names),
                 rate_table(view.titled(f"One-way rate, up to {_window(lines)} messages in flight"), lines, names),
                 slower_table(view.titled("Messages slower than their double"), lines, names),

@@ -57,7 +57,7 @@ class CollectiveStory(SweepStory):
         return existing(
             [
                 *self._winner_tables(view),
-                change_table(view.titled(CHANGE_TITLE), lines, places, modelled=view.plan.planned_fabric.is_model),
+                change_table(view.titled(CHANGE_TITLE), lines, places, modelled=view.plan.is_model),
                 trial_table(view.titled(MOVED), lines, places),
                 slower_table(view.titled("Messages slower than their double"), lines, places),
                 *(time_table(view.titled(f"Time of {name}"), ordered(group)) for name, group in groups.items()),

@@ -90,7 +90,7 @@ def find_bottleneck(known: Known, cell: str, call: str) -> list[ClaimRow]:
             bound=holding_bound_s(row),
             cell=cell, call=call, evidence=[f"causes:{known.causes.index(cause)}"], seconds=row["median_s"],
             limit=row["bound"], of=cause["kind"], nodes=row["nodes"], ranks=row["ranks"],
-            basis="simulated" if known.modelled else "measured",
+            basis="simulated" if known.plan.is_model else "measured",
         )
     ]  # fmt: skip
 
