@@ -170,9 +170,9 @@ def same_pairs(tmp_path: Path, engine: str) -> None:
     embedded = {name: rows_of(run / "tables" / name) for name in names}
     make_pair_analysis(run, plan_of(RunFolder(run)), connect(engine))
     for name in names:
-        assert embedded[name] or name == "pair_blame.parquet"
+        assert embedded[name] or name == "pair_outliers.parquet"
         assert same(embedded[name], rows_of(run / "tables" / name)), name
-    assert [row["name"] for row in embedded["pair_blame.parquet"]] == ["n3", "1 on n0 with 9 on n4"]
+    assert [row["name"] for row in embedded["pair_outliers.parquet"]] == ["n3", "1 on n0 with 9 on n4"]
 
 
 def times(mode: str, size: int, source: int, target: int) -> Any:

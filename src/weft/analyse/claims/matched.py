@@ -51,7 +51,7 @@ def _slow(index: int, row: OutlierRow, name: str, counted: dict[str, Any]) -> Cl
     worst = _worst(row)
     return make_claim(
         f"check.{name}", "answer", row["name"], worst["factor"], "factor", (worst["low"], worst["high"]),
-        coverage=0.95, confidence="B", evidence=[f"pair_blame:{index}"], of=row["kind"], role=row["role"],
+        coverage=0.95, confidence="B", evidence=[f"pair_outliers:{index}"], of=row["kind"], role=row["role"],
         bytes=worst["bytes"], affected=row["pairs"], also=row["also"], **counted,
     )  # fmt: skip
 

@@ -101,7 +101,9 @@ def _analysed(
         ],
         "blocks": pa.concat_tables([_blocks(each) for each in ways]),
         "worst": worst_rows(left, ways, places, FARTHEST),
-        "blame": [asdict(each) | {"statement": each.statement} for each in sorted(outliers, key=attrgetter("doubted"))],
+        "outliers": [
+            asdict(each) | {"statement": each.statement} for each in sorted(outliers, key=attrgetter("doubted"))
+        ],
         "names": _names(passes, places),
     }  # fmt: skip
 

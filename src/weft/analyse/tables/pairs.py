@@ -222,7 +222,7 @@ MATRIX = TableOf("pair_matrix", MatrixRow)
 MATRIX_MEDIANS = TableOf("pair_matrix_medians", MatrixMedianRow)
 BLOCKS = TableOf("pair_blocks", BlockRow)
 WORST = TableOf("pair_worst", WorstRow, "nodes ranks bytes mode source target source_name target_name")
-OUTLIERS = TableOf("pair_blame", OutlierRow)
+OUTLIERS = TableOf("pair_outliers", OutlierRow)
 NAMES = TableOf("pair_names", NameRow)
 ALL: tuple[TableOf[Any], ...] = (
     CLASSES, COLD, CONTENTION, HISTOGRAM, SPREAD, NODES, MATRIX, MATRIX_MEDIANS, BLOCKS, WORST, OUTLIERS, NAMES,

@@ -66,7 +66,7 @@ def _outlier(index: int, row: OutlierRow, counted: dict[str, Any]) -> ClaimRow:
     worst = max(row["sightings"], key=lambda seen: seen["factor"])
     return make_claim(
         f"outlier.{row['kind']}", "answer", row["name"], worst["factor"], "factor", confidence="B",
-        evidence=[f"pair_blame:{index}"], bytes=worst["bytes"], mode=worst["mode"], role=row["role"],
+        evidence=[f"pair_outliers:{index}"], bytes=worst["bytes"], mode=worst["mode"], role=row["role"],
         affected=row["pairs"], also=row["also"], detail=row["detail"], ways=len(row["sightings"]), **counted,
     )  # fmt: skip
 
