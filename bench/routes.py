@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.fabric.network import Network, TreeShape, fat_tree
+from weft.fabric.network import Network, TreeSection, fat_tree
 from weft.fabric.network.graph import Addresses
 from weft.fabric.readers import read_dump, read_tables
 from weft.launch.preload import route_library
@@ -29,10 +29,10 @@ from weft.route.score import effective_bisection
 from weft.route.subnet import ibsim_text, tables_text
 
 SHAPES = {
-    4518: TreeShape(
+    4518: TreeSection.model_construct(
         nodes_per_leaf=18, uplinks=18, spines=9, leaves_per_pod=9, pod_uplinks=162, cores=162, link_rate=1e9
     ),
-    11664: TreeShape(
+    11664: TreeSection.model_construct(
         nodes_per_leaf=18, uplinks=18, spines=18, leaves_per_pod=18, pod_uplinks=324, cores=324, link_rate=1e9
     ),
 }

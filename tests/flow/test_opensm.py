@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from weft.errors import FabricError, LaunchError
-from weft.fabric.network import Cables, Network, Switch, TreeShape, fat_tree, network_of, star
+from weft.fabric.network import Cables, Network, Switch, TreeSection, fat_tree, network_of, star
 from weft.fabric.readers import read_dump
 from weft.launch import opensm
 from weft.launch.opensm import manage
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def tree(hosts: int, nodes_per_leaf: int, uplinks: int) -> Network:
-    shape = TreeShape(nodes_per_leaf=nodes_per_leaf, uplinks=uplinks, link_rate=1e9)
+    shape = TreeSection.model_construct(nodes_per_leaf=nodes_per_leaf, uplinks=uplinks, link_rate=1e9)
     return fat_tree([f"n{h}" for h in range(hosts)], shape, rate=1e9)
 
 
@@ -157,9 +157,10 @@ def test_the_simulator_ends_with_a_killed_weft_and_the_next_one_clears_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "import time\nfrom weft.fabric.network import TreeShape, fat_tree\nfrom weft.launch import opensm\n"
+        "import time\nfrom weft.fabric.network import TreeSection, fat_tree\nfrom weft.launch import opensm\n"
         "opensm._opensm = lambda *a: (print('up', flush=True), time.sleep(60))\n"
-        "opensm.manage(fat_tree(['a', 'b'], TreeShape(nodes_per_leaf=2, uplinks=1, link_rate=1e9), rate=1e9))"
+        "tree = TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=1e9)\n"
+        "opensm.manage(fat_tree(['a', 'b'], tree, rate=1e9))"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from weft.analyse.outliers.few_parts import Parts, list_parts
 from weft.analyse.outliers.few_rounds import Messages
 from weft.analyse.outliers.leaves import Leaves, cluster_nodes
-from weft.fabric.network.dragonfly import DragonflyShape, dragonfly
+from weft.fabric.network import DragonflySection, TreeSection
+from weft.fabric.network.dragonfly import dragonfly
 from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.pair_loads import limiting_loads
-from weft.fabric.network.tree import TreeShape, fat_tree
+from weft.fabric.network.tree import fat_tree
 from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings
 
 Noise = Literal["normal", "heavy", "bursts", "steal"]
@@ -45,10 +46,12 @@ def machine(kind: str, nodes: int) -> Machine:
     names = [f"n{i:04}" for i in range(nodes)]
     width = 16 if nodes <= 256 else 32
     if kind == "dragonfly":
-        shape = DragonflyShape(nodes_per_router=4, routers_per_group=4, global_links=4, local_rate=2e9, global_rate=2e9)
+        shape = DragonflySection.model_construct(
+            nodes_per_router=4, routers_per_group=4, global_links=4, local_rate=2e9, global_rate=2e9
+        )
         return Machine(dragonfly(names, shape, rate=1e9), True)
     pods = {"leaves_per_pod": 4, "pod_uplinks": 2 * width} if kind == "pods" else {}
-    shape = TreeShape(nodes_per_leaf=width, uplinks=width // 2, link_rate=1e9, **pods)
+    shape = TreeSection.model_construct(nodes_per_leaf=width, uplinks=width // 2, link_rate=1e9, **pods)
     return Machine(fat_tree(names, shape, rate=1e9), kind != "unknown")
 
 

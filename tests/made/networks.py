@@ -4,10 +4,10 @@
 from hypothesis import strategies as st
 
 from weft.fabric.network import (
-    DragonflyShape,
+    DragonflySection,
     Network,
-    TorusShape,
-    TreeShape,
+    TorusSection,
+    TreeSection,
     dragonfly,
     fat_tree,
     network_of,
@@ -56,19 +56,19 @@ def networks(draw: st.DrawFn) -> Network:
     if kind == "tree":
         return fat_tree(
             names(hosts),
-            TreeShape(nodes_per_leaf=draw(st.integers(1, 5)), uplinks=4, spines=2, link_rate=1e9),
+            TreeSection.model_construct(nodes_per_leaf=draw(st.integers(1, 5)), uplinks=4, spines=2, link_rate=1e9),
             rate=1e9,
         )
     if kind == "pods":
-        shape = TreeShape(
+        shape = TreeSection.model_construct(
             nodes_per_leaf=2, uplinks=2, leaves_per_pod=draw(st.integers(1, 3)), pod_uplinks=4, link_rate=1e9
         )
         return fat_tree(names(hosts), shape, rate=1e9)
     if kind == "dragonfly":
-        shape2 = DragonflyShape(
+        shape2 = DragonflySection.model_construct(
             nodes_per_router=2, routers_per_group=4, global_links=1, local_rate=1e9, global_rate=1e9
         )
         return dragonfly(names(hosts), shape2, rate=1e9)
     if kind == "torus":
-        return torus(names(hosts), TorusShape(dimensions=(4, 3, 2), link_rate=1e9), rate=1e9)
+        return torus(names(hosts), TorusSection.model_construct(dimensions=(4, 3, 2), link_rate=1e9), rate=1e9)
     return random_dump(draw)

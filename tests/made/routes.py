@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from weft.fabric.network import Cables, Network, Switch, TreeShape, fat_tree
+from weft.fabric.network import Cables, Network, Switch, TreeSection, fat_tree
 from weft.fabric.network.minimal import minimal_tables
 from weft.launch.preload import route_library
 from weft.route.library import Library
@@ -25,7 +25,7 @@ def routes(network: Network, threads: int = 2) -> Routes:
 
 def tree(hosts: int, nodes_per_leaf: int, uplinks: int, **more: float) -> Network:
     """A fat tree with links of 1 GB/s."""
-    shape = TreeShape(nodes_per_leaf=nodes_per_leaf, uplinks=uplinks, **{"link_rate": 1e9, **more})  # type: ignore[arg-type]
+    shape = TreeSection.model_construct(nodes_per_leaf=nodes_per_leaf, uplinks=uplinks, **{"link_rate": 1e9, **more})  # type: ignore[arg-type]
     return fat_tree([f"n{h}" for h in range(hosts)], shape, rate=1e9)
 
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 
 from made.networks import names, networks
 from weft.fabric.cuts import levels
-from weft.fabric.network import Network, TorusShape, TreeShape, fat_tree, star, torus
+from weft.fabric.network import Network, TorusSection, TreeSection, fat_tree, star, torus
 from weft.fabric.summary import _cut, bisection  # pyright: ignore[reportPrivateUsage]
 
 
 def tree(hosts: int, **numbers: object) -> Network:
-    return fat_tree(names(hosts), TreeShape(**{"link_rate": 1e9, **numbers}), rate=1e9)  # type: ignore[arg-type]
+    return fat_tree(names(hosts), TreeSection.model_construct(**{"link_rate": 1e9, **numbers}), rate=1e9)
 
 
 def test_a_star_has_full_bisection() -> None:
@@ -33,7 +33,9 @@ def test_a_third_level_can_be_the_narrow_one() -> None:
 
 
 def test_a_torus_is_cut_across_its_longest_dimension() -> None:
-    cut = bisection(torus(names(4 * 4 * 8), TorusShape(dimensions=(4, 4, 8), link_rate=1e9), rate=1e9))
+    cut = bisection(
+        torus(names(4 * 4 * 8), TorusSection.model_construct(dimensions=(4, 4, 8), link_rate=1e9), rate=1e9)
+    )
     assert (cut.rate, cut.split) == (2 * 16 * 1e9, "z")
 
 

@@ -10,7 +10,7 @@ from weft.fabric import load_fabric
 from weft.fabric.checks import check_fabric, check_network
 from weft.fabric.dump_checks import check_dump
 from weft.fabric.findings import Finding
-from weft.fabric.network import TreeShape, fat_tree, network_of
+from weft.fabric.network import TreeSection, fat_tree, network_of
 from weft.fabric.readers import Lines, read_dump
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
 
@@ -172,7 +172,7 @@ def test_an_unknown_speed_is_a_warning_and_no_crash() -> None:
 
 def test_a_leaf_with_a_missing_uplink_is_a_warning() -> None:
     hosts = [f"n{i}" for i in range(6)]
-    network = fat_tree(hosts, TreeShape(nodes_per_leaf=2, uplinks=2, link_rate=1e9), rate=1e9)
+    network = fat_tree(hosts, TreeSection.model_construct(nodes_per_leaf=2, uplinks=2, link_rate=1e9), rate=1e9)
     gone = next(i for i in range(0, len(network.links), 2) if network.link_name(i).startswith("leaf2:4"))
     from dataclasses import replace
 

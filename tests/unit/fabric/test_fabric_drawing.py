@@ -13,11 +13,11 @@ from weft.fabric.drawing.drawing import draw, save
 from weft.fabric.drawing.layout import boxes
 from weft.fabric.drawing.sketch import sketch
 from weft.fabric.loads import all_to_all_loads, relative_times
-from weft.fabric.network import DragonflyShape, Network, TreeShape, dragonfly, fat_tree
+from weft.fabric.network import DragonflySection, Network, TreeSection, dragonfly, fat_tree
 
 
 def yellowstone() -> Network:
-    shape = TreeShape(
+    shape = TreeSection.model_construct(
         nodes_per_leaf=18, uplinks=18, spines=9, leaves=265, leaves_per_pod=9, pod_uplinks=162, link_rate=1e9
     )
     return fat_tree(names(4518), shape, rate=1e9)
@@ -49,7 +49,9 @@ def test_boxes_do_not_overlap_and_stay_on_the_page(network: Network) -> None:
 
 @pytest.mark.parametrize("groups", [1, 2, 9, 33, 120])
 def test_the_groups_of_a_dragonfly_do_not_overlap(groups: int) -> None:
-    shape = DragonflyShape(nodes_per_router=1, routers_per_group=4, global_links=40, local_rate=1e9, global_rate=1e9)
+    shape = DragonflySection.model_construct(
+        nodes_per_router=1, routers_per_group=4, global_links=40, local_rate=1e9, global_rate=1e9
+    )
     plan = sketch(dragonfly(names(4 * groups), shape, rate=1e9))
     assert len(plan.places) == groups
     assert sum(len(p.names) > 0 for p in plan.places) == groups
@@ -75,7 +77,7 @@ def test_a_line_shows_the_hottest_of_its_cables_not_their_mean() -> None:
 
 @pytest.mark.parametrize("ending", [".svg", ".png", ".html", ".json"])
 def test_a_drawing_is_written_in_every_format(ending: str, tmp_path: Path) -> None:
-    network = fat_tree(names(4), TreeShape(nodes_per_leaf=2, uplinks=1, link_rate=1e9), rate=1e9)
+    network = fat_tree(names(4), TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=1e9), rate=1e9)
     path = tmp_path / f"tree{ending}"
     save(draw(network, "a tree", "of two leaves", relative_times(network, all_to_all_loads(network)), "load"), path)
     content = path.read_bytes()
@@ -87,12 +89,12 @@ def test_a_drawing_is_written_in_every_format(ending: str, tmp_path: Path) -> No
 
 
 def test_a_page_of_its_own_needs_nothing_from_the_net(tmp_path: Path) -> None:
-    network = fat_tree(names(2), TreeShape(nodes_per_leaf=1, uplinks=1, link_rate=1e9), rate=1e9)
+    network = fat_tree(names(2), TreeSection.model_construct(nodes_per_leaf=1, uplinks=1, link_rate=1e9), rate=1e9)
     save(draw(network, "t"), tmp_path / "t.html")
     assert 'src="http' not in (tmp_path / "t.html").read_text()
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    network = fat_tree(names(2), TreeShape(nodes_per_leaf=1, uplinks=1, link_rate=1e9), rate=1e9)
+    network = fat_tree(names(2), TreeSection.model_construct(nodes_per_leaf=1, uplinks=1, link_rate=1e9), rate=1e9)
     with pytest.raises(FabricError, match=r"no format '\.bmp'"):
         save(draw(network, "t"), tmp_path / "t.bmp")

@@ -9,11 +9,13 @@ from hypothesis import given, settings
 
 from made.networks import names, networks
 from weft.fabric.hops import LEVELS, HopClass, coordinates, hop_classes, host_hops, rank_pairs
-from weft.fabric.network import Network, TreeShape, fat_tree, star
+from weft.fabric.network import Network, TreeSection, fat_tree, star
 
 
 def three_levels(hosts: int = 4518) -> Network:
-    shape = TreeShape(nodes_per_leaf=18, uplinks=18, spines=9, leaves_per_pod=9, pod_uplinks=162, link_rate=1e9)
+    shape = TreeSection.model_construct(
+        nodes_per_leaf=18, uplinks=18, spines=9, leaves_per_pod=9, pod_uplinks=162, link_rate=1e9
+    )
     return fat_tree(names(hosts), shape, rate=1e9)
 
 
@@ -27,7 +29,7 @@ def test_hops_of_all_pairs_are_those_of_their_routes(network: Network) -> None:
 
 
 def test_classes_of_two_sockets_two_nodes_a_leaf_are_counted() -> None:
-    network = fat_tree(names(4), TreeShape(nodes_per_leaf=2, uplinks=1, link_rate=1e9), rate=1e9)
+    network = fat_tree(names(4), TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=1e9), rate=1e9)
     assert hop_classes(network, (2, 2)) == (
         HopClass("socket", 0, 4 * 2 * 2),
         HopClass("node", 0, 4 * 2 * 4),

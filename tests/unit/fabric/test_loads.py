@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from made.networks import names, networks
 from weft.errors import FabricError
 from weft.fabric.loads import all_to_all_loads, hottest, pair_loads, relative_times
-from weft.fabric.network import Network, TreeShape, fat_tree, star
+from weft.fabric.network import Network, TreeSection, fat_tree, star
 
 
 @settings(max_examples=120, deadline=None)
@@ -76,7 +76,7 @@ def test_messages_of_any_size_add_up_over_their_links() -> None:
 
 
 def test_the_narrow_uplink_is_named_with_the_rate_it_leaves_a_host() -> None:
-    shape = TreeShape(nodes_per_leaf=2, uplinks=1, link_rate=15.625e6)
+    shape = TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=15.625e6)
     network = fat_tree(names(4), shape, rate=62.5e6)
     hot = hottest(network, all_to_all_loads(network))
     assert hot.name == "leaf0:3->spine0:1"
@@ -94,7 +94,7 @@ def test_a_slow_link_with_few_units_beats_a_fast_one_with_many() -> None:
 
 
 def test_hosts_without_a_route_are_an_error_not_a_number() -> None:
-    network = fat_tree(names(4), TreeShape(nodes_per_leaf=2, uplinks=1, link_rate=1e9), rate=1e9)
+    network = fat_tree(names(4), TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=1e9), rate=1e9)
     forward = network.forward.copy()
     forward[0, 3] = -1
     with pytest.raises(FabricError, match="no route from n0 to n3"):
@@ -102,7 +102,9 @@ def test_hosts_without_a_route_are_an_error_not_a_number() -> None:
 
 
 def test_4518_hosts_take_less_than_two_seconds() -> None:
-    shape = TreeShape(nodes_per_leaf=18, uplinks=18, spines=9, leaves_per_pod=9, pod_uplinks=162, link_rate=1e9)
+    shape = TreeSection.model_construct(
+        nodes_per_leaf=18, uplinks=18, spines=9, leaves_per_pod=9, pod_uplinks=162, link_rate=1e9
+    )
     network = fat_tree(names(4518), shape, rate=1e9)
     start = time.process_time()
     loads = all_to_all_loads(network)

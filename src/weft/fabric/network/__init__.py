@@ -2,27 +2,24 @@
 """Networks: the graph, its generators, and the sections of a fabric file that describe them."""
 
 from weft.fabric.network.build import build_network, make_network, star
-from weft.fabric.network.dragonfly import DragonflyShape, dragonfly
+from weft.fabric.network.dragonfly import dragonfly
 from weft.fabric.network.dumped import network_of
 from weft.fabric.network.follow import switch_steps, walk
 from weft.fabric.network.graph import Cables, Links, Network, Switch
 from weft.fabric.network.sections import DragonflySection, DumpSection, NetworkSection, TorusSection, TreeSection
-from weft.fabric.network.torus import TorusShape, torus
-from weft.fabric.network.tree import TreeShape, fat_tree
+from weft.fabric.network.torus import torus
+from weft.fabric.network.tree import fat_tree
 
 __all__ = [
     "Cables",
     "DragonflySection",
-    "DragonflyShape",
     "DumpSection",
     "Links",
     "Network",
     "NetworkSection",
     "Switch",
     "TorusSection",
-    "TorusShape",
     "TreeSection",
-    "TreeShape",
     "build_network",
     "dragonfly",
     "fat_tree",

@@ -40,11 +40,11 @@ def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path, *,
     rate = section.node_rate or float("nan")
     latency = (section.latency or 0.0) / 2
     if section.tree is not None:
-        network = fat_tree(hosts, section.tree.shape(), rate=rate, latency=latency)
+        network = fat_tree(hosts, section.tree, rate=rate, latency=latency)
     elif section.dragonfly is not None:
-        network = dragonfly(hosts, section.dragonfly.shape(), rate=rate, latency=latency)
+        network = dragonfly(hosts, section.dragonfly, rate=rate, latency=latency)
     elif section.torus is not None:
-        network = torus(hosts, section.torus.shape(), rate=rate, latency=latency)
+        network = torus(hosts, section.torus, rate=rate, latency=latency)
     elif section.dump is not None:
         network = _from_dump(section, section.dump, hosts, folder, routed=routed)
     else:

@@ -7,34 +7,16 @@ routes (Valiant, adaptive) of real machines are not modelled.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from weft.errors import FabricError
 from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize
+from weft.fabric.network.sections import DragonflySection
 
 
-@dataclass(frozen=True, kw_only=True)
-class DragonflyShape:
-    """Numbers that define a dragonfly; rates in bytes per second, latencies in seconds."""
-
-    # nodes_per_router, routers_per_group, global_links: hosts on a router, routers in a group, and global links of
-    # each router
-    nodes_per_router: int
-    routers_per_group: int
-    global_links: int
-    # local_rate, global_rate, local_latency, global_latency: rate and latency of the links inside a group and between
-    # groups
-    local_rate: float
-    global_rate: float
-    groups: int | None = None  # number of groups; as many as the hosts need if None
-    local_latency: float = 0.0
-    global_latency: float = 0.0
-
-
-def _groups(shape: DragonflyShape, hosts: int) -> int:
+def _groups(shape: DragonflySection, hosts: int) -> int:
     per_group = shape.nodes_per_router * shape.routers_per_group
     needed = max(1, -(-hosts // per_group))
     groups = needed if shape.groups is None else shape.groups
@@ -54,7 +36,7 @@ def _groups(shape: DragonflyShape, hosts: int) -> int:
     return groups
 
 
-def dragonfly(hosts: Sequence[str], shape: DragonflyShape, *, rate: float, latency: float = 0.0) -> Network:
+def dragonfly(hosts: Sequence[str], shape: DragonflySection, *, rate: float, latency: float = 0.0) -> Network:
     """Make a dragonfly, with rate and latency of a host's link; FabricError for too few global links."""
     groups, size = _groups(shape, len(hosts)), shape.routers_per_group
     refuse_oversize(len(hosts), groups * size, len(hosts) + groups * size * (size + shape.global_links) // 2)
@@ -77,7 +59,7 @@ def dragonfly(hosts: Sequence[str], shape: DragonflyShape, *, rate: float, laten
 
 
 def _global_links(
-    cables: Cables, shape: DragonflyShape, groups: int, first: int
+    cables: Cables, shape: DragonflySection, groups: int, first: int
 ) -> dict[tuple[int, int], list[tuple[int, int]]]:
     """Cables between groups: by (from, to), the routers with such a cable and the link of each."""
     between: dict[tuple[int, int], list[tuple[int, int]]] = {}

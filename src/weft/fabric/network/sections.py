@@ -6,9 +6,6 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from weft.fabric.network.dragonfly import DragonflyShape
-from weft.fabric.network.torus import TorusShape
-from weft.fabric.network.tree import TreeShape
 from weft.fabric.readers import Format
 from weft.fabric.times import Cost, Latency
 from weft.files.reading import is_table
@@ -82,10 +79,6 @@ class TreeSection(Section, frozen=True):
     pod_link_latency: Latency | None = Field(None, description="time such a link adds; default: link_latency")
     cores: Count | None = Field(None, description="core switches; default: one for each of a pod's uplinks")
 
-    def shape(self) -> TreeShape:
-        """The numbers for the generator (not by model_dump, which writes rates as text again)."""
-        return TreeShape(**dict(self))
-
 
 class DragonflySection(Section, frozen=True):
     """A dragonfly: groups of routers, all joined inside a group, every two groups joined by global links."""
@@ -99,10 +92,6 @@ class DragonflySection(Section, frozen=True):
     local_latency: Latency = Field(0.0, description='time a link inside a group adds: "100 ns"')
     global_latency: Latency = Field(0.0, description='time a link between groups adds: "300 ns"')
 
-    def shape(self) -> DragonflyShape:
-        """The numbers for the generator (not by model_dump, which writes rates as text again)."""
-        return DragonflyShape(**dict(self))
-
 
 class TorusSection(Section, frozen=True):
     """A torus: a grid of switches that closes on itself in each dimension."""
@@ -111,10 +100,6 @@ class TorusSection(Section, frozen=True):
     nodes_per_switch: Count = Field(1, description="hosts on one switch, in the order of node.names")
     link_rate: Rate = Field(description='rate of a link between switches, each way: "5 GB/s"')
     link_latency: Latency = Field(0.0, description='time such a link adds to a message: "100 ns"')
-
-    def shape(self) -> TorusShape:
-        """The numbers for the generator (not by model_dump, which writes rates as text again)."""
-        return TorusShape(**dict(self))
 
 
 class DumpSection(Section, frozen=True):

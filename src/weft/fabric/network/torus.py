@@ -3,30 +3,18 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize
+from weft.fabric.network.sections import TorusSection
 
 AXES = "xyzuvw"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TorusShape:
-    """Numbers that define a torus; rate in bytes per second, latency in seconds."""
-
-    # switches along each dimension, at most six dimensions. A dimension of 2 has one cable between its two switches.
-    dimensions: tuple[int, ...]
-    # link_rate, link_latency: rate and latency of each link between switches
-    link_rate: float
-    nodes_per_switch: int = 1  # hosts on each switch
-    link_latency: float = 0.0
-
-
-def torus(hosts: Sequence[str], shape: TorusShape, *, rate: float, latency: float = 0.0) -> Network:
+def torus(hosts: Sequence[str], shape: TorusSection, *, rate: float, latency: float = 0.0) -> Network:
     """Make a torus; the last dimension varies fastest in the order of the hosts.
 
     Routes correct the first dimension first. Half way round an even dimension both directions are equally short: hosts
@@ -57,7 +45,7 @@ def torus(hosts: Sequence[str], shape: TorusShape, *, rate: float, latency: floa
     return Network("torus", tuple(hosts), names, cables.links(), forward, coordinates, "dimension order")
 
 
-def _wire(cables: Cables, shape: TorusShape, place: NDArray[np.int_], first: int) -> Ints:
+def _wire(cables: Cables, shape: TorusSection, place: NDArray[np.int_], first: int) -> Ints:
     """Link indices, shape (switches, dimensions, 2): upwards, downwards; -1 if the dimension has one switch."""
     steps = np.full((len(place), len(shape.dimensions), 2), -1, dtype=np.int32)
     for switch, at in enumerate(place):
@@ -74,7 +62,7 @@ def _wire(cables: Cables, shape: TorusShape, place: NDArray[np.int_], first: int
     return steps
 
 
-def _tables(shape: TorusShape, place: NDArray[np.int_], leaf_of: Ints, steps: Ints) -> Ints:
+def _tables(shape: TorusSection, place: NDArray[np.int_], leaf_of: Ints, steps: Ints) -> Ints:
     """Forwarding tables between switches, shape (switches, hosts)."""
     forward = np.full((len(place), len(leaf_of)), -1, dtype=np.int32)
     for axis in reversed(range(len(shape.dimensions))):  # written last, so the first dimension takes precedence

@@ -19,28 +19,7 @@ from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize
-
-
-@dataclass(frozen=True, kw_only=True)
-class TreeShape:
-    """Numbers that define a fat tree; rates in bytes per second, latencies in seconds."""
-
-    # nodes_per_leaf, uplinks: hosts per leaf switch, and uplinks per leaf
-    nodes_per_leaf: int
-    uplinks: int
-    # link_rate, link_latency: rate and latency of each link between a leaf and a spine
-    link_rate: float
-    link_latency: float = 0.0
-    # spine switches over which a leaf's uplinks are spread (in its pod); one for each uplink if None
-    spines: int | None = None
-    leaves: int | None = None  # leaf switches; as many as the hosts need if None. Any further ones have no hosts.
-    leaves_per_pod: int | None = None  # leaves per pod, for a tree of three levels. None: two levels.
-    pod_uplinks: int | None = None  # uplinks of a pod, over all its spines
-    # pod_link_rate, pod_link_latency: rate and latency of each link between a spine and a core; as ``link_rate`` and
-    # ``link_latency`` if None
-    pod_link_rate: float | None = None
-    pod_link_latency: float | None = None
-    cores: int | None = None  # core switches; one for each uplink of a pod if None
+from weft.fabric.network.sections import TreeSection
 
 
 @dataclass(frozen=True)
@@ -68,7 +47,7 @@ def _refuse(what: str, remedy: str) -> FabricError:
     return FabricError(f"[network.tree]: {what}", remedy)
 
 
-def _sizes(shape: TreeShape, hosts: int) -> _Sizes:
+def _sizes(shape: TreeSection, hosts: int) -> _Sizes:
     needed = max(1, -(-hosts // shape.nodes_per_leaf))
     leaves = needed if shape.leaves is None else shape.leaves
     if leaves < needed:
@@ -97,7 +76,7 @@ def _sizes(shape: TreeShape, hosts: int) -> _Sizes:
 
 
 def _three_levels(
-    shape: TreeShape, hosts: int, leaves: int, spines: int, leaves_per_pod: int, pod_uplinks: int
+    shape: TreeSection, hosts: int, leaves: int, spines: int, leaves_per_pod: int, pod_uplinks: int
 ) -> _Sizes:
     if pod_uplinks % spines:
         raise _refuse(
@@ -114,7 +93,7 @@ def _three_levels(
     return _Sizes(hosts, leaves, leaves_per_pod, pods, spines, shape.uplinks, cores, pod_uplinks // spines)
 
 
-def fat_tree(hosts: Sequence[str], shape: TreeShape, *, rate: float, latency: float = 0.0) -> Network:
+def fat_tree(hosts: Sequence[str], shape: TreeSection, *, rate: float, latency: float = 0.0) -> Network:
     """A fat tree of two or three levels; ``rate`` and ``latency`` of each host's link. FabricError if it is none."""
     sizes = _sizes(shape, len(hosts))
     above = sizes.pods * sizes.spines
@@ -142,7 +121,7 @@ def fat_tree(hosts: Sequence[str], shape: TreeShape, *, rate: float, latency: fl
     return Network("fat-tree", tuple(hosts), _switches(sizes), cables.links(), forward, coordinates, "d-mod-k")
 
 
-def _wire_cores(cables: Cables, shape: TreeShape, sizes: _Sizes, first_spine: int, first_core: int) -> Ints:
+def _wire_cores(cables: Cables, shape: TreeSection, sizes: _Sizes, first_spine: int, first_core: int) -> Ints:
     """Links from spines to cores, shape (pods, spines, uplinks of a spine)."""
     up = np.empty((sizes.pods, sizes.spines, sizes.spine_uplinks), dtype=np.int32)
     rate = shape.link_rate if shape.pod_link_rate is None else shape.pod_link_rate

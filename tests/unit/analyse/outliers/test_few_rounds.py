@@ -8,8 +8,9 @@ import pytest
 
 from made.checks import Machine, Noise, machine, measure
 from weft.analyse.outliers.few_rounds import find_candidates, find_slow_parts
+from weft.fabric.network import TreeSection
 from weft.fabric.network.pair_loads import name_cable, name_link
-from weft.fabric.network.tree import TreeShape, fat_tree
+from weft.fabric.network.tree import fat_tree
 
 NOISES: tuple[Noise, ...] = ("normal", "heavy", "bursts", "steal")
 
@@ -91,7 +92,7 @@ def test_what_the_second_pass_does_not_show_is_not_named() -> None:
 
 
 def test_on_a_small_machine_a_cable_that_half_of_the_messages_cross_is_named() -> None:
-    tree = TreeShape(nodes_per_leaf=2, uplinks=1, link_rate=2e9)
+    tree = TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=2e9)
     of = Machine(fat_tree([f"n{i}" for i in range(8)], tree, rate=1e9), True)
     for seed in range(4):
         part = ("cable", f"leaf{seed} - spine0")
@@ -101,7 +102,7 @@ def test_on_a_small_machine_a_cable_that_half_of_the_messages_cross_is_named() -
 
 
 def test_all_nodes_on_one_leaf_have_no_cable_between_switches() -> None:
-    tree = TreeShape(nodes_per_leaf=16, uplinks=1, link_rate=2e9)
+    tree = TreeSection.model_construct(nodes_per_leaf=16, uplinks=1, link_rate=2e9)
     of = Machine(fat_tree([f"n{i}" for i in range(16)], tree, rate=1e9), True)
     made = measure(of, [of.rounds(12, 1)], {("node", "n3"): 1.5}, "normal", 0.05, 1)
     assert [made.parts.parts[each.part].name for each in find_slow_parts(made.messages, made.parts)] == ["n3"]

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import FabricError
-from weft.fabric.network import DragonflyShape, Network, dragonfly
+from weft.fabric.network import DragonflySection, Network, dragonfly
 
 
 def make(groups: int, routers: int, nodes: int, global_links: int, hosts: int | None = None) -> Network:
     count = groups * routers * nodes if hosts is None else hosts
-    shape = DragonflyShape(
+    shape = DragonflySection.model_construct(
         nodes_per_router=nodes,
         routers_per_group=routers,
         global_links=global_links,

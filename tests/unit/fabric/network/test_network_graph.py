@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 
 from weft.errors import FabricError
-from weft.fabric.network import Cables, Network, Switch, TreeShape, fat_tree, star, walk
+from weft.fabric.network import Cables, Network, Switch, TreeSection, fat_tree, star, walk
 
 HOSTS = tuple(f"n{i}" for i in range(12))
 
 
 def small_tree() -> Network:
     return fat_tree(
-        HOSTS, TreeShape(nodes_per_leaf=4, uplinks=2, link_rate=2e9, link_latency=1e-7), rate=1e9, latency=5e-7
+        HOSTS,
+        TreeSection.model_construct(nodes_per_leaf=4, uplinks=2, link_rate=2e9, link_latency=1e-7),
+        rate=1e9,
+        latency=5e-7,
     )
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import FabricError
-from weft.fabric.network import Network, TorusShape, torus
+from weft.fabric.network import Network, TorusSection, torus
 
 
 def make(*dimensions: int, nodes: int = 1, hosts: int | None = None) -> Network:
@@ -14,7 +14,9 @@ def make(*dimensions: int, nodes: int = 1, hosts: int | None = None) -> Network:
     for length in dimensions:
         count *= length
     names = [f"n{i}" for i in range(count if hosts is None else hosts)]
-    return torus(names, TorusShape(dimensions=dimensions, nodes_per_switch=nodes, link_rate=1e9), rate=1e9)
+    return torus(
+        names, TorusSection.model_construct(dimensions=dimensions, nodes_per_switch=nodes, link_rate=1e9), rate=1e9
+    )
 
 
 @settings(max_examples=30, deadline=None)

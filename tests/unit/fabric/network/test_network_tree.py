@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from weft.errors import FabricError
 from weft.fabric.loads import all_to_all_loads, hottest
-from weft.fabric.network import Network, TreeShape, fat_tree
+from weft.fabric.network import Network, TreeSection, fat_tree
 
 
 def tree(hosts: int, *, rate: float = 1e9, **numbers: object) -> Network:
     given_numbers = {"link_rate": 1e9, **numbers}
-    return fat_tree([f"n{i}" for i in range(hosts)], TreeShape(**given_numbers), rate=rate)  # type: ignore[arg-type]
+    return fat_tree([f"n{i}" for i in range(hosts)], TreeSection.model_construct(**given_numbers), rate=rate)
 
 
 def yellowstone() -> Network:

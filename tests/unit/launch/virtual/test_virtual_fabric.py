@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
-from weft.fabric.network import build_network
+from weft.fabric.network import TorusSection, TreeSection, build_network
 from weft.fabric.network.build import star
-from weft.fabric.network.torus import TorusShape, torus
-from weft.fabric.network.tree import TreeShape, fat_tree
+from weft.fabric.network.torus import torus
+from weft.fabric.network.tree import fat_tree
 from weft.files.shipped import shipped
 from weft.launch.virtual.fabric_spec import spec_of, spec_of_network
 
@@ -31,7 +31,7 @@ def test_a_star_stays_a_star() -> None:
 
 
 def test_parallel_uplinks_become_one_of_the_summed_rate() -> None:
-    shape = TreeShape(nodes_per_leaf=2, uplinks=3, link_rate=1e6)
+    shape = TreeSection.model_construct(nodes_per_leaf=2, uplinks=3, link_rate=1e6)
     spec = spec_of_network("t", fat_tree(hosts(4), shape, rate=1e7))
     assert spec.switches == ("leaf0", "leaf1", "spine")
     assert {link.name: link.rate for link in spec.links if link.lower.startswith("leaf")} == {
@@ -40,7 +40,9 @@ def test_parallel_uplinks_become_one_of_the_summed_rate() -> None:
 
 
 def test_a_third_level_keeps_its_pods_apart_and_its_oversubscription() -> None:
-    shape = TreeShape(nodes_per_leaf=2, uplinks=2, link_rate=1e6, leaves_per_pod=2, pod_uplinks=4, pod_link_rate=0.25e6)
+    shape = TreeSection.model_construct(
+        nodes_per_leaf=2, uplinks=2, link_rate=1e6, leaves_per_pod=2, pod_uplinks=4, pod_link_rate=0.25e6
+    )
     spec = spec_of_network("t", fat_tree(hosts(8), shape, rate=1e7))
     assert spec.switches == ("leaf0", "leaf1", "leaf2", "leaf3", "pod0-spine", "pod1-spine", "core")
     up = {link.lower: (link.upper, link.rate) for link in spec.links if not link.lower.startswith("node")}
@@ -63,7 +65,7 @@ def test_any_tree_folds_into_a_tree_whose_leaves_keep_their_uplink(
     count: int, nodes_per_leaf: int, spines: int, parallel: int, pod: int | None
 ) -> None:
     uplinks = spines * parallel
-    shape = TreeShape(
+    shape = TreeSection.model_construct(
         nodes_per_leaf=nodes_per_leaf, uplinks=uplinks, spines=spines, link_rate=1e6,
         leaves_per_pod=pod, pod_uplinks=uplinks if pod else None,
     )  # fmt: skip
@@ -75,7 +77,7 @@ def test_any_tree_folds_into_a_tree_whose_leaves_keep_their_uplink(
 
 def test_a_torus_is_refused() -> None:
     with pytest.raises(FabricError, match="is no tree"):
-        spec_of_network("t", torus(hosts(8), TorusShape(dimensions=(2, 4), link_rate=1e7), rate=1e7))
+        spec_of_network("t", torus(hosts(8), TorusSection.model_construct(dimensions=(2, 4), link_rate=1e7), rate=1e7))
 
 
 ROUTED = """
