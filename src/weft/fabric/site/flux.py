@@ -18,21 +18,21 @@ CLOSED = ("✗", "n", "no", "false")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
+def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
     unread = Unread()
-    text = said.get(DOWN, "").strip()
+    text = outputs.get(DOWN, "").strip()
     down = names_of(text, "flux resource list", unread) if text else ()
-    execution = _execution(said.get(RESOURCES, ""), unread)
+    execution = _execution(outputs.get(RESOURCES, ""), unread)
     classes = alike(_classes(execution, set(down), unread))
-    queues = tuple(_queues(said.get(QUEUES, ""), classes, down, _properties(execution)))
+    queues = tuple(_queues(outputs.get(QUEUES, ""), classes, down, _properties(execution)))
     return Site(
         "flux",
         "",
         queues or (Queue("", True, 0.0, classes, down),),
         ("pmix",),
-        asked=tuple(" ".join(command[:3]) for command, printed in said.items() if printed.strip()),
-        unread=tuple(unread.said),
+        asked=tuple(" ".join(command[:3]) for command, printed in outputs.items() if printed.strip()),
+        unread=tuple(unread.lines),
     )
 
 

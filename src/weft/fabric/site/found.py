@@ -22,11 +22,11 @@ class NodeClass:
 
     names: tuple[str, ...]  # their names
     # cores, sockets, threads: cores of a node over all its sockets, its sockets, hardware threads of a core; 0 where
-    # not said
+    # not stated
     cores: int = 0
     sockets: int = 0
     threads: int = 0
-    memory: int = 0  # bytes of a node; 0 where not said
+    memory: int = 0  # bytes of a node; 0 where not stated
     devices: str = ""  # its other resources in the scheduler's words (``gpu:4``); empty where it has none
 
     @property
@@ -41,11 +41,11 @@ class Queue:
 
     name: str  # its name; empty where the scheduler has only one, without a name
     is_default: bool = False  # whether a job without a queue goes there
-    limit_s: float = 0.0  # longest job in seconds; 0 where there is no limit, or none is said
+    limit_s: float = 0.0  # longest job in seconds; 0 where there is no limit, or none is stated
     classes: tuple[NodeClass, ...] = ()  # its nodes that are up, by likeness
     down: tuple[str, ...] = ()  # names of its nodes that are down, drained or reserved
-    hints: tuple[tuple[str, str], ...] = ()  # keys of ``[batch]`` and what was said of each: who may use the queue
-    most: int = 0  # most nodes of a job; 0 where there is no limit, or none is said
+    hints: tuple[tuple[str, str], ...] = ()  # keys of ``[batch]`` and what is stated of each: who may use the queue
+    most: int = 0  # most nodes of a job; 0 where there is no limit, or none is stated
 
     @property
     def nodes(self) -> int:
@@ -67,7 +67,7 @@ class Site:
     """A cluster as its scheduler describes it."""
 
     kind: str  # the kind of fabric
-    name: str = ""  # the cluster's name; empty where not said
+    name: str = ""  # the cluster's name; empty where not stated
     queues: tuple[Queue, ...] = ()  # its queues
     mpi: tuple[str, ...] = ()  # how the scheduler's own starter can meet MPI: ``pmix``, ``pmi2``
     leaves: tuple[tuple[str, tuple[str, ...]], ...] = ()  # leaf switches: name, and the names of the nodes on each
@@ -85,12 +85,12 @@ class Site:
 class Unread:
     """Collects what was not understood, a few examples of each."""
 
-    said: list[str] = field(default_factory=list[str])
+    lines: list[str] = field(default_factory=list[str])
 
     def add(self, command: str, text: str) -> None:
         """Note a text of a command; at most five are kept."""
-        if len(self.said) < 5:
-            self.said.append(f"{command}: {plain(text.strip())[:80]}")
+        if len(self.lines) < 5:
+            self.lines.append(f"{command}: {plain(text.strip())[:80]}")
 
 
 def names_of(text: str, command: str, unread: Unread) -> tuple[str, ...]:

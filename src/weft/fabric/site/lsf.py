@@ -16,21 +16,21 @@ COMMANDS = (ID, HARDWARE, HOSTS, QUEUES, PARAMETERS, GROUPS)
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
+def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
     unread = Unread()
-    up, down = _states(said.get(HOSTS, ""), unread)
-    classes = alike(_classes(said.get(HARDWARE, ""), up, unread))
-    default = re.search(r"Default Queues?:\s*(\S+)", said.get(PARAMETERS, ""))
-    queues = tuple(_queues(said.get(QUEUES, ""), default[1] if default else "", (classes, down),
-                           {fields[0]: fields[1:] for fields in rows(said.get(GROUPS, ""))}, unread))  # fmt: skip
-    named = re.search(r"My cluster name is (\S+)", said.get(ID, ""))
+    up, down = _states(outputs.get(HOSTS, ""), unread)
+    classes = alike(_classes(outputs.get(HARDWARE, ""), up, unread))
+    default = re.search(r"Default Queues?:\s*(\S+)", outputs.get(PARAMETERS, ""))
+    queues = tuple(_queues(outputs.get(QUEUES, ""), default[1] if default else "", (classes, down),
+                           {fields[0]: fields[1:] for fields in rows(outputs.get(GROUPS, ""))}, unread))  # fmt: skip
+    named = re.search(r"My cluster name is (\S+)", outputs.get(ID, ""))
     return Site(
         "lsf",
         word(named[1]) if named else "",
         queues or (Queue("", True, 0.0, classes, down),),
-        asked=tuple(" ".join(command) for command, text in said.items() if text.strip()),
-        unread=tuple(unread.said),
+        asked=tuple(" ".join(command) for command, text in outputs.items() if text.strip()),
+        unread=tuple(unread.lines),
     )
 
 

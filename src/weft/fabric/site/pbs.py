@@ -16,19 +16,19 @@ DOWN = re.compile(r"down|offline|unknown|stale|maintenance|provision|sleep|resv"
 UNITS = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 
-def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
+def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
     unread = Unread()
-    nodes = parsed(said.get(NODES, ""), "pbsnodes", unread)
+    nodes = parsed(outputs.get(NODES, ""), "pbsnodes", unread)
     classes, down, bound = _classes(nodes, unread)
-    default = _default(parsed(said.get(SERVER, ""), "qstat -B", unread))
-    queues = tuple(_queues(parsed(said.get(QUEUES, ""), "qstat", unread), default, (classes, down), bound))
+    default = _default(parsed(outputs.get(SERVER, ""), "qstat -B", unread))
+    queues = tuple(_queues(parsed(outputs.get(QUEUES, ""), "qstat", unread), default, (classes, down), bound))
     return Site(
         "pbs",
         word(str(nodes.get("pbs_server", "")).partition(".")[0]),
         queues or (Queue("", True, 0.0, classes, down),),
-        asked=tuple(" ".join(command) for command, text in said.items() if text.strip()),
-        unread=tuple(unread.said),
+        asked=tuple(" ".join(command) for command, text in outputs.items() if text.strip()),
+        unread=tuple(unread.lines),
     )
 
 

@@ -32,18 +32,18 @@ class Rules:
     most: int = 0  # most nodes of a job; 0 where there is no limit
 
 
-def read_site(said: Mapping[tuple[str, ...], str]) -> Site:
+def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
     unread = Unread()
-    named = re.search(r"^ClusterName\s*=\s*(\S+)", said.get(CONFIG, ""), re.MULTILINE)
+    named = re.search(r"^ClusterName\s*=\s*(\S+)", outputs.get(CONFIG, ""), re.MULTILINE)
     return Site(
         "slurm",
         word(named[1]) if named else "",
-        _queues(said.get(SINFO, ""), _rules(said.get(PARTITIONS, "")), unread),
-        _starts(re.findall(r"[a-z0-9_]+", said.get(MPI, ""))),
-        _leaves(said.get(TOPOLOGY, ""), unread),
-        tuple(" ".join(command[:3]) for command, text in said.items() if text.strip()),
-        tuple(unread.said),
+        _queues(outputs.get(SINFO, ""), _rules(outputs.get(PARTITIONS, "")), unread),
+        _starts(re.findall(r"[a-z0-9_]+", outputs.get(MPI, ""))),
+        _leaves(outputs.get(TOPOLOGY, ""), unread),
+        tuple(" ".join(command[:3]) for command, text in outputs.items() if text.strip()),
+        tuple(unread.lines),
     )
 
 
