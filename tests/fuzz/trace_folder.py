@@ -27,7 +27,7 @@ from weft.store.trace.layout import Flag
 from weft.trace.events import reading_trace
 from weft.trace.perfetto import write_perfetto
 from weft.trace.rank_actions import make_script
-from weft.trace.take import bring_in, told
+from weft.trace.take import bring_in, describe_trace
 from weft.trace.traffic import traffic_of_trace
 
 
@@ -120,7 +120,7 @@ def shown(folder: TraceFolder) -> None:
     bring_in(folder)
     if not has_trace_tables(folder):
         make_trace_tables(folder)
-    view, notes = load_trace(folder), told(folder)
+    view, notes = load_trace(folder), describe_trace(folder)
     as_json(view)
     out = Console(file=io.StringIO(), width=140)
     for each in (*notes, *map(terminal, trace_tables(view))):

@@ -10,7 +10,7 @@ from traced import compiled, events_of, weft_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.reader import trace_files
 from weft.store.trace.tables import COMMUNICATORS, TRACE_RANKS
-from weft.trace.take import told
+from weft.trace.take import describe_trace
 
 HEAD = """
 #include <mpi.h>
@@ -90,7 +90,7 @@ def test_communicators_without_end_stay_within_the_files_size(tmp_path: Path) ->
     assert len(COMMUNICATORS.read(run)) < 2 * 2**20 / 64
     splits = [row["calls"] for row in events_of(run) if row["call"] == "MPI_Comm_split"]
     assert sum(splits) == 2 * 20000
-    assert any("summarised" in line for line in told(TraceFolder(run)))
+    assert any("summarised" in line for line in describe_trace(TraceFolder(run)))
 
 
 def test_processes_that_are_in_no_trace_are_told(tmp_path: Path) -> None:

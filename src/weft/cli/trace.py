@@ -44,7 +44,7 @@ def take(
 
     from weft.errors import StudyError
     from weft.store.trace.folder import TraceFolder
-    from weft.trace.take import free_folder, take_trace, told
+    from weft.trace.take import describe_trace, free_folder, take_trace
     from weft.units import parse_bytes
 
     if not command:
@@ -57,7 +57,7 @@ def take(
     code = take_trace(command, into, most_bytes, mpicxx, lambda line: print(line, file=sys.stderr))
     folder = TraceFolder(into)
     if folder.tables.is_dir():
-        sys.stderr.write("\n".join([*told(folder), f"next: weft trace show {into}"]) + "\n")
+        sys.stderr.write("\n".join([*describe_trace(folder), f"next: weft trace show {into}"]) + "\n")
     return code
 
 
@@ -111,11 +111,11 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
     from weft.report.trace.tables import as_json, trace_tables
     from weft.report.trace.view import load_trace
     from weft.text import console
-    from weft.trace.take import told
+    from weft.trace.take import describe_trace
 
     if engine or not has_trace_tables(folder):
         make_trace_tables(folder, engine or "duckdb://")
-    view, notes = load_trace(folder), told(folder)
+    view, notes = load_trace(folder), describe_trace(folder)
     if format == "json":
         sys.stdout.write(as_json(view))
     else:
@@ -194,8 +194,8 @@ def bring(source: Path, /, *, output: Annotated[Path | None, Parameter(name=("--
 
     from weft.store.trace.folder import TraceFolder
     from weft.trace.otf2.bringing import import_trace
-    from weft.trace.take import free_folder, told
+    from weft.trace.take import describe_trace, free_folder
 
     into = output or free_folder()
     lines = import_trace(source, into)
-    sys.stderr.write("\n".join([*told(TraceFolder(into)), *lines, f"next: weft trace show {into}"]) + "\n")
+    sys.stderr.write("\n".join([*describe_trace(TraceFolder(into)), *lines, f"next: weft trace show {into}"]) + "\n")

@@ -69,7 +69,7 @@ def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled
     source = f"fitted on cells {cells}, by {how} (weft fabric fit); error on unseen cells {fit.leave_out_error:.1%}"
     lines = text.splitlines()
     fitted = [
-        Filled(PARAMETERS[name].key, written(value, PARAMETERS[name].unit), source)
+        Filled(PARAMETERS[name].key, write_value(value, PARAMETERS[name].unit), source)
         for name, value in fit.parameters.items()
     ]
     for entry in (*filled, *fitted):
@@ -80,7 +80,7 @@ def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled
     return "\n".join(lines) + "\n"
 
 
-def written(value: float, unit: str) -> str:
+def write_value(value: float, unit: str) -> str:
     """A value as written in a fabric file: ``5.364 GB/s``, ``15.5 MB/s``, ``165.1 us``."""
     return format_rate(value, DIGITS) if unit == "B/s" else format_seconds(value, DIGITS)
 

@@ -16,14 +16,14 @@ from weft.mpi.selection import SelectionTable
 from weft.study import Study
 
 
-def written(schema: Any) -> Any:
+def write_schema(schema: Any) -> Any:
     """The schema without defaults that are numbers in Weft but texts with a unit in files."""
     if is_list(schema):
-        return [written(each) for each in schema]
+        return [write_schema(each) for each in schema]
     if not is_table(schema):
         return schema
     unit = schema.get("type") == "string" and not isinstance(schema.get("default"), str)
-    return {key: written(value) for key, value in schema.items() if not (unit and key == "default")}
+    return {key: write_schema(value) for key, value in schema.items() if not (unit and key == "default")}
 
 
 def schemas() -> dict[str, str]:
@@ -35,7 +35,7 @@ def schemas() -> dict[str, str]:
     for name, adapter in models.items():
         schema = {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
-            **written(adapter.json_schema(mode="validation")),
+            **write_schema(adapter.json_schema(mode="validation")),
             "title": f"weft {name}",
         }
         found[f"{name}.json"] = json.dumps(schema, indent=2) + "\n"

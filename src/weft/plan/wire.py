@@ -149,13 +149,13 @@ def exact_cases(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
 
 def write_flat(head: Mapping[str, FlatValue], cells: Sequence[Mapping[str, FlatValue]]) -> str:
     """Write a flat plan: its head's keys, then those of each cell, ``cell`` first; DataError if no UTF-8."""
-    lines = [f"weft-plan {VERSION}", *(f"{key} {written(value)}" for key, value in head.items())]
+    lines = [f"weft-plan {VERSION}", *(f"{key} {write_value(value)}" for key, value in head.items())]
     for cell in cells:
-        lines += [*(f"{key} {written(value)}" for key, value in cell.items()), "end"]
+        lines += [*(f"{key} {write_value(value)}" for key, value in cell.items()), "end"]
     return "\n".join(lines) + "\n"
 
 
-def written(value: FlatValue) -> str:
+def write_value(value: FlatValue) -> str:
     """A value as text of the plan; DataError for a word with other than the allowed characters."""
     if isinstance(value, int):
         return str(value)

@@ -144,7 +144,7 @@ def listed(table: Table, width: int) -> Any:
     parts: list[Any] = [Text(wrapped(table.title, width), style="bold")]
     for head, *cells in table.rows:
         told = [
-            f"{told_heading(first, heading)}: {', '.join(lines_of(cell)).replace(', (', ' (')}"
+            f"{list_heading(first, heading)}: {', '.join(lines_of(cell)).replace(', (', ' (')}"
             for heading, cell in zip(headings, cells, strict=True)
             if cell.strip() not in ("", "–")
         ]
@@ -155,7 +155,7 @@ def listed(table: Table, width: int) -> Any:
     return Group(*parts)
 
 
-def told_heading(first: str, heading: str) -> str:
+def list_heading(first: str, heading: str) -> str:
     """A heading as it stands in a list: a bare number says what it is a number of, as the first column does."""
     parts = lines_of(heading)
     if heading[:1].isdigit():

@@ -61,7 +61,7 @@ def as_text(view: RunView) -> str:
     found = _claimed(view, explained(view))
     lines = card_lines(card_of(view), 120)
     for rows in found:
-        lines += ["", title(view, rows[0]), f"  {told_breakdown(view, rows[0])}", *bars(rows)]
+        lines += ["", title(view, rows[0]), f"  {say_breakdown(view, rows[0])}", *bars(rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -71,7 +71,7 @@ def _claimed(view: RunView, found: list[list[BreakdownRow]]) -> list[list[Breakd
     return [rows for rows in found if (rows[0]["cell"], rows[0]["call"]) in known]
 
 
-def told_breakdown(view: RunView, row: BreakdownRow) -> str:
+def say_breakdown(view: RunView, row: BreakdownRow) -> str:
     """The breakdown of a call on one line: ``hardware 343 ms · messages +12 % · contention none detected``."""
     own = [each for each in view.claims if (each["cell"], each["call"]) == (row["cell"], row["call"])]
     rows = [say(each) for each in own if each["id"].startswith("breakdown.")]
@@ -108,10 +108,10 @@ def as_json(view: RunView) -> str:
 
     Raises DataError: nothing was explained.
     """
-    told = [
-        {"cell": rows[0]["cell"], "call": rows[0]["call"], "statement": told_breakdown(view, rows[0]), "steps": rows}
+    tree = [
+        {"cell": rows[0]["cell"], "call": rows[0]["call"], "statement": say_breakdown(view, rows[0]), "steps": rows}
         for rows in _claimed(view, explained(view))
     ]
     card = [row._asdict() for row in card_of(view).rows]
     head = {"schema": SCHEMA, "run": view.name, "label": view.label, "mpi": view.mpi, "card": card}
-    return json.dumps(head | {"breakdowns": told}, indent=1) + "\n"
+    return json.dumps(head | {"breakdowns": tree}, indent=1) + "\n"

@@ -21,7 +21,7 @@ from weft.store.inputs import check_copies, digest, digests
 from weft.study import Study
 
 
-def named(plan: Plan) -> Iterator[Path]:
+def input_files(plan: Plan) -> Iterator[Path]:
     """Every file that a plan's cells name, once."""
     keys = [(cell.parameters, kernel_named(cell.kernel).inputs_of(cell.parameters)) for cell in plan.cells]
     yield from map(Path, sorted({str(values[key]) for values, own in keys for key in own}))
@@ -29,7 +29,7 @@ def named(plan: Plan) -> Iterator[Path]:
 
 def copy_inputs(folder: RunFolder, plan: Plan) -> None:
     """Copy the files of a plan into a run that begins; DataError if one is missing, not plain, or named twice."""
-    sources = list(named(plan))
+    sources = list(input_files(plan))
     for source in sources:
         if not source.is_file():
             raise DataError(f"{source} is no file, and the study names it", "write it, or name another in the study")
@@ -66,7 +66,7 @@ def begin_within(folder: RunFolder, inner: RunFolder, plan: Plan, study: bytes) 
 def check_inputs(folder: RunFolder, plan: Plan) -> None:
     """DataError if a file of a run, or its copy, is not what it began with; one that is gone is not missed."""
     check_copies(folder)
-    for source in named(plan):
+    for source in input_files(plan):
         copy = folder.inputs / source.name
         kept = digest(copy)
         if source.is_file() and (now := digest(source)) != kept:

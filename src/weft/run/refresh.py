@@ -111,13 +111,13 @@ def unfit() -> tuple[type[Exception], ...]:
 def no_tables(folder: RunFolder, problem: Exception) -> DataError:
     """The error for a run whose records are each well formed, and yet do not make a whole."""
     return DataError(
-        f"{folder.path}: no tables can be made of its plan and records: {said_of(problem)}",
+        f"{folder.path}: no tables can be made of its plan and records: {describe_problem(problem)}",
         f"if its files were changed, bring the originals back or {folder.measure_anew()}; otherwise this is a "
         "mistake in Weft: report it with these lines",
     )
 
 
-def said_of(problem: Exception) -> str:
+def describe_problem(problem: Exception) -> str:
     """An exception and where it came from, on one line."""
     last = traceback.extract_tb(problem.__traceback__)[-1]
     return f"{type(problem).__name__}: {one_line(str(problem))[:200]} ({Path(last.filename).name}, line {last.lineno})"
@@ -133,7 +133,7 @@ def reading(*runs: Path, kind: type[WeftError] = DataError) -> Generator[None, N
     except unfit() as problem:
         anew = " and ".join(f"`weft show {quote(str(run))} --engine duckdb://`" for run in runs)
         raise kind(
-            f"{', '.join(map(str, runs))}: the tables do not fit together: {said_of(problem)}",
+            f"{', '.join(map(str, runs))}: the tables do not fit together: {describe_problem(problem)}",
             f"{anew} makes them anew from the cells; if this error comes again, it is a mistake in Weft: report it "
             "with these lines",
         ) from problem

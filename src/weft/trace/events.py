@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from weft.errors import DataError
 from weft.files.atomic import file_errors
 from weft.files.beneath import plain_file
-from weft.run.refresh import said_of, unfit
+from weft.run.refresh import describe_problem, unfit
 from weft.store.files import read_parquet
 from weft.store.trace.calls import NUMBERS
 from weft.store.trace.convert import count_files, event_files
@@ -126,7 +126,7 @@ def reading_trace(run: Path) -> Generator[None, None, None]:
         anew = f"rm -r {made}, then the same command makes them anew from {folder.raw}"
         none = "take the trace again: weft trace -o RUN -- mpirun -n 4 ./application"
         raise DataError(
-            f"{run}: the files of the trace do not fit together: {said_of(problem)}",
+            f"{run}: the files of the trace do not fit together: {describe_problem(problem)}",
             (anew if folder.raw.is_dir() and made else none)
             + "; if this error comes again, it is a mistake in Weft: report it with these lines",
         ) from problem

@@ -73,7 +73,7 @@ def bring_in(folder: TraceFolder) -> None:
         convert_trace(folder)
 
 
-def told(folder: TraceFolder) -> list[str]:
+def describe_trace(folder: TraceFolder) -> list[str]:
     """What was recorded, at what cost and what is missing: some lines. DataError if the tables are missing."""
     rows = TRACE_RANKS.read(folder.path)
     calls = sum(row["events"] + row["summarised"] for row in rows)

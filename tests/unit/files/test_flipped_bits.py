@@ -32,7 +32,7 @@ from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import State
 from weft.trace.events import reading_trace
 from weft.trace.rank_actions import make_script
-from weft.trace.take import bring_in, told
+from weft.trace.take import bring_in, describe_trace
 
 FILES = (
     "cells/*.json",
@@ -167,7 +167,7 @@ def test_a_trace_of_an_earlier_weft_has_no_checksum_and_says_so(tmp_path: Path) 
 
 def brought_in(folder: TraceFolder) -> list[str]:
     bring_in(folder)
-    return told(folder)
+    return describe_trace(folder)
 
 
 @pytest.mark.long

@@ -21,7 +21,7 @@ from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag, State
 from weft.trace.perfetto import write_perfetto
-from weft.trace.take import told
+from weft.trace.take import describe_trace
 
 MS = 1_000_000
 EVIL = "<script>alert(1)</script>\x1b[31m"
@@ -148,7 +148,7 @@ def test_nobody_is_singled_out_of_those_who_sent_the_same(
 def test_the_page_and_the_terminal_show_names_of_others_as_plain_text(
     view: TraceView, folder: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_trace_page(view, tmp_path / "page.html", told(folder))
+    write_trace_page(view, tmp_path / "page.html", describe_trace(folder))
     page = (tmp_path / "page.html").read_text()
     assert "<script>alert(1)" not in page
     assert "this trace is partial" in page

@@ -12,7 +12,7 @@ from weft.analyse.tables.breakdown import ROUND_TIMES, STEPS, BreakdownRow, Roun
 from weft.format import format_seconds
 from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, Figure, unit_of, values
 from weft.report.view import RunView
-from weft.report.why import breakdowns, factor_text, title, told_breakdown
+from weft.report.why import breakdowns, factor_text, say_breakdown, title
 
 COLOURS = {"hardware": GREY, "messages": BLUE, "contention": ORANGE, "algorithm": RED, "arrival": GREEN}
 #: So many breakdowns are drawn; `weft why` prints all.
@@ -49,13 +49,13 @@ def _breakdown_figure(view: RunView) -> Figure | None:
     found = slowest(breakdowns(view))
     if not found or not any(each["id"].startswith("breakdown.") for each in view.claims):
         return None
-    main = told_first(view, found)
+    main = choose_breakdown(view, found)
     drawn = [main, *(rows for rows in found if rows is not main)][:MOST]
-    reading = told_breakdown(view, main[0])
+    reading = say_breakdown(view, main[0])
     return Figure("breakdown", view.titled("Breakdown"), KEY, reading, (_bars(view, drawn),))
 
 
-def told_first(view: RunView, found: Sequence[list[BreakdownRow]]) -> list[BreakdownRow]:
+def choose_breakdown(view: RunView, found: Sequence[list[BreakdownRow]]) -> list[BreakdownRow]:
     """The breakdown that speaks for a run: of the cell that its verdict is about, else of the largest fair one."""
     main = main_verdict(view.verdicts)
     own = next((rows for rows in found if main and rows[0]["cell"] == main["cell"]), None)
