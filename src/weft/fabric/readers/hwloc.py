@@ -20,7 +20,6 @@ class NodeShape:
     # ...)``
     cores: tuple[tuple[tuple[int, ...], ...], ...]
     memory: int  # bytes over all its NUMA nodes
-    numa_nodes: int  # number of NUMA nodes
 
     @property
     def sockets(self) -> int:
@@ -61,11 +60,10 @@ def _shape(lines: Lines, machine: ET.Element) -> NodeShape:
             f"{lines.path}: a processor without cores or processing units",
             "give the output of lstopo --of xml of the whole node (without --filter or --no-smt)",
         )
-    numa = [o for o in machine.iter("object") if o.get("type") == "NUMANode"]
-    holders = numa or [machine]
+    holders = [o for o in machine.iter("object") if o.get("type") == "NUMANode"] or [machine]
     memory = sum(_number(lines, o, "local_memory") for o in holders if o.get("local_memory") is not None)
     info = {i.get("name", ""): i.get("value", "") for i in machine.iter("info")}
-    return NodeShape(info.get("HostName", ""), info.get("CPUModel", ""), cores, memory, len(numa))
+    return NodeShape(info.get("HostName", ""), info.get("CPUModel", ""), cores, memory)
 
 
 def _cores(package: ET.Element) -> list[ET.Element]:
