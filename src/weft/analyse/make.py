@@ -57,7 +57,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     turns = _turns(root, backend, of_pairs) if any(split_step(row["op"])[1] for row in segments) else []
     TURNS.write(root, turns)
     QUARTILES.write(root, _quartiles(times, medians))
-    STARTUP.write(root, [] if KINDS[plan.fabric_kind].is_model else startup_rows(root, plan, medians))
+    STARTUP.write(root, [] if plan.is_model else startup_rows(root, plan, medians))
     floors = floor.with_rates_beside(floor.floor_rows(found, cells), _beside(root, backend, of_pairs), cells)
     FLOOR.write(root, floors)
     counted = links.link_rows(root, plan, segments, medians, turns, launches)

@@ -141,14 +141,14 @@ def read_sizes(path: Path) -> ScriptSizes:
     )  # fmt: skip
 
 
-MOST_RANKS = 8192
+MOST_COUNTED = 8192
 Bytes = npt.NDArray[np.float64]
 
 
 def sent_in(path: Path) -> Bytes | None:
     """Bytes of messages and all-to-alls by sender and receiver, (ranks, ranks); None for too many ranks. DataError."""
     ranks = read_sizes(path).ranks
-    if ranks > MOST_RANKS:
+    if ranks > MOST_COUNTED:
         return None
     with file_errors(path):
         raw = read_plain(path, UNLIMITED)
