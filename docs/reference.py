@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 from weft.cli.app import app
 from weft.fabric.model import Fabric
 from weft.kernel.registry import measured_kernels
-from weft.kernel.studies import written
+from weft.kernel.studies import write_schema
 from weft.study import Study
 
 HERE = Path(__file__).parent
@@ -21,7 +21,7 @@ Schema = dict[str, Any]
 
 def schema_of(model: type[BaseModel]) -> Schema:
     """JSON schema of a model."""
-    return written(TypeAdapter(model).json_schema(mode="validation"))
+    return write_schema(TypeAdapter(model).json_schema(mode="validation"))
 
 
 def resolved(schema: Schema, defs: Schema) -> Schema:

@@ -160,7 +160,7 @@ def torn_selection_table(typed: Typed) -> None:
     assert "--on" in typed("tune", "--help")
 
 
-@CASES.of("tune/machine.py", "measure it: weft tune --probe --on FABRIC -o FILE")
+@CASES.of("tune/model.py", "measure it: weft tune --probe --on FABRIC -o FILE")
 def no_numbers_of_a_machine(typed: Typed) -> None:
     Path("machine.json").write_text("{")
     words = ("tune", "--predict", "--on", "message-bound", "--machine", "machine.json")

@@ -94,7 +94,7 @@ def trace_as_run(typed: Typed) -> None:
         assert Path(f"{verb}.html").is_file()
 
 
-@CASES.of("trace/importing.py", "weft trace import SOURCE -o RUN")
+@CASES.of("trace/otf2/bringing.py", "weft trace import SOURCE -o RUN")
 @CASES.of("trace/otf2/archive.py", "weft trace export RUN DIR --to otf2")
 def traces_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     trace_here("RUN")

@@ -4,7 +4,6 @@
 import sys
 import time
 import tracemalloc
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +67,7 @@ def test_groups_follow_tables_that_someone_broke(network: Network, data: st.Data
 
 def test_routes_are_followed_once_a_pod_not_once_a_leaf(monkeypatch: pytest.MonkeyPatch) -> None:
     """50,000 hosts on 2,500 leaves: 125 million pairs of leaf and host took 13 s and more."""
-    network = fat_tree(names(900), replace(PODS, nodes_per_leaf=3), rate=1e9)  # 300 leaves in 10 pods
+    network = fat_tree(names(900), PODS.model_copy(update={"nodes_per_leaf": 3}), rate=1e9)  # 300 leaves in 10 pods
     followed = 0
 
     def counted(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
