@@ -17,11 +17,11 @@ from made.view import load_view
 from weft.analyse import make_tables
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.links import LAUNCH, OPERATIONS, Counted, operation_seconds, rows_of, volumes
-from weft.analyse.tables.links import LINKS, LOADS, LoadRow
+from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LoadRow
 from weft.fabric.drawing.loads import LinkLoad, sketch_loads
 from weft.kernel.steps import ROUNDS, TURNS
 from weft.plan.records import Cell, LaunchPlan
-from weft.report.common import drawn_cells, held_back, link_fields, reading
+from weft.report.common import drawn_cells, link_fields, reading
 from weft.report.figures.proof import link_load, links_figure
 from weft.report.show_json import as_json
 from weft.report.tables import render
@@ -59,20 +59,20 @@ def test_the_table_has_both_directions_of_every_link_of_every_launch(narrow_upli
 
 
 def test_the_verdict_names_the_uplink_where_it_is_narrow(narrow_uplinks: RunView) -> None:
-    found = {each["nodes"]: each for each in held_back(narrow_uplinks)}
+    found = {each["nodes"]: each for each in BOTTLENECKS.read(narrow_uplinks.path)}
     assert found[4]["name"] == found[4]["bound"] == "link leaf0 up"
     assert found[2]["name"] == found[2]["bound"] == "injection"
     assert found[1]["name"] == "memory copy"
 
 
 def test_the_verdict_names_the_hosts_links_where_they_are_narrow(narrow_hosts: RunView) -> None:
-    found = {each["nodes"]: each for each in held_back(narrow_hosts)}
+    found = {each["nodes"]: each for each in BOTTLENECKS.read(narrow_hosts.path)}
     assert found[4]["name"] == found[4]["bound"] == "injection"
 
 
 def test_where_no_link_is_busy_none_is_named(tmp_path: Path) -> None:
     view = load_view(make_virtual_run(tmp_path / "run", adapter=64e6, uplink=16e6, reached=0.05, launches=1))
-    found = {each["nodes"]: each for each in held_back(view)}
+    found = {each["nodes"]: each for each in BOTTLENECKS.read(view.path)}
     assert found[4]["name"] == ""
     assert found[4]["bound"] == "link leaf0 up"
     assert "no link" in render(view)
@@ -116,7 +116,7 @@ def test_the_drawing_has_a_line_for_each_direction_and_says_that_the_network_is_
 
 def test_the_links_drawn_are_those_of_the_cell_whose_bottleneck_is_stated(tmp_path: Path) -> None:
     view = load_view(make_virtual_run(tmp_path / "run", adapter=64e6, uplink=16e6))
-    stated = next(each for each in held_back(view) if each["nodes"] == 4)
+    stated = next(each for each in BOTTLENECKS.read(view.path) if each["nodes"] == 4)
     rows = LOADS.read(view.path)
     heavier = [  # another cell of four nodes moved ten times the bytes, and filled no link
         cast(
@@ -245,8 +245,8 @@ def test_a_launch_of_several_cells_is_called_by_its_batch(tmp_path: Path) -> Non
     moved = {row["cell"]: row["bytes"] for row in rows if row["link"] == "link leaf0 up"}
     assert moved == {batch["cells"][0]: 250_000_000, batch["cells"][1]: 25_000_000}
     view = load_view(path)
-    assert held_back(view)[-1]["cell"] in moved
-    assert f"({held_back(view)[-1]['cell']}" in render(view)
+    assert BOTTLENECKS.read(view.path)[-1]["cell"] in moved
+    assert f"({BOTTLENECKS.read(view.path)[-1]['cell']}" in render(view)
 
 
 def timed(ops: str, **volumes: float) -> float:
