@@ -19,8 +19,8 @@ from weft.analyse.compare import side_of
 from weft.analyse.tables.claims import claims_of
 from weft.errors import DataError, StudyError
 from weft.fabric import Fabric
-from weft.fabric.folding import fold
 from weft.fabric.network.build import build_network
+from weft.fabric.nodeset import fold
 from weft.files.atomic import file_errors, own_handle, write_atomic
 from weft.files.beneath import read_plain
 from weft.files.lock import try_flock
