@@ -41,7 +41,7 @@ from weft.store.records import load_launch_record
 from weft.store.trace.folder import TraceFolder, is_converted
 from weft.store.trace.reader import RankTrace
 from weft.trace.take import bring_in
-from weft.tune.machine import MachineFile, read_machine
+from weft.tune.model import MachineFile, read_machine
 
 Reader = Callable[[Path], Any]
 

@@ -33,7 +33,7 @@ from weft.store.folder import RunFolder
 from weft.store.tables import read_table
 from weft.store.trace.folder import TraceFolder, stamp_of_raw, write_stamp
 from weft.store.trace.tables import SITES
-from weft.trace.layers import reading_trace
+from weft.trace.events import reading_trace
 from weft.trace.take import bring_in, told
 
 MOST_S, MOST_MORE = 20, 1 << 30

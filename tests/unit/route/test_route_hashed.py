@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from weft.errors import FabricError
-from weft.fabric.network import Network
-from weft.fabric.network.torus import TorusShape, torus
-from weft.fabric.network.tree import TreeShape, fat_tree
+from weft.fabric.network import Network, TorusSection, TreeSection
+from weft.fabric.network.torus import torus
+from weft.fabric.network.tree import fat_tree
 from weft.launch.preload import route_library
 from weft.route import hashed
 from weft.route.hashed import APART, DRAWN, EXACT, Traffic, hash_paths
@@ -21,7 +21,7 @@ from weft.route.routes import Routes
 
 def tree(hosts: int, rate: float = 1e9, **shape: int) -> Network:
     """A fat tree whose links between switches have a rate, its hosts' 1 GB/s."""
-    return fat_tree([f"n{k}" for k in range(hosts)], TreeShape(link_rate=rate, **shape), rate=1e9)
+    return fat_tree([f"n{k}" for k in range(hosts)], TreeSection.model_construct(link_rate=rate, **shape), rate=1e9)
 
 
 def routes(network: Network) -> Routes:
@@ -30,7 +30,7 @@ def routes(network: Network) -> Routes:
 
 TWO_LEAVES = tree(4, 0.5e9, nodes_per_leaf=2, uplinks=2)
 PODS = tree(2, 0.25e9, nodes_per_leaf=1, uplinks=2, leaves_per_pod=1, pod_uplinks=4)
-RING = torus(["a", "b", "c", "d"], TorusShape(dimensions=(2, 2), link_rate=0.5e9), rate=1e9)
+RING = torus(["a", "b", "c", "d"], TorusSection.model_construct(dimensions=(2, 2), link_rate=0.5e9), rate=1e9)
 
 
 def ways(network: Network, a: int, b: int) -> list[tuple[tuple[int, ...], float]]:
