@@ -108,6 +108,15 @@ def test_the_second_pass_takes_what_is_left_of_the_time(fabric: Fabric, tmp_path
     assert 2 * rounds * budget_s == pytest.approx(0.4, rel=0.1)
 
 
+def test_too_few_rounds_do_not_tell_that_a_machine_is_healthy(fabric: Fabric, tmp_path: Path) -> None:
+    folder = checked(MadeCheck(fabric, [{}], ends_after=5), tmp_path)
+    (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
+    assert answer["id"] == "check.inconclusive"
+    assert extras(answer)["rounds"] == 5
+    assert answer["next"] == "weft check --on made --time 2min"
+    assert exit_code(folder) == 1
+
+
 def test_under_a_slow_leaf_switch_its_nodes_are_left_out(fabric: Fabric, tmp_path: Path) -> None:
     folder = checked(MadeCheck(fabric, [{("switch", "leaf2"): 1.5}]), tmp_path)
     answers = claims_of(CLAIMS.read(folder.path), "answer")

@@ -34,6 +34,8 @@ class MadeCheck:
         Kind and name of each slow part to its factor, for the launches of a pass: the first, then the second.
     reports
         What single nodes report otherwise than their peers, by name.
+    ends_after
+        Rounds after which the time of each pass is over; all by default.
     passes
         Plans that were run.
     """
@@ -42,6 +44,7 @@ class MadeCheck:
     slow: Sequence[dict[tuple[str, str], float]]
     sigma: float = 0.02
     reports: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    ends_after: int = 1000
     passes: list[FlatPlan] = field(default_factory=list[FlatPlan])
     rules: Rules = field(default_factory=Rules)
 
@@ -68,7 +71,7 @@ class MadeCheck:
         hosts = network.indices(list(request.nodes))
         rounds = [
             np.array([pair.split("-") for pair in each.split(",")], np.int32) for each in cell["pairs"].split(" ")
-        ]
+        ][: self.ends_after]
         slow = self.slow[min(len(self.passes), len(self.slow)) - 1]
         columns: list[Any] = []
         segments: list[dict[str, Any]] = []

@@ -12,6 +12,7 @@ from weft.analyse.tables.pairs import NAMES, NODES, OUTLIERS, NameRow, OutlierRo
 from weft.fabric.kinds import KINDS
 from weft.fabric.network.build import build_network
 from weft.fabric.nodeset import fold
+from weft.store.rows import SEGMENT_TABLE
 
 #: Nodes are counted within the first of these shares of their class that holds 19 of 20.
 SHARES = (0.02, 0.04, 0.06, 0.08, 0.10, 0.15, 0.20, 0.30, 0.50)
@@ -33,6 +34,11 @@ def find_claims(known: Known) -> list[ClaimRow]:
         return [first, *found[1:], *facts, _next(known, [row for _, row in sure], faults)]
     if outliers:
         return [{**_slow(0, outliers[0], INCONCLUSIVE, counted), "confidence": "C", "next": _pairs(known)}, *facts]
+    if 2 * counted["rounds"] < len(
+        matched_rounds(known.plan)
+    ):  # their time was over: nothing seen is not nothing there
+        more = f"weft check --on {known.plan.fabric} --time 2min"
+        return [make_claim(f"check.{INCONCLUSIVE}", "answer", confidence="C", next=more, **counted), *facts]
     return [make_claim("check.healthy", "answer", **counted), *facts]
 
 
@@ -97,7 +103,7 @@ def _counted(known: Known) -> dict[str, Any]:
     within = next((share for share in SHARES if sum(each <= share for each in off) >= 0.95 * len(off)), SHARES[-1])
     return {
         "nodes": len(names), "within": within, "close": sum(each <= within for each in off),
-        "rounds": len(matched_rounds(known.plan)),
+        "rounds": len({row["op"] for row in SEGMENT_TABLE.read(known.path) if row["op"].startswith("partner.")}),
     }  # fmt: skip
 
 
