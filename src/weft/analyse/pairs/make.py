@@ -113,7 +113,8 @@ def _names(passes: Sequence[Pass], places: Places) -> Rows:
     leaves = leaves_of(passes, places)
     told = [""] * len(places.nodes)
     if leaves is not None and leaves.clustered:
-        told = [leaves.names[number] if number >= 0 else "" for number in leaves.of.tolist()]
+        numbers: list[int] = leaves.of.tolist()
+        told = [leaves.names[number] if number >= 0 else "" for number in numbers]
     return [
         {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown,
          "leaf": leaf}

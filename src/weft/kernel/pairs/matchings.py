@@ -88,7 +88,8 @@ def draw_alone(nodes: int, count: int, seed: int, apart: Collection[int] = ()) -
         # neighbours in the list have neighbours as partners, whose routes seldom meet; they are near or far together,
         # but for the node around which the circle turns
         odd = (pairs == nodes - 1).any(axis=1)
-        mixed = np.insert(pairs[~odd], int(dice.integers(max((~odd).sum(), 1))), pairs[odd], axis=0)
+        others, place = pairs[~odd], int(dice.integers(max(len(pairs) - 1, 1)))
+        mixed = np.concatenate([others[:place], pairs[odd], others[place:]])
         found += [Round("", some) for some in np.array_split(mixed, parts) if len(some)]
     return found
 
