@@ -8,6 +8,7 @@ import pytest
 from interposed import LIBRARIES, Site, as_root, calls_of, weft_exec
 from real_weft import MPIS
 from refused import REFUSED
+from shapes import SHAPES
 from traced import compiled, weft_trace
 
 from weft.analyse.tables.traces import MATRIX, SHARES, TRACE_DOUBTS
@@ -161,6 +162,20 @@ def test_mistakes_of_a_program_are_told_as_without_weft(suffix: str, tmp_path: P
         done = weft_exec(["--force", algorithm], words, tmp_path, "block:1")
         said = "".join(line for line in done.stdout.splitlines(keepends=True) if "UCX" not in line)
         assert (algorithm, done.returncode, said) == (algorithm, 0, bare.stdout), done.stderr
+
+
+@pytest.mark.parametrize("suffix", LIBRARIES)
+def test_rare_shapes_go_through_as_without_weft(suffix: str, tmp_path: Path) -> None:
+    """Derived types between groups, MPI_Alltoallw in place, communicators freed in callbacks or with a call left."""
+    site = Site(suffix)
+    words = [*site.start(3), str(compiled(site, "c", tmp_path, SHAPES))]
+    bare = subprocess.run(words, capture_output=True, text=True, check=True, env=as_root(), timeout=100)
+    assert bare.stdout.count(": 0 wrong\n") == 8
+    for algorithm in ("bruck{r=2}", "node.multi{nl=1}"):
+        done = weft_exec(["--force", algorithm], words, tmp_path, "block:2")
+        assert (algorithm, done.returncode, done.stdout) == (algorithm, 0, bare.stdout), done.stderr
+    traced = weft_trace(tmp_path, words)
+    assert (traced.returncode, traced.stdout) == (0, bare.stdout), traced.stderr
 
 
 def test_one_buffer_to_send_and_receive_that_the_library_takes_goes_through(
