@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
@@ -73,6 +74,7 @@ class SimulatedLauncher:
         self.network = build_network(fabric)
         self.workers = workers or read_host().cores
         self.learned, self.learns = Learned(), True
+        self.decided: dict[tuple[Path, str], Mapping[str, Sequence[Scheduled]]] = {}
         self.slots = Lock()
         self.free = list(range(self.workers))
 
@@ -187,11 +189,14 @@ class SimulatedLauncher:
 
     def in_rounds(self, request: LaunchRequest) -> Mapping[str, Sequence[Scheduled]]:
         """The calls of each cell of a request that is computed in rounds; empty if actors simulate it."""
-        limit = smallest(read_host().limits)
-        return in_rounds(
-            self.fabric, request.cells, request.ranks, request.ranks_per_node, request.environment,
-            most_bytes=limit.bytes if limit else None,
-        )  # fmt: skip
+        key = (request.folder, request.id)
+        if key not in self.decided:  # once: the memory that is free may change
+            limit = smallest(read_host().limits)
+            self.decided[key] = in_rounds(
+                self.fabric, request.cells, request.ranks, request.ranks_per_node, request.environment,
+                most_bytes=limit.bytes if limit else None,
+            )  # fmt: skip
+        return self.decided[key]
 
     def cost(self, request: LaunchRequest) -> Cost:
         """Expected cost of a request on this host, by what was calibrated."""
