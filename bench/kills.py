@@ -31,7 +31,7 @@ import kills_slurm  # noqa: E402
 from real_weft import STUDY, Weft, eventually, working_on  # noqa: E402
 from test_kills import VICTIMS, kill_one  # noqa: E402
 
-from weft.cli.mistakes import heed_signals  # noqa: E402
+from weft.cli.signals import heed_signals  # noqa: E402
 from weft.errors import WeftError  # noqa: E402
 from weft.launch.build import build_kernels  # noqa: E402
 from weft.mpi.library import find_mpi  # noqa: E402
