@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verbs ``weft route show`` and ``weft route fix``."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter, validators
+
+if TYPE_CHECKING:
+    from weft.route.compare import Comparison
 
 app = App(
     name="route", help="Which link limits which traffic, on real forwarding tables, and better tables: show, fix."
@@ -129,13 +133,11 @@ def show(
     format
         text, or json (schema weft-route/1).
     """
-    import sys
-
     from weft.launch.opensm import routed
     from weft.launch.preload import route_library
     from weft.route.compare import compare
     from weft.route.given import given_network, hosts_of
-    from weft.route.show import as_text, as_tree, draw_engine
+    from weft.route.show import as_text, as_tree
 
     title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
     members, amounts = hosts_of(network, placement, ranks), _amounts(sent)
@@ -146,12 +148,17 @@ def show(
     tables, chosen = routed(network, engine, keep, _service(paths, sl2vl)), pattern if amounts is None else "matrix"
     found = compare(tables, route_library(), pattern=chosen, ranks=members, matrix=amounts)
     _say(as_tree(found) if format == "json" else as_text(found, title))
+    _draw(found, title, output)
+
+
+def _draw(found: "Comparison", title: str, output: Iterable[Path]) -> None:
+    import sys
+
+    from weft.report.routes import write_route_page
+    from weft.route.show import draw_engine
+
     for path in output:
-        if path.suffix.lower() == ".html":
-            from weft.report.routes import write_route_page as write
-        else:
-            write = draw_engine
-        write(found, title, path)
+        (write_route_page if path.suffix.lower() == ".html" else draw_engine)(found, title, path)
         sys.stderr.write(f"wrote {path}\n")
 
 
