@@ -3,7 +3,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def machine(kind: str, nodes: int) -> Machine:
             nodes_per_router=4, routers_per_group=4, global_links=4, local_rate=2e9, global_rate=2e9
         )
         return Machine(dragonfly(names, shape, rate=1e9), True)
-    pods = {"leaves_per_pod": 4, "pod_uplinks": 2 * width} if kind == "pods" else {}
+    pods: dict[str, Any] = {"leaves_per_pod": 4, "pod_uplinks": 2 * width} if kind == "pods" else {}
     shape = TreeSection.model_construct(nodes_per_leaf=width, uplinks=width // 2, link_rate=1e9, **pods)
     return Machine(fat_tree(names, shape, rate=1e9), kind != "unknown")
 
