@@ -36,7 +36,7 @@ BlockPattern::Kind BlockPattern::kind_of(std::string_view name) {
 }
 
 BlockPattern::BlockPattern(std::string_view name, int ranks, std::vector<std::int64_t> weights)
-    : kind_(kind_of(name)), ranks_(ranks), weights_(std::move(weights)) {
+    : kind_(weights.empty() ? kind_of(name) : Kind::matrix), ranks_(ranks), weights_(std::move(weights)) {
     if (kind_ != Kind::matrix) {
         return;
     }

@@ -119,10 +119,10 @@ TEST_CASE("also with blocks that differ, some of them empty") {
     if (size == 1) {
         weights = "3";
     }
-    for (auto const *pattern : {"linear", "heavy", "matrix"}) {
+    for (auto const *pattern : {"linear", "heavy", "matrix", "zipf2.5"}) {
         for (auto const *form : {"plain", "vector"}) {
             Values values{{"pattern", pattern}, {"form", form}, {"bytes", "1000"}};
-            if (std::string(pattern) == "matrix") {
+            if (std::string(pattern) == "matrix" || std::string(pattern) == "zipf2.5") {
                 values["weights"] = weights;
             }
             auto cell = measured("alltoallv", values);

@@ -123,18 +123,12 @@ def _loads(traffic: Traffic, cell: Placed, network: Network) -> NDArray[np.float
         weights = np.zeros(len(network.hosts), dtype=np.int64)
         weights[chosen] = cell.ranks_per_node
         return (all_to_all_loads(network, weights) * float(traffic.block_bytes)).astype(np.float64)
-    if cell.nodes > MOST_PAIRED or not traffic.pairwise:
+    between = traffic.between(cell.nodes, cell.ranks_per_node) if cell.nodes <= MOST_PAIRED else None
+    if between is None:
         return None
-    alone = [traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes)]
-    source, target = np.triu_indices(cell.nodes, 1)
-    # what two nodes exchange is what they send, less what leaves the two together; half of it in each direction
-    amounts = [
-        (alone[a] + alone[b] - traffic.leaving([a, b], cell.nodes, cell.ranks_per_node)) / 2
-        for a, b in zip(source.tolist(), target.tolist(), strict=True)
-    ]
-    there, back = chosen[source], chosen[target]
-    both = np.concatenate([there, back]), np.concatenate([back, there])
-    return pair_loads(network, *both, np.array([*amounts, *amounts], dtype=np.float64))
+    amounts = np.array(between, dtype=np.float64)
+    source, target = np.nonzero(amounts * (1 - np.eye(cell.nodes)))
+    return pair_loads(network, chosen[source], chosen[target], amounts[source, target])
 
 
 def network_of(fabric: Fabric) -> tuple[Network, tuple[Cut, ...]]:

@@ -4,7 +4,12 @@
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 def barrier_messages(ranks: int) -> int:
@@ -39,9 +44,8 @@ class Traffic(Protocol):
         """Ranks of other nodes that may send to one rank at the same time, and their bytes together."""
         ...
 
-    @property
-    def pairwise(self) -> bool:
-        """Whether the bytes from each node to each other are known; otherwise only those that cross a cut are."""
+    def between(self, nodes: int, ranks_per_node: int) -> Sequence[Sequence[int]] | None:
+        """Bytes from each node to each other, row by row; None if only those that cross a cut are known."""
         ...
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
@@ -49,7 +53,7 @@ class Traffic(Protocol):
         ...
 
     def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
-        """Bytes that leave a set of nodes; the same number enter it, since every pattern here is symmetric."""
+        """Bytes that cross the border of a set of nodes in the busier direction; most patterns are symmetric."""
         ...
 
 
@@ -66,10 +70,9 @@ class Uniform:
         """A block where each goes to its rank by itself, which is so where every rank sends several messages."""
         return self.block_bytes if self.messages > 1 else None
 
-    @property
-    def pairwise(self) -> bool:
-        """True: each node sends the same number of bytes to each."""
-        return True
+    def between(self, nodes: int, ranks_per_node: int) -> Sequence[Sequence[int]]:
+        """Each node sends the same number of bytes to each."""
+        return [[ranks_per_node**2 * self.block_bytes] * nodes] * nodes
 
     def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
         """All ranks of other nodes, a block each."""
@@ -99,10 +102,10 @@ class Mirror:
         """None: an algorithm may cut them."""
         return None
 
-    @property
-    def pairwise(self) -> bool:
-        """True: each node sends to one other."""
-        return True
+    def between(self, nodes: int, ranks_per_node: int) -> Sequence[Sequence[int]]:
+        """Each node sends to one."""
+        size = ranks_per_node * self.local_bytes
+        return [[size * (a + b == nodes - 1) for b in range(nodes)] for a in range(nodes)]
 
     def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
         """One rank with all it has."""
@@ -116,3 +119,72 @@ class Mirror:
         """All bytes of the nodes in the set whose mirror image is outside."""
         inside = set(group)
         return sum(ranks_per_node * self.local_bytes for node in inside if nodes - 1 - node not in inside)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixTraffic:
+    """What an all-to-all of known unequal blocks moves, whoever combines and forwards them."""
+
+    block_bytes: int  # of the largest block
+    ranks: int
+    # weights, unit: blocks are whole multiples of ``unit`` bytes, in proportion to the weights, shape (ranks, ranks)
+    weights: "NDArray[np.int64]"
+    unit: int = 1
+    node_ranks: tuple[int, ...] = ()  # ranks on each node, if the numbers differ; otherwise empty
+    cyclic: bool = False  # rank i is on node i modulo N; otherwise ranks fill one node after the other
+
+    @property
+    def rounds(self) -> int:
+        """One, or 0 for a single rank."""
+        return min(1, self.ranks - 1)
+
+    @property
+    def messages(self) -> int:
+        """One, since other ranks can combine and forward."""
+        return min(1, self.ranks - 1)
+
+    @property
+    def message_bytes(self) -> int | None:
+        """None: it depends on the algorithm."""
+        return None
+
+    def evenly(self) -> Uniform:
+        """The same bytes in blocks that are all alike."""
+        mean = self.block_bytes * float(self.weights.mean()) / float(self.weights.max())
+        return Uniform(round(mean), self.rounds, self.messages)
+
+    def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
+        """All ranks of other nodes, with no more than the busiest node receives."""
+        others = self.ranks - min(self.node_ranks or (ranks_per_node,))
+        moved = _node_matrix(self, nodes, ranks_per_node)
+        return others, int((moved.sum(axis=0) - moved.diagonal()).max())
+
+    def between(self, nodes: int, ranks_per_node: int) -> Sequence[Sequence[int]]:
+        """As the matrix says."""
+        return _node_matrix(self, nodes, ranks_per_node).tolist()
+
+    def staying(self, nodes: int, ranks_per_node: int) -> int:
+        """Bytes between ranks of the node that has most of them."""
+        return int(_node_matrix(self, nodes, ranks_per_node).diagonal().max())
+
+    def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
+        """Bytes that leave the set, or enter it if those are more."""
+        import numpy as np
+
+        moved = _node_matrix(self, nodes, ranks_per_node)
+        inside = np.isin(np.arange(nodes), list(group))
+        return int(max(moved[inside][:, ~inside].sum(), moved[~inside][:, inside].sum()))
+
+
+@lru_cache(maxsize=4)
+def _node_matrix(traffic: MatrixTraffic, nodes: int, ranks_per_node: int) -> "NDArray[np.int64]":
+    """Bytes from each node to each, itself included, shape (nodes, nodes)."""
+    import numpy as np
+
+    largest = traffic.block_bytes // traffic.unit
+    blocks = np.floor(traffic.weights * (largest / float(traffic.weights.max()))).astype(np.int64) * traffic.unit
+    ranks, counts = np.arange(traffic.ranks), traffic.node_ranks or (ranks_per_node,) * nodes
+    node = ranks % nodes if traffic.cyclic else np.repeat(np.arange(nodes), counts)
+    found = np.zeros((nodes, nodes), dtype=np.int64)
+    np.add.at(found, (node[:, np.newaxis], node[np.newaxis, :]), blocks)
+    return found

@@ -25,6 +25,10 @@ def say_collective(claim: ClaimRow) -> Row:
     name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "untimed":
         return Row(claim["id"], "Inconclusive", UNTIMED)
+    if name == "imbalance":
+        bound, even = format_seconds(claim["value"] or 0.0), format_seconds(more["even"])
+        text = f"{bound} of {format_seconds(more['seconds'])} ({more['limit']}); {even} if all blocks were alike"
+        return Row(claim["id"], "Imbalance", text)
     if claim["unit"] == "count":  # none is faster, as far as the run's quality goes
         label = "Library is best" if name == "none-faster" else "Inconclusive"
         points = plural(int(claim["value"] or 0), "point")

@@ -81,6 +81,12 @@ WORDS: list[tuple[ClaimRow, str, str]] = [
         "Above its bound", "MPI_Bcast, 16 KiB, 1 node, 2 ranks: 14.3x (14.2–18.9) its bound",
     ),
     (
+        make_claim(
+            "collective.imbalance", "breakdown", "", 0.0283, "seconds", limit="injection", seconds=0.041, even=0.0163
+        ),
+        "Imbalance", "28.3 ms of 41 ms (injection); 16.3 ms if all blocks were alike",
+    ),
+    (
         make_claim("bandwidth.rate", "answer", "inter-node", 6.1e9, "rate", (5.9e9, 6.3e9), bytes=1 << 20),
         "Bandwidth", "6.10 GB/s (5.90–6.30) inter-node, messages of 1 MiB",
     ),

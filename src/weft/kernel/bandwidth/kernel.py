@@ -39,10 +39,9 @@ class Stream:
         """All of it: a stream's messages are sent as they are."""
         return self.block_bytes
 
-    @property
-    def pairwise(self) -> bool:
-        """True: it is known that one node sends to the other."""
-        return True
+    def between(self, nodes: int, ranks_per_node: int) -> Sequence[Sequence[int]]:
+        """The first node sends to the second."""
+        return [[self.block_bytes * (nodes == 2 and (a, b) == (0, 1)) for b in range(nodes)] for a in range(nodes)]
 
     def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
         """One sender."""

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
@@ -12,13 +12,18 @@ from weft.files.matrix import read_matrix
 from weft.format import format_bytes
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
+from weft.kernel.collective.skew import SKEWED, is_skewed, named_skew, peak_of, skewed_weights
 from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy, variants
 from weft.kernel.collective.traffic import CollectiveTraffic
 from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
-from weft.kernel.traffic import Traffic, Uniform, barrier_messages
+from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform, barrier_messages
 from weft.mpi.alltoall import is_own
 from weft.study import Measure, Series, Study, doubling
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MOST_ROOTS = 32  # most roots that take turns, if each is measured once
 MOST_INT = 2**31 - 1
@@ -133,8 +138,9 @@ class Collective(MeasuredKernel):
         found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values} | own
         if values.get("explain"):
             found["explain"] = 1
-        if "matrix" in values:
-            found["weights"] = [weight for row in read_matrix(Path(values["matrix"])) for weight in row]
+        weights = weights_of(values, values.get("columns", 0))
+        if weights is not None:
+            found["weights"] = weights.ravel().tolist()
         return found
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
@@ -184,6 +190,10 @@ def traffic_at(values: Mapping[str, Any], size: int, ranks: int) -> Traffic:
         in_place=values["form"] == "inplace",
         pattern=values.get("pattern", "equal"),
     )
+    weights = weights_of(values, ranks)
+    if weights is not None and len(weights) == ranks:
+        unit = ELEMENT if values["form"] == "vector" else 1
+        return MatrixTraffic(size, ranks, weights, unit, least.node_ranks, values.get("cyclic", False))
     everywhere = least.collective in ("alltoall", "alltoallv") and least.pattern == "equal"
     if everywhere and not least.in_place and not least.node_ranks:
         return Uniform(size, least.rounds, least.messages)
@@ -224,12 +234,17 @@ def calls_of(
 ) -> Iterable[dict[str, Any]]:
     """Values for each call, pattern and form that exists."""
     for collective, form in product(section.collectives, section.forms):
-        for pattern in section.patterns if collective == "alltoallv" else ("",):
+        for pattern in patterns_of(section, ranks, notes) if collective == "alltoallv" else ("",):
             if why := impossible(collective, form, pattern):
                 notes.append(f"{collective} {form}: {why}")
                 continue
             values: dict[str, Any] = {"collective": collective, "form": form}
-            values |= {"bytes": list(fitting_sizes(section, collective, form, ranks, study, notes))}
+            # of skewed blocks the study gives the mean, the cell the largest
+            peak = peak_of(skewed_weights(pattern, ranks)) if is_skewed(pattern) else 1.0
+            values |= {"bytes": list(fitting_sizes(section, collective, form, ranks, study, notes, peak))}
+            values |= {"columns": ranks} if is_skewed(pattern) else {}
+            if study.placement.order == "cyclic" and (pattern == "matrix" or is_skewed(pattern)):
+                values["cyclic"] = True
             values |= {"refine": section.refine}
             if study.explain and collective in ALL_SENT & ALL_RECEIVED:
                 values["explain"] = True
@@ -240,6 +255,30 @@ def calls_of(
             if pattern == "matrix" and section.matrix:
                 values["matrix"] = str((study.path.parent / section.matrix).resolve())
             yield values
+
+
+def patterns_of(section: CollectiveSection, ranks: int, notes: list[str]) -> list[str]:
+    """The patterns of a study with their skews: ``zipf2.5``; adds a note on skews that so few ranks cannot have."""
+    found: list[str] = []
+    for pattern in section.patterns:
+        if pattern not in SKEWED:
+            found.append(pattern)
+            continue
+        found += [named_skew(pattern, skew) for skew in section.skew if skew <= ranks]
+        if any(skew > ranks for skew in section.skew):
+            notes.append(f"alltoallv {pattern}: a skew over {ranks} does not exist among {ranks} ranks")
+    return found
+
+
+def weights_of(values: Mapping[str, Any], ranks: int) -> "NDArray[np.int64] | None":
+    """Weights of the blocks of a cell with a matrix or a skew, shape (ranks, ranks); None for other patterns."""
+    if is_skewed(values.get("pattern", "")):
+        return skewed_weights(values["pattern"], ranks)
+    if "matrix" not in values:
+        return None
+    import numpy as np
+
+    return np.array(read_matrix(Path(values["matrix"])), dtype=np.int64)
 
 
 def impossible(collective: str, form: str, pattern: str) -> str:
@@ -254,13 +293,21 @@ def impossible(collective: str, form: str, pattern: str) -> str:
 
 
 def fitting_sizes(
-    section: CollectiveSection, collective: str, form: str, ranks: int, study: CollectiveStudy, notes: list[str]
+    section: CollectiveSection,
+    collective: str,
+    form: str,
+    ranks: int,
+    study: CollectiveStudy,
+    notes: list[str],
+    peak: float = 1.0,
 ) -> list[int]:
-    """The sizes that a call can have: whole elements, not over ``memory_most``; StudyError if none is left."""
+    """The sizes that a call can have, times ``peak``: whole elements, within ``memory_most``; StudyError for none."""
     whole = collective in REDUCING or form == "vector"
     sizes = [size for size in section.sizes if not whole or size % ELEMENT == 0]
     if len(sizes) < len(section.sizes):
         notes.append(f"{collective} {form}: sizes that are no whole doubles are left out")
+    unit = ELEMENT if whole else 1
+    sizes = sorted({round(size * peak / unit) * unit for size in sizes})
     blocks = (ranks if collective in ALL_SENT | ALL_RECEIVED else 1) * (2 if form == "vector" else 1)
     if section.memory_most is not None:
         small = [size for size in sizes if size * blocks <= section.memory_most]

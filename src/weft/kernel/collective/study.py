@@ -9,6 +9,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, mod
 from weft.files.reading import as_list
 from weft.files.section import FilePath, Section
 from weft.kernel import Shape, Sweep
+from weft.kernel.collective.skew import SKEWED
 from weft.kernel.sizes import ByteSizes, powers_of_two
 from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT, algorithms, setting
@@ -74,6 +75,9 @@ Root = Annotated[
 ]
 
 
+Skew = Annotated[float, Field(ge=1, le=1000, allow_inf_nan=False)]
+
+
 class CollectiveSection(Section, frozen=True):
     """``[collective]``: which calls, over which sizes, in which forms."""
 
@@ -94,8 +98,18 @@ class CollectiveSection(Section, frozen=True):
         ("plain",), description="plain, inplace (MPI_IN_PLACE), vector (every other double, by a derived datatype)"
     )
     patterns: Annotated[
-        tuple[Literal["equal", "linear", "heavy", "matrix"], ...], Field(min_length=1, max_length=4)
-    ] = Field(("equal",), description="of Alltoallv: equal, linear, heavy (one rank sends 8 times as much), matrix")
+        tuple[Literal["equal", "linear", "heavy", "matrix", "zipf", "hot", "moe"], ...],
+        Field(min_length=1, max_length=7),
+    ] = Field(
+        ("equal",),
+        description="of Alltoallv: equal, linear, heavy (one rank sends 8 times as much), matrix; and by skew: hot "
+        "(one receiver), zipf (receivers and senders), moe (receivers, with preferences of each sender)",
+    )
+    skew: Annotated[tuple[Skew, ...], Field(max_length=20)] = Field(
+        (),
+        description="for the patterns zipf, hot and moe: bytes of the busiest receiver over the mean, a cell for each: "
+        "[1, 2, 4]; sizes are then those of the mean block",
+    )
     matrix: FilePath | None = Field(None, description="for the pattern matrix: a file of p x p numbers (.npy, or text)")
     algorithms: Literal["default", "each"] = Field(
         "default", description="each: also a launch for every algorithm that the library lets the user choose"
@@ -115,6 +129,8 @@ class CollectiveSection(Section, frozen=True):
         """Refuse keys that would have no effect, and combinations that MPI does not have."""
         if len(set(self.forms)) != len(self.forms) or len(set(self.patterns)) != len(self.patterns):
             raise ValueError("forms or patterns list one word twice")
+        if bool(set(SKEWED) & set(self.patterns)) != bool(self.skew) or len(set(self.skew)) != len(self.skew):
+            raise ValueError('the patterns "zipf", "hot" and "moe" and the key skew (different numbers) go together')
         if ("matrix" in self.patterns) != (self.matrix is not None):
             raise ValueError('the pattern "matrix" and the key matrix (its file) go together')
         if self.patterns != ("equal",) and "alltoallv" not in self.collectives:

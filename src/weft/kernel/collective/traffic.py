@@ -79,10 +79,8 @@ class CollectiveTraffic:
         """Ranks on each node."""
         return self.node_ranks or (ranks_per_node,) * nodes
 
-    @property
-    def pairwise(self) -> bool:
-        """False: it depends on the algorithm; only the bytes across a cut are known."""
-        return False
+    def between(self, nodes: int, ranks_per_node: int) -> None:
+        """None: it depends on the algorithm; only the bytes across a cut are known."""
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
         """Bytes copied inside the node that copies most."""

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from weft.analyse.claims.kernels.exchange import find_bottleneck
 from weft.analyse.claims.known import Known
@@ -17,6 +18,11 @@ from weft.analyse.tables.sweeps import (
     size_of,
 )
 from weft.analyse.tables.times import TimedRow, holding_bound_s, reach
+from weft.bound.measured import traffic_of
+from weft.bound.placed import terms_of
+from weft.bound.terms import largest
+from weft.errors import FabricError
+from weft.kernel.traffic import MatrixTraffic
 from weft.mpi.algorithms import DEFAULT, algorithms, setting
 
 UNTIMED = "collective.untimed"
@@ -68,8 +74,27 @@ def _above_bound(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:
     return [
         _call(known, "collective.above-bound", line, row),
         *find_bottleneck(known, row["cell"], row["call"]),
+        *_imbalance(known, row),
         *_alternatives(known, line),
     ]
+
+
+def _imbalance(known: Known, row: TimedRow) -> list[ClaimRow]:
+    """What the lower bound of unequal blocks is, and that of the same bytes in equal ones; nothing for equal blocks."""
+    cell = next((cell for cell in known.plan.cells if cell.id == row["cell"]), None)
+    traffic = traffic_of(cell, row["call"]) if cell else None
+    planned = cell.bounds.get(row["call"]) if cell else None
+    if cell is None or planned is None or not isinstance(traffic, MatrixTraffic):
+        return []
+    try:
+        even = largest(terms_of(traffic.evenly(), cell, known.plan.planned_fabric))
+    except FabricError:  # a dump that stayed on another machine
+        return []
+    if even is None:
+        return []
+    told: dict[str, Any] = {"limit": planned.name, "seconds": row["median_s"], "even": even.seconds}
+    where = {"cell": row["cell"], "call": row["call"]}
+    return [make_claim("collective.imbalance", "breakdown", "", planned.seconds, "seconds", **where, **told)]
 
 
 def _alternatives(known: Known, line: Line) -> list[ClaimRow]:

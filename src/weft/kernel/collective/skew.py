@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Traffic matrices of all-to-alls in which some ranks have more to do than others, by how uneven they are.
+
+The skew is the largest sum of a column (what one rank receives) over the mean one. Every rank sends as much as any
+other, except under ``zipf``, whose rows are as skewed as its columns.
+
+``hot``   one rank receives ``skew`` times the mean, the others alike
+``zipf``  the k-th busiest receiver and the k-th busiest sender have 1 / k^a of the busiest one's, in shuffled orders
+``moe``   receivers as in ``zipf``; each sender has preferences of its own, as tokens that a gate sends to experts
+"""
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SKEWED = ("zipf", "hot", "moe")
+NAME = re.compile(rf"({'|'.join(SKEWED)})(\d+(?:\.\d+)?)")
+SCALE = 10**6  # the largest weight
+SEED = 33
+TASTE = 1.0  # spread of a sender's own preferences, as the standard deviation of their logarithm
+ROUNDS = 200
+
+
+def named_skew(pattern: str, skew: float) -> str:
+    """The name of a pattern with its skew: ``zipf2.5``."""
+    return f"{pattern}{skew:g}"
+
+
+def is_skewed(pattern: str) -> bool:
+    """Whether it is the name of a pattern with its skew."""
+    return NAME.fullmatch(pattern) is not None
+
+
+@lru_cache(maxsize=8)
+def skewed_weights(pattern: str, ranks: int) -> "NDArray[np.int64]":
+    """Weights of ``zipf2.5``, row i what rank i sends to each, shape (ranks, ranks); the largest is a million."""
+    import numpy as np
+
+    found = NAME.fullmatch(pattern)
+    assert found is not None
+    kind, skew = found[1], min(float(found[2]), float(ranks))
+    rng = np.random.default_rng(SEED)
+    if kind == "hot":
+        columns = np.full(ranks, (ranks - skew) / max(1, ranks - 1))
+        columns[rng.integers(ranks)] = skew
+        shares = np.tile(columns, (ranks, 1))
+    else:
+        falling = _falling(ranks, skew)
+        columns = rng.permutation(falling)
+        rows = rng.permutation(falling) if kind == "zipf" else np.ones(ranks)
+        shares = np.outer(rows, columns)
+        if kind == "moe":
+            shares *= rng.lognormal(0.0, TASTE, (ranks, ranks))
+            for _ in range(ROUNDS):  # back to the sums of rows and columns (Sinkhorn, 1967)
+                shares *= (ranks / shares.sum(axis=1))[:, np.newaxis]
+                shares *= columns * ranks / shares.sum(axis=0)
+    return np.round(shares * (SCALE / shares.max())).astype(np.int64)
+
+
+def peak_of(weights: "NDArray[np.int64]") -> float:
+    """The largest block over the mean one."""
+    return float(weights.max() / weights.mean())
+
+
+def _falling(ranks: int, skew: float) -> "NDArray[np.float64]":
+    """1 / k^a for k = 1 .. ranks with mean 1 and the first one ``skew``; ``a`` by bisection."""
+    import numpy as np
+
+    place = np.arange(1.0, ranks + 1)
+    low, high = 0.0, 60.0
+    for _ in range(100):
+        power = (low + high) / 2
+        if 1 / (place**-power).mean() < skew:
+            low = power
+        else:
+            high = power
+    found = place**-high
+    return found / found.mean()
