@@ -64,6 +64,11 @@ def no_such_host(typed: Typed) -> None:
     assert listed == set(build_network(load_fabric(fabric)).hosts)
 
 
+@CASES.of("run/audit.py", "weft audit --on local")
+def a_model_has_no_library_to_audit(typed: Typed) -> None:
+    assert "weft audit --on local" in typed.fails("audit", "--on", "tara")
+
+
 @CASES.of("run/check.py", "weft check --on FABRIC, with at least two nodes; weft list fabrics")
 def one_node_to_check(typed: Typed) -> None:
     assert "weft list fabrics" in typed.fails("check", "--on", "local")

@@ -66,7 +66,9 @@ def _measure(
 ) -> None:
     segments: list[dict[str, Any]] = []
     slabs: list[np.ndarray] = []
-    for operation in kernel_named(cell.kernel).operations(cell.parameters, cell.ranks):
+    calls = kernel_named(cell.kernel).operations(cell.parameters, cell.ranks)
+    rivals = [f"{call}:{word}" for call in calls for word in cell.parameters.get("guidelines", ())]
+    for operation in [*calls, *rivals]:
         for phase, count, slower in (("cold", 1, 3.0), ("warm", 20, 1.0)):
             ns = slower * seconds(operation) * 1e9
             whole = (ns * (1 + 0.01 * rng.random(count))).astype(np.int64)

@@ -11,15 +11,19 @@
 //   algorithm   of alltoall and alltoallv: the library's own (default), or one of native/alltoall, "node.multi{nl=4}"
 //   table       in place of algorithm: a selection table, by which each call chooses as libweft.so does
 //   explain     1: the breakdown of each size, for alltoall and alltoallv
+//   guidelines  what to hold the call against, in turns with it (guidelines.hpp)
 //
 // The operations are named after all this, "alltoallv-linear@1024", and `barrier` is their floor.
 #include "breakdown/breakdown.hpp"
 #include "cell/kernels.hpp"
 #include "cell/size_sweep.hpp"
 #include "collective/collective_data.hpp"
+#include "collective/guidelines.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 namespace weft {
@@ -71,6 +75,17 @@ void set_form(Cell const &cell, CollectiveRequest &request) {
     request.op += form == "plain" ? "" : "-" + form;
 }
 
+/// A guideline is about the plain call of the library. One root for all: in a rotation each turn would have its own.
+void require_plain(Cell const &cell, CollectiveRequest &request) {
+    std::string const algorithm = cell.text("algorithm", "default");
+    if (cell.text("form", "plain") != "plain" || !request.pattern->is_equal() || cell.has("table") ||
+        is_explained(cell) || algorithm != "default") {
+        throw collective_failure(cell, "guidelines hold a plain call with equal blocks against others, without a "
+                                       "breakdown or algorithm");
+    }
+    request.form.root = request.form.root.value_or(0);
+}
+
 CollectiveRequest collective_request(Cell const &cell) {
     CollectiveRequest request;
     request.form.collective = &collective_named(cell.text("collective"));
@@ -88,6 +103,10 @@ CollectiveRequest collective_request(Cell const &cell) {
     }
     if (root >= 0) {
         request.form.root = int(root);
+    }
+    request.form.mocked = Guidelines::any(cell);
+    if (request.form.mocked) {
+        require_plain(cell, request);
     }
     request.form.wide = MPI_VERSION >= 4 && planted(cell, "wide"); // a test's, of counts that need no 8 GiB
     request.form.algorithm =
@@ -115,7 +134,7 @@ void plant_in_block(Cell const &cell, std::span<std::byte> received) {
 
 /// Proves every measured size, for the first and the last root, in separate iterations.
 void prove_all(Cell &cell, CollectiveData &data, CollectiveRequest const &request,
-               std::vector<std::int64_t> const &measured) {
+               std::vector<std::int64_t> const &measured, std::vector<MockUp const *> const &mock_ups) {
     if (!data.real()) {
         return cell.skip_validation("the simulator folds buffers of this size: they have no contents to prove");
     }
@@ -127,7 +146,11 @@ void prove_all(Cell &cell, CollectiveData &data, CollectiveRequest const &reques
     for (std::int64_t const bytes : measured) {
         data.set_block(bytes);
         for (int const root : roots) {
-            flaws.join(data.prove(root, [&](std::span<std::byte> received) { plant_in_block(cell, received); }));
+            auto const plant = [&](std::span<std::byte> received) { plant_in_block(cell, received); };
+            flaws.join(data.prove(root, plant));
+            for (MockUp const *const each : mock_ups) {
+                flaws.join(data.prove(root, plant, each));
+            }
         }
     }
     cell.set_validation(std::int64_t(flaws.count), flaws.first);
@@ -136,6 +159,26 @@ void prove_all(Cell &cell, CollectiveData &data, CollectiveRequest const &reques
 bool has_breakdown_of_sizes(Cell const &cell, CollectiveRequest const &request) {
     Collective const &what = *request.form.collective;
     return is_explained(cell) && what.sent == Blocks::all && what.received == Blocks::all;
+}
+
+/// Warm samples of a size: alone, in turns with a breakdown, or with what guidelines hold the call against.
+void measure_size(Cell &cell, CollectiveData &data, CollectiveRequest const &request, Guidelines *guidelines,
+                  std::int64_t bytes) {
+    // In a batch of calls with a root nothing synchronises the ranks: a fixed root runs ahead, and with rotating roots
+    // the next call's tree starts while the last one is still in progress. A barrier in between would be timed too. So
+    // each call is a separate sample, from a common start.
+    std::int64_t const cases = cell.integer("cases", 0);
+    How const how{.batch = !request.form.collective->rooted, .exactly = cases};
+    auto const call = [&] { data.call(); };
+    data.set_block(bytes);
+    data.begin_roots(cases > 0 ? cases : cell.team().size);
+    if (guidelines != nullptr) {
+        guidelines->measure(cell.sampler(), request.op, bytes, call, how);
+    } else if (has_breakdown_of_sizes(cell, request)) {
+        measure_breakdown(cell, op_at(request.op, bytes), data.blocks(), call, how);
+    } else {
+        cell.sampler().warm(op_at(request.op, bytes), call, how);
+    }
 }
 
 /// The floor of the cell: an operation without data.
@@ -162,6 +205,13 @@ Need collective_need(Cell const &cell) {
     if (has_breakdown_of_sizes(cell, request)) {
         add_breakdown_need(need, cell, most_sizes(cell));
     }
+    if (request.form.mocked) {
+        if (most > (INT_MAX - 1) / (cell.team().size + 1)) {
+            throw Refusal("fabric", "a mock-up of " + std::to_string(most) + " bytes from " +
+                                        std::to_string(cell.team().size) + " ranks has more than an int counts");
+        }
+        Guidelines::add_need(need, cell, request.form, most, most_sizes(cell));
+    }
     need.parts.push_back({"library staging", library_staging_bytes(cell.team().size)});
     return need;
 }
@@ -173,11 +223,6 @@ void run_collective(Cell &cell) {
     platform::split_by_node(cell.team().comm);
     Sampler &sampler = cell.sampler();
     auto const call = [&] { data.call(); };
-    // In a batch of calls with a root nothing synchronises the ranks: a fixed root runs ahead, and with rotating roots
-    // the next call's tree starts while the last one is still in progress. A barrier in between would be timed too. So
-    // each call is a separate sample, from a common start.
-    std::int64_t const cases = cell.integer("cases", 0);
-    How const how{.batch = !request.form.collective->rooted, .exactly = cases};
     auto const first_call = [&](std::int64_t bytes) {
         data.set_block(bytes);
         data.begin_roots(1);
@@ -187,23 +232,21 @@ void run_collective(Cell &cell) {
     for (std::int64_t const bytes : request.sizes) {
         first_call(bytes);
     }
+    std::optional<Guidelines> guidelines; // they make a communicator: after the first calls
+    if (request.form.mocked) {
+        guidelines.emplace(cell, request.form, request.sizes.back(), data);
+    }
     std::vector<std::int64_t> measured;
     sweep_sizes(cell, request.op, request.form.unit(), [&](std::int64_t bytes) {
         if (std::find(request.sizes.begin(), request.sizes.end(), bytes) == request.sizes.end()) {
             first_call(bytes);
         }
-        data.set_block(bytes);
-        data.begin_roots(cases > 0 ? cases : cell.team().size);
-        if (has_breakdown_of_sizes(cell, request)) {
-            measure_breakdown(cell, op_at(request.op, bytes), data.blocks(), call, how);
-        } else {
-            sampler.warm(op_at(request.op, bytes), call, how);
-        }
+        measure_size(cell, data, request, guidelines ? &*guidelines : nullptr, bytes);
         measured.push_back(bytes);
     });
     measure_barrier(cell);
     std::sort(measured.begin(), measured.end());
-    prove_all(cell, data, request, measured);
+    prove_all(cell, data, request, measured, guidelines ? guidelines->mock_ups() : std::vector<MockUp const *>{});
 }
 
 } // namespace weft

@@ -23,6 +23,24 @@ template <class Count, class Place> struct CountArrays {
     std::vector<Place> receive_places;
 };
 
+/// What the mock-ups of a call need besides its arguments.
+struct MockUpRoom {
+    MockUpRoom() = default;
+    MockUpRoom(std::size_t count, MPI_Datatype type, std::byte *buffer)
+        : ranks(int(count)), scratch(buffer), of_root(count), zeros(count), types(count, type) {}
+    void set_block(int root, int elements) {
+        if (!of_root.empty()) {
+            of_root[std::size_t(root)] = elements;
+        }
+    }
+
+    int ranks = 0;
+    std::byte *scratch = nullptr;    ///< `CollectiveData::scratch_bytes`
+    std::vector<int> of_root;        ///< elements of a block from the root, none from others
+    std::vector<int> zeros;          ///< places
+    std::vector<MPI_Datatype> types; ///< of each rank's block
+};
+
 /// The arguments of one call, with counts of its own as ints. Blocks are contiguous, block k for (or from) rank k.
 struct CallArguments : CountArrays<int, int> {
     std::byte *send = nullptr;
@@ -34,6 +52,7 @@ struct CallArguments : CountArrays<int, int> {
     AllToAll algorithm; ///< of MPI_Alltoall and MPI_Alltoallv
     MPI_Comm comm = MPI_COMM_NULL;
     int rank = 0;
+    MockUpRoom const *room = nullptr;      ///< null: no mock-up is called
     MPI_Count wide_count = 0;              ///< elements of a block, where an int cannot count them
     CountArrays<MPI_Count, MPI_Aint> wide; ///< the same for all ranks; empty where ints count every block
 

@@ -76,7 +76,12 @@ CollectiveData::CollectiveData(Team const &team, CollectiveForm const &form, std
         arguments_.type = MPI_DOUBLE;
     }
     auto const ranks = static_cast<std::size_t>(team.size);
-    make_room<CountArrays<int, int>>(arguments_, ranks, form.collective->by_counts);
+    make_room<CountArrays<int, int>>(arguments_, ranks, form.collective->by_counts || form.mocked);
+    if (form.mocked) {
+        scratch_ = Buffer::make(team, std::size_t(scratch_bytes(team, most_bytes)), "scratch");
+        room_ = {ranks, arguments_.type, scratch_.data()};
+        arguments_.room = &room_;
+    }
     if (form.wide || needs_wide(team, form, most_bytes)) {
         make_room(arguments_.wide, ranks, form.collective->by_counts);
     }
@@ -112,7 +117,7 @@ template <class Arrays> void CollectiveData::set_arrays(Arrays &arrays) const {
     using Count = typename decltype(arrays.receive_counts)::value_type;
     std::int64_t const unit = form_.unit();
     std::fill(arrays.receive_counts.begin(), arrays.receive_counts.end(), Count(bytes_ / unit));
-    if (!form_.collective->by_counts) {
+    if (arrays.send_counts.empty()) {
         return;
     }
     for (int other = 0; other < team_.size; ++other) {
@@ -136,6 +141,7 @@ void CollectiveData::set_block(std::int64_t bytes) {
         arguments_.count = int(bytes / form_.unit());
         set_arrays<CountArrays<int, int>>(arguments_);
     }
+    room_.set_block(form_.root.value_or(0), arguments_.count);
 }
 
 void CollectiveData::settle() {
@@ -264,7 +270,7 @@ void CollectiveData::check_span(Span const &span, Flaws &flaws) const {
     }
 }
 
-Flaws CollectiveData::prove(int root, std::function<void(std::span<std::byte>)> const &disturb) {
+Flaws CollectiveData::prove(int root, std::function<void(std::span<std::byte>)> const &disturb, MockUp const *mock_up) {
     int const next_root = arguments_.root;
     arguments_.root = root;
     std::memset(receive_.data(), 0xff, receive_.bytes()); // NaNs as doubles, and never an expected word
@@ -274,7 +280,7 @@ Flaws CollectiveData::prove(int root, std::function<void(std::span<std::byte>)> 
             std::memcpy(at(source(), span.begin + done), &word, std::size_t(std::min(word_bytes, span.bytes - done)));
         }
     }
-    call_(arguments_);
+    (mock_up == nullptr ? call_ : mock_up->call)(arguments_);
     std::vector<Span> const wanted = expected();
     if (!wanted.empty()) {
         Span const &last = wanted.back();

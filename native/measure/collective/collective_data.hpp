@@ -7,6 +7,7 @@
 #include "cell/flaws.hpp"
 #include "collective/block_pattern.hpp"
 #include "collective/collective_calls.hpp"
+#include "collective/mock_ups.hpp"
 #include "host/buffer.hpp"
 #include "host/memory.hpp"
 #include "mpi/handles.hpp"
@@ -25,8 +26,9 @@ struct CollectiveForm {
     bool spread = false;                   ///< every other 8 bytes, by a derived datatype
     std::optional<int> root;               ///< a fixed root; nothing: rotates from call to call
     BlockPattern const *pattern = nullptr; ///< of unequal blocks
-    bool wide = false;                     ///< counts of 64 bits even where ints would do: a test's
-    AllToAll algorithm;                    ///< of an all-to-all
+    bool mocked = false; ///< also by mock-ups (mock_ups.hpp): plain, with a fixed root and equal blocks
+    bool wide = false;   ///< counts of 64 bits even where ints would do: a test's
+    AllToAll algorithm;  ///< of an all-to-all
 
     /// Sizes are whole multiples of this number of bytes.
     [[nodiscard]] std::int64_t unit() const { return collective->reduces || spread ? 8 : 1; }
@@ -54,6 +56,8 @@ class CollectiveData {
             arguments_.root = int(turn_ * team_.size / turns_);
         }
     }
+    /// Makes the same call by a mock-up.
+    void call_by(MockUp const &mock_up) { mock_up.call(arguments_); }
     /// Starts with the fixed root, or with the first of `turns` rotating roots, evenly spaced over all ranks.
     void begin_roots(std::int64_t turns) {
         turns_ = turns;
@@ -69,8 +73,12 @@ class CollectiveData {
     /// Fills the data of the timed calls: numbers whose sums stay finite for any number of calls.
     void settle();
     /// Collective: one call with known contents, whose result is checked word by word. `disturb` may change received
-    /// data before the check.
-    Flaws prove(int root, std::function<void(std::span<std::byte>)> const &disturb);
+    /// data before the check. `mock_up`: of that call in place of the collective's own.
+    Flaws prove(int root, std::function<void(std::span<std::byte>)> const &disturb, MockUp const *mock_up = nullptr);
+    /// Bytes of the buffer in which mock-ups keep what a call has no buffer for: all blocks, and a padded message.
+    static std::int64_t scratch_bytes(Team const &team, std::int64_t most_bytes) {
+        return (team.size + 2) * most_bytes + 2 * team.size * std::int64_t(sizeof(double));
+    }
 
   private:
     struct Span {
@@ -96,6 +104,8 @@ class CollectiveData {
     Datatype spread_type_;
     Buffer send_;
     Buffer receive_;
+    Buffer scratch_;
+    MockUpRoom room_;
     CallArguments arguments_;
     void (*call_)(CallArguments const &) = nullptr; // with counts of 32 or 64 bits
     bool wide_ = false;                             // the present blocks need 64

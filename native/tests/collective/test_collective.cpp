@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collective/collective_calls.hpp"
 #include "collective/collective_data.hpp"
+#include "collective/mock_ups.hpp"
 #include "measured_cell.hpp"
 #include "scratch_file.hpp"
 
@@ -130,6 +131,32 @@ TEST_CASE("also with blocks that differ, some of them empty") {
             CHECK(cell.segments().find("alltoallv-" + std::string(pattern)) == 0);
         }
     }
+}
+
+TEST_CASE("every mock-up brings every byte where the call brings it, also in uneven shares") {
+    for (auto const &name : names()) {
+        std::string words = "larger split fewer";
+        for (weft::MockUp const &each : weft::mock_ups()) {
+            words += each.of == name ? " " + std::string(each.name) : "";
+        }
+        auto cell = measured(name, {{"bytes", "8 40 1000"}, {"guidelines", words}});
+        check_proven(cell, words);
+        for (weft::MockUp const &each : weft::mock_ups()) {
+            auto const *const warm = cell.segment(name + "@40:" + std::string(each.name), weft::Phase::warm);
+            CHECK((warm != nullptr || each.of != name));
+        }
+        CHECK(cell.segment(name + "@8:larger", weft::Phase::warm) != nullptr);
+        CHECK(cell.segment(name + "@1000:fewer", weft::Phase::warm) != nullptr);
+        bool const reduces = weft::collective_named(name).reduces;
+        CHECK((cell.segment(name + "@8:split", weft::Phase::warm) == nullptr) == reduces); // half a double
+    }
+}
+
+TEST_CASE("a guideline holds plain calls alone, and by words that are known") {
+    auto in_place = measured("allreduce", {{"form", "inplace"}, {"guidelines", "split"}});
+    CHECK(refusal_of(in_place).find("guidelines hold a plain call") != std::string::npos);
+    auto unknown = measured("bcast", {{"guidelines", "gather"}});
+    CHECK_THROWS_AS(unknown.run(), weft::Failure);
 }
 
 TEST_CASE("a size that no power of two and no word divides is proven to its last byte") {

@@ -12,6 +12,7 @@ from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings, mixed
 from weft.analyse.claims.make import write_claims
 from weft.analyse.doubts import doubted_calls, doubts, few_of_pairs, find_crowded_hosts, find_few_samples
 from weft.analyse.floor import Floor
+from weft.analyse.guidelines import guideline_rows
 from weft.analyse.pairs.findings import pair_findings, standing_outlier
 from weft.analyse.quality import quality
 from weft.analyse.ranges import latency_beyond, latency_findings, left_out, range_findings
@@ -22,6 +23,7 @@ from weft.analyse.startup import waits_at_start
 from weft.analyse.tables.answers import (
     CHANGES,
     FINDINGS,
+    GUIDELINES,
     SLOWER,
     VERDICTS,
     WINNERS,
@@ -29,6 +31,7 @@ from weft.analyse.tables.answers import (
     FindingRow,
     SlowerRow,
     VerdictRow,
+    WinnerRow,
     main_verdict,
 )
 from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TurnRow
@@ -103,8 +106,7 @@ def write_answers(root: Path, found: Found) -> None:
     CHANGES.write(root, changes)
     TRIALS.write(root, trials)
     SLOWER.write(root, slower)
-    won = winners(found.calls, found.medians, found.plan.cells, modelled=found.modelled)
-    WINNERS.write(root, won)
+    won = _races(root, found)
     fabric = found.plan.planned_fabric
     settings = launch_settings(found.measured, launches, fabric.stated_limits)
     model = fabric if found.modelled else None
@@ -123,11 +125,18 @@ def write_answers(root: Path, found: Found) -> None:
     REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
     stands: frozenset[Doubt] = frozenset({"steal"} if found.of_pairs and standing_outlier(root) else ())
-    beyond = latency_beyond(_classes(root, found), found.plan.planned_fabric) if found.modelled else None
+    beyond = latency_beyond(_latencies(root, found), found.plan.planned_fabric) if found.modelled else None
     against = _quality(found, looks, main_verdict(told), stands, beyond[1] if beyond else None)
     FINDINGS.write(root, _findings(root, found, changes, slower, trials))
     QUALITY.write(root, against)
     write_claims(root, found.plan, found.calls)
+
+
+def _races(root: Path, found: Found) -> list[WinnerRow]:
+    won = winners(found.calls, found.medians, found.plan.cells, modelled=found.modelled)
+    WINNERS.write(root, won)
+    GUIDELINES.write(root, guideline_rows(found.turns, found.cells))
+    return won
 
 
 def _verdicts(found: Found) -> list[VerdictRow]:
@@ -178,6 +187,11 @@ def _classes(root: Path, found: Found) -> list[ClassRow]:
     return CLASSES.read(root) if found.of_pairs else []
 
 
+def _latencies(root: Path, found: Found) -> list[ClassRow]:
+    """Times of single messages: none where a window of them is one operation."""
+    return [] if any("window" in cell.parameters for cell in found.plan.cells) else _classes(root, found)
+
+
 def _of_calls(found: Found) -> list[CallRow]:
     """Rows with a time of their own, and failed ones: in a block of pair rounds, only each pair has a time."""
     return [row for row in found.calls if row["cell"] not in found.of_pairs or row["status"] != "ok" or row["reason"]]
@@ -210,6 +224,6 @@ def _findings(
         findings += few_of_pairs(classes, measure.launches, measure.min_samples)
     findings += mixed(LAUNCH_TABLE.read(root)) + waits_at_start(STARTUP.read(root))
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
-    findings += latency_findings(classes, found.plan.planned_fabric) if found.modelled else []
+    findings += latency_findings(_latencies(root, found), found.plan.planned_fabric) if found.modelled else []
     findings += protocol_findings(changes, slower, found.cells, trials, modelled=found.modelled)
     return by_gravity([*findings, *(pair_findings(root) if found.of_pairs else [])])

@@ -26,6 +26,10 @@ VERBS = {
     "plan": ("weft.cli.plan:plan", "Print what a study would measure on a fabric; starts nothing."),
     "run": ("weft.cli.run:run", "Measure a study on a fabric, or continue an interrupted run."),
     "check": ("weft.cli.check:check", "Check in under a minute whether a node, cable or switch is slow."),
+    "audit": (
+        "weft.cli.audit:audit",
+        "Check in two minutes whether the MPI library's collectives are slower than others.",
+    ),
     "watch": ("weft.cli.watch:watch", "Measure a study every night on free nodes, and tell when its times changed."),
     "show": ("weft.cli.show:show", "Print the tables of a run."),
     "why": ("weft.cli.why:why", "Say why an all-to-all takes its time: hardware, messages, contention, algorithm."),

@@ -119,6 +119,10 @@ KNOBS: Mapping[str, tuple[Knob, ...]] = {
         Knob(r"network\.segments\.\d+\.above", "larger messages have another overhead, gap or rate", "network"),
     ),
 }  # fmt: skip
+#: Reports on a call that is slower than its mock-up: (family, collective, guideline) -> where.
+ISSUES: Mapping[tuple[str, str, str], str] = {
+    (OPEN_MPI, "alltoallv", "alltoall"): "open-mpi/ompi#9761",
+}
 #: The knob to try if no value is known: (family, where) -> name.
 USUAL: Mapping[tuple[str, Where], str] = {
     (OPEN_MPI, "node"): "btl_sm_eager_limit",
@@ -265,3 +269,8 @@ def all_values(launches: Iterable[Mapping[str, str]]) -> dict[str, str]:
     if not listed:
         return {}
     return {name: text for name, text in listed[0].items() if all(each.get(name) == text for each in listed)}
+
+
+def known_issue(library: str, collective: str, guideline: str) -> str:
+    """The report on a call that is slower than what a guideline holds it against; empty if none is known here."""
+    return ISSUES.get((parse_library(library).family, collective, guideline), "")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks in words: healthy or not, which part is slow, and what to do about it."""
+"""Checks and audits in words: what is slow, by how much, and what to do about it."""
 
 from typing import Any
 
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
 from weft.format import (
+    exact_bytes,
     faster_text,
     format_bytes,
     format_rate,
@@ -118,3 +119,43 @@ def within_text(claim: ClaimRow) -> str:
     if "close" not in more or not more["nodes"]:
         return ""
     return f"{more['close']:,} of {plural(more['nodes'], 'node')} within {percent(more['within'])} of their class"
+
+
+AUDITS = {"violated": "Violation", "also": "Also", "consistent": "Consistent", INCONCLUSIVE: "Could not tell"}
+#: What a call is held against, unless it is a mock-up.
+RIVALS = {"larger": "at twice the size", "split": "two calls of half the size", "fewer": "on all ranks"}
+
+
+def name_calls(names: str) -> str:
+    """``MPI_Scatter + MPI_Allgather`` of ``scatter+allgather``."""
+    return " + ".join(f"MPI_{name.capitalize()}" for name in names.split("+"))
+
+
+def name_rival(guideline: str) -> str:
+    """What a guideline holds a call against: ``two calls of half the size``, ``MPI_Scatter + MPI_Allgather``."""
+    return RIVALS.get(guideline) or name_calls(guideline)
+
+
+def say_audit(claim: ClaimRow) -> Row:
+    """``MPI_Bcast, 64 KiB: 2.31x slower (95 % 2.20-2.43) than MPI_Scatter + MPI_Allgather``."""
+    name, more = claim["id"].partition(".")[2], extras(claim)
+    if name == "next":
+        return Row(claim["id"], "Try", *_audit_next(claim, more), claim["next"])
+    tests = f"{plural(more['guidelines'], 'guideline')}, {plural(more['tests'], 'test')}"
+    over = f"{tests} over {plural(more['launches'], 'launch')}"
+    if claim["value"] is None:
+        return Row(claim["id"], AUDITS[name], over, "", claim["next"])
+    half = " on half of the ranks" if more["guideline"] == "fewer" else ""
+    factor = faster_text(claim["value"], claim["low"], claim["high"], claim["coverage"])
+    at = f"{name_calls(claim['subject'])}{half}, {exact_bytes(more['bytes'])}"
+    value = f"{at}: {factor} than {name_rival(more['guideline'])}"
+    times = f"{format_seconds(more['seconds'])} against {format_seconds(more['rival_s'])}"
+    return Row(claim["id"], AUDITS[name], value, f"{times}; {len(more['sizes'])} of {plural(more['of_sizes'], 'size')}")
+
+
+def _audit_next(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+    ways = [f"{name_calls(more['mock_up'])} in its place"] if more.get("mock_up") else []
+    ways += ["weft exec with the table of weft tune"] if more["tuned"] else []
+    ways += [f"another algorithm: {more['knob']}"] if more.get("knob") else []
+    known = f"known: {more['issue']}" if more.get("issue") else ""
+    return f"{name_calls(claim['subject'])}: {'; '.join(ways) or 'report it to the library'}", known

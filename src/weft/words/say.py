@@ -7,7 +7,7 @@ from weft.words.row import Row
 
 #: First part of an id to the function that says such claims.
 FAMILIES = {
-    "check": checks.say, "start": checks.say_start, "counted": checks.say_counted,
+    "check": checks.say, "audit": checks.say_audit, "start": checks.say_start, "counted": checks.say_counted,
     "contention": answers.say, "scaling": answers.say, "plain": answers.say_plain,
     "bottleneck": breakdown.say_bottleneck,
     "step": breakdown.say_step, "breakdown": breakdown.say_part, "latency": outliers.say_latency,

@@ -266,3 +266,16 @@ def test_each_listed_algorithm_of_weft_is_a_cell_in_the_same_launch() -> None:
     assert {cell.id for cell in swept if cell.ranks == swept[0].ranks} <= set(one.cells), "interleaved in one launch"
     flat = [kernel_named("collective").flat(cell.parameters).get("algorithm") for cell in swept]
     assert set(flat) == {None, "node.multi{nl=2}"}, "the library's own algorithms are no business of the kernel"
+
+
+def test_guidelines_are_planned_with_a_fixed_root_and_their_memory() -> None:
+    found = plan(study(collectives=["Bcast", "Gather"], guidelines=True))
+    text = flat_plan(found, found.launches[-1])
+    assert "root 0\nguidelines larger split fewer scatter+allgather allgatherv\n" in text
+    assert "guidelines larger split fewer gatherv allgather reduce\n" in text
+    cell = found.measured[0]
+    need = kernel_named("collective").need(cell.parameters, 8, found.measure)
+    assert need["guidelines"] == 4 * (64 + 64 + 16 * 8) + (8 + 2) * 64 + 2 * 8 * 8
+    plain = kernel_named("collective").need({**cell.parameters, "guidelines": []}, 8, found.measure)
+    assert need.keys() - plain.keys() == {"guidelines", "guideline samples"}
+    assert kernel_named("collective").budgets(cell.parameters, 8) == 2 + 2 + 1

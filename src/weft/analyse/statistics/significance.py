@@ -15,10 +15,12 @@ their number and however they correlate, and works from four launches a side on:
 """
 
 import math
+import statistics
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
@@ -87,6 +89,49 @@ def adjust_by_holm(probabilities: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(order) - place) * probabilities[index]))
         adjusted[index] = largest
     return adjusted
+
+
+def student_tail(t: float, freedom: int) -> float:
+    """Probability that Student's t of so many degrees of freedom is above ``t`` (Abramowitz and Stegun, 26.7.3)."""
+    angle = math.atan(t / math.sqrt(freedom))
+    term = total = math.cos(angle) if freedom % 2 else 1.0
+    for k in range(2 + freedom % 2, freedom - 1, 2):
+        term *= (k - 1) / k * math.cos(angle) ** 2
+        total += term
+    inside = math.sin(angle) * total if freedom > 1 else 0.0
+    both = 2 / math.pi * (angle + inside) if freedom % 2 else inside
+    return (1 - both) / 2
+
+
+class TrimmedMean(NamedTuple):
+    """Mean without the extremes, its standard error in the unit of the values, and degrees of freedom."""
+
+    value: float
+    error: float
+    freedom: int
+
+
+#: From so many values on the smallest and the largest do not count: one launch in a dozen is disturbed as a whole.
+TRIMMED_FROM = 6
+
+
+def trimmed_mean(values: Sequence[float], least: float) -> TrimmedMean:
+    """Mean of values without the smallest and the largest, with the error by their winsorised spread (Yuen, 1974).
+
+    A spread below ``least`` is taken as that: few values agree by chance, and clocks tick.
+
+    Raises ValueError: There are fewer than two values.
+    """
+    ordered, count = sorted(values), len(values)
+    cut = 1 if count >= TRIMMED_FROM else 0
+    inner = ordered[cut : count - cut]
+    spread = max(statistics.stdev([*inner[:1] * cut, *inner, *inner[-1:] * cut]), least)
+    return TrimmedMean(statistics.fmean(inner), spread * math.sqrt(count) / len(inner), len(inner) - 1)
+
+
+def paired_test(differences: TrimmedMean, over: float) -> float:
+    """One-sided p value of the null hypothesis that paired differences have a mean of at most ``over``."""
+    return student_tail((differences.value - over) / differences.error, differences.freedom)
 
 
 #: Up to this number all deals are tried (7 launches a side make 3,432); beyond, this many are drawn at random.

@@ -151,6 +151,30 @@ class WinnerRow(TypedDict):
     high: float | None
 
 
+class GuidelineRow(TypedDict):
+    """A performance guideline of a collective at one size (:mod:`weft.mpi.guidelines`).
+
+    ``seconds`` is the time of what must not be slower, ``rival_s`` that of what it is held against, ``factor`` the
+    first over the second, with its 95 % interval over ``launches``. ``chance``: Holm's p of all guidelines of the run
+    that the factor is at most `MATTERS`.
+    """
+
+    cell: str
+    collective: str
+    guideline: str
+    nodes: int
+    ranks: int
+    bytes: Long
+    launches: int
+    seconds: float
+    rival_s: float
+    factor: float
+    low: float
+    high: float
+    chance: float
+    violated: bool
+
+
 class FindingRow(TypedDict):
     """A finding about the numbers of a run.
 
@@ -208,6 +232,7 @@ VERDICTS = TableOf(
 CHANGES = TableOf("change_overs", ChangeRow)
 SLOWER = TableOf("slower_than_double", SlowerRow)
 WINNERS = TableOf("winners", WinnerRow)
+GUIDELINES = TableOf("guidelines", GuidelineRow)
 FINDINGS = TableOf("findings", FindingRow)
 
 

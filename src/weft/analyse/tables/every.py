@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from weft.analyse.tables.answers import CHANGES, FINDINGS, SLOWER, VERDICTS, WINNERS
+from weft.analyse.tables.answers import CHANGES, FINDINGS, GUIDELINES, SLOWER, VERDICTS, WINNERS
 from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TURNS
 from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS
@@ -15,7 +15,8 @@ from weft.store.files import count_rows
 from weft.store.rows import LAUNCH_TABLE, MEASURED, NODE_REPORTS, RANK_TABLE, SEGMENT_TABLE
 
 ANSWERS = (
-    VERDICTS, SENSITIVITY, CHANGES, TRIALS, SLOWER, WINNERS, REMEDIES, FINDINGS, QUALITY, CAUSES, CLAIMS,
+    VERDICTS, SENSITIVITY, CHANGES, TRIALS, SLOWER, WINNERS, GUIDELINES, REMEDIES, FINDINGS, QUALITY, CAUSES,
+    CLAIMS,
 )  # fmt: skip
 """Tables with a few rows for each cell, whatever it has measured."""
 TABLES = (

@@ -19,6 +19,7 @@ from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
 from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform, barrier_messages
 from weft.mpi.alltoall import is_own
+from weft.mpi.guidelines import guidelines_of
 from weft.study import Measure, Series, Study, doubling
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Collective(MeasuredKernel):
     """Cells, sizes, memory and traffic of collective calls."""
 
     name = "collective"
-    incidental = frozenset({"bytes", "refine", "setting", "explain"})
+    incidental = frozenset({"bytes", "refine", "setting", "explain", "guidelines"})
     study: type[Study] = CollectiveStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
@@ -67,6 +68,8 @@ class Collective(MeasuredKernel):
             ``vector``, in which every other double is a gap.
         ``counts``
             Counts and displacements of calls with unequal blocks; a second set of 64 bits where ints cannot count.
+        ``guidelines``
+            The scratch buffer of mock-ups, the call at twice its size, at half of it, and on half of the ranks.
         ``samples``
             24 bytes a sample, preallocated for every size and for the barrier, and the scratch of the stop rule.
         ``library staging``
@@ -79,14 +82,25 @@ class Collective(MeasuredKernel):
         if values["form"] == "inplace" and collective not in ROOTED:
             receive = max(send, receive)
         operations = len(values["bytes"]) + values["refine"] + 1
-        return {
+        call = {
             "send": send * largest * spread,
             "receive": receive * largest * spread,
             "counts": (4 * INT_BYTES + (4 * WIDE_BYTES if needs_wide(values, ranks) else 0)) * ranks,
+        }
+        rivals = len(values.get("guidelines", ())) * len(values["bytes"])
+        scratch = (ranks + 2) * largest + 2 * ranks * ELEMENT
+        held = {"guidelines": 4 * sum(call.values()) + scratch, "guideline samples": sample_bytes(rivals, measure)}
+        return {
+            **call,
             "samples": sample_bytes(operations, measure),
+            **(held if rivals else {}),
             **breakdown_need(len(self.explained(values, ranks)) and operations - 1, ranks, measure),
             **staging(ranks),
         }
+
+    def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
+        """One more for each size that is measured in turns with what guidelines hold it against."""
+        return super().budgets(values, ranks) + (len(values["bytes"]) if values.get("guidelines") else 0)
 
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
         """The traffic matrix and the selection table, if there are any."""
@@ -133,7 +147,7 @@ class Collective(MeasuredKernel):
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        keys = ("collective", "form", "bytes", "refine", "root", "pattern", "table")
+        keys = ("collective", "form", "bytes", "refine", "root", "pattern", "table", "guidelines")
         own = {"algorithm": values["algorithm"]} if is_own(values.get("algorithm", "")) else {}
         found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values} | own
         if values.get("explain"):
@@ -149,7 +163,8 @@ class Collective(MeasuredKernel):
         least = ranks * (ranks - 1) if all_pairs else 4 * ranks
         each = least + barrier_messages(ranks)
         breakdowns = len(self.explained(values, ranks)) * (each + breakdown_messages(ranks))
-        return calls * (len(values["bytes"]) * each + breakdowns)
+        turns = 1 + 2 * len(values.get("guidelines", ()))  # a mock-up is two calls at most
+        return calls * (len(values["bytes"]) * turns * each + breakdowns)
 
     def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
         """All sizes, of the one call."""
@@ -246,10 +261,12 @@ def calls_of(
             if study.placement.order == "cyclic" and (pattern == "matrix" or is_skewed(pattern)):
                 values["cyclic"] = True
             values |= {"refine": section.refine}
-            if study.explain and collective in ALL_SENT & ALL_RECEIVED:
+            if study.explain and collective in ALL_SENT & ALL_RECEIVED and not section.guidelines:
                 values["explain"] = True
+            if section.guidelines:
+                values["guidelines"] = guidelines_of(collective, ranks)
             if collective in ROOTED:
-                values["root"] = section.root
+                values["root"] = max(section.root, 0) if section.guidelines else section.root
             if pattern:
                 values["pattern"] = pattern
             if pattern == "matrix" and section.matrix:

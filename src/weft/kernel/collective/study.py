@@ -124,9 +124,17 @@ class CollectiveSection(Section, frozen=True):
         description='for the algorithm "auto": a selection table (weft tune); each call chooses as libweft.so does',
     )
 
+    guidelines: Annotated[bool, Field(strict=True)] = Field(
+        False,
+        description="also what performance guidelines hold each call against (weft audit), in turns with it; root 0",
+    )
+
     @model_validator(mode="after")
     def consistent(self) -> Self:
         """Refuse keys that would have no effect, and combinations that MPI does not have."""
+        plain = (self.forms, self.patterns, self.algorithm, self.algorithms, self.refine)
+        if self.guidelines and plain != (("plain",), ("equal",), (DEFAULT,), "default", 0):
+            raise ValueError("guidelines are about plain calls: without forms, patterns, algorithms and refine")
         if len(set(self.forms)) != len(self.forms) or len(set(self.patterns)) != len(self.patterns):
             raise ValueError("forms or patterns list one word twice")
         if bool(set(SKEWED) & set(self.patterns)) != bool(self.skew) or len(set(self.skew)) != len(self.skew):

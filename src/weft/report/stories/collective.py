@@ -4,9 +4,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from weft.analyse.tables.answers import WINNERS, WinnerRow
+from weft.analyse.tables.answers import GUIDELINES, WINNERS, GuidelineRow, WinnerRow
 from weft.analyse.tables.sweeps import Line, common_rows, find_stretches, largest_lines, own_lines
 from weft.analyse.tables.times import TimedRow, timed
+from weft.format import exact_bytes, format_seconds, times_text
 from weft.mpi.algorithms import DEFAULT
 from weft.report.bars import Bar, bar_of
 from weft.report.intervals import interval_heading, time_text
@@ -21,8 +22,9 @@ from weft.report.sweep_tables import (
     trial_table,
     winner_table,
 )
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.report.view import RunView
+from weft.words.checks import name_calls, name_rival
 
 if TYPE_CHECKING:
     from weft.report.figures import Picture
@@ -56,6 +58,7 @@ class CollectiveStory(SweepStory):
             groups.setdefault(name, []).append(line)
         return existing(
             [
+                guideline_table(view.titled("Performance guidelines"), GUIDELINES.read(view.path)),
                 *self._winner_tables(view),
                 change_table(view.titled(CHANGE_TITLE), lines, places, modelled=view.plan.is_model),
                 trial_table(view.titled(MOVED), lines, places),
@@ -125,6 +128,22 @@ class CollectiveStory(SweepStory):
     def fields(self, view: RunView) -> dict[str, Any]:
         """The fields of any sweep, and ``winners``."""
         return super().fields(view) | {"winners": WINNERS.read(view.path)}
+
+
+def guideline_table(title: str, rows: Sequence[GuidelineRow]) -> Table | None:
+    """Each call beside what it is held against, violations and the largest factors first; None of other runs."""
+    columns = (Words("call"), "size", Words("no slower than"), "time", "time", "factor", "p", Words("verdict"))
+    lines = [
+        (
+            name_calls(row["collective"]), exact_bytes(row["bytes"]), name_rival(row["guideline"]),
+            format_seconds(row["seconds"]), format_seconds(row["rival_s"]),
+            times_text(row["factor"], row["low"], row["high"]), f"{row['chance']:.2g}" if row["chance"] < 1 else "1",
+            "violated" if row["violated"] else "",
+        )
+        for row in sorted(rows, key=lambda row: (not row["violated"], -row["factor"]))
+    ]  # fmt: skip
+    units = ("", "per block", "", "of the call", "of the other", "95 %", "of all (Holm)", "error 1 % together")
+    return Table(title, columns, (units, *lines)) if lines else None
 
 
 def ordered(lines: Sequence[Line]) -> list[Line]:

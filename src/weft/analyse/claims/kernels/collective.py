@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from weft.analyse.claims import guidelines
 from weft.analyse.claims.kernels.exchange import find_bottleneck
 from weft.analyse.claims.known import Known
 from weft.analyse.claims.sweeps import claim_winners, find_thresholds
@@ -32,6 +33,8 @@ TUNED = frozenset({"alltoall", "alltoallv"})
 
 def find_claims(known: Known) -> list[ClaimRow]:
     """Algorithms that beat the library's own choice; without rivals the call furthest above its bound."""
+    if any(cell.parameters.get("guidelines") for cell in known.plan.measured):
+        return guidelines.find_claims(known)
     lines = own_lines(known.lines)
     rest = find_thresholds(known, lines)
     if known.winners:

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collective/guidelines.hpp"
+
+#include "cell/size_sweep.hpp"
+
+namespace weft {
+
+Guidelines::Guidelines(Cell const &cell, CollectiveForm const &form, std::int64_t most_bytes, CollectiveData &data)
+    : data_(data), unit_(form.unit()) {
+    Team const &team = cell.team();
+    CollectiveForm plain = form;
+    plain.mocked = false;
+    auto const make = [&](Team const &of, std::int64_t bytes) {
+        auto made = std::make_unique<CollectiveData>(of, plain, bytes);
+        made->settle();
+        return made;
+    };
+    for (std::string const &word : cell.words("guidelines")) {
+        if (word == "larger") {
+            larger_ = make(team, 2 * most_bytes);
+        } else if (word == "split") {
+            split_ = make(team, most_bytes);
+        } else if (word == "fewer") {
+            on_fewer_ = true;
+            bool const takes_part = team.rank < team.size / 2;
+            Comm const half = Comm::split(team.comm, takes_part ? 0 : MPI_UNDEFINED, team.rank);
+            if (takes_part) {
+                half_team_ = make_team(half);
+                fewer_ = make(half_team_, most_bytes);
+            }
+        } else {
+            mock_ups_.push_back(&mock_up_named(form.collective->name, word));
+        }
+    }
+}
+
+void Guidelines::add_need(Need &need, Cell const &cell, CollectiveForm const &form, std::int64_t most_bytes,
+                          std::int64_t sizes) {
+    Need once;
+    CollectiveData::add_need(once, cell.team(), form, most_bytes);
+    std::int64_t bytes = CollectiveData::scratch_bytes(cell.team(), most_bytes);
+    for (auto const &part : once.parts) {
+        bytes += 4 * part.bytes; // twice for twice the size, once for its parts and for half of the ranks
+    }
+    need.parts.push_back({"guidelines", bytes});
+    need.parts.push_back(
+        {"guideline samples", Recorder::bytes(std::int64_t(cell.words("guidelines").size()) * sizes, cell.rules())});
+}
+
+void Guidelines::measure(Sampler &sampler, std::string const &op, std::int64_t bytes, std::function<void()> const &call,
+                         How how) {
+    std::string const whole = op_at(op, bytes);
+    std::vector<Turn> turns;
+    auto const add = [&](std::string_view word, std::function<void()> made) {
+        turns.push_back({whole + ":" + std::string(word), std::move(made)});
+    };
+    // What has another footprint comes first, so that the call and its mock-ups find the caches alike.
+    if (larger_) {
+        larger_->set_block(2 * bytes);
+        add("larger", [this] { larger_->call(); });
+    }
+    if (on_fewer_) {
+        if (fewer_) {
+            fewer_->set_block(bytes);
+        }
+        add("fewer", [this] {
+            if (fewer_) {
+                fewer_->call();
+            }
+        });
+    }
+    if (split_ && bytes % (2 * unit_) == 0) {
+        split_->set_block(bytes / 2);
+        add("split", [this] {
+            split_->call();
+            split_->call();
+        });
+    }
+    for (MockUp const *const each : mock_ups_) {
+        add(each->name, [this, each] { data_.call_by(*each); });
+    }
+    turns.push_back({whole, call}); // the last one, which the stop rule judges
+    sampler.warm_in_turns(turns, how);
+}
+
+} // namespace weft

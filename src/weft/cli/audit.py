@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verb ``audit``."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+
+def audit(
+    *,
+    on: Annotated[str, Parameter(negative="")] = "local",
+    nodes: str = "",
+    time: str = "90s",
+    ranks_per_node: str = "cores",
+    format: Literal["text", "json"] = "text",
+    into: Path | None = None,
+    mpicxx: str | None = None,
+) -> int:
+    """Check whether collectives of the MPI library are slower than other calls that do the same.
+
+    Each collective is measured in turns with its mock-ups (MPI_Scatter and MPI_Allgather for MPI_Bcast, and so on),
+    with the call at half and twice the size, and on half of the ranks.
+
+    Exit code 0: no performance guideline is violated; 3: some is; 1: could not tell, or the ranks did not start; 2: a
+    mistake in the arguments.
+
+    Parameters
+    ----------
+    on
+        A fabric file, or the name of a shipped one.
+    nodes
+        The nodes: n[1-2]; by default the first two.
+    time
+        Time of the whole audit: 90s.
+    ranks_per_node
+        Ranks of each node: a number, or cores.
+    format
+        text, or json (weft-show/1, with the same claims).
+    into
+        The run folder; by default a new one under runs/.
+    mpicxx
+        C++ compiler wrapper of the MPI to audit; by default the one on PATH.
+    """
+    import sys
+
+    from weft.fabric import load_fabric
+    from weft.launch import launcher_for
+    from weft.report.tables import render, show
+    from weft.report.view import load_view
+    from weft.run.audit import audit_study, exit_code, run_audit
+    from weft.run.progress import for_terminal
+    from weft.run.refresh import reading
+
+    progress = for_terminal()
+    fabric = load_fabric(on)
+    study = audit_study(fabric, nodes, time, ranks_per_node)
+    folder = run_audit(study, fabric, launcher_for(fabric, mpicxx, progress.say), progress, into)
+    with reading(folder.path):
+        if format == "text":
+            show(folder.path)
+        else:
+            sys.stdout.write(render(load_view(folder.path), format))
+    return exit_code(folder)

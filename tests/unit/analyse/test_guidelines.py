@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An audit of an MPI library: violated guidelines are found in every run, and none where there is none."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from made.plain_run import make_plain_run
+from made.view import load_view
+from weft.analyse.guidelines import guideline_rows
+from weft.analyse.statistics.significance import paired_test, student_tail, trimmed_mean
+from weft.analyse.tables.answers import GUIDELINES, GuidelineRow
+from weft.analyse.tables.breakdown import TurnRow
+from weft.analyse.tables.claims import ClaimRow, extras
+from weft.errors import StudyError
+from weft.fabric import load_fabric
+from weft.kernel.sizes import split_op
+from weft.kernel.studies import load_study
+from weft.mpi.guidelines import FEWER, MOCK_UPS, guidelines_of
+from weft.plan.make import make_plan
+from weft.plan.records import Cell
+from weft.run.audit import audit_study, exit_code
+from weft.store.folder import RunFolder
+from weft.words.say import say
+
+ROOT = Path(__file__).parents[3]
+SEEDS = 20
+#: What takes as long as the call itself in a healthy library; all else takes longer than the call.
+ALIKE = frozenset({"alltoallv", "alltoall", "allgatherv", "scatterv", "gatherv", "alltoallw"})
+
+
+@pytest.fixture(scope="module")
+def cells() -> dict[str, Cell]:
+    """The cells of an audit of two nodes with two ranks each."""
+    study = audit_study(load_fabric("virtual-default"), "", "90s", "2")
+    plan = make_plan(study, load_fabric("virtual-default"))
+    return {cell.id: cell for cell in plan.measured}
+
+
+def turns(cells: dict[str, Cell], seed: int, slow: str = "", factor: float = 1.0) -> list[TurnRow]:
+    """Medians of eight launches that differ by 20 %, in turns by 4 %, with a disturbed one among them now and then."""
+    rng = np.random.default_rng(seed)
+    found: list[TurnRow] = []
+    for cell in cells.values():
+        call = cell.parameters["collective"]
+        for size in cell.parameters["bytes"]:
+            for launch in range(1, 9):
+                common = np.exp(0.2 * rng.standard_normal())
+                for step in ("whole", *cell.parameters["guidelines"]):
+                    seconds = 5e-6 * common * np.exp(0.04 * rng.standard_normal()) * (3 if rng.random() < 0.02 else 1)
+                    seconds *= 1.0 if step in ALIKE or step == "whole" else 0.7 if step == FEWER else 1.4
+                    own = step in ("whole", "larger", "split", FEWER)
+                    seconds *= factor if (own and call == slow) or slow in step.split("+") else 1.0
+                    found.append(
+                        TurnRow(cell=cell.id, launch=launch, call=f"{call}@{size}", step=step, place=0, seconds=seconds,
+                                total_s=seconds, mean_s=seconds, samples=20)
+                    )  # fmt: skip
+    return found
+
+
+def violated(rows: list[GuidelineRow]) -> set[tuple[str, str]]:
+    return {(row["collective"], row["guideline"]) for row in rows if row["violated"]}
+
+
+def test_a_call_that_takes_twice_its_time_is_found_in_20_of_20_runs_and_nothing_else(cells: dict[str, Cell]) -> None:
+    for seed in range(SEEDS):
+        slow = ("bcast", "alltoallv", "scatter", "gather", "allgather")[seed % 5]
+        found = violated(guideline_rows(turns(cells, seed, slow, 2.0), cells))
+        wanted = {(slow, rival) for rival in MOCK_UPS[slow] if rival in ALIKE}
+        assert wanted <= found, seed
+        assert {call for call, _ in found} <= {slow} | {call for call, rivals in MOCK_UPS.items() if slow in rivals}
+
+
+def test_no_guideline_is_violated_in_20_healthy_runs(cells: dict[str, Cell]) -> None:
+    assert [violated(guideline_rows(turns(cells, seed), cells)) for seed in range(SEEDS)] == [set()] * SEEDS
+
+
+def test_an_audit_holds_every_call_against_at_least_20_guidelines(cells: dict[str, Cell]) -> None:
+    rows = guideline_rows(turns(cells, 1), cells)
+    assert len({(row["collective"], row["guideline"]) for row in rows}) == 20 + 3 * len(MOCK_UPS)
+    assert len(rows) == (20 + 3 * len(MOCK_UPS)) * 3
+
+
+def test_fewer_ranks_are_held_against_all_of_them_and_not_the_other_way(cells: dict[str, Cell]) -> None:
+    rows = [row for row in guideline_rows(turns(cells, 1), cells) if row["guideline"] == FEWER]
+    assert rows
+    assert all(row["factor"] == pytest.approx(0.7, rel=0.3) for row in rows)
+
+
+def test_two_launches_are_too_few_for_a_verdict(cells: dict[str, Cell]) -> None:
+    few = [turn for turn in turns(cells, 3, "gather", 50.0) if turn["launch"] < 3]
+    assert violated(guideline_rows(few, cells)) == set()
+
+
+def test_students_t_has_its_published_quantiles() -> None:
+    for t, freedom in ((6.314, 1), (2.353, 3), (2.132, 4), (1.895, 7), (1.812, 10)):
+        assert student_tail(t, freedom) == pytest.approx(0.05, rel=2e-3)
+        assert student_tail(-t, freedom) == pytest.approx(0.95, rel=2e-3)
+    assert student_tail(5.408, 7) == pytest.approx(0.0005, rel=2e-3)
+
+
+def test_values_that_agree_by_chance_do_not_make_a_test_certain() -> None:
+    assert paired_test(trimmed_mean([0.11, 0.11, 0.11], 0.01), 0.1) == pytest.approx(student_tail(3**0.5, 2))
+
+
+def test_one_launch_that_is_disturbed_as_a_whole_does_not_hide_the_others() -> None:
+    quiet = [0.70, 0.71, 0.69, 0.72, 0.68, 0.70, 0.71]
+    plain, disturbed = (trimmed_mean([*quiet, last], 0.01) for last in (0.70, -2.0))
+    assert disturbed.value == pytest.approx(plain.value, abs=0.02)
+    assert paired_test(disturbed, 0.1) < 1e-6
+    assert trimmed_mean([1.0, 2.0, 3.0], 0.01) == (2.0, pytest.approx(1 / 3**0.5), 2)
+
+
+def test_plan_and_kernel_have_the_same_mock_ups() -> None:
+    source = (ROOT / "native/measure/collective/mock_ups.cpp").read_text()
+    listed = re.findall(r'\{"(\w+)", "([\w+]+)", \w+\}', source)
+    assert listed == [(call, rival) for call, rivals in MOCK_UPS.items() for rival in rivals]
+    assert len(listed) == 20
+    assert guidelines_of("bcast", 2) == ["larger", "split", "scatter+allgather", "allgatherv"]
+
+
+def audited(path: Path, seconds: Callable[[str], float]) -> tuple[RunFolder, list[ClaimRow]]:
+    """A made run of an audit of two nodes, and its answers."""
+    make_plain_run(path, audit_study(load_fabric("virtual-default"), "", "90s", "2").text, seconds)
+    view = load_view(path)
+    return RunFolder(path), view.claimed("answer")
+
+
+def test_a_violation_is_claimed_with_what_to_do_and_ends_with_3(tmp_path: Path) -> None:
+    def seconds(op: str) -> float:
+        call, _, step = op.partition(":")
+        name, size = split_op(call)
+        base = 1e-5 * (1 + (size or 0) / 1e4) * {"": 1.0, "alltoall": 1.0, "fewer": 0.8}.get(step, 1.5)
+        return base * (2.2 if name == "alltoallv" and not step else 1.0)
+
+    folder, answers = audited(tmp_path / "run", seconds)
+    first = answers[0]
+    more = extras(first)
+    assert (first["id"], first["subject"], more["guideline"], more["sizes"]) == (
+        "audit.violated", "alltoallv", "alltoall", [16, 1024, 65536]
+    )  # fmt: skip
+    assert (first["low"] or 0) < 2.2 < (first["high"] or 0)
+    assert exit_code(folder) == 3
+    assert {each["subject"] for each in answers} == {"alltoallv"}
+    row = say(first)
+    assert "MPI_Alltoallv" in row.value and "MPI_Alltoall" in row.value
+    (remedy, *_) = load_view(tmp_path / "run").claimed("remedy")
+    assert (remedy["id"], extras(remedy)["mock_up"]) == ("audit.next", "alltoall")
+    assert extras(remedy)["issue"] == "open-mpi/ompi#9761"
+    assert sum(row["violated"] for row in GUIDELINES.read(tmp_path / "run")) >= 3
+
+
+def test_a_library_without_violations_is_consistent_and_ends_with_0(tmp_path: Path) -> None:
+    folder, answers = audited(tmp_path / "run", lambda op: 1e-5 * (0.8 if op.endswith("fewer") else 1.0))
+    assert [each["id"] for each in answers] == ["audit.consistent"]
+    assert exit_code(folder) == 0
+
+
+def test_what_cannot_be_audited_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="is a model"):
+        audit_study(load_fabric("tara"), "", "90s", "cores")
+    for nodes, time, ranks in (("", "soon", "cores"), ("", "90s", "0"), ("n[1-", "90s", "2")):
+        with pytest.raises(StudyError, match="weft audit: "):
+            audit_study(load_fabric("local"), nodes, time, ranks)
+    study = (ROOT / "studies/audit.toml").read_text()
+    (tmp_path / "mine.toml").write_text(study.replace("guidelines = true", 'guidelines = true\nforms = ["inplace"]'))
+    with pytest.raises(StudyError, match="guidelines are about plain calls"):
+        load_study(tmp_path / "mine.toml")
