@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel `pairs`: one-way latency of pairs of ranks. A cell is a block of rounds of the tournament (METHOD 26).
+// The kernel `pairs`: one-way latency of pairs of ranks, or the time of a window of messages, which gives their rate. A
+// cell is a block of rounds of the tournament (METHOD 26).
 //
 //   bytes          message sizes
+//   window         messages under way at once (1); the time of an operation is that of them all
 //   mode           isolated | node | all: one pair in the job, one pair per node, or all pairs of a round at a time
 //   contention     1: also measure each round isolated, interleaved chunk by chunk (METHOD 17)
 //   store          raw | summary
@@ -27,6 +29,7 @@ namespace {
 
 struct PairsRequest {
     std::vector<std::int64_t> sizes;
+    std::int64_t window = 1;
     std::vector<PairMode> modes; // interleaved
     bool raw = true;
     std::int64_t first = 0;
@@ -35,6 +38,8 @@ struct PairsRequest {
 
     std::int64_t rounds() const { return last - first + 1; }
     std::int64_t largest() const { return *std::max_element(sizes.begin(), sizes.end()); }
+    /// Bytes of a window of the largest messages; of a single one the message itself.
+    std::int64_t buffer() const { return window == 1 ? largest() : window * PingPong::stride(largest()); }
 };
 
 Failure bad_value(Cell const &cell, std::string const &what) {
@@ -86,6 +91,10 @@ PairsRequest pairs_request(Cell const &cell) {
     request.modes = modes_of(cell);
     if (request.sizes.empty() || *std::min_element(request.sizes.begin(), request.sizes.end()) < 0) {
         throw bad_value(cell, "`bytes " + cell.text("bytes") + "`: sizes from 0 on");
+    }
+    request.window = cell.integer("window", 1);
+    if (request.window < 1 || request.window > 100'000) {
+        throw bad_value(cell, "`window " + cell.text("window") + "`: from 1 to 100000 messages");
     }
     request.raw = cell.text("store", "raw") == "raw";
     if (cell.has("pairs")) {
@@ -198,7 +207,7 @@ Need pairs_need(Cell const &cell) {
     constexpr std::int64_t most_partners = 512; // of one launch, whose cells the plan chooses so
     constexpr std::int64_t raw_forward = 16;    // send and arrival time of each ping, until the clock is closed
     Need need;
-    need.parts.push_back({"messages", 2 * std::clamp<std::int64_t>(request.largest(), 1, std::int64_t{1} << 61)});
+    need.parts.push_back({"messages", 2 * std::clamp<std::int64_t>(request.buffer(), 1, std::int64_t{1} << 61)});
     // Twice, since the slab that is written is a copy.
     need.parts.push_back({"samples", 2 * operations * (kept + beside) * row +
                                          operations * rules.max_samples * raw_forward +
@@ -215,16 +224,13 @@ void run_pairs(Cell &cell) {
     auto const request = pairs_request(cell);
     Team const &team = cell.team();
     auto const rounds = rounds_of(cell, request);
-    auto const bytes = std::size_t(request.largest());
-    Buffer send = Buffer::make(team, bytes, "send");
-    Buffer receive = Buffer::make(team, bytes, "receive");
+    Buffer send = Buffer::make(team, std::size_t(request.buffer()), "send");
+    Buffer receive = Buffer::make(team, send.bytes(), "receive");
     PairValues values(cell, send, receive);
-    bool const slow = planted(cell, "slow") && team.rank == team.size - 1;
+    std::int64_t const delay_ns = planted(cell, "slow") && team.rank == team.size - 1 ? 10'000'000 : 0;
     auto const ping_of = [&](std::int64_t size) {
-        PingPong ping(team.comm, cell.sampler().clock(), cell.sampler().losses(), send, receive, size);
-        if (slow) {
-            ping.slow_down(10'000'000);
-        }
+        PingPong ping(team.comm, cell.sampler().clock(), cell.sampler().losses(), send, receive, size, request.window);
+        ping.slow_down(delay_ns);
         return ping;
     };
     PairTurns turns(team, cell.sampler().start());

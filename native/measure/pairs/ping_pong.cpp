@@ -4,8 +4,25 @@
 namespace weft {
 
 PingPong::PingPong(MPI_Comm comm, Clock const &clock, Losses const &losses, Buffer const &send, Buffer const &receive,
-                   std::int64_t bytes)
-    : comm_(comm), clock_(clock), losses_(losses), send_(send.data()), receive_(receive.data()), bytes_(bytes) {}
+                   std::int64_t bytes, std::int64_t window)
+    : comm_(comm), clock_(clock), losses_(losses), send_(send.data()), receive_(receive.data()), bytes_(bytes),
+      requests_(window > 1 ? std::size_t(window) : 0, MPI_REQUEST_NULL) {}
+
+void PingPong::send_window(int partner) const {
+    for (std::size_t k = 0; k < requests_.size(); ++k) {
+        check(start_sending(send_ + std::int64_t(k) * stride(bytes_), bytes_, partner, tag, comm_, &requests_[k]),
+              "MPI_Isend");
+    }
+    check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
+void PingPong::receive_window(int partner, std::size_t first) const {
+    for (std::size_t k = first; k < requests_.size(); ++k) {
+        check(start_receiving(receive_ + std::int64_t(k) * stride(bytes_), bytes_, partner, tag, comm_, &requests_[k]),
+              "MPI_Irecv");
+    }
+    check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
 
 // The usage read after a sample is also the one before the next: one system call a sample, outside of the timed part.
 void PingPong::initiate(int partner, Trips trips, std::span<Row> rows) const {
@@ -73,6 +90,9 @@ std::int64_t PingPong::accompany(int partner, bool initiates, std::function<bool
         check(receive_bytes(receive_, bytes_, partner, MPI_ANY_TAG, comm_, &status), "MPI_Recv");
         if (status.MPI_TAG == farewell) {
             return last;
+        }
+        if (!requests_.empty()) {
+            receive_window(partner, 1);
         }
         dawdle();
         ping(partner);

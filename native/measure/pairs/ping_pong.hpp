@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 namespace weft {
 
@@ -32,9 +33,13 @@ struct Answer {
 /// and the exit from a barrier would add to its time.
 class PingPong {
   public:
-    /// All arguments must outlive it. `bytes` must fit into both buffers, and into a message of this MPI.
+    /// All arguments must outlive it. `bytes` must fit into both buffers, and into a message of this MPI. A ping is
+    /// `window` such messages under way at once, each with its place in the buffers.
     PingPong(MPI_Comm comm, Clock const &clock, Losses const &losses, Buffer const &send, Buffer const &receive,
-             std::int64_t bytes);
+             std::int64_t bytes, std::int64_t window = 1);
+
+    /// Distance between the messages of a window: each has its own cache lines.
+    static std::int64_t stride(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
     /// Takes rows.size() samples, with what this rank lost.
     void initiate(int partner, Trips trips, std::span<Row> rows) const;
@@ -55,10 +60,21 @@ class PingPong {
     void slow_down(std::int64_t ns) noexcept { delay_ns_ = ns; }
 
   private:
-    void ping(int partner) const { check(send_bytes(send_, bytes_, partner, tag, comm_), "MPI_Send"); }
+    void ping(int partner) const {
+        if (!requests_.empty()) {
+            return send_window(partner);
+        }
+        check(send_bytes(send_, bytes_, partner, tag, comm_), "MPI_Send");
+    }
     void pong(int partner) const {
+        if (!requests_.empty()) {
+            return receive_window(partner, 0);
+        }
         check(receive_bytes(receive_, bytes_, partner, tag, comm_, MPI_STATUS_IGNORE), "MPI_Recv");
     }
+    void send_window(int partner) const;
+    /// The messages of a window from number `first` on.
+    void receive_window(int partner, std::size_t first) const;
     void dawdle() const;
 
     static constexpr int tag = 0;
@@ -70,6 +86,7 @@ class PingPong {
     std::byte *receive_;
     std::int64_t bytes_;
     std::int64_t delay_ns_ = 0;
+    mutable std::vector<MPI_Request> requests_; // of a window; empty for single messages, by blocking calls
 };
 
 } // namespace weft

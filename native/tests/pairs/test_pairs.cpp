@@ -84,6 +84,13 @@ TEST_CASE("one pair in the job, and one a node, measure the same pairs") {
     }
 }
 
+TEST_CASE("windows of messages are measured for every pair, too, each message with a place of its own") {
+    if (make_team(MPI_COMM_WORLD).size > 1) {
+        check_whole_tournament({{"window", "5"}}, {"all"});
+        check_whole_tournament({{"window", "64"}, {"mode", "isolated"}}, {"isolated"});
+    }
+}
+
 TEST_CASE("with contention each round is measured isolated, too, with as many samples") {
     if (make_team(MPI_COMM_WORLD).size > 1) {
         check_whole_tournament({{"contention", "1"}}, {"isolated", "all"});

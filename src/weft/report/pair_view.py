@@ -25,7 +25,7 @@ from weft.analyse.tables.pairs import (
     P,
     largest,
 )
-from weft.format import format_bytes, measured_seconds
+from weft.format import format_bytes, format_rate, measured_seconds
 from weft.report.tabular import Table, Words, markdown
 from weft.report.view import RunView
 from weft.store.files import Table as ArrowTable
@@ -72,6 +72,17 @@ class PairView:
     def of_largest(self, table: TableOf[P]) -> list[P]:
         """Rows of a table, of the largest placement."""
         return largest(table.read(self.run.path), self._names) if self._names else []
+
+    @cached_property
+    def window(self) -> int:
+        """Messages that are one operation: 1 where latency was measured."""
+        return max((int(cell.parameters.get("window", 1)) for cell in self.run.plan.measured), default=1)
+
+    def value_text(self, size: int, seconds: float | None) -> str:
+        """What a pair takes: the time of a message, or the rate of a window of messages of ``size`` bytes."""
+        return (
+            measured_seconds(seconds) if self.window == 1 or not seconds else format_rate(self.window * size / seconds)
+        )
 
     @property
     def measured(self) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.analyse.tables.pairs import PAIR_FACTOR
-from weft.format import exact_bytes, format_bytes, plural, seconds_text, times_text
+from weft.format import exact_bytes, format_bytes, plural, rate_text, seconds_text, times_text
 from weft.words.row import Row
 
 LABELS = {
@@ -55,8 +55,12 @@ def _spread(claim: ClaimRow, more: dict[str, Any]) -> str:
 
 
 def say_latency(claim: ClaimRow) -> Row:
-    """Half a round trip of a hop class."""
+    """Half a round trip of a hop class, or the rate of so many messages under way."""
     more = extras(claim)
+    if window := more.get("window"):
+        rate = rate_text(window * more["bytes"] / claim["value"]) if claim["value"] else ""
+        under_way = f"{window} messages of {exact_bytes(more['bytes'])} under way, {MODES[more['mode']]}"
+        return Row(claim["id"], claim["subject"].capitalize(), rate, under_way)
     time = seconds_text(claim["value"], claim["low"], claim["high"])
     size = exact_bytes(more["bytes"])
     return Row(claim["id"], claim["subject"].capitalize(), time, f"half a round trip of {size}, {MODES[more['mode']]}")

@@ -30,6 +30,11 @@ def study(series: dict[str, Any] | None = None, measure: dict[str, Any] | None =
     return make_study(tree | {"series": [one | (series or {})]}, "s.toml")
 
 
+def rates(**pairs: Any) -> Study:
+    tree = {"name": "s", "kernel": "pairs", "measure": {"seed": 7}, "pairs": {"measure": "bandwidth", **pairs}}
+    return make_study(tree | {"series": [{"name": "one", "nodes": [4], "ranks_per_node": 2}]}, "s.toml")
+
+
 def cluster(nodes: int = 4, cores: int = 2, **network: Any) -> Fabric:
     return Fabric.model_validate(
         {
@@ -233,3 +238,20 @@ def test_blocks_part_where_rounds_are_missing_or_measured_otherwise() -> None:
     assert [(block.first, block.last, block.contention) for block in found] == [
         (0, 2, False), (3, 4, False), (8, 8, False), (9, 9, True), (10, 10, False)
     ]  # fmt: skip
+
+
+def test_a_rate_is_that_of_a_window_of_messages_in_lines_of_their_own() -> None:
+    plan = planned(rates(bytes=["1000 B"], window=16), cluster())
+    (cell, *_) = plan.measured
+    assert cell.parameters["window"] == 16
+    assert "messages 32 KiB" in cell.memory.formula
+    assert "\nwindow 16\n" in flat_plan(plan, plan.launches[-1])
+    assert all("window" not in cell.parameters for cell in planned(study(), cluster()).measured)
+
+
+@pytest.mark.parametrize(
+    "keys", [{}, {"measure": "latency", "window": 16, "bytes": ["1 B"]}, {"bytes": ["0 B", "8 B"]}]
+)
+def test_windows_without_a_rate_and_rates_without_bytes_are_refused(keys: dict[str, Any]) -> None:
+    with pytest.raises(StudyError, match=r"window is for|no bandwidth"):
+        rates(**keys)

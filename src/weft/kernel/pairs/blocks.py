@@ -60,13 +60,13 @@ def round_s(study: PairsStudy, fabric: Fabric, schedule: PairSchedule, concurren
     sharing = schedule.slots if concurrency == "all" and not within else 1
     total = 0.0
     for size in study.pairs.bytes:
-        each = 4 * trips * one_way_s(fabric, size, within, sharing)
+        each = 4 * trips * one_way_s(fabric, study.pairs.messages * size, within, sharing)
         total += turns * min(each, 1.2 * measure.budget) + TAKES * (TAKE_S + (turns > 1) * turns * TURN_S)
     return total
 
 
 def one_way_s(fabric: Fabric, size: int, within: bool, sharing: int) -> float:
-    """Seconds of a message one way, while ``sharing`` pairs share the adapter."""
+    """Seconds of ``size`` bytes one way, while ``sharing`` pairs share the adapter."""
     if within:
         return (fabric.node.latency or LATENCY_WITHIN_S) + size / RATE_WITHIN
     network = fabric.network

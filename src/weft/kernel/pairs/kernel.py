@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel ``pairs``: one-way latency of every pair of ranks. A cell is a block of rounds of a tournament."""
+"""The kernel ``pairs``: latency or rate of every pair of ranks. A cell is a block of rounds of a tournament."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,6 +13,7 @@ from weft.kernel.traffic import barrier_messages
 from weft.study import DOUBLING, Measure, Series, Study
 
 MOST_RANKS = 100_000
+LINE = 64  # bytes of a cache line
 PINGS = 8  # messages per sample of a pair: round trips that either rank starts, timed ones and those before them
 BESIDE = 3  # rows of a result besides its samples: cold, forward, again
 RAW_FORWARD_BYTES = 16  # send and arrival time of a ping
@@ -71,7 +72,7 @@ class Pairs(MeasuredKernel):
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 
         ``messages``
-            One message of the largest size to send, one to receive.
+            One message of the largest size to send, one to receive; for a rate a window of them, in whole cache lines.
         ``samples``
             24 bytes per sample of each round, size and concurrency (or 135 rows for a summary), and three more rows for
             first contact, forward time and repeat; twice, because the data written are a copy. 16 bytes for the send
@@ -83,9 +84,10 @@ class Pairs(MeasuredKernel):
         """
         kept = measure.max_samples if values["store"] == "raw" else min(measure.max_samples, SUMMARY_ROWS)
         modes = 2 if values["contention"] else 1
+        window, largest = values.get("window", 1), max(values["bytes"])
         operations = count_rounds(values) * len(values["bytes"]) * modes
         return {
-            "messages": 2 * max(1, *values["bytes"], 1),
+            "messages": 2 * (window * (-(-largest // LINE) * LINE) if window > 1 else max(1, largest)),
             "samples": 2 * operations * (kept + BESIDE) * ROW_BYTES
             + operations * measure.max_samples * RAW_FORWARD_BYTES
             + modes * measure.max_samples * (ROW_BYTES + ANSWER_BYTES),
@@ -124,6 +126,7 @@ class Pairs(MeasuredKernel):
         found["contention"] = int(values["contention"])
         if "matchings" in values:
             found["check"] = 1
+        found |= {"window": values["window"]} if "window" in values else {}
         if "pairs" in values:
             found["pairs"] = [",".join(f"{low}-{high}" for low, high in rounds) for rounds in values["pairs"]]
         else:
@@ -138,7 +141,8 @@ class Pairs(MeasuredKernel):
             rounds = count_rounds(values)
             pairs = rounds * ranks // 2
         modes = 1 + bool(values.get("contention"))  # contention is measured beside isolated pairs
-        return modes * len(values["bytes"]) * (2 * PINGS * calls * pairs + rounds * barrier_messages(ranks))
+        pings = 2 * PINGS * calls * pairs * values.get("window", 1)
+        return modes * len(values["bytes"]) * (pings + rounds * barrier_messages(ranks))
 
 
 def count_rounds(values: Mapping[str, Any]) -> int:

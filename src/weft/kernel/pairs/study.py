@@ -96,6 +96,12 @@ class PairsMeasure(Measure, frozen=True):
 class PairsSection(Section, frozen=True):
     """``[pairs]``: what is sent between two ranks, and how many pairs do so at a time."""
 
+    measure: Literal["latency", "bandwidth"] = Field(
+        "latency", description="latency: one message at a time; bandwidth: the rate of a window of messages"
+    )
+    window: Annotated[int, Field(strict=True, ge=2, le=10_000)] = Field(
+        64, description="of bandwidth: messages under way at once, which together are one operation"
+    )
     bytes: MessageSizes = Field((0, 262_144), description='sizes of a message: ["0 B", "256 KiB"]')
     concurrency: Literal["isolated", "node", "all"] = Field(
         "all", description="pairs at a time: isolated (one in the job), node (one a node), or all of a round"
@@ -138,9 +144,18 @@ class PairsSection(Section, frozen=True):
             raise ValueError("matchings replaces the tournament: leave out contention and sample_rounds")
         if self.aim and self.matchings is None:
             raise ValueError("aim is for matchings: give their number")
+        if self.measure == "latency" and "window" in self.model_fields_set:
+            raise ValueError('window is for measure = "bandwidth"')
+        if self.measure == "bandwidth" and min(self.bytes) < 1:
+            raise ValueError("a message of 0 B has no bandwidth: give bytes")
         if self.block <= 0:
             raise ValueError('block must be over 0, such as "5 s"')
         return self
+
+    @property
+    def messages(self) -> int:
+        """Messages of one operation."""
+        return self.window if self.measure == "bandwidth" else 1
 
 
 class PairsStudy(Study, frozen=True):

@@ -42,6 +42,10 @@ def _name(kind: str, size: int, mode: str) -> str:
     return f"{kind}-{size}-{mode}"
 
 
+def _what(view: PairView) -> str:
+    return "Latency" if view.window == 1 else f"Time of {view.window} messages under way"
+
+
 def _where(view: PairView, size: int, mode: str, what: str) -> str:
     return view.run.titled(f"{what}, {format_bytes(size)}, {MODES.get(mode, mode)}")
 
@@ -61,7 +65,7 @@ def _ranks(view: PairView, size: int, mode: str) -> Picture:
     each = "one pair of ranks" if block == 1 else f"the slowest pair of {block} x {block} ranks"
     key = f"Each point is {each}: half a round trip, started by the row. Ranks are sorted by node. "
     key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
-    title = _where(view, size, mode, "Latency of every pair of ranks")
+    title = _where(view, size, mode, f"{_what(view)} of every pair of ranks")
     return matrix_picture(_name("latency-ranks", size, mode), title, key, _slowest(view, size, mode), shown)
 
 
@@ -98,7 +102,7 @@ def _nodes(view: PairView, size: int, mode: str) -> Picture:
     )  # fmt: skip
     key = "Each point is the median over the pairs of ranks of two nodes: half a round trip. "
     key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
-    title = _where(view, size, mode, "Latency by node (median)")
+    title = _where(view, size, mode, f"{_what(view)} by node (median)")
     return matrix_picture(_name("latency-nodes", size, mode), title, key, _worst_node(view, size, mode), shown)
 
 

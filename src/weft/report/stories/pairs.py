@@ -59,7 +59,8 @@ class PairsStory(Story):
             return {"pairs": None}
         return {
             "pairs": {
-                "classes": pairs.classes, "cold": pairs.cold, "contention": pairs.contention,
+                "messages": pairs.window, "classes": pairs.classes, "cold": pairs.cold,
+                "contention": pairs.contention,
                 "nodes": pairs.node_rows, "worst": pairs.worst, "outliers": pairs.outliers, "unknown": pairs.unknown,
             }
         }  # fmt: skip
@@ -76,6 +77,8 @@ def _where(row: Mapping[str, Any]) -> tuple[str, str]:
 
 def _hops(pairs: PairView) -> Table:
     """The table of paper 002, with median and p99."""
+    if pairs.window > 1:
+        return _rates(pairs)
     names = ("min_s", "mean_s", "median_s", "p99_s", "max_s")
     rows = [
         (*_where(row), f"{row['pairs']:,}", f"{row['samples']:,}", *(measured_seconds(row[name]) for name in names))
@@ -85,6 +88,18 @@ def _hops(pairs: PairView) -> Table:
     second = ("", "", "", "", *("of pairs",) * 5)
     title = pairs.run.titled("Latency by hops: half a round trip")
     return Table(title, heading, (second, *rows))
+
+
+def _rates(pairs: PairView) -> Table:
+    """Rates by hop class: those of the slowest sample, of the median over the pairs, and of the fastest sample."""
+    rows = [
+        (*_where(row), f"{row['pairs']:,}", f"{row['samples']:,}",
+         *(pairs.value_text(row["bytes"], row[name]) for name in ("max_s", "median_s", "min_s")))
+        for row in _ordered(pairs.classes)
+    ]  # fmt: skip
+    heading = (Words("Message, pairs"), Words("hops"), "pairs", "samples", "slowest", "median", "fastest")
+    title = pairs.run.titled(f"Rate by hops: one way, {pairs.window} messages under way")
+    return Table(title, heading, (("", "", "", "", "", "of pairs", ""), *rows))
 
 
 def _factor(value: float | None) -> str:
@@ -123,13 +138,22 @@ def _pairs(pairs: PairView) -> Table:
         (
             f"{row['source']} on {row['source_name']} > {row['target']} on {row['target_name']}",
             *_where(row),
-            measured_seconds(row["time_s"]),
+            pairs.value_text(row["bytes"], row["time_s"]),
             _factor(row["factor"]),
-            ", ".join(measured_seconds(row[name]) for name in ("first_s", "again_1_s", "again_2_s") if row[name]),
+            ", ".join(
+                pairs.value_text(row["bytes"], row[name]) for name in ("first_s", "again_1_s", "again_2_s") if row[name]
+            ),
         )
         for row in list(firsts.values())[:TEN]
     ]
-    heading = (Words("Pair"), Words("message, pairs"), Words("hops"), "time", "of its class", "measured")
+    heading = (
+        Words("Pair"),
+        Words("message, pairs"),
+        Words("hops"),
+        "time" if pairs.window == 1 else "rate",
+        "time of its class",
+        "measured",
+    )
     second = ("", "", "", "median of those measured", "", "first, and again beside the same traffic")
     title = "The ten worst pairs" + ("" if len(firsts) == len(pairs.worst) else ", the worst of each two nodes")
     return Table(pairs.run.titled(title), heading, (second, *rows))

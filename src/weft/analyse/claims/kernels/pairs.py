@@ -42,7 +42,8 @@ def find_claims(known: Known) -> list[ClaimRow]:
         found = [_in_doubt(outliers[0], counted)]
     if not outliers:
         found = [_healthy(known, size, mode, own, counted)]
-    found += [_latency(row, place) for place, row in enumerate(own)]
+    window = max((int(cell.parameters.get("window", 1)) for cell in known.plan.measured), default=1)
+    found += [_latency(row, place, window) for place, row in enumerate(own)]
     if sure:
         kind = sure[0][1]["kind"]
         found.append(make_claim(f"remedy.check-{kind}", "remedy", REMEDIES[kind], confidence="B"))
@@ -88,8 +89,9 @@ def _healthy(known: Known, size: int, mode: str, own: Sequence[ClassRow], counte
     return make_claim("pairs.no-outlier", "answer", "", factor, "factor", slow=slow, bytes=size, mode=mode, **counted)
 
 
-def _latency(row: ClassRow, place: int) -> ClaimRow:
+def _latency(row: ClassRow, place: int, window: int) -> ClaimRow:
     return make_claim(
         f"latency.{row['hops']}-hops", "breakdown", row["class"], row["median_s"], "seconds",
         evidence=[f"pair_classes:{place}"], bytes=row["bytes"], mode=row["mode"], pairs=row["pairs"], hops=row["hops"],
+        window=window if window > 1 else None,
     )  # fmt: skip
