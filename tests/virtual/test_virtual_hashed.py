@@ -159,6 +159,8 @@ def test_measured_slowdowns_and_cables_are_those_predicted(spines: int, tmp_path
             by_ports.append(max(expected.values()) / (16 / spines))
     for share in (0.5, 0.95):
         told = float(np.quantile(measured, share, method="inverted_cdf"))
-        assert told == pytest.approx(predicted.quantile(share), rel=0.1), (sorted(measured), share)
+        off = 1.96 * (share * (1 - share) / SEEDS) ** 0.5  # the quantile of so few seeds is one of these
+        low, high = predicted.quantile(share - off), predicted.quantile(min(1.0, share + off))
+        assert 0.95 * low < told < 1.1 * high, (sorted(measured), share)
     # one by one as well, but for a few that other work on this machine disturbed
     assert np.mean(np.abs(np.array(measured) / by_ports - 1) < 0.1) >= 0.9, list(zip(measured, by_ports, strict=True))

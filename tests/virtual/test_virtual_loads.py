@@ -73,7 +73,7 @@ def predicted(network: Network, amounts: NDArray[np.float64]) -> dict[tuple[str,
         (3, "Alltoall", np.ones((3, 3)) * BLOCK),
         (4, "Alltoall", np.ones((4, 4)) * BLOCK),
         (4, "Alltoallv", MATRIX * (4 * BLOCK / 8)),
-        (4, "Alltoallv", HOT * BLOCK / HOT.mean()),
+        (4, "Alltoallv", HOT * 4 * BLOCK / HOT.mean()),
     ],
 )
 def test_the_counters_of_every_link_are_the_loads_of_its_routes(
@@ -82,7 +82,7 @@ def test_the_counters_of_every_link_are_the_loads_of_its_routes(
     more = ""
     size = "1 MiB" if collective == "Alltoallv" else "256 KiB"
     if collective == "Alltoallv" and amounts.max() != 4 * BLOCK:
-        more, size = 'patterns = ["moe"]\nskew = [2.5]', "256 KiB"
+        more, size = 'patterns = ["moe"]\nskew = [2.5]', "1 MiB"
     elif collective == "Alltoallv":
         more = f'patterns = ["matrix"]\nmatrix = "{tmp_path}/matrix.npy"'
         np.save(tmp_path / "matrix.npy", MATRIX)

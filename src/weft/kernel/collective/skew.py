@@ -58,7 +58,7 @@ def skewed_weights(pattern: str, ranks: int) -> "NDArray[np.int64]":
             for _ in range(ROUNDS):  # back to the sums of rows and columns (Sinkhorn, 1967)
                 shares *= (ranks / shares.sum(axis=1))[:, np.newaxis]
                 shares *= columns * ranks / shares.sum(axis=0)
-    return np.round(shares * (SCALE / shares.max())).astype(np.int64)
+    return np.asarray(np.round(shares * (SCALE / float(shares.max()))), dtype=np.int64)
 
 
 def peak_of(weights: "NDArray[np.int64]") -> float:
