@@ -71,14 +71,9 @@ void check_whole_tournament(Values const &more, std::vector<std::string> const &
 
 } // namespace
 
-TEST_CASE("every pair is measured both ways, at every size") {
+TEST_CASE("every pair is measured both ways, at every size, one in the job or one a node as all at once") {
     if (make_team(MPI_COMM_WORLD).size > 1) {
         check_whole_tournament({}, {"all"});
-    }
-}
-
-TEST_CASE("one pair in the job, and one a node, measure the same pairs") {
-    if (make_team(MPI_COMM_WORLD).size > 1) {
         check_whole_tournament({{"mode", "isolated"}}, {"isolated"});
         check_whole_tournament({{"mode", "node"}}, {"node"});
     }

@@ -118,7 +118,8 @@ class Nights:
 
     def figure(self) -> Figure:
         """Relative times over the nights, with a stroke where they changed."""
-        relative, times = np.exp(self.logs - np.nanmedian(self.logs, axis=0)), [night.begun for night in self.nights]
+        middle: NDArray[np.float64] = np.nanmedian(self.logs, axis=0)
+        relative, times = np.exp(self.logs - middle), [night.begun for night in self.nights]
         lines = [
             {"time": times[night], "row": self.rows[row], "relative": float(relative[night, row])}
             for night in range(len(times))
