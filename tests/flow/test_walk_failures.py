@@ -154,11 +154,12 @@ def test_a_crash_in_a_followed_job_is_told_with_what_its_ranks_had_written_befor
 
 
 def batched(plan: Plan) -> Plan:
-    """The plan with all cells of two ranks and fewer in one launch, as a kernel that takes batches would have it."""
+    """The plan with all cells in one launch, on all of its ranks, as a kernel that takes batches would have it."""
     first = plan.launches[-1]
     cells = tuple(cell.id for cell in plan.measured)
     launch = first.model_copy(update={"id": "g000.l1", "index": 1, "cells": cells, "limit_s": 30.0})
-    return plan.model_copy(update={"launches": (launch,)})
+    alike = tuple(cell.model_copy(update={"ranks": launch.ranks}) for cell in plan.cells)
+    return plan.model_copy(update={"launches": (launch,), "cells": alike})
 
 
 def test_a_batch_that_dies_is_started_again_without_the_cell_that_killed_it(

@@ -90,7 +90,7 @@ def test_three_launches_give_no_verdict_and_leave_the_gate_undecided(runs: Calla
     answer = found["comparisons"][0]["claims"][0]
     assert answer["id"] == "compare.inconclusive"
     assert answer["next"] == more_launches(runs("few"))
-    assert [row["id"] for row in found["comparisons"][0]["card"]] == ["compare.inconclusive", "next"]
+    assert [row["id"] for row in found["comparisons"][0]["card"]] == ["compare.inconclusive", "next", "confidence"]
     assert [gate["state"] for gate in found["gates"]] == ["undecided"]
 
 

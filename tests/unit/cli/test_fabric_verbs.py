@@ -49,7 +49,7 @@ def test_check_ends_with_1_when_a_fabric_contradicts_itself(tmp_path: Path, caps
     assert main(["fabric", "check", str(tmp_path / "broken.toml"), "--format", "json"]) == 1
     findings = json.loads(capsys.readouterr().out)
     assert findings[0]["severity"] == "error"
-    assert set(findings[0]) == {"severity", "what", "cause", "remedy"}
+    assert set(findings[0]) == {"id", "severity", "what", "cause", "remedy"}
 
 
 @pytest.mark.parametrize(

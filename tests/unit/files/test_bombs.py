@@ -34,7 +34,7 @@ from weft.store.tables import read_table
 from weft.store.trace.folder import TraceFolder, stamp_of_raw, write_stamp
 from weft.store.trace.tables import SITES
 from weft.trace.events import reading_trace
-from weft.trace.take import bring_in, told
+from weft.trace.take import bring_in, describe_trace
 
 MOST_S, MOST_MORE = 20, 1 << 30
 
@@ -316,7 +316,7 @@ def shown_trace(path: Path) -> str:
         bring_in(folder)
         if not has_trace_tables(folder):
             make_trace_tables(folder)
-        return as_json(load_trace(folder)) + str(told(folder))
+        return as_json(load_trace(folder)) + str(describe_trace(folder))
 
 
 @pytest.mark.parametrize("rules", ["LISTS", "many"])

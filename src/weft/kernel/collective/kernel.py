@@ -116,6 +116,10 @@ class Collective(MeasuredKernel):
         blocks = ranks if values["collective"] in ALL_SENT | ALL_RECEIVED else 1
         return Sizes(block=block, local=block * blocks, array=block * blocks * ranks)
 
+    def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """The call at each size, ascending; without its traffic, whose matrix may be gone."""
+        return [op_name(op_prefix(values), size) for size in values["bytes"]]
+
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
         """Least traffic of the call at each size, ascending; the barrier has none."""
         return {op_name(op_prefix(values), size): traffic_at(values, size, ranks) for size in values["bytes"]}

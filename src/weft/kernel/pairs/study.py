@@ -144,7 +144,7 @@ class PairsSection(Section, frozen=True):
             raise ValueError("matchings replaces the tournament: leave out contention and sample_rounds")
         if self.aim and self.matchings is None:
             raise ValueError("aim is for matchings: give their number")
-        if self.measure == "latency" and "window" in self.model_fields_set:
+        if self.measure == "latency" and self.window != type(self).model_fields["window"].default:
             raise ValueError('window is for measure = "bandwidth"')
         if self.measure == "bandwidth" and min(self.bytes) < 1:
             raise ValueError("a message of 0 B has no bandwidth: give bytes")

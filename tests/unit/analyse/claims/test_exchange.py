@@ -55,7 +55,7 @@ def test_ranks_of_one_node_never_reach_the_network() -> None:
 def made(*verdicts: Any) -> Known:
     known = SimpleNamespace(
         verdicts=list(verdicts), causes=[cause("link", "link leaf0 up")], warm=PAPER_WEAK, sensitivity=[],
-        modelled=False,
+        plan=SimpleNamespace(is_model=False),
         again=lambda *options: " ".join(("weft run x", *options)),
     )  # fmt: skip
     return cast(Known, known)

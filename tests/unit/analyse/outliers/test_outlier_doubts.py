@@ -18,6 +18,7 @@ from weft.analyse.floor import Floor
 from weft.analyse.outliers.doubts import FEWEST, doubt_by_samples, doubt_by_steal, list_few_samples, typical_steal
 from weft.analyse.outliers.outlier import Kind, Outlier, Sighting
 from weft.analyse.pairs.make import make_pair_analysis
+from weft.plan.records import Plan
 from weft.plan.stored import plan_of
 from weft.report.pair_view import PairView
 from weft.run.refresh import write_manifest
@@ -107,6 +108,11 @@ def test_theft_counts_in_as_many_launches_as_move_a_median(shares: list[float], 
     assert typical_steal(rows([*shares, 0.9]), launches) == pytest.approx(counts)  # of another placement
 
 
+def as_measured(plan: Plan) -> Plan:
+    """The plan of a run on the machine itself."""
+    return plan.model_copy(update={"planned_fabric": plan.planned_fabric.model_copy(update={"kind": "slurm"})})
+
+
 @pytest.mark.parametrize(
     ("faults", "grade", "answer"),
     [
@@ -119,7 +125,7 @@ def test_a_run_answers_with_what_stands_and_is_graded_by_it(
     tmp_path: Path, faults: Faults, grade: str, answer: str
 ) -> None:
     path = make_pairs_run(tmp_path / "run", CLUSTER, faults, sizes=(0,), modes={"isolated": 1.0})
-    plan = plan_of(RunFolder(path)).model_copy(update={"fabric_kind": "local"})
+    plan = as_measured(plan_of(RunFolder(path)))
     measured = rows([0.04])
     make_pair_analysis(path, plan, connect(), measured)
     write_answers(path, Found(plan, (), (), (), measured, Floor([]), frozenset({"c000"}), ()))
@@ -142,7 +148,7 @@ def test_a_cable_that_every_launch_shows_stands_however_much_was_stolen(
     links = {CLUSTER.link(*ends): 10.0, CLUSTER.link(*ends[::-1]): 10.0}
     made: Any = {"sizes": (0,), "modes": {"isolated": 1.0, "all": 1.2}, "launches": launches}
     path = make_pairs_run(tmp_path / "run", CLUSTER, Faults(links=links), **made)
-    plan = plan_of(RunFolder(path)).model_copy(update={"fabric_kind": "local"})
+    plan = as_measured(plan_of(RunFolder(path)))
     measured = rows([0.6] * launches)
     make_pair_analysis(path, plan, connect(), measured)
     write_answers(path, Found(plan, (), (), (), measured, Floor([]), frozenset({"c000"}), ()))
