@@ -23,8 +23,8 @@ def watch(
     A line of cron, or a job in a reservation, calls it; where the next night is not due it ends at once. Nights, page
     (index.html) and OpenMetrics (metrics.prom) are in one folder.
 
-    Exit code 0: no change; 3: this night shows a change; 1: the ranks did not start; 2: a mistake in the arguments, or
-    too few free nodes.
+    Exit code 0: no change; 3: this night shows a change; 1: a cell failed, or the ranks did not start; 2: a mistake in
+    the arguments, or too few free nodes.
 
     Parameters
     ----------
@@ -47,9 +47,11 @@ def watch(
     from weft.kernel.studies import load_study
     from weft.launch import launcher_for
     from weft.report.card import print_rows
-    from weft.report.nights import Nights, write_nights
+    from weft.report.compare.nights import Nights, write_nights
     from weft.run.nightly import make_watch, next_night, one_at_a_time, read_history, run_night
+    from weft.run.one import exit_code, statuses
     from weft.run.progress import for_terminal
+    from weft.store.folder import RunFolder
     from weft.text import console
 
     progress = for_terminal()
@@ -67,4 +69,5 @@ def watch(
     page = write_nights(nights, found.folder)
     print_rows(nights.card(), "B", console())
     sys.stderr.write(f"wrote {page}\n")
-    return 3 if nights.last_alarm else 0
+    measured = exit_code(statuses(RunFolder(found.folder / history.nights[-1].run)))
+    return 3 if nights.last_alarm else measured

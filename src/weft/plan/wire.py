@@ -65,19 +65,19 @@ def flat_plan(
     chosen = [plan.cell(name).requested for name in (launch.cells if cells is None else cells)]
     chosen = [with_copies(cell, RunFolder(Path(folder)).inputs) for cell in chosen]
     head = FlatHead(launch.id, launch.index, Path(folder), run, plan.seed, plan.memory_limit_bytes)
-    return flat_launch(head, chosen, plan.measure, rules, {cell.id: copies_beside(plan, cell.id) for cell in chosen})
+    return flat_launch(head, chosen, plan.measure, rules, {cell.id: copies_beside(plan, cell) for cell in chosen})
 
 
-def copies_beside(plan: Plan, name: str) -> list[int]:
+def copies_beside(plan: Plan, asked: LaunchCell) -> list[int]:
     """Sizes of its floor's copies, bytes per rank, ascending, that a cell measures too: the last few; or none."""
-    cell = plan.cell(name)
+    cell = plan.cell(asked.id)
     kernel = kernel_named(cell.kernel)
     shape = (cell.nodes, cell.ranks_per_node)
     floor = next((each for each in plan.floors if (each.nodes, each.ranks_per_node) == shape), None)
     if floor is None or "copies" not in floor.parameters or not budgets_beside(kernel, cell.parameters):
         return []
     most = max(
-        (each.staying(*shape) // cell.ranks_per_node for each in kernel.traffic(cell.parameters, cell.ranks).values()),
+        (each.staying(*shape) // cell.ranks_per_node for each in kernel.traffic(asked.parameters, cell.ranks).values()),
         default=0,
     )
     return [size for size in floor.parameters["copies"] if size <= max(most, min(floor.parameters["copies"]))][-BESIDE:]

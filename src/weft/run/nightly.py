@@ -244,7 +244,9 @@ def _night(folder: Path, hosts: Sequence[str], now: datetime) -> Night:
         answers = claims_of(view.claims, "answer")
         known = dict(facts.provenance(view))
     versions = {name: known[name] for name in FACTS if name in known} | host_facts()
-    slow = tuple(claim["subject"] for claim in answers if claim["id"].startswith(("outlier.", "check.slow")))
+    slow = tuple(
+        claim["subject"] for claim in answers if claim["id"].startswith(("outlier.", "check.not-healthy", "check.also"))
+    )
     return Night(
         begun=now.isoformat(timespec="seconds"), run=folder.name, hosts=tuple(hosts), seconds=seconds, slow=slow,
         facts=versions,

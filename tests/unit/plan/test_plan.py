@@ -325,7 +325,7 @@ def test_a_limit_counts_the_copies_and_latencies_that_a_cell_measures_beside_its
     found = plan(study(measure={"seed": 7, "budget": "100 s"}))
     cell = next(each for each in found.measured if each.ranks > 1)
     own = kernel_named(cell.kernel).budgets(cell.parameters, cell.ranks)
-    warm_ups = (len(copies_beside(found, cell.id)) + 2) / 5
+    warm_ups = (len(copies_beside(found, cell.requested)) + 2) / 5
     assert warm_ups > 0.5
     assert cell.limit_s >= ROOM * (own + warm_ups) * 100
 

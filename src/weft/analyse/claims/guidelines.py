@@ -27,6 +27,8 @@ def find_claims(known: Known) -> list[ClaimRow]:
     for index, row in enumerate(rows):
         groups.setdefault((row["collective"], row["guideline"]), []).append((index, row))
     found = [group for group in groups.values() if any(row["violated"] for _, row in group)]
+    if not found and any(row["status"] != "ok" for row in known.rows):
+        return [make_claim(f"audit.{INCONCLUSIVE}", "answer", next=known.again(), confidence="C", **counted)]
     if not found:
         return [make_claim("audit.consistent", "answer", confidence="B", **counted)]
     found.sort(key=lambda group: -_worst(group)["factor"])

@@ -73,6 +73,8 @@ def find_alarms(logs: Reals, margin: float) -> list[Alarm]:
     margin
         Smallest change that counts, in logarithms.
     """
+    if not logs.shape[1]:
+        return []
     every = np.column_stack([logs, _mean_of_rows(logs)]) if logs.shape[1] > 1 else logs
     found: list[Alarm] = []
     begin = 0
@@ -85,6 +87,11 @@ def find_alarms(logs: Reals, margin: float) -> list[Alarm]:
         first = max(begin, night - MEMORY)
         rest[first : night + 1] = every[first : night + 1] - _median(every[first : night + 1])
     return found
+
+
+def relative_times(logs: Reals) -> tuple[Reals, Reals]:
+    """Times over the median of all nights, shape (nights, rows), and their mean over rows, (nights,); nan for none."""
+    return np.exp(logs - _median(logs)), np.exp(_mean_of_rows(logs))
 
 
 def _mean_of_rows(logs: Reals) -> Reals:
@@ -118,11 +125,13 @@ def _judge(every: Reals, rest: Reals, begin: int, night: int, margin: float) -> 
         weights = np.r_[1.0, np.full(span - 1, 1 - kept)]
         squares = float(weights @ weights)
         step = weights @ (shifted[1:] - kept * shifted[:-1]) / squares
-        error = scatter * np.sqrt(1 / squares + (weights.sum() / squares) ** 2 / min(at - begin, MEMORY))
+        known = np.isfinite(every[max(begin, at - MEMORY) : at]).sum(axis=0)  # a row may be newer than the history
+        error = scatter * np.sqrt(1 / squares + (weights.sum() / squares) ** 2 / np.maximum(known, 1))
         limit = _limit(len(before) - 2, every.shape[1])
         beyond = (shifted[1:] * np.sign(step) >= np.abs(step) / 2).all(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            score = np.where(beyond & (np.abs(step) >= margin), np.abs(step) / error, 0.0)
+            surely = beyond & (np.abs(step) >= margin) & (np.isfinite(before).sum(axis=0) >= FEWEST)
+            score = np.where(surely, np.abs(step) / error, 0.0)
         row = int(np.nanargmax(score)) if np.isfinite(score).any() else 0
         surer = score[row] > max(limit, best[0] if best else 0.0)
         if surer and _chance(before[:, row], kept, weights / squares, float(step[row])) <= LEVEL:

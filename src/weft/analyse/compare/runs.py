@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run folder as one side of a comparison."""
 
+import json
 import math
 from collections.abc import Sequence
 from contextlib import closing
@@ -22,7 +23,7 @@ from weft.plan.records import Plan
 TAKEN = {"middle pair": np.median, "slowest pair": np.max}
 
 
-def pair_points(kernel: str, root: Path, nodes: int, ranks: int) -> dict[Key, Point]:
+def pair_points(kernel: str, root: Path, nodes: int, ranks: int, parameters: str) -> dict[Key, Point]:
     """Rows that stand for a run's pairs: there are thousands of single pairs, and these show how two runs differ."""
     found: dict[tuple[str, str, int], dict[int, float]] = {}
     with closing(PairFile(root)) as file:
@@ -33,7 +34,7 @@ def pair_points(kernel: str, root: Path, nodes: int, ranks: int) -> dict[Key, Po
             for name, take in TAKEN.items() if len(times) else ():
                 found.setdefault((name, mode, size), {})[launch] = float(take(times))
     return {
-        Key(kernel, f"{name}, {mode}@{size}", "warm", nodes, ranks, None, None, ""): Point(
+        Key(kernel, f"{name}, {mode}@{size}", "warm", nodes, ranks, None, None, parameters): Point(
             (), "ok", "", medians, None, False
         )
         for (name, mode, size), medians in found.items()
@@ -45,7 +46,9 @@ def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
     rows: Sequence[CallRow] = ()
     if kernel_named(plan.kernel).has_pair_samples:
         nodes, ranks = (max(getattr(cell, key) for cell in plan.measured) for key in ("nodes", "ranks"))
-        points = pair_points(plan.kernel, root, nodes, ranks)
+        # a window of messages and one message are two operations
+        window = max(cell.parameters.get("window", 1) for cell in plan.measured)
+        points = pair_points(plan.kernel, root, nodes, ranks, json.dumps({"window": window}) if window > 1 else "")
     else:
         parameters = {cell.id: cell.parameters for cell in plan.cells}
         rows = CALLS.read(root)

@@ -97,6 +97,8 @@ class Contention:
             n = len(factor)
             ranks = median_ranks(n)
             launches = [float(np.median(known)) for one in each if len(known := one[own][np.isfinite(one[own])])]
+            if not launches:
+                continue
             within = Interval(float(factor[ranks.low - 1]), float(factor[ranks.high - 1]), ranks.coverage, "none")
             interval = NO_INTERVAL if modelled else interval_over_launches(launches, within)
             p5, p95 = (float(factor[quantile_rank(n, q) - 1]) for q in (0.05, 0.95))
@@ -109,8 +111,9 @@ class Contention:
 
     def _by_launch(self) -> list[Floats]:
         """The factor of each pair in each launch that has both."""
-        both = zip(self.times.each("median_s"), self._alone.each("median_s"), strict=True)
-        return [self._factor(beside, alone) for beside, alone in both]
+        alone = {part[0].number: own for part, own in zip(self._alone.parts, self._alone.each("median_s"), strict=True)}
+        every = zip(self.times.parts, self.times.each("median_s"), strict=True)
+        return [self._factor(own, alone[part[0].number]) for part, own in every if part[0].number in alone]
 
     def by_nodes(self) -> Floats:
         """The median factor of every two nodes, flattened; nan where there is none."""
@@ -140,7 +143,9 @@ def worst_rows(left: Iterable[Remainders], ways: Iterable[PairTimes], places: Pl
     found: Rows = []
     for each, times in zip(left, ways, strict=True):
         base = each.base_s
-        at = _largest(each.time_s / base, most)
+        # a model may give a message inside a node no time at all
+        factor = np.divide(each.time_s, base, out=np.ones_like(base), where=base > 0)
+        at = _largest(factor, most)
         again = {name: times.over_launches(f"{name}_s" if name != "first" else "median_s")[at]
                  for name in ("first", "again_1", "again_2")}  # fmt: skip
         for place, row in enumerate(at.tolist()):
@@ -153,7 +158,7 @@ def worst_rows(left: Iterable[Remainders], ways: Iterable[PairTimes], places: Pl
                 "source_name": places.nodes[int(places.node_of[source])],
                 "target_name": places.nodes[int(places.node_of[target])],
                 "hops": places.hops[class_], "class": places.labels[class_],
-                "time_s": time_s, "base_s": base_s, "factor": time_s / base_s, "checked": bool(times.checked[row]),
+                "time_s": time_s, "base_s": base_s, "factor": float(factor[row]), "checked": bool(times.checked[row]),
                 **{f"{name}_s": _number(values[place]) for name, values in again.items()},
             })  # fmt: skip
     found.sort(key=lambda row: (-row["factor"], row["source"], row["target"], row["bytes"], row["mode"]))

@@ -8,9 +8,8 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-from numpy.typing import NDArray
 
-from weft.analyse.compare.nights import Alarm, find_alarms
+from weft.analyse.compare.nights import Alarm, find_alarms, relative_times
 from weft.files.atomic import write_atomic
 from weft.format import format_factor, plural, times_text
 from weft.report.compare.trend import day
@@ -104,29 +103,24 @@ class Nights:
 
     def night_table(self) -> Table:
         """The last nights, newest first."""
-        overall = self._overall()
+        _, overall = relative_times(self.logs)
         rows = [
-            (day(night.begun), night.run, str(len(night.hosts)), _number(overall[place]), ", ".join(night.slow))
+            (day(night.begun), night.run, str(len(night.hosts)), _number(float(overall[place])), ", ".join(night.slow))
             for place, night in reversed(list(enumerate(self.nights))[-SHOWN_NIGHTS:])
         ]
         heading = (Words("Begun"), Words("Run"), "Nodes", "Time", Words("Slow"))
         return Table("Nights", heading, (("UTC", "", "", "over the usual", ""), *rows))
 
-    def _overall(self) -> list[float]:
-        centred: NDArray[np.float64] = self.logs - np.nanmedian(self.logs, axis=0)
-        return [float(np.exp(np.nanmean(row))) if np.isfinite(row).any() else float("nan") for row in centred]
-
     def figure(self) -> Figure:
         """Relative times over the nights, with a stroke where they changed."""
-        middle: NDArray[np.float64] = np.nanmedian(self.logs, axis=0)
-        relative, times = np.exp(self.logs - middle), [night.begun for night in self.nights]
+        (relative, overall), times = relative_times(self.logs), [night.begun for night in self.nights]
         lines = [
             {"time": times[night], "row": self.rows[row], "relative": float(relative[night, row])}
             for night in range(len(times))
             for row in range(min(len(self.rows), MOST_LINES))
             if np.isfinite(relative[night, row])
         ]
-        mean = [{"time": time, "relative": value} for time, value in zip(times, self._overall(), strict=True)]
+        mean = [{"time": time, "relative": value} for time, value in zip(times, overall.tolist(), strict=True)]
         mean = [each for each in mean if np.isfinite(each["relative"])]
         steps = [{"time": times[alarm.at]} for alarm in self.alarms]
         x = alt.X("time:T", title="begun (UTC)", scale=alt.Scale(type="utc"))
