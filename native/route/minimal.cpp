@@ -25,7 +25,7 @@ class Minimal {
     Minimal(Graph const &graph, std::int32_t const *source_port, std::int32_t const *target_port, double const *rate)
         : graph_(graph), leaf_(std::size_t(graph.hosts), none), delivery_(leaf_),
           injected_(std::size_t(graph.switches)), slowness_(std::size_t(graph.links), 1),
-          price_(slowness_.size(), eighth_power(least_load)), load_(slowness_.size()), first_(injected_.size() + 1),
+          price_(slowness_.size(), std::pow(least_load, 8)), load_(slowness_.size()), first_(injected_.size() + 1),
           distance_(injected_.size()), ahead_(injected_.size()), flow_(injected_.size()) {
         attach(target_port);
         connect(source_port);

@@ -210,6 +210,9 @@ Need collective_need(Cell const &cell) {
             throw Refusal("fabric", "a mock-up of " + std::to_string(most) + " bytes from " +
                                         std::to_string(cell.team().size) + " ranks has more than an int counts");
         }
+        if (auto const why = CollectiveData::refusal(cell.team(), request.form, 2 * most); !why.empty()) {
+            throw Refusal("fabric", why);
+        }
         Guidelines::add_need(need, cell, request.form, most, most_sizes(cell));
     }
     need.parts.push_back({"library staging", library_staging_bytes(cell.team().size)});

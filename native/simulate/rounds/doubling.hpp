@@ -3,9 +3,17 @@
 
 #include "schedules.hpp"
 
+#include <cmath>
+
 namespace weft::rounds {
 
 using Acts = std::vector<Act>;
+
+// Bytes of a copy in whole cache lines, as they are charged: the copies of many blocks are one charge.
+inline double in_lines(double bytes) {
+    constexpr double line_bytes = 64;
+    return std::ceil(bytes / line_bytes) * line_bytes;
+}
 
 // As MPI_Sendrecv in SMPI: a message to oneself is a copy.
 inline void both(Acts &acts, std::int32_t rank, std::int32_t to, std::int32_t from, double bytes) {
@@ -30,8 +38,7 @@ class Doubling : public Schedule {
             hand_on(mask, level, held, last);
         }
         for (auto rank = 0; rank < p_; ++rank)
-            for (auto i = 0; i < p_; ++i)
-                acts_[std::size_t(rank)].push_back({Does::charge, -1, bytes});
+            acts_[std::size_t(rank)].push_back({Does::charge, -1, p_ * in_lines(bytes)});
     }
     bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
         if (s > 0)

@@ -188,7 +188,7 @@ void Flows::fill() {
         if (open.empty())
             return;
         for (auto const at : open) {
-            auto const &full = links_[std::size_t(at)];
+            auto &full = links_[std::size_t(at)];
             if (full.weight <= 0 || full.left > least * same_share_ * full.weight)
                 continue;
             for (auto const index : full.active) {
@@ -205,6 +205,7 @@ void Flows::fill() {
                         link.weight = 0; // what rounding leaves of the last one
                 }
             }
+            full.weight = 0; // all of its paths have a rate
         }
     }
 }

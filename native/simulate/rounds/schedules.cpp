@@ -110,8 +110,7 @@ class Bruck : public Schedule {
             return false;
         for (auto const blocks : {p_ - rank - 1, rank + 1})
             acts.push_back({Does::charge, -1, blocks * bytes_});
-        for (auto i = 0; i < p_; ++i)
-            acts.push_back({Does::charge, -1, bytes_});
+        acts.push_back({Does::charge, -1, p_ * in_lines(bytes_)});
         return true;
     }
 

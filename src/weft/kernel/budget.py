@@ -34,7 +34,7 @@ def sample_bytes(operations: int, measure: Measure) -> int:
 
 def most_rows(need: Mapping[str, int]) -> int:
     """Rows of one rank that a cell's record may have, by the parts of its memory: others wrote a record of more."""
-    samples = sum(size for name, size in need.items() if name.split()[0] in ("samples", "breakdown"))
+    samples = sum(size for name, size in need.items() if name.split()[0] in ("samples", "breakdown", "guideline"))
     return 1024 + 4 * samples // ROW_BYTES
 
 

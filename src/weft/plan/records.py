@@ -230,7 +230,10 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
     @property
     def shapes(self) -> dict[str, tuple[int, int]]:
         """Ranks of each cell, and the rows of each of them that its record may have."""
-        return {cell.id: (cell.ranks, cell.most_rows(self.measure)) for cell in self.cells}
+        measure, repeated = self.measure, self.planned_fabric.simulation.samples if self.is_model else 0
+        if repeated > measure.max_samples:
+            measure = measure.model_copy(update={"max_samples": repeated})
+        return {cell.id: (cell.ranks, cell.most_rows(measure)) for cell in self.cells}
 
     @property
     def most_answers(self) -> int:

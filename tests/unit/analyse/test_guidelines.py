@@ -17,13 +17,17 @@ from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.errors import StudyError
 from weft.fabric import load_fabric
+from weft.kernel.budget import most_rows
+from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.studies import load_study
 from weft.mpi.guidelines import FEWER, MOCK_UPS, guidelines_of
 from weft.plan.make import make_plan
 from weft.plan.records import Cell
 from weft.run.audit import audit_study, exit_code
+from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
+from weft.study import Measure
 from weft.words.say import say
 
 ROOT = Path(__file__).parents[3]
@@ -169,3 +173,23 @@ def test_what_cannot_be_audited_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(study.replace("guidelines = true", 'guidelines = true\nforms = ["inplace"]'))
     with pytest.raises(StudyError, match="guidelines are about plain calls"):
         load_study(tmp_path / "mine.toml")
+
+
+def test_a_call_that_failed_leaves_the_audit_inconclusive(tmp_path: Path) -> None:
+    """A library whose MPI_Reduce_scatter hung was "Consistent"."""
+    folder, _ = audited(tmp_path / "run", lambda op: 1e-5 * (0.8 if op.endswith("fewer") else 1.0))
+    for record in (folder.path / "cells").glob("c000.l*.json"):
+        record.unlink()
+    refresh(folder.path)
+    assert load_view(folder.path).claimed("answer")[0]["id"] == "audit.inconclusive"
+    assert exit_code(folder) == 1
+
+
+def test_the_rows_of_guidelines_are_counted_where_a_record_is_limited() -> None:
+    measure = Measure()
+    values = {"collective": "allgather", "form": "plain", "bytes": [8 << k for k in range(10)], "refine": 0, "root": -1}
+    plain, held = (
+        most_rows(kernel_named("collective").need(values | more, 8, measure))
+        for more in ({}, {"guidelines": guidelines_of("allgather", 8)})
+    )
+    assert held - plain > 7 * 10 * measure.max_samples

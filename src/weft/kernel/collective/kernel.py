@@ -273,7 +273,7 @@ def calls_of(
             if section.guidelines:
                 values["guidelines"] = guidelines_of(collective, ranks)
             if collective in ROOTED:
-                values["root"] = max(section.root, 0) if section.guidelines else section.root
+                values["root"] = 0 if section.guidelines else section.root
             if pattern:
                 values["pattern"] = pattern
             if pattern == "matrix" and section.matrix:

@@ -16,6 +16,7 @@ from weft.format import format_rate
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 SLOWEST = 1e3  # bytes per second under which tbf can no longer be trusted to pass a jumbo frame in time
 
+ROUTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")  # it becomes a file's, a host's and an alias
 MOST_ROUTERS = 64  # a namespace each, and what crosses one costs the cores as much as a host's own traffic
 
 CARRIED_PER_CORE = 0.35e9
@@ -153,6 +154,12 @@ def _check_ways(spec: VirtualSpec) -> None:
         raise FabricError(
             f"{spec.name} has {len(spec.switches)} switches that route; one machine takes {MOST_ROUTERS} at most",
             'leave out routing, or use kind = "simulated"',
+        )
+    strange = next((name for name in spec.switches if not ROUTER_NAME.fullmatch(name)), None)
+    if strange is not None:
+        raise FabricError(
+            f"{spec.name}: {strange!r} cannot be the name of a switch that routes",
+            "use letters, digits, dots, hyphens and underscores, at most 63 of them",
         )
     lower = {link.lower: link.upper for link in spec.links}
     for host in spec.hosts:

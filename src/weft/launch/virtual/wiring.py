@@ -5,6 +5,7 @@ A switch is a bridge in the holder's namespace, or, where the specification has 
 for all of its ports, a route for each host, and a hash of addresses and ports where several links lead on.
 """
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -162,11 +163,11 @@ def router_script(spec: VirtualSpec, switch: str) -> str:
     ]
     lines = [
         "set -e",
-        f"hostname {shlex.quote(switch)}",
+        f"hostname {re.sub('[._]', '-', switch).rstrip('-')}",
         *_written({**SETTINGS, **ROUTER, **seed}),
         "for each in /proc/sys/net/ipv4/conf/*/rp_filter; do echo 0 > $each; done",
-        f"ip -batch - <<END\n{chr(10).join(commands)}\nEND",
-        f"tc -batch - <<END\n{chr(10).join(shaping(port.interface, port.rate) for port in own)}\nEND",
+        f"ip -batch - <<'END'\n{chr(10).join(commands)}\nEND",
+        f"tc -batch - <<'END'\n{chr(10).join(shaping(port.interface, port.rate) for port in own)}\nEND",
     ]
     return "\n".join(lines) + "\n"
 

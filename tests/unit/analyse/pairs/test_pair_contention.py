@@ -73,3 +73,15 @@ def test_a_modelled_factor_has_no_interval(tmp_path: Path) -> None:
     assert {(row["low"], row["high"], row["interval"]) for row in class_rows(tmp_path, [1.5], modelled=True)} == {
         (None, None, "none")
     }
+
+
+def test_a_launch_without_isolated_pairs_has_no_factor_and_the_others_have(tmp_path: Path) -> None:
+    """A run that was interrupted after the crowd of launch 2 had no tables at all."""
+    made = [CLUSTER.pairs(modes={"isolated": 1.0, "all": factor}, seed=seed) for seed, factor in ((1, 1.5), (2, 9.0))]
+    rows = [row | {"launch": launch} for launch, table in enumerate(made, 1) for row in table.to_pylist()]
+    kept = [row for row in rows if (row["launch"], row["mode"]) != (2, "isolated")]
+    (found,) = list_contention(pair_times(tmp_path, CLUSTER, pa.Table.from_pylist(kept, schema=made[0].schema)))
+    between = [row for row in found.rows(modelled=False) if row["class_"]]
+    assert between
+    for row in between:
+        assert (row["launches"], row["factor"]) == (1, pytest.approx(1.5, rel=0.05))

@@ -118,3 +118,15 @@ def test_ways_that_do_not_lead_to_every_host_are_refused(ways: tuple[tuple[tuple
 def test_a_host_without_a_switch_and_too_many_switches_are_refused() -> None:
     with pytest.raises(FabricError, match="has 65 switches"):
         replace(ROUTED, switches=("s", "t", *(f"x{k}" for k in range(63))))
+
+
+@pytest.mark.parametrize("name", ["rack1/leaf0", "leaf 0", "$(touch x)", "", "-l"])
+def test_a_switch_that_routes_has_a_name_that_files_and_shells_can_hold(name: str) -> None:
+    """Names of a dump or of LLDP come from the wire."""
+    old = ROUTED.switches[0]
+    links = tuple(
+        replace(link, lower=name if link.lower == old else link.lower, upper=name if link.upper == old else link.upper)
+        for link in ROUTED.links
+    )
+    with pytest.raises(FabricError, match="cannot be the name of a switch"):
+        replace(ROUTED, switches=(name, *ROUTED.switches[1:]), links=links)
