@@ -230,9 +230,9 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
     @property
     def shapes(self) -> dict[str, tuple[int, int]]:
         """Ranks of each cell, and the rows of each of them that its record may have."""
-        measure, repeated = self.measure, self.planned_fabric.simulation.samples if self.is_model else 0
-        if repeated > measure.max_samples:
-            measure = measure.model_copy(update={"max_samples": repeated})
+        measure, simulation = self.measure, self.planned_fabric.simulation
+        if simulation is not None and simulation.samples > measure.max_samples:
+            measure = measure.model_copy(update={"max_samples": simulation.samples})
         return {cell.id: (cell.ranks, cell.most_rows(measure)) for cell in self.cells}
 
     @property

@@ -23,7 +23,7 @@ from weft.plan.records import Plan
 TAKEN = {"middle pair": np.median, "slowest pair": np.max}
 
 
-def pair_points(kernel: str, root: Path, nodes: int, ranks: int, parameters: str) -> dict[Key, Point]:
+def pair_points(kernel: str, root: Path, nodes: int, ranks: int, parameters: str = "") -> dict[Key, Point]:
     """Rows that stand for a run's pairs: there are thousands of single pairs, and these show how two runs differ."""
     found: dict[tuple[str, str, int], dict[int, float]] = {}
     with closing(PairFile(root)) as file:
