@@ -48,7 +48,8 @@ def audit(
     from weft.launch import launcher_for
     from weft.report.tables import render, show
     from weft.report.view import load_view
-    from weft.run.audit import audit_study, exit_code, run_audit
+    from weft.run.audit import audit_study, run_audit
+    from weft.run.check import exit_code
     from weft.run.progress import for_terminal
     from weft.run.refresh import reading
 

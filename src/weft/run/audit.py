@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The work of ``weft audit``: a run of studies/audit.toml, and its exit code."""
+"""The work of ``weft audit``: a run of studies/audit.toml."""
 
 import tomllib
 from pathlib import Path
 
-from weft.analyse.tables.claims import CLAIMS, claims_of
 from weft.errors import StudyError
 from weft.fabric import Fabric
 from weft.fabric.nodeset import expand
@@ -21,7 +20,6 @@ from weft.units import parse_seconds
 
 SHARE = 0.4  # share of the asked time that samples take; the rest is for starts, warm-up and the tables
 NODES = 2  # at most, where nobody names some: guidelines hold on any number, and a node pair is soon had
-CONSISTENT, VIOLATED, UNKNOWN = 0, 3, 1
 
 
 def audit_study(fabric: Fabric, nodes: str, time: str, ranks_per_node: str) -> Study:
@@ -55,9 +53,3 @@ def run_audit(study: Study, fabric: Fabric, launcher: Launcher, progress: Progre
     plan = None if into and RunFolder(into).meta.is_file() else plan_study(study, fabric, str)
     seen = look_first(progress.say, wait=False, anyway=True) if fabric.runs_here else None
     return run_study(study, fabric, into, launcher, progress, seen=seen, plan=plan)
-
-
-def exit_code(folder: RunFolder) -> int:
-    """0 of a consistent library, 3 where a guideline is violated, 1 where the audit could not tell."""
-    first = next(iter(claims_of(CLAIMS.read(folder.path), "answer")), None)
-    return {"audit.consistent": CONSISTENT, "audit.violated": VIOLATED}.get(first["id"] if first else "", UNKNOWN)

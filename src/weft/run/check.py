@@ -43,7 +43,9 @@ SHARE, TABLES_S, TABLES_NODE_S = 0.35, 1.0, 0.003
 LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001
 #: Bytes of the large message, and the fewest; messages that a round sends at least.
 LARGE, LEAST, MESSAGES = 2**20, 2**16, 64
-HEALTHY, NOT_HEALTHY, UNKNOWN = 0, 3, 1
+UNKNOWN = 1
+#: Exit codes of answers of a check or an audit; others could not tell.
+EXIT_CODES = {"check.healthy": 0, "check.not-healthy": 3, "audit.consistent": 0, "audit.violated": 3}
 
 
 @dataclass(frozen=True)
@@ -217,9 +219,9 @@ def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
 
 
 def exit_code(folder: RunFolder) -> int:
-    """0 of a healthy machine, 3 where a part is slow, 1 where the check could not tell."""
+    """0 where a check or an audit found nothing, 3 where it did, 1 where it could not tell."""
     first = next(iter(claims_of(CLAIMS.read(folder.path), "answer")), None)
-    return {"check.healthy": HEALTHY, "check.not-healthy": NOT_HEALTHY}.get(first["id"] if first else "", UNKNOWN)
+    return EXIT_CODES.get(first["id"] if first else "", UNKNOWN)
 
 
 def write_exclude(folder: RunFolder, path: Path) -> int:

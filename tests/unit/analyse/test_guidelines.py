@@ -24,7 +24,8 @@ from weft.kernel.studies import load_study
 from weft.mpi.guidelines import FEWER, MOCK_UPS, guidelines_of
 from weft.plan.make import make_plan
 from weft.plan.records import Cell
-from weft.run.audit import audit_study, exit_code
+from weft.run.audit import audit_study
+from weft.run.check import exit_code
 from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
 from weft.study import Measure
