@@ -167,7 +167,7 @@ ROWS: dict[str, Callable[[Bench], dict[str, list[Usage]]]] = {
 }
 
 
-def told(name: str, found: Sequence[Usage], calm: bool) -> bool:
+def print_row(name: str, found: Sequence[Usage], calm: bool) -> bool:
     """Print a row: medians, each beside its target; false if one is missed."""
     target = TARGETS.get(name, Target())
     seen = Target(
@@ -196,7 +196,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="weft-first-answer-") as place:
         bench = Bench((given.folder or Path(place)).absolute(), given.osu, given.repeats)
         bench.folder.mkdir(parents=True, exist_ok=True)
-        met = [told(name, found, given.calm) for row in given.rows or ROWS for name, found in ROWS[row](bench).items()]
+        met = [
+            print_row(name, found, given.calm) for row in given.rows or ROWS for name, found in ROWS[row](bench).items()
+        ]
     return 0 if all(met) else 1
 
 

@@ -71,7 +71,7 @@ LIMITS = {
 SLACK = 1.5  # a busy machine takes longer: a test that fails at the limit itself would fail by chance
 
 
-def told(name: str, words: Sequence[object], page: Path | None = None) -> int:
+def print_row(name: str, words: Sequence[object], page: Path | None = None) -> int:
     """Run a command of Weft, or a program of Python, and print what it took beside its limit; 1 if that is too much."""
     program = ["-m", "weft", *map(str, words)] if len(words) > 1 else ["-c", str(words[0])]
     used = usage_of([sys.executable, *program])
@@ -106,8 +106,8 @@ def pairs() -> int:
         begin_pairs_run(run, cluster)
         write_pair_tables(run, cluster, cluster.many_pairs(Faults(senders={77: 2.0})))
         ranks = f"pairs of {cluster.places.ranks:,} ranks"
-        code = told(f"{ranks}, analysis", [ANALYSE.format(paths=sys.path[:2], run=str(run))])
-        return code or told(f"{ranks}, report", ["report", run], run / "report.html")
+        code = print_row(f"{ranks}, analysis", [ANALYSE.format(paths=sys.path[:2], run=str(run))])
+        return code or print_row(f"{ranks}, report", ["report", run], run / "report.html")
 
 
 def cells() -> int:
@@ -117,7 +117,7 @@ def cells() -> int:
         run = make_run(Path(place, "run"), Made(study=study, fabric=fabric, samples=5))
         print(f"{len(list(run.glob('cells/*.json'))):,} records, up to 256 ranks")
         words = {"show, first": ["show", run], "show, later": ["show", run], "report": ["report", run]}
-        return max(told(name, given) for name, given in words.items())
+        return max(print_row(name, given) for name, given in words.items())
 
 
 def machines() -> int:
@@ -129,7 +129,7 @@ def machines() -> int:
         sixty.write_text(FABRIC.format(nodes=64_000))
         study.write_text(PAIRS)
         for words in (["fabric", "show", fifty], ["fabric", "check", fifty], ["plan", study, "--on", sixty]):
-            code = told(f"{words[0]} {Path(str(words[1])).name}", words) or code
+            code = print_row(f"{words[0]} {Path(str(words[1])).name}", words) or code
     return code
 
 
