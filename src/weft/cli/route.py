@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verbs ``weft route show`` and ``weft route fix``."""
+"""The verbs ``weft route show``, ``failures`` and ``fix``."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from weft.route.compare import Comparison
 
 app = App(
-    name="route", help="Which link limits which traffic, on real forwarding tables, and better tables: show, fix."
+    name="route",
+    help="Which link limits which traffic, on real forwarding tables, and better tables: show, failures, fix.",
 )
 Several = Parameter(consume_multiple=True, negative="")
 
@@ -160,6 +161,52 @@ def _draw(found: "Comparison", title: str, output: Iterable[Path]) -> None:
     for path in output:
         (write_route_page if path.suffix.lower() == ".html" else draw_engine)(found, title, path)
         sys.stderr.write(f"wrote {path}\n")
+
+
+@app.command
+def failures(
+    file: str, /, *, engine: str = "present", failed: Failed = NONE, format: Literal["text", "json"] = "text"
+) -> None:
+    """Rank the failures of all single cables between switches by what they do to an all-to-all.
+
+    Routes over the failed cable move to the shortest remaining ways, to the least loaded of these; all others stay.
+    Whether the moved routes are free of deadlock is not examined. A host's own cable cuts off that host alone.
+
+    Parameters
+    ----------
+    file
+        A fabric file, or the name of a shipped one (tara, yellowstone ...).
+    engine
+        Source of the tables: present (the fabric's own), dmodk, or an engine of OpenSM.
+    failed
+        Parts of the fabric that have failed before.
+    format
+        text, or json: every cable (schema weft-route-failures/1).
+    """
+    from weft.launch.opensm import routed
+    from weft.launch.preload import route_library
+    from weft.report.card import print_rows
+    from weft.report.failures import claim_failures, failures_card, failures_table, failures_tree, slowest_failure
+    from weft.report.tabular import terminal
+    from weft.route.failures import fail_each
+    from weft.route.given import fail, given_network
+    from weft.route.routes import Routes
+    from weft.route.score import lower_bound
+    from weft.text import console
+
+    title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
+    routes = Routes(routed(network, (engine,))[0].network, route_library())
+    found = fail_each(routes)
+    worst = slowest_failure(found)
+    left = routes.with_network(fail(routes.network, [worst.name])) if worst else routes
+    claims = claim_failures(found, lower_bound(left), file)
+    if format == "json":
+        _say(failures_tree(found, claims, title))
+        return
+    out = console(120)
+    print_rows(failures_card(found, claims, title), "A", out)
+    out.print()
+    out.print(terminal(failures_table(found)))
 
 
 @app.command

@@ -2,7 +2,7 @@
 """The words of any claim, by its kind and the first part of its id."""
 
 from weft.analyse.tables.claims import ClaimRow
-from weft.words import alternatives, answers, breakdown, checks, doubts, outliers, remedies, sweeps, traces
+from weft.words import alternatives, answers, breakdown, checks, doubts, outliers, remedies, routes, sweeps, traces
 from weft.words.row import Row
 
 #: First part of an id to the function that says such claims.
@@ -15,7 +15,7 @@ FAMILIES = {
     "collective": sweeps.say_collective, "auto": sweeps.say_auto, "bandwidth": sweeps.say_rate, "rate": sweeps.say_rate,
     "threshold": sweeps.say_threshold, "probe": sweeps.say_probe, "pace": sweeps.say_pace, "replay": sweeps.say_replay,
     "depends": answers.say_dependence, "whatif": alternatives.say, "alternative": alternatives.say_alternative,
-    "trace": traces.say, "share": traces.say_share,
+    "trace": traces.say, "share": traces.say_share, "failure": routes.say_failure,
 }  # fmt: skip
 
 

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The failures of single cables: claims, card, table and JSON of ``weft route failures``."""
+
+from typing import Any
+
+from weft.analyse.tables.claims import ClaimRow, extras, make_claim
+from weft.fabric.nodeset import fold_for_people
+from weft.format import format_factor, plural, times_text
+from weft.report.tabular import Table, Words
+from weft.route.failures import Failure, Failures
+from weft.words.card import Card
+from weft.words.say import say
+
+SHOWN = 10
+EVEN = 0.005  # a factor that prints as 1
+
+
+def claim_failures(found: Failures, bound: tuple[float, str], file: str) -> list[ClaimRow]:
+    """What cuts off hosts, and what slows an all-to-all most; ``bound``: of its time after that failure, and its cut.
+
+    ``file`` is the fabric as the user named it.
+    """
+    claims: list[ClaimRow] = []
+    cuts, whole = ([each for each in found.each if bool(each.lost) is lost] for lost in (True, False))
+    if cuts:
+        first = cuts[0]
+        claims.append(
+            make_claim(
+                "failure.cuts-off", "answer", first.name, len(first.cut), "count", hosts=list(first.cut),
+                pairs=first.lost, alike=len(cuts) - 1,
+            )
+        )  # fmt: skip
+    worst = max(whole, key=lambda each: each.time, default=None)
+    if worst is None or found.factor(worst) <= 1 + EVEN:
+        return claims or [make_claim("failure.harmless", "answer", cables=len(found.each))]
+    alike = sum(abs(each.time - worst.time) <= EVEN * worst.time for each in whole) - 1
+    claims.append(make_claim("failure.slows", "answer", worst.name, found.factor(worst), "factor", alike=alike))
+    next = f'weft route fix {file} --fail "{worst.name}"'
+    best = max(1.0, bound[0] / found.present)
+    return [*claims, make_claim("failure.bound", "breakdown", worst.name, best, "factor", cut=bound[1], next=next)]
+
+
+def slowest_failure(found: Failures) -> Failure | None:
+    """The failure that slows an all-to-all most without cutting off a host; None if each does."""
+    return max((each for each in found.each if not each.lost), key=lambda each: each.time, default=None)
+
+
+def failures_card(found: Failures, claims: list[ClaimRow], title: str) -> Card:
+    """The card of all failures."""
+    facts = (plural(len(found.each), "cable"), f"all-to-all {times_text(found.present)} now")
+    return Card(f"failures of {title}", facts, tuple(say(each) for each in claims))
+
+
+def failures_table(found: Failures) -> Table:
+    """The worst failures, those alike in one row."""
+    groups: dict[tuple[Any, ...], list[Failure]] = {}
+    for each in found.each:
+        groups.setdefault((each.lost, round(each.time, 3), each.levels), []).append(each)
+    alike = list(groups.values())
+    rows = [
+        (
+            group[0].name + (f" and {len(group) - 1:,} more" if len(group) > 1 else ""),
+            "" if group[0].lost else f"{format_factor(found.factor(group[0]))}x", f"{group[0].moved:,}",
+            f"{group[0].changes:,}",
+            group[0].slowest if not group[0].lost else _cut_off(group[0]),
+        )
+        for group in alike[:SHOWN]
+    ]  # fmt: skip
+    columns = (Words("cable"), "all-to-all", "pairs moved", "entries changed", Words("slowest link, or cut off"))
+    left = sum(map(len, alike[SHOWN:]))
+    return Table(f"Worst first{f'; {left:,} cables below, in --format json' if left else ''}", columns, tuple(rows))
+
+
+def _cut_off(failure: Failure) -> str:
+    return fold_for_people(failure.cut) if failure.cut else plural(failure.lost, "pair")
+
+
+def failures_tree(found: Failures, claims: list[ClaimRow], title: str) -> dict[str, Any]:
+    """All failures for JSON (schema ``weft-route-failures/1``)."""
+    return {
+        "schema": "weft-route-failures/1", "fabric": title, "present": found.present,
+        "hosts_with_one_cable": found.single, "claims": [{**each, "more": extras(each)} for each in claims],
+        "failures": [
+            {
+                "cable": each.name, "levels": each.levels, "all_to_all": each.time, "factor": found.factor(each),
+                "slowest": each.slowest, "pairs_without_route": each.lost, "hosts_cut_off": each.cut,
+                "pairs_moved": each.moved, "entries_changed": each.changes,
+            }
+            for each in found.each
+        ],
+    }  # fmt: skip
