@@ -17,6 +17,7 @@ from real_weft import MPIS, Weft, eventually, heard, processes, processes_below,
 from weft.launch.build import Kernels, build_kernels
 from weft.mpi.library import Mpi, parse_library
 from weft.store import read_cell
+from weft.store.records import load_launch_record
 
 
 @pytest.mark.parametrize("name", MPIS)
@@ -56,6 +57,19 @@ def test_a_setting_of_the_user_is_recorded_and_a_bare_run_has_few(make: Callable
     settings = json.loads((weft.folder / "launches/c001.l1.json").read_text())["settings"]
     assert any("coll_tuned_use_dynamic_rules" in name for name in settings)
     assert len(settings) < 40, sorted(settings)
+
+
+def test_the_librarys_settings_are_read_once_in_a_walk(make: Callable[..., Weft], kernels: Kernels) -> None:
+    weft = make(launches=3)
+    assert weft.run().returncode == 0
+    first, *later = sorted((weft.folder / "launches").glob("c001.l?.json"))
+    known = load_launch_record(first)
+    assert known.settings_of is None
+    assert known.named_settings or kernels.library.family != "Open MPI"
+    for path in later:
+        assert json.loads(path.read_text())["settings_of"] == first.stem
+        assert load_launch_record(path).named_settings == known.named_settings
+        assert load_launch_record(path).settings == known.settings
 
 
 def test_the_same_command_again_measures_nothing(make: Callable[..., Weft]) -> None:

@@ -42,10 +42,18 @@ std::string describe_ranks(Team const &team, platform::Host const &here, std::in
 }
 
 /// Settings that differ from the defaults, if the launcher gave the defaults; else the environment.
-Settings settings_of_launch() {
+Settings settings_of_launch(Settings const &variables) {
     auto const defaults = platform::variable("WEFT_DEFAULT_SETTINGS");
     std::string const text = defaults ? read_text(*defaults) : "";
-    return differences(text.empty() ? Settings{} : control_variables(), mpi_environment(), from_lines(text));
+    return differences(text.empty() ? Settings{} : variables, mpi_environment(), from_lines(text));
+}
+
+void add_settings(Json &json, std::string const &key, Settings const &settings) {
+    json.key(key).begin_object();
+    for (auto const &[name, value] : settings) {
+        json.member(name, value);
+    }
+    json.end_object();
 }
 
 } // namespace
@@ -85,16 +93,17 @@ std::string describe_launch(Team const &team, Plan const &plan, Clock const &clo
     json.end_object();
     json.member("start", plan.start).member("seed", plan.seed).member("page_bytes", here.page_bytes);
     json.member("cache", "hot");
-    json.key("settings").begin_object();
-    for (auto const &[name, value] : settings_of_launch()) {
-        json.member(name, value);
+    // Open MPI loads all its components to list its control variables, and Debian's two PSM libraries time 0.1 s each
+    // as they are loaded, longer than a small sweep: later launches of a walk name the one that has them.
+    bool const first = plan.settings_of.empty();
+    add_settings(json, "environment", settings_of_launch({})); // before components set variables (PSM2_DEVICES)
+    Settings const variables = first ? control_variables() : Settings{};
+    if (first) {
+        add_settings(json, "settings", settings_of_launch(variables));
+        add_settings(json, "named_settings", thresholds(variables));
+    } else {
+        json.member("settings_of", plan.settings_of);
     }
-    json.end_object();
-    json.key("named_settings").begin_object();
-    for (auto const &[name, value] : thresholds(control_variables())) {
-        json.member(name, value);
-    }
-    json.end_object();
     json.key("ranks").begin_array().raw(ranks).end_array();
     json.end_object();
     return with_checksum(json.text());

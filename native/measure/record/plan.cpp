@@ -94,6 +94,8 @@ bool set_key(Plan &plan, std::string_view key, std::string_view value) {
         plan.run = value;
     } else if (key == "folder") {
         plan.folder = value;
+    } else if (key == "settings_of") {
+        plan.settings_of = value;
     } else if (key == "io") {
         if (value != "mpi" && value != "posix") {
             throw Failure("`io " + std::string(value) + "`: neither mpi nor posix", remedy, true);

@@ -29,6 +29,7 @@ struct Plan {
     std::uint64_t seed = 0;
     std::string run; ///< id of the run, copied into all records
     std::string folder;
+    std::string settings_of; ///< the launch of this walk whose record has the library's settings; "" for this one
     bool posix_io = false;
     std::string start = "barrier";
     Rules rules;

@@ -50,6 +50,7 @@ class FlatHead:
     run: str = ""  # the run's id, which every record repeats
     seed: int = 1
     memory_limit_bytes: int = 0  # a node's limit that the kernel cannot read itself; 0 for none
+    settings_of: str = ""  # the launch whose record has the library's settings; "" for this one
 
 
 def flat_plan(
@@ -60,11 +61,12 @@ def flat_plan(
     run: str = "",
     rules: Rules = STUDYS,
     cells: Sequence[str] | None = None,
+    settings_of: str = "",
 ) -> str:
     """The kernel's input for one launch of a plan. Raises DataError: a path that is no UTF-8."""
     chosen = [plan.cell(name).requested for name in (launch.cells if cells is None else cells)]
     chosen = [with_copies(cell, RunFolder(Path(folder)).inputs) for cell in chosen]
-    head = FlatHead(launch.id, launch.index, Path(folder), run, plan.seed, plan.memory_limit_bytes)
+    head = FlatHead(launch.id, launch.index, Path(folder), run, plan.seed, plan.memory_limit_bytes, settings_of)
     return flat_launch(head, chosen, plan.measure, rules, {cell.id: copies_beside(plan, cell) for cell in chosen})
 
 
@@ -123,6 +125,8 @@ def flat_launch(
         "limit_ns": round(watched * 1e9) if rules.watchdog else 0,
         "memory_limit_bytes": head.memory_limit_bytes,
     }
+    if head.settings_of:
+        keys["settings_of"] = head.settings_of
     copies = {cell.id: {"copies": [str(size) for size in beside[cell.id]]} for cell in cells if beside.get(cell.id)}
     return write_flat(keys, [flat_cell(cell, samples) | copies.get(cell.id, {}) for cell in cells])
 

@@ -73,6 +73,7 @@ class Walk:
         self.done = 0
         self.failed_starts = 0
         self.second_starts: set[str] = set()
+        self.first_starts: dict[tuple[str, ...], str] = {}  # the launch of this walk that reads a group's settings
         self.before: dict[Path, tuple[int, int]] = {}
         self.measured_any = False
         self.durations = Durations()
@@ -137,7 +138,12 @@ class Walk:
         launch = step.launch
         path = self.folder.flat_plan(launch.id)
         rules, run = self.launcher.rules, self.origin.run
-        text = flat_plan(self.plan, launch, self.folder.path, run=run, rules=rules, cells=step.cells)
+        kind = (launch.id.partition(".")[0], *sorted(f"{name}={value}" for name, value in launch.settings.items()))
+        first = self.first_starts.setdefault(kind, launch.id)
+        text = flat_plan(
+            self.plan, launch, self.folder.path, run=run, rules=rules, cells=step.cells,
+            settings_of="" if first == launch.id else first,
+        )  # fmt: skip
         write_atomic(path, text.encode())
         write_atomic(self.folder.door(launch.id), b"loopback\n" if launch.nodes == 1 else b"network\n")
         files = [*self._records(launch, step.cells), self.folder.status_file(launch.id)]

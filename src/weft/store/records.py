@@ -184,8 +184,10 @@ class LaunchRecord(Record):
     seed: int = 0
     page_bytes: int = 0
     cache: str = ""
+    environment: dict[str, str] = {}  # the settings that are variables of the environment
     settings: dict[str, str] = {}
     named_settings: dict[str, str] = {}
+    settings_of: Label | None = None  # the launch of the same walk whose record has both
     ranks: Annotated[RankColumns, BeforeValidator(by_column)] = RankColumns()
 
 
@@ -232,4 +234,14 @@ def load_launch_record(path: Path) -> LaunchRecord:
     record: LaunchRecord = _load(path, LaunchRecord, "launch record", remedy)
     if record.launch != path.stem:
         raise DataError(f"{path}: the record calls itself launch {record.launch}", remedy)
-    return record
+    return _with_settings(record, path) if record.settings_of else record
+
+
+def _with_settings(record: LaunchRecord, path: Path) -> LaunchRecord:
+    """A launch with the settings of the first of its walk, unless that one was started again elsewhere since."""
+    known = record.environment, dict[str, str]()
+    with suppress(DataError):  # torn: reported where that launch is read
+        first: LaunchRecord = _load(path.with_name(f"{record.settings_of}.json"), LaunchRecord, "launch record")
+        if (first.mpi_library, first.environment) == (record.mpi_library, record.environment):
+            known = first.settings, first.named_settings
+    return record.model_copy(update=dict(zip(("settings", "named_settings"), known, strict=True)))

@@ -63,6 +63,15 @@ def test_without_rules_the_study_says_how_samples_are_taken() -> None:
     assert (head["min_samples"], head["max_samples"], head["warmup_most"]) == ("10", "1000", "50")
 
 
+def test_a_launch_names_the_one_that_has_the_settings() -> None:
+    plain, later = (
+        read_flat(flat_launch(FlatHead("g000.l2", 2, Path(), settings_of=of), [CELL], MEASURE)).head
+        for of in ("", "g000.l1")
+    )
+    assert "settings_of" not in plain
+    assert later["settings_of"] == "g000.l1"
+
+
 def test_a_launchers_rules_win_over_the_study_and_change_no_cell() -> None:
     rules = Rules(io="posix", start="barrier", samples=1, watchdog=False)
     plain, ruled = (
