@@ -192,8 +192,9 @@ bool run_cell(Launch const &launch, CellPlan const &values) {
     return right;
 }
 
-void write_launch(TimedTeam const &all, Plan const &plan, std::int64_t init_ns, std::string const &path) {
-    std::string const record = describe_launch(all.team, plan, all.clock, init_ns);
+void write_launch(TimedTeam const &all, Plan const &plan, LibrarySettings const &settings, std::int64_t init_ns,
+                  std::string const &path) {
+    std::string const record = describe_launch(all.team, plan, all.clock, settings, init_ns);
     on_rank_0(all.team, [&] { write_file(path, record); });
 }
 
@@ -210,7 +211,8 @@ int run_launch(std::string const &plan_path, std::int64_t init_ns) {
     std::string const base = plan.folder + "/launches/" + plan.launch;
     Status status(world, base + ".status", base + ".live");
     TimedTeam all(std::move(world), start_named(plan.start), platform::now_ns());
-    write_launch(all, plan, init_ns, base + ".json");
+    LibrarySettings const settings = read_settings(all.team, plan);
+    write_launch(all, plan, settings, init_ns, base + ".json");
 
     bool const settled = !all.team.back;
     TimedTeams teams(all);
@@ -222,7 +224,7 @@ int run_launch(std::string const &plan_path, std::int64_t init_ns) {
         code = run_cell(launch, cell) ? code : invalid;
     }
     if (!settled) {
-        write_launch(all, plan, init_ns, base + ".json"); // the clocks were not known before
+        write_launch(all, plan, settings, init_ns, base + ".json"); // the clocks were not known before
     }
     // the limit also holds in MPI_Finalize, where a rank that stops would keep the others waiting; written data stays
     platform::arm_watchdog(plan.limit_ns, status.fd(), status.offset());

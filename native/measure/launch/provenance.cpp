@@ -41,13 +41,6 @@ std::string describe_ranks(Team const &team, platform::Host const &here, std::in
     return ranks;
 }
 
-/// Settings that differ from the defaults, if the launcher gave the defaults; else the environment.
-Settings settings_of_launch(Settings const &variables) {
-    auto const defaults = platform::variable("WEFT_DEFAULT_SETTINGS");
-    std::string const text = defaults ? read_text(*defaults) : "";
-    return differences(text.empty() ? Settings{} : variables, mpi_environment(), from_lines(text));
-}
-
 void add_settings(Json &json, std::string const &key, Settings const &settings) {
     json.key(key).begin_object();
     for (auto const &[name, value] : settings) {
@@ -69,7 +62,21 @@ std::string library_version() {
     return version;
 }
 
-std::string describe_launch(Team const &team, Plan const &plan, Clock const &clock, std::int64_t init_ns) {
+LibrarySettings read_settings(Team const &team, Plan const &plan) {
+    if (team.rank != 0) {
+        return {};
+    }
+    auto const path = platform::variable("WEFT_DEFAULT_SETTINGS");
+    std::string const text = path ? read_text(*path) : "";
+    Settings const defaults = from_lines(text);
+    Settings const environment = mpi_environment(); // before components set variables (PSM2_DEVICES)
+    Settings const variables = plan.settings_of.empty() ? control_variables() : Settings{};
+    return {differences({}, environment, defaults),
+            differences(text.empty() ? Settings{} : variables, environment, defaults), thresholds(variables)};
+}
+
+std::string describe_launch(Team const &team, Plan const &plan, Clock const &clock, LibrarySettings const &settings,
+                            std::int64_t init_ns) {
     platform::Host const here = platform::host();
     std::string const ranks = describe_ranks(team, here, init_ns);
     if (team.rank != 0) {
@@ -93,14 +100,10 @@ std::string describe_launch(Team const &team, Plan const &plan, Clock const &clo
     json.end_object();
     json.member("start", plan.start).member("seed", plan.seed).member("page_bytes", here.page_bytes);
     json.member("cache", "hot");
-    // Open MPI loads all its components to list its control variables, and Debian's two PSM libraries time 0.1 s each
-    // as they are loaded, longer than a small sweep: later launches of a walk name the one that has them.
-    bool const first = plan.settings_of.empty();
-    add_settings(json, "environment", settings_of_launch({})); // before components set variables (PSM2_DEVICES)
-    Settings const variables = first ? control_variables() : Settings{};
-    if (first) {
-        add_settings(json, "settings", settings_of_launch(variables));
-        add_settings(json, "named_settings", thresholds(variables));
+    add_settings(json, "environment", settings.environment);
+    if (plan.settings_of.empty()) {
+        add_settings(json, "settings", settings.all);
+        add_settings(json, "named_settings", settings.thresholds);
     } else {
         json.member("settings_of", plan.settings_of);
     }
