@@ -18,6 +18,7 @@ QUOTED = sorted({name for text in TEXTS for name in re.findall(r"python bench/(\
 SMALL = {
     "alltoall_real": '--launches 4 --rounds 5 --sizes "8 B" --into {into}',
     "alltoall_simulated": '--nodes 8 --gaps 0.2 --sizes "512 B" --into {into}',
+    "check_proof": "--fabrics 4 --jobs 1",
     "compare_alarms": "--runs 4 --comparisons 4 --planted 2 --into {into}",
     "compare_power": "--comparisons 4",
     "cost_estimates": "--kernels exchange --ranks 64 --libraries ompi",
