@@ -40,7 +40,8 @@ weft::PairFinding harness(Pairing &job, int bytes) {
     weft::Buffer const receive = weft::Buffer::make(job.team, std::size_t(bytes), "receive");
     weft::PairTurns turns(job.team, job.start);
     weft::PairMeter meter(cell, turns, {weft::PairMode::all}, true);
-    meter.measure(weft::make_round(job.team, 0, {{0, 1}}), {job.team.comm, job.clock, send, receive, bytes});
+    meter.measure(weft::make_round(job.team, 0, {{0, 1}}),
+                  {job.team.comm, job.clock, sampler.losses(), send, receive, bytes});
     return meter.findings().front();
 }
 
