@@ -5,6 +5,7 @@ import math
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.util import find_spec
@@ -12,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from made.kept import copy_of, kept_runs
 from made.pair_cells import MadePairs, write_pairs_cell
 from made.pairs import Cluster, Faults
 from made.pairs_run import make_pairs_run
@@ -22,6 +25,7 @@ from made.run import make_run
 from made.traces import MadeRank
 from made.view import load_view
 from provision import java_version
+from weft import analyse
 from weft.analyse.engine import connect
 from weft.analyse.make import make_tables
 from weft.analyse.outliers.round_loads import round_loads
@@ -97,6 +101,19 @@ def same(one: Any, other: Any) -> bool:
 
 @pytest.fixture
 def standalone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A cluster whose worker sees what the driver sees."""
+    yield from cluster_of(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A cluster whose worker has a file system of its own where the run is."""
+    (tmp_path / "run").mkdir()
+    hide = 'mount -t tmpfs none "$0" && exec "$@"'
+    yield from cluster_of(tmp_path, monkeypatch, ("unshare", "-rm", "sh", "-c", hide, str(tmp_path / "run")))
+
+
+def cluster_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, around_worker: tuple[str, ...] = ()) -> Iterator[str]:
     """A master and a worker of a Spark cluster, each a process of its own, on the loopback alone; the engine's name."""
     import pyspark
 
@@ -117,10 +134,11 @@ def standalone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]
     )  # fmt: skip
     with (tmp_path / "daemons.log").open("w") as log:
         daemons = [
-            subprocess.Popen([str(home / "bin" / "spark-class"), *command], stdout=log, stderr=log)
-            for command in commands
+            subprocess.Popen([*around, str(home / "bin" / "spark-class"), *command], stdout=log, stderr=log)
+            for around, command in zip(((), around_worker), commands, strict=True)
         ]
         try:
+            wait_for(port)
             yield f"spark://{master}"
         finally:
             stop_spark()
@@ -128,6 +146,16 @@ def standalone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]
                 daemon.terminate()
             for daemon in daemons:
                 daemon.wait(60)
+
+
+def wait_for(port: int) -> None:
+    """Until a process listens there; the test's own time limit is the last word."""
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.2)
 
 
 def free_ports(count: int) -> list[int]:
@@ -152,6 +180,25 @@ def test_pairs_give_the_same_tables_on_a_standalone_cluster(tmp_path: Path, stan
     session: Any = connect(standalone)._session
     executors = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
     assert len(executors) > 1, "the driver and an executor of the worker"
+
+
+@with_spark
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_worker_that_does_not_see_the_run_is_named(tmp_path: Path, apart: str) -> None:
+    make_run(tmp_path / "run")
+    with pytest.raises(DataError, match=r"do not see .*/run") as refused:
+        connect(apart, tmp_path / "run")
+    assert "FileNotFound" in str(refused.value)
+
+
+@with_spark
+def test_a_master_that_does_not_answer_is_named_at_once() -> None:
+    (port,) = free_ports(1)
+    with pytest.raises(DataError, match=f"no Spark master answers at 127.0.0.1:{port}"):
+        connect(f"spark://127.0.0.1:{port}")
+    with pytest.raises(DataError, match="no Spark master answers at nowhere"):
+        connect("spark://nowhere")
 
 
 def every_pair(cluster: Cluster) -> Ends:
@@ -218,6 +265,47 @@ def test_calls_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
     for name in names:
         assert embedded[name]
         assert same(embedded[name], rows_of(run / "tables" / name)), name
+
+
+@with_spark
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", kept_runs())
+def test_a_kept_run_gives_the_same_tables_on_both_engines(name: str, tmp_path: Path) -> None:
+    run = copy_of(name, tmp_path)
+    convert(run)
+    analyse.make_tables(run)
+    embedded = {path.name: rows_of(path) for path in (run / "tables").glob("*.parquet")}
+    analyse.make_tables(run, SPARK)
+    assert len(embedded) > 20
+    for table, rows in embedded.items():
+        assert same(rows, rows_of(run / "tables" / table)), table
+
+
+def column(path: Path, name: str) -> pa.ChunkedArray:
+    return pq.read_table(path, columns=[name])[name]
+
+
+@with_spark
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_two_thousand_ranks_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
+    """Four million pairs, whose rounds load the links of a tree unequally."""
+    faults = Faults(senders={3: 2.0}, pairs={(1, 900): 4.0}, flukes=5)
+    cluster = Cluster(128, 16, uplinks=4)
+    assert cluster.places.ranks == 2048
+    run = make_pairs_run(tmp_path / "run", cluster, faults, modes={"isolated": 1.0, "all": 1.4})
+    names = [f"{table.name}.parquet" for table in ALL]
+    kept = {name: (run / "tables" / name).rename(tmp_path / name) for name in names}
+    make_pair_analysis(run, plan_of(RunFolder(run)), connect(SPARK, run))
+    for name, embedded in kept.items():
+        for field in pq.read_schema(embedded):
+            one, other = (column(path, field.name) for path in (embedded, run / "tables" / name))
+            if pa.types.is_floating(field.type):
+                found, expected = other.to_numpy(), one.to_numpy()
+                np.testing.assert_allclose(found, expected, rtol=1e-9, err_msg=f"{name}: {field.name}")
+            else:
+                assert same(one.to_pylist(), other.to_pylist()), f"{name}: {field.name}"
 
 
 def tiny_trace(folder: Path) -> TraceFolder:

@@ -4,6 +4,8 @@
 import glob
 import os
 import secrets
+import socket
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
@@ -27,12 +29,14 @@ LOOK_S = 0.1
 """How often the main thread looks whether a signal has come."""
 CANCEL_S = 0.5
 """What an interrupted query has to end in order."""
+MASTER_S = 5.0
+"""How long a Spark master may take to answer."""
 
 
-def connect(engine: str = "duckdb://") -> Backend:
-    """Open an engine.
+def connect(engine: str = "duckdb://", folder: Path | None = None) -> Backend:
+    """Open an engine; ``folder``: what the workers of a cluster have to see.
 
-    Raises DataError: The engine is unknown or not installed.
+    Raises DataError: The engine is unknown or not installed, or its cluster does not answer or see the folder.
     """
     scheme, _, rest = engine.partition("://")
     if scheme == "duckdb":
@@ -44,8 +48,10 @@ def connect(engine: str = "duckdb://") -> Backend:
         backend.raw_sql("SET enable_progress_bar = false")  # it is drawn on stdout, between the lines of JSON or CSV
         return backend
     if scheme == "spark":
-        return _spark(rest)
-    raise DataError(f"there is no engine {engine!r}", "use duckdb:// (the default) or spark://local[2]")
+        return _spark(rest, folder)
+    raise DataError(
+        f"there is no engine {engine!r}", "use duckdb:// (the default), spark://local[2] or spark://HOST:7077"
+    )
 
 
 class Interruptible:
@@ -104,7 +110,8 @@ def memory_table(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, str]
     return ibis.memtable(pa.Table.from_pydict(columns, schema=ibis.schema(schema).to_pyarrow()))
 
 
-def _spark(rest: str) -> Backend:
+def _spark(place: str, folder: Path | None) -> Backend:
+    """A session on this host (``local[2]``) or on a standalone cluster (``host:7077``)."""
     import ibis
 
     try:
@@ -113,18 +120,50 @@ def _spark(rest: str) -> Backend:
         raise DataError(
             "the engine spark:// needs PySpark", f"{pip_install('spark')}; it needs Java 17 or later"
         ) from None
-    if rest.startswith("local"):
-        # before Java starts, which would otherwise look up this host's other addresses and print warnings
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    master = rest if rest.startswith("local") else f"spark://{rest}"
-    builder: Any = SparkSession.builder.master(master).config("spark.sql.session.timeZone", "UTC")
-    builder = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false")
-    if rest.startswith("local"):  # loopback only; and the default of 200 shuffle partitions would cost a task each
+    here = place.startswith("local")
+    # before Java starts, which would otherwise look up this host's other addresses and print warnings
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1" if here else _address_towards(place))
+    builder: Any = SparkSession.builder.master(place if here else f"spark://{place}")
+    builder = builder.config("spark.sql.session.timeZone", "UTC").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
+    # a run is a folder that all workers see, whatever file system the site's Spark takes otherwise
+    builder = builder.config("spark.hadoop.fs.defaultFS", "file:///")
+    if here:  # loopback only; and the default of 200 shuffle partitions would cost a task each
         builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
         builder = builder.config("spark.sql.shuffle.partitions", "4")
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    if not here and folder is not None:
+        _check_shared(session, place, folder)
     return ibis.pyspark.connect(session)
+
+
+def _address_towards(place: str) -> str:
+    """Address of this host towards a Spark master, for its workers to answer; DataError if nobody listens there."""
+    host, _, port = place.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=MASTER_S) as connection:
+            return str(connection.getsockname()[0])
+    except (OSError, ValueError) as error:  # Spark itself tries for three minutes
+        raise DataError(
+            f"no Spark master answers at {place}: {error}",
+            "name it as its log does, spark://HOST:7077; without --engine, this host makes the tables",
+        ) from None
+
+
+def _check_shared(session: Any, place: str, folder: Path) -> None:
+    """Let the workers read a small file of the folder, one task a core; DataError if one of them does not find it."""
+    files = [path for path in sorted(folder.glob("*.json")) if path.is_file()][:1]
+    try:
+        session.read.text([str(path) for path in files] * session.sparkContext.defaultParallelism).count()
+    except Exception as error:  # Py4J's, with Java's text
+        said = next((line for line in str(error).splitlines() if "FileNotFound" in line or "Permission" in line), "")
+        if not said:
+            raise
+        raise DataError(
+            f"workers of the Spark cluster {place} do not see {folder}: {said.strip()[:200]}",
+            "move the run to a file system that all workers share; without --engine, this host makes the tables",
+        ) from None
 
 
 def bound_memory(backend: Backend, most: str, spill: Path) -> None:

@@ -44,7 +44,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     if not plan.is_model:
         launches = with_shared_hosts(launches, plan, root)
     segments = SEGMENT_TABLE.read(root)
-    backend = connect(engine)
+    backend = connect(engine, root)
     of_pairs = {name for name, cell in cells.items() if kernel_named(cell.kernel).has_pair_samples}
     if of_pairs:
         make_pair_tables(root, backend, of_pairs)

@@ -115,7 +115,7 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
         )
     with closing(PairFile(root)) as file:
         launches, places = list_placements(RANK_TABLE.read(root), file.launches, plan)[0]
-    backend = connect(engine)
+    backend = connect(engine, root)
     known = read(backend, [root / "tables" / "cells.parquet"])
     good = known.filter((known.status == "ok") & known.launch_id.isin(launches)).select("cell", "launch")
     samples = read(backend, files).semi_join(good, ["cell", "launch"])

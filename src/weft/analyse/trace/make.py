@@ -72,8 +72,8 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
 
     Raises DataError: a table of the store or the engine is missing.
     """
-    backend = connect(engine)
     root = folder.path
+    backend = connect(engine, root)
     try_remove(folder.tables / MANIFEST)
     events, counts = read(backend, event_files(folder)), read(backend, count_files(folder))
     ranks, communicators = (read(backend, [table.path(root)]) for table in (TRACE_RANKS, COMMUNICATORS))
