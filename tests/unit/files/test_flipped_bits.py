@@ -171,11 +171,13 @@ def brought_in(folder: TraceFolder) -> list[str]:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_twenty_thousand_bits_that_flip_in_a_trace_are_told_or_change_nothing(trace: Path, tmp_path: Path) -> None:
     assert survive(trace, tmp_path, 20_000, 2, OF_TRACES, printed_trace)[".trace"] > 3_000
 
 
 @pytest.mark.long
+@pytest.mark.timeout(1800)
 def test_twenty_thousand_bits_that_flip_are_told_or_change_nothing(run: Path, tmp_path: Path) -> None:
     assert survive(run, tmp_path, 20_000, 2)[".json"] > 3_000
 
