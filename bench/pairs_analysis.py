@@ -26,7 +26,7 @@ import pyarrow as pa
 from weft.analyse.pairs.places import Places, locate
 from weft.fabric.model import Fabric
 from weft.store.files import ROW_GROUP, write_parquet
-from weft.store.pair_runs import PLACE, RUNS, RUNS_SCHEMA, rows_of
+from weft.store.pair_layout import PLACE, RUNS, RUNS_SCHEMA, rows_of
 from weft.store.pairs import write_samples
 
 SIZES = (0, 262_144)

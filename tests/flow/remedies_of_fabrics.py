@@ -114,7 +114,7 @@ def cables_unknown(typed: Typed) -> None:
     typed("route", "show", fabric_of("small.ibnetdiscover", typed))
 
 
-@CASES.of("launch/best_nodes.py", "weft fabric import DUMP -o FILE")
+@CASES.of("launch/site.py", "weft fabric import DUMP -o FILE")
 def best_nodes_without_cables(typed: Typed) -> None:
     Path("topology.conf").write_text(
         "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=s Switches=a,b\n"

@@ -50,7 +50,7 @@ def torn_table(typed: Typed) -> None:
 
 
 @CASES.of("store/pair_scan.py", "`weft show {}` makes it again")
-@CASES.of("store/pair_runs.py", "`weft show {}` makes it and its runs again")
+@CASES.of("store/pair_layout.py", "`weft show {}` makes it and its runs again")
 def torn_samples(typed: Typed) -> None:
     from weft.store.pair_scan import scan
 
@@ -151,10 +151,10 @@ def nothing_to_run(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert started[0][-4:] == ["mpirun", "-n", "4", "./application"]
 
 
-@CASES.of("papers/first_calls.py", "weft show {} says why")
+@CASES.of("papers/calls.py", "weft show {} says why")
 def first_calls_without_times(typed: Typed) -> None:
     from weft.papers.bench import Bench
-    from weft.papers.first_calls import explained
+    from weft.papers.calls import explained
     from weft.report.view import load_view
 
     run = run_here()

@@ -12,9 +12,8 @@ from made.traces import MadeRank
 from weft.errors import WeftError
 from weft.extras import pip_install
 from weft.store.trace.convert import convert_trace
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import SITES, TRACE_RANKS, TraceFolder
 from weft.store.trace.reader import trace_files
-from weft.store.trace.tables import SITES, TRACE_RANKS
 from weft.trace.perfetto import write_perfetto
 from weft.trace.take import bring_in
 

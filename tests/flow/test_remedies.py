@@ -43,7 +43,7 @@ ELSEWHERE = {
         "launch/virtual/cluster.py",
         "weft fabric up virtual-default",
     ): "virtual/test_virtual_remedies.py::test_nothing_is_up",
-    ("launch/virtual/capture.py", "weft fabric exec"): "virtual/test_virtual_remedies.py::test_tcpdump_fails",
+    ("launch/virtual/counters.py", "weft fabric exec"): "virtual/test_virtual_remedies.py::test_tcpdump_fails",
     (
         "launch/virtual/counters.py",
         "weft fabric exec --fabric {} {} tc",

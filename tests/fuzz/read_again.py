@@ -24,8 +24,7 @@ from weft.route.subnet import ibsim_text
 from weft.store.cells import CellData
 from weft.store.links import read_cell_links, read_links, write_links
 from weft.store.trace.calls import CALLS
-from weft.store.trace.folder import TraceFolder
-from weft.store.trace.tables import TRACE_RANKS
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder
 
 
 def same_names(hosts: tuple[str, ...]) -> None:

@@ -19,8 +19,7 @@ from weft.analyse.trace.make import has_trace_tables, make_trace_tables
 from weft.analyse.trace.timeline import timeline
 from weft.errors import WeftError
 from weft.report.tabular import terminal
-from weft.report.trace.page import write_trace_page
-from weft.report.trace.tables import as_json, trace_tables
+from weft.report.trace.page import as_json, trace_tables, write_trace_page
 from weft.report.trace.view import load_trace
 from weft.store.trace.folder import TraceFolder, stamp_of_raw, write_stamp
 from weft.store.trace.layout import Flag

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from weft.analyse.answers import Found
 from weft.analyse.floor import Floor
-from weft.analyse.tables.breakdown import TURNS
-from weft.analyse.tables.links import LINKS
+from weft.analyse.tables.breakdown import LINKS, TURNS
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Plan

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from weft.launch.batch.scheduler import JobState
+from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.launcher import LaunchRequest
 
 
@@ -34,7 +34,7 @@ class Starter:
         return ["env", f"SLURMD_NODENAME={request.nodes[0]}"]
 
 
-class MadeUpScheduler:
+class MadeUpScheduler(Scheduler):
     """Runs a script at once with bash, up to `launches_a_job` of its launches: the rest meets the job's time limit."""
 
     name = "slurm"

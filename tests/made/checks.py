@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.outliers.few_parts import Parts, list_parts
+from weft.analyse.outliers.few_parts import Leaves, Parts, cluster_nodes, list_parts
 from weft.analyse.outliers.few_rounds import Messages
-from weft.analyse.outliers.leaves import Leaves, cluster_nodes
 from weft.fabric.network import DragonflySection, TreeSection
 from weft.fabric.network.dragonfly import dragonfly
 from weft.fabric.network.follow import walk

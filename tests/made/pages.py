@@ -25,8 +25,7 @@ from weft.report.compare.load import load_compare
 from weft.report.compare.page import write as write_compare
 from weft.report.compare.trend import load_trend
 from weft.report.compare.trend import write as write_trend
-from weft.report.page import Front, write
-from weft.report.routes import write_route_page
+from weft.report.page import Front, write, write_route_page
 from weft.report.tabular import Table, Words
 from weft.report.trace.page import write_trace_page
 from weft.report.trace.view import load_trace

@@ -13,8 +13,7 @@ from traced import compiled, weft_trace
 
 from weft.analyse.tables.traces import MATRIX, SHARES, TRACE_DOUBTS
 from weft.analyse.trace.make import make_trace_tables
-from weft.store.trace.folder import TraceFolder
-from weft.store.trace.tables import TRACE_RANKS
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder
 
 SPAWNS = """
 #include <mpi.h>

@@ -12,9 +12,8 @@ from interposed import LIBRARIES, Site
 from traced import PROGRAMS, compiled, events_of, weft_trace
 
 from weft.store.trace.convert import count_files
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, TRACE_RANKS, TraceFolder
 from weft.store.trace.layout import Flag
-from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, TRACE_RANKS
 
 RANKS = 4
 Rows = list[dict[str, Any]]

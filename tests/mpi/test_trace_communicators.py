@@ -7,9 +7,8 @@ import pytest
 from interposed import LIBRARIES, Site
 from traced import compiled, events_of, weft_trace
 
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import COMMUNICATORS, TRACE_RANKS, TraceFolder
 from weft.store.trace.reader import trace_files
-from weft.store.trace.tables import COMMUNICATORS, TRACE_RANKS
 from weft.trace.take import describe_trace
 
 HEAD = """

@@ -13,10 +13,9 @@ from test_applications import CHANGING, PSEUDOPOTENTIALS, SILICON
 from traced import compiled, events_of, weft_trace
 
 from weft.cli.app import main
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder
 from weft.store.trace.layout import Flag, State
 from weft.store.trace.reader import read_header, trace_files
-from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.take import bring_in
 
 HEAD = """

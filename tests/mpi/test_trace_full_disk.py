@@ -12,8 +12,7 @@ from traced import compiled, events_of, weft_trace
 
 from made.traces import MadeRank
 from weft.cli.app import main
-from weft.store.trace.folder import TraceFolder
-from weft.store.trace.tables import TRACE_RANKS
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder
 from weft.trace.take import bring_in
 
 SENDING = """

@@ -17,8 +17,8 @@ from real_weft import MPIS
 from traced import events_of, weft_trace
 
 from weft.cli.app import main
+from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, TRACE_RANKS
 from weft.store.trace.layout import Flag
-from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, TRACE_RANKS
 
 HEAD = """
 #include <mpi.h>

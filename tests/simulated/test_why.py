@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from walked import walked
 
-from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, BreakdownRow, RoundRow
-from weft.analyse.tables.remedies import REMEDIES
+from weft.analyse.tables.breakdown import BREAKDOWN, REMEDIES, ROUND_TIMES, BreakdownRow, RoundRow
 from weft.fabric import load_fabric
 from weft.launch.simulated import launcher
 from weft.launch.simulated.launcher import SimulatedLauncher

@@ -12,8 +12,8 @@ from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.tables.breakdown import BreakdownRow
 from weft.analyse.tables.claims import make_claim
 from weft.analyse.tables.sweeps import TrialRow
+from weft.report.card import as_json
 from weft.report.view import RunView
-from weft.report.why import as_json
 
 PAGE = Path(__file__).parents[2] / "docs" / "dev" / "show-json.md"
 
@@ -30,7 +30,7 @@ def test_every_key_of_weft_why_in_json_is_documented(monkeypatch: pytest.MonkeyP
     def one_step(_: RunView) -> list[list[dict[str, Any]]]:
         return [[dict.fromkeys(BreakdownRow.__annotations__) | {"launches": 4}]]
 
-    monkeypatch.setattr("weft.report.why.explained", one_step)
+    monkeypatch.setattr("weft.report.card.explained", one_step)
     claim = make_claim("breakdown.hardware", "breakdown", value=1.0, unit="seconds", seconds=1.0)
     cells = SimpleNamespace(measured=[])
     made = SimpleNamespace(

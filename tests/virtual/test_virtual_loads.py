@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from over_fabric import OVER_FABRIC, run_over
 
 from made.view import load_view
-from weft.analyse.tables.links import LINKS
+from weft.analyse.tables.breakdown import LINKS
 from weft.fabric import load_fabric
 from weft.fabric.network import Network, build_network
 from weft.kernel.collective.skew import skewed_weights

@@ -11,9 +11,8 @@ import pytest
 from clusters import two_leaves
 
 from weft.errors import LaunchError
-from weft.launch.virtual.capture import capture
 from weft.launch.virtual.cluster import Cluster
-from weft.launch.virtual.counters import read_counters
+from weft.launch.virtual.counters import capture, read_counters
 
 pytestmark = pytest.mark.virtual
 

@@ -8,7 +8,7 @@ from clusters import Installed
 from over_fabric import OVER_FABRIC, run_over
 
 from made.view import load_view
-from weft.analyse.tables.links import BOTTLENECKS, LINKS
+from weft.analyse.tables.breakdown import BOTTLENECKS, LINKS
 from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.report.tables import render

@@ -7,8 +7,7 @@ import pytest
 from clusters import Installed
 from over_fabric import OVER_FABRIC, run_over
 
-from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, BreakdownRow
-from weft.analyse.tables.remedies import REMEDIES
+from weft.analyse.tables.breakdown import BREAKDOWN, REMEDIES, ROUND_TIMES, BreakdownRow
 from weft.fabric import load_fabric
 
 pytestmark = OVER_FABRIC

@@ -12,7 +12,6 @@ from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings, mixed
 from weft.analyse.claims.make import write_claims
 from weft.analyse.doubts import doubted_calls, doubts, few_of_pairs, find_crowded_hosts, find_few_samples
 from weft.analyse.floor import Floor
-from weft.analyse.guidelines import guideline_rows
 from weft.analyse.pairs.findings import pair_findings, standing_outlier
 from weft.analyse.quality import quality
 from weft.analyse.ranges import latency_beyond, latency_findings, left_out, range_findings
@@ -34,20 +33,27 @@ from weft.analyse.tables.answers import (
     WinnerRow,
     main_verdict,
 )
-from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TurnRow
-from weft.analyse.tables.links import BOTTLENECKS, LOADS, LinkRow
+from weft.analyse.tables.breakdown import (
+    BOTTLENECKS,
+    BREAKDOWN,
+    CAUSES,
+    LOADS,
+    REMEDIES,
+    ROUND_TIMES,
+    SENSITIVITY,
+    LinkRow,
+    TurnRow,
+)
 from weft.analyse.tables.pairs import CLASSES, ClassRow
 from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
-from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
 from weft.analyse.tables.sweeps import TRIALS, TrialRow
 from weft.analyse.tables.times import MEDIANS, STARTUP, CallRow, MedianRow
 from weft.analyse.thresholds.findings import protocol_findings
-from weft.analyse.thresholds.knob import launch_knobs, launch_settings, name_knob
-from weft.analyse.thresholds.memory import mark_memory_effects
+from weft.analyse.thresholds.knob import launch_knobs, launch_settings, mark_memory_effects, name_knob
 from weft.analyse.thresholds.series import block_series, size_series
 from weft.analyse.thresholds.switches import find_change_overs, slower_than_double
 from weft.analyse.thresholds.trials import trial_rows, with_trials
-from weft.analyse.winners import unjudged, winners
+from weft.analyse.winners import guideline_rows, unjudged, winners
 from weft.kernel.registry import main_call
 from weft.mpi.knobs import Knobs
 from weft.plan.records import Cell, Plan
@@ -88,10 +94,7 @@ class Found:
 
 
 def write_answers(root: Path, found: Found) -> None:
-    """Write the tables of answers.
-
-    Raises DataError: A table is missing, or cannot be written.
-    """
+    """Write the tables of answers."""
     loads, launches = load_rows(found.links), LAUNCH_TABLE.read(root)
     changes, slower = _changes(launches, found), _slower(found)
     trials = _trials(root, changes)

@@ -14,9 +14,7 @@ the rest: then the larger of the two is named.
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from weft.analyse.tables.breakdown import BreakdownRow
-from weft.analyse.tables.links import BottleneckRow, LinkRow, Load, LoadRow
-from weft.analyse.tables.remedies import CauseKind, CauseRow
+from weft.analyse.tables.breakdown import BottleneckRow, BreakdownRow, CauseKind, CauseRow, LinkRow, Load, LoadRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
 
 #: A link is called the bottleneck from this share of its rate on. TCP over shaped links reaches 40 to 90 %, an exchange

@@ -1,26 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""The breakdown of an all-to-all: of its time, how much is hardware, messages, contention, algorithm and late arrival.
+"""The breakdown of an all-to-all: of its time, how much is hardware, messages, contention, algorithm and late arrival.
 
-Each step is measured or known, and stands on the one below it:
+Each step is measured or known, and is above the one below it (docs/why.md). Messages are M = W + B max(1, L / A):
+blocks that stay in a node (W) and those that leave it (B) by plain messages with nobody else on their links. The
+hardware would need A for those; where the fullest link of the whole exchange needs L > A, it carries L / A times that
+at the same cost. A step that is not slower than the one below it shows nothing: messages alone that take longer than
+all at once, or less than the hardware needs, count as these.
 
-hardware
-    H, the nearest lower bound (:mod:`weft.bound`).
-messages
-    M = W + B max(1, L / A): blocks that stay in a node (W) and those that leave it (B) by plain messages with nobody
-    else on their links. B is of one rank, a few messages at once in both directions; the hardware would need A for
-    these. Where the fullest link of the whole exchange needs L > A, it carries L / A times that at the same cost.
-contention
-    The same blocks, everybody at once, by plain messages in rounds: the faster of shift and pairwise.
-algorithm
-    The library's call, from the last arrival on. Below the rounds it is better than plain.
-arrival
-    The same from the first arrival on, which is the call's time: what ranks that come late cost the others.
-
-The samples of all steps were taken in turns with the call's own (METHOD 17). A step that is not slower than the one
-below it shows nothing: messages alone that take longer than all at once, or less than the hardware needs, count as
-these.
-
-Factors are those of neighbouring steps within a launch; value and interval are over the launches.
+Samples of all steps were taken in turns with the call's own (METHOD 17). Factors are those of neighbouring steps within
+a launch; value and interval are over the launches.
 """
 
 from collections.abc import Mapping, Sequence

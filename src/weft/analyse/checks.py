@@ -27,7 +27,7 @@ BEATEN = ("no bound is used: check that rate in the fabric file", "no bound is u
 TOO_FAST = 1.2
 #: A row with more than this share of its samples disturbed is reported.
 DISTURBED_ROWS = 0.1
-#: ... and of the time that the hypervisor stole, from which on it is told.
+#: ... and of the time that the hypervisor stole, from which on it is reported.
 MOST_STEAL = 0.01
 
 

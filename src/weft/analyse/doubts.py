@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 r"""What a run's own warnings say against the times of a cell, weighed by what it could do to them (METHOD 20).
 
-A disturbance lengthens a time, and never to less than its lower bound. So each doubt is told as the least that the
+A disturbance lengthens a time, and never to less than its lower bound. So each doubt is the least that the
 interval of a time could begin at without it:
 
 steal
@@ -228,10 +228,7 @@ def _processors(ranks: Iterable[RankRow]) -> int:
 
 
 def with_shared_hosts(rows: Sequence[MeasuredRow], plan: Plan, root: Path) -> list[MeasuredRow]:
-    """The cells in their launches; a warning is added where the ranks of a launch ran on fewer hosts than it has nodes.
-
-    Raises DataError: The table of ranks is missing.
-    """
+    """The cells in their launches; with a warning where the ranks of a launch ran on fewer hosts than its nodes."""
     several = {launch.id: launch.nodes for launch in plan.launches if launch.nodes > 1}
     if not several:
         return list(rows)

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.analyse.tables.breakdown import TurnRow
-from weft.analyse.tables.links import LinkRow
+from weft.analyse.tables.breakdown import LinkRow, TurnRow
 from weft.analyse.tables.times import MedianRow
-from weft.bound.measured import traffic_of
+from weft.bound.placed import traffic_of
 from weft.errors import DataError
 from weft.fabric.loads import DOWN, UP, depths, link_name
 from weft.files.atomic import read_json

@@ -13,11 +13,10 @@ from weft.analyse.engine import Backend, Expression, connect, read
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.startup import startup_rows
-from weft.analyse.tables.breakdown import TURNS, TurnRow
-from weft.analyse.tables.links import LINKS
-from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP, MedianRow, QuartileRow
+from weft.analyse.tables.breakdown import LINKS, TURNS, TurnRow
+from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP, MedianRow
 from weft.analyse.times import is_of_breakdown, iteration_times, launch_weighted, order_statistics, quartiles, turn_rows
-from weft.bound.measured import Bounds
+from weft.bound.placed import Bounds
 from weft.kernel.registry import kernel_named
 from weft.kernel.steps import split_step
 from weft.plan.stored import plan_of
@@ -34,8 +33,6 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     """Write the tables of `weft.analyse.tables`, ``calls`` last; run `weft.store.convert` first.
 
     Runs of the kernel ``pairs`` also get ``pairs`` and ``pair_histogram`` (`weft.analyse.pairs.pair_table`).
-
-    Raises DataError: The plan, the store's tables or the engine are missing.
     """
     root = folder_path(folder)
     plan = plan_of(RunFolder(root))
@@ -56,7 +53,9 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     MEDIANS.write(root, medians)
     turns = _turns(root, backend, of_pairs) if any(split_step(row["op"])[1] for row in segments) else []
     TURNS.write(root, turns)
-    QUARTILES.write(root, _quartiles(times, medians))
+    key = ["launch", *GROUP]
+    counts = sorted({row["samples"] for row in medians})
+    QUARTILES.write(root, (quartiles(times, key, counts).order_by(key).to_pyarrow().to_pylist() if counts else []))
     STARTUP.write(root, [] if plan.is_model else startup_rows(root, plan, medians))
     floors = floor.with_rates_beside(floor.floor_rows(found, cells), _beside(root, backend, of_pairs), cells)
     FLOOR.write(root, floors)
@@ -120,9 +119,3 @@ def _medians(times: Expression) -> list[MedianRow]:
     if not sizes:
         return []
     return order_statistics(times, key, sizes).order_by(key).to_pyarrow().to_pylist()
-
-
-def _quartiles(times: Expression, medians: list[MedianRow]) -> list[QuartileRow]:
-    key = ["launch", *GROUP]
-    counts = sorted({row["samples"] for row in medians})
-    return quartiles(times, key, counts).order_by(key).to_pyarrow().to_pylist() if counts else []

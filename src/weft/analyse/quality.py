@@ -11,7 +11,7 @@ turn that answer (`weft.analyse.doubts`); one that could leaves a C at best, how
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from weft.analyse.checks import (
     DISTURBED_ROWS,
@@ -25,7 +25,7 @@ from weft.analyse.checks import (
 from weft.analyse.doubts import OF_RULE, Launches, by_launch
 from weft.analyse.floor import Floor
 from weft.analyse.tables.answers import VerdictRow
-from weft.analyse.tables.quality import Doubt, Grade, QualityRow
+from weft.analyse.tables.quality import Doubt, Grade, QualityRow, Rule
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, is_beaten, timed
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import fitted_numbers, leave_out_error
@@ -43,14 +43,6 @@ WEIGHED: frozenset[Doubt] = frozenset(
 )
 
 Item = TypeVar("Item")
-
-
-class Rule(NamedTuple):
-    """Above which share the quality is B at best, from which on C and D."""
-
-    b: float
-    c: float
-    d: float
 
 
 #: The order is that of gravity between doubts that leave the same grade.
@@ -197,10 +189,10 @@ def _counted(
 
 def _doubt(doubt: Doubt, count: int, of: int, noun: str) -> QualityRow | None:
     """A doubt by the share of what it touches; None where it touches too little."""
-    rule, share = RULES[doubt], count / of if of else 0.0
-    if share <= rule.b:
+    share = count / of if of else 0.0
+    grade = RULES[doubt].grade(share)
+    if grade == "A":
         return None
-    grade: Grade = "D" if share >= rule.d else "C" if share >= rule.c else "B"
     return QualityRow(
         doubt=doubt, grade=grade, count=count, of=of, share=share, noun=noun, worst=None, launches=None, turns=""
     )

@@ -18,8 +18,8 @@ from weft.fabric.model import Fabric
 from weft.fabric.network.sections import NetworkSection
 from weft.fabric.presets import presets
 from weft.format import format_bytes, format_factor, measured_seconds
-from weft.kernel.line_name import cell_place
 from weft.kernel.registry import kernel_named
+from weft.kernel.sizes import cell_place
 from weft.plan.records import Cell
 from weft.units import parse_seconds
 

@@ -19,8 +19,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from weft.analyse.tables.answers import WinnerRow
-from weft.analyse.tables.breakdown import BreakdownRow
-from weft.analyse.tables.remedies import Basis, RemedyRow
+from weft.analyse.tables.breakdown import Basis, BreakdownRow, RemedyRow
 from weft.analyse.tables.sweeps import TrialRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
 from weft.analyse.thresholds.findings import Gain, gains

@@ -185,9 +185,9 @@ def _without(
 
 def _reasons(own: Iterable[CallRow]) -> str:
     """Why points were left out, counted."""
-    reasons = ["oversubscribed" if row["status"] == "ok" else row["status"] for row in own if _left_out(row)]
+    reasons = [
+        "oversubscribed" if row["status"] == "ok" else row["status"]
+        for row in own
+        if (row["oversubscribed"] or row["status"] != "ok")
+    ]
     return ", ".join(f"{reasons.count(reason)} {reason}" for reason in dict.fromkeys(reasons))
-
-
-def _left_out(row: CallRow) -> bool:
-    return row["oversubscribed"] or row["status"] != "ok"

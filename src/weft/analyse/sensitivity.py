@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.tables.answers import MATTERS
-from weft.analyse.tables.remedies import SensitivityRow
+from weft.analyse.tables.breakdown import SensitivityRow
 from weft.analyse.tables.times import CallRow
 from weft.bound.links import link_term, longest_way_s
 from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, closed_form, copy_rate

@@ -1,24 +1,75 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which algorithm wins where: those of a collective against each other and against the library's own choice.
+"""Which algorithm of a collective wins where, and which guidelines a library violates: paired over launches.
 
 Each algorithm is held against the library's own choice by the medians of their launches. Of nine algorithms that are
 all alike, one is the fastest by chance; so p is corrected for their number (Holm, 1979).
+
+A call and what it is held against are measured in turns, so that what disturbs one disturbs the other. Launches are the
+unit: the logarithm of the ratio of their medians is one value a launch. A guideline is violated if the mean ratio
+exceeds `MATTERS` (10 %: a mock-up may copy less, and nobody would replace a call for less) by Yuen's t, which leaves
+the smallest and the largest launch out; all guidelines of a run together have an error of `FAMILY` (Holm).
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
-from statistics import mean, variance
+from statistics import mean, median, variance
 
 from weft.analyse.checks import finding
-from weft.analyse.scaling import FEWEST_LAUNCHES
-from weft.analyse.statistics.interval import student_quantile
-from weft.analyse.statistics.significance import rank_test
-from weft.analyse.tables.answers import FindingRow, WinnerRow
+from weft.analyse.statistics.interval import CONFIDENCE, student_quantile
+from weft.analyse.statistics.significance import adjust_by_holm, paired_test, rank_test, trimmed_mean
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, MATTERS, FindingRow, GuidelineRow, WinnerRow
+from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
 from weft.format import plural
 from weft.kernel.sizes import in_all, split_op
+from weft.kernel.steps import WHOLE
 from weft.mpi.algorithms import DEFAULT
+from weft.mpi.guidelines import FEWER
 from weft.plan.records import Cell
+
+#: Chance that any guideline of a run is called violated that is not.
+FAMILY = 0.01
+#: Launches that agree closer than this do so by chance: no clock here is better for a call of a microsecond.
+LEAST_SPREAD = 0.01
+
+
+def guideline_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[GuidelineRow]:
+    """A row for each guideline and size of the cells that measured some, in their order."""
+    launches: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
+    for turn in turns:
+        if cells[turn["cell"]].parameters.get("guidelines"):
+            launches.setdefault((turn["cell"], turn["call"]), {}).setdefault(turn["launch"], {})[turn["step"]] = turn[
+                "total_s"
+            ]
+    rows = [
+        row
+        for (cell, call), found in launches.items()
+        for guideline in cells[cell].parameters["guidelines"]
+        if (row := _guideline_row(cells[cell], call, guideline, list(found.values())))
+    ]
+    chances = adjust_by_holm([row["chance"] for row in rows])
+    for row, chance in zip(rows, chances, strict=True):
+        row["chance"], row["violated"] = chance, chance <= FAMILY and row["launches"] >= FEWEST_LAUNCHES
+    order = {name: place for place, name in enumerate(cells)}
+    return sorted(rows, key=lambda row: (order[row["cell"]], row["bytes"]))
+
+
+def _guideline_row(cell: Cell, call: str, guideline: str, launches: list[dict[str, float]]) -> GuidelineRow | None:
+    first, second = (guideline, WHOLE) if guideline == FEWER else (WHOLE, guideline)
+    pairs = [(each[first], each[second]) for each in launches if each.keys() >= {first, second}]
+    if len(pairs) < 2:
+        return None
+    logs = [math.log(one / other) for one, other in pairs]
+    mean = trimmed_mean(logs, LEAST_SPREAD)
+    width = student_quantile((1 + CONFIDENCE) / 2, mean.freedom) * mean.error
+    return GuidelineRow(
+        cell=cell.id, collective=str(cell.parameters["collective"]), guideline=guideline, nodes=cell.nodes,
+        ranks=cell.ranks, bytes=split_op(call)[1] or 0, launches=len(logs), seconds=median(one for one, _ in pairs),
+        rival_s=median(other for _, other in pairs), factor=math.exp(mean.value), low=math.exp(mean.value - width),
+        high=math.exp(mean.value + width), chance=paired_test(mean, math.log(MATTERS)), violated=False,
+    )  # fmt: skip
+
 
 #: A win by less is no reason to set a knob.
 LEAST_WIN = 0.95

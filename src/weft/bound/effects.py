@@ -2,7 +2,7 @@
 r"""What a network does that the model of this fabric does not: by how much a time may differ, as a range.
 
 The model lets flows share links max-min fairly on one route between two hosts. Three things differ from that, and no
-number of a fabric file says by how much. So bounds, plans and simulated times are told with a range:
+number of a fabric file says by how much. So bounds, plans and simulated times have a range:
 
 adaptive and Valiant routing
     On a dragonfly or torus with ``network.routing`` = ``adaptive`` the bytes spread over more links than the minimal

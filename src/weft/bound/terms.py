@@ -1,34 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Lower bounds of a time (METHOD 16): an operation cannot be faster than its slowest part.
+"""Lower bounds of a time (METHOD 16): an operation cannot be faster than its slowest part (docs/bounds.md).
 
-An operation that moves bytes between p = N r ranks on N nodes takes at least
-
-.. math::
-    t \ge \max\Bigl( \max_i \frac{c_i}{R_\mathrm{copy}},\quad \max_i \frac{o_i}{R_\mathrm{adapter}},\quad
-    \max_l \frac{b_l}{R_l},\quad k\,L,\quad s\,o,\quad \max_i s_i\,g \Bigr)
-
-memory copy
-    c_i, bytes copied between ranks of node i (a rank's own block included: it goes from one array to the other), over
-    the rate at which all cores of a node copy together.
-injection
-    o_i, bytes that leave node i, over the rate of its adapters. The same number enter it at the same rate.
-link leaf<i> up, link pod<i> up, ...
-    b_l, bytes over the most loaded link, over its rate. In a fat tree all uplinks of a leaf (and of a pod, with three
-    levels) share the traffic evenly, the best a routing can do: they count as one link of their total rate. Traffic
-    down equals traffic up in every pattern here. For a dragonfly, a torus and an imported dump the terms are those of
-    cuts (``link group0 out``, ``link x 0-3 out``); in a simulation, whose routes are known, the most loaded cable
-    counts if it is slower than every cut (:mod:`weft.bound.links`).
-latency
-    k messages that must follow one another: one, since a rank can send to all others at once; 0 for a single rank.
-overhead
-    s messages that a rank must send to other nodes, times LogGP's o for their size: the time that each keeps its sender
-    busy, with the stall of a rendezvous. Where blocks may be combined, one message, and the least o of all sizes.
-message gap
-    s_i messages that leave node i by each of its adapters, times LogGP's g: the shortest time between two messages of
-    one adapter.
-
-On a virtual fabric the burst of a link's token bucket (:mod:`weft.fabric.kinds`) is subtracted from its bytes. A term
-whose rate the fabric does not state is omitted. The largest term is the bound, and its name is the limiting resource.
+Each term is seconds: bytes over a rate (memory copy, injection, links), or a number of messages times a cost of each
+(latency, overhead, message gap). Traffic down equals traffic up in every pattern here. The terms of links are those of
+cuts, except in a simulation, whose routes are known (:mod:`weft.bound.links`). On a virtual fabric the burst of a
+link's token bucket (:mod:`weft.fabric.kinds`) is subtracted from its bytes. A term whose rate the fabric does not state
+is omitted. The largest term is the bound, and its name is the limiting resource.
 """
 
 from collections.abc import Mapping

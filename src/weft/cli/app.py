@@ -12,8 +12,7 @@ from typing import Any
 from cyclopts import App, CycloptsError, Parameter
 
 from weft import __version__
-from weft.cli.causes import cause_of, require_room
-from weft.cli.mistakes import among_verbs, default_in_words, what_is_wrong, which_help
+from weft.cli.causes import among_verbs, cause_of, default_in_words, require_room, what_is_wrong, which_help
 from weft.cli.output import NobodyReadsError, guarded
 from weft.cli.signals import code_after, heed_signals
 from weft.errors import LaunchError, PathError, WeftError

@@ -58,7 +58,7 @@ def list_(
 
 
 def print_rows(rows: Sequence[Mapping[str, str]]) -> None:
-    """Print rows as a table, names and paths whole: two that begin alike are told apart only by their ends."""
+    """Print rows as a table, names and paths whole: two that begin alike differ only in their ends."""
     from rich.table import Column, Table
 
     from weft.text import console

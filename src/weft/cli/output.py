@@ -66,7 +66,7 @@ class Stdout(io.FileIO):
 
 
 class Stderr(io.FileIO):
-    """Standard error that never fails: a run does not end because nobody can be told how it goes."""
+    """Standard error that never fails: a run does not end because nobody reads its progress."""
 
     def write(self, data: Any, /) -> int:
         """Write, or drop what cannot be written."""

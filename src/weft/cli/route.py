@@ -155,7 +155,7 @@ def show(
 def _draw(found: "Comparison", title: str, output: Iterable[Path]) -> None:
     import sys
 
-    from weft.report.routes import write_route_page
+    from weft.report.page import write_route_page
     from weft.route.show import draw_engine
 
     for path in output:

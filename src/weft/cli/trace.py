@@ -107,8 +107,7 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
     from weft.analyse.trace.make import has_trace_tables, make_trace_tables
     from weft.report.card import print_rows
     from weft.report.tabular import terminal
-    from weft.report.trace.page import write_matrix, write_trace_page
-    from weft.report.trace.tables import as_json, trace_tables
+    from weft.report.trace.page import as_json, trace_tables, write_matrix, write_trace_page
     from weft.report.trace.view import load_trace
     from weft.text import console
     from weft.trace.take import describe_trace
@@ -140,7 +139,7 @@ def _show_stretch(folder: "TraceFolder", begin: str, end: str) -> None:
 
     from weft.analyse.trace.timeline import timeline
     from weft.errors import StudyError
-    from weft.report.trace.tables import timeline_lines
+    from weft.report.trace.page import timeline_lines
     from weft.units import parse_seconds
 
     try:

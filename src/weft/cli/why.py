@@ -17,8 +17,8 @@ def why(run: Path, /, *, json: bool = False, engine: str | None = None) -> None:
     engine
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
+    from weft.report.card import as_json, as_text
     from weft.report.view import load_view
-    from weft.report.why import as_json, as_text
     from weft.run.refresh import reading, refresh
 
     refresh(run, engine)

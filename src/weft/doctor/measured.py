@@ -50,7 +50,7 @@ nodes = {few}
 ranks_per_node = {cores}
 """
 CORES_MOST = 64
-CLOCKS_S = 10e-6  # residual of clocks above which a warning is given: short messages would not be told from it
+CLOCKS_S = 10e-6  # residual of clocks above which a warning is given: short messages would be lost in it
 
 
 def doctor_study(fabric: Fabric) -> Study:
@@ -159,7 +159,7 @@ def counters(folder: RunFolder, fabric: Fabric) -> Probe:
 def clocks(records: list[CellRecord]) -> Probe:
     """How far the ranks' clocks agree."""
     worst = max(records, key=lambda record: record.clock.residual_ns).clock
-    found = f"{worst.method or 'not told'}, residual {format_seconds(worst.residual_ns / 1e9)}"
+    found = f"{worst.method or 'not recorded'}, residual {format_seconds(worst.residual_ns / 1e9)}"
     if worst.residual_ns / 1e9 > CLOCKS_S:
         return Probe(
             "clocks", found, "warn", "times below ten residuals are each rank's own",

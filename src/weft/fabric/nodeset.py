@@ -160,7 +160,7 @@ def fold(names: Iterable[str]) -> str:
     """Names as one node set, each once: ``n[0-3]``, ``r[1-2]n[01-18]``.
 
     The time grows with the number of names times the numbers in each. Names that end in a letter are listed: Slurm
-    refuses ``n[1-2]-ib``, which it is told for the nodes of a job.
+    refuses ``n[1-2]-ib``, which schedulers print for the nodes of a job.
     """
     given = sorted(set(names), key=natural)
     folded: defaultdict[Name, list[Name]] = defaultdict(list)

@@ -47,8 +47,6 @@ def parent_of(path: Path) -> Generator[tuple[int | None, str, bool]]:
     """Open the folder that a file is in: its descriptor, the file's name there, and whether links may not be followed.
 
     Outside of the folders of :func:`follow_no_link` there is no descriptor, and the name is the whole path.
-
-    Raises OSError: A folder on the way is missing; NotPlainError if one is a link or a file.
     """
     root, parts = _root_of(path)
     if root is None or not parts:

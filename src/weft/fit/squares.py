@@ -75,7 +75,7 @@ def fit(
     chosen: Sequence[int] | None = None,
     slope_model: Model | None = None,
 ) -> Fit:
-    """Fit parameters to some cells and predict the others; StudyError if they cannot be told apart, DataError."""
+    """Fit parameters to some cells and predict the others; StudyError if they cannot be distinguished, DataError."""
     theta, times = np.asarray(start, dtype=float), np.asarray(seconds, dtype=float)
     refuse_impossible(names, theta, cells, times, chosen)
     return _fitted(names, theta, cells, times, model, chosen, slope_model or model)

@@ -69,7 +69,7 @@ def load_overridden(given: str | Path, overrides: Overrides) -> Study:
             parse_seconds(value or "0 s")
         except ValueError as problem:
             raise StudyError(f"--{key} {value!r}: {problem}", f'write a time: --{key} "2 min"') from None
-    make_study(tree, str(path))  # a mistake of the file's own is told as such
+    make_study(tree, str(path))  # a mistake of the file's own is reported as such
     changed = overridden(text, overrides)
     try:
         as_wanted = tomllib.loads(changed) == _wanted(tree, overrides)

@@ -1,13 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Message sizes of a sweep, and the operations named after them: ``alltoall@1024``."""
+"""Message sizes of a sweep, the operations named after them (``alltoall@1024``), and names of lines over sizes."""
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any
 
 from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
 from weft.files.reading import as_list
+from weft.mpi.algorithms import DEFAULT
 from weft.units import parse_bytes
+
+#: Where the messages of a sweep lie, by the study's word for it; "cold" alone means a first call.
+CACHES = {"hot": "from cache", "cold": "from memory"}
+
+
+def line_name(call: str, parameters: Mapping[str, Any]) -> str:
+    """MPI's name of a call, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, from memory``."""
+    if "collective" in parameters:
+        collective, *rest = call.split("-")
+        algorithm = parameters.get("algorithm", DEFAULT)
+        return ", ".join([f"MPI_{collective.capitalize()}", *rest, *([algorithm] if algorithm != DEFAULT else [])])
+    hops = f", {parameters['hops']} hops" if "hops" in parameters else ""
+    cache = f", {CACHES[parameters['cache']]}" if parameters.get("cache") else ""
+    return f"{parameters.get('pattern', call)}{hops}{cache}"
+
+
+def cell_place(nodes: int, ranks: int, oversubscribed: bool) -> str:
+    """``N = 1, p = 4``, with a star if ranks share cores."""
+    return f"N = {nodes}, p = {ranks}{' *' if oversubscribed else ''}"
+
 
 MARK = "@"
 MOST_SIZES = 200
@@ -80,5 +101,3 @@ ByteSizes = Annotated[
         }
     ),
 ]
-
-__all__ = ["ByteSizes", "few_enough", "op_name", "parse_sizes", "powers_of_two", "split_op", "write_sizes"]

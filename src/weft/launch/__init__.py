@@ -78,6 +78,6 @@ def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:
         raise FabricError(
             f"--pcap {foreign[0]}: {fabric.name} has no such node", f"its nodes: {', '.join(fabric.hosts)}"
         )
-    from weft.launch.virtual.capture import refuse_missing_tcpdump
+    from weft.launch.virtual.counters import refuse_missing_tcpdump
 
     refuse_missing_tcpdump()

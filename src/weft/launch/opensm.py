@@ -195,10 +195,7 @@ SCATTER = "+scatter"  # minhop+scatter7: OpenSM's --scatter-ports 7
 def routed(
     network: Network, engines: Sequence[str], keep: Path | None = None, service: Service | None = None
 ) -> list[Routed]:
-    """The network with the routes of each engine: ``present``, ``dmodk``, or OpenSM's, as ``ftree+scatter8``.
-
-    Raises LaunchError: OpenSM is missing, or produces no tables. Raises FabricError: there is no engine of that name.
-    """
+    """The network with the routes of each engine: ``present``, ``dmodk``, or OpenSM's, as ``ftree+scatter8``."""
     return [_one(network, name, keep, service) for name in dict.fromkeys(engines or (PRESENT,))]
 
 

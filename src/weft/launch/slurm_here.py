@@ -38,42 +38,10 @@ SETTINGS = {
 }
 NEEDS = ("munged", "slurmctld", "slurmd", "sbatch", "unshare", "nsenter")
 PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
-
-# AuthInfo and the daemons' sockets lie in the folder; TmpFS per node, because srun --mpi=pmix puts one socket name
-# per job there and the second slurmd would find it taken. The address on lo beside 127.0.0.1 is for glibc's
-# AI_ADDRCONFIG, which resolves nothing on a host that has only loopback addresses.
-CONFIGURATION = """\
-ClusterName=slurm-here
-SlurmctldHost={host}(127.0.0.1)
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.sock
-CryptoType=crypto/munge
-SlurmctldPort={port}
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool/%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmctldLogFile={folder}/log/slurmctld.log
-SlurmdLogFile={folder}/log/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-MpiDefault=none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-SlurmdParameters=config_overrides
-TmpFS={folder}/tmp/%n
-TopologyPlugin=topology/tree
-ReturnToService=2
-KillWait=2
-AccountingStorageType=accounting_storage/none
-JobAcctGatherType=jobacct_gather/none
-SchedulerParameters=bf_interval=1,sched_interval=1
-NodeName=n[0-{last}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first_port}-{last_port}] \
-  SocketsPerBoard=1 CoresPerSocket={cores} ThreadsPerCore=1 RealMemory=4000
-PartitionName=batch Nodes=ALL Default=YES MaxTime=60 State=UP
-"""
+TEMPLATES = Path(__file__).parent / "templates"
+CONFIGURATION, HOLDER, FABRIC = (
+    (TEMPLATES / f"slurm-here.{ending}").read_text(encoding="utf-8") for ending in ("conf", "sh", "toml")
+)
 
 
 def topology(nodes: int) -> str:
@@ -82,19 +50,6 @@ def topology(nodes: int) -> str:
     leaves = [f"n[{first}-{min(first + width, nodes) - 1}]" for first in range(0, nodes, width)]
     lines = [f"SwitchName=leaf{number} Nodes={each}" for number, each in enumerate(leaves)]
     return "\n".join([*lines, f"SwitchName=spine Switches=leaf[0-{len(leaves) - 1}]", ""])
-
-
-HOLDER = """\
-set -e
-ip link set lo up
-ip addr add 10.78.0.1/32 dev lo
-munged --force --key-file=$D/munge.key --socket=$D/munge.sock --pid-file=$D/munged.pid --log-file=$D/log/munged.log \
-    --seed-file=$D/munge.seed
-slurmctld -c
-for node in {nodes}; do slurmd -N $node; done
-touch $D/ready
-cat > /dev/null
-"""
 
 
 def why_not() -> str:
@@ -195,27 +150,6 @@ class RootlessSlurm:
         raise LaunchError(
             f"waited {seconds:g} s for {what} of a Slurm on this host; its logs end so:\n{logs}", "try again"
         )
-
-
-FABRIC = """\
-# Written by weft fabric slurm-here: {nodes} nodes that are all this host, under a real Slurm.
-# Times are not those of a network.
-name = "slurm-here"
-kind = "slurm"
-title = "A Slurm of {nodes} nodes, all of them this host"
-[node]
-names = "n[0-{last}]"
-cores = {cores}
-memory = "{memory} GiB"
-[network]
-latency = "10 us"
-adapter_rate = "1 GB/s"
-[batch]
-partition = "batch"
-mpi = "pmix"                 # pmi2 for MPICH
-poll = "1 s"
-time_limit = "1 h"
-"""
 
 
 def fabric_text(cores: int, nodes: int = NODES) -> str:

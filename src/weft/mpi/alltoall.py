@@ -58,10 +58,7 @@ def check_forced(text: str) -> str:
 
 
 def check_measured(text: str) -> str:
-    """As :func:`check_spec`; also ``auto``, by which each call chooses from a selection table.
-
-    Raises ValueError: There is no such algorithm.
-    """
+    """As :func:`check_spec`; also ``auto``, by which each call chooses from a selection table."""
     return text if text == AUTO else check_spec(text)
 
 

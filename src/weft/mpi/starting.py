@@ -22,6 +22,10 @@ class Cores:
     restricted: bool = False
 
 
+AS_ROOT = {f"{prefix}_ALLOW_RUN_AS_ROOT{confirm}": "1" for prefix in ("OMPI", "PRTE") for confirm in ("", "_CONFIRM")}
+"""What makes Open MPI, whose ranks are started by ORTE or PRRTE, run as root."""
+
+
 class Family:
     """MPICH, and the default for unknown libraries, since hydra's options are the most common."""
 
@@ -132,14 +136,7 @@ def family_of(library: Library) -> Family:
 
 def as_root() -> dict[str, str]:
     """Let Open MPI run as root where we are root already (containers, CI); a user's refusal stays one elsewhere."""
-    if os.geteuid() != 0:
-        return {}
-    return {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_ALLOW_RUN_AS_ROOT": "1",
-        "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    }
+    return {} if os.geteuid() else AS_ROOT
 
 
 def cores_here() -> Cores:

@@ -60,9 +60,6 @@ def wanted(names: Iterable[str]) -> list[str]:
 
 
 def compute(name: str, bench: "Bench") -> Part:
-    """Compute one part.
-
-    Raises StudyError: there is no such part. Raises LaunchError: SimGrid is missing, or a simulation failed.
-    """
+    """Compute one part."""
     wanted([name])
     return import_module(f"weft.papers.{name}").compute(bench)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from weft.analyse.sensitivity import WORTH
-from weft.analyse.tables.remedies import SENSITIVITY, SensitivityRow
+from weft.analyse.tables.breakdown import SENSITIVITY, SensitivityRow
 from weft.analyse.tables.times import CallRow, TimedRow, timed
 from weft.fit.inputs import MeasuredCell
 from weft.fit.machine import bound_time

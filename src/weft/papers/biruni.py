@@ -45,7 +45,7 @@ def compute(bench: Bench) -> Part:
         "waits for them, and TCP costs processor time; neither is modelled.",
         "Where a call has a root, each of the ranks is it once; a time is the median over roots.",
         "Bcast's 24.2 % is not reproduced: the part common to both clusters must be larger there. The "
-        "paper does not say how its shares are averaged over sizes and processes, so which part cannot be told.",
+        "paper does not say how its shares are averaged over sizes and processes, so which part is unknown.",
     )
     return Part("biruni", PARTS["biruni"], found, (table,), values)
 

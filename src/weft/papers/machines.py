@@ -93,10 +93,7 @@ def compute(bench: Bench) -> Part:
 
 
 def machine_cells(name: str, facts: Mapping[str, Any], bench: Bench) -> list[PublishedCell]:
-    """The cells of one machine, simulated from its presets.
-
-    Raises LaunchError: SimGrid is missing, or a simulation failed.
-    """
+    """The cells of one machine, simulated from its presets."""
     study, fabric = write_inputs(name, facts, bench.folder)
     view = bench.run(str(study), load_fabric(fabric))
     plan, rows = view.plan, timed(view.rows, phase="warm")

@@ -19,10 +19,7 @@ OPENING = (
 
 
 def write(parts: Sequence[Part], page: Path) -> list[Path]:
-    """Write the page as .html and .md, and its numbers as .json.
-
-    Raises StudyError: the file name does not end in .html or .md. Raises DataError: a file cannot be written.
-    """
+    """Write the page as .html and .md, and its numbers as .json."""
     check_name(page)
     texts = {".md": as_markdown(parts), ".html": as_html(parts), ".json": as_json(parts)}
     paths = [page.with_suffix(suffix) for suffix in texts]

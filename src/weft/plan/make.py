@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from weft.bound.links import fullest_links
 from weft.bound.placed import alone_s_per_byte, bounds, main_of
-from weft.bound.terms import Bound
 from weft.errors import StudyError
 from weft.fabric.model import Fabric, complete, memory_limit
 from weft.fabric.placement import NoRoomError, place
@@ -20,15 +19,13 @@ from weft.kernel.budget import time_limit
 from weft.kernel.registry import FLOOR, kernel_named, measured_kernels
 from weft.kernel.steps import MOST_RANKS
 from weft.kernel.teams import team_of
-from weft.plan.memory import MemoryNeed, memory_need
+from weft.plan.memory import memory_need
 from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries, shapes
 from weft.plan.rounds import launches_of, with_launches
 from weft.plan.schedules import foreseen
 from weft.plan.trials import LEAST_LAUNCHES, budget_within, rounds_within, share_within
-from weft.plan.wire import budgets_beside, flat_plan
+from weft.plan.wire import budgets_beside
 from weft.study import MOST_CELLS, Measure, Study
-
-__all__ = ["Bound", "Cell", "LaunchPlan", "MemoryNeed", "Plan", "PlannedSeries", "flat_plan", "make_plan"]
 
 MODEL_SEED = 1
 USUAL_COPY_RATE = 4e9
@@ -111,7 +108,7 @@ def timed(plain: Plan) -> Plan:
 
 
 def seed_of(study: Study, fabric: Fabric, notes: list[str]) -> int:
-    """The study's seed; without one that of every model, or a drawn one, which ``notes`` are told."""
+    """The study's seed; without one that of every model, or a drawn one, added to ``notes``."""
     if study.measure.seed is not None:
         return study.measure.seed
     seed = MODEL_SEED if fabric.is_model else secrets.randbelow(2**31)
@@ -121,7 +118,7 @@ def seed_of(study: Study, fabric: Fabric, notes: list[str]) -> int:
 
 
 def measure_of(study: Study, fabric: Fabric, seed: int, notes: list[str]) -> Measure:
-    """How a study is measured on a fabric: on a model by one launch, which ``notes`` are told."""
+    """How a study is measured on a fabric: on a model by one launch, added to ``notes``."""
     if not fabric.is_model:
         return study.measure.model_copy(update={"seed": seed})
     notes.append("one launch, no noise floor: a simulation gives the same time again, at the rates of the fabric")
@@ -141,7 +138,7 @@ def refusals(plan: Plan, launches: Iterable[LaunchPlan]) -> Iterable[str]:
 
 
 def with_usual_rate(fabric: Fabric, notes: list[str]) -> Fabric:
-    """The fabric with the copy rate that is usual for its cores where it states none, which ``notes`` are told."""
+    """The fabric with the copy rate that is usual for its cores where it states none, added to ``notes``."""
     if not fabric.runs_here or fabric.node.copy_rate or not fabric.node.cores:
         return fabric
     rate = USUAL_COPY_RATE * fabric.node.cores

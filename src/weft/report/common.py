@@ -6,8 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from weft.analyse.tables.links import BOTTLENECKS, HOSTS, LINKS, LOADS, Load, LoadRow
-from weft.analyse.tables.remedies import SENSITIVITY, SensitivityRow
+from weft.analyse.tables.breakdown import BOTTLENECKS, HOSTS, LINKS, LOADS, SENSITIVITY, Load, LoadRow, SensitivityRow
 from weft.analyse.tables.times import STARTUP, StartupRow
 from weft.format import format_bytes, format_factor, format_rate, format_seconds, percent, plural, seconds_text
 from weft.report.tabular import Table, Words

@@ -9,9 +9,8 @@ from typing import Literal
 from weft.analyse.tables.times import TimedRow, holding_bound_s, timed
 from weft.errors import DataError
 from weft.format import plural
-from weft.kernel.line_name import line_name
 from weft.kernel.registry import kernel_named
-from weft.kernel.sizes import split_op
+from weft.kernel.sizes import line_name, split_op
 from weft.kernel.traffic import Uniform
 from weft.report.tabular import Table
 from weft.report.view import RunView

@@ -71,10 +71,7 @@ def unbroken(text: str) -> Any:
 
 
 def write_page(path: Path, text: str) -> None:
-    """Write a page, whole or not at all; creates its folder.
-
-    Raises DataError: the disk is full, or the folder cannot be written.
-    """
+    """Write a page, whole or not at all; creates its folder."""
     with file_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, text.encode())
@@ -166,10 +163,7 @@ FORMATS = ("svg", "pdf", "png")
 
 
 def write_figures(figures: Iterable[Figure | Picture], folder: Path, formats: Collection[str] = FORMATS) -> list[Path]:
-    """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png``, or some of them, and return the paths.
-
-    Raises DataError: The folder cannot be written.
-    """
+    """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png``, or some of them, and return the paths."""
     import vl_convert
 
     version = vegalite_version()

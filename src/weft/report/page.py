@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One offline page about one or several runs: verdict, figures, tables, warnings, provenance."""
+"""Offline pages: of one or several runs (verdict, figures, tables, warnings, provenance), and of routes."""
 
 import shlex
 from collections.abc import Collection, Sequence
@@ -13,22 +13,49 @@ from weft.analyse.tables.times import timed
 from weft.errors import CompareError, WeftError
 from weft.files.atomic import guard
 from weft.format import plural
-from weft.report import facts
-from weft.report.card import card_of, with_folder
+from weft.report import method
+from weft.report.card import call_title, card_of, with_folder
 from weft.report.figures import Picture
 from weft.report.figures.breakdown import breakdown_figures
 from weft.report.figures.proof import links_figure
 from weft.report.figures.theme import Figure
-from weft.report.html import figure_values, fill, write_figures, write_page
+from weft.report.html import figure_values, fill, paint_for_page, write_figures, write_page
 from weft.report.method import how_measured
 from weft.report.tables import all_tables, meaning, others_of
-from weft.report.tabular import Table
+from weft.report.tabular import Table, Words
 from weft.report.view import RunView, load_view
-from weft.report.why import call_title
+from weft.route.compare import Comparison, Engine, Rows, engine_rows, link_rows
+from weft.route.show import drawing, verdict
 from weft.store.folder import RunFolder
 from weft.words.card import Card
 from weft.words.row import Row
 from weft.words.say import say
+
+
+def write_route_page(found: Comparison, title: str, path: Path) -> None:
+    """Write the page of a comparison of routes. Raises DataError: the disk is full, or the folder cannot be written."""
+    engines = [_engine(found, engine, title) for engine in found.engines]
+    write_page(
+        path,
+        fill("routes.html", title=title, verdict=verdict(found), scores=_table(engine_rows(found)), engines=engines),
+    )
+
+
+def _engine(found: Comparison, engine: Engine, title: str) -> dict[str, Any]:
+    return {
+        "name": engine.name,
+        "routing": engine.routes.network.routing,
+        "note": engine.note,
+        "drawing": paint_for_page(drawing(found, engine, title).to_dict()),
+        "links": _table(link_rows(engine)) if engine.fullest else None,
+        "findings": engine.findings,
+    }
+
+
+def _table(rows: Rows) -> Table:
+    columns = tuple(Words(name) if index in rows.words else name for index, name in enumerate(rows.columns))
+    return Table(rows.title, columns, rows.rows)
+
 
 NO_TIME = "No figures: no cell of this run has a time."
 NO_FIGURES = "Runs of this kernel have no figures; the tables have their times."
@@ -139,7 +166,7 @@ def _folds(view: RunView) -> dict[str, str]:
     cells = len({row["cell"] for row in view.rows})
     calls = len({row["call"] for row in view.rows})
     launches = view.plan.measure.launches
-    moved = len(facts.settings(view))
+    moved = len(method.settings(view))
     return {
         "breakdown": " · ".join(f"{row.label} {row.value}" for row in steps[:5]),
         "times": f"{plural(cells, 'cell')} x {plural(calls, 'call')}, first calls apart",
@@ -171,8 +198,8 @@ def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict
         "tables": all_tables(view),
         "findings": [(say(each), others_of(view, each)) for each in view.claimed("finding")],
         "how": how_measured(view),
-        "provenance": facts.provenance(view),
-        "settings": facts.settings(view),
-        "floor": facts.floor_facts(view),
+        "provenance": method.provenance(view),
+        "settings": method.settings(view),
+        "floor": method.floor_facts(view),
         "notes": view.plan.notes,
     }

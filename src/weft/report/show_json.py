@@ -14,8 +14,8 @@ import math
 from typing import Any
 
 from weft.analyse.tables.answers import VerdictRow
+from weft.analyse.tables.breakdown import SENSITIVITY
 from weft.analyse.tables.claims import extras
-from weft.analyse.tables.remedies import SENSITIVITY
 from weft.files.reading import is_list, is_table
 from weft.report.card import card_of
 from weft.report.common import link_fields

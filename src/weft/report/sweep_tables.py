@@ -9,9 +9,8 @@ from weft.analyse.tables.sweeps import OF_MEMORY, TRIALS, Line, all_sizes, lines
 from weft.analyse.tables.times import TimedRow
 from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
 from weft.report.intervals import bound_text, by_root, interval_heading, root_text, time_text
-from weft.report.story import Story
 from weft.report.tabular import Table, Words
-from weft.report.view import RunView
+from weft.report.view import RunView, Story
 
 CHANGE_TITLE = "Change-over points"
 MOVED = "Knobs that were moved"

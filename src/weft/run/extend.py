@@ -16,8 +16,7 @@ from weft.plan.rounds import with_launches
 from weft.plan.stored import HASH, NEXT_HASH, hash_of, plan_of
 from weft.run.folder import create
 from weft.run.walk import pending
-from weft.store.folder import INPUTS, OF, RunFolder
-from weft.store.inputs import check_copies, digest, digests
+from weft.store.folder import INPUTS, OF, RunFolder, check_copies, digest, digests
 from weft.study import Study
 
 
@@ -100,7 +99,7 @@ def can_extend(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
 def extend(folder: RunFolder, study: Study) -> Plan:
     """Give a run, locked by us, the launches that its study now asks for, or one more for its time; DataError.
 
-    A kill between two of the writes does no harm: the plan's next hash is told before the plan is replaced, and a
+    A kill between two of the writes does no harm: the plan's next hash is written before the plan is replaced, and a
     study whose launches the plan lacks is extended once more.
     """
     old, asked = plan_of(folder), study.measure

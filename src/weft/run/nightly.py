@@ -30,7 +30,7 @@ from weft.kernel.studies import make_study
 from weft.launch.launcher import Launcher
 from weft.launch.site import free_nodes
 from weft.plan.records import shapes
-from weft.report import facts
+from weft.report import method
 from weft.report.view import load_view
 from weft.run.one import run_study
 from weft.run.progress import Progress
@@ -217,19 +217,15 @@ def run_night(watch: Watch, launcher: Launcher, progress: Progress, now: datetim
     if not watch.fabric.is_model:
         put(lines, "measure", "time", f'"{watch.time}"')
     text = "\n".join(lines) + "\n"
-    study = make_study(_tree(text), str(watch.study.path)).read_from(watch.study.path, text)
+    import tomllib
+
+    study = make_study(tomllib.loads(text), str(watch.study.path)).read_from(watch.study.path, text)
     run_study(study, watch.fabric, folder, launcher, progress)
     history = history.model_copy(
         update={"nights": (*history.nights, _night(folder, hosts or [os.uname().nodename], now))}
     )
     write_atomic(watch.folder / HISTORY, history.model_dump_json(indent=1).encode())
     return history
-
-
-def _tree(text: str) -> dict[str, object]:
-    import tomllib
-
-    return tomllib.loads(text)
 
 
 def _night(folder: Path, hosts: Sequence[str], now: datetime) -> Night:
@@ -242,7 +238,7 @@ def _night(folder: Path, hosts: Sequence[str], now: datetime) -> Night:
             if key.phase == "warm" and point.medians
         }
         answers = claims_of(view.claims, "answer")
-        known = dict(facts.provenance(view))
+        known = dict(method.provenance(view))
     versions = {name: known[name] for name in FACTS if name in known} | host_facts()
     slow = tuple(
         claim["subject"] for claim in answers if claim["id"].startswith(("outlier.", "check.not-healthy", "check.also"))

@@ -13,8 +13,8 @@ from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import file_errors, read_json
 from weft.files.beneath import read_plain
-from weft.launch.best_nodes import with_best_nodes
 from weft.launch.launcher import Launcher
+from weft.launch.site import with_best_nodes
 from weft.plan.make import make_plan
 from weft.plan.records import Plan
 from weft.plan.stored import HASH, hash_of, plan_of
@@ -25,8 +25,7 @@ from weft.run.listing import RUNS
 from weft.run.progress import Progress, Silent
 from weft.run.refresh import make_tables, stale
 from weft.run.walk import Walk, pending
-from weft.store.folder import INPUTS, RunFolder
-from weft.store.inputs import digests
+from weft.store.folder import INPUTS, RunFolder, digests
 from weft.store.load import Look, add_look
 from weft.study import Study
 

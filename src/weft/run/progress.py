@@ -41,7 +41,7 @@ class Progress(Protocol):
 
 
 class Silent(Progress):
-    """Prints nothing: whatever the interface is told."""
+    """Prints nothing: whatever happens."""
 
 
 class Lines:

@@ -121,5 +121,5 @@ def measured_s(folder: RunFolder) -> float:
         try:
             total += float(read_json(path)["wall_s"])
         except (DataError, KeyError, TypeError, ValueError):
-            continue  # of a launch that is told by its cells
+            continue  # of a launch that its cells identify
     return total

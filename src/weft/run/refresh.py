@@ -15,8 +15,7 @@ from weft.errors import CompareError, DataError, WeftError
 from weft.files.atomic import read_json, try_remove, write_json
 from weft.files.checksum import file_checksum
 from weft.plan.stored import plan_of
-from weft.store.folder import RunFolder
-from weft.store.inputs import check_copies
+from weft.store.folder import RunFolder, check_copies
 from weft.store.load import load_file
 from weft.text import one_line
 

@@ -16,7 +16,6 @@ from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 from weft.launch.status import read_slots
 from weft.plan.records import Cell, LaunchPlan, Plan
 from weft.plan.wire import flat_plan
-from weft.run.durations import Durations
 from weft.run.failure import (
     BOUND,
     LAUNCH,
@@ -32,7 +31,7 @@ from weft.run.failure import (
 )  # fmt: skip
 from weft.run.folder import check_still_there
 from weft.run.progress import Progress
-from weft.run.watch import Watch
+from weft.run.watch import Durations, Watch
 from weft.store.cells import Origin, read_cell
 from weft.store.folder import RunFolder
 

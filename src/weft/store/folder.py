@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The run folder: the paths of its files, and whether this Weft can read it."""
 
+import hashlib
 import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError, NotThereError
-from weft.files.atomic import guard, read_json
+from weft.files.atomic import file_errors, guard, read_json
+from weft.files.beneath import open_plain
 
 SCHEMA = "weft-run/2"
 OF = "of"  # entry of ``weft.json`` of a run inside another (moved knobs, a second pass): the id of that other one
@@ -138,3 +140,26 @@ class RunFolder:
             # the second is what Open MPI (OMPIO) locks beside a file it writes
             for pattern in ("*.part", "*.part-*.lock"):
                 yield from (part for part in where.glob(pattern) if part.name.partition(".")[0] in names)
+
+
+def digest(path: Path) -> str:
+    """A file's SHA-256, in hexadecimal digits. Raises DataError: it is missing, no plain file, or cannot be read."""
+    with file_errors(path), open_plain(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digests(folder: RunFolder) -> dict[str, str]:
+    """SHA-256 of each copy by its name, for ``weft.json``."""
+    return {path.name: digest(path) for path in sorted(folder.inputs.iterdir())} if folder.inputs.is_dir() else {}
+
+
+def check_copies(folder: RunFolder) -> None:
+    """DataError if a run's copy is missing or changed since it was created; an earlier Weft kept no hashes of them."""
+    for name, noted in folder.metadata().get(INPUTS, {}).items():
+        copy = folder.inputs / Path(name).name
+        if (now := digest(copy)) != noted:
+            raise DataError(
+                f"{copy} was changed since the run was created: SHA-256 {str(noted)[:12]} in weft.json, {now[:12]} now"
+                f"; {folder.what_is_left()}",
+                f"restore the original, or {folder.measure_anew()}",
+            )

@@ -2,7 +2,7 @@
 """One pass over the raw samples of pairs: histograms by nodes.
 
 The only summary that is not an Ibis expression; used with the embedded engine. An engine would hash the key of every
-row; here it is looked up once per run: the store keeps the runs beside the samples (`weft.store.pair_runs`), so only
+row; here it is looked up once per run: the store keeps the runs beside the samples (`weft.store.pair_layout`), so only
 the durations of the rows are read (bench/pairs_analysis.py measures both ways, a test compares them). The summary is
 mergeable, and exact except for the buckets.
 """
@@ -23,8 +23,7 @@ from weft.errors import DataError
 from weft.files.beneath import plain_file
 from weft.store.cells import CellData
 from weft.store.files import UNREADABLE, Schema, Table
-from weft.store.pair_layout import EARLIER_SUMMARY, HELD, PAIR, SUMMARY, WAY, Layout, Way
-from weft.store.pair_runs import read_runs
+from weft.store.pair_layout import EARLIER_SUMMARY, HELD, PAIR, SUMMARY, WAY, Layout, Way, read_runs
 from weft.store.pair_tally import NodesOfRanks, Tally, known_buckets
 from weft.store.records import CellRecord, Segment
 

@@ -102,7 +102,9 @@ def _table(slabs: Sequence[Slab]) -> Table:
     rows = sum(slab.rows for slab in slabs)
     columns: dict[str, NDArray[Any]] = {name: np.empty(rows, dtype) for name, dtype in NUMBERS.items()}
     columns |= {name: np.empty(rows, np.int32) for name in NAMES} | {name: np.empty(rows, np.int64) for name in LONGS}
-    known = {name: _distinct(slabs, name) for name in NAMES}
+    known = {
+        name: sorted({getattr(segment, name) for slab in slabs for segment in slab.record.segments}) for name in NAMES
+    }
     end = 0
     for slab in slabs:
         begin, end = end, end + slab.rows
@@ -136,7 +138,3 @@ def _fill(columns: dict[str, NDArray[Any]], slab: Slab, known: dict[str, list[st
         packed, duration = slab.samples[:, rows, LOST], slab.samples[:, rows, DURATION]
         grid["lost_ns"][:, rows], grid["faults"][:, rows] = unpack_lost(packed, duration, column)
         begin = rows.stop
-
-
-def _distinct(slabs: Sequence[Slab], name: str) -> list[str]:
-    return sorted({getattr(segment, name) for slab in slabs for segment in slab.record.segments})

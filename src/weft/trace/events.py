@@ -20,10 +20,9 @@ from weft.run.refresh import describe_problem, unfit
 from weft.store.files import read_parquet
 from weft.store.trace.calls import NUMBERS
 from weft.store.trace.convert import count_files, event_files
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, TraceFolder
 from weft.store.trace.layout import COMPLETE
 from weft.store.trace.script import LAYER, SELF, WORLD
-from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE
 
 AT_ONCE = 1 << 14
 ALONE = 1  # number of MPI_COMM_SELF, behind that of the world: their members are in no table

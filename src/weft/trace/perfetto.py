@@ -14,9 +14,8 @@ from weft.files.atomic import file_errors, own_file
 from weft.files.beneath import plain_file
 from weft.store.trace.calls import FINISH
 from weft.store.trace.convert import event_files
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import SITES, TRACE_RANKS, TraceFolder
 from weft.store.trace.layout import Flag
-from weft.store.trace.tables import SITES, TRACE_RANKS
 
 AT_ONCE = 1 << 16
 

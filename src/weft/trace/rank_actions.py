@@ -16,10 +16,9 @@ import numpy.typing as npt
 
 from weft.errors import DataError
 from weft.store.trace.calls import CALLS
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder
 from weft.store.trace.layout import COMPLETE, PROC_NULL
 from weft.store.trace.script import ACTION, DIRECT, Act, RankScript, write_script
-from weft.store.trace.tables import TRACE_RANKS
 from weft.trace.actions import (
     ACT_OF,
     BESIDE,

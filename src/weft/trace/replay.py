@@ -17,8 +17,7 @@ from weft.files.atomic import write_atomic
 from weft.format import format_seconds, plural
 from weft.host import read_host
 from weft.store.trace.convert import convert_trace
-from weft.store.trace.folder import TraceFolder, is_converted
-from weft.store.trace.tables import TRACE_RANKS
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder, is_converted
 from weft.trace.events import reading_trace
 from weft.trace.rank_actions import Made, make_script
 from weft.words.doubts import say

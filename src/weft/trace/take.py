@@ -13,10 +13,9 @@ from weft.format import format_seconds, plural
 from weft.launch.interposer import TRACER, mpi_of, preloaded, trace_variables, wait_for
 from weft.launch.preload import Marks, build_preload, bypassed, preload_value
 from weft.store.trace.convert import convert_trace
-from weft.store.trace.folder import TraceFolder, is_converted
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow, is_converted
 from weft.store.trace.layout import State
 from weft.store.trace.reader import read_header, trace_files
-from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
 
 MOST_NAMES = 10_000
 OF_STARTERS = (1, signal.SIGINT, signal.SIGTERM)

@@ -10,8 +10,7 @@ from weft.analyse.tables.traces import MATRIX
 from weft.analyse.trace.make import has_trace_tables, make_trace_tables
 from weft.errors import DataError
 from weft.route.given import matrix_of
-from weft.store.trace.folder import TraceFolder
-from weft.store.trace.tables import TRACE_RANKS
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder
 from weft.trace.events import each_event, groups_of, reading_trace
 from weft.trace.take import bring_in
 

@@ -2,7 +2,7 @@
 """The words of any claim, by its kind and the first part of its id."""
 
 from weft.analyse.tables.claims import ClaimRow
-from weft.words import alternatives, answers, breakdown, checks, doubts, outliers, remedies, routes, sweeps, traces
+from weft.words import answers, breakdown, checks, doubts, outliers, routes, sweeps, traces
 from weft.words.row import Row
 
 #: First part of an id to the function that says such claims.
@@ -11,10 +11,10 @@ FAMILIES = {
     "contention": answers.say, "scaling": answers.say, "plain": answers.say_plain,
     "bottleneck": breakdown.say_bottleneck,
     "step": breakdown.say_step, "breakdown": breakdown.say_part, "latency": outliers.say_latency,
-    "outlier": outliers.say, "pairs": outliers.say_pairs, "remedy": remedies.say, "finding": doubts.say_finding,
+    "outlier": outliers.say, "pairs": outliers.say_pairs, "remedy": breakdown.say_remedy, "finding": doubts.say_finding,
     "collective": sweeps.say_collective, "auto": sweeps.say_auto, "bandwidth": sweeps.say_rate, "rate": sweeps.say_rate,
     "threshold": sweeps.say_threshold, "probe": sweeps.say_probe, "pace": sweeps.say_pace, "replay": sweeps.say_replay,
-    "depends": answers.say_dependence, "whatif": alternatives.say, "alternative": alternatives.say_alternative,
+    "depends": answers.say_dependence, "whatif": traces.say_whatif, "alternative": traces.say_alternative,
     "trace": traces.say, "share": traces.say_share, "failure": routes.say_failure,
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ from weft.analyse.floor import Floor
 from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
 from weft.analyse.statistics.quantile import median_ranks
 from weft.analyse.times import order_statistics
-from weft.bound.measured import Bounds
+from weft.bound.placed import Bounds
 from weft.errors import DataError
 from weft.plan.stored import plan_of
 from weft.store import convert

@@ -11,8 +11,7 @@ from made.answers import found_in
 from made.kept import copy_of, make_tables_of
 from weft.analyse.answers import Found, write_answers
 from weft.analyse.tables.answers import FINDINGS
-from weft.analyse.tables.breakdown import TurnRow
-from weft.analyse.tables.remedies import REMEDIES
+from weft.analyse.tables.breakdown import REMEDIES, TurnRow
 from weft.analyse.tables.times import CallRow
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder

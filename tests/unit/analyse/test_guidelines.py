@@ -10,11 +10,11 @@ import pytest
 
 from made.plain_run import make_plain_run
 from made.view import load_view
-from weft.analyse.guidelines import guideline_rows
 from weft.analyse.statistics.significance import paired_test, student_tail, trimmed_mean
 from weft.analyse.tables.answers import GUIDELINES, GuidelineRow
 from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.claims import ClaimRow, extras
+from weft.analyse.winners import guideline_rows
 from weft.errors import StudyError
 from weft.fabric import load_fabric
 from weft.kernel.budget import most_rows

@@ -17,8 +17,8 @@ from made.view import load_view
 from weft.analyse import make_tables
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.links import LAUNCH, OPERATIONS, Counted, operation_seconds, rows_of, volumes
-from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS, LoadRow
-from weft.fabric.drawing.loads import LinkLoad, sketch_loads
+from weft.analyse.tables.breakdown import BOTTLENECKS, LINKS, LOADS, LoadRow
+from weft.fabric.drawing.sketch import LinkLoad, sketch_loads
 from weft.kernel.steps import ROUNDS, TURNS
 from weft.plan.records import Cell, LaunchPlan
 from weft.report.common import drawn_cells, link_fields, reading

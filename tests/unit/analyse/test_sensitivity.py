@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from weft.analyse.sensitivity import STEPS, conclusion, sensitivity_rows, steps
-from weft.analyse.tables.remedies import SensitivityRow
+from weft.analyse.tables.breakdown import SensitivityRow
 from weft.analyse.tables.times import CallRow
 from weft.bound.terms import closed_form
 from weft.fabric import load_fabric

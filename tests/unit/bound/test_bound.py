@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.bound.measured import with_rates
-from weft.bound.placed import bound, bounds
+from weft.bound.placed import bound, bounds, with_rates
 from weft.bound.terms import closed_form
 from weft.fabric import Fabric
 from weft.kernel.traffic import Mirror, Uniform

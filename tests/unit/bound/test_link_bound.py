@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from made.networks import networks
 from weft.analyse.floor import Floor
 from weft.bound.links import injection_term, link_term
-from weft.bound.measured import Bounds
-from weft.bound.placed import bound, terms_of
+from weft.bound.placed import Bounds, bound, terms_of
 from weft.bound.terms import Bound
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.cuts import cuts

@@ -25,14 +25,13 @@ from weft.files.checksum import NAME, file_checksum
 from weft.mpi.selection import read_selection
 from weft.plan.stored import HASH, MOST_STORED, hash_of
 from weft.report.tables import render
-from weft.report.trace.tables import as_json
+from weft.report.trace.page import as_json
 from weft.report.trace.view import load_trace
 from weft.report.view import load_view
 from weft.run.refresh import reading, refresh, write_manifest
 from weft.store.folder import RunFolder
 from weft.store.tables import read_table
-from weft.store.trace.folder import TraceFolder, stamp_of_raw, write_stamp
-from weft.store.trace.tables import SITES
+from weft.store.trace.folder import SITES, TraceFolder, stamp_of_raw, write_stamp
 from weft.trace.events import reading_trace
 from weft.trace.take import bring_in, describe_trace
 

@@ -22,7 +22,7 @@ from weft.errors import WeftError
 from weft.files.atomic import read_json, write_json
 from weft.files.checksum import NAME, is_damaged, with_checksum
 from weft.report.tables import render
-from weft.report.trace.tables import as_json
+from weft.report.trace.page import as_json
 from weft.report.trace.view import load_trace
 from weft.report.view import load_view
 from weft.run.refresh import reading, refresh, stale

@@ -11,7 +11,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.importing import import_dump
 from weft.host import Host, Limit
 from weft.kernel.studies import load_study, make_study
-from weft.launch.best_nodes import with_best_nodes
+from weft.launch.site import with_best_nodes
 from weft.plan.make import make_plan
 from weft.plan.records import Plan
 from weft.study import Study

@@ -15,8 +15,8 @@ from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.papers import PARTS, Part, compute, published, wanted
 from weft.papers.bench import Bench, error_text, paper_text, time_or_status
+from weft.papers.calls import EXPLANATIONS, fitted_cost, variant
 from weft.papers.datasheet import nominal
-from weft.papers.first_calls import EXPLANATIONS, fitted_cost, variant
 from weft.papers.memory import STUDY, peer_buffers_that_explain, without_buffers
 from weft.papers.page import write
 from weft.papers.tables import accepted_triples, cells, errors, triples_table

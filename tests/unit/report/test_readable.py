@@ -13,7 +13,7 @@ from made.plain_run import make_probe_run, make_replay_run
 from made.sweeps import BANDWIDTH, COLLECTIVE, MadeSweep, make_sweep
 from made.view import load_view
 from weft.format import format_factor, with_title
-from weft.report.card import card_of
+from weft.report.card import card_of, factor_text
 from weft.report.common import held_back_table
 from weft.report.compare.tables import p_equals
 from weft.report.figures.raster import NARROWEST, palette, scale_of
@@ -25,7 +25,6 @@ from weft.report.page import NO_FIGURES, NO_TIME, write
 from weft.report.tables import print_view
 from weft.report.tabular import Number, Table, Words, terminal
 from weft.report.view import RunView
-from weft.report.why import factor_text
 from weft.text import console
 
 NAMES = (

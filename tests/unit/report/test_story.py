@@ -12,8 +12,7 @@ from weft.report.figures import Picture
 from weft.report.html import write_figures
 from weft.report.page import render
 from weft.report.stories.exchange import ExchangeStory
-from weft.report.story import PlainStory, story_of
-from weft.report.view import RunView
+from weft.report.view import PlainStory, RunView, story_of
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40" viewBox="0 0 80 40">'

@@ -14,8 +14,7 @@ from weft.analyse.tables.traces import ACTIVITY, MATRIX, ActivityRow
 from weft.analyse.trace.make import make_trace_tables
 from weft.analyse.trace.timeline import timeline
 from weft.cli.app import main
-from weft.report.trace.page import matrix_pictures, write_trace_page
-from weft.report.trace.tables import as_json, percent, trace_tables
+from weft.report.trace.page import as_json, matrix_pictures, percent, trace_tables, write_trace_page
 from weft.report.trace.view import Floats, TraceView, load_trace
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder

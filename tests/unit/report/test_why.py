@@ -12,10 +12,10 @@ from made.view import load_view
 from weft.analyse.claims.make import write_claims
 from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
 from weft.analyse.tables.quality import QUALITY, Grade, QualityRow
+from weft.report.card import as_json, as_text
 from weft.report.page import all_figures
 from weft.report.view import RunView
 from weft.report.view import load_view as view_of
-from weft.report.why import as_json, as_text
 
 
 def step(view: RunView, name: Any, seconds: float, factor: float | None) -> BreakdownRow:

@@ -12,7 +12,7 @@ import pytest
 from made.sweeps import COLLECTIVE, VALUES, MadeSweep, make_sweep, write_cell, write_launch
 from made.view import load_view
 from weft.analyse.tables.answers import CHANGES
-from weft.analyse.tables.remedies import REMEDIES
+from weft.analyse.tables.breakdown import REMEDIES
 from weft.analyse.tables.sweeps import TRIALS
 from weft.cli.app import main
 from weft.errors import DataError

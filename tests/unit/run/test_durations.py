@@ -4,7 +4,7 @@
 import pytest
 
 from weft.plan.records import LaunchPlan
-from weft.run.durations import Durations
+from weft.run.watch import Durations
 
 
 def launch(batch: str, index: int, expected_s: float, cells: tuple[str, ...] = ()) -> LaunchPlan:

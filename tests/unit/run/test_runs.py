@@ -29,7 +29,7 @@ def test_a_capture_names_a_node_of_the_fabric() -> None:
 
 
 def test_a_capture_without_tcpdump_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.launch.virtual.capture.SEARCH", str(tmp_path))
+    monkeypatch.setattr("weft.launch.virtual.counters.SEARCH", str(tmp_path))
     with pytest.raises(LaunchError, match=r"tcpdump(?s:.*)apt install tcpdump"):
         refuse_capture(load_fabric("virtual-default"), ["node0"])
 

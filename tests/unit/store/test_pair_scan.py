@@ -14,7 +14,7 @@ from weft.analyse.pairs.pair_table import buckets, by_node
 from weft.errors import DataError
 from weft.store import pair_scan
 from weft.store.files import write_parquet
-from weft.store.pair_runs import PLACE, RUNS, RUNS_SCHEMA, SCHEMA, rows_of
+from weft.store.pair_layout import PLACE, RUNS, RUNS_SCHEMA, SCHEMA, rows_of
 from weft.store.pair_scan import scan
 from weft.store.pairs import write_samples
 

@@ -9,7 +9,7 @@ from weft.analyse.claims.gate import judge
 from weft.analyse.claims.make import IDS
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.analyse.tables.quality import QualityRow
-from weft.analyse.trace.doubts import LIMITS
+from weft.analyse.trace.doubts import RULES as TRACE_RULES
 from weft.words.card import card_rows
 from weft.words.doubts import TEXTS
 from weft.words.say import say
@@ -190,7 +190,7 @@ def test_a_claim_reads_as_a_label_and_a_value(claim: ClaimRow, label: str, value
 
 
 def test_every_doubt_has_words() -> None:
-    ids = {**IDS, **{f"trace-{doubt}": f"trace.{doubt}" for doubt in LIMITS}}
+    ids = {**IDS, **{f"trace-{doubt}": f"trace.{doubt}" for doubt in TRACE_RULES}}
     assert set(TEXTS) == set(ids)
     for doubt, id in ids.items():
         claim = make_claim(id, "doubt", doubt, 0.5, "share", confidence="B", count=1, of=2, noun="rows")

@@ -7,10 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from weft.analyse.tables.answers import FINDINGS, VERDICTS, WINNERS
-from weft.analyse.tables.breakdown import BREAKDOWN
-from weft.analyse.tables.links import BOTTLENECKS
+from weft.analyse.tables.breakdown import BOTTLENECKS, BREAKDOWN, CAUSES, REMEDIES, SENSITIVITY
 from weft.analyse.tables.quality import QUALITY
-from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
 from weft.analyse.tables.sweeps import Line, lines_of
 from weft.analyse.tables.times import CallRow, TimedRow, timed
 from weft.files.shipped import shipped

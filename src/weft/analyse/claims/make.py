@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing the claims of a run, the last step of its analysis."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
@@ -11,10 +11,9 @@ from weft.analyse.claims.gate import judge
 from weft.analyse.claims.known import Known
 from weft.analyse.quality import doubt_model
 from weft.analyse.tables.answers import FindingRow
-from weft.analyse.tables.breakdown import BreakdownRow
+from weft.analyse.tables.breakdown import BreakdownRow, RemedyRow
 from weft.analyse.tables.claims import CLAIMS, ClaimRow, claims_of, make_claim
 from weft.analyse.tables.quality import Doubt, QualityRow
-from weft.analyse.tables.remedies import RemedyRow
 from weft.analyse.tables.times import CallRow
 from weft.fabric.model import Fabric
 from weft.plan.records import Plan
@@ -41,18 +40,17 @@ KERNELS = "weft.analyse.claims.kernels"
 
 
 def write_claims(path: Path, plan: Plan, rows: Sequence[CallRow]) -> None:
-    """Make the claims of a run from its other tables and write them.
-
-    Raises DataError: A table is missing, or this one cannot be written.
-    """
+    """Make the claims of a run from its other tables and write them."""
     CLAIMS.write(path, make_claims(Known(path, plan, rows)))
 
 
 def make_claims(known: Known) -> list[ClaimRow]:
     """The claims of a run in the order of the card: answers, breakdown, remedies, findings, doubts."""
     own = f"{KERNELS}.{known.plan.kernel}"
-    kernel = import_module(own if find_spec(own) else f"{KERNELS}.plain")
-    answers: list[ClaimRow] = kernel.find_claims(known)
+    find_claims: Callable[[Known], list[ClaimRow]] = (
+        import_module(own).find_claims if find_spec(own) else claim_measured
+    )
+    answers = find_claims(known)
     first = next(iter(claims_of(answers, "answer")), None)
     cell, call = (first["cell"], first["call"]) if first else ("", "")
     helps = claim_remedies(known, cell, call)
@@ -60,6 +58,12 @@ def make_claims(known: Known) -> list[ClaimRow]:
         [*answers, *claim_breakdown(known), *helps, *claim_findings(known), *claim_doubts(known)],
         known.quality,
     )
+
+
+def claim_measured(known: Known) -> list[ClaimRow]:
+    """How many times were measured: the answer of a kernel without questions of its own."""
+    timed = sum(row["status"] == "ok" and bool(row["samples"]) for row in known.rows)
+    return [make_claim("plain.measured", "answer", known.plan.kernel, timed, "count", of=len(known.rows))]
 
 
 def claim_findings(known: Known) -> list[ClaimRow]:
@@ -121,17 +125,13 @@ IDS: Mapping[Doubt, str] = {
 
 def claim_doubts(known: Known) -> list[ClaimRow]:
     """A claim for each doubt, the most severe first."""
-    return [_doubt(known, index, row) for index, row in enumerate(known.quality)]
+    return [claim_doubt(row, _next(known, row), f"quality:{index}") for index, row in enumerate(known.quality)]
 
 
 def find_model_doubt(fabric: Fabric) -> ClaimRow | None:
     """What a prediction for a simulated machine is worth, by what was fitted to it; None of a real machine."""
     row = doubt_model(fabric) if fabric.is_model else None
     return claim_doubt(row) if row else None
-
-
-def _doubt(known: Known, index: int, row: QualityRow) -> ClaimRow:
-    return claim_doubt(row, _next(known, row), f"quality:{index}")
 
 
 def claim_doubt(row: QualityRow, following: str = "", evidence: str = "") -> ClaimRow:

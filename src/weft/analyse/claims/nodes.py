@@ -21,7 +21,7 @@ LEAST_WAITED = 0.10
 LEAST_SENT = 2**20
 #: A node that begins so many seconds after the median is named; its clock may be off by less.
 LEAST_LATE_S = 1.0
-#: Segments that TCP sent again, from which on, and so many times those of a peer, they are told.
+#: Segments that TCP sent again, from which on, and so many times those of a peer, they are reported.
 LEAST_AGAIN, TIMES_PEERS = 100, 10
 
 

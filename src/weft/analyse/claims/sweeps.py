@@ -29,14 +29,10 @@ def _limit(known: Known, line: Line, change: ChangeRow) -> ClaimRow:
     return make_claim(
         "threshold.eager-limit", "breakdown", line.name, change["factor"], "factor", ends,
         confidence="B" if change["confirmed"] else "A",
-        cell=change["cell"], call=change["call"], evidence=[f"change_overs:{_place(known, change)}"],
+        cell=change["cell"], call=change["call"], evidence=[f"change_overs:{CHANGES.read(known.path).index(change)}"],
         lower=change["lower"], upper=change["upper"], confirmed=change["confirmed"],
         knobs=dict(zip(change["knobs"], change["knob_values"], strict=True)), refuted=change["refuted"],
     )  # fmt: skip
-
-
-def _place(known: Known, change: ChangeRow) -> int:
-    return CHANGES.read(known.path).index(change)
 
 
 def _count(lines: Sequence[Line], jumps: Sequence[ChangeRow]) -> ClaimRow:

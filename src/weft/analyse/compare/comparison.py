@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.analyse.compare.evidence import Evidence, Outcome, Sample, judged, spanned, weigh
-from weft.analyse.compare.matching import Unmatched, match
-from weft.analyse.compare.sides import Key, Point, Side
+from weft.analyse.compare.sides import Key, Point, Side, Unmatched, match
 from weft.errors import CompareError
 from weft.format import format_bytes
 

@@ -63,12 +63,16 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
         raise CompareError(f"{len(sides) or 'no'} run was given; a history needs two", "weft compare --trend RUN...")
     order = sorted(range(len(sides)), key=lambda each: times[each])
     runs = tuple(sides[each] for each in order)
-    common = [key for key in runs[0].points if key.phase == "warm" and all(_is_measured(run, key) for run in runs)]
+    common = [
+        key
+        for key in runs[0].points
+        if key.phase == "warm" and all((key in run.points and bool(run.points[key].medians)) for run in runs)
+    ]
     if not common:
         raise CompareError(
             "these runs measured nothing in common", "give runs of one study: weft compare --trend RUN..."
         )
-    logs = np.array([[_log_median(run, key) for key in common] for run in runs])
+    logs = np.array([[float(np.log(run.points[key].median_s)) for key in common] for run in runs])
     why = ""
     if len(runs) < FEWEST_RUNS:
         why = f"{len(runs)} runs: a change is looked for from {FEWEST_RUNS} on"
@@ -142,11 +146,3 @@ def drift_in(logs: Reals, found: Sequence[Found]) -> Reals | None:
 def _left_by_steps(logs: Reals, cuts: Collection[int]) -> float:
     """Sum of squares that means between some cuts leave."""
     return sum(float(((part - part.mean(axis=0)) ** 2).sum()) for part in np.split(logs, sorted(cuts)))
-
-
-def _is_measured(run: Side, key: Key) -> bool:
-    return key in run.points and bool(run.points[key].medians)
-
-
-def _log_median(run: Side, key: Key) -> float:
-    return float(np.log(run.points[key].median_s))

@@ -8,7 +8,7 @@ took too long: on half of the samples of half of the pairs. Of the time of a lau
 .. math:: e = \frac{q (f/f_0 - 1)}{1 + q (f/f_0 - 1)}
 
 where q is the share of its pairs among those measured, over the number of ways (sizes times modes), each of which has
-the same time, and f_0 the factor from which on its kind is told. So an outlier is valid if less than e / 4 was steal in
+the same time, and f_0 the least reported factor of its kind. So an outlier is valid if less than e / 4 was steal in
 so many launches that the median over launches is theirs; or else if each of several launches shows it by itself
 (`weft.analyse.pairs.make.found_in_every_launch`): whatever took the time would have had to choose the same pairs.
 
@@ -72,7 +72,7 @@ def list_few_samples(ways: Iterable[PairTimes], outliers: Iterable[Outlier]) -> 
 
 
 def doubt_by_samples(outlier: Outlier, few: Set[Way]) -> Outlier:
-    """A single pair, marked as doubted if it was told by fewer than `FEWEST` samples."""
+    """A single pair, marked as doubted if it was seen in fewer than `FEWEST` samples."""
     if outlier.kind != "pair" or outlier.doubted:
         return outlier
     low, high = outlier.indices

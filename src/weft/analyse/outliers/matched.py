@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.outliers.few_parts import Part, Parts, list_parts
+from weft.analyse.outliers.few_parts import Leaves, Parts, find_leaves, list_parts
 from weft.analyse.outliers.few_rounds import Messages, Slow, find_slow_parts, list_shown_again
-from weft.analyse.outliers.leaves import Leaves, find_leaves
 from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_outliers
 from weft.analyse.outliers.rule import CANDIDATE_SIGMAS, CONFIRMED_SIGMAS, NAMED_SIGMAS
 from weft.analyse.pairs.places import Places
@@ -20,7 +19,7 @@ from weft.files.atomic import read_json
 from weft.plan.records import Plan
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
-from weft.store.pair_medians import PairMedians, read_pair_medians
+from weft.store.pairs import PairMedians, read_pair_medians
 from weft.store.rows import RankRow
 
 Rounds = Sequence[Sequence[Sequence[int]]]
@@ -54,10 +53,7 @@ class Pass:
 
 
 def read_passes(root: Path, plan: Plan, launches: Sequence[str] = ()) -> list[Pass]:
-    """The passes of a run of matchings: its own, and a second if its ranks are on the same hosts; empty without times.
-
-    Raises DataError: A record is torn.
-    """
+    """The passes of a run of matchings: its own, and a second if its ranks are on the same hosts; or none."""
     first = _read_pass(root, plan, launches)
     inner = RunFolder(root).second()
     if first is None or inner is None or _hosts(root) != _hosts(inner.path):
@@ -175,13 +171,9 @@ def _outlier(
     part = parts.parts[slow.part]
     kind: Kind = "node" if part.kind in ROLES else part.kind  # pyright: ignore[reportAssignmentType]
     role: Role = ROLES.get(part.kind, "")
-    also = [*part.also, *(_title(parts.parts[each]) for each in slow.alike)]
+    also = [*part.also, *(f"{parts.parts[each].kind} {parts.parts[each].name}" for each in slow.alike)]
     seen = Sighting(size, mode, slow.factor, low=slow.low, high=slow.high)
     of = messages.round[parts.messages(slow.part)]
     pairs = int((of < messages.second).sum()) if messages.second else len(of)
     cable = name_cable(places.network, part.links[0] // 2) if part.kind == "link" else ""
     return Outlier(kind, part.name, role, (seen,), pairs, tuple(dict.fromkeys(also)), cable=cable, doubted=doubted)
-
-
-def _title(part: Part) -> str:
-    return f"{part.kind} {part.name}"

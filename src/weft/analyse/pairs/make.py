@@ -36,10 +36,7 @@ RASTER = 512
 
 
 def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence[MeasuredRow] = ()) -> None:
-    """Write the tables of `weft.analyse.tables.pairs.ALL`, for each placement of ranks separately.
-
-    Raises DataError: A table is missing, or cannot be written.
-    """
+    """Write the tables of `weft.analyse.tables.pairs.ALL`, for each placement of ranks separately."""
     whole: dict[str, list[Table]] = {table.name: [] for table in ALL}
     with closing(PairFile(root)) as file:
         for number, (launches, places) in enumerate(list_placements(RANK_TABLE.read(root), file.launches, plan)):

@@ -55,10 +55,7 @@ NO_INTERVAL = Interval(None, None, None, "none")
 
 
 def interval_over_launches(medians: Sequence[float], within: Interval) -> Interval:
-    """The interval of the median of the launches' medians.
-
-    Raises ValueError: There is no launch.
-    """
+    """The interval of the median of the launches' medians. Raises ValueError: there is no launch."""
     ordered = sorted(medians)
     count = len(ordered)
     if not count:

@@ -119,8 +119,6 @@ def trimmed_mean(values: Sequence[float], least: float) -> TrimmedMean:
     """Mean of values without the smallest and the largest, with the error by their winsorised spread (Yuen, 1974).
 
     A spread below ``least`` is taken as that: few values agree by chance, and clocks tick.
-
-    Raises ValueError: There are fewer than two values.
     """
     ordered, count = sorted(values), len(values)
     cut = 1 if count >= TRIMMED_FROM else 0

@@ -87,7 +87,7 @@ class ChangeRow(OfCall):
     the knob is an eager limit by its name. ``confirmed``: the knob that was moved and took the point along, empty if
     none did or none was tried; ``refuted``: those that were moved without it (`weft.analyse.thresholds.trials`). Kind
     ``cache``: the memory causes it, because the same pair does not show it both hot and cold
-    (`weft.analyse.thresholds.memory`). ``lower_s`` and ``upper_s`` are the times at both sizes. ``algorithm_before``
+    (`weft.analyse.thresholds.knob`). ``lower_s`` and ``upper_s`` are the times at both sizes. ``algorithm_before``
     and ``algorithm_after`` are those that the run recorded there, empty where it recorded none or the same: then the
     switch is the cause, for certain, and no knob is named. Kind ``switch``: the algorithm changes, and the time hardly,
     or it cannot be judged: then ``factor`` is null, as that of a bend, which has no step.
@@ -152,7 +152,7 @@ class WinnerRow(TypedDict):
 
 
 class GuidelineRow(TypedDict):
-    """A performance guideline of a collective at one size (:mod:`weft.mpi.guidelines`).
+    """A performance guideline of a collective at one size (:mod:`weft.mpi.algorithms`).
 
     ``seconds`` is the time of what must not be slower, ``rival_s`` that of what it is held against, ``factor`` the
     first over the second, with its 95 % interval over ``launches``. ``chance``: Holm's p of all guidelines of the run

@@ -1,10 +1,174 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of the breakdown: why an all-to-all takes the time it takes, and how long each of its plain rounds does."""
+"""Tables of where the time of a call goes, and what would help: breakdown, links, causes, remedies, sensitivity."""
 
 from typing import Literal, TypedDict
 
 from weft.analyse.tables.quality import OfCall
 from weft.store.tables import Long, Short, TableOf
+
+Basis = Literal["measured", "simulated", "only bounded"]
+
+
+class RemedyRow(OfCall):
+    """Something that would make a call faster; `weft.words.breakdown` says it.
+
+    ``id`` names its kind (``second-cable``), ``subject`` what of it: an algorithm, a setting, a knob, a link.
+    ``seconds`` is the call's time, ``saves_s`` what the remedy could save of it at most. ``basis``: the faster way was
+    ``measured`` (or ``simulated``) in this run, or its gain is ``only bounded``: nobody has tried it. ``floor_s`` is
+    the lower bound that remains, by ``floor``; ``ratio`` the measured time over today's. ``setting`` is the environment
+    variable that does it (``NAME=VALUE``; may be empty).
+    """
+
+    seconds: float
+    id: str
+    subject: str
+    saves_s: float
+    basis: Basis
+    floor_s: float | None
+    floor: str
+    ratio: float | None
+    setting: str
+
+
+REMEDIES = TableOf("remedies", RemedyRow)
+
+
+CauseKind = Literal["link", "hardware", "messages", "contention", "algorithm", "arrival", "bound", "unknown"]
+
+
+class CauseRow(OfCall):
+    """What most of the time of a cell's main call goes to.
+
+    ``kind``: a ``link`` that was counted as busy, a step of the breakdown, the nearest ``bound`` where no breakdown was
+    measured, or ``unknown``. ``name`` is that of the link or bound. ``share`` is of the time for a step or a bound, of
+    the link's rate for a link, null if unknown.
+    """
+
+    kind: CauseKind
+    name: str
+    share: float | None
+
+
+CAUSES = TableOf("causes", CauseRow)
+
+
+class SensitivityRow(TypedDict):
+    """What one assumed or fitted number of the fabric does to the prediction of a series.
+
+    ``value`` is the number in the fabric file, ``low`` and ``high`` its plausible range (:mod:`weft.fabric.numbers`),
+    in ``unit``. ``verdict`` is what the series says with ``value``. ``flips`` tells whether it says something else
+    somewhere in the range, ``flips_at`` the nearest value where it does (null if nowhere), ``becomes`` what it says
+    there. ``seconds`` is the predicted time at the last point, ``at`` nodes; ``least_s`` and ``most_s`` are the
+    shortest and the longest time there over the range. ``given_key`` is empty, or another such number that has
+    ``given_value`` meanwhile: neither turns the verdict alone, and both together do. ``basis``: the time there was
+    ``simulated``, or comes from the ``closed form``.
+    """
+
+    series: str
+    kind: Literal["strong", "weak"]
+    call: str
+    key: str
+    given_key: str
+    given_unit: str
+    given_value: float | None
+    standing: Literal["stated", "fitted", "assumed"]
+    unit: str
+    value: float
+    low: float
+    high: float
+    verdict: str
+    flips: bool
+    flips_at: float | None
+    becomes: str
+    at: int
+    seconds: float
+    least_s: float
+    most_s: float
+    basis: Literal["simulated", "closed form"]
+
+
+SENSITIVITY = TableOf("sensitivity", SensitivityRow)
+
+
+HOSTS = "the hosts' own links"
+
+
+class LinkRow(TypedDict):
+    """One direction of a link in one launch of a cell (or batch of cells).
+
+    ``rate`` is in bytes per second; ``share`` is bytes / (rate x seconds).
+    """
+
+    cell: str
+    launch: Short
+    launch_id: str
+    nodes: int
+    ranks: int
+    link: str
+    cable: str
+    source: str
+    target: str
+    direction: str
+    host_link: bool
+    bytes: Long
+    packets: Long
+    drops: Long
+    rate: float | None
+    seconds: float | None
+    basis: str
+    share: float | None
+    method: str
+
+
+class Load(TypedDict):
+    """The load of one direction of a link in a cell, over all its launches.
+
+    ``bytes`` is the mean over launches; ``share`` is the share of the link's rate while the operations ran, None if the
+    rate or the time is unknown; ``drops`` counts packets of all launches.
+    """
+
+    link: str
+    cable: str
+    source: str
+    target: str
+    host_link: bool
+    rate: float | None
+    bytes: float
+    drops: Long
+    share: float | None
+
+
+class LoadRow(Load):
+    """A load with its cell (or batch of cells), the busiest link first; ``moved_bytes`` is the sum over its links."""
+
+    cell: str
+    nodes: int
+    ranks: int
+    moved_bytes: float
+
+
+class BottleneckRow(TypedDict):
+    """The bottleneck of one point.
+
+    ``name`` is ``injection`` (the hosts' own links), ``link leaf0 up``, ``memory copy``, ...; empty if links were
+    counted and none was busy. ``bound_ratio`` is the measured time over the nearest lower bound. ``busiest`` is the
+    busiest link, ``other`` the busiest one of the other class (hosts' links, or links between switches).
+    """
+
+    cell: str
+    nodes: int
+    ranks: int
+    name: str
+    bound: str
+    bound_ratio: float | None
+    busiest: Load | None
+    other: Load | None
+
+
+LINKS = TableOf("links", LinkRow)
+LOADS = TableOf("link_loads", LoadRow, "cell nodes ranks")
+BOTTLENECKS = TableOf("bottlenecks", BottleneckRow)
+
 
 Step = Literal["hardware", "messages", "contention", "algorithm", "arrival"]
 Effect = Literal["floor", "adds", "saves", "none", "unsure"]

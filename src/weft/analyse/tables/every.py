@@ -4,11 +4,19 @@
 from pathlib import Path
 
 from weft.analyse.tables.answers import CHANGES, FINDINGS, GUIDELINES, SLOWER, VERDICTS, WINNERS
-from weft.analyse.tables.breakdown import BREAKDOWN, ROUND_TIMES, TURNS
+from weft.analyse.tables.breakdown import (
+    BOTTLENECKS,
+    BREAKDOWN,
+    CAUSES,
+    LINKS,
+    LOADS,
+    REMEDIES,
+    ROUND_TIMES,
+    SENSITIVITY,
+    TURNS,
+)
 from weft.analyse.tables.claims import CLAIMS
-from weft.analyse.tables.links import BOTTLENECKS, LINKS, LOADS
 from weft.analyse.tables.quality import QUALITY
-from weft.analyse.tables.remedies import CAUSES, REMEDIES, SENSITIVITY
 from weft.analyse.tables.sweeps import TRIALS
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP
 from weft.store.files import count_rows

@@ -12,7 +12,7 @@ FARTHEST = 100
 PAIR_FACTOR = 1.5
 """Smallest factor of a slow pair over its class, from which the kernel measures it again."""
 LEAST_TOLD_S = 20e-9
-"""Pairs of ranks whose class is faster are not told apart: a clock's tick is 1 ns, and only a model is so fast."""
+"""Pairs of ranks whose class is faster are not distinguished: a clock's tick is 1 ns, and only a model is so fast."""
 
 
 class Placement(TypedDict):

@@ -2,7 +2,7 @@
 """The table of a run's quality: what its own records doubt, and the grade that each doubt leaves it."""
 
 from collections.abc import Iterable
-from typing import Literal, TypedDict
+from typing import Literal, NamedTuple, TypedDict
 
 from weft.store.tables import Long, TableOf
 
@@ -11,6 +11,20 @@ Doubt = Literal[
     "failed", "wrong", "launches", "precision", "bound", "floor", "steal", "lost", "swap", "core", "host", "kernel",
     "oversubscribed", "load", "model", "latency", "fitted", "trace",
 ]  # fmt: skip
+
+
+class Rule(NamedTuple):
+    """Above which share of what a doubt could touch the quality is B at best, and from which on C and D."""
+
+    b: float
+    c: float
+    d: float
+
+    def grade(self, share: float) -> Grade:
+        """The best grade that a doubt of such a share leaves."""
+        if share <= self.b:
+            return "A"
+        return "D" if share >= self.d else "C" if share >= self.c else "B"
 
 
 class OfCall(TypedDict):

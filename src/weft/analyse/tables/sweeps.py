@@ -10,8 +10,7 @@ from typing import Any, Literal, NamedTuple
 from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, WinnerRow, cause_text
 from weft.analyse.tables.quality import OfCall
 from weft.analyse.tables.times import RARE, CallRow, TimedRow, timed
-from weft.kernel.line_name import cell_place, line_name
-from weft.kernel.sizes import in_all, split_op
+from weft.kernel.sizes import cell_place, in_all, line_name, split_op
 from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Cell, Plan
 from weft.store.tables import Long, TableOf

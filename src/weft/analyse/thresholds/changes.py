@@ -39,9 +39,9 @@ BEYOND = 0.75
 class ChangeOver:
     """One change-over of a series."""
 
-    # cell, name: cell and name of the series
+    # cell, call: cell and name of the series
     cell: str
-    name: str
+    call: str
     # lower, upper: bytes: the largest size measured before and the smallest after; the change lies between
     lower: int
     upper: int
@@ -140,7 +140,7 @@ def _without(keep: Sequence[int], group: Collection[int]) -> list[int]:
 def _ends(keep: Sequence[int]) -> list[tuple[int, ...]]:
     """One or more sizes at either end, too few for a piece of their own, if enough others remain.
 
-    A step before them is not shown; but if they stayed, it would be told in a wrong place, or hide the others.
+    A step before them is not shown; but if they stayed, it would be placed wrongly, or hide the others.
     """
     numbers = [number for number in range(1, LEAST) if len(keep) - number >= 2 * LEAST]
     return [group for number in numbers for group in (tuple(keep[:number]), tuple(keep[-number:]))]

@@ -9,7 +9,7 @@ from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, cause_
 from weft.analyse.tables.sweeps import TrialRow
 from weft.analyse.thresholds.trials import is_of
 from weft.format import distinct_seconds, exact_bytes, measured_factor
-from weft.kernel.line_name import cell_place, line_name
+from weft.kernel.sizes import cell_place, line_name
 from weft.plan.records import Cell
 
 
@@ -67,7 +67,12 @@ def protocol_findings(
     listed = list(changes)
     jumps = [row for row in listed if row["kind"] == "jump"]
     return [
-        *(_jump(row, _where(row, cells), trials) for row in jumps),
+        *(
+            finding(
+                "note", "change-over", _where(row, cells), f"{step_text(row)}: {cause_text(row)}", remedy(row, trials)
+            )
+            for row in jumps
+        ),
         *(
             finding(
                 "note",
@@ -79,11 +84,6 @@ def protocol_findings(
             for row in slower
         ),
     ]
-
-
-def _jump(row: ChangeRow, where: str, trials: Sequence[TrialRow]) -> FindingRow:
-    """The finding of a jump."""
-    return finding("note", "change-over", where, f"{step_text(row)}: {cause_text(row)}", remedy(row, trials))
 
 
 def step_text(row: ChangeRow) -> str:

@@ -1,18 +1,133 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which variable of the MPI library has its value where a change-over was found, and whether it is an eager limit."""
+"""What causes a change-over: a variable of the library with its value there, which may be an eager limit, or memory.
+
+A library changes its protocol at a size, whatever memory the messages lie in. So where one pair was measured both hot
+and cold, a change-over that one of the two series has and the other surely has not is the memory's: a cache that
+overflows, a prefetcher that starts. No knob of the library is named for it. That none was found in the other series is
+not enough, since noise hides a change, and so does a larger latency: what the other one does at that place, with its
+error, must exclude the same change, whether a protocol costs the same time in both or the same share.
+"""
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.thresholds.changes import ChangeOver
+from weft.analyse.thresholds.fit import LEAST, Pieces
 from weft.analyse.thresholds.series import SizeSeries
 from weft.mpi.knobs import Knobs, NamedKnob, Where, all_values
 from weft.plan.records import Cell
 from weft.store.rows import LaunchRow, MeasuredRow
+
+Cells = Mapping[str, Cell]
+
+#: Change-overs of two series are one where their sizes are no further apart than this: each was refined by itself.
+NEAR = 2.0
+#: What a series does at a change-over is fitted to its sizes from there to this factor on either side.
+REACH = 8.0
+#: Standard errors by which the two must differ: 99.9 % of a normal distribution.
+SURELY = 3.290527
+#: What differs between the hot cell of a pair and its cold one.
+OF_MEMORY = frozenset({"cache", "footprint", "bytes"})
+
+
+def mark_memory_effects(changes: Sequence[ChangeRow], series: Sequence[SizeSeries], cells: Cells) -> list[ChangeRow]:
+    """The change-overs, those of memory with the kind ``cache`` and without a knob."""
+    by_name = {(each.cell, each.name): each for each in series}
+    found: list[ChangeRow] = []
+    for change in changes:
+        call, mine = change["call"], by_name[change["cell"], change["call"]]
+        others = [by_name[cell, call] for cell in _twins(change["cell"], cells) if (cell, call) in by_name]
+        alone = [
+            other
+            for other in others
+            if not any(each["cell"] == other.cell and _same(change, each) for each in changes)
+            and _surely_not(change, mine, other)
+        ]
+        found.append(_of_memory(change) if alone else change)
+    return found
+
+
+def _twins(name: str, cells: Cells) -> list[str]:
+    """Cells that measure the same as one, in another memory."""
+
+    def rest(cell: Cell) -> tuple[object, ...]:
+        values = {key: value for key, value in cell.parameters.items() if key not in OF_MEMORY}
+        return cell.kernel, cell.nodes, cell.ranks, values
+
+    mine = cells[name]
+    cache = mine.parameters.get("cache")
+    return [
+        other
+        for other, cell in cells.items()
+        if cache and cell.parameters.get("cache") not in (None, cache) and rest(cell) == rest(mine)
+    ]
+
+
+def _surely_not(change: ChangeRow, mine: SizeSeries, other: SizeSeries) -> bool:
+    """Whether a series surely lacks the change-over of another one."""
+    own, twin = _at(change, mine), _at(change, other)
+    if own is None or twin is None:
+        return False
+    asked = ("slope",) if change["kind"] == "bend" else ("seconds", "share")
+    return all(abs(own[key][0] - twin[key][0]) > SURELY * math.hypot(own[key][1], twin[key][1]) for key in asked)
+
+
+def _at(change: ChangeRow, series: SizeSeries) -> dict[str, tuple[float, float]] | None:
+    """What a series does between two sizes, with standard errors, by a line fitted on either side.
+
+    ``seconds``: the step; ``share``: its logarithm as a factor; ``slope``: change of the seconds per byte. None with
+    too few sizes, or where a line meets zero.
+    """
+    lower, upper = change["lower"], change["upper"]
+    sizes = np.array(series.sizes, dtype=np.float64)
+    before = np.isfinite(series.errors) & (sizes <= lower) & (sizes * REACH >= lower)
+    after = np.isfinite(series.errors) & (sizes >= upper) & (sizes <= upper * REACH)
+    cut, near = int(before.sum()), before | after
+    if min(cut, int(after.sum())) < LEAST:
+        return None
+    fit = Pieces(sizes[near], series.seconds[near], series.errors[near])
+    sides = fit.piece(0, cut - 1), fit.piece(cut, len(fit.sizes) - 1)
+    middle = math.sqrt(max(lower, 0.5) * upper)
+    left, right = (side.at(middle) for side in sides)
+    if left <= 0 or right <= 0:
+        return None
+    worse = math.sqrt(max(1.0, fit.cost((cut,)) / max(1, len(fit.sizes) - 4)))
+    errors = [worse * side.error_at(middle) for side in sides]
+    slopes = [worse * math.sqrt(max(side.covariance[1][1], 0.0)) for side in sides]
+    return {
+        "seconds": (right - left, math.hypot(*errors)),
+        "share": (math.log(right / left), math.hypot(errors[0] / left, errors[1] / right)),
+        "slope": (sides[1].per_byte_s - sides[0].per_byte_s, math.hypot(*slopes)),
+    }
+
+
+def _same(change: ChangeRow, other: ChangeRow) -> bool:
+    """Whether a change-over of the other series lies where one lies, and goes the same way."""
+    if change["call"] != other["call"]:
+        return False
+    near = other["lower"] <= NEAR * change["upper"] and change["lower"] <= NEAR * other["upper"]
+    jumps = change["kind"] == other["kind"] == "jump"
+    return near and (not jumps or _rises(change) == _rises(other))
+
+
+def _rises(change: ChangeRow) -> bool:
+    return (change["factor"] or 0) > 1
+
+
+def _of_memory(change: ChangeRow) -> ChangeRow:
+    explained = change.copy()
+    explained.update(
+        kind="cache", knobs=[], knob_values=[], knob_value=None, knob_meaning="", usual_knob="", eager_limit=False
+    )
+    return explained
+
 
 #: Words in a knob's name that mean an eager limit: the size above which a library no longer sends at once.
 EAGER_WORDS = ("eager", "rndv_thresh", "p2p_threshold", "cell_size", "cell_fwd")
@@ -52,20 +167,15 @@ def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) 
     No knob is named for a bend: a cache overflow also bends a curve, at a size that some knob may have by chance. None
     is where the run recorded that the algorithm changes: that is the cause.
     """
-    where, collective = reached(cell, change.name)
+    where, collective = reached(cell, change.call)
     known = change.kind == "bend" or bool(change.algorithm_after)
     likely = [] if known else possible(change, knobs, where, collective)
     seconds = {size: row["median_s"] for size, row in zip(series.sizes, series.rows, strict=True)}
     usual = "" if likely or change.algorithm_after else knobs.usual(where, collective)
     first = likely[0] if likely else None
     return ChangeRow(
-        cell=change.cell, call=change.name, nodes=cell.nodes, ranks=cell.ranks, lower=change.lower,
-        upper=change.upper, surely_lower=change.surely_lower, surely_upper=change.surely_upper,
-        lower_s=seconds[change.lower], upper_s=seconds[change.upper], algorithm_before=change.algorithm_before,
-        algorithm_after=change.algorithm_after, kind=change.kind,
-        factor=change.factor, low=change.low, high=change.high, before_rate=change.before_rate,
-        after_rate=change.after_rate, confidence=change.confidence,
-        knobs=[name for knob in likely for name in knob.names],
+        **asdict(change), nodes=cell.nodes, ranks=cell.ranks, lower_s=seconds[change.lower],
+        upper_s=seconds[change.upper], knobs=[name for knob in likely for name in knob.names],
         knob_values=[knob.value for knob in likely for _ in knob.names], knob_value=first.value if first else None,
         knob_meaning=first.what if first else "", usual_knob=usual,
         eager_limit=is_eager_limit(*(first.names if first else ())), confirmed="", refuted=[],

@@ -22,24 +22,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from weft.analyse.tables.quality import Grade
+from weft.analyse.tables.quality import Rule
 from weft.analyse.tables.traces import BoundedRemedy, LateRow, TraceDoubt, TraceDoubtRow, VerdictRow
 from weft.format import plural
-from weft.store.trace.tables import TraceRankRow
+from weft.store.trace.folder import TraceRankRow
 
-
-class Limits(NamedTuple):
-    """Above which share a trace is B at best, and from which on C and D."""
-
-    b: float
-    c: float
-    d: float
-
-
-LIMITS: dict[TraceDoubt, Limits] = {
-    "oversubscribed": Limits(0, 0.01, 0.5), "core": Limits(0, 0.01, 0.5), "lost": Limits(0.01, 0.05, 0.25),
-    "load": Limits(0.05, 0.25, 0.9), "steal": Limits(0.01, 0.05, 0.25), "tracer": Limits(0.01, 0.1, 0.5),
-    "partial": Limits(0, 0.5, 1.01), "unmeasured": Limits(0, 1.01, 1.01),
+#: The order is that of gravity between doubts that leave the same grade.
+RULES: dict[TraceDoubt, Rule] = {
+    "oversubscribed": Rule(0, 0.01, 0.5), "core": Rule(0, 0.01, 0.5), "lost": Rule(0.01, 0.05, 0.25),
+    "load": Rule(0.05, 0.25, 0.9), "steal": Rule(0.01, 0.05, 0.25), "tracer": Rule(0.01, 0.1, 0.5),
+    "partial": Rule(0, 0.5, 1.01), "unmeasured": Rule(0, 1.01, 1.01),
 }  # fmt: skip
 
 
@@ -95,7 +87,7 @@ def trace_doubts(rows: Sequence[TraceRankRow]) -> list[TraceDoubtRow]:
         _doubt("partial", sum(bool(row["missing"]) for row in rows), len(rows), ""),
         _doubt("unmeasured", unknown, len(rows), ""),
     ]
-    order = list(LIMITS)
+    order = list(RULES)
     return sorted((row for row in found if row), key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
 
 
@@ -134,11 +126,9 @@ def _steal(rows: Sequence[TraceRankRow]) -> tuple[int, int, str]:
 
 
 def _doubt(doubt: TraceDoubt, count: int, of: int, who: str) -> TraceDoubtRow | None:
-    limit, share = LIMITS[doubt], count / of if of > 0 else 0.0
-    if share <= limit.b:
-        return None
-    grade: Grade = "D" if share >= limit.d else "C" if share >= limit.c else "B"
-    return TraceDoubtRow(doubt=doubt, grade=grade, count=count, of=of, share=share, where=who)
+    share = count / of if of > 0 else 0.0
+    grade = RULES[doubt].grade(share)
+    return TraceDoubtRow(doubt=doubt, grade=grade, count=count, of=of, share=share, where=who) if grade > "A" else None
 
 
 LEAST = 0.005

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.analyse.claims.traces import make_claims
-from weft.analyse.engine import Backend, Expression, bound_memory, connect, read
-from weft.analyse.pairs.scratch import Scratch, scratch
+from weft.analyse.engine import Backend, Expression, Scratch, bound_memory, connect, read, scratch
 from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.analyse.tables.traces import (
@@ -26,11 +25,10 @@ from weft.analyse.tables.traces import (
     ShareRow,
     Spent,
 )
-from weft.analyse.trace.activity import find_activity
 from weft.analyse.trace.doubts import busiest_s, sharing, trace_doubts, verdict
-from weft.analyse.trace.matrix import matrix, node_pairs
 from weft.analyse.trace.phases import phases
-from weft.analyse.trace.sums import NS, by_call, by_communicator, by_size
+from weft.analyse.trace.sums import NS, by_call, by_communicator, by_size, matrix, node_pairs
+from weft.analyse.trace.timeline import find_activity
 from weft.analyse.trace.waiting import collectives, late_ranks, per_call, receives, transfers
 from weft.errors import DataError
 from weft.files.atomic import read_json, try_remove, write_json
@@ -39,8 +37,7 @@ from weft.store.files import write_parquet
 from weft.store.tables import TableOf
 from weft.store.trace.calls import ALL_TO_ALLS
 from weft.store.trace.convert import count_files, event_files
-from weft.store.trace.folder import STAMP, TraceFolder
-from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceRankRow
+from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, SITES, STAMP, TRACE_RANKS, TraceFolder, TraceRankRow
 
 WRITTEN = (
     CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, SHARES, NODE_PAIRS, TRACE_DOUBTS, VERDICT, ACTIVITY,
@@ -68,16 +65,13 @@ def _manifest(folder: TraceFolder) -> dict[str, str]:
 
 
 def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
-    """Write the tables of `weft.analyse.tables.traces`; convert the trace first.
-
-    Raises DataError: a table of the store or the engine is missing.
-    """
+    """Write the tables of `weft.analyse.tables.traces`; convert the trace first."""
     root = folder.path
     backend = connect(engine, root)
     try_remove(folder.tables / MANIFEST)
     events, counts = read(backend, event_files(folder)), read(backend, count_files(folder))
     ranks, communicators = (read(backend, [table.path(root)]) for table in (TRACE_RANKS, COMMUNICATORS))
-    seconds = _seconds(folder)
+    seconds = {row["rank"]: (row["end_ns"] - row["begin_ns"]) * NS for row in TRACE_RANKS.read(folder.path)}
     with scratch(backend, folder.tables) as kept:
         bound_memory(backend, MOST_MEMORY, kept.subfolder("spill"))
         several = pieces(TRACE_RANKS.read(root), MOST_EVENTS)
@@ -118,10 +112,6 @@ def _shares(late: Sequence[LateRow], moved: dict[int, float]) -> list[ShareRow]:
     given["computing"] = computing
     rows = [ShareRow(what=what, seconds=seconds, share=seconds / whole) for what, seconds in given.items() if whole]
     return sorted(rows, key=lambda row: -row["seconds"])
-
-
-def _seconds(folder: TraceFolder) -> dict[int, float]:
-    return {row["rank"]: (row["end_ns"] - row["begin_ns"]) * NS for row in TRACE_RANKS.read(folder.path)}
 
 
 def _whole(folder: TraceFolder) -> float:

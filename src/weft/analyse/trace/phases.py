@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from weft.analyse.engine import Expression
 from weft.analyse.tables.traces import PhaseRow
-from weft.analyse.trace.sums import NS, calls_of
+from weft.analyse.trace.sums import NS, timed_calls
 from weft.store.trace.layout import Flag
 
 MOST_CALLS = 1 << 20
@@ -101,7 +101,7 @@ def _after(codes: Codes, period: int, end: int) -> int:
 
 def phases(events: Expression, sites: Sequence[str], most: int = 8) -> list[PhaseRow]:
     """Rows of PHASES, the longest in time first."""
-    calls = calls_of(events)
+    calls = timed_calls(events)
     own = calls.filter((calls.rank == 0) & (calls.call != "MPI_Start") & ((calls.flags & int(Flag.SUMMARY)) == 0))
     # polls without success come as often as the clock will have it
     polls = own.filter((own.flags & int(Flag.UNFINISHED)) == 0).order_by("event").limit(MOST_CALLS)

@@ -1,21 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time by call, by size and by communicator."""
+"""Sums over the calls of a trace: by call, size, communicator and pair of ranks or nodes.
+
+All-to-alls, scatters and neighbourhood calls are taken as one message to each member, which is how much must move;
+other collective calls are not in the matrix: which pairs their data takes depends on the library's algorithm.
+"""
+
+from collections import defaultdict
+from statistics import median
 
 from weft.analyse.engine import Expression
-from weft.store.trace.calls import ALL_TO_ALLS, FINISH
+from weft.analyse.tables.traces import NodePairRow
+from weft.store.trace.calls import ALL_TO_ALLS, FINISH, ONE_SIDED, SENDS, calls_of
 from weft.store.trace.layout import Flag
 
 NS = 1e-9
 
 
-def calls_of(events: Expression) -> Expression:
+def timed_calls(events: Expression) -> Expression:
     """Events without completions, which take no time of their own."""
     return events.filter(events.call != FINISH)
 
 
 def by_call(events: Expression, waited: Expression, rank_seconds: float) -> Expression:
     """Rows of CALL_TIMES, the longest first."""
-    calls = calls_of(events)
+    calls = timed_calls(events)
     sums = calls.group_by("call").agg(
         calls=calls.calls.sum(),
         seconds=calls.seconds_ns.sum() * NS,
@@ -37,7 +45,7 @@ def by_size(events: Expression) -> Expression:
     """Rows of CALL_SIZES; calls without bytes are left out. A summary counts with its mean size."""
     import ibis
 
-    calls = calls_of(events)
+    calls = timed_calls(events)
     mean = ibis.greatest(calls.bytes, calls.received).cast("float64") / ibis.greatest(calls.calls, 1)
     calls = calls.mutate(mean=ibis.ifelse(calls.bytes > 0, calls.bytes / ibis.greatest(calls.calls, 1), mean))
     calls = calls.filter(calls["mean"] > 0)
@@ -57,7 +65,7 @@ def by_communicator(events: Expression, communicators: Expression) -> Expression
     """Rows of COMM_TIMES, the longest first."""
     import ibis
 
-    calls = calls_of(events)
+    calls = timed_calls(events)
     within = ibis.ifelse(calls.call.isin(sorted(ALL_TO_ALLS)), calls.seconds_ns, 0)
     sums = calls.group_by("comm").agg(
         calls=calls.calls.sum(), seconds=calls.seconds_ns.sum() * NS, all_to_all_s=within.sum() * NS,
@@ -70,3 +78,133 @@ def by_communicator(events: Expression, communicators: Expression) -> Expression
 def without(events: Expression, flags: Flag) -> Expression:
     """Events that have none of these flags."""
     return events.filter((events.flags & int(flags)) == 0)
+
+
+EQUAL_BLOCKS = calls_of("AllToAll") | calls_of("AllToAll", wrapper="Started")
+BY_COUNTS = {
+    name: kind
+    for kind, families in (
+        ("all-to-all", ("AllToAllV", "AllToAllW")), ("scatterv", ("ScatterV",)),
+        ("neighbourhood", ("NeighborEqual", "NeighborAllGatherV", "NeighborAllToAllV", "NeighborAllToAllW")),
+    )
+    for name in calls_of(*families) | calls_of(*families, wrapper="Started")
+}  # fmt: skip
+
+
+def sends_of(events: Expression) -> Expression:
+    """Every point-to-point message as its sender gave it; those to MPI_PROC_NULL are none."""
+    sends = events.filter(events.call.isin(sorted(SENDS | {"MPI_Start"})), events.peer >= 0)
+    return without(
+        sends,
+        Flag.RECEIVE | Flag.INTER | Flag.FAILED,
+    )
+
+
+def matrix(events: Expression, counts: Expression, members: Expression) -> Expression:
+    """Rows of MATRIX, by rank and peer.
+
+    `events`, `counts`: all events; bytes to each member of the calls that have counts.
+    """
+    import ibis
+
+    sends = sends_of(events)
+    parts = [
+        _row(sends, "point-to-point", sends.calls, sends.bytes),
+        _one_sided(events),
+        _equal_blocks(events, members),
+        _counted(events, counts),
+    ]
+    found = ibis.union(*parts)
+    summed = found.group_by(["rank", "peer", "kind"]).agg(messages=found.messages.sum(), bytes=found.bytes.sum())
+    typed = summed.mutate(messages=summed.messages.cast("int64"), bytes=summed.bytes.cast("int64"))
+    return typed.order_by(["rank", "peer", "kind"])
+
+
+def _row(table: Expression, kind: str, messages: Expression, sent: Expression) -> Expression:
+    import ibis
+
+    return table.select(
+        rank=table.rank.cast("int32"), peer=table.peer.cast("int32"), kind=ibis.literal(kind),
+        messages=messages.cast("int64"), bytes=sent.cast("int64"),
+    )  # fmt: skip
+
+
+def _one_sided(events: Expression) -> Expression:
+    """What is put, and what is fetched from the other."""
+    import ibis
+
+    calls = without(events.filter(events.call.isin(sorted(ONE_SIDED)), events.peer >= 0), Flag.FAILED)
+    put = calls.filter((calls.bytes > 0) | (calls.received == 0))
+    got = calls.filter(calls.received > 0)
+    back = got.mutate(rank=got.peer, peer=got.rank)
+    puts = _row(put, "one-sided", put.calls, put.bytes)
+    return ibis.union(puts, _row(back, "one-sided", back.calls, back.received))
+
+
+def _equal_blocks(events: Expression, members: Expression) -> Expression:
+    calls = without(events.filter(events.call.isin(sorted(EQUAL_BLOCKS))), Flag.INTER | Flag.FAILED)
+    sums = calls.group_by(["rank", "comm"]).agg(calls=calls.calls.sum(), total=calls.bytes.sum())
+    others = members.select("comm", "size", peer=members.rank)
+    each = sums.join(others, "comm")
+    each = each.filter(each["size"] > 1)
+    return _row(each, "all-to-all", each.calls, each.total // each["size"])
+
+
+def _counted(events: Expression, counts: Expression) -> Expression:
+    import ibis
+
+    found: list[Expression] = []
+    for kind in sorted(set(BY_COUNTS.values())):
+        names = sorted(name for name, its in BY_COUNTS.items() if its == kind)
+        calls = without(events.filter(events.call.isin(names)), Flag.INTER | Flag.FAILED).select("rank", "event")
+        sent = counts.semi_join(calls, ["rank", "event"])
+        found.append(_row(sent, kind, ibis.literal(1), sent.bytes))
+    return ibis.union(*found)
+
+
+LEAST_BYTES = 1 << 14
+"""Of a message: what is smaller tells of latency, not of the rate of a link."""
+FEWEST_MESSAGES, FEWEST_PAIRS = 8, 3
+SLOW = 2.0
+"""From this multiple of the others' median time for a byte on, a pair of nodes is slow."""
+
+
+def node_pairs(seen: Expression, ranks: Expression) -> list[NodePairRow]:
+    """Rows of NODE_PAIRS, the slowest first. `seen`: rank, peer, bytes and ns of messages whose whole way was seen."""
+    import ibis
+
+    places = ranks.select("rank", "node")
+    both = seen.filter(seen.bytes >= LEAST_BYTES).join(places, "rank")
+    both = both.join(places.select(peer=places.rank, other=places.node), "peer")
+    both = both.filter(both.node != both.other)
+    sized = both.select(
+        "bytes", "ns", low=ibis.least(both.node, both.other), high=ibis.greatest(both.node, both.other),
+        size=both.bytes.cast("float64").log2().floor().cast("int64"), each=both.ns / both.bytes,
+    )  # fmt: skip
+    sums = sized.group_by(["low", "high", "size"]).agg(
+        messages=sized.count(), total=sized.bytes.sum().cast("int64"), ns=sized.ns.sum().cast("int64"),
+        each=sized.each.median(),
+    )  # fmt: skip
+    return _judged(sums.to_pyarrow().to_pylist())
+
+
+def _judged(classes: list[dict[str, float]]) -> list[NodePairRow]:
+    by_size: defaultdict[float, list[float]] = defaultdict(list)
+    by_pair: defaultdict[tuple[float, float], list[dict[str, float]]] = defaultdict(list)
+    for each in classes:
+        by_pair[each["low"], each["high"]].append(each)
+        if each["messages"] >= FEWEST_MESSAGES:
+            by_size[each["size"]].append(each["each"])
+    rows: list[NodePairRow] = []
+    for (low, high), own in by_pair.items():
+        fair = [one for one in own if one["messages"] >= FEWEST_MESSAGES and len(by_size[one["size"]]) >= FEWEST_PAIRS]
+        most = max(fair, key=lambda one: one["total"], default=None)
+        ratio = most["each"] / median(by_size[most["size"]]) if most else None
+        rows.append(
+            NodePairRow(
+                node=int(low), other=int(high), messages=int(sum(one["messages"] for one in own)),
+                bytes=int(sum(one["total"] for one in own)), seconds=sum(one["ns"] for one in own) * NS,
+                ratio=ratio, slow=ratio is not None and ratio >= SLOW,
+            )
+        )  # fmt: skip
+    return sorted(rows, key=lambda row: (-(row["ratio"] or 0), row["node"], row["other"]))

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A stretch of a trace in columns of equal time: which share of each a rank spent in which kind of call."""
+"""What ranks do over time: shares of each kind of call in a stretch of a trace, and lanes of all for a picture."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow
 from numpy.typing import NDArray
 
 from weft.analyse.engine import Expression, connect, read
-from weft.analyse.tables.traces import LETTERS
-from weft.analyse.trace.sums import NS, calls_of
+from weft.analyse.tables.traces import ACTIVITY, LETTERS
+from weft.analyse.trace.sums import NS, timed_calls
 from weft.errors import DataError
+from weft.store.files import Table
 from weft.store.trace.calls import (
     COLLECTIVES,
     FILES,
@@ -21,11 +25,92 @@ from weft.store.trace.calls import (
     WAITS,
 )
 from weft.store.trace.convert import event_files
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
 from weft.store.trace.layout import Flag
-from weft.store.trace.tables import TRACE_RANKS
 
+pa: Any = pyarrow  # it comes without types
 Floats = NDArray[np.float64]
+
+#: Of the picture: lanes at most, columns at least and at most, and all of its points.
+LANES, FEWEST, MOST, POINTS = 256, 1024, 4096, 1 << 18
+SPENT = ("waiting", "moving", "file", "inside")
+
+
+def find_activity(events: Expression, waited: Expression, ranks: Sequence[TraceRankRow]) -> Table:
+    """The table ACTIVITY: of many ranks several share a lane."""
+    shown = sorted((row for row in ranks if row["events"]), key=lambda row: row["rank"])
+    if not shown:
+        return ACTIVITY.table([])
+    begin, end = min(row["begin_ns"] for row in shown), max(row["end_ns"] for row in shown)
+    each = -(-len(shown) // LANES)
+    firsts = [row["rank"] for row in shown[::each]]
+    columns = max(FEWEST, min(MOST, POINTS // len(firsts)))
+    width = max(end - begin, 1) / columns
+    spent = np.zeros((len(SPENT), len(firsts), columns))
+    for kind, spans in enumerate(_spans(events, waited)):
+        spent[kind] = _sum_spans(spans, firsts, begin, width, columns)
+    alive = np.zeros((len(firsts), columns))
+    edges = begin + width * np.arange(columns + 1)
+    for place, row in enumerate(shown):
+        alive[place // each] += np.diff(np.clip(edges, row["begin_ns"], row["end_ns"]))
+    waiting, moving, file, inside = spent
+    unknown = np.clip(inside - file - waiting - moving, 0, None)
+    whole = np.maximum(np.maximum(alive, waiting + moving + file + unknown), width * 1e-9)
+    parts = [part / whole for part in (waiting, moving, file, unknown)]
+    parts.append(np.where(alive > 0, np.clip(1 - np.sum(parts, axis=0), 0, None), 0.0))
+    return _as_table(parts, firsts, width, columns)
+
+
+def _as_table(parts: Sequence[Floats], firsts: Sequence[int], width: float, columns: int) -> Table:
+    lanes = np.repeat(np.arange(len(firsts)), columns)
+    begin = np.tile(np.arange(columns), len(firsts)) * width * NS
+    given = (lanes, np.repeat(firsts, columns), begin, begin + width * NS, *(part.ravel() for part in parts))
+    named = dict(zip(ACTIVITY.schema.names, given, strict=True))
+    return pa.table(named).cast(ACTIVITY.schema)
+
+
+def _spans(events: Expression, waited: Expression) -> tuple[Expression, ...]:
+    """rank, begin and end of each stretch, by `SPENT`: a call waits first, then moves data."""
+    calls = timed_calls(events)
+    inside = calls.filter((calls.flags & int(Flag.SUMMARY)) == 0).select("rank", "call", "begin_ns", "end_ns")
+    turn = waited.mutate(turn_ns=waited.begin_ns + waited.waiting_ns)
+    return (
+        turn.select("rank", "begin_ns", end_ns=turn.turn_ns),
+        turn.select("rank", begin_ns=turn.turn_ns, end_ns=turn.end_ns),
+        inside.filter(inside.call.isin(sorted(FILES))).drop("call"),
+        inside.drop("call"),
+    )
+
+
+def _sum_spans(spans: Expression, firsts: Sequence[int], begin: int, width: float, columns: int) -> Floats:
+    """Time of spans in each column, shape (lanes, columns), in ns; summed by their columns in the engine."""
+    import ibis
+
+    spans = spans.filter(spans.end_ns > spans.begin_ns)
+    starts = (spans.begin_ns - begin).cast("float64")
+    ends = (spans.end_ns - begin).cast("float64")
+
+    def column(at: Expression) -> Expression:
+        return ibis.least(ibis.greatest((at / width).floor(), 0), columns - 1).cast("int32")
+
+    placed = spans.select("rank", start=starts, end=ends, first=column(starts), last=column(ends))
+    grouped = placed.group_by(["rank", "first", "last"]).agg(
+        count=placed.count(), start=placed.start.sum(), end=placed.end.sum()
+    )
+    found = grouped.to_pyarrow()
+    rank, first, last, count, start, end = (np.asarray(found[name].to_numpy()) for name in found.column_names)
+    lane = np.maximum(np.searchsorted(np.array(firsts, np.int64), rank, side="right") - 1, 0)
+    spent, steps = np.zeros((len(firsts), columns)), np.zeros((len(firsts), columns + 1))
+    one = first == last
+    np.add.at(spent, (lane[one], first[one]), (end - start)[one])
+    some = ~one
+    np.add.at(spent, (lane[some], first[some]), (count * (first + 1) * width - start)[some])
+    np.add.at(spent, (lane[some], last[some]), (end - count * last * width)[some])
+    np.add.at(steps, (lane[some], first[some] + 1), count[some])
+    np.add.at(steps, (lane[some], last[some]), -count[some])
+    return np.clip(spent + np.cumsum(steps, axis=1)[:, :-1] * width, 0, None)
+
+
 KINDS = tuple(LETTERS)[:-1]
 AT_ONCE = 8192
 
@@ -91,7 +176,7 @@ def timeline(
         )
     ranks = [row["rank"] for row in rows[:most_ranks]]
     edges = first + np.linspace(begin_s, end_s, columns + 1) / NS
-    events = calls_of(read(connect(), event_files(folder)))
+    events = timed_calls(read(connect(), event_files(folder)))
     inside = (events.end_ns > float(edges[0])) & (events.begin_ns < float(edges[-1])) & events.rank.isin(ranks)
     shown = events.filter(inside, (events.flags & int(Flag.SUMMARY)) == 0)
     return Timeline(begin_s, end_s, ranks, _shares(shown, ranks, edges))

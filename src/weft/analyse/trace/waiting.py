@@ -14,8 +14,7 @@ The rest it lost inside of MPI calls, in which it waited for others or for the n
 from typing import Any
 
 from weft.analyse.engine import Expression
-from weft.analyse.trace.matrix import sends_of
-from weft.analyse.trace.sums import NS, calls_of, without
+from weft.analyse.trace.sums import NS, sends_of, timed_calls, without
 from weft.store.trace.calls import BLOCKING_RECEIVES, FILES, FINISH, FROM_ROOT, SPARSE, TO_ROOT, TOGETHER
 from weft.store.trace.layout import Flag
 
@@ -165,7 +164,7 @@ def late_ranks(events: Expression, ranks: Expression, waited: Expression) -> Exp
     """Rows of LATE, by rank; ``last`` counts the calls for which others waited for the rank."""
     import ibis
 
-    calls = calls_of(events)
+    calls = timed_calls(events)
     of_files = ibis.ifelse(calls.call.isin(sorted(FILES)), calls.seconds_ns, 0)
     inside = calls.group_by("rank").agg(mpi_s=calls.seconds_ns.sum() * NS, file_s=of_files.sum() * NS)
     own = waited.group_by("rank").agg(waited_s=waited.waiting_ns.sum() * NS)

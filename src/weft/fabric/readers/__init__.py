@@ -56,9 +56,8 @@ def read_dump(path: str | Path, form: Format | None = None) -> Dump:
         raise FabricError(f"format {chosen!r} is not known", f"take one of {', '.join(get_args(Format))}")
     from weft.fabric.readers.edges import read_edges
     from weft.fabric.readers.ibdiagnet import read_ibdiagnet
-    from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
+    from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover, read_ports_report
     from weft.fabric.readers.lldp import read_lldp
-    from weft.fabric.readers.ports_report import read_ports_report
     from weft.fabric.readers.slurm import read_slurm
     from weft.fabric.readers.subnet_list import read_subnet_list
 

@@ -13,8 +13,7 @@ from weft.format import exact_bytes
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.bandwidth.study import FEWEST_PLACES, BandwidthSection, BandwidthSeries, BandwidthStudy, Cache
 from weft.kernel.budget import enough_time, sample_bytes, staging
-from weft.kernel.line_name import CACHES
-from weft.kernel.sizes import op_name
+from weft.kernel.sizes import CACHES, op_name
 from weft.kernel.teams import rank_at
 from weft.kernel.traffic import Traffic, barrier_messages
 from weft.study import Measure, Series, Study

@@ -2,50 +2,41 @@
 """Flux: written from its manuals, tested only against reference scripts."""
 
 import json
-import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.fabric.nodeset import expand, fold
-from weft.launch.batch.scheduler import JobState, ask, look, told
+from weft.launch.batch.scheduler import JobState, Scheduler, ask, look, told
 from weft.launch.launcher import LaunchRequest
 
-STATES = {"DEPEND": JobState.PENDING, "PRIORITY": JobState.PENDING, "SCHED": JobState.PENDING,
-          "RUN": JobState.RUNNING, "CLEANUP": JobState.RUNNING}  # fmt: skip
 
-
-class Flux:
+class Flux(Scheduler):
     """The adapter for Flux."""
 
     name = "flux"
     commands = ("flux",)
     command_prefixes = ("FLUX_BATCH_",)
+    job_variable = "FLUX_JOB_ID"
+    asking = ("flux", "jobs", "--no-header", "--format={state}")
+    forgotten = "unknown|not found|invalid"
+    states: Mapping[str, JobState] = {
+        **dict.fromkeys(("DEPEND", "PRIORITY", "SCHED"), JobState.PENDING),
+        **dict.fromkeys(("RUN", "CLEANUP"), JobState.RUNNING),
+    }
+    cancelling = ("flux", "cancel")
 
     def submit(self, script: Path) -> str:
         """Submit with flux batch, which prints the id."""
         return ask(self, ["flux", "batch", str(script)]).strip()
 
-    def state(self, job: str) -> JobState:
-        """Query flux jobs."""
-        printed = look(self, ["flux", "jobs", "--no-header", "--format={state}", job], "unknown|not found|invalid")
-        return JobState.UNKNOWN if printed is None else STATES.get(printed.strip(), JobState.ENDED)
-
     def was_cancelled(self, job: str) -> bool:
         """Ask flux jobs for the result."""
-        said = look(self, ["flux", "jobs", "--no-header", "--format={result}", job], "unknown|not found|invalid")
+        said = look(self, ["flux", "jobs", "--no-header", "--format={result}", job], self.forgotten)
         return (said or "").strip() == "CANCELED"
 
     def reason(self, job: str) -> str:
         """Read the job's event log: the last exception, else what it waits for."""
         return last_event(told(self, ["flux", "job", "info", job, "eventlog"]))
-
-    def cancel(self, job: str) -> None:
-        """Cancel the job with flux cancel."""
-        ask(self, ["flux", "cancel", job], tolerate=True)
-
-    def allocation(self) -> str | None:
-        """Id of the instance that weft was started in, if that is a job."""
-        return os.environ.get("FLUX_JOB_ID")
 
     def allocated_nodes(self) -> Sequence[str]:
         """Nodes of the instance that weft was started in, if that is a job."""

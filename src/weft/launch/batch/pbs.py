@@ -3,34 +3,35 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.errors import LaunchError
-from weft.launch.batch.scheduler import JobState, ask, listed_once, look, told
-from weft.launch.launcher import LaunchRequest
-
-STATES = {"Q": JobState.PENDING, "H": JobState.PENDING, "W": JobState.PENDING, "T": JobState.PENDING,
-          "R": JobState.RUNNING, "E": JobState.RUNNING, "S": JobState.RUNNING, "B": JobState.RUNNING}  # fmt: skip
+from weft.launch.batch.scheduler import JobState, Scheduler, ask, listed_once, told
 
 DELETED = "91"  # the substate of a job that qdel ended
 
 
-class Pbs:
+class Pbs(Scheduler):
     """The adapter for PBS."""
 
     name = "pbs"
     commands = ("qsub", "qstat", "qdel")
     command_prefixes = ("PBS_",)
+    job_variable = "PBS_JOBID"
+    asking = ("qstat", "-f")
+    forgotten = "unknown job id|has finished"
+    states: Mapping[str, JobState] = {
+        **dict.fromkeys("QHWT", JobState.PENDING), **dict.fromkeys("RESB", JobState.RUNNING),
+    }  # fmt: skip
+    cancelling = ("qdel",)
 
     def submit(self, script: Path) -> str:
         """Submit with qsub, which prints the id."""
         return ask(self, ["qsub", str(script)]).strip()
 
-    def state(self, job: str) -> JobState:
-        """Query qstat; a job that it no longer lists has ended."""
-        printed = look(self, ["qstat", "-f", job], "unknown job id|has finished")
-        return JobState.UNKNOWN if printed is None else STATES.get(attribute(printed, "job_state"), JobState.ENDED)
+    def state_in(self, printed: str) -> str:
+        """The job's attribute."""
+        return attribute(printed, "job_state")
 
     def was_cancelled(self, job: str) -> bool:
         """Ask qstat for the substate, which is 91 after qdel; the exit status is the same as at the time limit."""
@@ -43,22 +44,10 @@ class Pbs:
         words = (attribute(shown, "comment"), f"exit status {status}" if status not in ("", "0") else "")
         return ", ".join(word for word in words if word)
 
-    def cancel(self, job: str) -> None:
-        """Cancel the job with qdel."""
-        ask(self, ["qdel", job], tolerate=True)
-
-    def allocation(self) -> str | None:
-        """Id of the job that weft was started in."""
-        return os.environ.get("PBS_JOBID")
-
     def allocated_nodes(self) -> Sequence[str]:
         """Nodes of the file that PBS gives the job, one line for each of its parts."""
         path = os.environ.get("PBS_NODEFILE", "")
         return listed_once(Path(path).read_text(encoding="utf-8")) if path and Path(path).is_file() else ()
-
-    def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
-        """Raise LaunchError: PBS has no starter of its own that every MPI library supports."""
-        raise LaunchError("PBS has no starter of ranks", 'set [batch] starter = "mpiexec"')
 
 
 def attribute(shown: str, name: str) -> str:

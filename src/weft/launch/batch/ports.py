@@ -68,13 +68,14 @@ def collect_ports(request: LaunchRequest, rate: float, say: Callable[[str], None
     for before in sorted(folder.glob("*.before")):
         host = before.name.removesuffix(".before")
         try:
-            counts += passed(*(_read(folder / f"{host}.{when}", host, rate) for when in ("before", "after")))
+            counts += passed(
+                *(
+                    port_counts(host, parse_perfquery((folder / f"{host}.{when}").read_text(encoding="utf-8")), rate)
+                    for when in ("before", "after")
+                )
+            )
         except (DataError, OSError) as error:
             say(f"no link counters of {host} in launch {request.id}: {getattr(error, 'what', error)}")
     if counts:
         write_links(links_file(request.folder, request.id), request.id, METHOD, counts)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _read(path: Path, host: str, rate: float) -> list[LinkCount]:
-    return port_counts(host, parse_perfquery(path.read_text(encoding="utf-8")), rate)

@@ -5,10 +5,10 @@ import os
 import re
 import shutil
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Protocol
 
 from weft.errors import LaunchError
 from weft.launch.launcher import LaunchRequest
@@ -25,55 +25,54 @@ class JobState(Enum):
     """The scheduler did not answer: the state of the job is unknown, and it must not be submitted again."""
 
 
-class Scheduler(Protocol):
-    """A batch scheduler. `name` is also the stem of its template and the fabric kind."""
+class Scheduler(ABC):
+    """A batch scheduler: its commands and words, and what Weft asks of it."""
 
-    @property
-    def name(self) -> str:
-        """The kind of fabric that it serves."""
-        ...
+    name: str  # the kind of fabric that it serves, and the stem of its template
+    commands: tuple[str, ...]  # its commands that Weft cannot do without
+    command_prefixes: tuple[str, ...]  # of environment variables that set defaults of its commands for new jobs
+    job_variable: str  # environment variable with the id of the job that a process runs in
+    asking: tuple[str, ...]  # command that prints the state of the job whose id follows
+    forgotten: str  # pattern of what that command says of a job that the scheduler no longer lists
+    states: Mapping[str, JobState]  # its words for states; any other is an end
+    cancelling: tuple[str, ...]  # command that cancels the job whose id follows
 
-    @property
-    def commands(self) -> tuple[str, ...]:
-        """Its commands that Weft cannot do without."""
-        ...
-
-    @property
-    def command_prefixes(self) -> tuple[str, ...]:
-        """Prefixes of the environment variables that set defaults of its commands for new jobs."""
-        ...
-
+    @abstractmethod
     def submit(self, script: Path) -> str:
         """Submit a job script and return the job's id."""
-        ...
 
     def state(self, job: str) -> JobState:
-        """Return the state of the job: ended if the scheduler no longer lists it, unknown if it does not answer."""
-        ...
+        """The state of the job: ended if the scheduler no longer lists it, unknown if it does not answer."""
+        printed = look(self, [*self.asking, job], self.forgotten)
+        return JobState.UNKNOWN if printed is None else self.states.get(self.state_in(printed), JobState.ENDED)
 
+    def state_in(self, printed: str) -> str:
+        """The scheduler's word for a state in what its command printed."""
+        return printed.strip()
+
+    @abstractmethod
     def was_cancelled(self, job: str) -> bool:
         """Whether somebody cancelled a job that has ended; False where the scheduler cannot tell."""
-        ...
 
+    @abstractmethod
     def reason(self, job: str) -> str:
         """Why a job waits, or why it ended, in the scheduler's own words; empty where it does not say."""
-        ...
 
     def cancel(self, job: str) -> None:
         """Cancel the job; it is no error if it has already ended."""
-        ...
+        ask(self, [*self.cancelling, job], tolerate=True)
 
     def allocation(self) -> str | None:
         """Id of the job this process runs in, or None."""
-        ...
+        return os.environ.get(self.job_variable)
 
+    @abstractmethod
     def allocated_nodes(self) -> Sequence[str]:
         """Names of the nodes of the job this process runs in, without repeats; empty outside of one."""
-        ...
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
-        """Arguments to put before the kernel's command line, to start its ranks on the request's nodes."""
-        ...
+        """Arguments before the kernel's command line that start its ranks; LaunchError where it has no such command."""
+        raise LaunchError(f"{self.name} has no starter of ranks", 'set [batch] starter = "mpiexec"')
 
 
 def listed_once(text: str) -> list[str]:

@@ -3,25 +3,29 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.errors import LaunchError
 from weft.fabric.nodeset import expand, fold
-from weft.launch.batch.scheduler import JobState, ask, look, told
+from weft.launch.batch.scheduler import JobState, Scheduler, ask, look, told
 from weft.launch.launcher import CYCLIC, LaunchRequest
 
-# squeue's short states of a job that may still run
-PENDING = {"PD", "CF", "RQ", "RS", "RH", "SE", "SO", "RD", "RF"}
-RUNNING = {"R", "CG", "S", "ST", "SI"}
 
-
-class Slurm:
+class Slurm(Scheduler):
     """The adapter for Slurm; tested against a real one (tests/slurm)."""
 
     name = "slurm"
     commands = ("sbatch", "squeue", "scancel", "srun")
     command_prefixes = ("SBATCH_", "SALLOC_", "SRUN_")
+    job_variable = "SLURM_JOB_ID"
+    asking = ("squeue", "--noheader", "--format", "%t", "--jobs")
+    forgotten = "invalid job id"
+    states: Mapping[str, JobState] = {
+        **dict.fromkeys(("PD", "CF", "RQ", "RS", "RH", "SE", "SO", "RD", "RF"), JobState.PENDING),
+        **dict.fromkeys(("R", "CG", "S", "ST", "SI"), JobState.RUNNING),
+    }
+    cancelling = ("scancel",)
 
     def submit(self, script: Path) -> str:
         """Submit with sbatch, whose ``--parsable`` prints ``id`` or ``id;cluster``; LaunchError if it prints no id."""
@@ -31,16 +35,6 @@ class Slurm:
             what = f"sbatch printed {printed!r} instead of a job id"
             raise LaunchError(what, f"submit by hand: sbatch {script}")
         return job
-
-    def state(self, job: str) -> JobState:
-        """Query squeue; a job that it no longer lists has ended."""
-        printed = look(self, ["squeue", "--noheader", "--jobs", job, "--format", "%t"], "invalid job id")
-        if printed is None:
-            return JobState.UNKNOWN
-        code = printed.strip()
-        if code in PENDING:
-            return JobState.PENDING
-        return JobState.RUNNING if code in RUNNING else JobState.ENDED
 
     def was_cancelled(self, job: str) -> bool:
         """Ask scontrol, which knows a job for some minutes after its end, then the accounting."""
@@ -60,14 +54,6 @@ class Slurm:
             return ", ".join(word for word in (found[1], why, ended) if word)
         listed = told(self, ["sacct", "--noheader", "--allocations", "--format=State%40,ExitCode", f"--jobs={job}"])
         return " ".join(listed.split())
-
-    def cancel(self, job: str) -> None:
-        """Cancel the job with scancel."""
-        ask(self, ["scancel", job], tolerate=True)
-
-    def allocation(self) -> str | None:
-        """Id of the allocation that weft was started in."""
-        return os.environ.get("SLURM_JOB_ID")
 
     def allocated_nodes(self) -> Sequence[str]:
         """Nodes of the allocation."""

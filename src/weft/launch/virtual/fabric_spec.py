@@ -35,10 +35,7 @@ def spec_of(fabric: Fabric) -> VirtualSpec:
 
 
 def routed_spec(name: str, network: Network, ways: Sequence[Sequence[Sequence[int]]], hash_seed: int) -> VirtualSpec:
-    """Every switch and cable of a network as it is; ``ways``: links from each switch to each host.
-
-    Raises FabricError: A cable with two rates, a host without exactly one cable, or two hosts without a route.
-    """
+    """Every switch and cable of a network as it is; ``ways``: links from each switch to each host."""
     _refuse_uneven(name, network)
     level = [0] * len(network.hosts) + [switch.level for switch in network.switches]
     links: list[VirtualLink] = []

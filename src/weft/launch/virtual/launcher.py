@@ -19,9 +19,8 @@ from weft.launch.build import Kernels, build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.local import kept, without_job
 from weft.launch.status import read_slots
-from weft.launch.virtual.capture import capture, capture_file
 from weft.launch.virtual.cluster import Cluster
-from weft.launch.virtual.counters import METHOD, counters_now, read_counters
+from weft.launch.virtual.counters import METHOD, capture, capture_file, counters_now, read_counters
 from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.spec import VirtualSpec, too_fast
 from weft.launch.virtual.starters import starter_for

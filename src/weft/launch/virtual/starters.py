@@ -13,15 +13,7 @@ from weft.launch.launcher import CYCLIC, LaunchRequest
 from weft.launch.virtual.cluster import AGENT
 from weft.launch.virtual.wiring import INTERFACE
 from weft.mpi.library import INTEL, Library
-from weft.mpi.starting import Family, OpenMpi4, OpenMpi5, family_of
-
-AS_ROOT = {
-    # inside the cluster the user is mapped to root, whatever their name outside
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "PRTE_ALLOW_RUN_AS_ROOT": "1",
-    "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-}
+from weft.mpi.starting import AS_ROOT, Family, OpenMpi4, OpenMpi5, family_of
 
 # session directories belong to a host and go with it; /dev/shm is the host's own tmpfs
 OWN_TEMPORARY = {"TMPDIR": "/dev/shm"}
@@ -57,7 +49,7 @@ class OpenMpi(Starter):
     def links(self) -> dict[str, str]:
         """Transports by TCP between hosts and shared memory inside them."""
         return {
-            **AS_ROOT,
+            **AS_ROOT,  # inside the cluster the user is mapped to root, whatever their name outside
             "PRTE_MCA_plm_ssh_agent": AGENT,
             "PRTE_MCA_prte_if_include": INTERFACE,
             "OMPI_MCA_pml": "ob1",

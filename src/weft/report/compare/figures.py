@@ -10,7 +10,7 @@ import altair as alt
 
 from weft.analyse.compare import Comparison
 from weft.format import faster_text, plural
-from weft.report.compare.lines import Axis, RatioPoint, Sheet, TimePoint, ratio_points, sheets, time_points
+from weft.report.compare.lines import Axis, Sheet, ratio_points, sheets, time_points
 from weft.report.compare.load import Compare
 from weft.report.figures.theme import (
     BLUE,
@@ -117,7 +117,7 @@ def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
     return " ".join(found)
 
 
-def _x(axis: Axis, points: Sequence[TimePoint] | Sequence[RatioPoint]) -> alt.X:
+def _x(axis: Axis, points: Sequence[dict[str, Any]]) -> alt.X:
     xs = sorted({point["x"] for point in points})
     if axis == "bytes":
         powers = [2**power for power in range(0, 41, 4) if xs[0] <= 2**power <= xs[-1]]
@@ -128,7 +128,7 @@ def _x(axis: Axis, points: Sequence[TimePoint] | Sequence[RatioPoint]) -> alt.X:
     return alt.X("x:Q", title=TITLES[axis], scale=alt.Scale(type="log", base=2, domain=domain, nice=False), axis=ticks)
 
 
-def _dash(points: Sequence[TimePoint]) -> Any:
+def _dash(points: Sequence[dict[str, Any]]) -> Any:
     lines = sorted({point["line"] for point in points}, key=lambda line: (len(line), line))
     scale = alt.Scale(domain=lines, range=[DASHES[index % len(DASHES)] for index in range(len(lines))])
     legend = _legend() if len(lines) > 1 else None
@@ -139,7 +139,7 @@ def _legend() -> alt.Legend:
     return alt.Legend(title=None, orient="bottom", columns=2, labelLimit=300, symbolStrokeWidth=2, symbolOpacity=1)
 
 
-def _times(axis: Axis, points: Sequence[TimePoint], runs: list[str], operation: str) -> Any:
+def _times(axis: Axis, points: Sequence[dict[str, Any]], runs: list[str], operation: str) -> Any:
     low, high = min(point["low"] for point in points) / 1.4, max(point["high"] for point in points) * 1.4
     steps = (1,) if high / low > 300 else (1, 2, 5)
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
@@ -162,7 +162,7 @@ def _times(axis: Axis, points: Sequence[TimePoint], runs: list[str], operation: 
     ).properties(width=SIDE, height=TALL, title=_heading(operation))
 
 
-def _ratio(axis: Axis, points: Sequence[RatioPoint], operation: str, comparison: Comparison) -> Any:
+def _ratio(axis: Axis, points: Sequence[dict[str, Any]], operation: str, comparison: Comparison) -> Any:
     low, high = _span(points)
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     least = ((300, (1,)), (12, (1, 2, 5)), (4, (1, 2, 3, 5, 7)), (0, (1, 1.2, 1.5, 2, 3, 5, 7, 8, 9)))
@@ -189,7 +189,7 @@ def _ratio(axis: Axis, points: Sequence[RatioPoint], operation: str, comparison:
     ).properties(width=SIDE, height=TALL, title=_heading(operation))
 
 
-def _span(points: Sequence[RatioPoint]) -> tuple[float, float]:
+def _span(points: Sequence[dict[str, Any]]) -> tuple[float, float]:
     """Ends of the axis of ratios: an outlying launch may widen a band to at most seven times the ratios."""
     ratios = [1.0, *(point["y"] for point in points)]
     low = max(min(1.0, *(point["low"] for point in points)), min(ratios) / 7)

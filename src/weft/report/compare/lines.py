@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Any, Literal
 
 from weft.analyse.compare import Compared, Comparison, Key
 from weft.format import measured_seconds
@@ -23,40 +23,6 @@ class Sheet:
     axis: Axis  # quantity on the x axis: ``bytes`` for calls measured at sizes, else ``nodes`` or ``ranks``
     panels: tuple[str, ...]  # operations, one per panel
     keys: frozenset[Key]  # its rows
-
-
-class RatioPoint(TypedDict):
-    """The ratio of a row in one run to that in another, with its interval."""
-
-    x: int
-    y: float
-    low: float
-    high: float
-    line: str
-    differs: bool
-    where: str
-    ratio: str
-    outcome: str
-
-
-class TimePoint(TypedDict):
-    """The time of a row in one run in seconds: median over launches, and the range of the launches' medians.
-
-    Of a modelled time it is the range that its model leaves open; ``stroke`` says which: ``launches``, ``model`` or, of
-    a single value, nothing.
-    """
-
-    x: int
-    y: float
-    low: float
-    high: float
-    run: str
-    base: bool
-    line: str
-    where: str
-    time: str
-    launches: int
-    stroke: str
 
 
 def sheets(found: Compare) -> list[Sheet]:
@@ -104,9 +70,12 @@ def line_of(key: Key, axis: Axis, many: bool) -> str:
     return f"p = {key.ranks}" + (f", N = {key.nodes}" if many else "")
 
 
-def time_points(found: Compare, sheet: Sheet, operation: str) -> list[TimePoint]:
-    """Times of every run for one panel, each with its range."""
-    points: list[TimePoint] = []
+def time_points(found: Compare, sheet: Sheet, operation: str) -> list[dict[str, Any]]:
+    """Times in s of every run for one panel: the median over launches, and the range of their medians (``stroke``).
+
+    Of a modelled time it is the range that its model leaves open.
+    """
+    points: list[dict[str, Any]] = []
     many = crossed(sheet)
     for side in found.sides:
         for key in sheet.keys:
@@ -133,10 +102,10 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[TimePoint]
     return sorted(points, key=lambda point: (not point["base"], point["run"], point["line"], point["x"]))
 
 
-def ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[RatioPoint]:
+def ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[dict[str, Any]]:
     """Ratios of one comparison for one panel."""
     many = crossed(sheet)
-    points: list[RatioPoint] = [
+    points: list[dict[str, Any]] = [
         {
             "x": x_of(each.key, sheet.axis), "y": each.evidence.ratio,
             "low": each.evidence.low or each.evidence.ratio, "high": each.evidence.high or each.evidence.ratio,

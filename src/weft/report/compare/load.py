@@ -93,10 +93,7 @@ def load_compare(
 
 
 def view_of(folder: Any) -> RunView:
-    """Load one of the runs of a comparison.
-
-    Raises CompareError: It cannot be read.
-    """
+    """Load one of the runs of a comparison. Raises CompareError: it cannot be read."""
     try:
         return load_view(folder)
     except DataError as problem:  # a gate must not take a mistyped path for a slow network: exit code 2, not 1

@@ -6,16 +6,15 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from weft.analyse.compare.nights import Alarm, find_alarms, relative_times
 from weft.files.atomic import write_atomic
 from weft.format import format_factor, plural, times_text
-from weft.report.compare.trend import day
+from weft.report.compare.trend import day, draw_history
 from weft.report.export import escaped
 from weft.report.figures import Picture
-from weft.report.figures.theme import BLUE, FONT, GREY, INK, RED, Figure, values
+from weft.report.figures.theme import BLUE, FONT, INK, RED, Figure
 from weft.report.html import figure_values, fill, write_page
 from weft.report.tabular import Table, Words
 from weft.words.card import Card
@@ -113,27 +112,12 @@ class Nights:
 
     def figure(self) -> Figure:
         """Relative times over the nights, with a stroke where they changed."""
-        (relative, overall), times = relative_times(self.logs), [night.begun for night in self.nights]
-        lines = [
-            {"time": times[night], "row": self.rows[row], "relative": float(relative[night, row])}
-            for night in range(len(times))
-            for row in range(min(len(self.rows), MOST_LINES))
-            if np.isfinite(relative[night, row])
-        ]
-        mean = [{"time": time, "relative": value} for time, value in zip(times, overall.tolist(), strict=True)]
-        mean = [each for each in mean if np.isfinite(each["relative"])]
-        steps = [{"time": times[alarm.at]} for alarm in self.alarms]
-        x = alt.X("time:T", title="begun (UTC)", scale=alt.Scale(type="utc"))
-        y = alt.Y("relative:Q", title="time over the usual", scale=alt.Scale(zero=False))
-        thin = alt.Chart(values(lines)).mark_line(color=GREY, opacity=0.5, strokeWidth=1)
-        layers: list[Any] = [
-            thin.encode(x=x, y=y, detail="row:N", tooltip=["row:N", "relative:Q"]),
-            alt.Chart(values(mean)).mark_line(color=BLUE, strokeWidth=2.5, point=True).encode(x=x, y=y),
-        ]
-        if steps:
-            layers.append(alt.Chart(values(steps)).mark_rule(color=RED, strokeDash=[6, 4], strokeWidth=2).encode(x=x))
+        relative, overall = relative_times(self.logs)
+        rows = {name: relative[:, place].tolist() for place, name in enumerate(self.rows[:MOST_LINES])}
+        times = [night.begun for night in self.nights]
+        panel = draw_history(times, rows, overall.tolist(), [alarm.at for alarm in self.alarms])
         reading = "; ".join(f"{row.label}: {row.text}" for row in self.card().rows)
-        return Figure("nights", "History", LINES, reading, (alt.layer(*layers).properties(width=720, height=280),))
+        return Figure("nights", "History", LINES, reading, (panel,))
 
     def calendar(self) -> Picture:
         """Which night visited which node."""

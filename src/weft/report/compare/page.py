@@ -10,7 +10,7 @@ from pathlib import Path
 from weft.analyse.compare import Evidence, Verdict
 from weft.analyse.compare.claims import choose_ratios, claim_gate
 from weft.format import format_factor
-from weft.report import facts
+from weft.report import method
 from weft.report.compare.figures import all_figures
 from weft.report.compare.load import Compare
 from weft.report.compare.tables import MEANING, all_tables
@@ -57,10 +57,10 @@ def again(found: Compare, *options: str) -> str:
     return shlex.join(["weft", "compare", *options, *(str(view.path) for view in found.views), "-o", "compare.html"])
 
 
-def provenance(found: Compare, index: int) -> facts.Facts:
+def provenance(found: Compare, index: int) -> method.Facts:
     """Provenance of a run, with its settings."""
     view = found.views[index]
-    return [*facts.provenance(view), *((f"setting {name}", value) for name, value in facts.settings(view))]
+    return [*method.provenance(view), *((f"setting {name}", value) for name, value in method.settings(view))]
 
 
 def differences(found: Compare) -> list[tuple[str, list[str]]]:

@@ -2,7 +2,8 @@
 """The history of a study as a table and a picture: each run's time over the usual one, and where it changed."""
 
 import json
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -91,25 +92,35 @@ def table(found: Trend) -> Table:
 
 def figure(found: Trend) -> Figure:
     """Relative times over the runs, with a stroke where they changed."""
-    overall = found.overall()
-    lines: list[dict[str, Any]] = [
-        {"time": time, "row": str(row), "relative": float(found.relative[k, row])}
-        for k, time in enumerate(found.times)
-        for row in range(min(len(found.keys), MOST_LINES))
-    ]
-    mean = [{"time": time, "relative": overall[k]} for k, time in enumerate(found.times)]
-    steps = [{"time": found.times[change.at]} for change in found.changes]
-    x = alt.X("time:T", title="begun (UTC)", scale=alt.Scale(type="utc"), axis=_days(found.times))
+    rows = {str(row): found.relative[:, row].tolist() for row in range(min(len(found.keys), MOST_LINES))}
+    reading = "; ".join(f"{row.label}: {row.text}" for row in _rows(found))
+    steps = [change.at for change in found.changes]
+    panel = draw_history(found.times, rows, found.overall(), steps)
+    return Figure("trend", "History of the times", KEY, reading, (panel,))
+
+
+def draw_history(
+    times: Sequence[str], rows: Mapping[str, Sequence[float]], mean: Sequence[float], steps: Sequence[int]
+) -> Any:
+    """A thin line for each row (nan where it has no time), a thick one for their mean, and strokes at ``steps``."""
+
+    def points(own: Sequence[float], row: str = "") -> list[dict[str, Any]]:
+        known = zip(times, own, strict=True)
+        return [{"time": time, "row": row, "relative": value} for time, value in known if math.isfinite(value)]
+
+    x = alt.X("time:T", title="begun (UTC)", scale=alt.Scale(type="utc"), axis=_days(times))
     y = alt.Y("relative:Q", title="time over the usual", scale=alt.Scale(zero=False))
+    thin = alt.Chart(values(point for name, own in rows.items() for point in points(own, name)))
     layers: list[Any] = [
-        alt.Chart(values(lines)).mark_line(color=GREY, opacity=0.4, strokeWidth=1).encode(x=x, y=y, detail="row:N"),
-        alt.Chart(values(mean)).mark_line(color=BLUE, strokeWidth=3, point=True).encode(x=x, y=y),
+        thin.mark_line(color=GREY, opacity=0.4, strokeWidth=1).encode(
+            x=x, y=y, detail="row:N", tooltip=["row:N", "relative:Q"]
+        ),
+        alt.Chart(values(points(mean))).mark_line(color=BLUE, strokeWidth=3, point=True).encode(x=x, y=y),
     ]
     if steps:
-        layers.append(alt.Chart(values(steps)).mark_rule(color=RED, strokeDash=[6, 4], strokeWidth=2).encode(x=x))
-    reading = "; ".join(f"{row.label}: {row.text}" for row in _rows(found))
-    panel = alt.layer(*layers).properties(width=720, height=280)
-    return Figure("trend", "History of the times", KEY, reading, (panel,))
+        strokes = alt.Chart(values({"time": times[at]} for at in steps))
+        layers.append(strokes.mark_rule(color=RED, strokeDash=[6, 4], strokeWidth=2).encode(x=x))
+    return alt.layer(*layers).properties(width=720, height=280)
 
 
 def _days(times: Sequence[str]) -> alt.Axis:
@@ -123,10 +134,7 @@ def _days(times: Sequence[str]) -> alt.Axis:
 
 
 def load_trend(folders: Sequence[Any]) -> tuple[Compare, Trend]:
-    """Load runs in the order of their times, and find the changes of their history.
-
-    Raises CompareError: fewer than two runs, or runs that measured nothing in common.
-    """
+    """Load runs in the order of their times, and find the changes of their history."""
     views = sorted(map(view_of, folders), key=begun)
     names = [view.path.name for view in views]
     if len(set(names)) < len(names):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures: a `Picture` is drawn, a `Figure` (`weft.report.figures.theme`) made of charts."""
 
+import json
 from dataclasses import dataclass
+from importlib.resources import files
 
 
 @dataclass(frozen=True)
@@ -19,3 +21,10 @@ class Picture:
     svg: str
     # markup after the drawing, on the page only (a tooltip's script, a list), also escaped by its maker
     extra_html: str = ""
+
+
+def with_script(data: object, script: str) -> str:
+    """Data as JSON that cannot close its element, and the script of ``template/`` that reads it there."""
+    written = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    code = (files("weft.report") / "template" / script).read_text(encoding="utf-8")
+    return f'<script type="application/json">{written}</script><script>{code}</script>'

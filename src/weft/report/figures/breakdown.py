@@ -3,16 +3,16 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, TypedDict
+from typing import Any
 
 import altair as alt
 
 from weft.analyse.tables.answers import main_verdict
 from weft.analyse.tables.breakdown import ROUND_TIMES, STEPS, BreakdownRow, RoundRow
 from weft.format import format_seconds
+from weft.report.card import breakdowns, factor_text, say_breakdown, title
 from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, Figure, unit_of, values
 from weft.report.view import RunView
-from weft.report.why import breakdowns, factor_text, say_breakdown, title
 
 COLOURS = {"hardware": GREY, "messages": BLUE, "contention": ORANGE, "algorithm": RED, "arrival": GREEN}
 #: So many breakdowns are drawn; `weft why` prints all.
@@ -63,24 +63,10 @@ def choose_breakdown(view: RunView, found: Sequence[list[BreakdownRow]]) -> list
     return own or (fair or list(found))[-1]
 
 
-class Bar(TypedDict):
-    """A row of the figure: the name of a breakdown, or a step of it; its ends are shares of the call's time in percent.
-
-    ``row`` is its place from the top, with the name of the step for the axis.
-    """
-
-    row: str
-    step: str
-    start: float
-    end: float
-    hollow: bool
-    text: str
-    mover: str
-
-
-def _rows_of(place: int, rows: Sequence[BreakdownRow], name: str) -> list[Bar]:
+def _rows_of(place: int, rows: Sequence[BreakdownRow], name: str) -> list[dict[str, Any]]:
+    """The name of a breakdown, then its steps; ends are shares of the call's time in percent, ``row`` is the place."""
     whole, before = rows[-1]["seconds"] / 100, 0.0
-    drawn: list[Bar] = [
+    drawn: list[dict[str, Any]] = [
         {"row": f"{place:02}|0|", "step": "", "start": 0.0, "end": 0.0, "hollow": False, "text": name, "mover": ""}
     ]
     for step, row in enumerate(rows, 1):

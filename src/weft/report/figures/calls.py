@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import altair as alt
 
@@ -33,27 +33,6 @@ COLOURS = (GREEN, RED, BLUE, ORANGE, INK, GREY)
 KEY = "Solid lines and filled points: warm median. Dashed lines and hollow points: the first call on fresh connections."
 
 
-class Point(TypedDict):
-    """A time of one call and phase in seconds, at a number of nodes or ranks."""
-
-    x: int
-    y: float
-    call: str
-    phase: str
-    what: str
-    where: str
-    time: str
-
-
-class Label(TypedDict):
-    """The name of a line, to the right of its last point."""
-
-    x: int
-    y: float
-    call: str
-    name: str
-
-
 def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     """All calls of a series, cold and warm; None if there is nothing to compare."""
     calls = view.calls_of(series)
@@ -62,7 +41,7 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     if len(calls) < 2 or not rows:
         return None
     axis = "nodes" if len({row["nodes"] for row in rows}) > 1 else "ranks"
-    points: list[Point] = [
+    points: list[dict[str, Any]] = [
         {
             "x": row[axis],
             "y": row["median_s"],
@@ -84,7 +63,7 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     )
 
 
-def _chart(axis: str, points: Sequence[Point], calls: list[str]) -> Any:
+def _chart(axis: str, points: Sequence[dict[str, Any]], calls: list[str]) -> Any:
     xs = sorted({point["x"] for point in points})
     span = grows_by([point["y"] for point in points])
     x = along(axis, xs, grows_by(xs) >= 8, room=0.35)
@@ -97,7 +76,7 @@ def _chart(axis: str, points: Sequence[Point], calls: list[str]) -> Any:
     cold = [point for point in points if point["phase"] == "cold"]
     tooltip = tooltips(what="call", where="at", time="median")
 
-    def marks(rows: Sequence[Point | Label]) -> Any:
+    def marks(rows: Sequence[dict[str, Any]]) -> Any:
         return alt.Chart(values(rows)).encode(x=x, y=y, color=colour)
 
     labels = marks(_labels(points, math.log(span * 2.56)))
@@ -111,7 +90,7 @@ def _chart(axis: str, points: Sequence[Point], calls: list[str]) -> Any:
     return whole.resolve_scale(color="independent").properties(height=HEIGHT + 40)
 
 
-def _labels(points: Sequence[Point], span: float) -> list[Label]:
+def _labels(points: Sequence[dict[str, Any]], span: float) -> list[dict[str, Any]]:
     """Each line's name to the right of its last point, at least 16 pixels apart."""
     ends = {(point["call"], point["phase"]): point for point in points}  # points come in the order of x
     lines = sorted(ends.values(), key=lambda point: point["y"])

@@ -2,7 +2,6 @@
 """A matrix of pairs as a picture: a raster, its colour scale, and on the page a tooltip for pairs of nodes."""
 
 import base64
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.format import format_factor
-from weft.report.figures import Picture
+from weft.report.figures import Picture, with_script
 from weft.report.figures.raster import SLOW, STEPS, USUAL, Scale, block_maximum, data_address, png
 from weft.report.figures.theme import FONT, GREY, INK
 
@@ -162,32 +161,7 @@ def _pointer(shown: PairMatrix) -> str:
         "unit": shown.unit,
         "box": [LEFT, TOP, shown.side, LEFT + shown.side + RIGHT],
     }
-    written = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return (
         '<p class="soft pointed" aria-live="off">Point at the matrix to read two nodes and the number between them.</p>'
-        f'<script type="application/json">{written}</script><script>{SCRIPT}</script>'
+        + with_script(data, "matrix.js")
     )
-
-
-#: Finds its picture by its position on the page, so that several pictures need no names.
-SCRIPT = """(() => {
-  const own = document.currentScript, data = JSON.parse(own.previousElementSibling.textContent);
-  const line = own.parentElement.querySelector(".pointed"), svg = own.parentElement.querySelector(".picture svg");
-  const exact = new Float32Array(Uint8Array.from(atob(data.exact), (c) => c.charCodeAt(0)).buffer);
-  const [left, top, side, width] = data.box, count = data.nodes.length, ranks = data.ends[count - 1];
-  const node = (share) => data.ends.findIndex((end) => share * ranks < end);
-  const idle = line.textContent;
-  svg.addEventListener("pointermove", (event) => {
-    const place = svg.getBoundingClientRect(), scale = width / place.width;
-    const column = node(((event.clientX - place.left) * scale - left) / side);
-    const row = node(((event.clientY - place.top) * scale - top) / side);
-    const beyond = event.clientX < place.left + left / scale || event.clientY < place.top + top / scale;
-    const inside = column >= 0 && row >= 0 && !beyond;
-    if (!inside) { line.textContent = idle; return; }
-    const value = exact[row * count + column], [unit, size] = data.unit;
-    const text = Number.isNaN(value) ? "not measured" : `${(value / size).toPrecision(3)} ${unit}, ${data.what}`;
-    line.textContent = `${data.nodes[row]} \\u2192 ${data.nodes[column]}: ${text}`;
-    svg.dataset.pointed = line.textContent;
-  });
-  svg.addEventListener("pointerleave", () => { line.textContent = idle; });
-})();"""

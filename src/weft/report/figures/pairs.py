@@ -18,7 +18,7 @@ from weft.report.pair_view import MODES, PairView
 #: A pair slower than the slowest class's median by this factor is drawn as slow.
 SLOW = 1.25
 LEAST_TOLD = 0.01
-"""A pair or node that is slower by less than this share is not told apart."""
+"""A pair or node that is slower by less than this share is not distinguished."""
 COLOURS = (
     "Blue: from the fastest pair to {factor} x the median of the slowest class; orange: slower pairs. Both on "
     "a logarithmic scale. "

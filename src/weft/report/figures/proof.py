@@ -7,10 +7,9 @@ from typing import Any
 
 import altair as alt
 
-from weft.analyse.tables.links import Load, LoadRow
+from weft.analyse.tables.breakdown import Load, LoadRow
 from weft.fabric.drawing.drawing import layered
-from weft.fabric.drawing.loads import LinkLoad, sketch_loads
-from weft.fabric.drawing.sketch import Place, Sketch, sketch
+from weft.fabric.drawing.sketch import LinkLoad, Place, Sketch, sketch, sketch_loads
 from weft.fabric.network.build import build_network
 from weft.format import format_bytes, format_rate, percent, times_text
 from weft.report.common import drawn_cells, reading

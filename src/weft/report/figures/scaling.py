@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import altair as alt
 
@@ -45,39 +45,6 @@ MODEL_KEY = (
 )
 
 
-class Point(TypedDict):
-    """The time of a cell with its interval and lower bound, in the unit of the axis."""
-
-    x: int
-    y: float
-    low: float
-    high: float
-    bound: float | None
-    crowded: bool
-    time: str
-    limit: str
-    name: str
-    samples: int
-    where: str
-
-
-class Missing(TypedDict):
-    """A cell without a time."""
-
-    x: int
-    status: str
-    reason: str
-
-
-class Launch(TypedDict):
-    """The median of one launch, in the unit of the axis."""
-
-    x: int
-    y: float
-    launch: int
-    text: str
-
-
 def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[MedianRow]) -> Figure | None:
     """Time of the main call along a series; None if no point has a time."""
     every = view.of_series(series, view.main_call)
@@ -88,7 +55,7 @@ def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[Medi
     unit, size = unit_of(reach(row)[1] for row in rows)
     points = [_point(row, axis, size) for row in rows]
     cells = {row["cell"]: row[axis] for row in rows}
-    dots: list[Launch] = [
+    dots: list[dict[str, Any]] = [
         {
             "x": cells[row["cell"]],
             "y": row["median_s"] / size,
@@ -98,7 +65,7 @@ def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[Medi
         for row in launches
         if row["cell"] in cells and (row["call"], row["phase"]) == (view.main_call, "warm")
     ]
-    missing: list[Missing] = [
+    missing: list[dict[str, Any]] = [
         {"x": row[axis], "status": row["status"], "reason": row["reason"]} for row in every if row not in rows
     ]
     xs = sorted({row[axis] for row in every})
@@ -113,7 +80,8 @@ def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[Medi
     return Figure(f"time-{series.name}", view.titled(title), MODEL_KEY if model else KEY, reading, (chart,))
 
 
-def _point(row: TimedRow, axis: Axis, size: float) -> Point:
+def _point(row: TimedRow, axis: Axis, size: float) -> dict[str, Any]:
+    """The time of a cell with its interval and lower bound, in the unit of the axis."""
     low, high = reach(row)
     bound_s = holding_bound_s(row)
     return {
@@ -133,9 +101,9 @@ def _point(row: TimedRow, axis: Axis, size: float) -> Point:
 
 def _chart(
     x: alt.X,
-    points: list[Point],
-    dots: list[Launch],
-    missing: list[Missing],
+    points: list[dict[str, Any]],
+    dots: list[dict[str, Any]],
+    missing: list[dict[str, Any]],
     unit: str,
     logarithmic: bool,
     said: str,
@@ -171,13 +139,15 @@ def _chart(
     return alt.layer(*layers).properties(height=HEIGHT)
 
 
-def _gaps(missing: Sequence[Missing], x: alt.X) -> Any:
+def _gaps(missing: Sequence[dict[str, Any]], x: alt.X) -> Any:
     """A point without a time, marked as missing at its place on the axis."""
     drawn = alt.Chart(values(missing)).mark_text(color=DARKER[RED], angle=270, align="left", fontWeight="bold")
     return drawn.encode(x=x, y=alt.value(HEIGHT - 6), text="status:N", tooltip=["status:N", "reason:N"])
 
 
-def _y(points: Sequence[Point], dots: Sequence[Launch], unit: str, logarithmic: bool) -> tuple[alt.Scale, alt.Y]:
+def _y(
+    points: Sequence[dict[str, Any]], dots: Sequence[dict[str, Any]], unit: str, logarithmic: bool
+) -> tuple[alt.Scale, alt.Y]:
     """Scale and axis of the times, wide enough for the dots of all launches."""
     ends = (end for point in points for end in (point["low"], point["high"], point["bound"]) if end)
     seen = [*ends, *(dot["y"] for dot in dots if dot["y"])]
@@ -198,7 +168,7 @@ def _y_scale(seen: Sequence[float], logarithmic: bool) -> alt.Scale:
     return alt.Scale(domain=[0, max(seen) * 1.08], nice=True)
 
 
-def _labels(points: Sequence[Point], x: alt.X, scale: alt.Scale, logarithmic: bool, said: str) -> list[Any]:
+def _labels(points: Sequence[dict[str, Any]], x: alt.X, scale: alt.Scale, logarithmic: bool, said: str) -> list[Any]:
     """The lines' names to the right of their last points, kept apart."""
     last = points[-1]
     names = [(said, last["y"], BLUE)]

@@ -4,7 +4,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import altair as alt
 
@@ -53,42 +53,6 @@ class Drawn:
     label: str
 
 
-class Point(TypedDict):
-    """A message size on a line: its time in seconds or its rate in B/s, with its interval and bound."""
-
-    x: int
-    y: float
-    low: float | None
-    high: float | None
-    bound: float | None
-    label: str
-    size: str
-    samples: int
-    rare: bool
-    time: str
-    rate: str
-
-
-class Mark(TypedDict):
-    """A change-over, midway between two points of a line."""
-
-    x: float
-    y: float
-    jump: bool
-    between: str
-    label: str
-    what: str
-    cause: str
-
-
-class Label(TypedDict):
-    """The name of a line, to the right of its last point."""
-
-    x: int
-    y: float
-    label: str
-
-
 def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title: str = "") -> Any:
     """One chart of some lines. `quantity`: ``time`` of one operation, or ``rate``: bytes over that time."""
     rows = [row for each in drawn for row in _points(each, quantity)]
@@ -131,8 +95,9 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     return chart
 
 
-def _points(each: Drawn, quantity: Quantity) -> list[Point]:
-    found: list[Point] = []
+def _points(each: Drawn, quantity: Quantity) -> list[dict[str, Any]]:
+    """The sizes of a line: time in seconds or rate in B/s, with its interval and bound."""
+    found: list[dict[str, Any]] = []
     for row in each.line.rows:
         size = size_of(row)
         if not size:
@@ -159,9 +124,9 @@ def _known(size: int, seconds: float | None, quantity: Quantity) -> float | None
     return _value(size, seconds, quantity) if seconds else None
 
 
-def _marks(each: Drawn, quantity: Quantity) -> list[Mark]:
+def _marks(each: Drawn, quantity: Quantity) -> list[dict[str, Any]]:
     """A diamond on the line, midway between the two sizes of each change-over."""
-    found: list[Mark] = []
+    found: list[dict[str, Any]] = []
     for change in each.line.changes:
         ends = [each.line.at(size) for size in (change["lower"], change["upper"])]
         seconds = [row["median_s"] for row in ends if row]
@@ -207,7 +172,7 @@ def _size_axis(sizes: Sequence[int], small: bool, longest: int) -> alt.X:
     return alt.X("x:Q", title=None if small else "message size", scale=scale, axis=axis)
 
 
-def _value_axis(rows: Sequence[Point], quantity: Quantity) -> tuple[alt.Y, alt.Scale, float]:
+def _value_axis(rows: Sequence[dict[str, Any]], quantity: Quantity) -> tuple[alt.Y, alt.Scale, float]:
     """The axis, its scale, and its length as a logarithm. A bound far away is cut off: it would flatten the times."""
     seen = [end for row in rows for end in (row["low"], row["high"]) if end]
     bounds = [row["bound"] for row in rows if row["bound"]]
@@ -220,7 +185,7 @@ def _value_axis(rows: Sequence[Point], quantity: Quantity) -> tuple[alt.Y, alt.S
     return alt.Y("y:Q", title=quantity, scale=scale, axis=axis), scale, math.log(highest / lowest * 2.7)
 
 
-def _labels(rows: Sequence[Point], gap: float) -> list[Label]:
+def _labels(rows: Sequence[dict[str, Any]], gap: float) -> list[dict[str, Any]]:
     """Each line's name to the right of its last point, kept apart by a distance on the logarithmic scale."""
     ends = sorted({row["label"]: row for row in rows}.values(), key=lambda row: row["y"])
     places = dodged([math.log(row["y"]) for row in ends], gap)

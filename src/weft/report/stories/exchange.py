@@ -13,9 +13,8 @@ from weft.report.bars import Bar, bar_of
 from weft.report.common import held_back_table
 from weft.report.intervals import bound_text, interval_heading, time_text
 from weft.report.plan_tables import memory_tables
-from weft.report.story import Story
 from weft.report.tabular import Table
-from weft.report.view import CALLS, RunView, call_name, m_text
+from weft.report.view import CALLS, RunView, Story, call_name, m_text
 
 if TYPE_CHECKING:
     from weft.report.figures import Picture

@@ -9,9 +9,8 @@ from weft.analyse.tables.pairs import WorstRow
 from weft.format import format_bytes, measured_seconds
 from weft.report.intervals import interval_heading
 from weft.report.pair_view import PairView
-from weft.report.story import Story
 from weft.report.tabular import Table, Words
-from weft.report.view import RunView
+from weft.report.view import RunView, Story
 
 if TYPE_CHECKING:
     from weft.report.figures import Picture

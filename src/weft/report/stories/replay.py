@@ -4,8 +4,7 @@
 from weft.analyse.tables.times import timed
 from weft.format import plural
 from weft.report.bars import Bar, bar_of
-from weft.report.story import PlainStory
-from weft.report.view import RunView
+from weft.report.view import PlainStory, RunView
 
 
 class ReplayStory(PlainStory):

@@ -1,18 +1,150 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The page of a trace: headline, tables, and who sent how much to whom as two matrices."""
+"""What ``weft trace show`` prints, and the page of a trace: tables, and who sent how much to whom as two matrices."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from weft.format import format_bytes
+from weft.analyse.tables.claims import claims_of, extras
+from weft.analyse.tables.traces import LETTERS
+from weft.format import exact_bytes, format_bytes, format_rate, format_seconds, percent
 from weft.report.figures import Picture
 from weft.report.figures.matrix import PairMatrix, matrix_picture
 from weft.report.figures.raster import scale_of
 from weft.report.html import figure_values, fill, write_page
-from weft.report.trace.tables import trace_tables
+from weft.report.tabular import Table, Words
 from weft.report.trace.view import Floats, TraceView
+from weft.words.card import headline
+from weft.words.doubts import NEXT
+from weft.words.say import say
+
+MOST = 12
+SCHEMA = "weft-trace-show/2"
+
+
+def trace_tables(view: TraceView) -> list[Table]:
+    """Every table that has rows."""
+    made = (
+        _remedies(view), _doubts(view), _calls(view), _sizes(view), _communicators(view), _late(view),
+        _node_pairs(view), _phases(view),
+    )  # fmt: skip
+    return [table for table in made if table.rows]
+
+
+def _remedies(view: TraceView) -> Table:
+    rows = [say(each) for each in claims_of(view.claims, "remedy")]
+    columns = (Words("remedy"), Words("what remains"), Words("next"))
+    told = [(row.value, row.note, view.with_folder(row.next)) for row in rows]
+    return Table("What would help, at most", columns, tuple(told))
+
+
+def _doubts(view: TraceView) -> Table:
+    claims = claims_of(view.claims, "doubt")
+    rows = [(each["confidence"], say(each).value, NEXT.get(each["subject"], "")) for each in claims]
+    return Table("Confidence", (Words("at best"), Words("because"), Words("try")), tuple(rows))
+
+
+def _node_pairs(view: TraceView) -> Table:
+    """Slow pairs of nodes."""
+    rows = [
+        (f"{view.nodes[row['node']]} - {view.nodes[row['other']]}", f"{row['messages']:,}", format_bytes(row["bytes"]),
+         format_rate(row["bytes"] / row["seconds"]), f"{row['ratio']:.1f}x", "run `weft check`")
+        for row in view.node_pairs[:MOST]
+        if row["slow"] and row["ratio"] and row["seconds"]
+    ]  # fmt: skip
+    columns = (Words("nodes"), "messages", "bytes", "rate", "time per byte, against other pairs", Words("try"))
+    return Table("Slow links between nodes", columns, tuple(rows))
+
+
+def _calls(view: TraceView) -> Table:
+    rows = [
+        (
+            row["call"], f"{row['calls']:,}", format_seconds(row["seconds"]), percent(row["share"]),
+            "–" if row["waiting_s"] is None else format_seconds(row["waiting_s"]),
+            "–" if row["waiting_s"] is None else format_seconds(max(row["known_s"] - row["waiting_s"], 0.0)),
+            percent(max(row["seconds"] - row["known_s"], 0.0) / row["seconds"]) if row["seconds"] else "–",
+            format_bytes(row["bytes"]), format_seconds(row["longest_s"]),
+        )
+        for row in view.calls[:MOST]
+    ]  # fmt: skip
+    columns = ("call", "calls", "time of all ranks", "share", "waiting", "moving", "unknown", "bytes given", "longest")
+    return Table(f"Time by call{_less(rows, view.calls)}", columns, tuple(rows))
+
+
+def _sizes(view: TraceView) -> Table:
+    rows = sorted(view.sizes, key=lambda row: -row["seconds"])[:MOST]
+    shown = [
+        (row["call"], f"up to {exact_bytes(row['size'])}", f"{row['calls']:,}", format_seconds(row["seconds"]),
+         format_bytes(row["bytes"]))
+        for row in rows
+    ]  # fmt: skip
+    columns = ("call", "size", "calls", "time of all ranks", "bytes")
+    return Table(f"Time by size{_less(rows, view.sizes)}", columns, tuple(shown))
+
+
+def _communicators(view: TraceView) -> Table:
+    rows = [
+        (row["name"], f"{row['size']:,}", f"{row['calls']:,}", format_seconds(row["seconds"]),
+         percent(row["all_to_all_s"] / row["seconds"]) if row["seconds"] else "–", format_bytes(row["bytes"]))
+        for row in view.communicators[:MOST]
+    ]  # fmt: skip
+    columns = ("communicator", "ranks", "calls", "time of all ranks", "of it all-to-all", "bytes given")
+    return Table(f"Time by communicator{_less(rows, view.communicators)}", columns, tuple(rows))
+
+
+def _late(view: TraceView) -> Table:
+    rows = sorted(view.late, key=lambda row: -row["caused_s"])[:MOST]
+    shown = [
+        (f"{row['rank']:,}", view.nodes[row["node"]], format_seconds(row["caused_s"]), f"{row['last']:,}",
+         percent(row["imbalance_s"] / row["caused_s"]), format_seconds(row["waited_s"]),
+         format_seconds(row["mpi_s"]), format_seconds(row["compute_s"]))
+        for row in rows
+        if row["caused_s"] > 0
+    ]  # fmt: skip
+    columns = (
+        "rank", Words("node"), "others waited for it", "in calls", "because it computed longer", "it waited", "in MPI",
+        "outside",
+    )  # fmt: skip
+    return Table("Who came late", columns, tuple(shown))
+
+
+def _phases(view: TraceView) -> Table:
+    rows = [
+        (f"{row['times']:,}", f"{row['calls']:,}", format_seconds(row["begin_s"]), format_seconds(row["seconds"]),
+         percent(row["mpi_s"] / row["seconds"]) if row["seconds"] else "–", row["text"])
+        for row in view.phases
+    ]  # fmt: skip
+    columns = ("times", "calls each", "begins at", "lasts", "of it MPI", Words("longest calls"))
+    return Table("Repeating phases of rank 0", columns, tuple(rows))
+
+
+def _less(shown: Sequence[object], of: Sequence[object]) -> str:
+    return f", the first {len(shown)} of {len(of)}" if len(shown) < len(of) else ""
+
+
+def as_json(view: TraceView) -> str:
+    """All rows but the matrix, unrounded, in s and bytes."""
+    tree = {
+        "schema": SCHEMA, "trace": str(view.path), "command": view.command, "headline": headline(view.claims),
+        "card": [row._asdict() for row in view.card.rows],
+        "claims": [{**claim, "more": extras(claim)} for claim in view.claims],
+        "confidence": view.confidence, "doubts": view.doubts, "shares": view.shares,
+        "node_pairs": view.node_pairs, "verdict": view.verdict, "calls": view.calls,
+        "sizes": view.sizes, "communicators": view.communicators, "ranks": view.late,
+        "phases": view.phases, "partial": [row["missing"] for row in view.ranks if row["missing"]],
+    }  # fmt: skip
+    return json.dumps(tree, indent=1) + "\n"
+
+
+def timeline_lines(begin_s: float, end_s: float, rows: dict[int, str]) -> list[str]:
+    """Head, a line for each rank, and what the letters mean. `begin_s`, `end_s`: of the stretch, in s."""
+    wide = max((len(str(rank)) for rank in rows), default=1)
+    head = f"from {format_seconds(begin_s)} to {format_seconds(end_s)}, a letter what took most of the time:"
+    lines = [f"{rank:>{wide}} |{letters}|" for rank, letters in rows.items()]
+    return [head, *lines, ", ".join(f"{letter} {kind}" for kind, letter in LETTERS.items())]
+
 
 UNITS = {"bytes": ("MiB", 2.0**20), "messages": ("messages", 1.0)}
 
@@ -29,10 +161,7 @@ def write_trace_page(view: TraceView, path: Path, notes: Sequence[str]) -> None:
 
 
 def write_matrix(view: TraceView, path: Path) -> None:
-    """Write the matrix of bytes as a drawing of its own (SVG).
-
-    Raises DataError: the disk is full, or the folder cannot be written.
-    """
+    """Write the matrix of bytes as a drawing of its own (SVG)."""
     write_page(path, _picture(view, "bytes").svg)
 
 

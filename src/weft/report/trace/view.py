@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A trace's tables, read for printing and drawing."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.tables.claims import CLAIMS, ClaimRow
+from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.quality import Grade, grade_of
 from weft.analyse.tables.traces import (
     ACTIVITY,
@@ -22,22 +21,12 @@ from weft.analyse.tables.traces import (
     SHARES,
     TRACE_DOUBTS,
     VERDICT,
-    CallTimeRow,
-    CommunicatorTimeRow,
-    LateRow,
-    NodePairRow,
-    PhaseRow,
-    ShareRow,
-    SizeRow,
-    TraceDoubtRow,
-    VerdictRow,
 )
 from weft.format import plural
 from weft.report.figures import Picture
 from weft.report.figures.timeline import COLOURS, draw_timeline
-from weft.store.tables import read_table
-from weft.store.trace.folder import TraceFolder
-from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
+from weft.store.tables import read_once, read_table
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder
 from weft.words.card import Card, card_rows, headline
 
 Floats = NDArray[np.float64]
@@ -49,17 +38,17 @@ class TraceView:
 
     path: Path
     command: str
-    ranks: Sequence[TraceRankRow]
-    calls: Sequence[CallTimeRow]
-    sizes: Sequence[SizeRow]
-    communicators: Sequence[CommunicatorTimeRow]
-    late: Sequence[LateRow]
-    phases: Sequence[PhaseRow]
-    verdict: Sequence[VerdictRow]
-    shares: Sequence[ShareRow]
-    node_pairs: Sequence[NodePairRow]
-    doubts: Sequence[TraceDoubtRow]
-    claims: Sequence[ClaimRow]
+    ranks = read_once(TRACE_RANKS)
+    calls = read_once(CALL_TIMES)
+    sizes = read_once(CALL_SIZES)
+    communicators = read_once(COMM_TIMES)
+    late = read_once(LATE)
+    phases = read_once(PHASES)
+    verdict = read_once(VERDICT)
+    shares = read_once(SHARES)
+    node_pairs = read_once(NODE_PAIRS)
+    doubts = read_once(TRACE_DOUBTS)
+    claims = read_once(CLAIMS)
 
     @property
     def confidence(self) -> Grade:
@@ -115,10 +104,5 @@ class TraceView:
 
 
 def load_trace(folder: TraceFolder) -> TraceView:
-    """Read the tables of a trace. DataError if one is missing."""
-    root = folder.path
-    return TraceView(
-        root, str(folder.metadata().get("command", "")), TRACE_RANKS.read(root), CALL_TIMES.read(root),
-        CALL_SIZES.read(root), COMM_TIMES.read(root), LATE.read(root), PHASES.read(root), VERDICT.read(root),
-        SHARES.read(root), NODE_PAIRS.read(root), TRACE_DOUBTS.read(root), CLAIMS.read(root),
-    )  # fmt: skip
+    """A trace whose tables exist; DataError where one that is asked for is missing."""
+    return TraceView(folder.path, str(folder.metadata().get("command", "")))

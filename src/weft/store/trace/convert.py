@@ -14,7 +14,18 @@ from weft.files.atomic import try_remove
 from weft.store.files import Column, Schema, Table, write_parquet
 from weft.store.trace.calls import CALLS, FINISH
 from weft.store.trace.definitions import Definitions
-from weft.store.trace.folder import STAMP, TraceFolder, stamp_of_raw, write_stamp
+from weft.store.trace.folder import (
+    COMMUNICATORS,
+    MEMBER_TABLE,
+    SITES,
+    STAMP,
+    TRACE_RANKS,
+    CommunicatorRow,
+    TraceFolder,
+    TraceRankRow,
+    stamp_of_raw,
+    write_stamp,
+)
 from weft.store.trace.layout import (
     COMPLETE,
     COUNTS,
@@ -29,7 +40,6 @@ from weft.store.trace.layout import (
     State,
 )  # fmt: skip
 from weft.store.trace.reader import Header, RankTrace, Records, is_event, trace_files
-from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, CommunicatorRow, TraceRankRow
 
 MOST_LISTED = 1 << 20
 RANKS_A_FILE = 64  # ranks whose events stand in one Parquet file

@@ -1,16 +1,82 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a trace was converted from and to, by contents: changed ranks' files are refused, damaged tables made anew."""
+"""A trace's tables, and what it was converted from and to: changed ranks' files are refused, damaged tables remade."""
 
 import os
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from weft.errors import DataError, NotThereError
 from weft.files.atomic import guard, read_json, write_json
 from weft.files.checksum import file_checksum
+from weft.store.tables import Long, TableOf
 from weft.store.trace.reader import read_header, trace_files
-from weft.store.trace.tables import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS
+
+
+class TraceRankRow(TypedDict):
+    """A rank: where it ran, and what its trace lacks (``missing``, in words; empty if nothing).
+
+    Times in ns; ``begin_ns`` and ``end_ns`` are its first and last on rank 0's clock, ``clock_error_ns`` is the
+    residual of the clocks, ``cost_ns`` what the tracer costs a call. ``summarised`` calls are counted, but have no
+    event of their own. ``cpus`` are those that the rank may run on, of the ``host_cpus``; ``load`` is the host's at
+    MPI_Init. In ``looked_ns`` from there on the rank was runnable without a processor for ``lost_ns``, its process had
+    ``own_ns`` of processor time, all on these processors ``busy_ns``, and a hypervisor took ``steal_ns`` of the host;
+    null: unknown.
+    """
+
+    rank: int
+    node: int
+    host: str
+    library: str
+    events: Long
+    summarised: Long
+    begin_ns: Long
+    end_ns: Long
+    clock_error_ns: Long
+    clock_shared: bool
+    cost_ns: float
+    closed: bool
+    missing: str
+    cpus: str
+    host_cpus: int
+    load: float
+    looked_ns: Long | None
+    lost_ns: Long | None
+    own_ns: Long | None
+    busy_ns: Long | None
+    steal_ns: Long | None
+
+
+class CommunicatorRow(TypedDict):
+    """A communicator: ``comm`` is its number in all tables, ``parent`` that of its origin (-1: unknown)."""
+
+    comm: int
+    name: str
+    size: int
+    parent: int
+    inter: bool
+
+
+class MemberRow(TypedDict):
+    """A member of a communicator, by its rank in it; those of the world are left out."""
+
+    comm: int
+    member: int
+    rank: int
+
+
+class SiteRow(TypedDict):
+    """A call site: the function and its place in the program."""
+
+    site: int
+    text: str
+
+
+TRACE_RANKS = TableOf("trace_ranks", TraceRankRow)
+COMMUNICATORS = TableOf("trace_communicators", CommunicatorRow)
+MEMBER_TABLE = TableOf("trace_members", MemberRow)
+SITES = TableOf("trace_sites", SiteRow)
+
 
 SCHEMA = "weft-trace/1"
 
@@ -73,7 +139,10 @@ def write_stamp(folder: TraceFolder, of_raw: dict[str, Any]) -> None:
     """Write the stamp of a trace whose files are all made; DataError if the disk is full."""
     tables = [table.path(folder.path) for table in (TRACE_RANKS, COMMUNICATORS, MEMBER_TABLE, SITES)]
     made = [*folder.events.glob("*.parquet"), *folder.counts.glob("*.parquet"), *tables]
-    write_json(folder.tables / STAMP, {**of_raw, MADE: {_name(folder, path): _mark(path) for path in sorted(made)}})
+    write_json(
+        folder.tables / STAMP,
+        {**of_raw, MADE: {str(path.relative_to(folder.path)): _mark(path) for path in sorted(made)}},
+    )
 
 
 def is_converted(folder: TraceFolder) -> bool:
@@ -101,10 +170,6 @@ def is_converted(folder: TraceFolder) -> bool:
             "bring the original back, or take the trace again: weft trace -o RUN -- mpirun -n 4 ./application",
         )
     return not changed and not damaged
-
-
-def _name(folder: TraceFolder, path: Path) -> str:
-    return str(path.relative_to(folder.path))
 
 
 def _mark(path: Path) -> list[Any]:

@@ -12,9 +12,8 @@ from weft.errors import DataError
 from weft.extras import pip_install
 from weft.files.atomic import new_folder
 from weft.store.trace.calls import COLLECTIVES, FINISH, STARTED_COLLECTIVES
-from weft.store.trace.folder import TraceFolder
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
 from weft.store.trace.layout import Flag
-from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
 from weft.trace.actions import sends
 from weft.trace.events import Event, Group, each_event, groups_of
 

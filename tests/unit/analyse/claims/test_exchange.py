@@ -10,7 +10,7 @@ from made.scaling import PAPER_STRONG, PAPER_WEAK, point
 from weft.analyse.claims.kernels.exchange import find_claims, limit_of
 from weft.analyse.claims.known import Known
 from weft.analyse.scaling import verdict
-from weft.analyse.tables.remedies import CauseRow
+from weft.analyse.tables.breakdown import CauseRow
 
 WEAK = verdict(cast(Any, PAPER_WEAK), "s", "weak", "C")
 STRONG = verdict(cast(Any, PAPER_STRONG), "s", "strong", "C")

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from weft.analyse.outliers.leaves import cluster_nodes
+from weft.analyse.outliers.few_parts import cluster_nodes
 
 
 def times(nodes: int, width: int, near_s: float, far_s: float, seed: int) -> tuple[np.ndarray, ...]:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from weft.analyse.engine import connect
-from weft.analyse.pairs.scratch import MARK, scratch
+from weft.analyse.engine import MARK, connect, scratch
 
 
 def test_what_a_killed_analysis_left_is_removed_and_what_another_uses_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.analyse.pairs.scratch.IN_USE_S", -1.0)
+    monkeypatch.setattr("weft.analyse.engine.IN_USE_S", -1.0)
     left = tmp_path / ".analysis-killed" / "spill"
     left.mkdir(parents=True)
     elsewhere = tmp_path / "elsewhere"
@@ -33,7 +32,7 @@ def test_what_a_killed_analysis_left_is_removed_and_what_another_uses_is_not(
 def test_what_somebody_else_left_or_removes_meanwhile_stops_no_analysis(
     problem: type[OSError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.analyse.pairs.scratch.IN_USE_S", -1.0)
+    monkeypatch.setattr("weft.analyse.engine.IN_USE_S", -1.0)
     left = tmp_path / ".analysis-theirs"
     left.mkdir()
     (left / MARK).touch()
@@ -45,7 +44,7 @@ def test_what_somebody_else_left_or_removes_meanwhile_stops_no_analysis(
         return real(path, flags, mode, dir_fd=dir_fd)
 
     with monkeypatch.context() as patched:
-        patched.setattr("weft.analyse.pairs.scratch.os.open", opened)
+        patched.setattr("weft.analyse.engine.os.open", opened)
         with scratch(connect("duckdb://"), tmp_path) as first:
             assert first.folder.is_dir()
     assert left.is_dir()

@@ -316,7 +316,7 @@ def test_series_are_read_from_the_tables_by_cell_and_operation() -> None:
     (series,) = size_series([*cold, *rows, *plain, *failed], medians)
     assert (series.cell, series.name, len(series.sizes)) == ("c000", "alltoall", 23)
     (found,) = find_change_overs(rows, medians)
-    assert (found.cell, found.name, found.lower, found.upper) == ("c000", "alltoall", 4096, 8192)
+    assert (found.cell, found.call, found.lower, found.upper) == ("c000", "alltoall", 4096, 8192)
 
 
 def test_sizes_that_only_some_launches_refined_count_with_the_launches_that_have_them() -> None:

@@ -11,8 +11,7 @@ import pytest
 
 from made.sizes import Curve, made_series, sizes_of, with_jump
 from weft.analyse.thresholds.changes import find_steps_and_bends
-from weft.analyse.thresholds.knob import name_knob
-from weft.analyse.thresholds.memory import mark_memory_effects
+from weft.analyse.thresholds.knob import mark_memory_effects, name_knob
 from weft.mpi.knobs import Knobs
 
 SEEDS = range(20)

@@ -11,8 +11,7 @@ from weft.analyse.tables.quality import grade_of
 from weft.analyse.trace.doubts import cpus_of, trace_doubts
 from weft.fabric import load_fabric
 from weft.store.trace.convert import convert_trace
-from weft.store.trace.folder import TraceFolder
-from weft.store.trace.tables import TRACE_RANKS, TraceRankRow
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
 from weft.trace.replay import inherited_confidence, is_traced_machine
 
 S = 1_000_000_000

@@ -17,8 +17,7 @@ from weft.fabric.readers import Lines, detect, read_dump, read_tables
 from weft.fabric.readers.edges import read_edges
 from weft.fabric.readers.hwloc import read_hwloc
 from weft.fabric.readers.ibdiagnet import read_ibdiagnet
-from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
-from weft.fabric.readers.ports_report import read_ports_report
+from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover, read_ports_report
 from weft.fabric.readers.slurm import read_slurm
 from weft.fabric.readers.subnet_list import read_subnet_list
 from weft.fabric.readers.tables import tables_of

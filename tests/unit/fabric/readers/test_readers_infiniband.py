@@ -9,8 +9,7 @@ from weft.errors import FabricError
 from weft.fabric.network import Network, network_of
 from weft.fabric.readers import Dump, Lines, detect, read_dump, read_names
 from weft.fabric.readers.dump import rate_of
-from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
-from weft.fabric.readers.ports_report import read_ports_report
+from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover, read_ports_report
 
 DATA = Path(__file__).parents[3] / "data" / "networks"
 FORMS = ["small.ibnetdiscover", "small-full.ibnetdiscover", "small-ports.ibnetdiscover", "small.net"]

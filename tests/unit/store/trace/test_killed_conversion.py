@@ -9,8 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from made.traces import MadeRank
-from weft.store.trace.folder import TraceFolder, is_converted
-from weft.store.trace.tables import TRACE_RANKS
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder, is_converted
 from weft.trace.take import bring_in
 
 # One process for all kills: each is of a child that shares what was imported.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The answer of a kernel: ``find_claims`` of the module with its name; `plain` for a kernel without one."""
+"""The answer of a kernel: ``find_claims`` of the module with its name."""

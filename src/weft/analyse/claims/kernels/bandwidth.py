@@ -8,7 +8,7 @@ from weft.analyse.claims.sweeps import find_thresholds
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.analyse.tables.sweeps import Line, size_of
 from weft.analyse.tables.times import TimedRow, reach
-from weft.kernel.line_name import line_name
+from weft.kernel.sizes import line_name
 
 
 def find_claims(known: Known) -> list[ClaimRow]:

@@ -3,8 +3,8 @@
 
 from weft.analyse.claims.known import Known
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, VerdictRow, answer_of, by_weight, main_verdict
+from weft.analyse.tables.breakdown import CauseRow
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
-from weft.analyse.tables.remedies import CauseRow
 from weft.analyse.tables.times import holding_bound_s
 from weft.bound.terms import COPY, INJECTION, LINK, PER_MESSAGE
 
@@ -16,7 +16,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
     main = main_verdict(known.verdicts)
     if main is None:
         rows = by_weight(known.verdicts)
-        return [*(_unanswered(known, row) for row in rows[:1]), *_others(known, rows[1:])]
+        return [*(_of_series(known, row, f"contention.{INCONCLUSIVE}") for row in rows[:1]), *_others(known, rows[1:])]
     cause = next((row for row in known.causes if row["cell"] == main["cell"]), None)
     answer = _of_series(known, main, f"contention.{limit_of(main, cause)}")
     others = [row for row in known.verdicts if row is not main]
@@ -67,10 +67,6 @@ def _of_series(known: Known, row: VerdictRow, id: str) -> ClaimRow:
         launches=last["launches"] if last else None, least=row["allowed_low"], most=row["allowed_high"],
         next=known.again("--launches", str(FEWEST_LAUNCHES)) if few else "", confidence="C" if few else "A",
     )  # fmt: skip
-
-
-def _unanswered(known: Known, row: VerdictRow) -> ClaimRow:
-    return _of_series(known, row, f"contention.{INCONCLUSIVE}")
 
 
 def _others(known: Known, rows: list[VerdictRow]) -> list[ClaimRow]:

@@ -37,9 +37,9 @@ def find_claims(known: Known) -> list[ClaimRow]:
         "pairs": sum(row["pairs"] for row in own), "nodes": len(names), "ranks": sum(row["on_node"] for row in names)
     }  # fmt: skip
     sure = [(index, row) for index, row in enumerate(outliers) if not row["doubted"]]
-    found = [_outlier(index, row, counted) for index, row in sure]
+    found: list[ClaimRow] = [_outlier(index, row, counted) for index, row in sure]
     if not sure and outliers:
-        found = [_in_doubt(outliers[0], counted)]
+        found = [{**_outlier(0, outliers[0], counted), "id": f"pairs.{INCONCLUSIVE}", "confidence": "C"}]
     if not outliers:
         found = [_healthy(known, size, mode, own, counted)]
     window = max((int(cell.parameters.get("window", 1)) for cell in known.plan.measured), default=1)
@@ -70,10 +70,6 @@ def _outlier(index: int, row: OutlierRow, counted: dict[str, Any]) -> ClaimRow:
         evidence=[f"pair_outliers:{index}"], bytes=worst["bytes"], mode=worst["mode"], role=row["role"],
         affected=row["pairs"], also=row["also"], detail=row["detail"], ways=len(row["sightings"]), **counted,
     )  # fmt: skip
-
-
-def _in_doubt(row: OutlierRow, counted: dict[str, Any]) -> ClaimRow:
-    return {**_outlier(0, row, counted), "id": f"pairs.{INCONCLUSIVE}", "confidence": "C"}
 
 
 def _healthy(known: Known, size: int, mode: str, own: Sequence[ClassRow], counted: dict[str, Any]) -> ClaimRow:
