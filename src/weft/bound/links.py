@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from weft.bound.terms import INJECTION, LINK, Placed, largest
 from weft.fabric.cuts import Cut, cuts
 from weft.fabric.kinds import link_seconds
-from weft.fabric.loads import UP, all_to_all_loads, link_name, pair_loads
+from weft.fabric.loads import DOWN, UP, all_to_all_loads, link_name, pair_loads
 from weft.fabric.model import Fabric
 from weft.fabric.network import NetworkSection, TreeSection, make_network
 from weft.fabric.network.graph import Network
 from weft.fabric.placement import leaves
-from weft.kernel.traffic import Traffic, Uniform
+from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform
 
 MOST_PAIRED = 256  # most nodes for which non-uniform traffic is added to the routes pair by pair
 
@@ -61,28 +61,52 @@ def injection_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
 def _tree_terms(traffic: Traffic, cell: Placed, fabric: Fabric, tree: TreeSection) -> dict[str, float]:
     """Uplinks of each leaf and of each pod: all cables together, the best that a routing can do."""
     under = leaves(fabric, cell.hosts)
-    ways = {link_name(f"leaf{leaf}", UP): (group, tree.uplinks * tree.link_rate) for leaf, group in under.items()}
+    parts = {link_name(f"leaf{leaf}", UP): (group, tree.uplinks * tree.link_rate) for leaf, group in under.items()}
     if tree.leaves_per_pod and tree.pod_uplinks:
         rate = tree.pod_uplinks * (tree.pod_link_rate or tree.link_rate)
         pods: dict[int, list[int]] = {}
         for leaf, group in under.items():
             pods.setdefault(leaf // tree.leaves_per_pod, []).extend(group)
-        ways.update({link_name(f"pod{pod}", UP): (group, rate) for pod, group in pods.items()})
-    return {
-        name: link_seconds(traffic.leaving(group, cell.nodes, cell.ranks_per_node), rate, shaped=fabric.is_emulated)
-        for name, (group, rate) in ways.items()
-    }
+        parts.update({link_name(f"pod{pod}", UP): (group, rate) for pod, group in pods.items()})
+    hot = _hottest(traffic, cell)
+    ordered = sorted(parts.items(), key=lambda part: hot not in part[1][0])
+    found = (_cut_term(traffic, cell, fabric, name, group, rate, rate) for name, (group, rate) in ordered)
+    return {name: seconds for term in found for name, seconds in term.items()}
+
+
+INWARD = {UP: DOWN, "out": "in"}
+
+
+def _hottest(traffic: Traffic, cell: Placed) -> int:
+    """The busiest node of a matrix, else -1: of links with the same bytes the one beside it counts."""
+    return traffic.busiest(cell.nodes, cell.ranks_per_node) if isinstance(traffic, MatrixTraffic) else -1
+
+
+def _cut_term(
+    traffic: Traffic, cell: Placed, fabric: Fabric, name: str, group: list[int], rate: float, rate_in: float
+) -> dict[str, float]:
+    """Seconds of the links out of a set of nodes, or of those into it, by their name, if they take longer."""
+    shape = (group, cell.nodes, cell.ranks_per_node)
+    out, into = traffic.crossing(*shape) if isinstance(traffic, MatrixTraffic) else (traffic.leaving(*shape), 0)
+    seconds = link_seconds(out, rate, shaped=fabric.is_emulated)
+    back = link_seconds(into, rate_in, shaped=fabric.is_emulated) if rate_in else 0.0
+    if back <= seconds:
+        return {name: seconds}
+    part, _, way = name.rpartition(" ")
+    return {f"{part} {INWARD[way]}": back}
 
 
 def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
     network, around = network_of(fabric)
-    place = {host: index for index, host in enumerate(network.indices(list(cell.hosts)).tolist())}
+    place_of: list[int] = network.indices(list(cell.hosts)).tolist()
+    place = {host: index for index, host in enumerate(place_of)}
     terms: dict[str, float] = {}
-    for cut in around:
+    hot = _hottest(traffic, cell)
+    beside = sorted(around, key=lambda cut: hot >= 0 and place_of[hot] not in cut.hosts)
+    for cut in beside:
         inside = [place[host] for host in cut.hosts if host in place]
         if inside and len(inside) < cell.nodes:
-            moved = traffic.leaving(inside, cell.nodes, cell.ranks_per_node)
-            terms[cut.name] = link_seconds(moved, cut.rate, shaped=fabric.is_emulated)
+            terms |= _cut_term(traffic, cell, fabric, cut.name, inside, cut.rate, cut.rate_in)
     if fabric.routes_known:
         worst = largest(terms)
         terms |= _cable_term(traffic, cell, fabric, above=worst.seconds if worst else 0.0)

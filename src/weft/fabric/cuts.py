@@ -85,6 +85,7 @@ class Cut:
     name: str  # ``link leaf0 up``, ``link group3 out``, ``link x 0-3 out``
     hosts: frozenset[int]  # host indices in the part
     rate: float  # total rate of the cables out of it, in bytes per second, one way
+    rate_in: float  # and of those into it
 
 
 def cuts(network: Network) -> tuple[Cut, ...]:
@@ -99,8 +100,9 @@ def _cut(network: Network, name: str, inside: NDArray[np.bool_]) -> Cut:
     # the hosts of a part lie inside, so their own cables do not leave it
     at[:first] = (network.leaf >= 0) & inside[np.maximum(network.leaf, 0)]
     leaving = at[links.source] & ~at[links.target]
-    rate = float(links.rate[leaving].sum())
-    return Cut(name, frozenset(np.flatnonzero(at[:first]).tolist()), rate if np.isfinite(rate) else 0.0)
+    rates = (float(links.rate[ways].sum()) for ways in (leaving, at[links.target] & ~at[links.source]))
+    rate, rate_in = (each if np.isfinite(each) else 0.0 for each in rates)
+    return Cut(name, frozenset(np.flatnonzero(at[:first]).tolist()), rate, rate_in)
 
 
 def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:

@@ -169,11 +169,23 @@ class MatrixTraffic:
 
     def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
         """Bytes that leave the set, or enter it if those are more."""
+        return max(self.crossing(group, nodes, ranks_per_node))
+
+    def busiest(self, nodes: int, ranks_per_node: int) -> int:
+        """The node that sends or receives most."""
+        import numpy as np
+
+        moved = _node_matrix(self, nodes, ranks_per_node)
+        lines = np.maximum(moved.sum(axis=0), moved.sum(axis=1)) - moved.diagonal()
+        return int(lines.argmax())
+
+    def crossing(self, group: Collection[int], nodes: int, ranks_per_node: int) -> tuple[int, int]:
+        """Bytes that leave the set, and bytes that enter it."""
         import numpy as np
 
         moved = _node_matrix(self, nodes, ranks_per_node)
         inside = np.isin(np.arange(nodes), list(group))
-        return int(max(moved[inside][:, ~inside].sum(), moved[~inside][:, inside].sum()))
+        return int(moved[inside][:, ~inside].sum()), int(moved[~inside][:, inside].sum())
 
 
 @lru_cache(maxsize=4)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from weft.bound.links import link_term
 from weft.bound.placed import terms_of
 from weft.bound.terms import PlacedCell
 from weft.errors import StudyError
@@ -80,6 +81,36 @@ def test_the_bound_is_the_busiest_of_rows_columns_links_and_copies() -> None:
     terms = terms_of(matrix(), cell, fabric)
     assert terms["injection"] == pytest.approx(13e-3)  # the row of rank 1: 4 + 1 + 8; the busiest column has 13 too
     assert terms["link leaf0 up"] == pytest.approx(19e-3 / 1.25)  # 8 + 2 + 1 + 8 from ranks 0 and 1 to 2 and 3
+
+
+def on_leaves(**tree: Any) -> Fabric:
+    """Four hosts on two leaves whose uplinks have half of their hosts' rate."""
+    network = {"topology": "fat-tree", "adapter_rate": "1 GB/s", **tree,
+               "tree": {"nodes_per_leaf": 2, "uplinks": 1, "link_rate": "1 GB/s"}}  # fmt: skip
+    return Fabric.model_validate({"name": "f", "kind": "simulated", "node": {"names": "n[0-3]", "cores": 4}, "network": network})
+
+
+@pytest.mark.parametrize("rates", [{}, {"leaf1 - spine0": "0.9 GB/s", "leaf0 - spine0": "0.9 GB/s"}])
+@pytest.mark.parametrize("hot", [0, 3])
+def test_a_hot_receiver_is_limited_by_its_down_link_and_a_hot_sender_by_its_up_link(
+    rates: dict[str, str], hot: int
+) -> None:
+    weights = np.ones((4, 4), dtype=np.int64)
+    weights[:, hot] = 8
+    cell = PlacedCell("collective", 4, 1, 4, ("n0", "n1", "n2", "n3"), {})
+    for way, matrix in (("down", weights), ("up", weights.T)):
+        terms = link_term(MatrixTraffic(8 * MB, 4, matrix), cell, on_leaves(rates=rates))
+        moved = 18e-3 / (0.9 if rates else 1.0)  # 8 + 8 to or from the hot one, 1 + 1 to or from the one beside it
+        assert terms == {f"link leaf{hot // 2} {way}": pytest.approx(moved)}
+
+
+@pytest.mark.parametrize(
+    ("slow", "name"), [("leaf0 -> spine0", "link leaf0 up"), ("spine0 -> leaf0", "link leaf0 down")]
+)
+def test_bytes_into_a_leaf_take_the_rate_of_the_cable_into_it(slow: str, name: str) -> None:
+    cell = PlacedCell("collective", 4, 1, 4, ("n0", "n1", "n2", "n3"), {})
+    terms = link_term(MatrixTraffic(MB, 4, np.ones((4, 4), dtype=np.int64)), cell, on_leaves(rates={slow: "0.1 GB/s"}))
+    assert terms == {name: pytest.approx(4e-3 / 0.1)}
 
 
 def study(**section: Any) -> Study:
