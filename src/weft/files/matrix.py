@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traffic matrices in files: what each rank sends to each, as text or as NumPy's .npy."""
+"""Traffic matrices in files: what each rank sends to each, as text (also nccl-tests' for alltoallv), NumPy's .npy, or
+traces of PyTorch's collectives.
+"""
 
 import os
 import re
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import StudyError
+from weft.files.collectives import read_collectives
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,8 +45,10 @@ def read_matrix(path: Path) -> list[list[int]]:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ValueError("it is no plain file")
-            found = _npy(file) if file.peek(6)[:6] == NPY else _text(file)
-    except (OSError, ValueError) as problem:
+            start = file.peek(6)[:6]
+            is_json = start.lstrip()[:1] in (b"{", b"[")
+            found = _npy(file) if start == NPY else read_collectives(path) if is_json else _text(file)
+    except (OSError, ValueError, RecursionError) as problem:
         raise StudyError(f"traffic matrix {path}: {problem}", f"write {EXAMPLE}") from None
     if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.size:
         raise StudyError(f"traffic matrix {path}: shape {found.shape} of {found.dtype}", f"write {EXAMPLE}")

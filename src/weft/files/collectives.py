@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bytes between ranks from PyTorch's traces of all-to-alls: Kineto's, and execution traces in Chakra's JSON.
+
+A trace has the calls of one rank: a file is one trace, or a list of those of all ranks. Calls of all groups are added.
+Sizes per peer are those of ``In split size``; a call without them has equal parts, which is what PyTorch then sends.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.files.beneath import read_json_text
+from weft.files.reading import is_list, is_table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_RANKS = 8192
+MOST_NUMBER = 2**50
+CALL = "record_param_comms"
+BYTES = {
+    "byte": 1, "char": 1, "bool": 1, "half": 2, "bfloat16": 2, "short": 2, "float": 4, "int": 4, "double": 8, "long": 8,
+    "complexfloat": 8, "complexdouble": 16,
+}  # fmt: skip
+#: Names in Chakra's JSON -> in Kineto's.
+ATTRIBUTES = {
+    "collective_name": "Collective name", "dtype": "dtype", "in_msg_nelems": "In msg nelems",
+    "in_split_size": "In split size", "pg_size": "Group size", "global_rank_start": "start",
+    "global_rank_stride": "stride",
+}  # fmt: skip
+Call = Mapping[str, object]
+
+
+def read_collectives(path: Path) -> "NDArray[np.float64]":
+    """Bytes that each rank sends to each in all-to-alls, shape (p, p); ValueError names what is not there.
+
+    Raises OSError: the file cannot be read; RecursionError: lists in it are nested too deeply.
+    """
+    import numpy as np
+
+    given: object = json.loads(read_json_text(path))
+    rows: dict[int, dict[int, float]] = {}
+    size = 1
+    for trace in given if is_list(given) else [given]:
+        if not is_table(trace):
+            raise ValueError("it is neither a trace of Kineto or Chakra nor a list of them")
+        for call in calls_of(trace):
+            rank, peers, sent = sent_by(call)
+            row = rows.setdefault(rank, {})
+            for peer, amount in zip(peers, sent, strict=True):
+                row[peer] = row.get(peer, 0.0) + amount
+            size = max(size, rank + 1, *(peer + 1 for peer in peers))
+    lacking = [str(rank) for rank in range(size) if rank not in rows]
+    if not rows:
+        raise ValueError("it has no all-to-all with the sizes of its peers")
+    if lacking:
+        some = ", ".join(lacking[:8]) + (" .." if len(lacking) > 8 else "")
+        raise ValueError(f"it has no all-to-all of rank {some} of {size}: join the traces of all (jq -s . rank*.json)")
+    found = np.zeros((size, size))
+    for rank, row in rows.items():
+        found[rank, list(row)] = list(row.values())
+    return found
+
+
+def calls_of(trace: dict[str, Any]) -> Iterator[Call]:
+    """The all-to-alls of a trace, in Kineto's words, with the rank that made them as ``rank``."""
+    info = trace.get("distributedInfo")
+    rank = info.get("rank") if is_table(info) else None
+    events = trace.get("traceEvents", trace.get("nodes"))
+    if not is_list(events):
+        raise ValueError('it has neither "traceEvents" (Kineto) nor "nodes" (Chakra)')
+    for event in events:
+        if is_table(event) and event.get("name") == CALL:
+            args, values = event.get("args"), _values(event)
+            call = {"rank": rank, **(args if is_table(args) else {}), **_attributes(event)}
+            if "all_to_all" in str(call.get("Collective name", "")).replace("alltoall", "all_to_all"):
+                yield call | ({"member": values} if values is not None and not is_table(args) else {})
+
+
+def _attributes(event: dict[str, Any]) -> dict[str, Any]:
+    given = event.get("attrs")
+    named = [each for each in given if is_table(each)] if is_list(given) else []
+    return {ATTRIBUTES[each["name"]]: each.get("value") for each in named if str(each.get("name")) in ATTRIBUTES}
+
+
+def _values(event: dict[str, Any]) -> object:
+    """The rank within its group, which Chakra's nodes have before the name of the collective in their inputs."""
+    inputs = event.get("inputs")
+    values = inputs.get("values") if is_table(inputs) else inputs
+    if not is_list(values):
+        return None
+    at = next((i for i, each in enumerate(values) if isinstance(each, str) and "to_all" in each), 0)
+    return values[at - 1] if at else None
+
+
+def sent_by(call: Call) -> tuple[int, list[int], list[float]]:
+    """The rank that made a call, its peers, and the bytes that it sends each; ValueError for what is not there."""
+    size = _whole(call, "Group size", 1, MOST_RANKS)
+    peers = _peers(call, size)
+    member = call.get("member")
+    rank = _whole(call, "rank", 0, MOST_RANKS - 1) if member is None else peers[_whole(call, "member", 0, size - 1)]
+    kind = str(call.get("dtype", "")).rpartition(".")[2].lower()
+    unit = 1 if kind.startswith("float8") else BYTES.get(kind)
+    if unit is None:
+        raise ValueError(f"an all-to-all of rank {rank} has the dtype {kind[:40]!r}, which is not known")
+    total = _whole(call, "In msg nelems", 0, MOST_NUMBER) * unit
+    parts = _numbers(call, "In split size") or [1] * size
+    if len(parts) != size:
+        raise ValueError(f"an all-to-all of rank {rank} has {len(parts)} sizes for {size} peers")
+    return rank, peers, [total * part / max(sum(parts), 1) for part in parts]
+
+
+def _peers(call: Call, size: int) -> list[int]:
+    """The ranks of a group among all."""
+    if "start" in call:
+        stride = _whole(call, "stride", 1, MOST_RANKS) if "stride" in call else 1
+        first = _whole(call, "start", 0, MOST_RANKS - 1)
+        peers = [first + stride * index for index in range(size)]
+    else:
+        peers = _numbers(call, "Process Group Ranks") or list(range(size))
+    if len(set(peers)) != size or max(peers) >= MOST_RANKS:
+        raise ValueError(f"a group of {size} has the ranks {peers[:8]}: no {size} different ones below {MOST_RANKS:,}")
+    return peers
+
+
+def _whole(call: Call, key: str, least: int, most: int) -> int:
+    value = call.get(key)
+    if not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"an all-to-all has {key} {str(value)[:40]!r}, no whole number from {least:,} to {most:,}")
+    return value
+
+
+def _numbers(call: Call, key: str) -> list[int]:
+    """A list of whole numbers, or a text of one; PyTorch leaves out those in the middle of a long one."""
+    given: object = call.get(key) or "[]"
+    if isinstance(given, str) and "..." in given:
+        raise ValueError(f'an all-to-all has its "{key}" cut short ({given[:40]}): its sizes per peer are not there')
+    values: object = json.loads(given) if isinstance(given, str) else given
+    if not is_list(values) or not all(isinstance(each, int) and 0 <= each <= MOST_NUMBER for each in values):
+        raise ValueError(f'an all-to-all has the "{key}" {str(given)[:40]!r}: no list of whole numbers')
+    return values
