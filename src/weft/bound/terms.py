@@ -2,8 +2,9 @@
 """Lower bounds of a time (METHOD 16): an operation cannot be faster than its slowest part (docs/bounds.md).
 
 Each term is seconds: bytes over a rate (memory copy, injection, links), or a number of messages times a cost of each
-(latency, overhead, message gap). Traffic down equals traffic up, but for a matrix, whose slower way has the name (``link
-leaf0 down``). The terms of links are those of cuts, except in a simulation, whose routes are known (:mod:`weft.bound.links`). On a virtual fabric the burst of a
+(latency, overhead, message gap). Traffic down equals traffic up, but for a matrix, whose slower way has the name
+(``link leaf0 down``). The terms of links are those of cuts, except in a simulation, whose routes are known
+(:mod:`weft.bound.links`). On a virtual fabric the burst of a
 link's token bucket (:mod:`weft.fabric.kinds`) is subtracted from its bytes. A term whose rate the fabric does not state
 is omitted. The largest term is the bound, and its name is the limiting resource.
 """
