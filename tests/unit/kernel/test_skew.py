@@ -87,7 +87,8 @@ def on_leaves(**tree: Any) -> Fabric:
     """Four hosts on two leaves whose uplinks have half of their hosts' rate."""
     network = {"topology": "fat-tree", "adapter_rate": "1 GB/s", **tree,
                "tree": {"nodes_per_leaf": 2, "uplinks": 1, "link_rate": "1 GB/s"}}  # fmt: skip
-    return Fabric.model_validate({"name": "f", "kind": "simulated", "node": {"names": "n[0-3]", "cores": 4}, "network": network})
+    node = {"names": "n[0-3]", "cores": 4}
+    return Fabric.model_validate({"name": "f", "kind": "simulated", "node": node, "network": network})
 
 
 @pytest.mark.parametrize("rates", [{}, {"leaf1 - spine0": "0.9 GB/s", "leaf0 - spine0": "0.9 GB/s"}])
