@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the harness costs: its warm medians beside a bare loop of the same call, in one job, interleaved.
 
-    python bench/harness.py [--kernel exchange | pairs | sweep] [--mpicxx /usr/bin/mpicxx] [--ranks 2] [--rounds 9]
+    python bench/harness.py [--kernel exchange | pairs | sweep | rates] [--mpicxx PATH] [--ranks 2] [--rounds 9]
 
 Prints, for each call and size, the median over the rounds of harness / bare, and their range. Goal: 1.00 +- 0.05.
 """
@@ -18,7 +18,8 @@ from weft.mpi.starting import cores_here, family_of
 
 ROOT = Path(__file__).resolve().parents[1]
 GOAL = 0.05
-PROGRAMS = {"exchange": "bare_loop", "pairs": "bare_ping_pong", "sweep": "bare_sweep"}  # collective and bandwidth
+# sweep: collective and bandwidth; rates: beside the loops of OSU and mpiGraph
+PROGRAMS = {"exchange": "bare_loop", "pairs": "bare_ping_pong", "sweep": "bare_sweep", "rates": "bare_rates"}
 
 
 def build(wrapper: Path, program: str) -> Path:
@@ -67,7 +68,7 @@ def main() -> None:
     for (call, size), values in ratios.items():
         ratio = statistics.median(values)
         mark = "" if abs(ratio - 1) <= GOAL else f"  outside 1.00 +- {GOAL}"
-        print(f"{call:10} {size:8} B  {ratio:.3f} ({min(values):.3f}-{max(values):.3f})"
+        print(f"{call:15} {size:8} B  {ratio:.3f} ({min(values):.3f}-{max(values):.3f})"
               f"  bare {statistics.median(times[call, size]) / 1000:.2f} us{mark}")  # fmt: skip
 
 

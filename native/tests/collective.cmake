@@ -3,7 +3,7 @@
 foreach(noun refine block_pattern binding)
   weft_test(${noun} RANKS 1)
 endforeach()
-foreach(noun timed_teams size_sweep bandwidth)
+foreach(noun timed_teams size_sweep bandwidth overlap neighbors)
   weft_test(${noun})
 endforeach()
 weft_test(collective_calls RANKS 1 3)

@@ -37,7 +37,7 @@ SMALL = {
     "trend_power": "4",
     "virtual_fits": "--networks one-switch --into {into}",
 }
-HARNESS = ["exchange", "pairs", "sweep"]
+HARNESS = ["exchange", "pairs", "sweep", "rates"]
 ELSEWHERE = {"harness", "mutants", "bare_debian", "foreign_tests"}
 
 
@@ -64,4 +64,4 @@ def test_a_bench_runs_to_its_end(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kernel", HARNESS)
 def test_the_harness_is_compared_with_a_bare_loop(kernel: str, tmp_path: Path) -> None:
     said = run_bench(f"bench/harness.py --kernel {kernel} --rounds 1", tmp_path)
-    assert len(re.findall(r"^\w+ +\d+ B +\d\.\d{3} \(", said, re.MULTILINE)) >= 3, said
+    assert len(re.findall(r"^[\w:]+ +\d+ B +\d\.\d{3} \(", said, re.MULTILINE)) >= 3, said

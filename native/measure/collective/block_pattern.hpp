@@ -4,7 +4,8 @@
 //   equal    all blocks alike
 //   linear   every rank sends (j + 1) / p of the largest block to rank j: the last rank receives most
 //   heavy    rank 0 sends the largest block to every rank, all others an eighth of it
-//   matrix   p x p weights, from a file with the traffic of an application; patterns of other names that come with weights are such
+//   matrix   p x p weights, from a file with the traffic of an application; patterns of other names that come with
+//   weights are such
 #pragma once
 
 #include <cstdint>

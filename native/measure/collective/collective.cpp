@@ -4,7 +4,7 @@
 //   collective  bcast | alltoall | alltoallv | scatter | gather | allgather | allreduce | reduce | reduce_scatter
 //   bytes       sizes of a block (what one rank sends to one other) or of the message; see size_sweep.hpp
 //   refine      most sizes to add where times deviate from the line between their neighbours
-//   form        plain | inplace | vector
+//   form        plain | inplace | vector | neighbor (of alltoallv: MPI_Neighbor_alltoall over the graph of `weights`)
 //   root        a rank, or -1: the next rank in each call
 //   cases       exact number of samples, with root -1 from as many evenly spaced roots: for times that repeat
 //   pattern     of alltoallv: equal | linear | heavy | matrix, with `weights`, p x p whole numbers
@@ -12,6 +12,7 @@
 //   table       in place of algorithm: a selection table, by which each call chooses as libweft.so does
 //   explain     1: the breakdown of each size, for alltoall and alltoallv
 //   guidelines  what to hold the call against, in turns with it (guidelines.hpp)
+//   overlap     1: how much of the non-blocking call hides behind computation (overlap.hpp)
 //
 // The operations are named after all this, "alltoallv-linear@1024", and `barrier` is their floor.
 #include "breakdown/breakdown.hpp"
@@ -19,6 +20,8 @@
 #include "cell/size_sweep.hpp"
 #include "collective/collective_data.hpp"
 #include "collective/guidelines.hpp"
+#include "collective/neighbors.hpp"
+#include "collective/overlap.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -36,6 +39,7 @@ struct CollectiveRequest {
     std::shared_ptr<BlockPattern const> pattern;
     std::vector<std::int64_t> sizes;
     std::string op; ///< without the size
+    Comm graph;     ///< of the neighbourhood form, once it is made
 };
 
 Failure collective_failure(Cell const &cell, std::string const &why) {
@@ -62,8 +66,12 @@ void set_form(Cell const &cell, CollectiveRequest &request) {
     Collective const &collective = *request.form.collective;
     request.form.in_place = form == "inplace";
     request.form.spread = form == "vector";
-    if (form != "plain" && !request.form.in_place && !request.form.spread) {
-        throw collective_failure(cell, "form " + form + " is none of plain, inplace, vector");
+    bool const neighbor = form == "neighbor";
+    if (form != "plain" && !request.form.in_place && !request.form.spread && !neighbor) {
+        throw collective_failure(cell, "form " + form + " is none of plain, inplace, vector, neighbor");
+    }
+    if (neighbor && (!collective.by_counts || !cell.has("weights") || platform::one_clock())) {
+        throw collective_failure(cell, "the form neighbor is one of alltoallv with a graph, and no simulator's");
     }
     bool const unequal = collective.by_counts && cell.text("pattern", "equal") != "equal";
     if (request.form.in_place && (!collective.in_place || unequal)) {
@@ -72,15 +80,17 @@ void set_form(Cell const &cell, CollectiveRequest &request) {
     if (request.form.spread && collective.reduces) {
         throw collective_failure(cell, request.op + " adds up doubles, and MPI_SUM takes no derived datatype");
     }
+    request.form.collective = neighbor ? &neighbor_alltoall() : request.form.collective;
     request.op += form == "plain" ? "" : "-" + form;
 }
 
-/// A guideline is about the plain call of the library. One root for all: in a rotation each turn would have its own.
+/// A guideline, or an overlap, is about the plain call of the library. One root for all: in a rotation each turn would
+/// have its own.
 void require_plain(Cell const &cell, CollectiveRequest &request) {
     std::string const algorithm = cell.text("algorithm", "default");
     if (cell.text("form", "plain") != "plain" || !request.pattern->is_equal() || cell.has("table") ||
         is_explained(cell) || algorithm != "default") {
-        throw collective_failure(cell, "guidelines hold a plain call with equal blocks against others, without a "
+        throw collective_failure(cell, "guidelines and overlap are about a plain call with equal blocks, without a "
                                        "breakdown or algorithm");
     }
     request.form.root = request.form.root.value_or(0);
@@ -105,7 +115,7 @@ CollectiveRequest collective_request(Cell const &cell) {
         request.form.root = int(root);
     }
     request.form.mocked = Guidelines::any(cell);
-    if (request.form.mocked) {
+    if (request.form.mocked || Overlap::any(cell)) {
         require_plain(cell, request);
     }
     request.form.wide = MPI_VERSION >= 4 && planted(cell, "wide"); // a test's, of counts that need no 8 GiB
@@ -163,7 +173,7 @@ bool has_breakdown_of_sizes(Cell const &cell, CollectiveRequest const &request) 
 
 /// Warm samples of a size: alone, in turns with a breakdown, or with what guidelines hold the call against.
 void measure_size(Cell &cell, CollectiveData &data, CollectiveRequest const &request, Guidelines *guidelines,
-                  std::int64_t bytes) {
+                  Overlap *overlap, std::int64_t bytes) {
     // In a batch of calls with a root nothing synchronises the ranks: a fixed root runs ahead, and with rotating roots
     // the next call's tree starts while the last one is still in progress. A barrier in between would be timed too. So
     // each call is a separate sample, from a common start.
@@ -174,6 +184,8 @@ void measure_size(Cell &cell, CollectiveData &data, CollectiveRequest const &req
     data.begin_roots(cases > 0 ? cases : cell.team().size);
     if (guidelines != nullptr) {
         guidelines->measure(cell.sampler(), request.op, bytes, call, how);
+    } else if (overlap != nullptr) {
+        overlap->measure(cell.sampler(), request.op, bytes, call, how);
     } else if (has_breakdown_of_sizes(cell, request)) {
         measure_breakdown(cell, op_at(request.op, bytes), data.blocks(), call, how);
     } else {
@@ -215,12 +227,27 @@ Need collective_need(Cell const &cell) {
         }
         Guidelines::add_need(need, cell, request.form, most, most_sizes(cell));
     }
+    if (Overlap::any(cell)) {
+        if (platform::one_clock()) {
+            throw Refusal("fabric", "a simulator has no computation that a call could hide behind");
+        }
+        Overlap::add_need(need, cell, most_sizes(cell));
+    }
+    bool const narrow = Overlap::any(cell) || request.form.collective == &neighbor_alltoall();
+    if (narrow && CollectiveData::needs_wide(cell.team(), request.form, most)) {
+        throw Refusal("fabric", "non-blocking and neighbourhood calls are measured with counts of ints: take smaller "
+                                "blocks");
+    }
     need.parts.push_back({"library staging", library_staging_bytes(cell.team().size)});
     return need;
 }
 
 void run_collective(Cell &cell) {
-    CollectiveRequest const request = collective_request(cell);
+    CollectiveRequest request = collective_request(cell);
+    if (request.form.collective == &neighbor_alltoall()) {
+        request.graph = make_graph(cell.team(), *request.pattern);
+        request.form.graph = request.graph;
+    }
     CollectiveData data(cell.team(), request.form, request.sizes.back());
     data.settle();
     platform::split_by_node(cell.team().comm);
@@ -239,12 +266,16 @@ void run_collective(Cell &cell) {
     if (request.form.mocked) {
         guidelines.emplace(cell, request.form, request.sizes.back(), data);
     }
+    std::optional<Overlap> overlap;
+    if (Overlap::any(cell)) {
+        overlap.emplace(cell, request.form, data);
+    }
     std::vector<std::int64_t> measured;
     sweep_sizes(cell, request.op, request.form.unit(), [&](std::int64_t bytes) {
         if (std::find(request.sizes.begin(), request.sizes.end(), bytes) == request.sizes.end()) {
             first_call(bytes);
         }
-        measure_size(cell, data, request, guidelines ? &*guidelines : nullptr, bytes);
+        measure_size(cell, data, request, guidelines ? &*guidelines : nullptr, overlap ? &*overlap : nullptr, bytes);
         measured.push_back(bytes);
     });
     measure_barrier(cell);

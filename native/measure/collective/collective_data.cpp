@@ -66,7 +66,7 @@ CollectiveData::CollectiveData(Team const &team, CollectiveForm const &form, std
     arguments_.receive = receive_.data();
     arguments_.in_place = form.in_place;
     arguments_.algorithm = form.algorithm;
-    arguments_.comm = team.comm;
+    arguments_.comm = form.graph != MPI_COMM_NULL ? form.graph : team.comm;
     arguments_.rank = team.rank;
     arguments_.root = form.root.value_or(0);
     if (form.spread) {

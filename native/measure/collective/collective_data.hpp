@@ -26,9 +26,10 @@ struct CollectiveForm {
     bool spread = false;                   ///< every other 8 bytes, by a derived datatype
     std::optional<int> root;               ///< a fixed root; nothing: rotates from call to call
     BlockPattern const *pattern = nullptr; ///< of unequal blocks
-    bool mocked = false; ///< also by mock-ups (mock_ups.hpp): plain, with a fixed root and equal blocks
-    bool wide = false;   ///< counts of 64 bits even where ints would do: a test's
-    AllToAll algorithm;  ///< of an all-to-all
+    bool mocked = false;            ///< also by mock-ups (mock_ups.hpp): plain, with a fixed root and equal blocks
+    bool wide = false;              ///< counts of 64 bits even where ints would do: a test's
+    AllToAll algorithm;             ///< of an all-to-all
+    MPI_Comm graph = MPI_COMM_NULL; ///< of the neighbourhood form, in place of the team's communicator
 
     /// Sizes are whole multiples of this number of bytes.
     [[nodiscard]] std::int64_t unit() const { return collective->reduces || spread ? 8 : 1; }
@@ -56,6 +57,8 @@ class CollectiveData {
             arguments_.root = int(turn_ * team_.size / turns_);
         }
     }
+    /// Of the next call, with counts of ints.
+    [[nodiscard]] CallArguments const &arguments() const { return arguments_; }
     /// Makes the same call by a mock-up.
     void call_by(MockUp const &mock_up) { mock_up.call(arguments_); }
     /// Starts with the fixed root, or with the first of `turns` rotating roots, evenly spaced over all ranks.

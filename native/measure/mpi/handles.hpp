@@ -8,14 +8,24 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <utility>
 
 namespace weft {
 
-/// MPI from MPI_Init to MPI_Finalize, by the public names, in which interposers initialise themselves.
+/// MPI from MPI_Init to MPI_Finalize, by the public names, in which interposers initialise themselves. Where the
+/// variable WEFT_THREADS is `multiple`, any thread may call it, if the library can do that.
 class Library {
   public:
-    Library(int &argc, char **&argv) { check(MPI_Init(&argc, &argv), "MPI_Init"); }
+    Library(int &argc, char **&argv) {
+        char const *const threads = std::getenv("WEFT_THREADS");
+        int given = MPI_THREAD_SINGLE;
+        check(threads != nullptr && std::strcmp(threads, "multiple") == 0
+                  ? MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given)
+                  : MPI_Init(&argc, &argv),
+              "MPI_Init");
+    }
     Library(Library const &) = delete;
     Library &operator=(Library const &) = delete;
     ~Library() {

@@ -3,6 +3,7 @@
 // cell is a block of rounds of the tournament (METHOD 26).
 //
 //   bytes          message sizes
+//   threads        multiple: MPI_THREAD_MULTIPLE is required (WEFT_THREADS asks for it before the plan is read)
 //   window         messages under way at once (1); the time of an operation is that of them all
 //   mode           isolated | node | all: one pair in the job, one pair per node, or all pairs of a round at a time
 //   contention     1: also measure each round isolated, interleaved chunk by chunk (METHOD 17)
@@ -196,6 +197,13 @@ Need pairs_need(Cell const &cell) {
     auto const request = pairs_request(cell);
     if (std::string const why = message_refusal(request.largest()); !why.empty()) {
         throw Refusal("fabric", why);
+    }
+    int level = MPI_THREAD_SINGLE;
+    check(PMPI_Query_thread(&level), "MPI_Query_thread");
+    if (cell.text("threads", "") == "multiple" && level < MPI_THREAD_MULTIPLE) {
+        throw Refusal("fabric", "MPI_THREAD_MULTIPLE was asked for, and the library gave thread level " +
+                                    std::to_string(level) + " of " + std::to_string(MPI_THREAD_MULTIPLE) +
+                                    ": it was built without");
     }
     Rules const &rules = cell.rules();
     constexpr std::int64_t beside = 3;             // cold, forward, again

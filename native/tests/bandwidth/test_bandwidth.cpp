@@ -118,13 +118,14 @@ TEST_CASE("every word of every message of a window is checked") {
         return;
     }
     constexpr std::int64_t bytes = 100; // twelve words and half of one
-    weft::MessageWindow window(pair->team, {.most_messages = 4, .most_bytes = 4096, .footprint = 4096});
+    weft::MessageWindow window(pair->team, {.most_messages = 4, .most_bytes = 4096, .footprint = 4096},
+                               weft::Flows::of(pair->team.rank, 2, weft::Flows::Shape::pairs, false));
     window.set_size(bytes);
     REQUIRE(window.messages() == 4);
     for (std::int64_t message = 0; message < window.messages(); ++message) {
         for (std::int64_t byte = message; byte < bytes; byte += 8) { // another byte of a word in each message
             window.fill();
-            window.send_window();
+            window.move_window();
             CHECK(window.check_received().count == 0);
             window.corrupt(message, byte);
             CAPTURE(byte);
@@ -162,13 +163,88 @@ TEST_CASE("a pair that does not sit as the pattern asks is a row that says so") 
     CHECK(said.find("fabric: inter-node was asked for, but the two ranks run on one node") == 0);
 }
 
-TEST_CASE("bandwidth is measured between two ranks, not among more") {
+TEST_CASE("an odd number of ranks makes no pairs") {
     auto cell = stream(MeasuringRanks::all());
-    if (cell.team().size == 2) {
+    if (cell.team().size % 2 == 0) {
         CHECK(cell.need().total() > 0);
         return;
     }
     CHECK_THROWS_AS(cell.need(), weft::Failure);
+}
+
+TEST_CASE("pairs, fans and one-sided calls move every message to its place, one way and both") {
+    MeasuringRanks &all = MeasuringRanks::all();
+    int const ranks = all.team.size;
+    for (std::string const pattern : {"", "incast", "outcast"}) {
+        bool const fan = !pattern.empty();
+        if (ranks < 2 || (!fan && ranks % 2 != 0)) {
+            continue;
+        }
+        for (std::string const transfer : {"send", "put", "get"}) {
+            for (std::string const way : {"one", "both"}) {
+                CAPTURE(pattern);
+                CAPTURE(transfer);
+                CAPTURE(way);
+                Values const values{{"pattern", pattern}, {"transfer", transfer}, {"way", way}};
+                auto cell = stream(all, values);
+                CHECK(cell.need().parts[0].bytes == 1048576 * (way == "both" ? 2 : 1));
+                weft::Validation const &validation = cell.run();
+                CHECK(validation.performed);
+                CHECK(validation.errors == 0);
+                int const flows = (fan ? ranks - 1 : ranks / 2) * (way == "both" ? 2 : 1);
+                weft::Segment const *const first = cell.segment(transfer + "@100", weft::Phase::cold);
+                REQUIRE(first != nullptr);
+                CHECK(first->batch == 8 * flows);
+                PlantedFault const fault("corrupt");
+                auto wrong = stream(all, values);
+                CHECK(wrong.run().errors == 3);
+            }
+        }
+    }
+}
+
+TEST_CASE("as in OSU, all messages of a window may share one place, which proves nothing") {
+    MeasuringRanks *const pair = two_ranks();
+    if (pair == nullptr) {
+        return;
+    }
+    auto cell = stream(*pair, {{"bytes", "40000"}, {"cache", "shared"}, {"footprint", "40000"}});
+    touched.clear();
+    CHECK_FALSE(cell.run().performed);
+    CHECK(cell.segment("send@40000", weft::Phase::cold)->batch == 8);
+    CHECK(touched[40000].second - touched[40000].first == 40000);
+}
+
+TEST_CASE("flows mirror each other") {
+    using Shape = weft::Flows::Shape;
+    for (Shape const shape : {Shape::pairs, Shape::in, Shape::out}) {
+        for (bool const both : {false, true}) {
+            std::int64_t sent = 0;
+            for (int rank = 0; rank < 6; ++rank) {
+                auto const mine = weft::Flows::of(rank, 6, shape, both);
+                for (std::size_t f = 0; f < mine.to.size(); ++f) {
+                    auto const &flow = mine.to[f];
+                    auto const theirs = weft::Flows::of(flow.peer, 6, shape, both).from;
+                    REQUIRE(theirs.size() == std::size_t(flow.peer_flows));
+                    CHECK(theirs[std::size_t(flow.at_peer)].peer == rank);
+                    CHECK(theirs[std::size_t(flow.at_peer)].at_peer == std::int64_t(f));
+                }
+                sent += std::int64_t(mine.to.size());
+                CHECK(sent <= mine.total);
+            }
+            CHECK(sent == weft::Flows::of(0, 6, shape, both).total);
+        }
+    }
+}
+
+TEST_CASE("a transfer that is none, and a footprint too small for all flows, are refused") {
+    MeasuringRanks &all = MeasuringRanks::all();
+    if (all.team.size % 2 == 0) {
+        CHECK_THROWS_AS(stream(all, {{"transfer", "throw"}}).need(), weft::Failure);
+    }
+    if (all.team.size > 2) {
+        CHECK_THROWS_AS(stream(all, {{"pattern", "incast"}, {"footprint", "65536"}}).need(), weft::Failure);
+    }
 }
 
 TEST_CASE("windows and messages that cannot be are refused") {

@@ -62,3 +62,14 @@ TEST_CASE("a message of 2 GiB is counted where the library can, and refused with
         CHECK_THROWS_WITH_AS(measured.need(), doctest::Contains("a message of 2147483648 bytes is more than"), Refusal);
     }
 }
+
+TEST_CASE("MPI_THREAD_MULTIPLE is required where a plan says so, and refused by name where the library has less") {
+    int level = MPI_THREAD_SINGLE;
+    REQUIRE(PMPI_Query_thread(&level) == MPI_SUCCESS);
+    MeasuredPairs measured(Values{{"bytes", "8"}, {"threads", "multiple"}});
+    if (level == MPI_THREAD_MULTIPLE) {
+        CHECK(measured.need().total() > 0);
+    } else {
+        CHECK_THROWS_WITH_AS(measured.need(), doctest::Contains("MPI_THREAD_MULTIPLE was asked for"), Refusal);
+    }
+}

@@ -23,6 +23,7 @@ from weft.analyse.tables.answers import (
     CHANGES,
     FINDINGS,
     GUIDELINES,
+    OVERLAPS,
     SLOWER,
     VERDICTS,
     WINNERS,
@@ -53,7 +54,7 @@ from weft.analyse.thresholds.knob import launch_knobs, launch_settings, mark_mem
 from weft.analyse.thresholds.series import block_series, size_series
 from weft.analyse.thresholds.switches import find_change_overs, slower_than_double
 from weft.analyse.thresholds.trials import trial_rows, with_trials
-from weft.analyse.winners import guideline_rows, unjudged, winners
+from weft.analyse.winners import guideline_rows, overlap_rows, unjudged, winners
 from weft.kernel.registry import main_call
 from weft.mpi.knobs import Knobs
 from weft.plan.records import Cell, Plan
@@ -139,6 +140,7 @@ def _races(root: Path, found: Found) -> list[WinnerRow]:
     won = winners(found.calls, found.medians, found.plan.cells, modelled=found.modelled)
     WINNERS.write(root, won)
     GUIDELINES.write(root, guideline_rows(found.turns, found.cells))
+    OVERLAPS.write(root, overlap_rows(found.turns, found.cells))
     return won
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which algorithm of a collective wins where, and which guidelines a library violates: paired over launches.
+"""Which algorithm of a collective wins where, which guidelines a library violates, and what hides: over launches.
 
 Each algorithm is held against the library's own choice by the medians of their launches. Of nine algorithms that are
 all alike, one is the fastest by chance; so p is corrected for their number (Holm, 1979).
@@ -14,11 +14,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
 from statistics import mean, median, variance
+from typing import Literal
 
 from weft.analyse.checks import finding
 from weft.analyse.statistics.interval import CONFIDENCE, student_quantile
 from weft.analyse.statistics.significance import adjust_by_holm, paired_test, rank_test, trimmed_mean
-from weft.analyse.tables.answers import FEWEST_LAUNCHES, MATTERS, FindingRow, GuidelineRow, WinnerRow
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, MATTERS, FindingRow, GuidelineRow, OverlapRow, WinnerRow
 from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
 from weft.format import plural
@@ -36,12 +37,7 @@ LEAST_SPREAD = 0.01
 
 def guideline_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[GuidelineRow]:
     """A row for each guideline and size of the cells that measured some, in their order."""
-    launches: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
-    for turn in turns:
-        if cells[turn["cell"]].parameters.get("guidelines"):
-            launches.setdefault((turn["cell"], turn["call"]), {}).setdefault(turn["launch"], {})[turn["step"]] = turn[
-                "total_s"
-            ]
+    launches = _totals(turns, cells, "guidelines")
     rows = [
         row
         for (cell, call), found in launches.items()
@@ -53,6 +49,56 @@ def guideline_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[
         row["chance"], row["violated"] = chance, chance <= FAMILY and row["launches"] >= FEWEST_LAUNCHES
     order = {name: place for place, name in enumerate(cells)}
     return sorted(rows, key=lambda row: (order[row["cell"]], row["bytes"]))
+
+
+def overlap_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[OverlapRow]:
+    """A row for each size and way of the cells that measured how much of a call hides, in their order."""
+    rows = [
+        row
+        for (cell, call), found in _totals(turns, cells, "overlap").items()
+        for way in WAYS
+        if (row := _overlap(cells[cell], call, way, list(found.values())))
+    ]
+    order = {name: place for place, name in enumerate(cells)}
+    return sorted(rows, key=lambda row: (order[row["cell"]], row["bytes"]))
+
+
+#: The step of the kernel that each way is measured by.
+WAYS: Mapping[Literal["wait", "test", "persistent"], str] = {
+    "wait": "hidden", "test": "tested", "persistent": "persistent",
+}  # fmt: skip
+
+
+def _overlap(
+    cell: Cell, call: str, way: Literal["wait", "test", "persistent"], launches: Sequence[Mapping[str, float]]
+) -> OverlapRow | None:
+    whole = [each for each in launches if each.keys() >= {"alone", "compute", WAYS[way]}]
+    if len(whole) < 2:
+        return None
+    alone = [each["alone"] for each in whole]
+    shares = [
+        ((0.0 if way == "persistent" else each["compute"]) + each["alone"] - each[WAYS[way]]) / each["alone"]
+        for each in whole
+    ]
+    share = trimmed_mean(shares, LEAST_SPREAD)
+    width = student_quantile((1 + CONFIDENCE) / 2, share.freedom) * share.error
+    return OverlapRow(
+        cell=cell.id, collective=str(cell.parameters["collective"]), way=way, thread="progress" in cell.parameters,
+        nodes=cell.nodes, ranks=cell.ranks, bytes=split_op(call)[1] or 0, launches=len(whole), alone_s=median(alone),
+        share=share.value, low=share.value - width, high=share.value + width,
+    )  # fmt: skip
+
+
+def _totals(
+    turns: Iterable[TurnRow], cells: Mapping[str, Cell], key: str
+) -> dict[tuple[str, str], dict[int, dict[str, float]]]:
+    """Seconds of each step in each launch, of each call of the cells that have a parameter."""
+    found: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
+    for turn in turns:
+        if cells[turn["cell"]].parameters.get(key):
+            launches = found.setdefault((turn["cell"], turn["call"]), {})
+            launches.setdefault(turn["launch"], {})[turn["step"]] = turn["total_s"]
+    return found
 
 
 def _guideline_row(cell: Cell, call: str, guideline: str, launches: list[dict[str, float]]) -> GuidelineRow | None:

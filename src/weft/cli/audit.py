@@ -42,24 +42,16 @@ def audit(
     mpicxx
         C++ compiler wrapper of the MPI to audit; by default the one on PATH.
     """
-    import sys
-
     from weft.fabric import load_fabric
     from weft.launch import launcher_for
-    from weft.report.tables import render, show
-    from weft.report.view import load_view
     from weft.run.audit import audit_study, run_audit
     from weft.run.check import exit_code
     from weft.run.progress import for_terminal
-    from weft.run.refresh import reading
+    from weft.run.refine import print_check
 
     progress = for_terminal()
     fabric = load_fabric(on)
     study = audit_study(fabric, nodes, time, ranks_per_node)
     folder = run_audit(study, fabric, launcher_for(fabric, mpicxx, progress.say), progress, into)
-    with reading(folder.path):
-        if format == "text":
-            show(folder.path)
-        else:
-            sys.stdout.write(render(load_view(folder.path), format))
+    print_check(folder, format)
     return exit_code(folder)

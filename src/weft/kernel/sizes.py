@@ -11,7 +11,7 @@ from weft.mpi.algorithms import DEFAULT
 from weft.units import parse_bytes
 
 #: Where the messages of a sweep lie, by the study's word for it; "cold" alone means a first call.
-CACHES = {"hot": "from cache", "cold": "from memory"}
+CACHES = {"hot": "from cache", "cold": "from memory", "shared": "in one place"}
 
 
 def line_name(call: str, parameters: Mapping[str, Any]) -> str:
@@ -19,10 +19,21 @@ def line_name(call: str, parameters: Mapping[str, Any]) -> str:
     if "collective" in parameters:
         collective, *rest = call.split("-")
         algorithm = parameters.get("algorithm", DEFAULT)
-        return ", ".join([f"MPI_{collective.capitalize()}", *rest, *([algorithm] if algorithm != DEFAULT else [])])
-    hops = f", {parameters['hops']} hops" if "hops" in parameters else ""
-    cache = f", {CACHES[parameters['cache']]}" if parameters.get("cache") else ""
-    return f"{parameters.get('pattern', call)}{hops}{cache}"
+        thread = ["progress thread"] if "progress" in parameters else []
+        own = [algorithm] if algorithm != DEFAULT else []
+        return ", ".join([f"MPI_{collective.capitalize()}", *rest, *own, *thread])
+    hops = f"{parameters['hops']} hops" if "hops" in parameters else ""
+    both = "both ways" if parameters.get("way") == "both" else ""
+    cache = CACHES.get(parameters.get("cache", ""), "")
+    words = (parameters.get("pattern", call), hops, flows_text(parameters), both, parameters.get("transfer", ""), cache)
+    return ", ".join(word for word in words if word)
+
+
+def flows_text(parameters: Mapping[str, Any]) -> str:
+    """The number of flows of a bandwidth, unless it is one: ``4 pairs``, ``3 to 1``."""
+    ranks = len(parameters.get("members", ()))
+    fan = {"incast": f"{ranks - 1} to 1", "outcast": f"1 to {ranks - 1}"}.get(parameters.get("pattern", ""))
+    return fan or (f"{ranks // 2} pairs" if ranks > 2 else "")
 
 
 def cell_place(nodes: int, ranks: int, oversubscribed: bool) -> str:

@@ -142,3 +142,20 @@ def setting(library: str, collective: str, algorithm: Algorithm) -> dict[str, st
             knob(library, collective): algorithm.value,
         }
     return {SELECTED_BY + collective.upper(): algorithm.value} if library.startswith(SMPI) else {}
+
+
+#: Open MPI's progress thread of all transports exists from this version on; before there is one of TCP alone.
+OPEN_MPI_THREAD = 6
+THREADS = {MPICH: "MPIR_CVAR_ASYNC_PROGRESS", "Intel MPI": "I_MPI_ASYNC_PROGRESS", "MVAPICH": "MV2_ASYNC_PROGRESS"}
+
+
+def progress_thread(library: str, *, several_nodes: bool) -> dict[str, str]:
+    """The variable that makes a library work on non-blocking calls while its ranks compute; empty if none is known."""
+    from weft.mpi.library import parse_library
+
+    known = parse_library(library)
+    if known.family == OPEN_MPI:
+        if known.major >= OPEN_MPI_THREAD:
+            return {"OMPI_MCA_opal_async_progress": "1"}
+        return {"OMPI_MCA_btl_tcp_progress_thread": "1"} if several_nodes else {}
+    return {THREADS[known.family]: "1"} if known.family in THREADS else {}

@@ -10,13 +10,16 @@ pass: they rule which processes start, and where.
 import re
 from collections.abc import Mapping
 
-PREFIXES = ("OMPI_MCA_", "PMIX_MCA_", "MPICH_", "MPIR_CVAR_", "UCX_", "FI_", "MV2_", "MVP_", "I_MPI_", "WEFT_SMPI_")
+PREFIXES = (
+    "OMPI_MCA_", "PMIX_MCA_", "MPICH_", "MPIR_CVAR_", "UCX_", "FI_", "MV2_", "MVP_", "I_MPI_", "WEFT_SMPI_",
+    "WEFT_THREADS",
+)  # fmt: skip
 NAME = re.compile(r"[A-Z][A-Za-z0-9_]{0,99}")
 #: A number, a size, a word or a list of them. No path, and nothing that a shell would see.
 VALUE = re.compile(r"[A-Za-z0-9_.,:^+-]{0,200}")
 LOADS = re.compile(
     r"path|file|dir|prefix|agent|exec|launch|command|cmd|shell|wrapper|preload|librar|lib_|plugin|module|component|"
-    r"conf|env|debug|script|hook|spawn|plm|rsh|ess|log|dump|output",
+    r"conf|env|debug|script|hook|spawn|plm|rsh|(?<!progr)ess|log|dump|output",
     re.IGNORECASE,
 )
 

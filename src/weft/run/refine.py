@@ -47,7 +47,7 @@ def print_answer(folder: RunFolder) -> None:
 
 
 def print_check(folder: RunFolder, format: Literal["text", "json"]) -> None:
-    """Print the card of a check, or all its claims as JSON."""
+    """Print the card of a check or an audit, or all its claims as JSON."""
     with reading(folder.path):
         view = load_view(folder.path)
         if format == "text":

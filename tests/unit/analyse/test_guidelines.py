@@ -11,10 +11,11 @@ import pytest
 from made.plain_run import make_plain_run
 from made.view import load_view
 from weft.analyse.statistics.significance import paired_test, student_tail, trimmed_mean
-from weft.analyse.tables.answers import GUIDELINES, GuidelineRow
+from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow
 from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.analyse.winners import guideline_rows
+from weft.cli.audit import audit
 from weft.errors import StudyError
 from weft.fabric import load_fabric
 from weft.kernel.budget import most_rows
@@ -194,3 +195,63 @@ def test_the_rows_of_guidelines_are_counted_where_a_record_is_limited() -> None:
         for more in ({}, {"guidelines": guidelines_of("allgather", 8)})
     )
     assert held - plain > 7 * 10 * measure.max_samples
+
+
+def test_the_verb_prints_the_card_alone_as_check_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, _ = audited(tmp_path / "run", lambda op: 3e-5 if op == "gather@1024" else 1e-5)
+    monkeypatch.setattr("weft.run.audit.run_audit", lambda *_: folder)
+    monkeypatch.setattr("weft.launch.launcher_for", lambda *_: None)
+    assert audit(on="local") == 3
+    printed = capsys.readouterr().out
+    assert "MPI_Gather" in printed
+    assert "Performance guidelines" not in printed
+
+
+OVERLAP = """\
+name = "made-overlap"
+kernel = "collective"
+explain = false
+
+[measure]
+launches = 5
+seed = 7
+
+[collective]
+collectives = ["Bcast", "Alltoall"]
+sizes = ["8 B", "64 KiB"]
+overlap = true
+
+[[series]]
+name = "overlap"
+nodes = [2]
+ranks_per_node = 2
+"""
+
+
+@pytest.mark.parametrize(("hidden", "share"), [(2.0, 0.0), (1.25, 0.75), (1.0, 1.0)])
+def test_the_share_that_hides_is_what_both_take_less_than_one_after_the_other(
+    tmp_path: Path, hidden: float, share: float
+) -> None:
+    def seconds(op: str) -> float:
+        factor = {"hidden": hidden, "tested": 1.1}.get(op.partition(":")[2], 1.0)
+        return 1e-5 * factor if op.startswith("alltoall") else 1e-5
+
+    view = load_view(make_plain_run(tmp_path / "run", OVERLAP, seconds))
+    rows = {(row["collective"], row["bytes"], row["way"]): row for row in OVERLAPS.read(view.path)}
+    assert len(rows) == 2 * 2 * 2
+    found = rows["alltoall", 65536, "wait"]
+    assert found["share"] == pytest.approx(share, abs=0.03)
+    assert found["low"] <= found["share"] <= found["high"]
+    assert rows["alltoall", 8, "test"]["share"] == pytest.approx(0.9, abs=0.03)
+    first, second = view.claimed("answer")
+    assert (first["id"], first["subject"], second["subject"]) == (
+        "overlap.hidden",
+        *(("alltoall", "bcast") if share < 0.99 else (first["subject"], second["subject"])),
+    )
+    remedies = {claim["id"]: extras(claim) for claim in view.claimed("remedy")}
+    assert ("overlap.next" in remedies) == (share < 0.5)
+    if remedies:
+        assert remedies["overlap.next"]["knob"] == "OMPI_MCA_btl_tcp_progress_thread=1"
+    assert all(say(claim).value for claim in view.claims if claim["id"].startswith("overlap."))

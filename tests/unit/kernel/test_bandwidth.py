@@ -8,6 +8,7 @@ import pytest
 from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
+from weft.kernel.bandwidth.kernel import Stream
 from weft.kernel.sizes import line_name
 from weft.kernel.studies import make_study
 from weft.plan.make import make_plan
@@ -134,3 +135,55 @@ def test_a_message_of_a_stream_is_bound_by_rates_alone() -> None:
 def test_sections_that_cannot_be_are_refused(section: dict[str, Any], why: str) -> None:
     with pytest.raises(StudyError, match=why):
         study(**section)
+
+
+def test_ways_pairs_and_transfers_are_cells_of_their_own() -> None:
+    found = plan(study(patterns=["inter-node"], cache="hot", ways=["one", "both"], pairs="cores", sizes=["8 B"]))
+    near = [cell for cell in found.measured if cell.parameters["level"] == "leaf"]
+    assert [(cell.parameters.get("way", "one"), cell.ranks) for cell in near] == [
+        (way, 2 * count) for count in (1, 2, 4, 8) for way in ("one", "both")
+    ]
+    four = next(cell for cell in near if cell.ranks == 8)
+    assert (four.parameters["members"], four.nodes) == ([0, 1, 2, 3, 8, 9, 10, 11], 2)
+    one, both = near[0].bounds["send@8"], near[1].bounds["send@8"]
+    assert (one.name, both.terms["injection"]) == ("overhead", pytest.approx(one.terms["injection"] / 2))
+    assert "overhead" not in {name for name, seconds in both.terms.items() if seconds}
+    assert "messages under way 4 MiB" in (near[1].memory.formula if near[1].memory else "")
+    assert [line_name("send", cell.parameters) for cell in near[1:4]] == [
+        "inter-node, 0 hops, both ways, from cache", "inter-node, 0 hops, 2 pairs, from cache",
+        "inter-node, 0 hops, 2 pairs, both ways, from cache",
+    ]  # fmt: skip
+    assert "\npattern inter-node\nway both\n" in flat_plan(found, found.launches[-1], "/tmp/run")
+    calls = plan(study(cache="hot", patterns=["intra-socket"], transfers=["send", "get"]), local(cores=2)).measured
+    assert [list(cell.bounds) for cell in calls] == [["send@1"], ["get@1"]]
+
+
+def test_one_place_for_all_messages_is_a_series_of_its_own() -> None:
+    (cell,) = plan(study(patterns=["intra-socket"], cache="shared"), local(cores=2)).measured
+    assert (cell.parameters["footprint"], cell.parameters["bytes"]) == (2**20, [1, 2**20])
+    assert line_name("send", cell.parameters) == "intra-socket, in one place"
+
+
+def test_a_fan_has_a_rank_of_every_node_or_all_of_one_node() -> None:
+    found = plan(study({"nodes": [4]}, patterns=["incast", "outcast"], sizes=["300 B", "1 MiB"], cache="hot"))
+    into, out = found.measured
+    assert (into.parameters["members"], into.nodes, into.ranks_per_node) == ([0, 8, 16, 24], 4, 1)
+    assert into.parameters["bytes"] == [300]
+    link = into.bounds["send@300"].terms["injection"]
+    assert out.bounds["send@300"].terms["injection"] == link
+    assert link == pytest.approx(300 / 3.5e9, rel=1.0)
+    assert [line_name("send", cell.parameters) for cell in (into, out)] == [
+        "incast, 3 to 1, from cache", "outcast, 1 to 3, from cache",
+    ]  # fmt: skip
+    here = plan(study({"ranks_per_node": [4]}, patterns=["incast"], cache="hot"), local(cores=4)).measured
+    assert [cell.parameters["members"] for cell in here] == [[0, 1, 2, 3]]
+    few = plan(study(patterns=["incast"]), local(cores=2))
+    assert not few.measured
+    assert any(note.startswith("incast: fewer than three nodes") for note in few.notes)
+
+
+def test_shares_of_a_fan_cross_each_border_once() -> None:
+    into = Stream(300, fan=True)
+    assert [into.leaving(group, 4, 1) for group in ([0], [1], [1, 2], [0, 1])] == [300, 100, 200, 200]
+    assert into.between(4, 1)[0] == [0, 100, 100, 100]
+    assert Stream(300, both=True).leaving([1], 2, 4) == 150

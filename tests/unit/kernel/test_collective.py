@@ -9,8 +9,12 @@ import pytest
 from weft.errors import StudyError
 from weft.fabric import Fabric
 from weft.host import Host, Limit
+from weft.kernel import Shape, Sweep
+from weft.kernel.collective.skew import made_weights
+from weft.kernel.collective.study import with_threads
 from weft.kernel.registry import kernel_named
 from weft.kernel.studies import make_study
+from weft.mpi.algorithms import progress_thread
 from weft.plan.make import make_plan
 from weft.plan.records import Cell, Plan
 from weft.plan.wire import flat_plan
@@ -266,6 +270,51 @@ def test_each_listed_algorithm_of_weft_is_a_cell_in_the_same_launch() -> None:
     assert {cell.id for cell in swept if cell.ranks == swept[0].ranks} <= set(one.cells), "interleaved in one launch"
     flat = [kernel_named("collective").flat(cell.parameters).get("algorithm") for cell in swept]
     assert set(flat) == {None, "node.multi{nl=2}"}, "the library's own algorithms are no business of the kernel"
+
+
+def test_an_overlap_is_planned_once_more_with_the_progress_thread_of_the_library() -> None:
+    cell = plan(study(collectives=["Bcast", "Alltoall"], overlap=True)).measured[1]
+    values = {key: cell.parameters.get(key) for key in ("overlap", "explain", "progress")}
+    assert values == {"overlap": True, "explain": None, "progress": None}
+    assert kernel_named("collective").flat(cell.parameters)["overlap"] == 1
+    assert "overlap samples" in kernel_named("collective").need(cell.parameters, 8, plan(study()).measure)
+    assert progress_thread("MPICH Version: 4.2.3", several_nodes=False) == {"MPIR_CVAR_ASYNC_PROGRESS": "1"}
+    assert progress_thread("Open MPI v5.0.7, package: x", several_nodes=False) == {}
+    assert progress_thread("Open MPI v5.0.7", several_nodes=True) == {"OMPI_MCA_btl_tcp_progress_thread": "1"}
+    assert progress_thread("Open MPI v6.0.0", several_nodes=False) == {"OMPI_MCA_opal_async_progress": "1"}
+    assert progress_thread("Intel(R) MPI Library 2021.14", several_nodes=True) == {"I_MPI_ASYNC_PROGRESS": "1"}
+    assert progress_thread("Unknown 1", several_nodes=True) == {}
+    both = with_threads(Sweep(((Shape(2, 1), {"collective": "bcast"}),), ()), "MPICH Version: 4.2.3").values
+    assert [each.get("progress") for _, each in both] == [None, "thread"]
+    assert both[1][1]["setting"] == {"MPIR_CVAR_ASYNC_PROGRESS": "1"}
+    launched = make_plan(study(overlap=True), cluster(), library="MPICH Version: 4.2.3").launches
+    assert {launch.settings.get("MPIR_CVAR_ASYNC_PROGRESS", "") for launch in launched} == {"", "1"}
+    refused: list[dict[str, Any]] = [{"guidelines": True}, {"refine": 2}, {"forms": ["inplace"]}]
+    for wrong in refused:
+        with pytest.raises(StudyError):
+            study(overlap=True, **wrong)
+
+
+def test_neighbours_of_a_torus_and_of_a_random_graph_are_planned_by_both_calls() -> None:
+    section: dict[str, Any] = {
+        "collectives": ["Alltoallv"],
+        "patterns": ["cartesian", "random"],
+        "forms": ["plain", "neighbor"],
+    }
+    found = plan(study(**section))
+    calls = {kernel_named("collective").operations(cell.parameters, 8)[0].partition("@")[0] for cell in found.measured}
+    assert calls == {f"alltoallv-{graph}{form}" for graph in ("cartesian", "random") for form in ("", "-neighbor")}
+    torus = made_weights("cartesian", 8)
+    assert [torus[0].tolist(), torus.sum(axis=1).tolist()] == [[0, 1, 0, 1, 1, 0, 0, 0], [3] * 8]
+    assert made_weights("cartesian", 9).sum(axis=0).tolist() == [4] * 9
+    drawn = made_weights("random", 8)
+    assert drawn.sum(axis=1).tolist() == [4] * 8
+    assert drawn.diagonal().sum() == 0
+    assert made_weights("random", 1).tolist() == [[1]]
+    assert all("columns" in cell.parameters and "weights" in kernel_named("collective").flat(cell.parameters)
+               for cell in found.measured)  # fmt: skip
+    note = plan(study(collectives=["Alltoall", "Alltoallv"], forms=["plain", "neighbor"])).notes
+    assert any("neighbours are those of a graph" in line for line in note)
 
 
 def test_guidelines_are_planned_with_a_fixed_root_and_their_memory() -> None:

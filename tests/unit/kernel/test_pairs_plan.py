@@ -249,6 +249,14 @@ def test_a_rate_is_that_of_a_window_of_messages_in_lines_of_their_own() -> None:
     assert all("window" not in cell.parameters for cell in planned(study(), cluster()).measured)
 
 
+def test_ranks_with_threads_are_started_so_and_say_so() -> None:
+    plan = planned(rates(bytes=["8 B"], threads="multiple"), cluster())
+    own = [launch for launch in plan.launches if plan.measured[0].id in launch.cells]
+    assert {launch.settings.get("WEFT_THREADS") for launch in own} == {"multiple"}
+    assert "\nthreads multiple\n" in flat_plan(plan, plan.launches[-1])
+    assert all(not launch.settings for launch in planned(study(), cluster()).launches)
+
+
 @pytest.mark.parametrize(
     "keys", [{}, {"measure": "latency", "window": 16, "bytes": ["1 B"]}, {"bytes": ["0 B", "8 B"]}]
 )

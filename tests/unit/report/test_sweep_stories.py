@@ -23,6 +23,7 @@ from weft.report.sweep_tables import time_table
 from weft.report.tables import all_tables, render
 from weft.report.tabular import Table
 from weft.report.view import RunView
+from weft.words.say import say
 
 Row = dict[str, Any]
 
@@ -104,6 +105,25 @@ def test_the_rate_table_has_sizes_down_and_patterns_across(runs: dict[str, RunVi
     row = next(row for row in runs["rates"].rows if (row["call"], row["phase"]) == ("send@4194304", "warm"))
     assert rates.rows[-1][1].startswith(f"{4194304 / row['median_s'] / 1e9:.2f} GB/s (")
     assert parts(rates.rows[-1][1])[1].startswith("(")
+
+
+@pytest.mark.parametrize(("gain", "pairs"), [(0.5, 2), (0.98, 1)])
+def test_the_fewest_pairs_that_fill_the_adapter_and_the_message_rate_are_told(
+    tmp_path: Path, gain: float, pairs: int
+) -> None:
+    study = BANDWIDTH.format(cache="cold").replace("sizes =", 'pairs = "cores"\nsizes =')
+
+    def seconds(cell: Cell, size: int) -> float:
+        return (1e-7 + size / 1e9) * (gain if cell.ranks == 4 else 1.0)
+
+    made = MadeSweep(study=study, fabric=TWO_NODES, seconds=seconds, noise=1e-4)
+    view = load_view(make_sweep(tmp_path / "run", made))
+    claims = {claim["id"]: claim for claim in view.claims}
+    full, rate = claims["rate.saturated"], claims["rate.messages"]
+    assert (full["value"], full["subject"]) == (pairs, "inter-node, 0 hops")
+    assert rate["value"] == pytest.approx(1 / ((1e-7 + 1e-9) * gain), rel=0.02)
+    assert claims["bandwidth.rate"]["value"] == pytest.approx(1e9 / gain, rel=0.1)
+    assert [row.label for row in map(say, (full, rate))] == ["Adapter full", "Message rate"]
 
 
 def test_a_call_has_a_table_of_sizes_by_process_counts_with_bounds(runs: dict[str, RunView]) -> None:

@@ -20,7 +20,7 @@ from weft.launch.batch.scheduler import Scheduler
 from weft.launch.batch.schedulers import SCHEDULERS
 from weft.launch.batch.script import render, write_script
 from weft.launch.launcher import LaunchRequest
-from weft.mpi.algorithms import algorithms, setting
+from weft.mpi.algorithms import algorithms, progress_thread, setting
 from weft.mpi.settings import check_settings
 from weft.plan.stored import HASH, hash_of, plan_of
 from weft.report.page import write
@@ -83,6 +83,9 @@ def test_every_setting_that_weft_itself_makes_passes() -> None:
             for algorithm in algorithms(library, collective, 4):
                 made = setting(library, collective, algorithm)
                 assert check_settings(made) == made != {}
+    for library in ("Open MPI v5.0.11", "Open MPI v6.0.0", "MPICH Version: 5.0.0", "Intel(R) MPI Library 2021.14"):
+        thread = progress_thread(library, several_nodes=True)
+        assert check_settings(thread) == thread != {}
     knobs = {"UCX_RNDV_THRESH": "inf", "OMPI_MCA_btl": "^openib", "FI_OFI_RXM_BUFFER_SIZE": "16384", "UCX_TLS": "rc,sm"}
     assert check_settings(knobs) == knobs
 

@@ -175,6 +175,28 @@ class GuidelineRow(TypedDict):
     violated: bool
 
 
+class OverlapRow(TypedDict):
+    """How much of a non-blocking call hides behind a computation as long as the call, at one size.
+
+    ``way``: ``wait`` (the computation as a whole), ``test`` (MPI_Test between its sixteenths), or ``persistent``.
+    ``share`` is (alone + computation - both) / alone, of ``persistent`` the share of ``alone`` that MPI_Start and
+    MPI_Wait save; with its 95 % interval over ``launches``. ``alone_s`` is the time of the non-blocking call alone.
+    """
+
+    cell: str
+    collective: str
+    way: Literal["wait", "test", "persistent"]
+    thread: bool  # with the library's progress thread
+    nodes: int
+    ranks: int
+    bytes: Long
+    launches: int
+    alone_s: float
+    share: float
+    low: float
+    high: float
+
+
 class FindingRow(TypedDict):
     """A finding about the numbers of a run.
 
@@ -233,6 +255,7 @@ CHANGES = TableOf("change_overs", ChangeRow)
 SLOWER = TableOf("slower_than_double", SlowerRow)
 WINNERS = TableOf("winners", WinnerRow)
 GUIDELINES = TableOf("guidelines", GuidelineRow)
+OVERLAPS = TableOf("overlaps", OverlapRow)
 FINDINGS = TableOf("findings", FindingRow)
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel ``bandwidth``: a window of messages, one way, between two ranks of each class of the fabric."""
+"""The kernel ``bandwidth``: a window of messages between two ranks of each class of the fabric, or of several flows."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from weft.fabric.hops import LEVELS, groups_alike
@@ -11,12 +12,19 @@ from weft.fabric.network.build import build_network
 from weft.fabric.placement import NoRoomError, place
 from weft.format import exact_bytes
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
-from weft.kernel.bandwidth.study import FEWEST_PLACES, BandwidthSection, BandwidthSeries, BandwidthStudy, Cache
+from weft.kernel.bandwidth.study import (
+    FANS,
+    FEWEST_PLACES,
+    BandwidthSection,
+    BandwidthSeries,
+    BandwidthStudy,
+    Cache,
+)
 from weft.kernel.budget import enough_time, sample_bytes, staging
-from weft.kernel.sizes import CACHES, op_name
+from weft.kernel.sizes import CACHES, flows_text, op_name
 from weft.kernel.teams import rank_at
 from weft.kernel.traffic import Traffic, barrier_messages
-from weft.study import Measure, Series, Study
+from weft.study import Measure, Series, Study, doubling
 
 OP = "send"
 WINDOW = 64  # messages in flight at a time, at most
@@ -24,14 +32,16 @@ WINDOW = 64  # messages in flight at a time, at most
 
 @dataclass(frozen=True)
 class Stream:
-    """One message of a stream from the first of two ranks to the second, on one node or on two.
+    """One message among those of a window of every flow, where they run in turn: its share of what each flow moves.
 
-    Others are in flight at the same time, so latency does not bound it; its sender's overhead and the gap do.
+    Others are in flight at the same time, so latency does not bound it; of a single sender overhead and gap do.
     """
 
     block_bytes: int
+    messages: int = 1  # 0 where several ranks send, or one-sided calls do
+    both: bool = False  # ways
+    fan: bool = False  # between the first node and all others; else from the first half of the ranks to the second
     rounds: int = 0
-    messages: int = 1
 
     @property
     def message_bytes(self) -> int | None:
@@ -39,24 +49,26 @@ class Stream:
         return self.block_bytes
 
     def between(self, nodes: int, ranks_per_node: int) -> Sequence[Sequence[int]]:
-        """The first node sends to the second."""
-        return [[self.block_bytes * (nodes == 2 and (a, b) == (0, 1)) for b in range(nodes)] for a in range(nodes)]
+        """The first node sends to the others: an incast is its mirror image."""
+        share = self.block_bytes // max(nodes - 1, 1) // (2 if self.both else 1)
+        return [[share * (a != b and (a == 0 or (self.both and b == 0))) for b in range(nodes)] for a in range(nodes)]
 
     def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
-        """One sender."""
-        return 1, self.block_bytes
+        """One sender, or of a fan one of each other node."""
+        return max(nodes - 1, 1) if self.fan else 1, self.block_bytes
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
-        """Its bytes, copied once, if both ranks are on one node."""
+        """Its bytes, copied once, if all ranks are on one node."""
         return self.block_bytes if nodes == 1 else 0
 
     def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
-        """Its bytes, if it leaves the first node."""
-        return self.block_bytes if nodes == 2 and len(group) == 1 else 0
+        """The share of the nodes on the other side of the border than the first."""
+        apart = nodes - len(group) if 0 in group else len(group)
+        return self.block_bytes * apart // max(nodes - 1, 1) // (2 if self.both else 1)
 
 
 class Bandwidth(MeasuredKernel):
-    """Pairs, sizes, memory and traffic of the windowed stream."""
+    """Flows, sizes, memory and traffic of the windowed stream."""
 
     name = "bandwidth"
     incidental = frozenset({"bytes", "refine"})
@@ -68,7 +80,6 @@ class Bandwidth(MeasuredKernel):
         assert isinstance(series, BandwidthSeries)
         section, order = study.bandwidth, study.placement.order
         notes: list[str] = []
-        sweeps = [swept(section, cache, notes) for cache in section.caches]
         found: list[tuple[Shape, dict[str, Any]]] = []
         # Hosts are only candidates here, so the largest of several shapes is enough.
         within = [shape for shape in shapes if not shape.oversubscribed]
@@ -76,20 +87,25 @@ class Bandwidth(MeasuredKernel):
             hosts, classes = representatives(study, fabric, shape, notes)
             job = Shape(len(hosts) or shape.nodes, shape.ranks_per_node, hosts=hosts)
             for pattern in section.patterns:
-                pairs = pairs_of(pattern, fabric, job, classes)
-                if not pairs:
-                    notes.append(f"{pattern}: {nothing(pattern, fabric, job)}")
-                for first, second, more in pairs:
-                    members = [rank_at(*end, job.nodes, job.ranks_per_node, order) for end in (first, second)]
-                    place_values = {"pattern": pattern, **more, "members": members}
-                    found += [(job, place_values | values) for values in sweeps if values["bytes"]]
+                where = shape if pattern in FANS else job
+                teams = teams_of(pattern, section, fabric, where, classes)
+                if not teams:
+                    notes.append(f"{pattern}: {nothing(pattern, fabric, where)}")
+                for (ends, more), way, call in product(teams, section.ways, section.transfers):
+                    members = [rank_at(*end, where.nodes, where.ranks_per_node, order) for end in ends]
+                    kind = ({"way": way} if way != "one" else {}) | ({"transfer": call} if call != OP else {})
+                    place_values = {"pattern": pattern, **more, **kind, "members": members}
+                    flows = len(members) - 1 if pattern in FANS else 1
+                    sweeps = [swept(section, cache, flows, notes) for cache in section.caches]
+                    found += [(where, place_values | values) for values in sweeps if values["bytes"]]
         enough_time(found, study.measure, str(study.path))
         return Sweep(tuple(found), tuple(dict.fromkeys(notes)))
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory: messages in flight, samples, and an estimate of MPI's own."""
         return {
-            "messages under way": values.get("footprint", 0),  # which a stored cell does not name
+            # the footprint, which a stored cell does not name
+            "messages under way": values.get("footprint", 0) * (2 if both_ways(values) else 1),
             "samples": sample_bytes(len(values["bytes"]) + values["refine"], measure),
             **staging(ranks),
         }
@@ -101,11 +117,15 @@ class Bandwidth(MeasuredKernel):
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
         """One message of each size, ascending."""
-        return {op_name(OP, size): Stream(size) for size in values["bytes"]}
+        call, fan, both = values.get("transfer", OP), values["pattern"] in FANS, both_ways(values)
+        one_sender = call == OP and not both and (ranks == 2 or values["pattern"] == "outcast")
+        return {op_name(call, size): Stream(size, int(one_sender), both, fan) for size in values["bytes"]}
 
     def words(self, values: Mapping[str, Any]) -> str:
         """The pattern, the level of the switch between the two, the cache or memory, and the number of sizes."""
-        return counted(values, values["pattern"], values.get("level", ""), CACHES.get(values.get("cache", ""), ""))
+        kind = flows_text(values), "both ways" if both_ways(values) else "", values.get("transfer", "")
+        place = CACHES.get(values.get("cache", ""), "")
+        return counted(values, values["pattern"], values.get("level", ""), *kind, place)
 
     def cache(self, values: Mapping[str, Any]) -> str:
         """As the study chose; empty for runs from before Weft 0.2, whose footprint grew with the size."""
@@ -113,11 +133,11 @@ class Bandwidth(MeasuredKernel):
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        keys = ("bytes", "pattern", "refine", "window", "window_bytes", "cache", "footprint")
-        return {key: values[key] for key in keys}
+        keys = ("bytes", "pattern", "way", "transfer", "refine", "window", "window_bytes", "cache", "footprint")
+        return {key: values[key] for key in keys if key in values}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """A full window per call, as if both ranks sent."""
+        """A full window per call, as if every rank sent."""
         return len(values["bytes"]) * calls * (WINDOW * ranks + barrier_messages(ranks))
 
 
@@ -127,12 +147,18 @@ def outstanding(size: int, values: Mapping[str, Any]) -> int:
     return max(1, min(values["window"], most // max(size, 1)))
 
 
-def swept(section: BandwidthSection, cache: Cache, notes: list[str]) -> dict[str, Any]:
-    """Values of a cell for its sizes and footprint; adds a note on sizes that do not fit into a cache."""
-    sizes, footprint = section.sizes_of(cache), section.footprint(cache)
+def both_ways(values: Mapping[str, Any]) -> bool:
+    """Whether the flows of a cell go both ways."""
+    return values.get("way") == "both"
+
+
+def swept(section: BandwidthSection, cache: Cache, flows: int, notes: list[str]) -> dict[str, Any]:
+    """Values of a cell for its sizes and footprint; adds a note on sizes of which too few fit into it."""
+    sizes, footprint = section.sizes_of(cache, flows), section.footprint(cache)
     if len(sizes) < len(section.sizes):
-        most = exact_bytes(footprint // FEWEST_PLACES)
-        notes.append(f"{cache}: sizes over {most} are left out, {FEWEST_PLACES} of them are more than its footprint")
+        fewest = max(flows, FEWEST_PLACES) if cache == "hot" else flows
+        most = exact_bytes(footprint // fewest)
+        notes.append(f"{cache}: sizes over {most} are left out, {fewest} of them are more than its footprint")
     return {
         "bytes": list(sizes),
         "refine": section.refine,
@@ -174,14 +200,25 @@ def representatives(
     return hosts, [(index, level, hops) for index, ((level, hops), _) in enumerate(nearest, start=1)]
 
 
-def pairs_of(pattern: str, fabric: Fabric, job: Shape, classes: Classes) -> list[tuple[Place, Place, dict[str, Any]]]:
-    """Pairs of a pattern, each end as (node, rank on it), with the values that distinguish the pairs of a pattern."""
+def teams_of(
+    pattern: str, section: BandwidthSection, fabric: Fabric, job: Shape, classes: Classes
+) -> list[tuple[list[Place], dict[str, Any]]]:
+    """Ranks of a pattern, senders of pairs first, as (node, rank on it), with the values that distinguish its teams."""
+    each = job.ranks_per_node
+    if pattern in FANS:
+        one_node = job.nodes == 1
+        ends = [(0, rank) for rank in range(each)] if one_node else [(node, 0) for node in range(job.nodes)]
+        return [(ends, {})] if len(ends) > 2 else []
     if pattern == "inter-node":
-        return [((0, 0), (host, 0), {"level": level, "hops": hops}) for host, level, hops in classes]
+        counts = [count for count in (doubling(each) if section.pairs == "cores" else section.pairs) if count <= each]
+        return [
+            ([(node, rank) for node in (0, host) for rank in range(count)], {"level": level, "hops": hops})
+            for (host, level, hops), count in product(classes, counts)
+        ]
     socket = cores_of_a_socket(fabric, job)
     if pattern == "intra-socket":
-        return [((0, 0), (0, 1), {})] if min(socket, job.ranks_per_node) > 1 else []
-    return [((0, 0), (0, socket), {})] if socket < job.ranks_per_node else []
+        return [([(0, 0), (0, 1)], {})] if min(socket, each) > 1 else []
+    return [([(0, 0), (0, socket)], {})] if socket < each else []
 
 
 def cores_of_a_socket(fabric: Fabric, job: Shape) -> int:
@@ -192,8 +229,10 @@ def cores_of_a_socket(fabric: Fabric, job: Shape) -> int:
 
 def nothing(pattern: str, fabric: Fabric, job: Shape) -> str:
     """The reason why there is no pair of a pattern."""
+    if pattern in FANS:
+        return "fewer than three nodes, and not three ranks on one"
     if pattern == "inter-node":
-        return "there is one node"
+        return "there is one node" if job.nodes == 1 else f"no such number of pairs of {job.ranks_per_node} ranks"
     stated = fabric.node.sockets
     sockets = f"{stated} socket{'s' if stated != 1 else ''}" if stated else "unstated sockets, taken as one"
     return f"no such pair of ranks on a node of {sockets} with {job.ranks_per_node} ranks"

@@ -12,7 +12,16 @@ from weft.files.matrix import read_matrix
 from weft.format import format_bytes
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
-from weft.kernel.collective.skew import SKEWED, is_skewed, named_skew, peak_of, skewed_weights
+from weft.kernel.collective.skew import (
+    GRAPHS,
+    SKEWED,
+    has_weights,
+    is_skewed,
+    made_weights,
+    named_skew,
+    peak_of,
+    skewed_weights,
+)
 from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy, variants
 from weft.kernel.collective.traffic import CollectiveTraffic
 from weft.kernel.sizes import op_name, split_op
@@ -94,13 +103,15 @@ class Collective(MeasuredKernel):
             **call,
             "samples": sample_bytes(operations, measure),
             **(held if rivals else {}),
+            **({"overlap samples": sample_bytes(5 * (operations - 1), measure)} if values.get("overlap") else {}),
             **breakdown_need(len(self.explained(values, ranks)) and operations - 1, ranks, measure),
             **staging(ranks),
         }
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
-        """One more for each size that is measured in turns with what guidelines hold it against."""
-        return super().budgets(values, ranks) + (len(values["bytes"]) if values.get("guidelines") else 0)
+        """One more for each size that is measured in turns with others: of guidelines, or of an overlap."""
+        in_turns = values.get("guidelines") or values.get("overlap")
+        return super().budgets(values, ranks) + (len(values["bytes"]) if in_turns else 0)
 
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
         """The traffic matrix and the selection table, if there are any."""
@@ -138,7 +149,7 @@ class Collective(MeasuredKernel):
 
     def words(self, values: Mapping[str, Any]) -> str:
         """The call, its form or pattern, and the number of its sizes."""
-        special = (values.get("pattern", ""), values["form"], values.get("algorithm", ""))
+        special = (values.get("pattern", ""), values["form"], values.get("algorithm", ""), values.get("progress", ""))
         return counted(values, values["collective"], *(word for word in special if word not in ("plain", "equal")))
 
     def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
@@ -154,8 +165,7 @@ class Collective(MeasuredKernel):
         keys = ("collective", "form", "bytes", "refine", "root", "pattern", "table", "guidelines")
         own = {"algorithm": values["algorithm"]} if is_own(values.get("algorithm", "")) else {}
         found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values} | own
-        if values.get("explain"):
-            found["explain"] = 1
+        found |= {key: 1 for key in ("explain", "overlap") if values.get(key)}
         weights = weights_of(values, values.get("columns", 0))
         if weights is not None:
             found["weights"] = weights.ravel().tolist()
@@ -167,7 +177,7 @@ class Collective(MeasuredKernel):
         least = ranks * (ranks - 1) if all_pairs else 4 * ranks
         each = least + barrier_messages(ranks)
         breakdowns = len(self.explained(values, ranks)) * (each + breakdown_messages(ranks))
-        turns = 1 + 2 * len(values.get("guidelines", ()))  # a mock-up is two calls at most
+        turns = 1 + 2 * len(values.get("guidelines", ())) + 4 * bool(values.get("overlap"))  # a mock-up is two calls
         return calls * (len(values["bytes"]) * turns * each + breakdowns)
 
     def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
@@ -264,16 +274,17 @@ def calls_of(
             # of skewed blocks the study gives the mean, the cell the largest
             peak = peak_of(skewed_weights(pattern, ranks)) if is_skewed(pattern) else 1.0
             values |= {"bytes": list(fitting_sizes(section, collective, form, ranks, study, notes, peak))}
-            values |= {"columns": ranks} if is_skewed(pattern) else {}
-            if study.placement.order == "cyclic" and (pattern == "matrix" or is_skewed(pattern)):
+            values |= {"columns": ranks} if has_weights(pattern) else {}
+            if study.placement.order == "cyclic" and (pattern == "matrix" or has_weights(pattern)):
                 values["cyclic"] = True
             values |= {"refine": section.refine}
-            if study.explain and collective in ALL_SENT & ALL_RECEIVED and not section.guidelines:
+            in_turns = section.guidelines or section.overlap or form == "neighbor"
+            if study.explain and collective in ALL_SENT & ALL_RECEIVED and not in_turns:
                 values["explain"] = True
-            if section.guidelines:
-                values["guidelines"] = guidelines_of(collective, ranks)
+            values |= {"guidelines": guidelines_of(collective, ranks)} if section.guidelines else {}
+            values |= {"overlap": True} if section.overlap else {}
             if collective in ROOTED:
-                values["root"] = 0 if section.guidelines else section.root
+                values["root"] = 0 if in_turns else section.root
             if pattern:
                 values["pattern"] = pattern
             if pattern == "matrix" and section.matrix:
@@ -296,8 +307,8 @@ def patterns_of(section: CollectiveSection, ranks: int, notes: list[str]) -> lis
 
 def weights_of(values: Mapping[str, Any], ranks: int) -> "NDArray[np.int64] | None":
     """Weights of the blocks of a cell with a matrix or a skew, shape (ranks, ranks); None for other patterns."""
-    if is_skewed(values.get("pattern", "")):
-        return skewed_weights(values["pattern"], ranks)
+    if has_weights(values.get("pattern", "")):
+        return made_weights(values["pattern"], ranks)
     if "matrix" not in values:
         return None
     import numpy as np
@@ -313,6 +324,8 @@ def impossible(collective: str, form: str, pattern: str) -> str:
         return f"in place the counts must be alike both ways, and those of {pattern} are not"
     if form == "vector" and collective in REDUCING:
         return "MPI_SUM takes no derived datatype"
+    if form == "neighbor" and pattern not in GRAPHS:
+        return f"neighbours are those of a graph: Alltoallv with the patterns {' and '.join(GRAPHS)}"
     return ""
 
 

@@ -7,8 +7,14 @@ other, except under ``zipf``, whose rows are as skewed as its columns.
 ``hot``   one rank receives ``skew`` times the mean, the others alike
 ``zipf``  the k-th busiest receiver and the k-th busiest sender have 1 / k^a of the busiest one's, in shuffled orders
 ``moe``   receivers as in ``zipf``; each sender has preferences of its own, as tokens that a gate sends to experts
+
+Graphs, in which all blocks are alike and most ranks exchange none:
+
+``cartesian``  a torus of two dimensions, as square as the ranks allow: each rank has its four neighbours
+``random``     each rank sends to four others drawn at random
 """
 
+import math
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -19,6 +25,8 @@ if TYPE_CHECKING:
 
 SKEWED = ("zipf", "hot", "moe")
 NAME = re.compile(rf"({'|'.join(SKEWED)})(\d+(?:\.\d+)?)")
+GRAPHS = ("cartesian", "random")
+DEGREE = 4
 SCALE = 10**6  # the largest weight
 SEED = 33
 TASTE = 1.0  # spread of a sender's own preferences, as the standard deviation of their logarithm
@@ -33,6 +41,39 @@ def named_skew(pattern: str, skew: float) -> str:
 def is_skewed(pattern: str) -> bool:
     """Whether it is the name of a pattern with its skew."""
     return NAME.fullmatch(pattern) is not None
+
+
+def has_weights(pattern: str) -> bool:
+    """Whether a pattern's weights are made here: by its skew, or of a graph."""
+    return is_skewed(pattern) or pattern in GRAPHS
+
+
+def made_weights(pattern: str, ranks: int) -> "NDArray[np.int64]":
+    """Weights of ``zipf2.5`` or ``cartesian``, row i what rank i sends to each, shape (ranks, ranks)."""
+    return _graph(pattern, ranks) if pattern in GRAPHS else skewed_weights(pattern, ranks)
+
+
+def _graph(pattern: str, ranks: int) -> "NDArray[np.int64]":
+    """1 from each rank to its neighbours; a rank alone is its own."""
+    import numpy as np
+
+    found = np.zeros((ranks, ranks), dtype=np.int64)
+    here = np.arange(ranks)
+    if pattern == "cartesian":
+        columns = ranks // max(rows for rows in range(1, math.isqrt(ranks) + 1) if ranks % rows == 0)
+        row, column = np.divmod(here, columns)
+        for down, right in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+            found[here, (row + down) % (ranks // columns) * columns + (column + right) % columns] = 1
+    else:
+        rng = np.random.default_rng(SEED)
+        for rank in range(ranks):
+            others = rng.permutation(ranks)
+            found[rank, others[others != rank][:DEGREE]] = 1
+    if ranks > 1:
+        np.fill_diagonal(found, 0)
+    else:
+        found[0, 0] = 1
+    return found
 
 
 @lru_cache(maxsize=8)

@@ -12,7 +12,7 @@ from weft.kernel import Shape, Sweep
 from weft.kernel.collective.skew import SKEWED
 from weft.kernel.sizes import ByteSizes, powers_of_two
 from weft.kernel.steps import Explain
-from weft.mpi.algorithms import DEFAULT, algorithms, setting
+from weft.mpi.algorithms import DEFAULT, algorithms, progress_thread, setting
 from weft.mpi.alltoall import AUTO, AlgorithmSpecs
 from weft.study import MOST_CELLS, Series, Study, as_written, whole_numbers
 from weft.units import Bytes
@@ -94,16 +94,21 @@ class CollectiveSection(Section, frozen=True):
         0, description="sizes to add, at most, where times leave the line between their neighbours"
     )
     root: Root = Field(-1, description='"rotating": each call has the next rank as its root; or one rank for all')
-    forms: Annotated[tuple[Literal["plain", "inplace", "vector"], ...], Field(min_length=1, max_length=3)] = Field(
-        ("plain",), description="plain, inplace (MPI_IN_PLACE), vector (every other double, by a derived datatype)"
+    forms: Annotated[
+        tuple[Literal["plain", "inplace", "vector", "neighbor"], ...], Field(min_length=1, max_length=4)
+    ] = Field(
+        ("plain",),
+        description="plain, inplace (MPI_IN_PLACE), vector (every other double, by a derived datatype), neighbor "
+        "(MPI_Neighbor_alltoall in place of Alltoallv, for the patterns cartesian and random)",
     )
     patterns: Annotated[
-        tuple[Literal["equal", "linear", "heavy", "matrix", "zipf", "hot", "moe"], ...],
-        Field(min_length=1, max_length=7),
+        tuple[Literal["equal", "linear", "heavy", "matrix", "zipf", "hot", "moe", "cartesian", "random"], ...],
+        Field(min_length=1, max_length=9),
     ] = Field(
         ("equal",),
         description="of Alltoallv: equal, linear, heavy (one rank sends 8 times as much), matrix; and by skew: hot "
-        "(one receiver), zipf (receivers and senders), moe (receivers, with preferences of each sender)",
+        "(one receiver), zipf (receivers and senders), moe (receivers, with preferences of each sender); cartesian and "
+        "random: equal blocks between the four neighbours of a graph",
     )
     skew: Annotated[tuple[Skew, ...], Field(max_length=20)] = Field(
         (),
@@ -129,12 +134,21 @@ class CollectiveSection(Section, frozen=True):
         description="also what performance guidelines hold each call against (weft audit), in turns with it; root 0",
     )
 
+    overlap: Annotated[bool, Field(strict=True)] = Field(
+        False,
+        description="also how much of each non-blocking call hides behind computation, and the persistent call (MPI "
+        "4), in turns with it; root 0; a cell more with the library's progress thread, if it has one",
+    )
+
     @model_validator(mode="after")
     def consistent(self) -> Self:
         """Refuse keys that would have no effect, and combinations that MPI does not have."""
         plain = (self.forms, self.patterns, self.algorithm, self.algorithms, self.refine)
-        if self.guidelines and plain != (("plain",), ("equal",), (DEFAULT,), "default", 0):
-            raise ValueError("guidelines are about plain calls: without forms, patterns, algorithms and refine")
+        if (self.guidelines or self.overlap) and plain != (("plain",), ("equal",), (DEFAULT,), "default", 0):
+            subject = "guidelines are" if self.guidelines else "overlap is"
+            raise ValueError(f"{subject} about plain calls: without forms, patterns, algorithms and refine")
+        if self.guidelines and self.overlap:
+            raise ValueError("guidelines and overlap are measured by two studies")
         if len(set(self.forms)) != len(self.forms) or len(set(self.patterns)) != len(self.patterns):
             raise ValueError("forms or patterns list one word twice")
         if bool(set(SKEWED) & set(self.patterns)) != bool(self.skew) or len(set(self.skew)) != len(self.skew):
@@ -177,6 +191,8 @@ Values = tuple[Shape, dict[str, Any]]
 
 def variants(section: CollectiveSection, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
     """The cells of a sweep for each listed algorithm and, if the study asks for them, for each of the library's."""
+    if section.overlap:
+        return with_threads(sweep, find_library())
     found: list[Values] = []
     told, library = False, find_library() if section.algorithms == "each" else ""
     for shape, cell in sweep.values:
@@ -190,6 +206,15 @@ def variants(section: CollectiveSection, sweep: Sweep, find_library: Callable[[]
     name = library.split(",")[0]
     why = f"{name} has no option for others" if library else "weft run adds those of the library that it finds"
     return Sweep(tuple(found), (*sweep.notes, f'algorithms = "each": only the library\'s own choice is planned; {why}'))
+
+
+def with_threads(sweep: Sweep, library: str) -> Sweep:
+    """The cells of a sweep and, where the library has a progress thread, each of them with it."""
+    found: list[Values] = []
+    for shape, cell in sweep.values:
+        thread = progress_thread(library, several_nodes=shape.nodes > 1)
+        found += [(shape, cell), *([(shape, cell | {"progress": "thread", "setting": thread})] if thread else [])]
+    return Sweep(tuple(found), sweep.notes)
 
 
 def each_listed(section: CollectiveSection, shape: Shape, cell: dict[str, Any]) -> Iterable[Values]:

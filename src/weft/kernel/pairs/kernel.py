@@ -27,7 +27,7 @@ class Pairs(MeasuredKernel):
 
     name = "pairs"
     main = "pairs"
-    incidental = frozenset({"bytes", "first_round", "last_round"})
+    incidental = frozenset({"bytes", "first_round", "last_round", "setting"})
     has_pair_samples = True
     study: type[Study] = PairsStudy
 
@@ -126,7 +126,7 @@ class Pairs(MeasuredKernel):
         found["contention"] = int(values["contention"])
         if "matchings" in values:
             found["check"] = 1
-        found |= {"window": values["window"]} if "window" in values else {}
+        found |= {key: values[key] for key in ("threads", "window") if key in values}
         if "pairs" in values:
             found["pairs"] = [",".join(f"{low}-{high}" for low, high in rounds) for rounds in values["pairs"]]
         else:

@@ -36,6 +36,8 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
     common: dict[str, Any] = {"bytes": list(section.bytes), "mode": section.concurrency, "contention": False, **places}
     if section.messages > 1:
         common["window"] = section.messages
+    if section.threads == "multiple":
+        common |= {"threads": "multiple", "setting": {"WEFT_THREADS": "multiple"}}
     where = f"{shape.ranks} ranks on {shape.nodes} node{'s' if shape.nodes > 1 else ''}"
     seed = SEED if study.measure.seed is None else study.measure.seed
     if section.matchings is not None:

@@ -102,6 +102,9 @@ class PairsSection(Section, frozen=True):
     window: Annotated[int, Field(strict=True, ge=2, le=10_000)] = Field(
         64, description="of bandwidth: messages under way at once, which together are one operation"
     )
+    threads: Literal["single", "multiple"] = Field(
+        "single", description="multiple: MPI is started with MPI_THREAD_MULTIPLE, as for ranks with several threads"
+    )
     bytes: MessageSizes = Field((0, 262_144), description='sizes of a message: ["0 B", "256 KiB"]')
     concurrency: Literal["isolated", "node", "all"] = Field(
         "all", description="pairs at a time: isolated (one in the job), node (one a node), or all of a round"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The story of ``bandwidth``: one-way message rate, and the library's eager limit."""
+"""The story of ``bandwidth``: rates of flows of messages, and the library's eager limit."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ class BandwidthStory(SweepStory):
             [
                 change_table(view.titled(CHANGE_TITLE), lines, names, modelled=view.plan.is_model),
                 trial_table(view.titled(MOVED), lines, names),
-                rate_table(view.titled(f"One-way rate, up to {_window(lines)} messages in flight"), lines, names),
+                rate_table(view.titled(f"{_kind(lines)}, up to {_window(lines)} messages in flight"), lines, names),
                 slower_table(view.titled("Messages slower than their double"), lines, names),
             ]
         )
@@ -66,6 +66,10 @@ class BandwidthStory(SweepStory):
                 (costs,),
             ),
         ]
+
+
+def _kind(lines: Sequence[Line]) -> str:
+    return "Rate" if any(line.cell.parameters.get("way") == "both" for line in lines) else "One-way rate"
 
 
 def _window(lines: Sequence[Line]) -> int:

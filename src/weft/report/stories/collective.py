@@ -4,10 +4,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from weft.analyse.tables.answers import GUIDELINES, WINNERS, GuidelineRow, WinnerRow
+from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, WINNERS, GuidelineRow, OverlapRow, WinnerRow
 from weft.analyse.tables.sweeps import Line, common_rows, find_stretches, largest_lines, own_lines
 from weft.analyse.tables.times import TimedRow, timed
-from weft.format import exact_bytes, format_seconds, times_text
+from weft.format import exact_bytes, format_seconds, percent, times_text
 from weft.mpi.algorithms import DEFAULT
 from weft.report.bars import Bar, bar_of
 from weft.report.intervals import interval_heading, time_text
@@ -59,6 +59,7 @@ class CollectiveStory(SweepStory):
         return existing(
             [
                 guideline_table(view.titled("Performance guidelines"), GUIDELINES.read(view.path)),
+                overlap_table(view.titled("Hidden behind computation"), OVERLAPS.read(view.path)),
                 *self._winner_tables(view),
                 change_table(view.titled(CHANGE_TITLE), lines, places, modelled=view.plan.is_model),
                 trial_table(view.titled(MOVED), lines, places),
@@ -142,7 +143,23 @@ def guideline_table(title: str, rows: Sequence[GuidelineRow]) -> Table | None:
         )
         for row in sorted(rows, key=lambda row: (not row["violated"], -row["factor"]))
     ]  # fmt: skip
-    units = ("", "per block", "", "of the call", "of the other", "95 %", "of all (Holm)", "error 1 % together")
+    units = ("", "per block", "", "of the call", "of the other", "95 %", "Holm", "error 1 %")
+    return Table(title, columns, (units, *lines)) if lines else None
+
+
+def overlap_table(title: str, rows: Sequence[OverlapRow]) -> Table | None:
+    """Each non-blocking call with the share that hides, by how it is waited for; None of other runs."""
+    columns = (Words("call"), "size", "ranks", "alone", Words("way"), "hidden", "at least", "at most")
+    ways = {"wait": "MPI_Wait", "test": "MPI_Test in between", "persistent": "persistent (share saved)"}
+    lines = [
+        (
+            f"MPI_I{row['collective']}", exact_bytes(row["bytes"]), str(row["ranks"]), format_seconds(row["alone_s"]),
+            ways[row["way"]] + (", progress thread" if row["thread"] else ""),
+            *(percent(row[key]) for key in ("share", "low", "high")),
+        )
+        for row in rows
+    ]  # fmt: skip
+    units = ("", "per block", "", "", "", "share", "95 %", "95 %")
     return Table(title, columns, (units, *lines)) if lines else None
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What two ranks reach: between nodes if that was measured, from cache and from memory, and the eager limit."""
+"""What flows reach: between nodes if that was measured, from cache and from memory, and the eager limit."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from weft.analyse.claims.known import Known
 from weft.analyse.claims.sweeps import find_thresholds
@@ -17,17 +18,69 @@ def find_claims(known: Known) -> list[ClaimRow]:
     if not lines:
         return [make_claim("bandwidth.untimed", "answer")]
     between = [line for line in lines if line.cell.nodes > 1]
-    best = max(between or lines, key=lambda line: rate(peak(line)))
+    answers = between or lines
+    sent = [line for line in answers if "transfer" not in line.cell.parameters]  # rather than one-sided
+    best = max(sent or answers, key=lambda line: rate(peak(line)))
     first = _rate("bandwidth.rate", "answer", best, peak(best), lines)
     others: dict[str, Line] = {}
     for line in lines:
-        others[ends_of(line)] = max(others.get(ends_of(line), line), line, key=lambda each: rate(peak(each)))
+        if pairs_at_once(line) == 1 or line is best:
+            others[ends_of(line)] = max(others.get(ends_of(line), line), line, key=lambda each: rate(peak(each)))
     del others[ends_of(best)]
     told = [_rate("rate.pattern", "breakdown", line, peak(line), lines) for line in others.values()]
     cold = [_rate("rate.from-memory", "breakdown", line, line.rows[-1], lines) for line in measured_twice(lines)]
     own = [each for each in cold if each["subject"] == ends_of(best)]
     rest = [each for each in cold if each["subject"] != ends_of(best)]
-    return [first, *own, *find_thresholds(known, lines), *told, *rest]
+    busy = _saturation(between) + _message_rate(answers)
+    return [first, *own, *busy, *find_thresholds(known, lines), *told, *rest]
+
+
+#: So much of the highest rate of several pairs at once counts as all of it.
+SATURATED = 0.95
+SMALL = 8  # bytes: the rate of larger messages is one of bytes
+
+
+def pairs_at_once(line: Line) -> int:
+    """Pairs of ranks that a line's rate is that of."""
+    pattern = line.cell.parameters.get("pattern", "")
+    return len(line.cell.parameters.get("members", ())) // 2 if pattern == "inter-node" else 1
+
+
+def _saturation(lines: Sequence[Line]) -> list[ClaimRow]:
+    """The fewest pairs of ranks at once that fill the adapter, for each way and class measured with several numbers."""
+
+    def kind(line: Line) -> tuple[str, ...]:
+        keys = ("pattern", "hops", "way", "transfer", "cache")
+        return tuple(str(line.cell.parameters.get(key, "")) for key in keys)
+
+    found: list[ClaimRow] = []
+    for _, group in groupby(sorted(lines, key=kind), key=kind):
+        own = sorted(group, key=pairs_at_once)
+        counts = [pairs_at_once(line) for line in own]
+        if len(set(counts)) < 2:
+            continue
+        most = max(rate(peak(line)) for line in own)
+        enough = next(line for line in own if rate(peak(line)) >= SATURATED * most)
+        found.append(
+            make_claim("rate.saturated", "breakdown", ends_of(own[0]), pairs_at_once(enough), "count",
+                       cell=enough.cell.id, call=peak(enough)["call"], bytes=size_of(peak(enough)), rate=most,
+                       alone=rate(peak(own[0])), counts=counts)
+        )  # fmt: skip
+    return found
+
+
+def _message_rate(lines: Sequence[Line]) -> list[ClaimRow]:
+    """Messages of at most 8 bytes that the fastest line passes in a second."""
+    rows = [(row, line) for line in lines for row in line.rows if size_of(row) <= SMALL]
+    if not rows:
+        return []
+    row, line = min(rows, key=lambda each: (each[0]["median_s"], each[1].cell.id))
+    low, high = reach(row)
+    span = (1 / high, 1 / low) if row["low_s"] else (None, None)
+    return [
+        make_claim("rate.messages", "breakdown", ends_of(line), 1 / row["median_s"], "count", span,
+                   cell=row["cell"], call=row["call"], bytes=size_of(row))
+    ]  # fmt: skip
 
 
 def rate(row: TimedRow) -> float:

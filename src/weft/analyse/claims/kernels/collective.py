@@ -3,12 +3,19 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from weft.analyse.claims.kernels.exchange import find_bottleneck
 from weft.analyse.claims.known import Known
 from weft.analyse.claims.sweeps import claim_winners, find_thresholds
-from weft.analyse.tables.answers import FEWEST_LAUNCHES, GUIDELINES, GuidelineRow, WinnerRow
+from weft.analyse.tables.answers import (
+    FEWEST_LAUNCHES,
+    GUIDELINES,
+    OVERLAPS,
+    GuidelineRow,
+    OverlapRow,
+    WinnerRow,
+)
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 from weft.analyse.tables.sweeps import (
     Line,
@@ -22,7 +29,7 @@ from weft.bound.placed import terms_of, traffic_of
 from weft.bound.terms import largest
 from weft.errors import FabricError
 from weft.kernel.traffic import MatrixTraffic
-from weft.mpi.algorithms import DEFAULT, algorithms, knob, setting
+from weft.mpi.algorithms import DEFAULT, algorithms, knob, progress_thread, setting
 from weft.mpi.guidelines import MOCK_UPS
 from weft.mpi.knobs import known_issue
 
@@ -88,6 +95,8 @@ def find_claims(known: Known) -> list[ClaimRow]:
     """Algorithms that beat the library's own choice; without rivals the call furthest above its bound."""
     if any(cell.parameters.get("guidelines") for cell in known.plan.measured):
         return claim_guidelines(known)
+    if overlaps := OVERLAPS.read(known.path):
+        return find_overlaps(known, overlaps)
     lines = own_lines(known.lines)
     rest = find_thresholds(known, lines)
     if known.winners:
@@ -98,6 +107,46 @@ def find_claims(known: Known) -> list[ClaimRow]:
         few = make_claim(f"collective.{INCONCLUSIVE}", "answer", launches=launches, next=known.again(*options))
         return [few, *rest]
     return [*_above_bound(known, largest_lines(lines)), *rest]
+
+
+#: A library that hides less than this share of a call makes no progress of its own worth the name.
+HIDES = 0.5
+
+
+def find_overlaps(known: Known, rows: Sequence[OverlapRow]) -> list[ClaimRow]:
+    """What each call hides at its largest size on the most ranks, the least first, and what helps that one."""
+    most = max(row["ranks"] for row in rows)
+    largest = {row["collective"]: row["bytes"] for row in rows if row["ranks"] == most}
+    found = [row for row in rows if row["ranks"] == most and row["bytes"] == largest[row["collective"]]]
+    plain = sorted((row for row in found if _kind(row) == "wait"), key=lambda row: row["share"])
+    if min(row["launches"] for row in plain) < FEWEST_LAUNCHES:
+        again = known.again("--launches", str(FEWEST_LAUNCHES))
+        return [make_claim(f"overlap.{INCONCLUSIVE}", "answer", launches=plain[0]["launches"], next=again)]
+    worst = plain[0]
+    others = [row for row in found if row["collective"] == worst["collective"] and _kind(row) != "wait"]
+    claims = [
+        *(_overlap("also" if place else "hidden", "answer", row) for place, row in enumerate(plain)),
+        *(_overlap(_kind(row), "breakdown", row) for row in others),
+    ]
+    if worst["high"] < HIDES:
+        thread = progress_thread(known.library, several_nodes=worst["nodes"] > 1)
+        knob = " ".join(f"{name}={value}" for name, value in thread.items())
+        claims.append(make_claim("overlap.next", "remedy", worst["collective"], confidence="B", knob=knob))
+    return claims
+
+
+def _kind(row: OverlapRow) -> str:
+    """``wait``, ``test``, ``persistent``; ``thread`` and ``thread-test`` with the progress thread."""
+    plain = "thread" if row["way"] == "wait" else f"thread-{row['way']}"
+    return plain if row["thread"] else row["way"]
+
+
+def _overlap(name: str, kind: Literal["answer", "breakdown"], row: OverlapRow) -> ClaimRow:
+    return make_claim(
+        f"overlap.{name}", kind, row["collective"], row["share"], "share", (row["low"], row["high"]), coverage=0.95,
+        confidence="B", cell=row["cell"], call=f"{row['collective']}@{row['bytes']}", bytes=row["bytes"],
+        alone_s=row["alone_s"], nodes=row["nodes"], ranks=row["ranks"],
+    )  # fmt: skip
 
 
 def few_launches(lines: Sequence[Line]) -> int:

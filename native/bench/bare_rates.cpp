@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rates of the kernels `bandwidth` and `pairs` beside those of loops that measure as osu_bw, osu_bibw, osu_mbw_mr,
+// osu_put_bw, osu_get_bw (OSU 7) and mpiGraph 1.5 do, in one job, the two interleaved round by round.
+//   mpiexec -n 2 bare_rates [rounds]   prints `call bytes round harness_ns bare_ns samples batch` lines
+// Loops named `...:places` are the same with Weft's memory: a place for each message, in a footprint that goes round.
+#include "cell/kernels.hpp"
+#include "pairs/pair_meter.hpp"
+#include "time/barrier.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr int window = 64;
+/// As in Weft, but never so small that fewer messages are under way.
+std::int64_t footprint_of(int bytes) {
+    return std::max<std::int64_t>(2 << 20, std::int64_t(window) * std::max(bytes, 64));
+}
+constexpr int skipped = 10; // windows before the timed ones, as in OSU
+constexpr int timed = 100;
+
+struct Rating {
+    weft::Team team;
+    weft::Clock clock;
+    weft::Barrier start;
+    weft::Status status;
+    weft::Plan plan;
+    std::vector<MPI_Request> requests;
+
+    Rating()
+        : team(weft::make_team(MPI_COMM_WORLD)), clock(team), start(team, clock, weft::Start::barrier),
+          requests(2 * window) {
+        plan.rules.max_samples = 200;
+        plan.rules.min_samples = 100;
+        plan.rules.budget_ns = 300'000'000;
+    }
+    int half() const { return team.size / 2; }
+    bool first() const { return team.rank < half(); }
+    int partner() const { return first() ? team.rank + half() : team.rank - half(); }
+};
+
+struct Found {
+    double ns = 0; ///< of one message
+    long long samples = 0;
+    long long batch = 0;
+};
+
+/// With all messages in one place, as in OSU, or each in its own.
+Found bandwidth(Rating &job, int bytes, std::string const &transfer, std::string const &way, bool shared) {
+    weft::CellPlan const values{"c000",
+                                "bandwidth",
+                                "",
+                                {{"bytes", std::to_string(bytes)},
+                                 {"footprint", std::to_string(shared ? bytes : footprint_of(bytes))},
+                                 {"cache", shared ? "shared" : ""},
+                                 {"transfer", transfer},
+                                 {"way", way}}};
+    weft::Recorder recorder;
+    weft::Sampler sampler(job.team, job.clock, job.start, job.plan.rules, recorder, job.status);
+    weft::Cell cell(job.plan, values, job.team);
+    cell.use(sampler);
+    weft::kernel_named("bandwidth").run(cell);
+    for (weft::Segment const &segment : recorder.segments()) {
+        if (segment.phase == weft::Phase::warm) {
+            return {double(segment.median_ns) / double(segment.batch), segment.count, segment.batch};
+        }
+    }
+    std::abort();
+}
+
+/// Half of a window there and back, as `pairs` with measure = "bandwidth" measures it.
+Found pairs(Rating &job, int bytes) {
+    weft::CellPlan const values{"c000", "pairs", "", {}};
+    weft::Recorder recorder;
+    weft::Sampler sampler(job.team, job.clock, job.start, job.plan.rules, recorder, job.status);
+    weft::Cell cell(job.plan, values, job.team);
+    cell.use(sampler);
+    auto const room = std::size_t(window) * std::size_t(weft::PingPong::stride(bytes));
+    weft::Buffer const send = weft::Buffer::make(job.team, room, "send");
+    weft::Buffer const receive = weft::Buffer::make(job.team, room, "receive");
+    weft::PairTurns turns(job.team, job.start);
+    weft::PairMeter meter(cell, turns, {weft::PairMode::all}, true);
+    weft::PingPong ping(job.team.comm, job.clock, sampler.losses(), send, receive, bytes, window);
+    meter.measure(weft::make_round(job.team, 0, {{0, 1}}), ping);
+    auto const &found = meter.findings().front();
+    return {double(found.median_ns) / window, found.samples, 2 * found.trips.timed * window};
+}
+
+double median(std::vector<double> values) {
+    auto const middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// OSU's clock: many windows from the first rank's start to its end; ns of a window. OSU takes the mean of all; here it
+/// is the median of groups, which what disturbs some of them does not move.
+double window_ns(Rating &job, int bytes, std::function<void()> const &one_window) {
+    int const group = bytes < 8192 ? 10 : 1;
+    std::vector<double> groups;
+    MPI_Barrier(job.team.comm);
+    for (int i = 0; i < skipped; ++i) {
+        one_window();
+    }
+    for (int i = 0; i < timed; i += group) {
+        double const begin = MPI_Wtime();
+        for (int k = 0; k < group; ++k) {
+            one_window();
+        }
+        groups.push_back((MPI_Wtime() - begin) * 1e9 / group);
+    }
+    double const mine = job.first() ? median(groups) : 0;
+    double sum = 0;
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, job.team.comm); // osu_mbw_mr: mean over the pairs
+    return sum / job.half();
+}
+
+/// Memory of one side of a loop.
+struct Memory {
+    std::vector<char> bytes;
+    std::int64_t stride; ///< 0: every message of a window in one place, as in OSU
+    std::int64_t places;
+    std::int64_t next = 0;
+
+    Memory(int message, bool rotates)
+        : bytes(std::size_t(rotates ? footprint_of(message) : message), 'a'),
+          stride(rotates ? (message + 63) / 64 * 64 : 0), places(rotates ? footprint_of(message) / stride : 1) {}
+    char *at(int k) { return bytes.data() + (next + k) % places * stride; }
+    void go_on() { next += window; }
+};
+
+void receive_all(Rating &job, Memory &into, int bytes, MPI_Request *requests) {
+    for (int k = 0; k < window; ++k) {
+        MPI_Irecv(into.at(k), bytes, MPI_CHAR, job.partner(), 100, job.team.comm, requests + k);
+    }
+    into.go_on();
+}
+
+void send_all(Rating &job, Memory &from, int bytes, MPI_Request *requests) {
+    for (int k = 0; k < window; ++k) {
+        MPI_Isend(from.at(k), bytes, MPI_CHAR, job.partner(), 100, job.team.comm, requests + k);
+    }
+    from.go_on();
+}
+
+void answer(Rating &job, bool sends) {
+    char four[4] = {};
+    if (sends) {
+        MPI_Send(four, 4, MPI_CHAR, job.partner(), 101, job.team.comm);
+    } else {
+        MPI_Recv(four, 4, MPI_CHAR, job.partner(), 101, job.team.comm, MPI_STATUS_IGNORE);
+    }
+}
+
+double osu_bw(Rating &job, int bytes, bool rotates) {
+    Memory memory(bytes, rotates);
+    return window_ns(job, bytes, [&] {
+        job.first() ? send_all(job, memory, bytes, job.requests.data())
+                    : receive_all(job, memory, bytes, job.requests.data());
+        MPI_Waitall(window, job.requests.data(), MPI_STATUSES_IGNORE);
+        answer(job, !job.first());
+    });
+}
+
+double osu_bibw(Rating &job, int bytes, bool rotates) {
+    Memory from(bytes, rotates), into(bytes, rotates);
+    return window_ns(job, bytes, [&] {
+        receive_all(job, into, bytes, job.requests.data());
+        send_all(job, from, bytes, job.requests.data() + window);
+        MPI_Waitall(window, job.requests.data() + window, MPI_STATUSES_IGNORE);
+        MPI_Waitall(window, job.requests.data(), MPI_STATUSES_IGNORE);
+        answer(job, !job.first());
+    });
+}
+
+/// Mean of windows that start after two barriers; each end by polling, sends and receives apart.
+double mpigraph(Rating &job, int bytes) {
+    Memory from(bytes, true), into(bytes, true);
+    std::vector<double> seconds;
+    for (int i = 0; i < timed; ++i) {
+        from.next = into.next = 0; // mpiGraph starts each window at the same place
+        MPI_Barrier(job.team.comm);
+        MPI_Barrier(job.team.comm);
+        double const begin = MPI_Wtime();
+        receive_all(job, into, bytes, job.requests.data());
+        send_all(job, from, bytes, job.requests.data() + window);
+        int sent = 0, received = 0;
+        while (sent == 0 || received == 0) {
+            if (sent == 0) {
+                MPI_Testall(window, job.requests.data() + window, &sent, MPI_STATUSES_IGNORE);
+            }
+            if (received == 0) {
+                MPI_Testall(window, job.requests.data(), &received, MPI_STATUSES_IGNORE);
+                if (received != 0) {
+                    seconds.push_back(MPI_Wtime() - begin);
+                }
+            }
+        }
+    }
+    double found = median(seconds);
+    MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_DOUBLE, MPI_SUM, job.team.comm);
+    return found * 1e9 / job.team.size;
+}
+
+/// The target waits in a barrier, as in OSU.
+double osu_one_sided(Rating &job, int bytes, bool puts) {
+    Memory memory(bytes, false);
+    char *exposed = nullptr;
+    MPI_Win win = MPI_WIN_NULL;
+    MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, job.team.comm, &exposed, &win);
+    double found = 0;
+    if (job.first()) {
+        std::vector<double> windows;
+        MPI_Win_lock(MPI_LOCK_SHARED, job.partner(), 0, win);
+        for (int i = 0; i < skipped + timed; ++i) {
+            double const begin = MPI_Wtime();
+            for (int k = 0; k < window; ++k) {
+                puts ? MPI_Put(memory.at(k), bytes, MPI_CHAR, job.partner(), 0, bytes, MPI_CHAR, win)
+                     : MPI_Get(memory.at(k), bytes, MPI_CHAR, job.partner(), 0, bytes, MPI_CHAR, win);
+            }
+            MPI_Win_flush(job.partner(), win);
+            windows.push_back((MPI_Wtime() - begin) * 1e9);
+        }
+        found = median(windows);
+        MPI_Win_unlock(job.partner(), win);
+    }
+    MPI_Barrier(job.team.comm);
+    MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_DOUBLE, MPI_SUM, job.team.comm);
+    MPI_Win_free(&win);
+    return found / job.half();
+}
+
+/// Both are printed as the time of one message among all that are under way.
+void report(Rating const &job, std::string const &call, int bytes, int round, Found const &found, double bare_ns) {
+    if (job.team.rank == 0) {
+        std::printf("%s %d %d %.2f %.2f %lld %lld\n", call.c_str(), bytes, round, found.ns, bare_ns, found.samples,
+                    found.batch);
+        std::fflush(stdout);
+    }
+}
+
+void compare(Rating &job, int bytes, int round) {
+    double const flows = job.half();
+    std::string const one = job.team.size == 2 ? "osu_bw" : "osu_mbw_mr";
+    for (bool const shared : {true, false}) {
+        Found const way = bandwidth(job, bytes, "send", "one", shared);
+        report(job, one + (shared ? "" : ":places"), bytes, round, way, osu_bw(job, bytes, !shared) / window / flows);
+    }
+    if (job.team.size > 2) {
+        return;
+    }
+    report(job, "osu_bibw", bytes, round, bandwidth(job, bytes, "send", "both", true),
+           osu_bibw(job, bytes, false) / window / 2);
+    Found const both = bandwidth(job, bytes, "send", "both", false);
+    report(job, "osu_bibw:places", bytes, round, both, osu_bibw(job, bytes, true) / window / 2);
+    report(job, "mpiGraph", bytes, round, both, mpigraph(job, bytes) / window / 2);
+    report(job, "pairs:osu_bw", bytes, round, pairs(job, bytes), osu_bw(job, bytes, false) / window);
+    for (bool const puts : {true, false}) {
+        std::string const call = puts ? "put" : "get";
+        report(job, "osu_" + call + "_bw", bytes, round, bandwidth(job, bytes, call, "one", true),
+               osu_one_sided(job, bytes, puts) / window);
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    weft::Library const library(argc, argv);
+    Rating job;
+    int const rounds = argc > 1 ? std::atoi(argv[1]) : 9;
+    for (int round = 0; round < rounds; ++round) {
+        for (int const bytes : {8, 1024, 8192, 32768, 262144}) {
+            compare(job, bytes, round);
+        }
+    }
+    return 0;
+}
