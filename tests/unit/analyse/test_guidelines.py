@@ -10,6 +10,8 @@ import pytest
 
 from made.plain_run import make_plain_run
 from made.view import load_view
+from weft.analyse.claims.kernels.collective import claim_guidelines
+from weft.analyse.claims.known import Known
 from weft.analyse.statistics.significance import paired_test, student_tail, trimmed_mean
 from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow
 from weft.analyse.tables.breakdown import TurnRow
@@ -25,6 +27,7 @@ from weft.kernel.studies import load_study
 from weft.mpi.guidelines import FEWER, MOCK_UPS, guidelines_of
 from weft.plan.make import make_plan
 from weft.plan.records import Cell
+from weft.plan.stored import plan_of
 from weft.run.audit import audit_study
 from weft.run.check import exit_code
 from weft.run.refresh import refresh
@@ -162,7 +165,21 @@ def test_a_violation_is_claimed_with_what_to_do_and_ends_with_3(tmp_path: Path) 
 def test_a_library_without_violations_is_consistent_and_ends_with_0(tmp_path: Path) -> None:
     folder, answers = audited(tmp_path / "run", lambda op: 1e-5 * (0.8 if op.endswith("fewer") else 1.0))
     assert [each["id"] for each in answers] == ["audit.consistent"]
+    assert extras(answers[0])["excluded"] == extras(answers[0])["tests"]
     assert exit_code(folder) == 0
+
+
+def test_a_run_too_noisy_to_see_a_factor_of_two_is_not_called_consistent(tmp_path: Path) -> None:
+    audited(tmp_path / "run", lambda op: 1e-5 * (0.8 if op.endswith("fewer") else 1.0))
+    rows = GUIDELINES.read(tmp_path / "run")
+    known = Known(tmp_path / "run", plan_of(RunFolder(tmp_path / "run")), [])
+    for blind, answer in ((0.05, "audit.consistent"), (0.2, "audit.inconclusive")):
+        for row in rows[: int(blind * len(rows))]:
+            row["high"] = 3.0
+        GUIDELINES.write(tmp_path / "run", rows)
+        (claim,) = claim_guidelines(known)
+        assert claim["id"] == answer
+        assert extras(claim)["excluded"] == len(rows) - int(blind * len(rows))
 
 
 def test_what_cannot_be_audited_is_refused(tmp_path: Path) -> None:
