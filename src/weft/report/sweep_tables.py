@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, WinnerRow, factor_text
-from weft.analyse.tables.sweeps import OF_MEMORY, TRIALS, Line, all_sizes, lines_of
+from weft.analyse.tables.sweeps import OF_MEMORY, TRIALS, Line, all_sizes, lines_of, size_of
 from weft.analyse.tables.times import TimedRow
 from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
 from weft.report.intervals import bound_text, by_root, interval_heading, root_text, time_text
@@ -52,8 +52,22 @@ def time_columns(line: Line) -> list[tuple[str, str, Callable[[TimedRow], str]]]
     return found
 
 
+#: Most lines whose rates of few sizes are printed side by side; of more, each has rows of its own.
+MOST_ACROSS = 4
+
+
 def rate_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
     """Sizes by patterns: the rate with its interval, and its reciprocal, the time a message."""
+    if len(lines) > max(MOST_ACROSS, len(all_sizes(lines))):
+        heading = interval_heading([row for line in lines for row in line.rows]).replace("median", "rate")
+        cells = [
+            (name, size_text(size_of(row), lines), _rate(size_of(row), row), measured_seconds(row["median_s"]))
+            for line, name in zip(lines, names, strict=True)
+            for row in line.rows
+        ]
+        return Table(
+            title, (Words("Messages"), "Message", "Rate", "size / rate"), (("", "bytes", heading, "a message"), *cells)
+        )
     columns = ["Message", *(text for name in names for text in (name, "size / rate"))]
     kinds = (interval_heading(line.rows).replace("median", "rate") for line in lines)
     units = ["bytes", *(text for kind in kinds for text in (kind, "a message"))]

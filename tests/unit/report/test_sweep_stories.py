@@ -126,6 +126,14 @@ def test_the_fewest_pairs_that_fill_the_adapter_and_the_message_rate_are_told(
     assert [row.label for row in map(say, (full, rate))] == ["Adapter full", "Message rate"]
 
 
+def test_many_lines_of_few_sizes_have_a_row_each(tmp_path: Path) -> None:
+    study = BANDWIDTH.format(cache="both").replace('"1 B .. 4 MiB"', '["8 B", "1 KiB"]\nways = ["one", "both"]')
+    rates = table(load_view(make_sweep(tmp_path / "run", MadeSweep(study=study))), "Rate")
+    assert rates.columns == ("Messages", "Message", "Rate", "size / rate")
+    assert len(rates.rows) == 1 + 2 * 2 * 2 * 2  # patterns, ways, caches, sizes
+    assert [row[1] for row in rates.rows[1:3]] == ["8 B", "1 KiB"]
+
+
 def test_a_call_has_a_table_of_sizes_by_process_counts_with_bounds(runs: dict[str, RunView]) -> None:
     times = table(runs["calls"], "Time of MPI_Alltoall")
     assert times.columns == ("Message", "N = 1, p = 2", "at least", "N = 1, p = 4", "at least")
