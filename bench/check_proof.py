@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How often a check names the slow part of a generated machine, and how often it names one of a healthy machine.
 
-    python bench/check_proof.py [--fabrics N] [--first N] [--rounds 16] [--factor 1.25] [--jobs 2] [--limit S] [--power]
+    python bench/check_proof.py [--fabrics N] [--first N] [--rounds 16] [--factor 1.25] [--jobs 2] [--limit S]
+                                [--power] [--kept FILE]
 
 Machines of 64 to 1,024 nodes: trees of two and three levels, dragonflies, trees whose topology the check does not know.
 Noise: log-normal, heavy-tailed, correlated bursts, 1 % of the messages twice as long (`made.checks.noise_of`). On each
 machine: nobody slow; one part; two parts. Then the second pass, as `weft check` takes it. ``--power`` looks for the
-smallest factor of a node and a cable that is named in 95 % instead, by noise and rounds.
+smallest factor of a node and a cable that is named in 95 % instead, by noise and rounds. What was tried is kept in a
+file, a line each; started again with the same ``--kept``, it goes on where it ended.
 """
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -19,6 +22,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,13 +35,13 @@ from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.kernel.pairs.matchings import Round
 
 MACHINES = ("tree", "pods", "dragonfly", "unknown")
-SIZES = {"tree": (64, 128, 256, 512, 1024), "pods": (64, 128, 256, 512, 1024), "dragonfly": (64, 128, 256),
-         "unknown": (64, 128, 256, 512, 1024)}  # fmt: skip
+SIZES = np.array([64, 128, 256, 512, 1024])
 NOISES: tuple[Noise, ...] = ("normal", "heavy", "bursts", "steal")
 KINDS = ("node", "sender", "receiver", "cable", "link", "switch")
 SECOND = 8
 ROUTES = 20_000  # of so many pairs, one of whose links is drawn
 FACTORS = (1.12, 1.15, 1.2, 1.25, 1.3, 1.4, 1.5, 2.0)
+POWERED = 40  # trees for each factor
 
 Slow = tuple[str, str]
 
@@ -121,8 +125,7 @@ def trials_of(number: int, rounds: int, factor: float) -> list[Trial]:
     """The trials of one machine: healthy, one part, two parts."""
     dice = np.random.default_rng([number, 17])
     kind, noise = MACHINES[number % 4], NOISES[number // 4 % 4]
-    sizes = np.array(SIZES[kind])
-    nodes = int(dice.choice(sizes, p=(1 / sizes) / (1 / sizes).sum()))  # as much work on each size
+    nodes = int(dice.choice(SIZES, p=(1 / SIZES) / (1 / SIZES).sum()))  # as much work on each size
     of = made_machine(kind, nodes)
     kinds = KINDS if of.known else KINDS[:3]
     one = draw_part(of, kinds[number // 16 % len(kinds)], dice)
@@ -139,17 +142,29 @@ def trials_of(number: int, rounds: int, factor: float) -> list[Trial]:
     return found
 
 
-def power_of(way: tuple[Noise, int, str, float], count: int) -> tuple[Noise, int, str, float, float]:
-    """Share of ``count`` machines whose planted part is named."""
-    noise, rounds, kind, factor = way
+def share_named(noise: Noise, rounds: int, kind: str, factor: float) -> float:
+    """Share of `POWERED` trees whose planted part is named."""
     found = 0
-    for number in range(count):
-        of = made_machine(("tree", "pods")[number % 2], (128, 256, 512)[number % 3])
+    for number in range(POWERED):
+        of = made_machine(("tree", "pods")[number % 2], (64, 128, 256)[number % 3])
         dice = np.random.default_rng([number, 18])
         part = draw_part(of, kind, dice)
         named, _ = check(of, {part: factor}, noise, 0.05, of.rounds(rounds, number), 1000 + 10 * number)
         found += any(part in listed for listed in named)
-    return noise, rounds, kind, factor, found / count
+    return found / POWERED
+
+
+def power_of(way: tuple[Noise, int, str]) -> tuple[Noise, int, str, float | None]:
+    """The smallest factor that is named in 95 % of the trees, as the next larger one is; None of `FACTORS`."""
+    least = None
+    for factor in FACTORS:
+        if share_named(*way, factor) < 0.95:
+            least = None
+        elif least is None:
+            least = factor
+        else:
+            break
+    return *way, least
 
 
 def print_shares(trials: list[Trial]) -> None:
@@ -185,30 +200,48 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds after which no further machine is tried")
     parser.add_argument("--power", action="store_true")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--kept", type=Path, default=Path(os.devnull), help="file of what was tried")
     given = parser.parse_args()
+    lines = given.kept.read_text().splitlines() if given.kept.exists() else []
+    kept: dict[str, Any] = dict(map(json.loads, lines))
+    work: dict[str, Any] = {}
+    if given.power:
+        work = {f"power {way}": partial(power_of, way) for way in product(NOISES, (8, 16, 32), ("node", "cable"))}
+    else:
+        for number in range(given.first, given.first + given.fabrics):
+            work[f"{number} {given.rounds} {given.factor}"] = partial(trials_of, number, given.rounds, given.factor)
+    _go_on({name: each for name, each in work.items() if name not in kept}, kept, given)
+    done = [kept[name] for name in work if name in kept]
+    print(f"{len(done)} of {len(work)} were tried")
+    if given.power:
+        print(f"smallest factor named in 95 % of {POWERED} trees of 64 to 256 nodes, standard deviation 5 %")
+        for noise, rounds, kind, factor in done:
+            print(f"  {noise:8}{rounds:4} rounds  {kind:6} {'none' if factor is None else f'{factor:.2f}x'}")
+    else:
+        print_shares([_trial(each) for some in done for each in some])
+
+
+def _go_on(work: dict[str, Any], kept: dict[str, Any], given: argparse.Namespace) -> None:
+    """Do and keep what is left of the work, in its order, until the limit."""
     began = time.monotonic()
-    with ProcessPoolExecutor(given.jobs) as pool:
-        if given.power:
-            ways = list(product(NOISES, (8, 16, 32), ("node", "cable"), FACTORS))
-            shares = list(pool.map(partial(power_of, count=60), ways, chunksize=2))
-            print("smallest factor named in 95 % of 60 trees of 128 to 512 nodes, standard deviation 5 %")
-            for noise, rounds, kind in product(NOISES, (8, 16, 32), ("node", "cable")):
-                own = [each for each in shares if each[:3] == (noise, rounds, kind)]
-                enough = [each[3] for each in own if all(other[4] >= 0.95 for other in own if other[3] >= each[3])]
-                print(f"  {noise:8}{rounds:4} rounds  {kind:6} {min(enough, default=float('nan')):.2f}x")
-            return
-        of = partial(trials_of, rounds=given.rounds, factor=given.factor)
-        trials: list[Trial] = []
-        for some in pool.map(of, range(given.first, given.first + given.fabrics), chunksize=4):
-            trials += some
+    with ProcessPoolExecutor(given.jobs) as pool, given.kept.open("a") as file:
+        for name, found in zip(work, pool.map(_called, work.values()), strict=True):
+            kept[name] = json.loads(json.dumps([vars(each) for each in found] if given.power is False else found))
+            file.write(json.dumps([name, kept[name]]) + "\n")
+            file.flush()
             if time.monotonic() - began > given.limit:
                 pool.shutdown(wait=False, cancel_futures=True)
                 break
-    print_shares(trials)
-    print(f"{time.monotonic() - began:.0f} s")
-    if given.json:
-        given.json.write_text(json.dumps([vars(each) for each in trials]))
+
+
+def _called(work: Any) -> Any:
+    return work()
+
+
+def _trial(kept: dict[str, Any]) -> Trial:
+    planted: tuple[Slow, ...] = tuple((kind, name) for kind, name in kept["planted"])
+    named: tuple[tuple[Slow, ...], ...] = tuple(tuple((kind, name) for kind, name in some) for some in kept["named"])
+    return Trial(kept["machine"], kept["nodes"], kept["noise"], planted, named, kept["candidates"])
 
 
 if __name__ == "__main__":

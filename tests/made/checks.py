@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.outliers.few_fit import Messages
 from weft.analyse.outliers.few_parts import Leaves, Parts, cluster_nodes, list_parts
-from weft.analyse.outliers.few_rounds import Messages
 from weft.fabric.network import DragonflySection, TreeSection
 from weft.fabric.network.dragonfly import dragonfly
 from weft.fabric.network.follow import walk
@@ -45,8 +45,9 @@ def machine(kind: str, nodes: int) -> Machine:
     names = [f"n{i:04}" for i in range(nodes)]
     width = 16 if nodes <= 256 else 32
     if kind == "dragonfly":
+        width = 4 if nodes <= 256 else 8  # so that one link joins any two groups
         shape = DragonflySection.model_construct(
-            nodes_per_router=4, routers_per_group=4, global_links=4, local_rate=2e9, global_rate=2e9
+            nodes_per_router=width, routers_per_group=width, global_links=4, local_rate=2e9, global_rate=2e9
         )
         return Machine(dragonfly(names, shape, rate=1e9), True)
     pods: dict[str, Any] = {"leaves_per_pod": 4, "pod_uplinks": 2 * width} if kind == "pods" else {}

@@ -209,7 +209,9 @@ def group_messages(of: NDArray[np.int64], message: NDArray[np.int64]) -> Iterato
     """Each key of ``of``, ascending, with the indices ``message`` that have it, ascending, each once."""
     if not len(of):  # one leaf: no cable joins two switches
         return
-    order = np.argsort(of, kind="stable")
-    keys, starts = np.unique(of[order], return_index=True)
-    for key, messages in zip(keys.tolist(), np.split(message[order], starts[1:]), strict=True):
-        yield key, np.unique(messages)
+    order = np.lexsort((message, of))
+    of, message = of[order], message[order]
+    new = np.append(True, (np.diff(of) != 0) | (np.diff(message) != 0))
+    of, message = of[new], message[new]
+    keys, starts = np.unique(of, return_index=True)
+    yield from zip(keys.tolist(), np.split(message, starts[1:]), strict=True)

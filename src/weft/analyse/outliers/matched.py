@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.outliers.few_fit import Messages
 from weft.analyse.outliers.few_parts import Leaves, Parts, find_leaves, list_parts
-from weft.analyse.outliers.few_rounds import Messages, Slow, find_slow_parts, list_shown_again
+from weft.analyse.outliers.few_rounds import Slow, find_slow_parts, list_shown_again
 from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_outliers
 from weft.analyse.outliers.rule import CANDIDATE_SIGMAS, CONFIRMED_SIGMAS, NAMED_SIGMAS
 from weft.analyse.pairs.places import Places
@@ -92,13 +93,14 @@ def find_outliers(passes: Sequence[Pass], places: Places, mode: str = "all") -> 
     """The slow parts of a machine, the strongest first; those of one pass that a second should look at are in doubt."""
     found: list[Outlier] = []
     leaves = leaves_of(passes, places)
+    known: dict[bytes, Parts] = {}
     for size in _sizes(passes):
-        messages, parts = _messages_of(size, passes, places, leaves)
+        messages, parts = _messages_of(size, passes, places, leaves, known)
         slow = find_slow_parts(messages, parts, CANDIDATE_SIGMAS)
         sure = NAMED_SIGMAS if messages.second is None else CONFIRMED_SIGMAS
         own = [_outlier(each, messages, parts, size, mode, places, doubted=each.sigmas < sure) for each in slow]
         if not own and len(passes) > 1:  # where the second pass shows what the first named, both may not suffice
-            first, of_first = _messages_of(size, passes[:1], places, leaves)
+            first, of_first = _messages_of(size, passes[:1], places, leaves, known)
             named = find_slow_parts(first, of_first)
             again = list_shown_again(messages, parts, [of_first.parts[each.part] for each in named])
             own = [_outlier(each, first, of_first, size, mode, places, doubted=True) for each in named
@@ -121,7 +123,10 @@ def _sizes(passes: Sequence[Pass]) -> list[int]:
     return sorted({size for each in passes[0].launches for size in np.unique(each.bytes).tolist()})
 
 
-def _messages_of(size: int, passes: Sequence[Pass], places: Places, leaves: Leaves | None) -> tuple[Messages, Parts]:
+def _messages_of(
+    size: int, passes: Sequence[Pass], places: Places, leaves: Leaves | None, known: dict[bytes, Parts]
+) -> tuple[Messages, Parts]:
+    """Messages of a size and the parts that they cross; ``known`` has those of messages between the same nodes."""
     one_way = all(each.is_one_way(size) for each in passes)
     rows: list[tuple[NDArray[Any], ...]] = []
     number = second = 0
@@ -132,9 +137,9 @@ def _messages_of(size: int, passes: Sequence[Pass], places: Places, leaves: Leav
             source, target = np.concatenate([met, met[:, ::-1]]).T
             wanted = source * places.ranks + target
             at = np.minimum(np.asarray(np.searchsorted(pairs, wanted), np.int64), len(pairs) - 1)  # pyright: ignore[reportUnknownArgumentType]
-            known = (pairs[at] == wanted) & (seconds[at] > 0)
+            timed = (pairs[at] == wanted) & (seconds[at] > 0)
             columns = (np.full(len(source), number), source, target, _loads(met, places), np.log(seconds[at]))
-            rows.append(tuple(column[known] for column in columns))
+            rows.append(tuple(column[timed] for column in columns))
             number += 1
     of, source, target, load, log_s = (np.concatenate(column) for column in zip(*rows, strict=True))
     source, target = (places.node_of[each].astype(np.int64) for each in (source, target))
@@ -142,11 +147,11 @@ def _messages_of(size: int, passes: Sequence[Pass], places: Places, leaves: Leav
     if leaves is not None:
         classes = leaves.share(source, target).astype(np.int64)
     group = np.unique(np.stack([classes, np.round(1000 * load)]), axis=1, return_inverse=True)[1]
-    hosts = places.host if places.routed else None
-    parts = list_parts(places.nodes, source, target, places.network if places.routed else None, hosts, leaves)
-    if not one_way:
-        parts = _both_directions(parts)
-    return Messages(of, group.ravel().astype(np.int64), log_s, second if len(passes) > 1 else None), parts
+    network, hosts = (places.network, places.host) if places.routed else (None, None)
+    key = source.tobytes() + target.tobytes()
+    parts = known.get(key) or known.setdefault(key, list_parts(places.nodes, source, target, network, hosts, leaves))
+    found = Messages(of, group.ravel().astype(np.int64), log_s, second if len(passes) > 1 else None)
+    return found, parts if one_way else _both_directions(parts)
 
 
 def _loads(pairs: NDArray[np.int64], places: Places) -> NDArray[np.float64]:

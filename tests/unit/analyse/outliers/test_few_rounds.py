@@ -8,6 +8,7 @@ import pytest
 
 from made.checks import Machine, Noise, machine, measure
 from weft.analyse.outliers.few_rounds import find_candidates, find_slow_parts
+from weft.analyse.outliers.rule import CONFIRMED_SIGMAS
 from weft.fabric.network import TreeSection
 from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.fabric.network.tree import fat_tree
@@ -130,3 +131,20 @@ def test_both_links_of_a_cable_are_the_cable() -> None:
     links = ("leaf1 -> spine3", "spine3 -> leaf1")
     slow = {("link", links[0]): 1.6, ("link", links[1]): 1.25}
     assert named(of, slow, "normal", 4) == [("cable", "leaf1 - spine3")]
+
+
+@pytest.mark.parametrize(
+    ("factor", "noise", "sigma", "seed"), [(6.0, "bursts", 0.0482, 10), (2.0, "steal", 0.0439, 15)]
+)
+def test_a_slow_cable_is_not_its_switch_on_leaves_of_two_nodes(
+    factor: float, noise: Noise, sigma: float, seed: int
+) -> None:
+    """Two messages within the leaf tell them apart, and counted less where the other nodes scattered more."""
+    shape = TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=2e9)
+    of = Machine(fat_tree([f"node{i}" for i in range(8)], shape, rate=1e9), known=True)
+    slow, first = {("cable", "leaf0 - spine0"): factor}, of.rounds(16, seed)
+    made = measure(of, [first], slow, noise, sigma, 10 * seed)
+    aim = [np.array(made.parts.parts[each].links, np.int32) for each in find_candidates(made.messages, made.parts)]
+    made = measure(of, [first, of.rounds(8, 10 * seed + 1, aim)], slow, noise, sigma, 10 * seed)
+    found = find_slow_parts(made.messages, made.parts, CONFIRMED_SIGMAS)
+    assert [made.parts.parts[each.part].name for each in found] == ["leaf0 - spine0"]
