@@ -96,6 +96,35 @@ def test_a_node_that_is_slow_alone_is_named(fabric: Fabric, tmp_path: Path) -> N
     assert write_exclude(folder, tmp_path / "exclude") == 1
 
 
+@pytest.mark.parametrize(("report", "of"), [({"copy_ns": 720_000}, "memory"), ({"waited_ns": 6 * 10**8}, "waiting")])
+def test_a_host_that_slows_its_own_messages_is_no_network_fault(
+    fabric: Fabric, tmp_path: Path, report: dict[str, int], of: str
+) -> None:
+    """Its slow messages came first, and the fault of its memory after them."""
+    folder = checked(MadeCheck(fabric, [{("node", "n3"): 1.5}], reports={"n3": report}), tmp_path)
+    answers = claims_of(CLAIMS.read(folder.path), "answer")
+    assert [(each["subject"], extras(each)["of"]) for each in answers] == [("n3", of), ("n3", "node")]
+    assert answers[0]["id"] == "check.not-healthy"
+    (remedy,) = [each for each in CLAIMS.read(folder.path) if each["id"] == "check.next"]
+    assert (extras(remedy)["of"], extras(remedy)["exclude"]) == (of, ["n3"])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_nodes_of_a_simulator_report_nothing(fabric: Fabric, tmp_path: Path) -> None:
+    """NumPy warned of the mean of an empty slice."""
+    folder = checked(MadeCheck(fabric, [{}], is_model=True), tmp_path)
+    assert [each["id"] for each in claims_of(CLAIMS.read(folder.path), "answer")] == ["check.healthy"]
+
+
+def test_a_check_that_a_kernel_refused_says_why(fabric: Fabric, tmp_path: Path) -> None:
+    """64 nodes that share a host had too little memory, and the card said only that no pair had been measured."""
+    folder = checked(MadeCheck(fabric, [{}], refused="n0 needs 8 bytes"), tmp_path)
+    (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
+    assert (answer["id"], exit_code(folder)) == ("check.inconclusive", 1)
+    assert "n0 needs 8 bytes" in extras(answer)["why"]
+    assert "n0 needs 8 bytes" in card_of(load_view(folder.path)).rows[0].note
+
+
 def test_the_second_pass_takes_what_is_left_of_the_time(fabric: Fabric, tmp_path: Path) -> None:
     folder = checked(MadeCheck(fabric, [{}]), tmp_path)  # 32 operations took 1 s
     long, short = plan_second(folder, 30.0), plan_second(folder, 0.0)
@@ -147,6 +176,8 @@ def test_the_study_follows_what_is_asked(fabric: Fabric, monkeypatch: pytest.Mon
     assert check_study(fabric, Asked(nodes="n[0-3]", ranks_per_node="socket")).series[0].ranks_per_node == (2,)
     budgets = [check_study(fabric, Asked(time=each)).measure.budget for each in ("10s", "60s")]
     assert budgets[1] == pytest.approx(6 * budgets[0], rel=0.02)
+    # eight nodes of one leaf have seven partners each: their rounds share the time of sixteen
+    assert check_study(fabric, Asked(nodes="n[0-7]")).measure.budget == pytest.approx(0.35 * 30 / (2 * 7), rel=0.01)
     for wrong in (Asked(nodes="n[0"), Asked(nodes="n0"), Asked(time="soon"), Asked(ranks_per_node="many")):
         with pytest.raises(StudyError):
             check_study(fabric, wrong)

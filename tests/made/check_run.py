@@ -34,6 +34,10 @@ class MadeCheck:
         Kind and name of each slow part to its factor, for the launches of a pass: the first, then the second.
     reports
         What single nodes report otherwise than their peers, by name.
+    refused
+        Why a kernel refuses to measure the pairs; they are measured where this is empty.
+    is_model
+        Whether nodes report nothing, as in a simulator.
     ends_after
         Rounds after which the time of each pass is over; all by default.
     passes
@@ -44,6 +48,8 @@ class MadeCheck:
     slow: Sequence[dict[tuple[str, str], float]]
     sigma: float = 0.02
     reports: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    refused: str = ""
+    is_model: bool = False
     ends_after: int = 1000
     passes: list[FlatPlan] = field(default_factory=list[FlatPlan])
     rules: Rules = field(default_factory=Rules)
@@ -102,7 +108,9 @@ class MadeCheck:
                 _add(columns, segments, f"forward.{op}", "warm", paired, one_way,
                      columns_of=["start_ns", "forward_samples", "forward_ns"])  # fmt: skip
         nodes = [report_of(number, name) | self.reports.get(name, {}) for number, name in enumerate(request.nodes)]
-        _write(request, plan, cell, np.concatenate(columns, axis=1), segments, nodes)
+        _write(
+            request, plan, cell, np.concatenate(columns, axis=1), segments, [] if self.is_model else nodes, self.refused
+        )
 
 
 def report_of(number: int, name: str) -> dict[str, Any]:
@@ -141,6 +149,7 @@ def _write(
     samples: Any,
     segments: list[dict[str, Any]],
     nodes: Sequence[dict[str, Any]] = (),
+    refused: str = "",
 ) -> None:
     stem = Path(plan.head["folder"]) / "cells" / f"{cell['cell']}.l{plan.head['launch_index']}"
     samples = np.ascontiguousarray(samples.astype("<i8"))
@@ -153,6 +162,12 @@ def _write(
         "clock": {"method": "shared", "residual_ns": 1}, "validation": {"performed": True, "errors": 0, "detail": ""},
         "nodes": list(nodes), "wall_ns": 10**9,
     }  # fmt: skip
+    if refused:
+        stem.with_name(stem.name + ".npy").unlink()
+        record = {
+            name: record[name] for name in record if name not in ("shape", "crc32", "segments", "definition", "nodes")
+        }
+        record |= {"status": "memory", "reason": refused}
     stem.with_name(stem.name + ".json").write_text(json.dumps(record))
 
 

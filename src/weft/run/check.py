@@ -13,13 +13,11 @@ from weft.analyse.pairs.places import locate_ranks
 from weft.analyse.tables.claims import CLAIMS, claims_of
 from weft.errors import StudyError
 from weft.fabric import Fabric
-from weft.fabric.nodeset import expand, fold
+from weft.fabric.nodeset import fold
 from weft.files.atomic import file_errors, read_json, write_atomic
 from weft.files.beneath import read_plain
-from weft.files.reading import locate, read_toml
-from weft.files.section import put, put_in_each
+from weft.files.section import put
 from weft.format import plural
-from weft.kernel.studies import make_study
 from weft.launch.batch.schedulers import allocated_nodes
 from weft.launch.launcher import Launcher
 from weft.plan.stored import plan_of
@@ -29,6 +27,7 @@ from weft.run.load import look_first
 from weft.run.one import choose_folder, plan_study, run_study
 from weft.run.progress import Progress
 from weft.run.refresh import make_tables
+from weft.run.shipped import ShippedStudy, study_of
 from weft.run.walk import Walk, pending
 from weft.store.folder import RunFolder
 from weft.study import Study
@@ -62,34 +61,26 @@ def check_study(fabric: Fabric, asked: Asked) -> Study:
 
     Raises StudyError: A value of ``asked`` is not allowed, or there are fewer than two nodes.
     """
-    path = locate("check", "studies", StudyError)
-    text, _ = read_toml(path, StudyError)
-    lines = text.splitlines()
-    try:
-        nodes = asked.nodes or fold(allocated_nodes(fabric.kind, set(fabric.hosts)))
-        hosts = expand(nodes) if nodes else fabric.hosts
-        time_s = parse_seconds(asked.time)
-    except ValueError as problem:
-        raise StudyError(f"weft check: {problem}", "give --nodes n[1-8] and --time 30s") from None
-    if len(hosts) < 2:
+    known = {"socket": fabric.node.sockets, "adapter": fabric.network.rails if fabric.network else None}
+    if known.get(asked.ranks_per_node, 1) is None:
+        why = f"--ranks-per-node {asked.ranks_per_node}: {fabric.name} does not state its number"
+        raise StudyError(why, "write a number: --ranks-per-node 1")
+    words = {word: str(number) for word, number in known.items()}
+    own = ShippedStudy("check", asked.nodes, asked.time, asked.ranks_per_node, fabric.hosts, words,
+                       lambda: fold(allocated_nodes(fabric.kind, set(fabric.hosts))))  # fmt: skip
+    if len(own.hosts) < 2:
         raise StudyError(
-            f"a check compares nodes, and {fabric.name} has {plural(max(len(hosts), 1), 'node')} to check",
+            f"a check compares nodes, and {fabric.name} has {plural(max(len(own.hosts), 1), 'node')} to check",
             "weft check --on FABRIC, with at least two nodes; weft list fabrics",
         )
-    if nodes:
-        put(lines, "placement", "nodes", f'"{nodes}"')
-    put_in_each(lines, "series", "nodes", f"[{len(hosts)}]")
-    put_in_each(lines, "series", "ranks_per_node", str(_ranks(fabric, asked.ranks_per_node)))
-    tree = tomllib.loads("\n".join(lines))
-    section = tree["pairs"]
+    section = own.tree["pairs"]
     rounds = section["matchings"]
-    if not fabric.network:  # then a round is divided
-        plan = plan_study(_study("\n".join(lines) + "\n", path), fabric, str)
-        rounds = max(len(matched_rounds(plan)), rounds)
-    budget_s = max(SHARE * time_s / (len(section["bytes"]) * rounds), LEAST_BUDGET_S)
-    put(lines, "measure", "budget", f'"{budget_s:.3g} s"')
-    put(lines, "pairs", "bytes", f'["8 B", "{_large(fabric, budget_s)} B"]')
-    return _study("\n".join(lines) + "\n", path)
+    if not fabric.network or len(own.hosts) <= rounds:  # a round is divided, or there are fewer partners
+        rounds = len(matched_rounds(plan_study(own.study(), fabric, str))) or rounds
+    budget_s = max(SHARE * own.time_s / (len(section["bytes"]) * rounds), LEAST_BUDGET_S)
+    put(own.lines, "measure", "budget", f'"{budget_s:.3g} s"')
+    put(own.lines, "pairs", "bytes", f'["8 B", "{_large(fabric, budget_s)} B"]')
+    return own.study()
 
 
 def _large(fabric: Fabric, budget_s: float) -> int:
@@ -99,20 +90,6 @@ def _large(fabric: Fabric, budget_s: float) -> int:
     while rate and size > LEAST and MESSAGES * size > rate * budget_s:
         size //= 2
     return size
-
-
-def _study(text: str, path: Path) -> Study:
-    return make_study(tomllib.loads(text), str(path)).read_from(path, text)
-
-
-def _ranks(fabric: Fabric, given: str) -> int:
-    """Ranks per node. Raises StudyError: Neither a number nor a word that the fabric can answer."""
-    known = {"socket": fabric.node.sockets, "adapter": fabric.network.rails if fabric.network else None}
-    found = known.get(given) if given in known else int(given) if given.isdecimal() and int(given) else None
-    if found is None:
-        why = f"{fabric.name} does not state its number" if given in known else "a number, socket or adapter"
-        raise StudyError(f"--ranks-per-node {given}: {why}", "write a number: --ranks-per-node 1")
-    return found
 
 
 def run_check(
@@ -193,7 +170,7 @@ def measure_again(
         put(lines, "pairs", "matchings", str(rounds))
         put(lines, "measure", "budget", f'"{budget_s:.3g} s"')
         put(lines, "measure", "seed", str(SEED))
-        study = _study("\n".join(lines) + "\n", folder.study)
+        study = study_of(lines, folder.study)
         plan = plan_study(study, fabric, str)
         begin_within(folder, inner, plan, study.text.encode())
     with locked(inner):

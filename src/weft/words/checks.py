@@ -41,7 +41,8 @@ def say(claim: ClaimRow) -> Row:
     if claim["value"] is not None:
         return Row(claim["id"], LABELS[name], *_slow(claim, more), claim["next"])
     if not more.get("nodes"):
-        return Row(claim["id"], LABELS[INCONCLUSIVE], "no pair has been measured", "", claim["next"])
+        why = one_line(str(more.get("why") or ""))
+        return Row(claim["id"], LABELS[INCONCLUSIVE], "no pair has been measured", why, claim["next"])
     return Row(claim["id"], LABELS[name], f"{plural(more['nodes'], 'node')}, {plural(more['rounds'], 'round')}")
 
 

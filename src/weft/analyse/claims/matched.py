@@ -17,18 +17,25 @@ from weft.store.rows import SEGMENT_TABLE
 #: Nodes are counted within the first of these shares of their class that holds 19 of 20.
 SHARES = (0.02, 0.04, 0.06, 0.08, 0.10, 0.15, 0.20, 0.30, 0.50)
 
+#: Faults of a host by which its messages are slow, too.
+OWN = ("memory", "processor", "waiting", "core", "cores")
+
 
 def find_claims(known: Known) -> list[ClaimRow]:
     """The slow parts, the strongest first; else that the machine is healthy, or that those seen are in doubt."""
     every = NAMES.read(known.path)
     if not every:
-        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known))]
+        why = next((row["what"] for row in known.findings if row["rule"] == "failed"), "")
+        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), why=why)]
     outliers = largest(OUTLIERS.read(known.path), every)
     counted = _counted(known)
     sure = [(index, row) for index, row in enumerate(outliers) if not row["doubted"]]
     sure.sort(key=lambda each: -_worst(each[1])["factor"])
     faults, facts = find_node_faults(known), [*find_node_facts(known), *_clustered(every)]
-    found = [*(_slow(index, row, "also", counted) for index, row in sure), *faults]
+    # what a host does to itself, its messages only show
+    own = {each["subject"] for each in faults if extras(each)["of"] in OWN}
+    slow = [(row["kind"] == "node" and row["name"] in own, _slow(index, row, "also", counted)) for index, row in sure]
+    found = [*(row for behind, row in slow if not behind), *faults, *(row for behind, row in slow if behind)]
     if found:
         first: ClaimRow = {**found[0], "id": "check.not-healthy"}
         return [first, *found[1:], *facts, _next(known, [row for _, row in sure], faults)]

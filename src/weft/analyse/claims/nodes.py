@@ -29,7 +29,7 @@ def find_node_faults(known: Known) -> list[ClaimRow]:
     """What is wrong with single nodes apart from their messages; of kind ``answer``, the largest factor first."""
     rows = _reports(known)
     found: list[ClaimRow] = []
-    for of, find in _FAULTS.items():
+    for of, find in _FAULTS.items() if rows else ():
         found += [_fault(of, name, more, len(rows)) for name, more in find(rows)]
     crowded = _crowded(RANK_TABLE.read(known.path))
     found += [_fault("cores", name, more, len(rows)) for name, more in crowded]
