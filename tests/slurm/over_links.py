@@ -75,7 +75,7 @@ class SlurmOverLinks:
         hosts = self.cluster.spec.hosts
         prepare_folder(self.folder, hosts)
         text = CONFIGURATION.format(
-            host=hosts[0], folder=self.folder, port=PORT, last=0, first_port=0, last_port=0, cores=CORES
+            host=hosts[0], folder=self.folder, port=PORT, last=0, first_port=0, last_port=0, cores=CORES, memory=4000
         ).replace("(127.0.0.1)", f"({address(self.cluster.spec, hosts[0])})")
         kept = [line for line in text.splitlines() if not line.startswith("NodeName=")]
         nodes = [

@@ -16,7 +16,7 @@ import pytest
 from compiled import FAULTS
 from weft.fabric import load_fabric
 from weft.fabric.nodeset import expand
-from weft.launch.slurm_here import CORES, RootlessSlurm, fabric_text, topology, why_not
+from weft.launch.slurm_here import CORES, RootlessSlurm, fabric_text, node_mib, topology, why_not
 
 pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}")]
 
@@ -99,7 +99,7 @@ def test_init_writes_a_file_of_this_cluster_that_passes_the_check(slurm: Rootles
         assert done.returncode == 0, done.stdout + done.stderr
     fabric = load_fabric(tmp_path / "mine.toml")
     assert (fabric.name, fabric.hosts) == ("slurm-here", ("n0", "n1", "n2", "n3"))
-    assert (fabric.node.cores, fabric.node.memory) == (4, 4000 * 2**20)
+    assert (fabric.node.cores, fabric.node.memory) == (4, node_mib() * 2**20)
     assert fabric.batch is not None
     assert (fabric.batch.partition, fabric.batch.time_limit) == ("batch", 3600)
 

@@ -132,7 +132,7 @@ class RootlessSlurm:
         prepare_folder(self.folder, self.nodes)
         text = CONFIGURATION.format(
             host=os.uname().nodename, folder=self.folder, port=PORT, last=len(self.nodes) - 1, first_port=PORT + 1,
-            last_port=PORT + len(self.nodes), cores=self.cores,
+            last_port=PORT + len(self.nodes), cores=self.cores, memory=node_mib(),
         )  # fmt: skip
         (self.folder / "slurm.conf").write_text(text)
         (self.folder / "topology.conf").write_text(topology(len(self.nodes)))
@@ -153,9 +153,13 @@ class RootlessSlurm:
 
 
 def fabric_text(cores: int, nodes: int = NODES) -> str:
-    """The fabric file of a Slurm of ``nodes`` nodes with ``cores`` cores each, sharing half of this host's memory."""
-    memory = max(1, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**31)
-    return FABRIC.format(cores=cores, nodes=nodes, last=nodes - 1, memory=memory)
+    """The fabric file of a Slurm of ``nodes`` nodes with ``cores`` cores each."""
+    return FABRIC.format(cores=cores, nodes=nodes, last=nodes - 1, memory=node_mib())
+
+
+def node_mib() -> int:
+    """Memory of each node: half of this host's, in MiB. A kernel adds up the ranks of a host, so all nodes share it."""
+    return max(1, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**21)
 
 
 def session(command: Sequence[str], fabric: Path, say: Callable[[str], None], nodes: int = NODES) -> int:
