@@ -202,8 +202,8 @@ def main() -> None:
     parser.add_argument("--power", action="store_true")
     parser.add_argument("--kept", type=Path, default=Path(os.devnull), help="file of what was tried")
     given = parser.parse_args()
-    lines = given.kept.read_text().splitlines() if given.kept.exists() else []
-    kept: dict[str, Any] = dict(map(json.loads, lines))
+    file: Path = given.kept
+    kept: dict[str, Any] = dict(map(json.loads, file.read_text(encoding="utf-8").splitlines() if file.exists() else ""))
     work: dict[str, Any] = {}
     if given.power:
         work = {f"power {way}": partial(power_of, way) for way in product(NOISES, (8, 16, 32), ("node", "cable"))}

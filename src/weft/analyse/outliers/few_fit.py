@@ -212,7 +212,7 @@ def _scatter(remainder: Floats, of: NDArray[np.int64], rounds: int) -> Floats:
 def _midmeans(values: Floats) -> Floats:
     """Mean of the middle half of each row's known values, shape (rows,); all of fewer than four."""
     ordered: Floats = np.sort(values, axis=1)
-    place: NDArray[np.int64] = np.arange(values.shape[1])
+    place = np.arange(int(values.shape[1]))
     known = np.isfinite(ordered).sum(axis=1, keepdims=True)
     cut: NDArray[np.int64] = np.where(known >= 4, known // 4, 0)
     middle: NDArray[np.bool_] = (place >= cut) & (place < known - cut)
