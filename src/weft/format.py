@@ -151,12 +151,12 @@ def percent(share: float) -> str:
     """A share: ``79 %``, ``4.2 %``, ``under 0.1 %``."""
     if 0 < abs(share) < 0.001:
         return "under 0.1 %"
-    return f"{100 * share:.0f} %" if abs(share) >= 0.0995 or not share else f"{100 * share:.1f} %"
+    return f"{100 * share:,.{abs(share) < 0.0995:d}f}".removesuffix(".0") + " %"
 
 
 def relative_error(error: float, digits: int = 1) -> str:
-    """A fraction as a signed percentage: ``+2.2%``; ``0.0%`` without a sign, for that of a zero says nothing."""
-    text = f"{error:+.{digits}%}"
+    """A fraction as a signed percentage: ``+2.2 %``; ``0.0 %`` without a sign, for that of a zero says nothing."""
+    text = f"{100 * error:+.{digits}f} %"
     return text if any(digit in text for digit in "123456789") else text[1:]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from weft.format import percent
 from weft.launch.simulated.simgrid import Programs
 from weft.papers import Part, beyond, datasheet, memory, published, scaling
 from weft.papers.bench import Bench
@@ -113,11 +114,11 @@ def test_a_data_sheet_alone_errs_by_what_its_page_says(
     monkeypatch.setattr(datasheet, "both_tables", lambda _: ())  # of all nine cells
     found = datasheet.compute(Bench(tmp_path / "runs"))
     assert 0 < found.values["mean"] <= found.values["largest"] < 0.2
-    assert any(f"{found.values['largest']:.1%}" in sentence for sentence in found.found)
+    assert any(percent(found.values["largest"]) in sentence for sentence in found.found)
     # N = 1 errs by its copies alone, so the largest error follows from the preset's rate by hand: 5.36 / 25.6 - 1
     assert found.values["sheet_fair_largest"] == pytest.approx(1 - 5.36 / 25.6, rel=0.01)
     assert "the preset has 25.6 GB/s" in found.found[-1]
     assert (
-        "the paper's time asks for 5.36 GB/s. With 20 GB/s taken from the same data sheet it would be 73%."
+        "the paper's time asks for 5.36 GB/s. With 20 GB/s taken from the same data sheet it would be 73 %."
         in found.found[-1]
     )

@@ -162,8 +162,8 @@ def test_nouns_agree_with_their_number() -> None:
 
 def test_an_error_of_nothing_has_no_sign() -> None:
     # two runs of `weft papers` once differed by the sign of a zero
-    assert (relative_error(1e-7), relative_error(-1e-7), relative_error(-0.004, 0)) == ("0.0%", "0.0%", "0%")
-    assert (relative_error(-0.0351), relative_error(0.001)) == ("-3.5%", "+0.1%")
+    assert (relative_error(1e-7), relative_error(-1e-7), relative_error(-0.004, 0)) == ("0.0 %", "0.0 %", "0 %")
+    assert (relative_error(-0.0351), relative_error(0.001)) == ("-3.5 %", "+0.1 %")
 
 
 def test_a_sentence_begins_large_but_not_with_what_users_type() -> None:

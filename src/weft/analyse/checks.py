@@ -10,7 +10,7 @@ from weft.analyse.floor import Floor
 from weft.analyse.statistics.interval import RANGES
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, phase_in_words, timed
-from weft.format import format_seconds, plural
+from weft.format import format_seconds, percent, plural
 from weft.store.rows import LaunchRow, MeasuredRow
 
 Level = Literal["error", "warning", "note"]
@@ -245,13 +245,13 @@ def wide(row: TimedRow, precision: float) -> list[FindingRow]:
     launches = plural(row["launches"], "launch")
     remedy = f"raise launches in [measure] to {more_launches(row['launches'])}; stop other work"
     if row["interval"] == "within one launch":
-        what = f"interval ±{width:.0%} within one launch, {plural(row['samples'], 'sample')}"
+        what = f"interval ±{percent(width)} within one launch, {plural(row['samples'], 'sample')}"
         remedy = "raise budget and launches in [measure]"
     elif row["interval"] == "range of launches":
-        what = f"launch medians vary by ±{width:,.0%}"
+        what = f"launch medians vary by ±{percent(width)}"
     else:
-        what = f"interval ±{width:.0%} over {launches}"
-    return [finding("warning", "wide", place(row), f"{what} (target ±{precision:.0%})", remedy)]
+        what = f"interval ±{percent(width)} over {launches}"
+    return [finding("warning", "wide", place(row), f"{what} (target ±{percent(precision)})", remedy)]
 
 
 def disturbed(rows: Sequence[TimedRow]) -> list[FindingRow]:

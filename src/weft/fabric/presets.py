@@ -19,8 +19,8 @@ USUAL = "usual"
 #: Of tara's nine cells from the presets of its processor and adapter, by the model of ``[simulation]``:
 #: `weft papers datasheet`, docs/dev/papers-measured.md.
 SHEET_ERRORS: Mapping[str, str] = {
-    "fair": "34% in the mean and 79% at worst",
-    "infiniband": "17% in the mean and 79% at worst",
+    "fair": "34 % in the mean and 79 % at worst",
+    "infiniband": "17 % in the mean and 79 % at worst",
 }
 #: Where the numbers of links between switches go, by the section of the topology.
 LINKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {

@@ -16,7 +16,7 @@ from weft.files.section import put
 from weft.fit.inputs import PARAMETERS, MeasuredCell, Parameter, parameters_named, read_cells, with_values
 from weft.fit.machine import Filled, bound_time, simulated_times
 from weft.fit.squares import Fit, Floats, Model, fit
-from weft.format import format_rate, format_seconds, relative_error
+from weft.format import format_rate, format_seconds, percent, relative_error
 
 
 def describe_fit(fit: Fit, fabric: str, *, simulated: bool) -> Group:
@@ -33,7 +33,7 @@ def describe_fit(fit: Fit, fabric: str, *, simulated: bool) -> Group:
     for cell in fit.cells:
         what = "fitted" if cell.fitted else "predicted"
         if cell.name in fit.left_out:
-            what += f" (left out: {fit.left_out[cell.name]:+.1%})"
+            what += f" (left out: {relative_error(fit.left_out[cell.name])})"
         cells.add_row(
             cell.name,
             format_seconds(cell.measured_s),
@@ -41,7 +41,7 @@ def describe_fit(fit: Fit, fabric: str, *, simulated: bool) -> Group:
             relative_error(cell.error),
             what,
         )
-    unseen = f"mean error on cells the fit had not seen: {fit.leave_out_error:.1%}"
+    unseen = f"mean error on cells the fit had not seen: {percent(fit.leave_out_error)}"
     sight = f"an error of 1 % in the fitted times moves the parameters by up to {1 / fit.sight:.1f} %"
     return Group(values, cells, unseen, sight)
 
@@ -66,7 +66,9 @@ def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled
     """The file's text with the fitted values and their sources."""
     cells = ", ".join(cell.name for cell in fit.cells if cell.fitted)
     how = "simulation" if simulated else "the closed form"
-    source = f"fitted on cells {cells}, by {how} (weft fabric fit); error on unseen cells {fit.leave_out_error:.1%}"
+    source = (
+        f"fitted on cells {cells}, by {how} (weft fabric fit); error on unseen cells {percent(fit.leave_out_error)}"
+    )
     lines = text.splitlines()
     fitted = [
         Filled(PARAMETERS[name].key, write_value(value, PARAMETERS[name].unit), source)

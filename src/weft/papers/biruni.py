@@ -2,6 +2,7 @@
 """Paper 004: four collectives on two clusters that differ only in the interconnect."""
 
 from weft.analyse.tables.times import timed
+from weft.format import percent
 from weft.kernel.sizes import split_op
 from weft.papers import PARTS, Part, published
 from weft.papers.bench import Bench
@@ -26,17 +27,26 @@ def compute(bench: Bench) -> Part:
             ends = (b[min(a)] / a[min(a)], b[max(a)] / a[max(a)])
             values[f"{name}{ranks}"], values[f"{name}{ranks}_mean"] = whole, mean
             printed = f"{paper['share'][name]} %" if name in paper["share"] else "–"
-            lines.append((name, str(ranks), printed, f"{whole:.1%}", f"{mean:.1%}", f"{ends[0]:.1%}", f"{ends[1]:.1%}"))
+            lines.append(
+                (
+                    name,
+                    str(ranks),
+                    printed,
+                    percent(whole),
+                    percent(mean),
+                    percent(ends[0]),
+                    percent(ends[1]),
+                )
+            )
     columns = ("collective", "ranks", "paper", "summed over sizes", "mean over sizes", "at 1 B", "at 1 MiB")
     table = Table("InfiniBand's time as a share of Gigabit Ethernet's (simulated)", columns, tuple(lines))
     shares = [value for name, value in values.items() if not name.endswith("_mean")]
     found = (
-        f"InfiniBand takes {min(shares):.0%} to {max(shares):.0%} of Ethernet's time, summed over 1 B to 1 MiB. The "
-        f"paper "
-        f"states 8.8 % for Alltoall (here {values['alltoall16']:.1%} and {values['alltoall32']:.1%} on 16 and 32 "
-        f"ranks), "
-        f"7.9 % for Gather ({values['gather16']:.1%} and {values['gather32']:.1%}) and 24.2 % for Bcast "
-        f"({values['bcast16']:.1%} and {values['bcast32']:.1%}).",
+        f"InfiniBand takes {percent(min(shares))} to {percent(max(shares))} of Ethernet's time, summed over 1 B to "
+        f"1 MiB. The paper states 8.8 % for Alltoall (here {percent(values['alltoall16'])} and "
+        f"{percent(values['alltoall32'])} on 16 and 32 ranks), "
+        f"7.9 % for Gather ({percent(values['gather16'])} and {percent(values['gather32'])}) and 24.2 % for Bcast "
+        f"({percent(values['bcast16'])} and {percent(values['bcast32'])}).",
         "These shares follow from the fabric files, in which nothing is fitted: 5 us against 50 us of latency (10 %) "
         "for "
         "small blocks and 1 GB/s against 125 MB/s (12.5 %) for large ones, assumed within the ranges that the paper "

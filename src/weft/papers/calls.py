@@ -18,7 +18,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.files.atomic import write_atomic
 from weft.files.section import put
 from weft.fit.squares import Floats, solve
-from weft.format import format_seconds, relative_error
+from weft.format import format_seconds, percent, relative_error
 from weft.papers import PARTS, Part, published
 from weft.papers.bench import Bench, error_text, paper_text, row_of, seconds_of, time_or_status
 from weft.report.tabular import Table
@@ -178,8 +178,9 @@ def sentences(view: RunView, values: dict[str, float], explanations: Sequence[Ex
         "MVAPICH2 connects two ranks when they first meet, in jobs of more than 64 ranks. B is the first call in which "
         f"each rank meets all p - 1, one after the other (here by {names['B']}), and pays for each; C finds them open. "
         f"Called again, B takes {format_seconds(values['B_warm'])} at N = 36, the overhead of its messages.",
-        f"Row B errs by {min(row_b):+.0%} to {max(row_b):+.0%} where the paper prints more than 0.01 s. The cost of a "
-        "connection is fitted to this very row; that its shape follows, and that no other call pays, is not.",
+        f"Row B errs by {relative_error(min(row_b), 0)} to {relative_error(max(row_b), 0)} where the paper prints more "
+        "than 0.01 s. The cost of a connection is fitted to this very row; that its shape follows, and that no other "
+        "call pays, is not.",
         "A, the first call of the job, also meets others for the first time, log2 p of them: SimGrid's selector of "
         f"MVAPICH2's tables takes {names['A']} for it (recursive doubling, in which both ends of a connection send at "
         "once and share its cost). The paper prints less than 0.01 s for A at every N. "
@@ -190,7 +191,7 @@ def sentences(view: RunView, values: dict[str, float], explanations: Sequence[Ex
         "What had connected these few ranks is not in the paper: the library's start-up, a barrier of the "
         "program before its clock starts, or handshakes that are shorter while few are under way. fabrics/tara.toml "
         "assumes the barrier. Row B does not decide: with the cost fitted, every explanation errs by "
-        f"{min(each.worst for each in explanations):.0%} or more somewhere in it, because the paper's B grows 3.2 "
+        f"{percent(min(each.worst for each in explanations))} or more somewhere in it, because the paper's B grows 3.2 "
         "times from 72 to 144 ranks, and a cost by connection 2.2 times.",
     )
 

@@ -14,7 +14,7 @@ from weft.fabric.presets import with_presets
 from weft.files.reading import parse_toml, validate
 from weft.fit.inputs import MeasuredCell
 from weft.fit.run import fit_cells, simulation_model
-from weft.format import format_rate, format_seconds, measured_seconds, relative_error
+from weft.format import format_rate, format_seconds, measured_seconds, percent, relative_error
 from weft.papers import PARTS, Part
 from weft.papers.bench import Bench
 from weft.papers.tables import both_tables, cells, errors
@@ -97,7 +97,9 @@ def copies_sentence(cells: Sequence[MeasuredCell], found: dict[Model, list[float
         return ""
     cell = cells[at["fair"]]
     asked = rate * found["fair"][at["fair"]] / cell.seconds
-    other = f"{format_rate(OTHER_RATE)} taken from the same data sheet it would be {abs(asked / OTHER_RATE - 1):.0%}."
+    other = (
+        f"{format_rate(OTHER_RATE)} taken from the same data sheet it would be {percent(abs(asked / OTHER_RATE - 1))}."
+    )
     return (
         f"The worst cell is {cell.label}, where nothing leaves the node, so its error is the copy rate's alone: the "
         f"preset has {format_rate(rate)}, worked out from the memory's data sheet, and the paper's time asks for "
@@ -138,9 +140,8 @@ def compute(bench: Bench) -> Part:
     largest, mean = errors(found)
     copies, asking = (found.parameters[name] for name in FITTED)
     sentences = (
-        f"Two cells fitted, {len(found.cells) - 2} predicted: each within {largest:.1%}, {mean:.1%} in the mean, with "
-        f"the "
-        f"nominal {format_rate(NOMINAL)} and no parameter of the network's rate.",
+        f"Two cells fitted, {len(found.cells) - 2} predicted: each within {percent(largest)}, {percent(mean)} in "
+        f"the mean, with the nominal {format_rate(NOMINAL)} and no parameter of the network's rate.",
         f"Fitted were what no data sheet says: a node copies {format_rate(copies)}, and each message costs its "
         f"sender {format_seconds(asking)}. The penalties are SimGrid's own, from another machine.",
     )

@@ -11,7 +11,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.fit.inputs import PARAMETERS, MeasuredCell
 from weft.fit.run import fit_cells
 from weft.fit.squares import Cell, Fit
-from weft.format import format_rate, format_seconds, relative_error
+from weft.format import format_rate, format_seconds, percent, relative_error
 from weft.papers import PARTS, Part, published
 from weft.papers.bench import Bench
 from weft.report.tabular import Table, Words
@@ -45,18 +45,18 @@ def compute(bench: Bench) -> Part:
     found = fit_cells(fabric, cells(), FITTED, [], simulate=True, say=bench.say)
     largest, mean = errors(found)
     sentences = (
-        f"Three cells fitted, {len(found.cells) - 3} predicted: each within {largest:.1%}, {mean:.1%} in the mean. The "
-        "papers print two digits after the point, which alone is 4.5 % of 0.11 s either way.",
-        f"Error on cells that the fit had not seen: {found.leave_out_error:.1%} in the mean. Three parameters on three "
-        "cells leave none of the three to be left out in turn.",
+        f"Three cells fitted, {len(found.cells) - 3} predicted: each within {percent(largest)}, {percent(mean)} in the "
+        "mean. The papers print two digits after the point, which alone is 4.5 % of 0.11 s either way.",
+        f"Error on cells that the fit had not seen: {percent(found.leave_out_error)} in the mean. Three parameters on "
+        "three cells leave none of the three to be left out in turn.",
     )
     others = accepted_triples(fabric)
     largest_of = sorted(max(abs(cell.error) for cell in each.cells if not cell.fitted) for each in others)
     told = (
         f"{len(others)} of the {comb(len(found.cells), 3)} triples of cells determine the three numbers well enough to "
         f"be accepted. By the closed form, each fitted to its three cells errs on the six others by "
-        f"{largest_of[len(others) // 2]:.1%} at the most in the median of the triples, by {largest_of[-1]:.1%} for the "
-        "worst of them; the last table has all."
+        f"{percent(largest_of[len(others) // 2])} at the most in the median of the triples, by "
+        f"{percent(largest_of[-1])} for the worst of them; the last table has all."
     )
     values = {"largest": largest, "mean": mean, "leave_out": found.leave_out_error, **found.parameters}
     values |= {"triples": len(others), "triples_worst": largest_of[-1]}
@@ -78,7 +78,7 @@ def accepted_triples(fabric: Fabric) -> list[Fit]:
 def triples_table(found: Sequence[Fit]) -> Table:
     """For each triple of fitted cells its errors on the six others."""
     rows = tuple(
-        (", ".join(cell.name for cell in each.cells if cell.fitted), *(f"{error:.1%}" for error in errors(each)))
+        (", ".join(cell.name for cell in each.cells if cell.fitted), *(percent(error) for error in errors(each)))
         for each in found
     )
     title = "Accepted triples of cells, and what a fit to them errs on the others (closed form)"

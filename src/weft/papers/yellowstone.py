@@ -8,6 +8,7 @@ import numpy as np
 
 from weft.fabric.hops import host_hops, rank_pairs
 from weft.fabric.network.build import build_network
+from weft.format import percent
 from weft.papers import PARTS, Part, published
 from weft.papers.bench import Bench, error_text
 from weft.report.tabular import Number, Table
@@ -89,8 +90,8 @@ def sentences(values: Mapping[str, float], paper: Mapping[str, Sequence[float]])
         "either "
         "a few us or up to 88 us. That is two ways through the library, which a machine that copies at one rate does "
         "not have.",
-        f"Between nodes the paper's averages are {min(above):.0%} to {max(above):.0%} above its minima, from noise and "
-        "from others on the machine; a simulation has neither, so its average is its minimum.",
+        f"Between nodes the paper's averages are {percent(min(above))} to {percent(max(above))} above its minima, "
+        "from noise and from others on the machine; a simulation has neither, so its average is its minimum.",
         f"Of the 1,047,552 pairs {values['drawn']:,.0f} are simulated, as many of each class, drawn by the study's "
         "seed: one at a time all would take hours of a core, and one pair of a class takes as long as any other (they "
         f"differ by {values['spread_us']:.2f} us at the most), so that the others would only repeat them.",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from weft.analyse.tables.pairs import CLASSES, CONTENTION, ClassRow, ContentionRow
 from weft.analyse.tables.times import CallRow, FloorRow
-from weft.format import format_bytes, format_rate, measured_seconds, plural, with_title
+from weft.format import format_bytes, format_rate, measured_seconds, percent, plural, with_title
 from weft.kernel.registry import kernel_named
 from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
@@ -74,7 +74,7 @@ def _of_launches(view: RunView, warm: Sequence[CallRow], classes: Sequence[Class
     """What was repeated, how often, and what ended it."""
     measure = view.plan.measure
     launches = f"{plural(measure.launches, 'launch')} of every cell, in an order shuffled by seed {view.plan.seed}"
-    rule = f"in each launch until the 95 % interval of the median is within ±{measure.precision:.0%}, from "
+    rule = f"in each launch until the 95 % interval of the median is within ±{percent(measure.precision)}, from "
     rule += f"{measure.min_samples} to {measure.max_samples} samples, or until {measure.budget:g} s have gone into one "
     rule += "call of one cell, whatever the number is by then"
     facts: Facts = [

@@ -7,7 +7,14 @@ from typing import Any
 from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, WinnerRow, factor_text
 from weft.analyse.tables.sweeps import OF_MEMORY, TRIALS, Line, all_sizes, lines_of, size_of
 from weft.analyse.tables.times import TimedRow
-from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
+from weft.format import (
+    distinct_seconds,
+    exact_bytes,
+    format_rate,
+    measured_factor,
+    measured_rate,
+    measured_seconds,
+)
 from weft.report.intervals import bound_text, by_root, interval_heading, root_text, time_text
 from weft.report.tabular import Table, Words
 from weft.report.view import RunView, Story
@@ -170,7 +177,7 @@ def _slope(rate: float | None) -> str:
 
 def sureness(change: ChangeRow) -> str:
     """The confidence as text, never rounded up to 1."""
-    return "> 99.9 %" if change["confidence"] > 0.999 else f"{change['confidence']:.1%}"
+    return "> 99.9 %" if change["confidence"] > 0.999 else f"{100 * change['confidence']:.1f} %"
 
 
 def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:

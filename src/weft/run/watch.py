@@ -8,7 +8,7 @@ from statistics import median
 from typing import Protocol, Self, runtime_checkable
 
 from weft.files.beneath import NONE, Version, version
-from weft.format import measured_seconds, plural
+from weft.format import measured_seconds, percent, plural
 from weft.launch.launcher import Launcher
 from weft.launch.status import Glimpse, read_live
 from weft.plan.records import LaunchPlan
@@ -105,7 +105,7 @@ def busiest(before: Sequence[LinkCount], now: Sequence[LinkCount], seconds: floa
         share = (count.bytes - then) / seconds / count.rate
         if share > best:
             best, name = share, f"{count.source} to {count.target}"
-    return f"busiest link: {name}, {min(best, 1.0):.0%} of its rate" if name else ""
+    return f"busiest link: {name}, {percent(min(best, 1.0))} of its rate" if name else ""
 
 
 EVERY_S = 0.5

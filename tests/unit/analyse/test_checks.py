@@ -175,9 +175,9 @@ def test_doubtful_rows_are_told_with_their_reason(changes: Row, rule: str) -> No
 @pytest.mark.parametrize(
     ("interval", "told"),
     [
-        ("within one launch", "±10% within one launch, 120 samples"),
-        ("range of launches", "launch medians vary by ±10%"),
-        ("over launches", "interval ±10% over 3 launches"),
+        ("within one launch", "±10 % within one launch, 120 samples"),
+        ("range of launches", "launch medians vary by ±10 %"),
+        ("over launches", "interval ±10 % over 3 launches"),
     ],
 )
 def test_a_wide_interval_says_what_it_is(interval: str, told: str) -> None:

@@ -129,7 +129,7 @@ def test_a_dragonfly_takes_both_its_links_from_the_preset(tmp_path: Path) -> Non
 
 
 def test_the_error_of_data_sheets_is_printed_with_the_plan_and_is_the_one_of_the_papers_page(tmp_path: Path) -> None:
-    told = "34% in the mean and 79% at worst by fair, 17% in the mean and 79% at worst by infiniband"
+    told = "34 % in the mean and 79 % at worst by fair, 17 % in the mean and 79 % at worst by infiniband"
     (note,) = [text for text in make_plan(load_study("contention"), load(tmp_path)).notes if "data sheet" in text]
     assert told in note
     assert "epyc-7763 and hdr-infiniband" in note

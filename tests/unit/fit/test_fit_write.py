@@ -62,7 +62,7 @@ def test_a_fitted_fabric_has_the_new_numbers_with_their_source(small: Path, tmp_
     assert fabric.network.rendezvous_stall == pytest.approx(165.1e-6)
     for key in ("node.copy_rate", "network.adapter_rate", "network.rendezvous_stall"):
         assert "fitted on cells N=1, N=2, N=4, by simulation" in fabric.sources[key]
-        assert "error on unseen cells 10.0%" in fabric.sources[key]
+        assert "error on unseen cells 10 %" in fabric.sources[key]
 
 
 def test_what_was_not_fitted_stays_as_it_was_written() -> None:

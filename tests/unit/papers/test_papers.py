@@ -12,6 +12,7 @@ import pytest
 from weft.cli.app import main
 from weft.errors import StudyError
 from weft.fabric import load_fabric
+from weft.format import percent
 from weft.kernel.studies import load_study
 from weft.papers import PARTS, Part, compute, published, wanted
 from weft.papers.bench import Bench, error_text, paper_text, time_or_status
@@ -99,7 +100,7 @@ def test_every_accepted_triple_of_taras_cells_predicts_the_six_others() -> None:
     assert 0.03 < worst[0] < 0.06
     assert 0.10 < worst[-1] < 0.12
     table = triples_table(found)
-    assert table.rows[-1][1] == f"{worst[-1]:.1%}"
+    assert table.rows[-1][1] == percent(worst[-1])
     assert len(table.rows) == 11
 
 
@@ -152,7 +153,7 @@ def test_a_page_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 def test_what_the_paper_prints_is_printed_as_it_stands() -> None:
     assert (paper_text(0.11), paper_text(0.01, below=True), paper_text(math.nan)) == ("0.11 s", "< 0.01 s", "ERR")
-    assert (error_text(1.1, 1.0), error_text(None, 1.0)) == ("+10.0%", "–")
+    assert (error_text(1.1, 1.0), error_text(None, 1.0)) == ("+10.0 %", "–")
     assert time_or_status({"status": "memory", "median_s": None}) == "memory"
     assert time_or_status(None) == "–"
 

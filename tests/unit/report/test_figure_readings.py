@@ -43,12 +43,12 @@ def test_no_doubted_row_is_singled_out(changes: Any, fast_s: float) -> None:
 
 
 def test_a_spread_of_launches_is_told_by_its_half_on_axes_from_zero(tmp_path: Any) -> None:
-    """The caption said "by 188.3%" where the warning of the same row said ±94%."""
+    """The caption said "by 188.3%" where the warning of the same row said ±94 %."""
     view = load_view(make_run(tmp_path / "run"))
     vars(view)["rows"] = [{**row, "launch_low_s": 1.0, "launch_high_s": 1.5, "median_s": 1.25} for row in view.rows]
     found = spread_figure(view)
     assert found is not None
-    assert ": ±20%. " in found.reading
+    assert ": ±20 %. " in found.reading
     scales = [layer["encoding"]["y"]["scale"] for panel in found.specifications() for layer in panel["layer"]]
     assert all(scale["zero"] for scale in scales)
 

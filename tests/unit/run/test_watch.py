@@ -44,7 +44,7 @@ def test_the_line_has_median_interval_samples_and_sparkline() -> None:
 def test_the_busiest_link_is_the_one_with_the_largest_share_of_its_own_rate() -> None:
     before = [count(0), count(0, "leaf1", 4e9)]
     after = [count(450_000_000), count(900_000_000, "leaf1", 4e9)]
-    assert busiest(before, after, 0.5) == f"busiest link: {NAMES}, 90% of its rate"
+    assert busiest(before, after, 0.5) == f"busiest link: {NAMES}, 90 % of its rate"
 
 
 def test_counters_that_went_backwards_or_say_nothing_name_no_link() -> None:
@@ -111,7 +111,7 @@ def test_the_thread_tells_the_running_launch_and_ends(folder: RunFolder) -> None
         assert told.heard.wait(30)
         told.heard.clear()
         assert told.heard.wait(30)
-    assert told.words[-1] == ("A: 12.3 ms, 1 sample ▄", f"busiest link: {NAMES}, 100% of its rate")
+    assert told.words[-1] == ("A: 12.3 ms, 1 sample ▄", f"busiest link: {NAMES}, 100 % of its rate")
     assert not any(thread.name == "weft-watch" for thread in threading.enumerate())
 
 
@@ -145,7 +145,7 @@ def test_the_time_is_never_cut_off_and_no_line_breaks(columns: int) -> None:
     live.current("exchange on 16 nodes, 1024 ranks: n=1492992 m=1024 some_key=100 (c003) and 40 more (launch 2)")
     live.glimpse(
         "alltoall@1048576: 12.3 ms (11.9–12.8), 34 samples " + "▁" * 60,
-        "busiest link: leaf0 to spine0, 93% of its rate",
+        "busiest link: leaf0 to spine0, 93 % of its rate",
     )
     live.settled("c001", "ok", 999, 7500.0)
     live.stop()
@@ -155,7 +155,7 @@ def test_the_time_is_never_cut_off_and_no_line_breaks(columns: int) -> None:
     assert len(lines) == 4
     assert "about 2 h 5 min left" in lines[0]
     assert lines[1].endswith("…") and lines[2].endswith("…")
-    assert lines[3].strip() == "busiest link: leaf0 to spine0, 93% of its rate"
+    assert lines[3].strip() == "busiest link: leaf0 to spine0, 93 % of its rate"
 
 
 def test_a_log_gets_a_line_a_minute_of_a_long_cell(monkeypatch: pytest.MonkeyPatch) -> None:

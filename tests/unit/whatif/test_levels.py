@@ -27,16 +27,16 @@ def seconds(text: str) -> float:
 
 def test_a_fitted_machine_errs_as_the_page_says() -> None:
     assert simulated(load_fabric("tara")).error == FITTED
-    assert "Three cells fitted, 6 predicted: each within 3.5%" in PAGE
-    assert FITTED.startswith("3.5% at most")
+    assert "Three cells fitted, 6 predicted: each within 3.5 %" in PAGE
+    assert FITTED.startswith("3.5 % at most")
 
 
-@pytest.mark.parametrize(("model", "mean"), [("fair", "34%"), ("infiniband", "17%")])
+@pytest.mark.parametrize(("model", "mean"), [("fair", "34 %"), ("infiniband", "17 %")])
 def test_a_machine_of_data_sheets_errs_by_its_model(model: str, mean: str) -> None:
     fabric = load_fabric("yellowstone")
     assert fabric.simulation
     simulation = fabric.simulation.model_copy(update={"model": model})
-    words = f"{mean} in the mean and 79% at worst"
+    words = f"{mean} in the mean and 79 % at worst"
     assert words in simulated(fabric.model_copy(update={"simulation": simulation})).error
     assert f"{words} by {model}" in PAGE
 
@@ -106,7 +106,7 @@ def test_a_part_that_was_not_simulated_may_help_more(outcomes: list[Outcome]) ->
 
 
 def test_a_replay_faster_than_its_bound_is_told_and_proves_nothing(outcomes: list[Outcome]) -> None:
-    """It was cut off at 0%: "No network could save more than 0%", beside twice the uplinks in half the time."""
+    """It was cut off at 0 %: "No network could save more than 0 %", beside twice the uplinks in half the time."""
     bounded = [replace(each, bound_s=1.5) for each in outcomes]
     bounded[3] = replace(bounded[3], seconds=1.0)
     answers = SideBySide(16, "tara", bounded, 1.5)
@@ -117,7 +117,7 @@ def test_a_replay_faster_than_its_bound_is_told_and_proves_nothing(outcomes: lis
 
 
 def test_nothing_replayed_is_no_remedy(outcomes: list[Outcome]) -> None:
-    """Nine nanoseconds of an empty replay against none: "What helps most: , 100% less time"."""
+    """Nine nanoseconds of an empty replay against none: "What helps most: , 100 % less time"."""
     (answer,) = claims([replace(each, seconds=9e-9) for each in outcomes], nothing_played=True)
     assert (answer["id"], extras(answer)["reason"]) == ("whatif.untimed", "nothing-replayed")
 

@@ -147,7 +147,7 @@ WORDS: list[tuple[ClaimRow, str, str]] = [
     ),
     (
         make_claim("whatif.nothing-helps", "answer", simulated=3, of=3, least_share=0.02),
-        "Nothing helps", "no alternative saves 2.0 % of the time",
+        "Nothing helps", "no alternative saves 2 % of the time",
     ),
     (
         make_claim("alternative.adapter", "breakdown", "adapters of twice the rate", 0.999, "factor"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from weft.analyse.statistics import interval, significance
 from weft.analyse.statistics.significance import adjust_by_holm, rank_test
+from weft.format import percent
 
 #: METHOD 15: with fewer than four launches a side no test can reach 5 %, so none is made.
 FEWEST_LAUNCHES = 4
@@ -131,7 +132,7 @@ def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float)
     if found.low <= 1 <= found.high:
         return replace(found, outcome="no difference shown", why="the interval contains 1")
     if not beyond(found, margin):
-        why = f"the difference may be within the target precision of {margin:.0%}"
+        why = f"the difference may be within the target precision of {percent(margin)}"
         return replace(found, shown=True, outcome="no difference shown", why=why)
     return replace(found, shown=True, outcome="slower" if found.ratio > 1 else "faster")
 

@@ -16,7 +16,7 @@ from weft.analyse.pairs.pair_times import Ends
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import MAD
 from weft.analyse.tables.pairs import PAIR_FACTOR
-from weft.format import measured_seconds
+from weft.format import measured_seconds, percent
 
 Groups = dict[tuple[int, str, int], TwoModes]
 
@@ -80,7 +80,7 @@ def find_groups(left: Iterable[Remainders], places: Places) -> tuple[list[Outlie
             groups[key] = modes
             class_ = key[2]
             low, high = (measured_seconds(scales[key].base_s * float(np.exp(log))) for log in (modes.low, modes.high))
-            detail = f"{1 - modes.share:.0%} of the pairs near {low}, {modes.share:.0%} near {high}"
+            detail = f"{percent(1 - modes.share)} of the pairs near {low}, {percent(modes.share)} near {high}"
             structure = _structure(each.by_place(modes.split)) if class_ == int(places.classes[0, 0]) else ""
             seen = Sighting(*each.way, modes.factor, share=modes.share)
             count, named = int(counts.sum()), places.labels[class_]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from weft.format import format_bytes, format_factor
+from weft.format import format_bytes, format_factor, percent
 
 Kind = Literal["node", "memory", "link", "cable", "switch", "leaves", "route", "rank", "pair", "class"]
 Role = Literal["sender", "receiver", "both", "unknown", ""]
@@ -74,7 +74,7 @@ class Outlier:
         parts = [f"{self.title}: {self._amounts()}"]
         if self.kind in ("node", "rank"):
             share = min(seen.share for seen in self.sightings)
-            parts.append("all partners" if share >= ALL else f"{share:.0%} of its partners")
+            parts.append("all partners" if share >= ALL else f"{percent(share)} of its partners")
         if self.detail:
             parts.append(self.detail)
         if self.also:

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from weft.analyse.tables.times import ITERATIONS, QUARTILES, IterationRow, QuartileRow, timed
-from weft.format import plural
+from weft.format import percent, plural
 from weft.report.figures.theme import BLUE, COLUMNS, INK, RED, Figure, unit_of, values
 from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
@@ -90,7 +90,7 @@ def reading(view: RunView) -> str:
     worst = max(rows, key=lambda row: (row["launch_high_s"] - row["launch_low_s"]) / row["median_s"])
     between = (worst["launch_high_s"] - worst["launch_low_s"]) / 2 / worst["median_s"]
     return (
-        f"Medians of launches differ most at N = {worst['nodes']}, p = {worst['ranks']}: ±{between:.0%}. "
+        f"Medians of launches differ most at N = {worst['nodes']}, p = {worst['ranks']}: ±{percent(between)}. "
         f"{interval_meaning([worst])}"
     )
 

@@ -169,7 +169,7 @@ def test_a_shown_difference_within_the_precision_is_not_called_one() -> None:
     b = side("b", {KEY: point(*(1.04 + 1e-4 * i for i in range(8)))})
     evidence = row(compare(a, b)).evidence
     assert (evidence.outcome, evidence.shown) == ("no difference shown", True)
-    assert "may be within the target precision of 5%" in evidence.why
+    assert "may be within the target precision of 5 %" in evidence.why
     assert row(compare(a, b, margin=0.01)).evidence.outcome == "slower"
 
 
