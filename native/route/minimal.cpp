@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::int32_t far = std::numeric_limits<std::int32_t>::max();
 constexpr double least_load = 1e-3;
-constexpr std::int32_t choices = 5'000; // by destination: on larger fabrics more switches choose at the same time
 
 double eighth_power(double x) {
     auto const second = x * x, fourth = second * second;
@@ -39,7 +38,6 @@ class Minimal {
     }
 
     void fill(std::int32_t *forward) {
-        auto const turns = std::size_t(std::clamp(choices / std::max(1, graph_.hosts), 1, 8));
         std::vector<std::vector<std::int32_t>> hosts(injected_.size());
         for (auto host = 0; host < graph_.hosts; ++host)
             if (auto const home = leaf_[std::size_t(host)]; home != none)
@@ -47,7 +45,7 @@ class Minimal {
         for (auto home = 0; home < graph_.switches; ++home) {
             if (hosts[std::size_t(home)].empty())
                 continue;
-            measure(home, turns);
+            measure(home);
             for (auto const host : hosts[std::size_t(home)]) {
                 route(forward + host);
                 forward[std::size_t(home) * std::size_t(graph_.hosts) + std::size_t(host)] =
@@ -59,9 +57,6 @@ class Minimal {
   private:
     struct Way {
         std::int32_t link, peer;
-    };
-    struct Part { // switches at one distance that choose at the same time: indices of order_
-        std::size_t begin, end;
     };
 
     void attach(std::int32_t const *target_port) {
@@ -95,8 +90,8 @@ class Minimal {
         std::partial_sum(first_.begin(), first_.end(), first_.begin());
     }
 
-    // Distances to a switch, the ways that lead one hop nearer to it, and who chooses when.
-    void measure(std::int32_t home, std::size_t turns) {
+    // Distances to a switch, and the ways that lead one hop nearer to it.
+    void measure(std::int32_t home) {
         std::fill(distance_.begin(), distance_.end(), far);
         distance_[std::size_t(home)] = 0;
         order_.assign(1, home); // links come in pairs, so what leads away from it leads to it
@@ -117,24 +112,7 @@ class Minimal {
                     nearer_.push_back(out_[k]);
             nearer_first_.push_back(nearer_.size());
         }
-        divide(turns);
-    }
-
-    void divide(std::size_t turns) {
-        parts_.clear();
-        for (std::size_t end = order_.size(); end > 1;) {
-            auto const distance = distance_[std::size_t(order_[end - 1])];
-            auto begin = end;
-            while (begin > 1 && distance_[std::size_t(order_[begin - 1])] == distance)
-                --begin;
-            auto const size = end - begin, count = std::min(turns, size);
-            for (std::size_t part = 0, at = begin; part < count; ++part) {
-                auto const length = size / count + (part < size % count ? 1 : 0);
-                parts_.push_back({at, at + length});
-                at += length;
-            }
-            end = begin;
-        }
+        chosen_.resize(order_.size());
     }
 
     double cheapest(std::size_t place, Way &way) const {
@@ -149,28 +127,21 @@ class Minimal {
         return least;
     }
 
-    // Chooses a link for each switch towards one host, whose column of the tables begins at `column`.
+    // Chooses a link for each switch towards one host, whose column of the tables begins at `column`: the nearest
+    // first, since what a switch chooses changes no price of those that are nearer.
     void route(std::int32_t *column) {
-        Way way{none, 0};
         ahead_[std::size_t(order_[0])] = 0;
         for (std::size_t place = 1; place < order_.size(); ++place)
-            ahead_[std::size_t(order_[place])] = cheapest(place, way);
+            ahead_[std::size_t(order_[place])] = cheapest(place, chosen_[place]);
         flow_ = injected_;
-        for (auto const &part : parts_) {
-            chosen_.clear();
-            for (auto place = part.begin; place < part.end; ++place) {
-                cheapest(place, way);
-                chosen_.push_back(way);
-            }
-            for (auto place = part.begin; place < part.end; ++place) {
-                auto const at = std::size_t(order_[place]);
-                auto const [link, peer] = chosen_[place - part.begin];
-                column[at * std::size_t(graph_.hosts)] = link;
-                auto const l = std::size_t(link);
-                load_[l] += flow_[at];
-                price_[l] = eighth_power(least_load + load_[l] * slowness_[l] / unit_);
-                flow_[std::size_t(peer)] += flow_[at];
-            }
+        for (auto place = order_.size() - 1; place > 0; --place) {
+            auto const at = std::size_t(order_[place]);
+            auto const [link, peer] = chosen_[place];
+            column[at * std::size_t(graph_.hosts)] = link;
+            auto const l = std::size_t(link);
+            load_[l] += flow_[at];
+            price_[l] = eighth_power(least_load + load_[l] * slowness_[l] / unit_);
+            flow_[std::size_t(peer)] += flow_[at];
         }
     }
 
@@ -185,7 +156,6 @@ class Minimal {
     std::vector<double> ahead_, flow_;
     std::vector<Way> nearer_, chosen_;
     std::vector<std::size_t> nearer_first_;
-    std::vector<Part> parts_;
 };
 
 } // namespace

@@ -4,6 +4,7 @@
 #include "paths.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 namespace weft::route {
@@ -19,11 +20,64 @@ std::int64_t partner(Kind kind, std::int64_t from, std::int64_t phase, std::int6
     return to < ranks ? to : -1;
 }
 
+constexpr std::int32_t flush_after = 64; // phases whose 32-bit sums are added up, for fewer than 2^25 ranks
+
 struct Totals {
-    std::vector<std::int32_t> count;
+    std::vector<std::int32_t> count, few;
     std::vector<std::int64_t> sum;
     std::int64_t lost = 0;
+    std::int32_t phases = 0;
+
+    void flush() {
+        std::transform(sum.begin(), sum.end(), few.begin(), sum.begin(), std::plus<>{});
+        std::fill(few.begin(), few.end(), 0);
+        phases = 0;
+    }
 };
+
+// Counts each rank's message on the own links of its host, and takes back those that are not sent.
+struct Own {
+    Graph const &graph;
+
+    void add(std::int32_t *units, std::int32_t link, std::int32_t more) const {
+        if (link >= 0)
+            units[link] += more;
+    }
+    void add(std::int32_t *units, std::int32_t from, std::int32_t to, std::int32_t more) const {
+        add(units, graph.uplink[from], more);
+        add(units, graph.delivery[to], more);
+    }
+};
+
+// The first of the slowest links, none without traffic; adds the counts to `sums`. Blocks, so that a compiler can work
+// on several links at once: a maximum of floating-point numbers is no sum that it may reorder.
+std::int32_t slowest_link(std::vector<std::int32_t> const &count, double const *slowness,
+                          std::vector<std::int32_t> &sums) {
+    constexpr std::size_t lanes = 8, block = 64 * lanes;
+    double most = 0;
+    std::size_t found = count.size();
+    for (std::size_t begin = 0; begin < count.size(); begin += block) {
+        std::size_t const end = std::min(begin + block, count.size()), whole = end - (end - begin) % lanes;
+        double part[lanes] = {};
+        for (std::size_t at = begin; at < whole; at += lanes)
+            for (std::size_t lane = 0; lane < lanes; ++lane) {
+                double const time = count[at + lane] * slowness[at + lane];
+                part[lane] = part[lane] < time ? time : part[lane];
+                sums[at + lane] += count[at + lane];
+            }
+        for (std::size_t at = whole; at < end; ++at) {
+            part[0] = std::max(part[0], count[at] * slowness[at]);
+            sums[at] += count[at];
+        }
+        if (double const own = *std::max_element(part, part + lanes); own > most) {
+            most = own;
+            found = begin;
+        }
+    }
+    while (found < count.size() && count[found] * slowness[found] != most)
+        ++found;
+    return found < count.size() ? std::int32_t(found) : none;
+}
 
 } // namespace
 
@@ -37,31 +91,39 @@ WEFT_ROUTE_API std::int64_t weft_route_phases(Graph const *graph, Paths const *p
                                               std::int64_t ranks, std::int32_t const *host, std::int64_t phases,
                                               double const *slowness, double *time, std::int32_t *link,
                                               std::int64_t *load) {
-    Walker const walker{*graph, *paths};
-    Totals const empty{std::vector<std::int32_t>(graph->links), std::vector<std::int64_t>(graph->links)};
+    Totals const empty{std::vector<std::int32_t>(graph->links), std::vector<std::int32_t>(graph->links),
+                       std::vector<std::int64_t>(graph->links)};
     std::vector<Totals> each(std::max(1, graph->threads), empty);
+    Own const own{*graph};
+    auto every = empty.count;
+    for (std::int64_t rank = 0; rank < ranks; ++rank)
+        own.add(every.data(), host[rank], host[rank], 1);
     for_each(phases, graph->threads, [&](std::int32_t thread, std::int64_t item) {
-        auto &[count, sum, lost] = each[thread];
+        auto &[count, few, sum, lost, summed] = each[thread];
         std::int32_t *units = count.data();
-        std::fill(count.begin(), count.end(), 0);
+        std::copy(every.begin(), every.end(), count.begin());
         for (std::int64_t from = 0; from < ranks; ++from) {
             std::int64_t const to = partner(Kind(kind), from, item + 1, ranks);
-            if (to >= 0 && host[from] != host[to])
-                lost += !walker.each(host[from], host[to], [units](std::int32_t used) { ++units[used]; });
+            std::int32_t const source = host[from], target = to < 0 ? source : host[to], row = paths->row[source];
+            std::int64_t const place = std::int64_t(row) * graph->hosts + target;
+            std::int32_t const length = row < 0 || source == target ? -1 : paths->length[place];
+            if (length < 0) { // also: a rank without a partner receives nothing either
+                own.add(units, source, target, -1);
+                lost += source != target;
+            }
+            std::int32_t const *link = paths->link + place * paths->depth;
+            for (std::int32_t hop = 0; hop < length; ++hop)
+                ++units[link[hop]];
         }
-        double most = 0;
-        for (std::int32_t at = 0; at < graph->links; ++at) {
-            most = std::max(most, count[at] * slowness[at]);
-            sum[at] += count[at];
-        }
-        time[item] = most;
-        link[item] = none;
-        for (std::int32_t at = 0; at < graph->links && most > 0 && link[item] < 0; ++at)
-            if (count[at] * slowness[at] == most)
-                link[item] = at;
+        auto const slowest = slowest_link(count, slowness, few);
+        if (++summed == flush_after)
+            each[thread].flush();
+        link[item] = slowest;
+        time[item] = slowest < 0 ? 0 : count[slowest] * slowness[slowest];
     });
     std::int64_t lost = 0;
-    for (auto const &mine : each) {
+    for (auto &mine : each) {
+        mine.flush();
         lost += mine.lost;
         for (std::int32_t at = 0; at < graph->links; ++at)
             load[at] += mine.sum[at];

@@ -13,6 +13,11 @@ namespace {
 constexpr double line_bytes = 64;
 constexpr double exact_s = 1e-10;
 constexpr std::size_t befores = 3; // ways to come to a call
+
+bool alike(Call const &a, Call const &b) {
+    return a.algorithm == b.algorithm && a.own == b.own && a.parameter == b.parameter && a.itself == b.itself &&
+           a.bytes == b.bytes;
+}
 } // namespace
 
 Ranks::Ranks(simulate::Description const &net, std::span<std::int32_t const> slot, std::span<Call const> calls,
@@ -26,8 +31,11 @@ Ranks::Ranks(simulate::Description const &net, std::span<std::int32_t const> slo
         before.algorithm = std::int32_t(algorithm);
         schedules_.push_back(schedule_of(before, p));
     }
-    for (auto const &call : calls)
-        schedules_.push_back(schedule_of(call, p));
+    for (auto call = calls.begin(); call != calls.end(); ++call) { // the samples of an operation share theirs
+        auto const same = std::find_if(calls.begin(), call, [&](Call const &other) { return alike(other, *call); });
+        schedules_.push_back(same == call ? schedule_of(*call, p)
+                                          : schedules_[befores + std::size_t(same - calls.begin())]);
+    }
     if (auto const slots = std::int64_t(net.host_count()) * net.ranks_per_node;
         net.connections.cost_s > 0 && slots > net.connections.most_eager)
         open_neighbours();

@@ -83,7 +83,7 @@ class Ranks {
     std::int64_t sent_ = 0;
     std::size_t met_ = 0;
     std::vector<Rank> ranks_;
-    std::vector<std::unique_ptr<Schedule>> schedules_; // what is before calls, by their `cold`, then the calls
+    std::vector<std::shared_ptr<Schedule const>> schedules_; // what is before calls, by their `cold`, then the calls
     std::vector<Message> messages_;
     std::vector<std::int32_t> free_, ready_, ended_;
     Waiting waiting_; // the first message of two ranks that has one end only

@@ -6,7 +6,7 @@ import json
 import locale
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cyclopts import App, CycloptsError, Parameter
@@ -69,7 +69,7 @@ for _name, (_path, _help) in VERBS.items():
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; exit code 0: success, 1: a failed run, 2: a user's mistake, 128 + n: ended by signal n."""
     gc.set_threshold(100_000, 50)  # rows of tables hold no cycles: looking for some took a fifth of a large `show`
-    LENT["minimal tables"] = native_tables
+    LENT["minimal tables"], LENT["all-to-all loads"] = native("minimal_tables"), native("loads_of")
     words = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
         use_utf8()
@@ -78,15 +78,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_verb(words)
 
 
-def native_tables(*graph: Any) -> Any:
-    """Tables of a dump without any, by the library that is built at first use; None where nothing can build it."""
-    from weft.launch.preload import route_library
-    from weft.route.library import minimal_tables
+def native(name: str) -> Callable[..., Any]:
+    """A function of `weft.route.library` with the library built at first use; it gives None where nothing builds it."""
 
-    try:
-        return minimal_tables(route_library(), *graph)
-    except LaunchError:
-        return None
+    def lent(*given: Any) -> Any:
+        from weft.launch.preload import route_library
+        from weft.route import library
+
+        try:
+            return getattr(library, name)(route_library(), *given)
+        except LaunchError:
+            return None
+
+    return lent
 
 
 def use_utf8() -> None:

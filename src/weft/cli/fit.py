@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verb ``weft fabric fit``."""
+"""The verbs ``weft fabric fit`` and ``learn``."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -8,8 +8,44 @@ from cyclopts import App, Parameter
 
 
 def add_verbs(app: App) -> None:
-    """Add ``fit`` to ``weft fabric``."""
+    """Add ``fit`` and ``learn`` to ``weft fabric``."""
     app.command(fit)
+    app.command(learn)
+
+
+def learn(
+    *,
+    on: str,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    ranks_per_node: int | None = None,
+    into: Path | None = None,
+    against: Annotated[tuple[Path, ...], Parameter(consume_multiple=True, negative="")] = (),
+    model: Literal["simulation", "bound"] = "simulation",
+) -> int:
+    """Probe one node pair of a machine for two minutes, and write its fabric file with the numbers found.
+
+    Prints the error of the written file on cells of more nodes as soon as a run has some. The same command again
+    continues the probe, or only computes the error.
+
+    Parameters
+    ----------
+    on
+        A fabric file, or the name of a shipped one.
+    output
+        The fabric file to write; FABRIC-learnt.toml by default.
+    ranks_per_node
+        Ranks on each node; one a core by default.
+    into
+        The probe is the run INTO-probe; runs/tune-FABRIC-probe by default.
+    against
+        Runs of the kernel exchange to hold the file against; by default all of this fabric below runs.
+    model
+        simulation (needs SimGrid; takes seconds per cell), or bound: the closed form, immediate.
+    """
+    from weft.tune.learn import learn as measure
+
+    path = output or Path(f"{Path(on).stem}-learnt.toml")
+    return measure(on, path, ranks_per_node, into, against, model == "simulation")
 
 
 def fit(

@@ -155,6 +155,8 @@ def show(
 def _draw(found: "Comparison", title: str, output: Iterable[Path]) -> None:
     import sys
 
+    if not output:  # what writes pages takes a fifth of a second
+        return
     from weft.report.page import write_route_page
     from weft.route.show import draw_engine
 

@@ -86,6 +86,7 @@ class Cut:
     hosts: frozenset[int]  # host indices in the part
     rate: float  # total rate of the cables out of it, in bytes per second, one way
     rate_in: float  # and of those into it
+    rates: tuple[tuple[float, float], ...] = ()  # of each of these cables, out of it and into it
 
 
 def cuts(network: Network) -> tuple[Cut, ...]:
@@ -99,10 +100,11 @@ def _cut(network: Network, name: str, inside: NDArray[np.bool_]) -> Cut:
     at = np.concatenate([np.zeros(first, dtype=bool), inside])
     # the hosts of a part lie inside, so their own cables do not leave it
     at[:first] = (network.leaf >= 0) & inside[np.maximum(network.leaf, 0)]
-    leaving = at[links.source] & ~at[links.target]
-    rates = (float(links.rate[ways].sum()) for ways in (leaving, at[links.target] & ~at[links.source]))
-    rate, rate_in = (each if np.isfinite(each) else 0.0 for each in rates)
-    return Cut(name, frozenset(np.flatnonzero(at[:first]).tolist()), rate, rate_in)
+    cables = np.flatnonzero(at[links.source] & ~at[links.target])
+    ways = links.rate[cables], links.rate[cables ^ 1]
+    rate, rate_in = (float(way.sum()) if np.isfinite(way).all() else 0.0 for way in ways)
+    rates = tuple(zip(*(way.tolist() for way in ways), strict=True))
+    return Cut(name, frozenset(np.flatnonzero(at[:first]).tolist()), rate, rate_in, rates)
 
 
 def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:

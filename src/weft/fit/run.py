@@ -51,15 +51,20 @@ DIGITS = 4
 
 def write_fitted(fabric: Fabric, fit: Fit, path: Path, *, simulated: bool, filled: Sequence[Filled] = ()) -> None:
     """Write the fabric with the fitted values and read it; StudyError for a bad path, FabricError if unreadable."""
-    if path.suffix != ".toml":
-        raise StudyError(f"{path} is no fabric file", "give -o NEW.toml")
-    if path.exists() and path.samefile(fabric.path):
-        raise StudyError(f"{path} is the file that was read", "write another one: -o NEW.toml")
+    refuse_path(fabric, path)
     write_atomic(path, fitted_text(fabric.text, fit, simulated=simulated, filled=filled).encode())
     again = load_fabric(path)
     for name, value in fit.parameters.items():
         if abs(PARAMETERS[name].of(again) / value - 1) > 10.0 ** (1 - DIGITS):
             raise FabricError(f"{path}: {PARAMETERS[name].key} could not be written", "edit the file by hand")
+
+
+def refuse_path(fabric: Fabric, path: Path) -> None:
+    """StudyError for an output that is no fabric file, or the one that was read."""
+    if path.suffix != ".toml":
+        raise StudyError(f"{path} is no fabric file", "give -o NEW.toml")
+    if path.exists() and path.samefile(fabric.path):
+        raise StudyError(f"{path} is the file that was read", "write another one: -o NEW.toml")
 
 
 def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled] = ()) -> str:
@@ -69,12 +74,17 @@ def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled
     source = (
         f"fitted on cells {cells}, by {how} (weft fabric fit); error on unseen cells {percent(fit.leave_out_error)}"
     )
-    lines = text.splitlines()
     fitted = [
         Filled(PARAMETERS[name].key, write_value(value, PARAMETERS[name].unit), source)
         for name, value in fit.parameters.items()
     ]
-    for entry in (*filled, *fitted):
+    return filled_text(text, (*filled, *fitted))
+
+
+def filled_text(text: str, entries: Sequence[Filled]) -> str:
+    """The file's text with some keys set, and their sources."""
+    lines = text.splitlines()
+    for entry in entries:
         section, _, key = entry.key.rpartition(".")
         put(lines, section, key, f'"{entry.text}"')
         if entry.source:

@@ -21,7 +21,7 @@ def claim_failures(found: Failures, bound: tuple[float, str], file: str) -> list
     ``file`` is the fabric as the user named it.
     """
     claims: list[ClaimRow] = []
-    cuts, whole = ([each for each in found.each if bool(each.lost) is lost] for lost in (True, False))
+    cuts, whole = [each for each in found.each if each.lost], [each for each in found.each if not each.lost]
     if cuts:
         first = cuts[0]
         claims.append(
@@ -30,7 +30,7 @@ def claim_failures(found: Failures, bound: tuple[float, str], file: str) -> list
                 pairs=first.lost, alike=len(cuts) - 1,
             )
         )  # fmt: skip
-    worst = max(whole, key=lambda each: each.time, default=None)
+    worst = slowest_failure(found)
     if worst is None or found.factor(worst) <= 1 + EVEN:
         return claims or [make_claim("failure.harmless", "answer", cables=len(found.each))]
     alike = sum(abs(each.time - worst.time) <= EVEN * worst.time for each in whole) - 1

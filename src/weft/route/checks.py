@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from weft.fabric.findings import Finding, found
 from weft.fabric.network.graph import Network, directions
-from weft.fabric.network.minimal import FAR, distances, ports_by_switch
+from weft.fabric.network.minimal import distances_between, ports_by_switch
 from weft.route.deadlock import Circle, Lanes, find_circle, pairs_over
 from weft.route.given import users_of
 from weft.route.patterns import all_to_all
@@ -80,11 +80,9 @@ def _detours(routes: Routes) -> list[Finding]:
     network = routes.network
     hosts, switches = len(network.hosts), len(network.switches)
     out, peer = ports_by_switch(hosts, switches, network.links)
-    least = np.empty_like(routes.lengths)
-    for home in routes.leaves.tolist():
-        near = distances(home, out, peer)[routes.leaves]
-        least[:, network.leaf == home] = np.where(near < FAR, near, -1).astype(np.int8)[:, np.newaxis]
-    longer = routes.lengths > np.where(least < 0, np.int8(127), least)
+    near = distances_between(routes.leaves, out, peer)
+    least = np.where(near < 0, np.int16(127), near)[:, np.maximum(routes.row, 0)]
+    longer = (routes.lengths > least) & (routes.row >= 0)
     return found("detour", _by_leaf(routes, longer), routes=f"{int(longer.sum()):,}")
 
 

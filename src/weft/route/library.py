@@ -2,9 +2,13 @@
 """Bindings of ``libweft-route.so`` to arrays; `weft.launch.preload` builds it."""
 
 import ctypes
+import hashlib
 import os
+import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from ctypes import POINTER, byref, c_char_p, c_double, c_int8, c_int32, c_int64, c_uint64, c_void_p
+from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -13,6 +17,8 @@ from numpy.typing import NDArray
 
 from weft.errors import DataError
 from weft.fabric.network import Links, Network
+from weft.files.atomic import make_folder, write_atomic
+from weft.files.shipped import cache
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -103,15 +109,73 @@ def delivery_of(network: Network) -> Ints:
     return np.where(network.uplink >= 0, network.uplink ^ 1, -1).astype(np.int32)
 
 
+def loads_of(library: Library, network: Network, weight: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """As :func:`weft.fabric.loads.all_to_all_loads`, by the native library; None where a message has no route."""
+    sizes = (len(network.hosts), len(network.switches), len(network.links), threads_here())
+    ends = (network.links.source, network.links.target, network.uplink, delivery_of(network), network.leaf)
+    columns = [np.ascontiguousarray(column, dtype=np.int32) for column in (*ends, network.forward)]
+    load = np.zeros(len(network.links), dtype=np.int64)
+    lost = library.call("all_to_all", Graph(*sizes, *map(pointer, columns)), np.ascontiguousarray(weight), load)
+    return None if lost else load
+
+
 def threads_here() -> int:
     """Number of cores that this process may use."""
     return max(1, len(os.sched_getaffinity(0)))
 
 
+FEWEST_KEPT, MOST_KEPT_BYTES = 1 << 20, 64 << 20  # entries and bytes of one file of tables in the cache
+
+
 def minimal_tables(library: Library, hosts: int, switches: int, links: Links) -> Ints:
-    """As :func:`weft.fabric.network.minimal.minimal_tables`: the same tables, by the native library."""
+    """As :func:`weft.fabric.network.minimal.minimal_tables`: the same tables, by the native library, or its cache."""
+    columns = (links.source, links.target, links.source_port, links.target_port, links.rate)
+    digest = hashlib.blake2b(f"{library.path.parent.name} {hosts} {switches}".encode(), digest_size=16)
+    for column in columns:
+        digest.update(np.ascontiguousarray(column).tobytes())
+    kept = cache() / "tables" / f"{digest.hexdigest()}.npy"
+    order = np.argsort(links.source, kind="stable").astype(np.int32)
+    own = np.split(order, np.searchsorted(links.source[order], np.arange(hosts, hosts + switches)))[1:]
+    forward = np.full((switches, hosts), -1, dtype=np.int32)
+    if _read_tables(kept, forward, own):
+        return forward
     graph = Graph(hosts=hosts, switches=switches, links=len(links))
     graph.source, graph.target = pointer(links.source), pointer(links.target)
-    forward = np.full((switches, hosts), -1, dtype=np.int32)
     library.call("minimal", graph, links.source_port, links.target_port, links.rate, forward)
+    _keep_tables(kept, forward, own)
     return forward
+
+
+def _read_tables(kept: Path, forward: Ints, own: list[Ints]) -> bool:
+    """Fill in tables that `_keep_tables` wrote, by the links out of each switch; False without them."""
+    try:
+        raw = memoryview(kept.read_bytes())
+        if len(raw) < 5 or int.from_bytes(raw[-4:]) != zlib.crc32(raw[:-4]):
+            return False
+        codes = np.load(BytesIO(raw[:-4]), allow_pickle=False)
+        for row, code, links in zip(forward, codes, own, strict=True):
+            row[:] = np.append(np.int32(-1), links)[code]
+        os.utime(kept)
+    except OSError:
+        return False
+    return True
+
+
+def _keep_tables(kept: Path, forward: Ints, own: list[Ints]) -> None:
+    """Keep tables in the cache, a byte an entry where no switch has over 255 links; the oldest files make room."""
+    most = max(map(len, own), default=0)
+    last = max((int(links.max(initial=0)) for links in own), default=0)
+    code = np.zeros(last + 2, dtype=np.uint8 if most < 256 else np.uint16)  # the last one means "no link"
+    for links in own:
+        code[links] = np.arange(1, len(links) + 1)
+    if forward.size < FEWEST_KEPT or code.itemsize * forward.size > MOST_KEPT_BYTES:
+        return
+    with suppress(DataError, OSError):  # a cache that cannot be written costs time alone
+        make_folder(kept.parent)
+        data = BytesIO()
+        np.save(data, code[forward])
+        write_atomic(kept, data.getvalue() + zlib.crc32(data.getbuffer()).to_bytes(4))
+        files = sorted(kept.parent.glob("*.npy"), key=lambda path: -path.stat().st_mtime)
+        sizes = np.cumsum([path.stat().st_size for path in files])
+        for path in (file for file, size in zip(files, sizes.tolist(), strict=True) if size > 4 * MOST_KEPT_BYTES):
+            path.unlink(missing_ok=True)

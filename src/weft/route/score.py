@@ -111,8 +111,9 @@ def limited(routes: Routes, members: Ints) -> tuple[tuple[int, float], ...]:
 def lower_bound(routes: Routes) -> tuple[float, str]:
     """Lower bound of the relative time of an all-to-all of all hosts for any tables, and the name of its cut.
 
-    The cut around a leaf of h hosts with u uplinks of a host's rate gives ``h (N - h) / (u (N - 1))``; pods, groups and
-    halves likewise, see `weft.fabric.cuts`. A host's own link gives 1.
+    The cut around a leaf of h hosts with u uplinks of a host's rate gives ``h (N - h) / (u (N - 1))``, rounded up to
+    whole routes: all that a leaf sends to one host takes one link. Pods, groups and halves likewise, see
+    `weft.fabric.cuts`. A host's own link gives 1.
     """
     network = routes.network
     unit = network.links if np.isfinite(network.links.rate).all() else None
@@ -123,8 +124,22 @@ def lower_bound(routes: Routes) -> tuple[float, str]:
         return 0.0, ""
     count, rate = len(own), 1.0 if unit is None else routes.unit_rate
     best = (1.0, "the hosts' own links")
+    below = np.bincount(network.leaf[network.leaf >= 0], minlength=len(network.switches))
     for cut in cuts(network):
-        inside = len(cut.hosts)
-        if inside < count:
-            best = max(best, (inside * (count - inside) * rate / (cut.rate * (count - 1)), cut.name))
+        inside = np.bincount(network.leaf[list(cut.hosts)], minlength=len(below))
+        units = len(cut.hosts) * (count - len(cut.hosts))
+        if not units:
+            continue
+        ways = zip((inside, below - inside), zip(*cut.rates, strict=True), strict=True)
+        least = max(_in_whole(units, int(np.gcd.reduce(hosts)), rates) for hosts, rates in ways)
+        best = max(best, (least * rate / (count - 1), cut.name))
     return best
+
+
+def _in_whole(units: int, granule: int, rates: tuple[float, ...]) -> float:
+    """Least time, in units over a rate, in which links of these rates carry the units in routes of ``granule`` each."""
+    distinct, number = np.unique(rates, return_counts=True)
+    time = units / float((distinct * number).sum())
+    while granule * (routes := np.floor(time * distinct / granule + 1e-9)) @ number < units:
+        time = float(((routes + 1) * granule / distinct).min())
+    return time

@@ -223,6 +223,8 @@ def improvement_text(found: Improvement, title: str) -> RenderableType:
         table.add_row(f"{name}: {candidate.how}", *scores, f"{candidate.changes:,}")
     table.add_row(f"lower bound: {found.cut}", f"{found.bound:.3f}", "", "", "", style="dim")
     proof = "free of deadlock: no circle in the channel dependency graph, on one virtual lane" if found.better else ""
+    if found.better and found.ended:
+        proof += f"\nbudget ended: --budget {2 * found.budget_s:g} tries the other starts"
     if found.deadlocks:
         proof += "\nwarning: the present tables hold a circle of links that wait for each other on one virtual lane"
     return Group(Text(head, style="bold"), Text(), table, Text(proof.strip()))

@@ -27,7 +27,7 @@ from weft.run.refine import write_page
 from weft.store.folder import RunFolder
 from weft.text import console, plain
 from weft.tune.check import check_claims, check_table, checked, probed, probing_study
-from weft.tune.model import Machine, MachineFile, probed_table, read_machine
+from weft.tune.model import Machine, MachineFile, Probed, probed_table, read_machine
 from weft.tune.rules import Choice, as_winners, choices, rules
 from weft.tune.show import columns_of, predicted_table, prediction_errors, published, tuning_claims, winners_table
 from weft.tune.study import CALLS, LAUNCHES, SIZES, What, checking_study, tuning_study
@@ -76,14 +76,19 @@ class Tuning:
 
     def probe(self, output: Path, mpicxx: str | None = None) -> int:
         """Measure, print and write the cost model's numbers; the exit code. WeftError, also if the run is too noisy."""
+        code, view, found = self.measure_probe(mpicxx)
+        MachineFile.of(found, self.fabric.name, view.path.name).write(output)
+        sys.stdout.write(plain(f"{output} (weft tune --machine {output} --predict)\n"))
+        return code
+
+    def measure_probe(self, mpicxx: str | None = None) -> tuple[int, RunView, Probed]:
+        """Measure, or continue, and print the cost model's numbers: the run's exit code, the run, and the numbers."""
         folder = self.into.with_name(f"{self.into.name}-probe")
         code, view = self._measured(folder, probing_study(self.fabric, self.what), mpicxx)
         found = probed(view)
         title = view.titled(f"Numbers of the cost model on {self.fabric.name}")
         console(160).print(terminal(probed_table(title, found, self.fabric)))
-        MachineFile.of(found, self.fabric.name, view.path.name).write(output)
-        sys.stdout.write(plain(f"{output} (weft tune --machine {output} --predict)\n"))
-        return code
+        return code, view, found
 
     def predict(self) -> int:
         """Print what the cost model expects of each algorithm; returns 0. FabricError for a missing number."""

@@ -12,7 +12,7 @@ from made.routes import network_of_cables, random_networks, routes, tree
 from weft.cli.app import main
 from weft.fabric.network import Network
 from weft.fabric.network.graph import islands
-from weft.fabric.network.minimal import FAR, distances, ports_by_switch
+from weft.fabric.network.minimal import FAR, distances, distances_between, ports_by_switch
 from weft.route.failures import Failure, fail_each
 from weft.route.given import without
 from weft.route.patterns import all_to_all
@@ -73,6 +73,10 @@ def _passes(network: Network, at: int, end: int, cable: int) -> bool:
 @settings(max_examples=40, deadline=None)
 @given(random_networks(minimal=True))
 def test_repaired_routes_of_minimal_tables_are_minimal_again(network: Network) -> None:
+    out, peer = ports_by_switch(len(network.hosts), len(network.switches), network.links)
+    every = np.arange(len(network.switches), dtype=np.int32)
+    between = [np.where((far := distances(home, out, peer)) < FAR, far, -1).tolist() for home in every.tolist()]
+    assert distances_between(every, out, peer).tolist() == between
     for cable in np.flatnonzero(network.switch_links)[::2].tolist():
         left = without(repaired(network, cable)[1], broken(network, cable))
         out, peer = ports_by_switch(len(left.hosts), len(left.switches), left.links)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Loads of patterns: known by hand on small trees, equal to walking every message on random networks."""
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,9 @@ from weft.errors import FabricError
 from weft.fabric.loads import all_to_all_loads
 from weft.fabric.network import Network, minimal
 from weft.files.shipped import LENT
+from weft.route import library as native
 from weft.route.compare import Routed, compare
-from weft.route.library import minimal_tables
+from weft.route.library import loads_of, minimal_tables
 from weft.route.patterns import all_to_all, flow_loads, phases, placed_matrix
 from weft.route.routes import Routes
 from weft.route.score import effective_bisection
@@ -230,3 +233,44 @@ def test_large_dumps_take_what_the_command_lends_and_do_without(monkeypatch: pyt
     for _ in range(2):
         np.testing.assert_array_equal(minimal.minimal_tables(*graph), own)
     assert asked == [minimal.LARGE] * 2
+
+
+def test_large_tables_are_kept_and_damaged_ones_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a graph with the same cables and rates gets them; the oldest file makes room."""
+    monkeypatch.setattr(native, "cache", lambda: tmp_path)
+    monkeypatch.setattr(native, "FEWEST_KEPT", 1000)
+    network = tree(96, 12, 12)
+    graph = (len(network.hosts), len(network.switches), network.links)
+    own = minimal.minimal_tables(*graph)
+    np.testing.assert_array_equal(minimal_tables(library(), *graph), own)
+    (kept,) = (tmp_path / "tables").iterdir()
+
+    class Absent:
+        path = library().path
+
+        def call(self, *_: object) -> None:
+            raise AssertionError("computed again")
+
+    np.testing.assert_array_equal(minimal_tables(Absent(), *graph), own)  # pyright: ignore[reportArgumentType]
+    faster = replace(network.links, rate=network.links.rate * np.where(np.arange(len(network.links)) < 40, 2, 1))
+    with pytest.raises(AssertionError, match="computed again"):
+        minimal_tables(Absent(), *graph[:2], faster)  # pyright: ignore[reportArgumentType]
+    for damaged in (kept.read_bytes()[:-9], b"", kept.read_bytes().replace(b"\x01", b"\xff")):
+        kept.write_bytes(damaged)
+        np.testing.assert_array_equal(minimal_tables(library(), *graph), own)
+    monkeypatch.setattr(native, "MOST_KEPT_BYTES", kept.stat().st_size)
+    os.utime(kept, (1, 1))
+    for factor in (2, 3, 4, 5):
+        minimal_tables(library(), *graph[:2], replace(network.links, rate=network.links.rate * factor))
+    assert not kept.exists()
+    assert len(list((tmp_path / "tables").iterdir())) == 4
+
+
+@settings(max_examples=40, deadline=None)
+@given(random_networks(), st.integers(0, 2**32))
+def test_lent_loads_are_those_of_numpy_and_none_where_a_route_is_missing(network: Network, seed: int) -> None:
+    weight = np.random.default_rng(seed).integers(0, 4, len(network.hosts))
+    np.testing.assert_array_equal(loads_of(library(), network, weight), all_to_all_loads(network, weight))
+    if network.switch_links.any() and (weight > 0).sum() > 1:
+        lost = network.with_tables(np.full_like(network.forward, -1), "none")
+        assert loads_of(library(), lost, weight) is None

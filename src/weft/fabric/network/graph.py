@@ -190,7 +190,7 @@ class Network:
                 f"this network has {self.forward.shape[0]} and {self.forward.shape[1]}",
                 "take tables of the same fabric",
             )
-        return replace(self, forward=forward.astype(np.int32), routing=routing)
+        return replace(self, forward=forward.astype(np.int32, copy=False), routing=routing)
 
 
 def _some(names: tuple[str, ...]) -> str:

@@ -19,7 +19,6 @@ FAR = np.iinfo(np.int32).max
 
 
 STEEPNESS = 8
-WORK = 5_000  # choices by destination: on larger fabrics more switches choose at the same time
 
 
 NATIVE = "minimal tables"
@@ -33,9 +32,8 @@ def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
         return found
     graph = _Graph(hosts, switches, links)
     forward = np.full((switches, hosts), -1, dtype=np.int32)
-    turns = max(1, min(8, WORK // max(1, hosts)))
     for home in np.unique(graph.leaf[graph.leaf >= 0]):
-        near = _Near(graph, int(home), turns)
+        near = _Near(graph, int(home))
         for host in np.flatnonzero(graph.leaf == home):
             near.route(forward[:, host])
             forward[home, host] = graph.delivery[host]
@@ -109,30 +107,24 @@ class _Graph:
 class _Near:
     """Paths to the hosts of one leaf switch."""
 
-    def __init__(self, graph: _Graph, home: int, turns: int) -> None:
+    def __init__(self, graph: _Graph, home: int) -> None:
         self.graph = graph
         distance = distances(home, graph.out, graph.peer)
         self.nearer = (graph.out >= 0) & (distance[graph.peer] < distance[:, np.newaxis])
         most = int(distance[distance < FAR].max())
         self.rings = [np.flatnonzero(distance == d) for d in range(1, most + 1)]
-        self.far_first = [part for ring in self.rings[::-1] for part in np.array_split(ring, min(turns, len(ring)))]
 
     def route(self, column: Ints) -> None:
         """Choose a link for each switch (towards one host), and add its load."""
-        graph, flow, ahead = self.graph, self.graph.injected.copy(), self._plan()
-        for part in self.far_first:
-            ways = np.where(self.nearer[part], graph.price[graph.out[part]] + ahead[graph.peer[part]], np.inf)
-            link = graph.out[part, ways.argmin(axis=1)]
-            column[part] = link
-            graph.add(link, flow[part])
-            np.add.at(flow, graph.target[link], flow[part])
-
-    def _plan(self) -> NDArray[np.float64]:
-        graph, ahead = self.graph, np.zeros(len(self.graph.out))
-        for ring in self.rings:
+        graph, flow, ahead = self.graph, self.graph.injected.copy(), np.zeros(len(self.graph.out))
+        for ring in self.rings:  # the nearest first: what a switch chooses changes no price of those that are nearer
             ways = np.where(self.nearer[ring], graph.price[graph.out[ring]] + ahead[graph.peer[ring]], np.inf)
+            column[ring] = graph.out[ring, ways.argmin(axis=1)]
             ahead[ring] = ways.min(axis=1)
-        return ahead
+        for ring in self.rings[::-1]:
+            link = column[ring]
+            graph.add(link, flow[ring])
+            np.add.at(flow, graph.target[link], flow[ring])
 
 
 def ports_by_switch(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints]:
@@ -170,3 +162,18 @@ def distances(home: int, out: Ints, peer: Ints) -> Ints:
         if (nearer >= distance).all():
             return distance
         distance = np.minimum(distance, nearer)
+
+
+def distances_between(chosen: Ints, out: Ints, peer: Ints) -> NDArray[np.int16]:
+    """Hops between each two of some switches, shape (chosen, chosen); -1 if there is no path."""
+    far = np.iinfo(np.int16).max - 1
+    found = np.full((len(peer), len(chosen)), far, dtype=np.int16)
+    found[chosen, np.arange(len(chosen))] = 0
+    while True:
+        nearer = found.copy()
+        for port in range(out.shape[1]):
+            rows = np.flatnonzero(out[:, port] >= 0)
+            nearer[rows] = np.minimum(nearer[rows], found[peer[rows, port]] + 1)
+        if (nearer == found).all():
+            return np.where(found < far, found, -1)[chosen]
+        found = nearer
