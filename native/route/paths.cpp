@@ -10,6 +10,17 @@ namespace weft::route {
 namespace {
 
 constexpr std::int8_t no_entry = -1, circle = -2, other_host = -3;
+constexpr std::int32_t width = 32; // destinations at a time: two cache lines of each switch's table stay in the cache
+
+// Calls work(row, end) for all rows and hosts, some destinations at a time.
+template <class Work> void for_each_route(Graph const &graph, std::int32_t rows, Work work) {
+    for_each((graph.hosts + width - 1) / width, graph.threads, [&](std::int32_t, std::int64_t block) {
+        auto const first = std::int32_t(block) * width, last = std::min(first + width, graph.hosts);
+        for (std::int64_t row = 0; row < rows; ++row)
+            for (auto end = first; end < last; ++end)
+                work(row, end);
+    });
+}
 
 // Hops from a switch to a host along the tables; a negative code if they do not lead there.
 std::int32_t steps(Graph const &graph, std::int32_t at, std::int32_t end) {
@@ -31,9 +42,8 @@ std::int32_t steps(Graph const &graph, std::int32_t at, std::int32_t end) {
 // -2 a loop, -3 a wrong host. Returns the longest.
 WEFT_ROUTE_API std::int32_t weft_route_lengths(Graph const *graph, std::int32_t const *at, std::int32_t rows,
                                                std::int8_t *length) {
-    for_each(rows, graph->threads, [&](std::int32_t, std::int64_t row) {
-        for (std::int32_t end = 0; end < graph->hosts; ++end)
-            length[row * graph->hosts + end] = std::int8_t(steps(*graph, at[row], end));
+    for_each_route(*graph, rows, [&](std::int64_t row, std::int32_t end) {
+        length[row * graph->hosts + end] = std::int8_t(steps(*graph, at[row], end));
     });
     std::int8_t *last = length + std::int64_t(rows) * graph->hosts;
     return last == length ? 0 : std::max<std::int32_t>(0, *std::max_element(length, last));
@@ -42,16 +52,14 @@ WEFT_ROUTE_API std::int32_t weft_route_lengths(Graph const *graph, std::int32_t 
 // Links between switches of each of those routes (rows x hosts x depth), padded with the number of links.
 WEFT_ROUTE_API void weft_route_paths(Graph const *graph, std::int32_t const *at, std::int32_t rows, std::int32_t depth,
                                      std::int8_t const *length, std::int32_t *out) {
-    for_each(rows, graph->threads, [&](std::int32_t, std::int64_t row) {
-        for (std::int32_t end = 0; end < graph->hosts; ++end) {
-            std::int64_t const place = row * graph->hosts + end;
-            std::int32_t here = at[row];
-            for (std::int32_t hop = 0; hop < depth; ++hop) {
-                bool const on = hop < length[place];
-                std::int32_t const link = on ? graph->forward[std::int64_t(here) * graph->hosts + end] : graph->links;
-                out[place * depth + hop] = link;
-                here = on ? graph->next_switch(link) : here;
-            }
+    for_each_route(*graph, rows, [&](std::int64_t row, std::int32_t end) {
+        std::int64_t const place = row * graph->hosts + end;
+        std::int32_t here = at[row];
+        for (std::int32_t hop = 0; hop < depth; ++hop) {
+            bool const on = hop < length[place];
+            std::int32_t const link = on ? graph->forward[std::int64_t(here) * graph->hosts + end] : graph->links;
+            out[place * depth + hop] = link;
+            here = on ? graph->next_switch(link) : here;
         }
     });
 }

@@ -29,7 +29,7 @@ CALL = "C"  # the call of `weft fabric fit`: whole vectors
 
 
 def learn(on: str, output: Path, ranks: int | None, into: Path | None, against: Sequence[Path], simulate: bool) -> int:
-    """Probe a node pair of a fabric and write what it found; the exit code, or WeftError."""
+    """Probe a node pair of a fabric and write what it found; the exit code. StudyError for one node, or WeftError."""
     tuning = Tuning(on, Asked(ranks_per_node=ranks), into)
     fabric = tuning.fabric
     if len(fabric.hosts) < PAIR:
