@@ -46,7 +46,7 @@ ranks_per_node = {ranks}
 
 def algorithms(ranks: int) -> list[str]:
     """What is held against each other: one of each kind."""
-    flat = [DEFAULT, "flat.window{w=8}", "flat.pairwise", "bruck{r=2}"]
+    flat = [DEFAULT, "flat.window{w=8}", "flat.pairwise", "sched.matrix", "bruck{r=2}"]
     return [*flat, "node.multi{nl=1}", f"node.multi{{nl={ranks}}}", "node.direct{w=64}", "node.bruck{r=2}"]
 
 

@@ -25,6 +25,7 @@ Kind bruck(Spec const &spec, Exchange const &exchange, State &state);
 Kind node_multi(Spec const &spec, Exchange const &exchange, State &state);
 Kind node_direct(Spec const &spec, Exchange const &exchange, State &state);
 Kind node_bruck(Spec const &spec, Exchange const &exchange, State &state);
+Kind sched_matrix(Spec const &spec, Exchange const &exchange, State &state);
 Kind sched(Spec const &spec, Exchange const &exchange, State &state);
 
 } // namespace weft::alltoall

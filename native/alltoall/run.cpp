@@ -25,6 +25,8 @@ Kind run(Spec const &spec, Exchange const &exchange, State &state) {
         return node_direct(spec, exchange, state);
     case Kind::node_bruck:
         return node_bruck(spec, exchange, state);
+    case Kind::sched_matrix:
+        return sched_matrix(spec, exchange, state);
     default:
         return sched(spec, exchange, state);
     }

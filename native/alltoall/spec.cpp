@@ -12,7 +12,7 @@ namespace weft::alltoall {
 
 namespace {
 
-constexpr std::array<AlgorithmHelp, 8> table{{
+constexpr std::array<AlgorithmHelp, 9> table{{
     {Kind::pmpi, "pmpi", "", "the MPI library's own"},
     {Kind::flat_window, "flat.window", "w order bytes_in_flight", "a message a pair, at most w under way at once"},
     {Kind::flat_pairwise, "flat.pairwise", "", "a message a pair, one partner after the other"},
@@ -22,6 +22,7 @@ constexpr std::array<AlgorithmHelp, 8> table{{
     {Kind::node_direct, "node.direct", "w", "each rank sends one message to each other node, from the user's buffer"},
     {Kind::node_bruck, "node.bruck", "r", "Bruck over the nodes, through shared memory"},
     {Kind::sched, "sched", "file", "rounds read from a file"},
+    {Kind::sched_matrix, "sched.matrix", "w", "a message a pair, in an order made for the bytes between nodes"},
 }};
 
 constexpr std::array<std::pair<Order, char const *>, 4> orders{{{Order::shift, "shift"},
@@ -121,7 +122,7 @@ void set_parameter(Spec &spec, std::string_view pair) {
 Spec defaults_of(Kind kind) {
     Spec spec;
     spec.kind = kind;
-    spec.window = kind == Kind::node_direct ? 64 : 8;
+    spec.window = kind == Kind::node_direct ? 64 : kind == Kind::sched_matrix ? 2 : 8;
     spec.bytes_in_flight = std::int64_t(4) << 20;
     return spec;
 }
@@ -187,6 +188,7 @@ std::string to_text(Spec const &spec) {
     case Kind::node_multi:
         return name + "{nl=" + std::to_string(spec.leaders) + ",stages=" + std::to_string(spec.stages) + "}";
     case Kind::node_direct:
+    case Kind::sched_matrix:
         return name + "{w=" + std::to_string(spec.window) + "}";
     case Kind::sched:
         return name + "{file=" + spec.file + "}";

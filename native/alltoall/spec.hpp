@@ -9,13 +9,13 @@
 
 namespace weft::alltoall {
 
-enum class Kind { pmpi, flat_window, flat_pairwise, bruck, node_multi, node_direct, node_bruck, sched };
+enum class Kind { pmpi, flat_window, flat_pairwise, bruck, node_multi, node_direct, node_bruck, sched, sched_matrix };
 enum class Order { shift, exclusive_or, node_rotated, permuted };
 
 struct Spec {
     Kind kind = Kind::pmpi;
-    int window = 0;                   // w: messages in flight per rank (flat.window) or node (node.direct)
-    Order order = Order::shift;       // order
+    int window = 0;             // w: messages in flight per rank (flat.window, sched.matrix) or node (node.direct)
+    Order order = Order::shift; // order
     std::int64_t bytes_in_flight = 0; // bytes_in_flight per rank
     int radix = 2;                    // r
     int leaders = 1;                  // nl: cores per node that exchange with other nodes

@@ -93,6 +93,14 @@ void State::find_nodes() {
     nodes_ = Nodes(labels);
 }
 
+MPI_Comm State::heads() {
+    if (!has_heads_) {
+        heads_ = Comm::split(comm(), local() == 0 ? 0 : MPI_UNDEFINED, rank_);
+        has_heads_ = true;
+    }
+    return heads_.get();
+}
+
 std::int64_t State::table_bytes() const noexcept {
     return rounded_up(std::int64_t(nodes_.size_of(home())) * nodes_.ranks() * std::int64_t(sizeof(std::int64_t)));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "handles.hpp"
+#include "matrix_order.hpp"
 #include "node_barrier.hpp"
 #include "nodes.hpp"
 #include "round_file.hpp"
@@ -20,6 +21,15 @@ struct Limits {
     std::int64_t requests_per_node = 1024;
 };
 
+/// The order in which nodes exchange, and when it is looked at again: see sched_matrix.cpp.
+struct MatrixPlan {
+    std::vector<Part> parts;
+    std::vector<std::int64_t> row; // bytes from this rank to each node, as they were agreed
+    std::int64_t calls = 0;
+    std::int64_t due = 1; // the call at which the ranks compare counts
+    std::int64_t wait = 1;
+};
+
 class State {
   public:
     /// Collective over `user`.
@@ -31,6 +41,10 @@ class State {
     Limits const &limits() const noexcept { return limits_; }
     int home() const { return nodes_.node_of(rank_); }
     int local() const { return nodes_.local_of(rank_); }
+    /// The ranks of this node.
+    MPI_Comm node() const noexcept { return node_.get(); }
+    /// The first ranks of all nodes; null on others. Made at its first use, then collective.
+    MPI_Comm heads();
 
     /// Call after a failure on this rank: messages to it may still be in flight, and a library may reuse the context of
     /// a freed communicator for the next one (MPICH does), which would then receive them.
@@ -60,7 +74,9 @@ class State {
     // Values that the ranks reduced, or that are the same on all because calls on a communicator are in order:
     std::int64_t vector_calls = 0;       // node-aware MPI_Alltoallv so far
     std::int64_t busiest_rank_bytes = 0; // see staging.cpp
+    MatrixPlan even, uneven;             // of MPI_Alltoall and MPI_Alltoallv
     std::int64_t mean_bytes = -1;        // of an MPI_Alltoallv, a pair, for the selection table; -1: not yet
+    double skew = 1;                     // of it, where the table asks
 
   private:
     void find_nodes();
@@ -70,6 +86,8 @@ class State {
 
     Comm comm_;
     Comm node_;
+    Comm heads_;
+    bool has_heads_ = false;
     int rank_ = 0;
     bool left_ = false;
     Limits limits_;

@@ -68,7 +68,7 @@ Rule rule_of(Value const &value, std::string const &where) {
     if (rule == nullptr) {
         refuse_table(where + " is no object");
     }
-    allow(*rule, where, {"op", "nodes", "ranks_per_node", "p", "bytes", "algorithm", "evidence"});
+    allow(*rule, where, {"op", "nodes", "ranks_per_node", "p", "bytes", "skew", "algorithm", "evidence"});
     auto const text = [&](char const *key) {
         Value const *const found = member(*rule, key);
         if (found == nullptr || found->get<std::string>() == nullptr) {
@@ -86,6 +86,7 @@ Rule rule_of(Value const &value, std::string const &where) {
               range_of(*rule, where, "ranks_per_node"),
               range_of(*rule, where, "p"),
               range_of(*rule, where, "bytes"),
+              range_of(*rule, where, "skew"),
               parse_spec(text("algorithm"))};
     if (made.spec.kind != Kind::pmpi) {
         check_evidence(*rule, where);
@@ -135,17 +136,19 @@ void SizeRules::add(Rule const &rule) {
     if (every_) {
         return;
     }
-    if (rule.bytes.low > 0 || rule.bytes.high < 1e300) {
-        rules_.emplace_back(rule.bytes, rule.spec);
+    bool const every_skew = rule.skew.low <= 1 && rule.skew.high >= 1e300;
+    needs_skew_ = needs_skew_ || !every_skew;
+    if (rule.bytes.low > 0 || rule.bytes.high < 1e300 || !every_skew) {
+        rules_.push_back(rule);
         return;
     }
     every_ = rule.spec;
 }
 
-Spec const &SizeRules::choose(std::int64_t bytes) const {
-    for (auto const &[range, spec] : rules_) {
-        if (within(range, double(bytes))) {
-            return spec;
+Spec const &SizeRules::choose(std::int64_t bytes, double skew) const {
+    for (Rule const &rule : rules_) {
+        if (within(rule.bytes, double(bytes)) && within(rule.skew, skew)) {
+            return rule.spec;
         }
     }
     return every_ ? *every_ : library_own;

@@ -3,13 +3,15 @@
 //
 //   {"schema": "weft-tuning/1", "platform": {...},
 //    "rules": [{"op": "alltoall", "nodes": [8, 64], "ranks_per_node": [4, 16], "p": [32, 1024], "bytes": [1, 1023],
+//               "skew": [1, 1.4],
 //               "algorithm": "node.multi{nl=8}",
 //               "evidence": {"median_us": 285.1, "interval_us": [281, 289], "pmpi_us": 491.0, "n": 200}},
 //              {"op": "*", "algorithm": "pmpi"}]}
 //
 // The first rule that matches applies; without one the library's own algorithm runs. Ranges include both ends; an
-// omitted range matches all. `bytes` is the size of a block, for MPI_Alltoallv the mean on the rank that sends most. A
-// rule for another algorithm than pmpi must have `evidence` from a measurement.
+// omitted range matches all. `bytes` is the size of a block, for MPI_Alltoallv the mean on the rank that sends most.
+// `skew` is what the busiest rank sends or receives over the mean, 1 for MPI_Alltoall. A rule for another algorithm
+// than pmpi must have `evidence` from a measurement.
 #pragma once
 
 #include "spec.hpp"
@@ -47,23 +49,27 @@ struct Rule {
     Range ranks_per_node;
     Range ranks;
     Range bytes;
+    Range skew;
     Spec spec;
 };
 
-/// The rules of a table for one operation and shape, by size alone.
+/// The rules of a table for one operation and shape, by size and skew alone.
 class SizeRules {
   public:
     /// Adds a rule, unless the ones before leave nothing to it.
     void add(Rule const &rule);
     /// Valid as long as these rules are.
-    Spec const &choose(std::int64_t bytes) const;
+    Spec const &choose(std::int64_t bytes, double skew = 1) const;
     /// Whether the choice depends on the size.
     bool needs_bytes() const noexcept { return !rules_.empty(); }
+    /// Whether it depends on the skew.
+    bool needs_skew() const noexcept { return needs_skew_; }
     /// Whether all sizes take the library's own algorithm.
     bool leave_all() const noexcept { return rules_.empty() && (!every_ || every_->kind == Kind::pmpi); }
 
   private:
-    std::vector<std::pair<Range, Spec>> rules_; // until the first for all sizes
+    std::vector<Rule> rules_; // until the first for all sizes and skews
+    bool needs_skew_ = false;
     std::optional<Spec> every_;
 };
 

@@ -106,6 +106,7 @@ void SlidingWindow::send(Message const &message, int to) {
     expected_[slot] = -1;
     send_bytes_ += message.bytes;
     ++under_way_;
+    ++sends_under_way_;
 }
 
 std::int64_t SlidingWindow::receive(Message const &message, int from) {
@@ -163,6 +164,7 @@ void SlidingWindow::wait_for_some() {
 void SlidingWindow::end(std::size_t slot, MPI_Status &status) {
     --under_way_;
     send_bytes_ -= sends_[slot];
+    sends_under_way_ -= expected_[slot] < 0 ? 1 : 0;
     if (expected_[slot] >= 0) {
         check_length(platform::received_bytes(status), expected_[slot], status.MPI_SOURCE);
     }

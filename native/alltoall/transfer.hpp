@@ -53,12 +53,15 @@ class SlidingWindow {
     void wait_through(std::int64_t receive);
     /// Waits for all messages.
     void drain();
+    /// Waits for one message or more.
+    void wait_for_some();
+    int sends_under_way() const noexcept { return sends_under_way_; }
+    int receives_under_way() const noexcept { return under_way_ - sends_under_way_; }
     /// Slot of the message that was added last. It is reused only after that message has ended.
     int last_slot() const noexcept { return last_slot_; }
 
   private:
     int free_slot(std::int64_t send_bytes);
-    void wait_for_some();
     void end(std::size_t slot, MPI_Status &status);
 
     MPI_Comm comm_;
@@ -66,6 +69,7 @@ class SlidingWindow {
     std::int64_t most_bytes_;
     std::int64_t send_bytes_ = 0;
     int under_way_ = 0;
+    int sends_under_way_ = 0;
     int last_slot_ = -1;
     std::int64_t receives_ = 0;
     std::vector<MPI_Request> requests_;
@@ -77,6 +81,16 @@ class SlidingWindow {
 };
 
 /// Tags on the private communicator, one per algorithm: messages left after an error must not match those of another.
-enum Tag { tag_flat = 1, tag_bruck, tag_multi, tag_direct, tag_node_bruck, tag_rounds, tag_entry, tag_progress };
+enum Tag {
+    tag_flat = 1,
+    tag_bruck,
+    tag_multi,
+    tag_direct,
+    tag_node_bruck,
+    tag_rounds,
+    tag_matrix,
+    tag_entry,
+    tag_progress
+};
 
 } // namespace weft::alltoall

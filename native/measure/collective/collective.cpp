@@ -182,6 +182,9 @@ void measure_size(Cell &cell, CollectiveData &data, CollectiveRequest const &req
     auto const call = [&] { data.call(); };
     data.set_block(bytes);
     data.begin_roots(cases > 0 ? cases : cell.team().size);
+    for (int i = 0; i < request.form.algorithm.calls_to_learn(); ++i) {
+        data.call();
+    }
     if (guidelines != nullptr) {
         guidelines->measure(cell.sampler(), request.op, bytes, call, how);
     } else if (overlap != nullptr) {

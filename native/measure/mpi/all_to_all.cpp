@@ -6,9 +6,11 @@
 
 #include "../../alltoall/choice.hpp"
 #include "../../alltoall/error.hpp"
+#include "../../alltoall/state.hpp"
 #include "../../alltoall/texts.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 namespace weft {
 
@@ -45,6 +47,10 @@ AllToAll AllToAll::by_table(std::string const &path) {
     return made;
 }
 
+int AllToAll::calls_to_learn() const noexcept {
+    return spec_ != nullptr && spec_->kind == alltoall::Kind::sched_matrix ? 2 : 0;
+}
+
 template <class Call> alltoall::Spec const &AllToAll::spec_of(Call const &call) const {
     if (table_ == nullptr) {
         return *spec_;
@@ -61,6 +67,11 @@ template <class Call> bool AllToAll::perform(Call const &call) const {
     alltoall::Spec const &spec = spec_of(call);
     if (spec.kind == alltoall::Kind::pmpi) {
         return false;
+    }
+    if (spec.kind == alltoall::Kind::sched_matrix && std::exchange(calls_, calls_ + 1) == 1) {
+        if (alltoall::State *const state = alltoall::find_state(call.comm); state != nullptr) {
+            state->uneven.due = 0; // of another size: compare counts now
+        }
     }
     alltoall::Outcome const outcome = alltoall::perform(call, spec);
     check(outcome.code, "an all-to-all of native/alltoall");

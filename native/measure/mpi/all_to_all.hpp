@@ -31,6 +31,9 @@ class AllToAll {
     /// Calls of another size follow: by a table, the ranks agree on it at the next one.
     void begin_size() noexcept { calls_ = 1; }
 
+    /// Calls to make before those of a size are measured: until the ranks know that its counts repeat.
+    int calls_to_learn() const noexcept;
+
     /// As MPI_Alltoall and MPI_Alltoallv; throw MpiError.
     void alltoall(void const *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
                   MPI_Datatype receive_type, MPI_Comm comm) const;

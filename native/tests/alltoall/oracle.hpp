@@ -176,7 +176,9 @@ inline std::vector<std::string> specs() {
             "node.direct{w=1}",
             "node.direct{w=64}",
             "node.bruck{r=2}",
-            "node.bruck{r=4}"};
+            "node.bruck{r=4}",
+            "sched.matrix{w=1}",
+            "sched.matrix{w=5}"};
 }
 
 /// Placements on nodes: block, cyclic, random, uneven sizes, one rank per node, one node.

@@ -145,7 +145,7 @@ TEST_CASE("a failure in any step is returned by the communicator's handler on ev
     oracle::Ranks const ranks(MPI_COMM_WORLD);
     oracle::Blocks send(ranks.count, [](int) { return 600; }, 0, false), receive = send;
     for (std::string const spec :
-         {"flat.window", "flat.pairwise", "bruck", "node.multi{nl=2}", "node.direct", "node.bruck"}) {
+         {"flat.window", "flat.pairwise", "bruck", "node.multi{nl=2}", "node.direct", "node.bruck", "sched.matrix"}) {
         for (char const *step : {"pack", "send", "receive", "wait", "barrier", "unpack"}) {
             for (int const after : {0, 1}) {
                 if (ranks.count == 1) {
@@ -223,7 +223,8 @@ TEST_CASE("a block shorter than its receiver expects is an error there, and not 
     std::vector<MPI_Count> const mine = first ? std::vector<MPI_Count>{50, 96} : std::vector<MPI_Count>{100, 50};
     std::vector<MPI_Count> const theirs = first ? std::vector<MPI_Count>{50, 100} : std::vector<MPI_Count>{100, 50};
     std::vector<MPI_Aint> const places = {0, 100};
-    for (char const *spec : {"flat.window", "flat.pairwise", "bruck", "node.multi", "node.direct", "node.bruck"}) {
+    for (char const *spec :
+         {"flat.window", "flat.pairwise", "bruck", "node.multi", "node.direct", "node.bruck", "sched.matrix"}) {
         CAPTURE(std::string(spec));
         oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
         int const code = weft_alltoallv(spec, send.data(), mine.data(), places.data(), MPI_BYTE, receive.data(),
@@ -240,7 +241,8 @@ TEST_CASE("a message that a failed call left behind is not taken by another algo
         return;
     }
     oracle::Uniform fresh(40, ranks);
-    for (char const *spec : {"flat.window", "flat.pairwise", "node.multi", "node.direct", "node.bruck"}) {
+    for (char const *spec :
+         {"flat.window", "flat.pairwise", "node.multi", "node.direct", "node.bruck", "sched.matrix"}) {
         CAPTURE(std::string(spec));
         oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
         std::vector<unsigned char> const old(80, 0x11);
@@ -266,8 +268,8 @@ TEST_CASE("an MPI_Alltoall that sends more than it receives is the library's err
     }
     std::vector<unsigned char> send(std::size_t(ranks.count) * 100), receive(send.size(), oracle::guard);
     oracle::Rounds const rounds(ranks); // which rank 0 reads for all
-    for (char const *spec :
-         {"flat.window", "flat.pairwise", "bruck", "node.multi", "node.direct", "node.bruck", rounds.spec.c_str()}) {
+    for (char const *spec : {"flat.window", "flat.pairwise", "bruck", "node.multi", "node.direct", "node.bruck",
+                             "sched.matrix", rounds.spec.c_str()}) {
         CAPTURE(std::string(spec));
         oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
         oracle::Placed const bare(MPI_COMM_WORLD, "block:1");

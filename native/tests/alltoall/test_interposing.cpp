@@ -123,6 +123,39 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("all ranks choose by the skew of rows and columns where a rule asks for it, and old tables ask for none") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    Key const key{true, 8, 1, 1, 8};
+    Table const table(table_of(R"({"op": "alltoallv", "skew": [0, 1.4], "algorithm": "bruck", )" + evidence +
+                               R"(}, {"op": "alltoallv", "skew": [1.4, 9], "algorithm": "sched.matrix", )" + evidence +
+                               "}"));
+    SizeRules const rules = table.of_shape(key);
+    CHECK(rules.needs_skew());
+    CHECK(rules.choose(5, 1.2).kind == Kind::bruck);
+    CHECK(rules.choose(5, 3).kind == Kind::sched_matrix);
+    CHECK(rules.choose(5, 10).kind == Kind::pmpi);
+    CHECK_FALSE(Table(table_of(R"({"op": "*", "bytes": [1, 5], "algorithm": "bruck", )" + evidence + "}"))
+                    .of_shape(key)
+                    .needs_skew());
+    CHECK(says(refused(table_of(R"({"op": "*", "skew": [3, 1], "algorithm": "pmpi"})")), "skew is no range"));
+    if (ranks.count == 1) {
+        return;
+    }
+    // even; the last rank receives most; the first sends most
+    for (int const kind : {0, 1, 2}) {
+        oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+        std::vector<int> const places(std::size_t(ranks.count));
+        std::vector<int> counts(std::size_t(ranks.count), kind == 2 && ranks.me == 0 ? 100 : 10);
+        counts.back() = kind == 1 ? 100 : counts.back();
+        char byte = 0;
+        AlltoallvCall<int, int> const call{&byte,         counts.data(), places.data(), MPI_BYTE,   &byte,
+                                           counts.data(), places.data(), MPI_BYTE,      placed.comm};
+        OwnRules own;
+        Choice const choice = choose(table, call, 2, ranks.count, own);
+        CHECK(choice.spec->kind == (kind == 0 ? Kind::bruck : Kind::sched_matrix));
+    }
+}
+
 TEST_CASE("where no rule for other sizes can match, nothing is asked of the ranks and the library's own runs") {
     oracle::Ranks const ranks(MPI_COMM_WORLD);
     oracle::Placed const placed(MPI_COMM_WORLD, "block:1");

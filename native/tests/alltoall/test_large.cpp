@@ -38,7 +38,7 @@ TEST_CASE("a block of more than 2^31 bytes arrives whole, beside small ones") {
     for (std::int64_t i = 0; i < piece; ++i) {
         send.base[i] = oracle::value(0, 1, i);
     }
-    for (char const *spec : {"flat.window", "bruck", "node.multi", "node.direct"}) {
+    for (char const *spec : {"flat.window", "bruck", "node.multi", "node.direct", "sched.matrix"}) {
         CAPTURE(spec);
         oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
         std::fill(receive.base, receive.base + piece, static_cast<unsigned char>(0));

@@ -95,7 +95,7 @@ TEST_CASE("a message of the user's that needs our progress does not deadlock wit
     oracle::Uniform uniform(64, ranks);
     uniform.check("node.multi", false, placed.comm);
     std::vector<char> large(8 << 20);
-    for (char const *spec : {"node.multi", "node.direct", "node.bruck", "flat.window"}) {
+    for (char const *spec : {"node.multi", "node.direct", "node.bruck", "flat.window", "sched.matrix"}) {
         // rank 0 waits in the all-to-all while rank 1, of the same node, is still in a send that rank 0 must receive
         MPI_Request request = MPI_REQUEST_NULL;
         if (ranks.me == 0) {

@@ -63,6 +63,7 @@ TEST_CASE("a pair of nodes costs one message, a rank and a node one, a pair of r
             CHECK(messages("node.bruck{r=2}", 512, placed.comm) == nodes.smallest() * n * digits(n));
         }
         CHECK(messages("flat.window", 512, placed.comm) == p * (p - 1));
+        CHECK(messages("sched.matrix", 512, placed.comm) == p * (p - 1));
         CHECK(messages("bruck{r=2}", 512, placed.comm) == p * digits(p));
         CHECK(messages("flat.window", 0, placed.comm) == 0);
     }
@@ -86,7 +87,7 @@ TEST_CASE("an alltoallv of nothing but one block sends one message, and no metad
     if (ranks.count < 4) {
         return;
     }
-    for (char const *spec : {"node.multi{nl=2}", "node.direct", "flat.window"}) {
+    for (char const *spec : {"node.multi{nl=2}", "node.direct", "flat.window", "sched.matrix"}) {
         CAPTURE(spec);
         oracle::Placed const placed(MPI_COMM_WORLD, "block:2");
         sent = 0;
@@ -106,7 +107,9 @@ TEST_CASE("the ranks of a node together have no more messages under way than a n
                                      {"block:1", "node.direct{w=64}"},
                                      {"block:1", "flat.window{w=64}"},
                                      {"block:2", "node.multi{nl=2,stages=1}"},
-                                     {"block:2", "flat.window{w=64}"}}) {
+                                     {"block:2", "flat.window{w=64}"},
+                                     {"block:1", "sched.matrix{w=64}"},
+                                     {"block:2", "sched.matrix{w=64}"}}) {
         CAPTURE(fake);
         CAPTURE(spec);
         weft::alltoall::Nodes const nodes(weft::alltoall::fake_labels(fake, ranks.count));

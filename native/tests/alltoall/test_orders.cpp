@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests without ranks: the order of a rank's steps, and Bruck's rounds, for any number of ranks.
 #include "bruck_steps.hpp"
+#include "matrix_order.hpp"
 #include "nodes.hpp"
 #include "orders.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <ctime>
+#include <map>
 #include <set>
 #include <string>
 
@@ -103,4 +107,145 @@ TEST_CASE("Bruck's blocks all come to where they belong, in any radix") {
     }
     CHECK(bruck_rounds(125, 5).size() == 3); // a floating-point logarithm gives four
     CHECK(bruck_rounds(2'000'000, 65'536).size() == 2);
+}
+
+namespace {
+
+/// Bytes between nodes: even; a hot receiver; hot senders and receivers; the same with zeros and preferences.
+std::vector<NodeMatrix> matrices(int nodes) {
+    std::vector<NodeMatrix> made;
+    for (int kind = 0; kind < 4; ++kind) {
+        NodeMatrix matrix{{}, nodes};
+        for (int from = 0; from < nodes; ++from) {
+            for (int to = 0; to < nodes; ++to) {
+                std::int64_t const receiver = 1 + 4 * nodes / (1 + (to * 7 + 3) % nodes);
+                std::int64_t const sender = 1 + 4 * nodes / (1 + (from * 5 + 1) % nodes);
+                std::int64_t const taste = (from * 31 + to * 17) % 11;
+                matrix.bytes.push_back((kind == 0   ? 1000
+                                        : kind == 1 ? (to == nodes / 2 ? 5000 : 700)
+                                        : kind == 2 ? 10 * receiver * sender
+                                                    : receiver * sender * taste)
+                                       << 16);
+            }
+        }
+        made.push_back(matrix);
+    }
+    return made;
+}
+
+double cpu_ms(NodeMatrix const &matrix) {
+    double least = 1e9;
+    for (int i = 0; i < 5; ++i) {
+        timespec begin{}, end{};
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+        REQUIRE(!matrix_order(matrix, 0).empty());
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+        least = std::min(least, double(end.tv_sec - begin.tv_sec) * 1e3 + double(end.tv_nsec - begin.tv_nsec) / 1e6);
+    }
+    return least;
+}
+
+} // namespace
+
+TEST_CASE(
+    "an order by a matrix has every byte once, one part to and one from a node at a time, and ends at the bound") {
+    for (int const nodes : {1, 2, 3, 5, 8, 17, 64, 80}) {
+        for (NodeMatrix const &matrix : matrices(nodes)) {
+            CAPTURE(nodes);
+            std::map<std::pair<int, int>, std::int64_t> moved;
+            std::int64_t last = 0;
+            for (int home = 0; home < nodes; ++home) {
+                std::int64_t sent_until = 0, received_until = 0;
+                for (Part const &part : matrix_order(matrix, home)) {
+                    REQUIRE((part.from == home || part.to == home));
+                    std::int64_t &until = part.from == home ? sent_until : received_until;
+                    REQUIRE(part.start >= until);
+                    until = part.start + part.high - part.low;
+                    last = std::max(last, until);
+                    if (part.from == home) {
+                        std::int64_t &before = moved[{part.from, part.to}];
+                        REQUIRE(part.low == before);
+                        before = part.high;
+                        REQUIRE(part.whole == matrix.at(part.from, part.to));
+                    }
+                }
+            }
+            for (int from = 0; from < nodes; ++from) {
+                for (int to = 0; to < nodes; ++to) {
+                    CHECK((from == to || moved[{from, to}] == matrix.at(from, to)));
+                }
+            }
+            CHECK(double(last) <= 1.05 * double(matrix.busiest()));
+        }
+    }
+}
+
+TEST_CASE(
+    "with one send and one receive under way a rank, all messages of any order end, and each block is there once") {
+    for (char const *where : {"block:3", "cyclic:4", "random:4:7", "sizes:3,5,8", "block:1", "block:1000"}) {
+        for (int const ranks : {2, 5, 8, 16, 17}) {
+            Nodes const nodes(fake_labels(where, ranks));
+            for (NodeMatrix matrix : matrices(nodes.count())) {
+                matrix.bytes[0] = 0;
+                std::vector<MessageOrder> all;
+                std::map<std::pair<int, int>, int> blocks;
+                std::size_t left = 0;
+                for (int rank = 0; rank < ranks; ++rank) {
+                    all.push_back(messages_of(matrix_order(matrix, nodes.node_of(rank)), nodes, rank));
+                    left += all.back().sends.size();
+                    for (PartOfBlock const &each : all.back().sends) {
+                        blocks[{rank, each.rank}] += each.part.high == each.part.whole ? 1 : 0;
+                    }
+                }
+                for (int rank = 0; rank < ranks; ++rank) {
+                    for (int other = 0; other < ranks; ++other) {
+                        REQUIRE((blocks[{rank, other}] == (rank == other ? 0 : 1)));
+                    }
+                }
+                std::vector<std::size_t> sent(std::size_t(ranks), 0), received(std::size_t(ranks), 0);
+                for (std::size_t before = left + 1; left < before;) {
+                    before = left;
+                    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+                        if (sent[rank] == all[rank].sends.size()) {
+                            continue;
+                        }
+                        auto const &out = all[rank].sends[sent[rank]];
+                        auto const to = std::size_t(out.rank);
+                        if (received[to] < all[to].receives.size()) {
+                            auto const &in = all[to].receives[received[to]];
+                            if (in.rank == int(rank)) {
+                                REQUIRE((in.part.low == out.part.low && in.part.high == out.part.high));
+                                ++sent[rank];
+                                ++received[to];
+                                --left;
+                            }
+                        }
+                    }
+                }
+                CAPTURE(where);
+                CAPTURE(ranks);
+                CHECK(left == 0);
+            }
+        }
+    }
+}
+
+TEST_CASE("an order of other counts is scaled to the present ones, the same at both ends") {
+    Part const part{0, 1, 3, 7, 10, 0};
+    CHECK(part.scaled(part.low, 100) == 30);
+    CHECK(part.scaled(part.high, 100) == 70);
+    CHECK(Part{0, 1, 7, 10, 10, 0}.scaled(10, 101) == 101);
+    CHECK(part.scaled(0, 99) == 0);
+}
+
+TEST_CASE("an order is made in a millisecond for 64 nodes, and in 100 for 1,024") {
+#if !defined(__SANITIZE_ADDRESS__)
+    for (auto const &[nodes, most_ms] : {std::pair{64, 1.0}, {1024, 100.0}}) {
+        for (NodeMatrix const &matrix : matrices(nodes)) {
+            double const ms = cpu_ms(matrix);
+            MESSAGE(nodes << " nodes: " << ms << " ms of a processor");
+            CHECK(ms <= most_ms);
+        }
+    }
+#endif
 }

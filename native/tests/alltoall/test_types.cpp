@@ -65,12 +65,13 @@ struct Typed {
     std::vector<unsigned char> memory;
 };
 
-void check(char const *spec, Type const &send_type, Type const &receive_type, bool in_place, MPI_Comm comm) {
+void check(char const *spec, Type const &send_type, Type const &receive_type, bool in_place, MPI_Comm comm,
+           int times = 1) {
     oracle::Ranks const ranks(comm);
     std::int64_t const ratio = std::int64_t(send_type.offsets.size() / receive_type.offsets.size());
     std::vector<MPI_Count> sends, receives;
     for (int rank = 0; rank < ranks.count; ++rank) {
-        MPI_Count const elements = (ranks.me + rank) % 4;
+        MPI_Count const elements = (ranks.me + rank) % 4 * times;
         sends.push_back(elements);
         receives.push_back(elements * ratio);
     }
@@ -117,6 +118,20 @@ TEST_CASE("derived datatypes arrive element by element, and their gaps are not t
                 check(spec.c_str(), gaps, negative, true, placed.comm);
                 check(spec.c_str(), large, large, true, placed.comm);
             }
+        }
+    }
+}
+
+TEST_CASE("blocks with gaps that an order by the matrix cuts arrive as those without") {
+    Type const gaps({0, 8, 16}, 0, 32);
+    Type const dense({0, 4, 8}, 0, 12);
+    for (char const *where : {"block:1", "sizes:2,1,3"}) {
+        oracle::Placed const placed(MPI_COMM_WORLD, where);
+        for (auto const &[send, receive] :
+             {std::pair{&gaps, &dense}, {&dense, &gaps}, {&gaps, &gaps}, {&dense, &dense}}) {
+            CAPTURE(where);
+            check("sched.matrix", *send, *receive, false, placed.comm, 3001);
+            check("sched.matrix{w=1}", *receive, *receive, true, placed.comm, 3001);
         }
     }
 }
@@ -194,7 +209,8 @@ TEST_CASE("an own block is read from its packed copy as bytes, whatever type it 
     std::vector<MPI_Aint> const places(sends.size());
     sends[std::size_t(ranks.me)] = 1;
     receives[std::size_t(ranks.me)] = 4;
-    for (char const *spec : {"flat.window", "flat.pairwise", "bruck", "node.multi", "node.direct", "node.bruck"}) {
+    for (char const *spec :
+         {"flat.window", "flat.pairwise", "bruck", "node.multi", "node.direct", "node.bruck", "sched.matrix"}) {
         CAPTURE(std::string(spec));
         oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
         std::vector<int> memory = {10, 11, 12, 13};

@@ -22,6 +22,7 @@ def tune(
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
     mpicxx: str | None = None,
     calls: Annotated[tuple[Literal["Alltoall", "Alltoallv"], ...], Parameter(consume_multiple=True, negative="")] = (),
+    skew: Annotated[tuple[float, ...], Parameter(consume_multiple=True, negative="")] = (),
     predict: Annotated[bool, Parameter(negative="")] = False,
     check: Annotated[bool, Parameter(negative="")] = False,
     probe: Annotated[bool, Parameter(negative="")] = False,
@@ -54,6 +55,9 @@ def tune(
         C++ compiler wrapper of the MPI to measure; by default the one on PATH.
     calls
         Alltoall, Alltoallv; both by default.
+    skew
+        Also measure Alltoallv of uneven blocks: the busiest receiver over the mean (2 4). The table then chooses by
+        classes of skew, too.
     predict
         Only print what the cost model expects; start nothing.
     check
@@ -71,7 +75,7 @@ def tune(
         from weft.trace.traffic import block_sizes_of_trace
 
         sizes += tuple(f"{size} B" for size in block_sizes_of_trace(traffic))
-    tuning = Tuning(on, Asked(nodes, ranks_per_node, sizes, launches, calls), into, machine)
+    tuning = Tuning(on, Asked(nodes, ranks_per_node, sizes, launches, calls, skew), into, machine)
     if probe:
         return tuning.probe(output or Path("machine.json"), mpicxx)
     if predict:

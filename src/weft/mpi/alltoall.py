@@ -20,6 +20,7 @@ PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "node.direct": {"w": r"\d+"},
     "node.bruck": {"r": r"\d+"},
     "sched": {"file": ".+"},
+    "sched.matrix": {"w": r"\d+"},
 }
 COMBINING = frozenset({"bruck", "node.multi", "node.direct", "node.bruck"})
 """Algorithms that put blocks for several ranks into one message."""

@@ -53,13 +53,16 @@ class Rule(Part):
     ranks_per_node: tuple[Whole, Whole] | None = None
     p: tuple[Whole, Whole] | None = None
     bytes: tuple[Whole, Whole] | None = None  # of a block; for ``MPI_Alltoallv`` the mean on the rank that sends most
+    # of ``MPI_Alltoallv``: what the busiest rank sends or receives over the mean
+    skew: tuple[Annotated[float, Field(ge=0, le=MOST)], Annotated[float, Field(ge=0, le=MOST)]] | None = None
     algorithm: AlgorithmSpec
     evidence: Evidence | None = None
 
     @model_validator(mode="after")
     def supported(self) -> Self:
         """Refuse ranges that are turned round, and another algorithm than the library's without evidence."""
-        for ends in (self.nodes, self.ranks_per_node, self.p, self.bytes, self.evidence and self.evidence.interval_us):
+        evidence = self.evidence and self.evidence.interval_us
+        for ends in (self.nodes, self.ranks_per_node, self.p, self.bytes, self.skew, evidence):
             if ends:
                 _ordered(ends)
         if self.algorithm != PMPI and self.evidence is None:

@@ -7,7 +7,7 @@ barrier within a node, of which there are log2 P. Bruck's takes k = ceil(log_r p
 leave the node and the others are copies:
 
 ==============  ====================================================================================
-flat            P (p - P) (g + m / B) + L
+flat            P (p - P) (g + m / B) + L, also of sched.matrix
 node.multi      (N - 1) (g + P^2 m / B) + L + 2 P p m / C + 3 h log2 P
 node.direct     P (N - 1) (g + P m / B) + L + P p m / C + 2 h log2 P
 bruck           K (L + P (r - 1) (g + p m / (r B))) + P p m (2 + (3 k - K) (r - 1) / r) / C
@@ -103,7 +103,7 @@ class Machine:
         n, p_node, p = nodes, ranks_per_node, nodes * ranks_per_node
         copied = p_node * p * block_bytes / self.copy_rate
         barrier = self.step_s * log2(p_node) if p_node > 1 else 0.0
-        if name.startswith("flat"):
+        if name.startswith("flat") or name == "sched.matrix":
             own = p - 1 if name == "flat.pairwise" else p - p_node
             return self._sent(p_node * (p - p_node), block_bytes, own) + self.latency_s
         if name == "node.multi":

@@ -6,6 +6,7 @@ row of measured sizes with one winner. Between two sizes with different winners,
 largest, the library's own algorithm runs. So nothing is extrapolated, of Bruck's or of any other.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -13,11 +14,12 @@ from itertools import groupby
 from weft.analyse.tables.answers import WINNERS, WinnerRow
 from weft.analyse.tables.times import TimedRow
 from weft.analyse.winners import LEAST_WIN
+from weft.kernel.skew import is_skewed, peak_of, skew_of, skewed_weights
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import PMPI, is_own
 from weft.mpi.selection import Evidence, Rule
 from weft.report.view import RunView
-from weft.tune.model import rows_by_algorithm
+from weft.tune.model import OPS, rows_by_algorithm
 
 #: Algorithms of Weft that the selectors of a model have, too, by call, and the last words of their names there. What
 #: they call bruck in an all-to-all of differing blocks sends each block by itself.
@@ -51,6 +53,21 @@ class Choice:
     measured: Mapping[str, float] = field(default_factory=dict[str, float])
     ratio_low: float | None = None
     ratio_high: float | None = None
+
+    @property
+    def skew(self) -> float:
+        """The busiest receiver's bytes over the mean: 1 where all blocks are alike."""
+        pattern = self.op.partition("-")[2]
+        return skew_of(pattern) if pattern else 1.0
+
+    @property
+    def mean_bytes(self) -> tuple[int, int]:
+        """The mean block, from to: that of a skewed call is known within 2 %, since blocks are whole bytes."""
+        pattern = self.op.partition("-")[2]
+        if not pattern:
+            return self.block_bytes, self.block_bytes
+        mean = self.block_bytes / peak_of(skewed_weights(pattern, self.ranks))
+        return math.floor(0.98 * mean), math.ceil(1.02 * mean)
 
     @property
     def ratio(self) -> float:
@@ -114,11 +131,17 @@ def is_used(op: str, algorithm: str, recorded: str) -> bool:
     return recorded.rpartition("_")[2] in SAME.get((op, algorithm), ())
 
 
+def is_chosen(op: str) -> bool:
+    """Whether a table chooses for an operation: an all-to-all of even blocks, or of a known skew."""
+    name, _, pattern = op.partition("-")
+    return name in OPS and (not pattern or is_skewed(pattern))
+
+
 def _groups(view: RunView) -> dict[tuple[str, int, int, int], dict[str, TimedRow]]:
     """As above: Weft's own and the library's choice, where there are both."""
     found = {
         key: {name: row for name, row in rows.items() if name == DEFAULT or is_own(name)}
-        for key, rows in rows_by_algorithm(view).items()
+        for key, rows in rows_by_algorithm(view, is_chosen).items()
     }
     return {key: rows for key, rows in found.items() if DEFAULT in rows and len(rows) > 1}
 
@@ -126,22 +149,34 @@ def _groups(view: RunView) -> dict[tuple[str, int, int, int], dict[str, TimedRow
 def rules(found: Sequence[Choice]) -> list[Rule]:
     """The rules for choices in order, and last the library's own for everything else."""
     made: list[Rule] = []
+    skews = sorted({choice.skew for choice in found})
     for place, same in groupby(found, key=lambda c: (c.op, c.nodes, c.ranks_per_node, c.ranks)):
         for algorithm, some in groupby(same, key=lambda choice: choice.algorithm):
             if algorithm != PMPI:
-                made.append(_rule(place, algorithm, list(some)))
+                made.append(_rule(place, algorithm, list(some), skews))
     return [*made, Rule(op="*", algorithm=PMPI)]
 
 
-def _rule(place: tuple[str, int, int, int], algorithm: str, some: Sequence[Choice]) -> Rule:
+def _class_of(skew: float, skews: Sequence[float]) -> tuple[float, float] | None:
+    """The skews that one measured stands for, half way to its neighbours and as far beyond the last; None if alone."""
+    if len(skews) < 2:
+        return None
+    at = skews.index(skew)
+    low = math.sqrt(skews[at - 1] * skew) if at else 0.0
+    high = math.sqrt(skew * skews[at + 1]) if at + 1 < len(skews) else skew * math.sqrt(skew / skews[at - 1])
+    return low, high
+
+
+def _rule(place: tuple[str, int, int, int], algorithm: str, some: Sequence[Choice], skews: Sequence[float]) -> Rule:
     _, nodes, ranks_per_node, ranks = place
     weakest = max(some, key=lambda choice: choice.ratio)
     return Rule(
         op="alltoall" if place[0] == "alltoall" else "alltoallv",
+        skew=None if place[0] == "alltoall" else _class_of(some[0].skew, skews),
         nodes=(nodes, nodes),
         ranks_per_node=(ranks_per_node, ranks_per_node),
         p=(ranks, ranks),
-        bytes=(some[0].block_bytes, some[-1].block_bytes),
+        bytes=(some[0].mean_bytes[0], some[-1].mean_bytes[1]),
         algorithm=algorithm,
         evidence=Evidence(
             median_us=weakest.median_s * 1e6,

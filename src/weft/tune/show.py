@@ -135,6 +135,8 @@ def _model_times(choice: Choice, fabric: Fabric) -> dict[str, float]:
         machine = Machine.of(fabric)
     except FabricError:
         return {}
+    if choice.skew > 1:
+        return {}  # the model is of even blocks
     shape = (choice.nodes, choice.ranks_per_node, choice.block_bytes)
     known = [name for name in candidates(choice.ranks_per_node) if choice.measured.get(name)]
     return {name: machine.seconds(name, *shape) for name in known}
@@ -144,6 +146,8 @@ def _predicted(choice: Choice, fabric: Fabric) -> tuple[str, str]:
     try:
         machine = Machine.of(fabric)
     except FabricError:
+        return "–", "–"
+    if choice.skew > 1:
         return "–", "–"
     shape = (choice.nodes, choice.ranks_per_node, choice.block_bytes)
     best = ordered(fabric, *shape)[0]

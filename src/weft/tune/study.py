@@ -16,6 +16,7 @@ SIZES = ("8 B", "64 B", "512 B", "4 KiB", "16 KiB", "64 KiB")
 LAUNCHES = 4
 STAGES = (1, 4, 12, 28, 64)
 CALLS = ("Alltoall", "Alltoallv")
+PATTERN = "moe"  # whose rows are even, so that the mean of a table is that of all blocks
 STUDY = """\
 # Written by `weft tune`: the library's own all-to-alls and Weft's, interleaved; the predicted winner first.
 name = {name}
@@ -51,7 +52,7 @@ def candidates(ranks_per_node: int) -> list[str]:
     With one rank on a node those that know the nodes have nothing to gather. With several, one of them sends for all
     in 1 to 64 stages, which keeps messages in order, or all of them send, in one stage and in the usual number.
     """
-    flat = ["flat.window{w=8}", "flat.pairwise", "bruck{r=2}", "bruck{r=8}"]
+    flat = ["flat.window{w=8}", "flat.pairwise", "sched.matrix", "bruck{r=2}", "bruck{r=8}"]
     if ranks_per_node == 1:
         return flat
     one = [f"node.multi{{nl=1,stages={count}}}" for count in STAGES]
@@ -79,6 +80,7 @@ class What:
     sizes: tuple[str, ...]  # bytes of a block, such as "512 B"
     launches: int  # number of launches
     calls: tuple[str, ...] = CALLS  # ``Alltoall``, ``Alltoallv`` or both
+    skew: tuple[float, ...] = ()  # of Alltoallv, beside even blocks: the busiest receiver over the mean
     oversubscribe: bool = False  # whether ranks may share cores
 
 
@@ -110,7 +112,7 @@ def _written(fabric: Fabric, kind: str, title: str, what: What, algorithms: Sequ
         calls=json.dumps(list(what.calls)),
         sizes=json.dumps(list(what.sizes)),
         algorithms=json.dumps(list(algorithms)),
-        more=more,
+        more=more + (f'patterns = ["equal", "{PATTERN}"]\nskew = {list(what.skew)}\n' if what.skew else ""),
         nodes=list(what.nodes),
         ranks=what.ranks_per_node,
         oversubscribe=json.dumps(what.oversubscribe),

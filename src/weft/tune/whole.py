@@ -35,6 +35,8 @@ from weft.units import parse_bytes
 from weft.words.card import Card, card_rows
 from weft.words.doubts import model_text
 
+MOST_SKEW = 1000  # of a study
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -45,6 +47,7 @@ class Asked:
     sizes: Sequence[str] = ()
     launches: int | None = None
     calls: Sequence[str] = ()
+    skew: Sequence[float] = ()
     oversubscribe: bool = False
 
 
@@ -69,6 +72,7 @@ class Tuning:
             tuple(asked.sizes) or SIZES,
             asked.launches or (1 if self.fabric.is_model else LAUNCHES),
             tuple(asked.calls) or CALLS,
+            tuple(dict.fromkeys(asked.skew)),
             asked.oversubscribe,
         )
         self.machine = read_machine(machine).machine(self.fabric) if machine else None
@@ -161,6 +165,11 @@ def _refuse_mistakes(asked: Asked) -> None:
             parse_bytes(size)
         except ValueError as error:
             raise StudyError(f'--sizes "{size}": {error}', 'bytes of a block: --sizes "8 B" "4 KiB"') from error
+    for skew in asked.skew:
+        if not 1 < skew <= MOST_SKEW:
+            raise StudyError(f"--skew {skew:g}: it must be over 1, at most {MOST_SKEW:,}", "--skew 2 4")
+    if asked.skew and asked.calls and "Alltoallv" not in asked.calls:
+        raise StudyError("--skew is of Alltoallv, which is not among --calls", "--calls Alltoallv")
     one = ((asked.ranks_per_node, "--ranks-per-node"), (asked.launches, "--launches"))
     for number, option in (*((count, "--nodes") for count in asked.nodes), *one):
         if number is not None and number < 1:

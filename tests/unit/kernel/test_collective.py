@@ -10,9 +10,9 @@ from weft.errors import StudyError
 from weft.fabric import Fabric
 from weft.host import Host, Limit
 from weft.kernel import Shape, Sweep
-from weft.kernel.collective.skew import made_weights
 from weft.kernel.collective.study import with_threads
 from weft.kernel.registry import kernel_named
+from weft.kernel.skew import made_weights
 from weft.kernel.studies import make_study
 from weft.mpi.algorithms import progress_thread
 from weft.plan.make import make_plan

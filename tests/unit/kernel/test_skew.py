@@ -14,7 +14,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
 from weft.kernel import Shape
 from weft.kernel.collective.kernel import Collective, traffic_at, weights_of
-from weft.kernel.collective.skew import skewed_weights
+from weft.kernel.skew import skewed_weights
 from weft.kernel.studies import make_study
 from weft.kernel.traffic import MatrixTraffic
 from weft.plan.make import make_plan

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules from choices: only what was measured, and the weakest evidence."""
 
-from weft.tune.rules import Choice, rules
+import tomllib
+
+from weft.fabric import load_fabric
+from weft.kernel.collective.study import CollectiveStudy
+from weft.kernel.skew import peak_of, skewed_weights
+from weft.kernel.studies import make_study
+from weft.tune.rules import Choice, is_chosen, rules
+from weft.tune.study import What, tuning_study
 
 
 def choice(size: int, algorithm: str, ratio: float = 0.5, nodes: int = 8, op: str = "alltoall") -> Choice:
@@ -40,3 +47,42 @@ def test_calls_and_shapes_have_rules_of_their_own() -> None:
 def test_where_the_library_wins_everywhere_the_table_says_so() -> None:
     (only,) = rules([choice(8, "pmpi", 1.0)])
     assert only.algorithm == "pmpi"
+
+
+def skewed(skew: float, algorithm: str, size: int = 4096) -> Choice:
+    pattern = f"moe{skew:g}"
+    largest = round(size * peak_of(skewed_weights(pattern, 64)))
+    return choice(largest, algorithm, op=f"alltoallv-{pattern}")
+
+
+def test_rules_of_skewed_calls_have_classes_of_skew_and_the_mean_block() -> None:
+    found = rules([
+        choice(4096, "flat.pairwise"), choice(4096, "node.direct", op="alltoallv"), skewed(2, "sched.matrix"),
+        skewed(8, "flat.pairwise"), skewed(8, "flat.pairwise", 65536),
+    ])[:-1]  # fmt: skip
+    assert [(rule.op, rule.algorithm, rule.skew) for rule in found] == [
+        ("alltoall", "flat.pairwise", None), ("alltoallv", "node.direct", (0, 2**0.5)),
+        ("alltoallv", "sched.matrix", (2**0.5, 4)), ("alltoallv", "flat.pairwise", (4, 16)),
+    ]  # fmt: skip
+    for rule, (low, high) in zip(found[2:], [(4096, 4096), (4096, 65536)], strict=True):
+        assert rule.bytes is not None
+        assert 0.97 * low <= rule.bytes[0] <= 0.99 * low
+        assert 1.01 * high <= rule.bytes[1] <= 1.03 * high
+
+
+def test_without_skewed_calls_a_table_asks_for_no_skew() -> None:
+    assert [rule.skew for rule in rules([choice(8, "bruck{r=2}", op="alltoallv")])] == [None, None]
+
+
+def test_the_study_of_tune_measures_even_blocks_beside_the_skews() -> None:
+    text = tuning_study(load_fabric("message-bound"), What((4,), 2, ("4 KiB",), 1, skew=(2, 4)))
+    study = make_study(tomllib.loads(text), "tune.toml")
+    assert isinstance(study, CollectiveStudy)
+    assert (study.collective.patterns, study.collective.skew) == (("equal", "moe"), (2, 4))
+    assert "sched.matrix" in study.collective.algorithm
+    assert [is_chosen(op) for op in ("alltoallv-moe2", "alltoallv", "alltoallv-linear", "bcast")] == [
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -48,6 +48,9 @@ def test_a_torn_table_is_written_anew(tmp_path: Path) -> None:
         (Asked(nodes=(2, 0)), "--nodes 0: there must be one at least"),
         (Asked(ranks_per_node=0), "--ranks-per-node 0"),
         (Asked(launches=0), "--launches 0"),
+        (Asked(skew=(2, 1)), "--skew 1: it must be over 1"),
+        (Asked(skew=(float("nan"),)), "--skew nan"),
+        (Asked(skew=(2,), calls=("Alltoall",)), "--skew is of Alltoallv"),
     ],
 )
 def test_a_wrong_option_is_told_by_its_own_name(asked: Asked, says: str, tmp_path: Path) -> None:

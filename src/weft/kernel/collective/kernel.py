@@ -12,7 +12,10 @@ from weft.files.matrix import read_matrix
 from weft.format import format_bytes
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
-from weft.kernel.collective.skew import (
+from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy, variants
+from weft.kernel.collective.traffic import CollectiveTraffic
+from weft.kernel.sizes import op_name, split_op
+from weft.kernel.skew import (
     GRAPHS,
     SKEWED,
     has_weights,
@@ -22,9 +25,6 @@ from weft.kernel.collective.skew import (
     peak_of,
     skewed_weights,
 )
-from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy, variants
-from weft.kernel.collective.traffic import CollectiveTraffic
-from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
 from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform, barrier_messages
 from weft.mpi.alltoall import is_own

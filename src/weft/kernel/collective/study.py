@@ -9,8 +9,8 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, mod
 from weft.files.reading import as_list
 from weft.files.section import FilePath, Section
 from weft.kernel import Shape, Sweep
-from weft.kernel.collective.skew import SKEWED
 from weft.kernel.sizes import ByteSizes, powers_of_two
+from weft.kernel.skew import SKEWED
 from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT, algorithms, progress_thread, setting
 from weft.mpi.alltoall import AUTO, AlgorithmSpecs

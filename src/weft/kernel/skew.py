@@ -76,6 +76,13 @@ def _graph(pattern: str, ranks: int) -> "NDArray[np.int64]":
     return found
 
 
+def skew_of(pattern: str) -> float:
+    """The skew in a name: 2.5 of ``zipf2.5``."""
+    found = NAME.fullmatch(pattern)
+    assert found is not None
+    return float(found[2])
+
+
 @lru_cache(maxsize=8)
 def skewed_weights(pattern: str, ranks: int) -> "NDArray[np.int64]":
     """Weights of ``zipf2.5``, row i what rank i sends to each, shape (ranks, ranks); the largest is a million."""

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "matrix_order.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace weft::alltoall {
+
+namespace {
+
+using Sums = std::vector<std::int64_t>;
+
+struct Lines {
+    Sums sent, received;
+
+    explicit Lines(NodeMatrix const &matrix)
+        : sent(std::size_t(matrix.nodes), 0), received(std::size_t(matrix.nodes), 0) {
+        for (int from = 0; from < matrix.nodes; ++from) {
+            for (int to = 0; to < matrix.nodes; ++to) {
+                std::int64_t const bytes = from == to ? 0 : matrix.at(from, to);
+                sent[std::size_t(from)] += bytes;
+                received[std::size_t(to)] += bytes;
+            }
+        }
+    }
+
+    std::int64_t most() const {
+        std::int64_t most = 0;
+        for (std::size_t node = 0; node < sent.size(); ++node) {
+            most = std::max({most, sent[node], received[node]});
+        }
+        return most;
+    }
+};
+
+std::vector<int> hottest_first(Sums const &sums) {
+    std::vector<int> nodes(sums.size());
+    std::iota(nodes.begin(), nodes.end(), 0);
+    std::stable_sort(nodes.begin(), nodes.end(),
+                     [&](int a, int b) { return sums[std::size_t(a)] > sums[std::size_t(b)]; });
+    return nodes;
+}
+
+/// Senders by the time at which they are free, in slots of a fraction of the whole: a heap of them costs more than
+/// all else.
+class Calendar {
+  public:
+    Calendar(int nodes, std::int64_t slot) : slot_(slot), next_(std::size_t(nodes), -1) {}
+
+    void put(int node, std::int64_t time) {
+        auto const at = std::size_t(time / slot_);
+        if (at >= first_.size()) {
+            first_.resize(at + 1, -1);
+        }
+        next_[std::size_t(node)] = first_[at];
+        first_[at] = node;
+        ++count_;
+    }
+
+    int take() {
+        while (now_ < first_.size() && first_[now_] < 0) {
+            ++now_;
+        }
+        int const node = first_[now_];
+        first_[now_] = next_[std::size_t(node)];
+        --count_;
+        return node;
+    }
+
+    /// The sender after that, if it is of the same slot; else -1.
+    int next() const { return first_[now_]; }
+
+    bool empty() const noexcept { return count_ == 0; }
+
+  private:
+    std::int64_t slot_;
+    std::vector<int> first_; // [slot], then by `next_`
+    std::vector<int> next_;
+    std::size_t now_ = 0;
+    int count_ = 0;
+};
+
+constexpr int most_compared = 64;           // candidates for a pick
+constexpr std::int64_t least_part = 16'384; // bytes: below that a message's own cost exceeds that of its bytes
+
+/// What a sender has left for a receiver.
+struct Job {
+    std::int64_t left;
+    int to;
+};
+
+class OpenShop {
+  public:
+    OpenShop(NodeMatrix const &matrix, int home)
+        : matrix_(matrix), home_(home), nodes_(std::size_t(matrix.nodes)), lines_(matrix),
+          part_(std::max<std::int64_t>(least_part, (lines_.most() + matrix.nodes - 2) / std::max(matrix.nodes - 1, 1))),
+          slot_(std::max<std::int64_t>(1, lines_.most() / (16 * matrix.nodes))),
+          is_large_(matrix.nodes > most_compared), free_(nodes_, 0), jobs_(nodes_ * nodes_), first_(nodes_),
+          last_(nodes_) {}
+
+    std::vector<Part> run() {
+        Calendar calendar(matrix_.nodes, slot_);
+        auto const senders = hottest_first(lines_.sent), receivers = hottest_first(lines_.received);
+        for (std::size_t place = nodes_; place-- > 0;) { // the calendar gives the last one first
+            if (list_jobs(senders[place], place, receivers)) {
+                calendar.put(senders[place], 0);
+            }
+        }
+        Sums idle(nodes_, 0); // [sender]: when it has sent all so far
+        while (!calendar.empty()) {
+            int const node = calendar.take();
+            auto const sender = std::size_t(node);
+            if (int const next = calendar.next(); next >= 0) {
+                __builtin_prefetch(&jobs_[first_[std::size_t(next)]]); // of 1,024 nodes they fill more than a cache
+            }
+            idle[sender] = send(node, idle[sender]);
+            if (first_[sender] < last_[sender]) {
+                calendar.put(node, idle[sender]);
+            }
+        }
+        std::sort(made_.begin(), made_.end(), [](Part const &a, Part const &b) {
+            return std::tuple(a.start, a.from, a.to, a.low) < std::tuple(b.start, b.from, b.to, b.low);
+        });
+        return std::move(made_);
+    }
+
+  private:
+    /// The jobs of a sender, the receivers hottest first from its own place on, so that senders begin with different
+    /// ones; whether there are any.
+    bool list_jobs(int sender, std::size_t place, std::vector<int> const &receivers) {
+        std::size_t at = std::size_t(sender) * nodes_;
+        first_[std::size_t(sender)] = at;
+        for (std::size_t step = 0; step < nodes_; ++step) {
+            int const to = receivers[(place + step) % nodes_];
+            if (to != sender && matrix_.at(sender, to) > 0) {
+                jobs_[at++] = {matrix_.at(sender, to), to};
+            }
+        }
+        last_[std::size_t(sender)] = at;
+        return at > first_[std::size_t(sender)];
+    }
+
+    /// Starts the sender's next part; returns when it ends.
+    std::int64_t send(int sender, std::int64_t now) {
+        std::size_t &first = first_[std::size_t(sender)];
+        std::size_t const chosen = choose(first, last_[std::size_t(sender)], now + slot_);
+        Job &job = jobs_[chosen];
+        auto const to = std::size_t(job.to);
+        std::int64_t const bytes = std::min(job.left, part_), start = std::max(now, free_[to]);
+        if (sender == home_ || job.to == home_) {
+            std::int64_t const whole = matrix_.at(sender, job.to), low = whole - job.left;
+            made_.push_back({sender, job.to, low, low + bytes, whole, start});
+        }
+        job.left -= bytes;
+        lines_.received[to] -= bytes;
+        free_[to] = start + bytes;
+        if (job.left == 0) {
+            std::copy_backward(&jobs_[first], &jobs_[chosen], &jobs_[chosen] + 1);
+            ++first;
+        }
+        return start + bytes;
+    }
+
+    /// The hottest of the receivers that are free by `time`, or of many nodes the first; the next to be if none is.
+    std::size_t choose(std::size_t first, std::size_t last, std::int64_t time) const {
+        std::size_t best = first;
+        std::int64_t hottest = -1, soonest = INT64_MAX;
+        for (std::size_t place = first; place < std::min(last, first + (is_large_ ? 16 : most_compared)); ++place) {
+            auto const to = std::size_t(jobs_[place].to);
+            if (free_[to] <= time && is_large_) {
+                return place;
+            }
+            if (free_[to] <= time && lines_.received[to] > hottest) {
+                hottest = lines_.received[to];
+                best = place;
+            } else if (hottest < 0 && free_[to] < soonest) {
+                soonest = free_[to];
+                best = place;
+            }
+        }
+        return best;
+    }
+
+    NodeMatrix const &matrix_;
+    int home_;
+    std::size_t nodes_;
+    Lines lines_;       // of which `received` is what is left
+    std::int64_t part_; // the longest
+    std::int64_t slot_;
+    bool is_large_;
+    Sums free_;             // [receiver]: when it has received all so far
+    std::vector<Job> jobs_; // [sender], from first_ to last_
+    std::vector<std::size_t> first_, last_;
+    std::vector<Part> made_;
+};
+
+} // namespace
+
+namespace {
+
+class Listing {
+  public:
+    Listing(Nodes const &nodes, int me)
+        : nodes_(nodes), home_(nodes.node_of(me)), local_(std::size_t(nodes.local_of(me))),
+          met_(2 * std::size_t(nodes.count()), false) {}
+
+    MessageOrder run(std::vector<Part> const &parts) {
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            if (i == 2) {
+                add_mates();
+            }
+            add(parts[i]);
+        }
+        if (parts.size() <= 2) {
+            add_mates();
+        }
+        for (int step = 1; step < nodes_.count(); ++step) {
+            int const to = (home_ + step) % nodes_.count(), from = (home_ - step + nodes_.count()) % nodes_.count();
+            if (!met_[2 * std::size_t(from)]) {
+                add({from, home_, 0, 1, 1, 0});
+            }
+            if (!met_[2 * std::size_t(to) + 1]) {
+                add({home_, to, 0, 1, 1, 0});
+            }
+        }
+        return std::move(made_);
+    }
+
+  private:
+    void add(Part const &part) {
+        bool const out = part.from == home_;
+        met_[2 * std::size_t(out ? part.to : part.from) + (out ? 1 : 0)] = true;
+        auto const senders = nodes_.members(part.from), receivers = nodes_.members(part.to);
+        std::size_t const count = receivers.size();
+        for (std::size_t step = 0; step < count; ++step) {
+            if (out) {
+                made_.sends.push_back({receivers[(local_ + step) % count], part});
+                continue;
+            }
+            for (std::size_t l = (local_ + count - step) % count; l < senders.size(); l += count) {
+                made_.receives.push_back({senders[l], part});
+            }
+        }
+    }
+
+    void add_mates() {
+        auto const members = nodes_.members(home_);
+        for (std::size_t step = 1; step < members.size(); ++step) {
+            Part const whole{home_, home_, 0, 1, 1, 0};
+            made_.sends.push_back({members[(local_ + step) % members.size()], whole});
+            made_.receives.push_back({members[(local_ + members.size() - step) % members.size()], whole});
+        }
+    }
+
+    Nodes const &nodes_;
+    int home_;
+    std::size_t local_;
+    std::vector<bool> met_; // [2 node]: parts from it, [2 node + 1]: to it
+    MessageOrder made_;
+};
+
+} // namespace
+
+MessageOrder messages_of(std::vector<Part> const &parts, Nodes const &nodes, int me) {
+    return Listing(nodes, me).run(parts);
+}
+
+std::int64_t NodeMatrix::busiest() const {
+    return Lines(*this).most();
+}
+
+std::vector<Part> matrix_order(NodeMatrix const &matrix, int home) {
+    return OpenShop(matrix, home).run();
+}
+
+} // namespace weft::alltoall

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sched.matrix{w}: a message a pair of ranks, in an order made for the very matrix of bytes between nodes: one flow to
+// and from each node at a time, the hottest first, long ones in parts (matrix_order.hpp).
+//
+// Messages per rank: p - 1, or up to twice as many where blocks are cut. No copies, except of what is sent with
+// MPI_IN_PLACE and of cut blocks with gaps. Of MPI_Alltoallv the nodes gather the matrix: a reduction of N numbers in
+// the node, an allgather of N numbers between nodes, a broadcast of N^2 in the node. They do it at the first call and
+// where counts changed, which one allreduce of an int tells: at each call until counts repeat, then after 16 calls, and
+// then at every 64th. An order of old counts is right for all others, but slower. Best for blocks that are limited by
+// bandwidth, the more uneven the better.
+#include "algorithms.hpp"
+#include "transfer.hpp"
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <optional>
+
+namespace weft::alltoall {
+
+namespace {
+
+constexpr int most_matrix_nodes = 4096; // whose matrix has 128 MiB
+constexpr std::int64_t first_wait = 16, later_wait = 64;
+
+std::vector<std::int64_t> row_of(Exchange const &exchange, Nodes const &nodes) {
+    std::vector<std::int64_t> row(std::size_t(nodes.count()), 0);
+    for (int rank = 0; rank < nodes.ranks(); ++rank) {
+        row[std::size_t(nodes.node_of(rank))] += exchange.send.bytes(rank);
+    }
+    return row;
+}
+
+NodeMatrix gathered(std::vector<std::int64_t> row, State &state) {
+    int const nodes = state.nodes().count();
+    NodeMatrix made{std::vector<std::int64_t>(std::size_t(nodes) * std::size_t(nodes)), nodes};
+    std::vector<std::int64_t> sums(row.size());
+    check(PMPI_Reduce(row.data(), sums.data(), nodes, MPI_INT64_T, MPI_SUM, 0, state.node()), "MPI_Reduce of counts");
+    if (MPI_Comm const heads = state.heads(); heads != MPI_COMM_NULL) {
+        check(PMPI_Allgather(sums.data(), nodes, MPI_INT64_T, made.bytes.data(), nodes, MPI_INT64_T, heads),
+              "MPI_Allgather of counts");
+    }
+    check(PMPI_Bcast(made.bytes.data(), nodes * nodes, MPI_INT64_T, 0, state.node()), "MPI_Bcast of counts");
+    return made;
+}
+
+/// The order for MPI_Alltoall, which needs no counts of others.
+std::vector<Part> const &even_order(State &state) {
+    Nodes const &nodes = state.nodes();
+    if (state.even.parts.empty()) {
+        NodeMatrix matrix{{}, nodes.count()};
+        for (int from = 0; from < nodes.count(); ++from) {
+            for (int to = 0; to < nodes.count(); ++to) {
+                matrix.bytes.push_back(std::int64_t(nodes.size_of(from)) * nodes.size_of(to));
+            }
+        }
+        state.even.parts = matrix_order(matrix, state.home());
+    }
+    return state.even.parts;
+}
+
+std::vector<Part> const &agreed_order(Exchange const &exchange, State &state) {
+    MatrixPlan &plan = state.uneven;
+    if (++plan.calls < plan.due) {
+        return plan.parts;
+    }
+    auto const row = row_of(exchange, state.nodes());
+    int changed = row != plan.row;
+    if (plan.calls > 1) {
+        check(PMPI_Allreduce(MPI_IN_PLACE, &changed, 1, MPI_INT, MPI_MAX, state.comm()), "MPI_Allreduce of changes");
+    }
+    if (changed != 0 || plan.calls == 1) {
+        plan.parts = matrix_order(gathered(row, state), state.home());
+        plan.row = row;
+        plan.wait = 1;
+    } else {
+        plan.wait = plan.wait == 1 ? first_wait : later_wait;
+    }
+    plan.due = plan.calls + plan.wait;
+    return plan.parts;
+}
+
+class ByMatrix {
+  public:
+    ByMatrix(Spec const &spec, Exchange const &exchange, State &state)
+        : exchange_(exchange), send_(&exchange.send), state_(state), nodes_(state.nodes()),
+          fair_(std::max<std::int64_t>(2, state.limits().requests_per_node / nodes_.largest())),
+          most_sends_(int(std::min<std::int64_t>({spec.window, std::max<std::int64_t>(1, fair_ / 4), nodes_.ranks()}))),
+          most_receives_(int(std::min<std::int64_t>(3 * most_sends_, fair_ - most_sends_))),
+          window_(state.comm(), tag_matrix, most_sends_ + most_receives_, INT64_MAX) {
+        if (exchange.in_place) {
+            send_ = &copy_.emplace(exchange.send, state.comm()).side();
+        }
+    }
+
+    /// Sends and receives are each in the order of all nodes, so the first message of all that has not ended is under
+    /// way at both its ends. Receives are posted ahead of their time: a send may keep its rank busy.
+    void run(std::vector<Part> const &parts) {
+        copy_own_block(exchange_, state_.rank(), state_.comm());
+        auto const [sends, receives] = messages_of(parts, nodes_, state_.rank());
+        std::size_t sent = 0, received = 0;
+        while (sent < sends.size() || received < receives.size()) {
+            for (; received < receives.size() && window_.receives_under_way() < most_receives_; ++received) {
+                receive(receives[received].rank, receives[received].part);
+            }
+            if (sent < sends.size() && window_.sends_under_way() < most_sends_) {
+                send(sends[sent].rank, sends[sent].part);
+                ++sent;
+            } else {
+                window_.wait_for_some();
+            }
+        }
+        window_.drain();
+        for (Late const &late : late_) {
+            exchange_.receive.unpack(late.rank, late.low, std::int64_t(late.bytes.size()), late.bytes.data(),
+                                     state_.comm());
+        }
+    }
+
+  private:
+    /// A part of a block with gaps.
+    struct Late {
+        int rank;
+        std::int64_t low;
+        std::vector<std::byte> bytes;
+    };
+
+    void send(int rank, Part const &part) {
+        std::int64_t const bytes = send_->bytes(rank);
+        std::int64_t const low = part.scaled(part.low, bytes), high = part.scaled(part.high, bytes);
+        if (low == high) {
+            return;
+        }
+        if (high - low == bytes) {
+            window_.send(block_of(*send_, rank), rank);
+        } else if (send_->layout().dense) {
+            window_.send(bytes_at(send_->address(rank) + low, high - low), rank);
+        } else {
+            std::vector<std::byte> copy(std::size_t(high - low));
+            send_->pack(rank, low, high - low, copy.data(), state_.comm());
+            window_.send(bytes_at(copy.data(), high - low), rank);
+            copies_[window_.last_slot()] = std::move(copy); // moving a vector does not move its bytes
+        }
+    }
+
+    void receive(int rank, Part const &part) {
+        Side const &side = exchange_.receive;
+        std::int64_t const bytes = side.bytes(rank);
+        std::int64_t const low = part.scaled(part.low, bytes), high = part.scaled(part.high, bytes);
+        if (low == high) {
+            return;
+        }
+        if (high - low == bytes) {
+            window_.receive(block_of(side, rank), rank);
+        } else if (side.layout().dense) {
+            window_.receive(bytes_at(side.address(rank) + low, high - low), rank);
+        } else {
+            Late &late = late_.emplace_back(Late{rank, low, std::vector<std::byte>(std::size_t(high - low))});
+            window_.receive(bytes_at(late.bytes.data(), high - low), rank);
+        }
+    }
+
+    Exchange const &exchange_;
+    Side const *send_;
+    std::optional<PackedCopy> copy_;
+    State &state_;
+    Nodes const &nodes_;
+    std::map<int, std::vector<std::byte>> copies_; // [slot]
+    std::list<Late> late_;
+    std::int64_t fair_; // messages under way of a rank
+    int most_sends_, most_receives_;
+    SlidingWindow window_; // after what its messages use
+};
+
+} // namespace
+
+Kind sched_matrix(Spec const &spec, Exchange const &exchange, State &state) {
+    if (state.nodes().count() > most_matrix_nodes) {
+        return flat_window(spec, exchange, state);
+    }
+    auto const &parts = exchange.uniform() ? even_order(state) : agreed_order(exchange, state);
+    ByMatrix(spec, exchange, state).run(parts);
+    return Kind::sched_matrix;
+}
+
+} // namespace weft::alltoall
