@@ -45,9 +45,10 @@ def card_rows(claims: Sequence[ClaimRow]) -> tuple[Row, ...]:
     if not answers:
         return ()
     told = [say(each) for each in answers[:ANSWERS]]
-    if answers[0]["id"].endswith(f".{INCONCLUSIVE}"):
-        return (*told, *_why(answers[0], doubts))
     parts = [each for each in claims_of(claims, "breakdown") if each["id"].partition(".")[0] in SHOWN]
+    if answers[0]["id"].endswith(f".{INCONCLUSIVE}"):
+        assumed = [each for each in parts if each["id"].startswith("assumed.")]
+        return (*told, *(say(each) for each in assumed[:PARTS]), *_why(answers[0], doubts))
     helps = claims_of(claims, "remedy")[:1]
     return (
         *told,

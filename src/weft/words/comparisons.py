@@ -63,7 +63,10 @@ def say_assumed(claim: ClaimRow) -> Row:
     more = extras(claim)
     one, other = (number_text(more[side], more.get("number_unit", "")) if more.get(side) is not None else "none"
                   for side in ("base", "other"))  # fmt: skip
-    return Row(claim["id"], "Assumed", f"{claim['subject']} {one} against {other}", "the ratios follow from it")
+    digits = more.get("digits")
+    held = "the ratios follow" if digits is None else "no digit" if not digits else f"only {plural(digits, 'digit')}"
+    note = f"{held} from it" if digits is None else f"{held} of the ratio is independent of it"
+    return Row(claim["id"], "Assumed", f"{claim['subject']} {one} against {other}", note)
 
 
 def say_gate(claim: ClaimRow) -> Row:

@@ -210,6 +210,21 @@ def test_an_inconclusive_card_is_its_number_why_and_what_next() -> None:
     assert rows[-1].value == "weft run contention --on virtual-default --launches 10"
 
 
+def test_an_inconclusive_comparison_names_what_is_assumed_and_the_digits_left() -> None:
+    answer = make_claim("compare.inconclusive", "answer", "a against b", confidence="C", next="weft fabric fit --help")
+    words = {"base": 5e-5, "other": 5e-6, "number_unit": "s"}
+    claims = [
+        make_claim("assumed.number", "breakdown", "network.latency", digits=some, **words) for some in (0, 1, None)
+    ]
+    assert [say(claim).note for claim in claims] == [
+        "no digit of the ratio is independent of it",
+        "only 1 digit of the ratio is independent of it",
+        "the ratios follow from it",
+    ]
+    judged = [ANSWER | {"id": "contention.inconclusive", "next": answer["next"]}, *claims[:1]]
+    assert [row.label for row in card_rows(judged)][:2] == ["Inconclusive", "Assumed"]
+
+
 def test_an_inconclusive_card_whose_answer_says_why_has_its_confidence_with_the_reason() -> None:
     """A page had a bare "C confidence" below "3 launches of at least 4"."""
     few = ANSWER | {"id": "contention.inconclusive", "confidence": "C", "next": "weft run contention --launches 4"}

@@ -132,10 +132,22 @@ def more_launches(path: str) -> str:
 def _assumed(comparison: Comparison) -> list[ClaimRow]:
     """Numbers that one of two models assumes and in which they differ: the ratios follow from them."""
     units = {spread.key: spread.unit for spread in SPREADS}
+    ends = choose_ratios(comparison)[0].evidence
+    digits = certain_digits(ends.low, ends.high)
     return [
-        make_claim("assumed.number", "breakdown", key, base=base, other=other, number_unit=units[key], confidence="B")
+        make_claim(
+            "assumed.number", "breakdown", key, base=base, other=other, number_unit=units[key], digits=digits,
+            confidence="B",
+        )
         for key, (base, other) in comparison.assumed.items()
-    ]
+    ]  # fmt: skip
+
+
+def certain_digits(low: float | None, high: float | None) -> int | None:
+    """How many leading digits of a ratio both ends of its range have, at most 3; None without a range."""
+    if low is None or high is None:
+        return None
+    return max((digits for digits in (1, 2, 3) if f"{low:.{digits}g}" == f"{high:.{digits}g}"), default=0)
 
 
 def claim_gate(verdict: Verdict) -> ClaimRow:

@@ -81,10 +81,12 @@ def read_ibnetdiscover(lines: Lines) -> Dump:
     current: Box | None = None
     for number, raw in lines.numbered():
         line = raw.strip()
-        if not line or line.startswith("#") or any(kind.match(line) for kind in BESIDE):
+        if not line or line.startswith("#"):
             continue
         if line.startswith("["):
             current = _port(dump, lines, number, line, current)
+        elif any(kind.match(line) for kind in BESIDE):
+            continue
         elif line.split(None, 1)[0].lower() in KINDS:
             current = _header(lines, number, line)
             dump.add(current)

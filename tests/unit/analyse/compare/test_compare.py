@@ -10,7 +10,7 @@ import pytest
 
 from made.sides import drawn_side, keys, point, side
 from weft.analyse.compare import Comparison, Key, compare
-from weft.analyse.compare.claims import claim_comparison
+from weft.analyse.compare.claims import certain_digits, claim_comparison
 from weft.analyse.compare.evidence import permutation_level
 from weft.analyse.compare.runs import model_numbers, pair_points
 from weft.analyse.compare.sides import identity, points_of
@@ -147,6 +147,13 @@ def test_numbers_that_one_model_assumes_and_the_other_has_otherwise_are_named() 
     (claim,) = [each for each in claim_comparison(compare(*sides)) if each["id"] == "assumed.number"]
     assert (claim["subject"], extras(claim)["base"], extras(claim)["other"]) == ("network.latency", *latencies)
     assert compare(sides[0], sides[0]).assumed == {}
+    assert [certain_digits(*ends) for ends in ((0.011, 1.8), (0.42, 0.44), (1.24, 1.26), (2.001, 2.002))] == [
+        0,
+        1,
+        1,
+        3,
+    ]
+    assert certain_digits(None, None) is None
     measured = side("measured", {key: point(1.0) for key in keys()})
     assert compare(measured, sides[0]).assumed["network.latency"] == (None, latencies[0])
     assert model_numbers(load_fabric("virtual-default"), assumed=True) == {}
