@@ -35,8 +35,7 @@ from weft.cli.signals import heed_signals  # noqa: E402
 from weft.errors import WeftError  # noqa: E402
 from weft.launch.build import build_kernels  # noqa: E402
 from weft.mpi.library import find_mpi  # noqa: E402
-from weft.store import read_cell  # noqa: E402
-from weft.store.cells import finished_cells  # noqa: E402
+from weft.store.cells import finished_cells, read_cell  # noqa: E402
 
 SIZES_KIB = (160, 240, 320, 400, 560, 720)
 

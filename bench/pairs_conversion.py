@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from weft.store import convert
+from weft.store.parquet import convert
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 

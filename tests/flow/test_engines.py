@@ -37,8 +37,8 @@ from weft.analyse.tables.pairs import ALL
 from weft.analyse.trace.make import WRITTEN, make_trace_tables
 from weft.errors import DataError
 from weft.plan.stored import plan_of
-from weft.store import convert
 from weft.store.folder import RunFolder
+from weft.store.parquet import convert
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 

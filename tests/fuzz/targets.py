@@ -43,7 +43,7 @@ from weft.files.shipped import shipped
 from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
 from weft.plan.stored import parse_plan
-from weft.store import read_cell
+from weft.store.cells import read_cell
 from weft.store.links import SCHEMA
 
 DUMPS = Path(__file__).parents[1] / "data" / "networks"

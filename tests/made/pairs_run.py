@@ -19,8 +19,8 @@ from weft.analyse.make import make_tables
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.plan.stored import plan_of
 from weft.run.refresh import write_manifest
-from weft.store import convert
 from weft.store.folder import RunFolder
+from weft.store.parquet import convert
 
 STUDY = """\
 name = "pairs"

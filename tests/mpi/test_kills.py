@@ -11,7 +11,7 @@ from pathlib import Path
 
 from real_weft import Weft, eventually, processes, processes_below, working_on
 
-from weft.store import read_cell
+from weft.store.cells import read_cell
 
 KILLS = 20
 LAUNCHES = 14

@@ -74,8 +74,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def whole(weft: Weft) -> None:
     """Assert that no file under a final name is torn."""
-    from weft.store import read_cell
-    from weft.store.cells import finished_cells
+    from weft.store.cells import finished_cells, read_cell
 
     for cell, launch in finished_cells(weft.folder):
         read_cell(weft.folder, cell, launch)

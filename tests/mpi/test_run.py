@@ -16,7 +16,7 @@ from real_weft import MPIS, Weft, eventually, heard, processes, processes_below,
 
 from weft.launch.build import Kernels, build_kernels
 from weft.mpi.library import Mpi, parse_library
-from weft.store import read_cell
+from weft.store.cells import read_cell
 from weft.store.records import load_launch_record
 
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from real_weft import Weft, eventually
 
-from weft.store import read_cell
-from weft.store.cells import finished_cells
+from weft.store.cells import finished_cells, read_cell
 
 JUMPS = """\
 #define _GNU_SOURCE

@@ -12,7 +12,7 @@ from real_weft import MPIS, Weft
 
 from weft.kernel.collective.study import NAMES
 from weft.kernel.sizes import split_op
-from weft.store import read_cell
+from weft.store.cells import read_cell
 
 HEAD = """\
 name = "small"

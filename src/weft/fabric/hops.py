@@ -6,7 +6,7 @@ tree, same group of a dragonfly) and ``core`` (all others). Hops: switch-to-swit
 same leaf; a network may count the two host links as well (`Network.end_hops`).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -165,9 +165,3 @@ def _count(level: NDArray[np.int8], hops: NDArray[np.int16]) -> tuple[HopClass, 
 def _classes(counts: NDArray[np.int64], width: int) -> tuple[HopClass, ...]:
     found = np.flatnonzero(counts)
     return tuple(HopClass(LEVELS[c // width], int(c % width) - 1, int(counts[c])) for c in found)
-
-
-def coordinates(network: Network, host_of_rank: Sequence[int] | Ints) -> Mapping[str, Ints]:
-    """Columns for ``ranks.parquet``: leaf, pod, ... of each rank, shape (ranks,)."""
-    host = np.asarray(host_of_rank, dtype=np.int32)
-    return {name: column[host] for name, column in network.coordinates.items()}

@@ -19,14 +19,13 @@ from weft.files.shipped import cache, shipped
 from weft.launch.keeper import lying, sweep
 from weft.launch.toolchain import (
     build_once,
-    compiler,
+    cmake_commands,
     first_error,
     kept_objects,
     key_of,
     resume_logged,
     source_files,
     told,
-    tool,
 )
 from weft.mpi.library import Library, Mpi, is_program, last_line, parse_library
 from weft.mpi.starting import as_root
@@ -133,13 +132,8 @@ def compile_target(target: str, mpi: Mpi, native: Path, log: Path, take: Callabl
     show = mpi.show()
     same = key_of([str(mpi.wrapper), show, *library_identity(show), str(native)], native, [])
     with kept_objects(cache() / f"objects-{same}", key_of([], native, source_files(native))) as build:
-        configure = [
-            tool("cmake"), "-S", str(native), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
-            "-DCMAKE_BUILD_TYPE=Release", f"-DMPI_CXX_COMPILER={mpi.wrapper}",
-            f"-DCMAKE_CXX_COMPILER={shutil.which(compiler())}",
-        ]  # fmt: skip
-        make = [tool("cmake"), "--build", str(build), "--target", target]
-        code = resume_logged([(configure, {}), (make, {})], build, log)
+        configure, make = cmake_commands(native, build, None, f"-DMPI_CXX_COMPILER={mpi.wrapper}")
+        code = resume_logged([(configure, {}), ([*make, "--target", target], {})], build, log)
         if code:
             raise failed(code, mpi, log)
         take(build)

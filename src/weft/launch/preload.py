@@ -14,7 +14,7 @@ from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.format import plural
 from weft.launch.build import compile_target, library_identity
-from weft.launch.toolchain import build_once, compiler, first_error, key_of, run_logged, source_files, told, tool
+from weft.launch.toolchain import build_once, cmake_commands, first_error, key_of, run_logged, source_files, told
 from weft.mpi.library import Mpi
 from weft.route.library import NAME, Library
 
@@ -44,11 +44,7 @@ def route_library(say: Callable[[str], None] = say_once, sources: Path | None = 
 
 
 def _compile(build: Path, project: Path, log: Path) -> None:
-    configure = [
-        tool("cmake"), "-S", str(project), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
-        "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={shutil.which(compiler())}",
-    ]  # fmt: skip
-    code = run_logged([(configure, {}), ([tool("cmake"), "--build", str(build)], {})], log)
+    code = run_logged([(command, {}) for command in cmake_commands(project, build, None)], log)
     if code:
         why = first_error(log.read_text(encoding="utf-8", errors="replace"))
         raise LaunchError(

@@ -82,6 +82,16 @@ def tool(name: str) -> str:
     return found
 
 
+def cmake_commands(project: Path, build: Path, cxx: Path | str | None, *defines: str) -> list[list[str]]:
+    """The commands that configure a project for a compiler (None: the usual one) and build all of it."""
+    cmake = tool("cmake")
+    configure = [
+        cmake, "-S", str(project), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
+        "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={cxx or shutil.which(compiler())}", *defines,
+    ]  # fmt: skip
+    return [configure, [cmake, "--build", str(build)]]
+
+
 @contextmanager
 def told(say: Callable[[str], None], what: str, log: Path) -> Generator[None]:
     """Say what takes its time before it begins, how far its log has come meanwhile, and at last how long it took."""

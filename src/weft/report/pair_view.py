@@ -163,9 +163,6 @@ class PairView:
         return table.filter(reduce(pc.and_, (pc.equal(table[column], value) for column, value in same.items())))
 
 
-TIMES = ("min_s", "mean_s", "median_s", "p99_s", "max_s")
-
-
 def exact_text(view: RunView, rows: Sequence[ExactRow]) -> str:
     """The table of `exact_table` in Markdown."""
     return "\n" + markdown(exact_table(view, rows)) + "\n"

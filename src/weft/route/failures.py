@@ -13,8 +13,6 @@ from weft.route.library import Ints
 from weft.route.patterns import all_to_all
 from weft.route.routes import Routes
 
-SAME = 1e-9
-
 
 @dataclass(frozen=True)
 class Failure:

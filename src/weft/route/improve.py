@@ -23,7 +23,6 @@ from weft.route.score import Score, lower_bound, score
 PASSES = 4
 SEED = 1
 LABEL = "better tables, made by Weft"
-SPREAD = 0.05  # gain of phases for which routes may diverge, see native/route/swap.cpp
 ROUNDS = 2
 
 

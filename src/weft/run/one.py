@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from weft import __version__
 from weft.errors import DataError
@@ -221,8 +220,3 @@ def commit(checkout: Path) -> str:
         return next((words[0] for words in packed if words[1:] == [name]), "")
     except OSError:
         return ""
-
-
-def provenance(folder: RunFolder) -> dict[str, Any]:
-    """How the ranks of a run were started, from its ``weft.json``."""
-    return dict(folder.metadata().get("launcher", {}))

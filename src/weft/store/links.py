@@ -2,9 +2,11 @@
 """Traffic over each link of a fabric during a launch: bytes, packets, drops, one row for each direction."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
 
 from weft.errors import DataError
 from weft.files.atomic import read_json, write_json
@@ -12,25 +14,23 @@ from weft.files.atomic import read_json, write_json
 SCHEMA = "weft-links/1"
 MOST_RATE = 1e18  # bytes per second, more than any link has; above all, not infinite
 
+Count = Annotated[StrictInt, Field(ge=0, lt=2**63)]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, config=ConfigDict(populate_by_name=True))
 class LinkCount:
     """Counters of one direction of a link."""
 
-    link: str
-    source: str
-    target: str
-    rate: float  # rate of the link in this direction in bytes per second; 0 if unknown
-    bytes: int
-    packets: int
-    drops: int
+    link: StrictStr
+    source: Annotated[StrictStr, Field(alias="from")]
+    target: Annotated[StrictStr, Field(alias="to")]
+    rate: Annotated[StrictFloat, Field(ge=0, lt=MOST_RATE)]  # in this direction in bytes per second; 0 if unknown
+    bytes: Count
+    packets: Count
+    drops: Count
 
-    def row(self) -> dict[str, Any]:
-        """The row in ``launches/<launch>.links.json``."""
-        return {
-            "link": self.link, "from": self.source, "to": self.target, "rate": self.rate, "bytes": self.bytes,
-            "packets": self.packets, "drops": self.drops,
-        }  # fmt: skip
+
+ROWS = TypeAdapter(list[LinkCount])
 
 
 def passed(before: Sequence[LinkCount], after: Sequence[LinkCount]) -> list[LinkCount]:
@@ -63,9 +63,9 @@ def write_links(
 ) -> None:
     """Write the counters of a launch (schema ``weft-links/1``)."""
     record: dict[str, Any] = {"schema": SCHEMA, "launch": launch, "method": method}
-    record["links"] = [count.row() for count in counts]
+    record["links"] = ROWS.dump_python(list(counts), by_alias=True)
     if cells:
-        record["cells"] = {cell: [count.row() for count in own] for cell, own in cells.items()}
+        record["cells"] = {cell: ROWS.dump_python(list(own), by_alias=True) for cell, own in cells.items()}
     write_json(path, record)
 
 
@@ -93,35 +93,8 @@ def _record(path: Path) -> dict[str, Any]:
 
 def _counts(path: Path, rows: Any) -> list[LinkCount]:
     try:
-        return [
-            LinkCount(
-                *(text(row["link"]), text(row["from"]), text(row["to"]), rate(row["rate"])),
-                *(whole(row["bytes"]), whole(row["packets"]), whole(row["drops"])),
-            )
-            for row in rows
-        ]
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: a row lacks {error}", "measure the cell again") from error
-    except ValueError as error:
-        raise DataError(f"{path}: a row has {error}", "measure the cell again") from error
-
-
-def text(value: Any) -> str:
-    """A name, or ValueError."""
-    if not isinstance(value, str):
-        raise ValueError(f"{value!r:.60} for a name")
-    return value
-
-
-def whole(value: Any) -> int:
-    """A count, or ValueError."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
-        raise ValueError(f"{value!r:.60} for a count")
-    return value
-
-
-def rate(value: Any) -> float:
-    """Bytes per second, or ValueError."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < MOST_RATE:
-        raise ValueError(f"{value!r:.60} for a rate")
-    return value
+        return ROWS.validate_python(rows)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise DataError(f"{path}: {place}: {first['msg']}", "measure the cell again") from error

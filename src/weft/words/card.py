@@ -14,14 +14,10 @@ from weft.words.say import say
 #: Rows of one kind on the card; ``--all`` and the page have the others.
 ANSWERS, PARTS = 3, 4
 #: Claims of the breakdown that stand on the card.
-SHOWN = frozenset(
-    (
-        "depends", "bottleneck", "step", "latency", "threshold", "rate", "pace", "assumed", "ratio", "share",
-        "alternative",
-        "start",
-        "counted",
-    )
-)  # fmt: skip
+SHOWN = frozenset({
+    "depends", "bottleneck", "step", "latency", "threshold", "rate", "pace", "assumed", "ratio", "share",
+    "alternative", "start", "counted",
+})  # fmt: skip
 
 
 def headline(claims: Sequence[ClaimRow]) -> str:

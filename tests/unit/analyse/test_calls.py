@@ -23,8 +23,8 @@ from weft.analyse.times import order_statistics
 from weft.bound.placed import Bounds
 from weft.errors import DataError
 from weft.plan.stored import plan_of
-from weft.store import convert
 from weft.store.folder import RunFolder
+from weft.store.parquet import convert
 
 Row = dict[str, Any]
 

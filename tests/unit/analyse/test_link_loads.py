@@ -26,8 +26,8 @@ from weft.report.figures.proof import link_load, links_figure
 from weft.report.show_json import as_json
 from weft.report.tables import render
 from weft.report.view import RunView
-from weft.store import convert
 from weft.store.links import LinkCount, links_file, write_links
+from weft.store.parquet import convert
 from weft.store.tables import read_table
 
 

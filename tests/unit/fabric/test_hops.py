@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 
 from made.networks import names, networks
-from weft.fabric.hops import LEVELS, HopClass, coordinates, hop_classes, host_hops, rank_pairs
+from weft.fabric.hops import LEVELS, HopClass, hop_classes, host_hops, rank_pairs
 from weft.fabric.network import Network, TreeSection, fat_tree, star
 
 
@@ -71,12 +71,6 @@ def test_1024_ranks_take_well_under_a_second_and_4518_hosts_a_few() -> None:
     classes = hop_classes(network)
     assert time.process_time() - start < 5
     assert sum(c.pairs for c in classes) == 4518 * 4517
-
-
-def test_ranks_get_the_coordinates_of_their_hosts() -> None:
-    found = coordinates(three_levels(200), [0, 0, 18, 199])
-    assert found["leaf"].tolist() == [0, 0, 1, 11]
-    assert found["pod"].tolist() == [0, 0, 0, 1]
 
 
 def test_a_star_has_one_class_between_nodes() -> None:

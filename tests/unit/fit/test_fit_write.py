@@ -13,7 +13,7 @@ from weft.fabric import load_fabric
 from weft.fit.inputs import read_cells
 from weft.fit.run import fitted_text, write_fitted
 from weft.fit.squares import Cell, Fit
-from weft.store import convert
+from weft.store.parquet import convert
 
 FILE = """# A machine.
 name = "small"

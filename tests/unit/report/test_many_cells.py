@@ -18,7 +18,8 @@ from weft.analyse.thresholds import knob
 from weft.report.page import all_figures
 from weft.report.tables import render
 from weft.report.view import load_view
-from weft.store import convert, parquet
+from weft.store import parquet
+from weft.store.parquet import convert
 
 STUDY = """\
 name = "many"

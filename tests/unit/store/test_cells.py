@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from made.folder import write_cell
 from weft.errors import DataError
-from weft.store import read_cell
-from weft.store.cells import finished_cells
+from weft.store.cells import finished_cells, read_cell
 
 SAMPLES = np.arange(2 * 5 * 3).reshape(2, 5, 3)
 RECORD: dict[str, Any] = {

@@ -11,12 +11,12 @@ import pytest
 
 from made.pair_cells import MadePairs, write_pairs_cell
 from weft.errors import DataError
-from weft.store import convert, pairs
+from weft.store import pairs
 from weft.store.cells import CellData, read_cell
 from weft.store.pair_layout import layout_of
 from weft.store.pair_scan import bucket_tables, finding_tables
 from weft.store.pairs import sample_batches
-from weft.store.parquet import sample_files
+from weft.store.parquet import convert, sample_files
 
 FIVE = [0, 0, 1, 1, 2]  # odd: somebody has a bye in every round
 

@@ -12,8 +12,9 @@ import pytest
 from made.folder import write_cell
 from made.run import Made, make_run
 from weft.errors import DataError
-from weft.store import cells, convert, parquet, read_cell, samples
-from weft.store.parquet import sample_files
+from weft.store import cells, parquet, samples
+from weft.store.cells import read_cell
+from weft.store.parquet import convert, sample_files
 from weft.store.records import load_cell_record
 from weft.store.tables import read_table
 

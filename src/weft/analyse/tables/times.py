@@ -7,7 +7,6 @@ from typing import TypedDict, cast
 from weft.analyse.statistics.interval import RANGE_OF_PRESETS
 from weft.store.tables import Long, Short, TableOf
 
-STATISTICS = ("median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s")
 #: A size measured in fewer launches than the most divided by this decides nothing.
 RARE = 2
 

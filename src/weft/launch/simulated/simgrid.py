@@ -13,7 +13,16 @@ from weft.fabric.simulation import SimulationSection
 from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.launch.build import PROGRAM
-from weft.launch.toolchain import build_once, first_error, kept_objects, key_of, resume_logged, source_files, told, tool
+from weft.launch.toolchain import (
+    build_once,
+    cmake_commands,
+    first_error,
+    kept_objects,
+    key_of,
+    resume_logged,
+    source_files,
+    told,
+)
 from weft.programs import run_program
 
 OLDEST = (3, 32)
@@ -162,12 +171,8 @@ def build_programs(
 
 def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) -> None:
     """Configure and compile; all output goes to the log. Raises LaunchError if a step fails."""
-    configure = [
-        tool("cmake"), "-S", str(project), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
-        "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={simgrid.smpicxx}",
-    ]  # fmt: skip
+    configure, make = cmake_commands(project, build, simgrid.smpicxx)
     # CMake's trial programs must be executables, not libraries for smpirun.
-    make = [tool("cmake"), "--build", str(build)]
     code = resume_logged([(configure, {"SMPI_PRETEND_CC": "1"}), (make, {})], build, log)
     if not code:
         return

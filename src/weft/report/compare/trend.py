@@ -161,21 +161,12 @@ def render(found: Trend, format: str) -> str:
     ]
     changes = [
         {
-            **{"from": found.sides[change.at].path, "after": found.times[change.at - 1], "by": found.times[change.at]},
-            **{
-                "factor": change.factor,
-                "p": change.p,
-                "rows": change.rows,
-                "row": name_place(change.key),
-            },
+            "from": found.sides[change.at].path, "after": found.times[change.at - 1], "by": found.times[change.at],
+            "factor": change.factor, "p": change.p, "rows": change.rows, "row": name_place(change.key),
         }
         for change in found.changes
-    ]
-    drift = found.drift and {
-        "factor": found.drift.factor,
-        "p": found.drift.p,
-        "row": name_place(found.drift.key),
-    }
+    ]  # fmt: skip
+    drift = found.drift and {"factor": found.drift.factor, "p": found.drift.p, "row": name_place(found.drift.key)}
     whole = {"schema": "weft-trend/1", "rows": len(found.keys), "runs": runs, "changes": changes, "drift": drift}
     whole["why"] = found.why
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"

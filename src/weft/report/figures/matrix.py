@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from weft.format import format_factor
 from weft.report.figures import Picture, with_script
-from weft.report.figures.raster import SLOW, STEPS, USUAL, Scale, block_maximum, data_address, png
+from weft.report.figures.raster import SLOW, STEPS, USUAL, Scale, block_maximum, data_address, mix_colours, png
 from weft.report.figures.theme import FONT, GREY, INK
 
 Floats = NDArray[np.float64]
@@ -137,15 +137,11 @@ def _legend(shown: PairMatrix) -> list[str]:
 def _ramp(colours: Sequence[str], x: float, y: float, width: float) -> str:
     """Colours side by side in many small steps: a gradient would need a unique name on the page."""
     steps = 48
-    anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours], float)
-    places = np.linspace(0, len(colours) - 1, steps)
-    mixed = [np.interp(places, np.arange(len(colours)), anchors[:, channel]) for channel in range(3)]
-    drawn: list[str] = []
-    for index, (red, green, blue) in enumerate(zip(*mixed, strict=True)):
-        colour = f"#{round(red):02x}{round(green):02x}{round(blue):02x}"
-        at = x + index * width / steps
-        drawn.append(f'<rect x="{at:.2f}" y="{y}" width="{width / steps + 0.3:.2f}" height="14" fill="{colour}"/>')
-    return "".join(drawn)
+    return "".join(
+        f'<rect x="{x + index * width / steps:.2f}" y="{y}" width="{width / steps + 0.3:.2f}" height="14" '
+        f'fill="#{bytes(colour).hex()}"/>'
+        for index, colour in enumerate(mix_colours(colours, steps))
+    )
 
 
 def _pointer(shown: PairMatrix) -> str:

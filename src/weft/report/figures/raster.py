@@ -3,7 +3,7 @@
 
 import base64
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +58,8 @@ def scale_of(values: Floats, cut: float) -> Scale:
     return Scale(min(low, cut / NARROWEST), cut, high if high <= cut else max(high, cut * NARROWEST))
 
 
-def _ramp(colours: tuple[str, ...], steps: int) -> NDArray[np.uint8]:
+def mix_colours(colours: Sequence[str], steps: int) -> NDArray[np.uint8]:
+    """So many colours between ``#rrggbb``, shape (steps, 3): red, green and blue from 0 to 255."""
     anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours], float)
     places = np.linspace(0, len(colours) - 1, steps)
     channels = [np.interp(places, np.arange(len(colours)), anchors[:, channel]) for channel in range(3)]
@@ -68,7 +69,7 @@ def _ramp(colours: tuple[str, ...], steps: int) -> NDArray[np.uint8]:
 def palette() -> NDArray[np.uint8]:
     """All colours, shape (256, 3), by palette index: red, green and blue from 0 to 255."""
     nothing = np.array([[int(NOTHING[i : i + 2], 16) for i in (1, 3, 5)]], np.uint8)
-    return np.concatenate([nothing, _ramp(USUAL, STEPS[0]), _ramp(SLOW, STEPS[1])])
+    return np.concatenate([nothing, mix_colours(USUAL, STEPS[0]), mix_colours(SLOW, STEPS[1])])
 
 
 def png(indices: NDArray[np.uint8]) -> bytes:

@@ -14,7 +14,7 @@ from made.pair_cells import MadePairs, enclosing_ranks, write_pairs_cell
 from weft.analyse.engine import connect
 from weft.analyse.pairs.pair_table import STATISTICS, make_pair_tables
 from weft.analyse.statistics.quantile import quantile_rank
-from weft.store import convert
+from weft.store.parquet import convert
 
 NODE_OF = [0, 0, 1, 1]
 

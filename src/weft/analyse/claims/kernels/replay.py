@@ -24,15 +24,9 @@ def find_claims(known: Known) -> list[ClaimRow]:
     there = (values["traced_ns"] - values["computed_ns"]) / 1e9
     here = max(fastest["median_s"] - computed, 0.0)
     share = make_claim(
-        "pace.calls",
-        "breakdown",
-        "",
-        here / fastest["median_s"],
-        "share",
-        cell=fastest["cell"],
-        seconds=here,
+        "pace.calls", "breakdown", "", here / fastest["median_s"], "share", cell=fastest["cell"], seconds=here,
         there=there,
-    )
+    )  # fmt: skip
     mostly = computed > MOST * fastest["median_s"]
     helps = make_claim(
         "remedy.faster-processors" if mostly else "remedy.whatif", "remedy", cell=fastest["cell"],
