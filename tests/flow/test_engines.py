@@ -25,7 +25,6 @@ from made.run import make_run
 from made.traces import MadeRank
 from made.view import load_view
 from provision import java_version
-from weft import analyse
 from weft.analyse.engine import connect
 from weft.analyse.make import make_tables
 from weft.analyse.outliers.round_loads import round_loads
@@ -274,9 +273,9 @@ def test_calls_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
 def test_a_kept_run_gives_the_same_tables_on_both_engines(name: str, tmp_path: Path) -> None:
     run = copy_of(name, tmp_path)
     convert(run)
-    analyse.make_tables(run)
+    make_tables(run)
     embedded = {path.name: rows_of(path) for path in (run / "tables").glob("*.parquet")}
-    analyse.make_tables(run, SPARK)
+    make_tables(run, SPARK)
     assert len(embedded) > 20
     for table, rows in embedded.items():
         assert same(rows, rows_of(run / "tables" / table)), table

@@ -27,8 +27,8 @@ PHASES = {
     "plan": ("weft.run.one.make_plan", NOTHING),
     "build": ("weft.run.many.launcher_for", NOTHING),
     "load": ("weft.run.many.look_first", NOTHING),
-    "conversion": ("weft.store.convert", PAGE),
-    "analysis": ("weft.analyse.make_tables", PAGE),
+    "conversion": ("weft.store.parquet.convert", PAGE),
+    "analysis": ("weft.analyse.make.make_tables", PAGE),
     "report": ("weft.report.page.write", PAGE),
 }
 COMPILES = """

@@ -30,7 +30,7 @@ GROUP = ["cell", "call", "phase"]
 
 
 def make_tables(folder: Any, engine: str = "duckdb://") -> None:
-    """Write the tables of `weft.analyse.tables`, ``calls`` last; run `weft.store.convert` first.
+    """Write the tables of `weft.analyse.tables`, ``calls`` last; run `weft.store.parquet.convert` first.
 
     Runs of the kernel ``pairs`` also get ``pairs`` and ``pair_histogram`` (`weft.analyse.pairs.pair_table`).
     """

@@ -44,7 +44,8 @@ def refresh_compared(paths: Iterable[Path]) -> None:
 
 def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
     """Make samples and tables of a run from its cells, even if they exist; DataError for torn cells, or no engine."""
-    from weft import analyse, store  # half a second of imports that planning and launching do not need
+    from weft.analyse import make  # half a second of imports that planning and launching do not need
+    from weft.store import parquet
 
     inner = folder.trials()
     if inner is not None and stale(inner):
@@ -54,12 +55,12 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
     samples = whole_samples(folder)
     try_remove(manifest)
     try:
-        store.convert(folder, origin, whole=samples)
+        parquet.convert(folder, origin, whole=samples)
         try:
-            analyse.make_tables(folder, engine)
+            make.make_tables(folder, engine)
         except (DataError, *unfit()):
-            store.convert(folder, origin, whole=())
-            analyse.make_tables(folder, engine)
+            parquet.convert(folder, origin, whole=())
+            make.make_tables(folder, engine)
     except unfit() as problem:
         raise no_tables(folder, problem) from problem
     write_manifest(folder, made_of)

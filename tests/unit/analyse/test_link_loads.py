@@ -14,17 +14,16 @@ import pytest
 from made.links import counts, make_virtual_run
 from made.run import make_run
 from made.view import load_view
-from weft.analyse import make_tables
 from weft.analyse.bottleneck import bottlenecks, load_rows
 from weft.analyse.links import LAUNCH, OPERATIONS, Counted, operation_seconds, rows_of, volumes
+from weft.analyse.make import make_tables
 from weft.analyse.tables.breakdown import BOTTLENECKS, LINKS, LOADS, LoadRow
 from weft.fabric.drawing.sketch import LinkLoad, sketch_loads
 from weft.kernel.steps import ROUNDS, TURNS
 from weft.plan.records import Cell, LaunchPlan
 from weft.report.common import drawn_cells, link_fields, reading
 from weft.report.figures.proof import link_load, links_figure
-from weft.report.show_json import as_json
-from weft.report.tables import render
+from weft.report.tables import as_json, render
 from weft.report.view import RunView
 from weft.store.links import LinkCount, links_file, write_links
 from weft.store.parquet import convert

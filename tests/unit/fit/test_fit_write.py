@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from made.run import make_run, tara_like
-from weft.analyse import make_tables
+from weft.analyse.make import make_tables
 from weft.cli.app import main
 from weft.errors import StudyError
 from weft.fabric import load_fabric

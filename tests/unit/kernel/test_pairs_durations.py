@@ -5,7 +5,7 @@ import pytest
 
 from weft.fabric.model import Fabric
 from weft.kernel.budget import time_limit
-from weft.kernel.pairs.blocks import one_way_s, pace_of, round_s
+from weft.kernel.pairs.plan import one_way_s, pace_of, round_s
 from weft.kernel.pairs.study import PairsStudy
 from weft.kernel.studies import make_study
 from weft.kernel.tournament import PairSchedule

@@ -9,9 +9,9 @@ import pytest
 from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
-from weft.kernel.pairs.blocks import Pace, blocks
 from weft.kernel.pairs.classes import Classes
 from weft.kernel.pairs.kernel import count_rounds
+from weft.kernel.pairs.plan import Pace, blocks
 from weft.kernel.pairs.study import disjoint, draw_pairs, draw_rounds
 from weft.kernel.studies import load_study, make_study
 from weft.kernel.tournament import PairSchedule

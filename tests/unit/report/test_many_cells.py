@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from made.run import Made, make_run
-from weft.analyse import calls, links, make, make_tables
+from weft.analyse import calls, links, make
+from weft.analyse.make import make_tables
 from weft.analyse.thresholds import knob
 from weft.report.page import all_figures
 from weft.report.tables import render

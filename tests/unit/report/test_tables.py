@@ -19,8 +19,7 @@ from weft.report.export import latex_table
 from weft.report.html import parts
 from weft.report.intervals import bound_text, interval_heading, interval_meaning
 from weft.report.page import all_figures
-from weft.report.show_json import FIELDS
-from weft.report.tables import all_tables, fitting, render, shortened
+from weft.report.tables import FIELDS, all_tables, fitting, render, shortened
 from weft.report.tabular import Table
 from weft.report.view import RunView
 from weft.text import latex

@@ -4,8 +4,7 @@
 from weft.analyse.compare.comparison import PHASES, Compared, Comparison, Summary, compare
 from weft.analyse.compare.evidence import FEWEST_LAUNCHES, Evidence
 from weft.analyse.compare.gate import Gate, Verdict, decide, exit_code, parse_gate
-from weft.analyse.compare.runs import side_of
-from weft.analyse.compare.sides import Key, Point, Side, points_of
+from weft.analyse.compare.sides import Key, Point, Side, points_of, side_of
 
 __all__ = [
     "FEWEST_LAUNCHES",

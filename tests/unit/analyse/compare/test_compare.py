@@ -12,8 +12,7 @@ from made.sides import drawn_side, keys, point, side
 from weft.analyse.compare import Comparison, Key, compare
 from weft.analyse.compare.claims import certain_digits, claim_comparison
 from weft.analyse.compare.evidence import permutation_level
-from weft.analyse.compare.runs import model_numbers, pair_points
-from weft.analyse.compare.sides import identity, points_of
+from weft.analyse.compare.sides import identity, model_numbers, pair_points, points_of
 from weft.analyse.floor import Floor
 from weft.analyse.tables.claims import extras
 from weft.errors import CompareError
