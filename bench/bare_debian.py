@@ -103,16 +103,16 @@ def follow(root: Path, clone: bool, commands: Iterable[tuple[str, str]]) -> list
     """Type commands, each in a folder, until one fails."""
     if clone:
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(root / "weft")], check=True)
-    told: list[Told] = []
+    results: list[Told] = []
     for folder, command in commands:
-        told.append(typed(root, folder, command))
-        if told[-1].code:
+        results.append(typed(root, folder, command))
+        if results[-1].code:
             break
-    return told
+    return results
 
 
 def readme(root: Path) -> list[Told]:
-    """What README says, word by word; apt is told not to ask."""
+    """What README says, word by word; apt must not ask."""
     install = packages_of_readme().replace("apt install", "apt-get update -qq && apt-get install -y -qq")
     after = [("/weft", "make study"), ("/weft", ".venv/bin/weft doctor")]
     return follow(root, True, [("/", f"export DEBIAN_FRONTEND=noninteractive; {install} >/dev/null"), *after])
@@ -147,7 +147,7 @@ def main() -> int:
     if os.geteuid() != 0 or not (given.base or shutil.which("mmdebstrap")):
         print("this needs root and mmdebstrap: apt install mmdebstrap", file=sys.stderr)
         return 2
-    told: list[Told] = []
+    results: list[Told] = []
     with tempfile.TemporaryDirectory(prefix="weft-bare-") as scratch:
         base = given.base or Path(scratch) / "debian.tar"
         if not given.base:
@@ -158,14 +158,14 @@ def main() -> int:
                 root = Path(scratch) / name
                 root.mkdir()
                 subprocess.run(["tar", "-xf", str(base), "-C", str(root)], check=True)
-                told += walk(root)
+                results += walk(root)
                 shutil.rmtree(root)
     print(f"\nDebian {given.release}, load {os.getloadavg()[0]:.1f} at the end")
-    for each in told:
+    for each in results:
         ended = "ok" if each.code == 0 else f"FAILED ({each.code})"
         print(f"{ended:12} {each.seconds:5.0f} s, at most {each.silence_s:3.0f} s silent, after: {each.after[:70]}")
         print(f"{'':12} {each.command[:100]}")
-    return int(any(each.code for each in told))
+    return int(any(each.code for each in results))
 
 
 if __name__ == "__main__":

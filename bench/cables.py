@@ -28,8 +28,8 @@ def main(seeds: int) -> int:
                 judged += 1
                 if frozenset(outlier.title for outlier in found) != made.titles:
                     wrong += 1
-                    told = [outlier.statement for outlier in found]
-                    print(f"{spines} spines, {levels} levels, {case}, seed {seed}: {sorted(made.titles)}: {told}")
+                    statements = [outlier.statement for outlier in found]
+                    print(f"{spines} spines, {levels} levels, {case}, seed {seed}: {sorted(made.titles)}: {statements}")
             print(f"{spines} spines, {levels} levels, {case}: {judged} judged, {wrong} wrong", flush=True)
     return int(wrong > 0)
 

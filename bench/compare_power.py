@@ -36,11 +36,11 @@ PLANTS: dict[str, Callable[[Key], bool]] = {
 
 def caught(found: Comparison, planted: Callable[[Key], bool]) -> bool:
     """Whether a planted row, or a call with one, is called slower; without a plant, whether anything differs."""
-    told = [([each.key], each.evidence.outcome) for each in found.rows]
-    told += [(list(each.keys), each.evidence.outcome) for each in found.summaries]
+    outcomes = [([each.key], each.evidence.outcome) for each in found.rows]
+    outcomes += [(list(each.keys), each.evidence.outcome) for each in found.summaries]
     if not any(map(planted, ROWS)):
-        return any(outcome in ("slower", "faster") for _, outcome in told)
-    return any(outcome == "slower" and any(map(planted, own)) for own, outcome in told)
+        return any(outcome in ("slower", "faster") for _, outcome in outcomes)
+    return any(outcome == "slower" and any(map(planted, own)) for own, outcome in outcomes)
 
 
 def drawn(seed: int, launches: int, noise: dict[str, Any], planted: Callable[[Key], bool]) -> Comparison:

@@ -148,10 +148,10 @@ class Recording:
             taken_s = max(0.0, outcome.processor_s - self.start_s)
             ratio = max(taken_s, 1e-3) / cost.seconds
             judged = max(taken_s, cost.seconds) > JUDGED_S
-            told = outcome.refused or ("" if judged else "not judged")
+            note = outcome.refused or ("" if judged else "not judged")
             print(
                 f"{self.name:44} {request.ranks:5} ranks {cost.messages:10,} {messages:10,} {cost.seconds:8.2f} s "
-                f"{taken_s:8.2f} s {messages / cost.messages:6.2f} {ratio:6.2f} {told}",
+                f"{taken_s:8.2f} s {messages / cost.messages:6.2f} {ratio:6.2f} {note}",
                 flush=True,
             )
             if judged and not outcome.refused:
@@ -223,8 +223,8 @@ def main() -> None:
                     if not isinstance(study, Path):
                         path.write_text(study)
                     if name.startswith(given.only):
-                        told = f"{network} {library} {kernel} {name}"
-                        launcher = Recording(SimulatedLauncher(fabric, programs, workers=1), told, start_s)
+                        note = f"{network} {library} {kernel} {name}"
+                        launcher = Recording(SimulatedLauncher(fabric, programs, workers=1), note, start_s)
                         run_study(load_study(path), fabric, folder / f"run{at}", launcher, tables=False)
                         worst = max(worst, launcher.worst)
     print(f"the worst estimate is off by a factor of {worst:.2f}")

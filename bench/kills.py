@@ -78,34 +78,36 @@ def kills(
     make: Callable[[Path, int], Weft], wanted: int, dice: random.Random, launches: int, way: Way = LOCAL
 ) -> dict[str, int]:
     """So many kills, over as many runs of so many launches as they need."""
-    told = {**dict.fromkeys(way.victims, 0), "runs": 0, "cells": 0, "lost": 0, "torn": 0, "left": 0}
-    while sum(told[what] for what in way.victims) < wanted:
+    counts = {**dict.fromkeys(way.victims, 0), "runs": 0, "cells": 0, "lost": 0, "torn": 0, "left": 0}
+    while sum(counts[what] for what in way.victims) < wanted:
         with tempfile.TemporaryDirectory(prefix="weft-kills") as place:
             weft = make(Path(place), launches)
-            told["runs"] += 1
+            counts["runs"] += 1
             kept: dict[str, tuple[bytes, bytes]] = {}
             for _ in range(20):
-                what = way.victims[sum(told[each] for each in way.victims) % len(way.victims)]
+                what = way.victims[sum(counts[each] for each in way.victims) % len(way.victims)]
                 process = weft.start()
                 killed = way.kill(weft, process, what, dice.uniform(0.0, 0.6)) not in (None, False)
-                told[what] += killed
-                print(f"run {told['runs']}: {what} {'killed' if killed else 'had ended'}", file=sys.stderr, flush=True)
+                counts[what] += killed
+                print(
+                    f"run {counts['runs']}: {what} {'killed' if killed else 'had ended'}", file=sys.stderr, flush=True
+                )
                 if what != "weft" and process.poll() is None:
                     way.end(weft, process)
                 process.communicate(timeout=120)
                 if way is LOCAL:  # a job goes on, and is followed
                     eventually(lambda weft=weft: not way.left(weft))
                 now = weft.finished()
-                told["lost"] += lost(kept, now)
+                counts["lost"] += lost(kept, now)
                 kept = now
-                if not killed or sum(told[each] for each in way.victims) >= wanted:
+                if not killed or sum(counts[each] for each in way.victims) >= wanted:
                     break
             weft.run(300)
-            told["lost"] += lost(kept, weft.finished())
-            told["cells"] += len(weft.finished())
-            told["torn"] += torn(weft.folder)
-            told["left"] += way.left(weft) + len(list(weft.folder.rglob("*.part")))
-    return told
+            counts["lost"] += lost(kept, weft.finished())
+            counts["cells"] += len(weft.finished())
+            counts["torn"] += torn(weft.folder)
+            counts["left"] += way.left(weft) + len(list(weft.folder.rglob("*.part")))
+    return counts
 
 
 def run_command(*words: object) -> None:
@@ -152,21 +154,21 @@ FULL = {"disks": (small_disk, "the disk is full"), "quotas": (small_quota, "the 
 
 def disks(make: Callable[[Path, int], Weft], wanted: int, kind: str = "disks") -> dict[str, int]:
     """So many disks or quotas that run full."""
-    told = {kind: 0, "filled": 0, "lost": 0, "torn": 0, "went on": 0}
+    counts = {kind: 0, "filled": 0, "lost": 0, "torn": 0, "went on": 0}
     medium, said = FULL[kind]
     for size in SIZES_KIB[:wanted]:
         with tempfile.TemporaryDirectory(prefix="weft-disks") as place, medium(Path(place), size) as (disk, give_room):
             weft = make(Path(place), 4)
             weft.folder = disk / "run"
             first = weft.run(300)
-            told[kind] += 1
-            told["filled"] += first.returncode == 1 and said in first.stderr
-            told["torn"] += torn(weft.folder)
+            counts[kind] += 1
+            counts["filled"] += first.returncode == 1 and said in first.stderr
+            counts["torn"] += torn(weft.folder)
             before = weft.finished()
             give_room()
-            told["went on"] += weft.run(300).returncode == 0
-            told["lost"] += lost(before, weft.finished())
-    return told
+            counts["went on"] += weft.run(300).returncode == 0
+            counts["lost"] += lost(before, weft.finished())
+    return counts
 
 
 def main() -> int:

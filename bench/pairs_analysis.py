@@ -161,10 +161,10 @@ def measured(task: str, folder: Path, ranks: int) -> tuple[float, float, int]:
     command = [sys.executable, __file__, "--task", task, "--folder", str(folder), "--ranks", str(ranks)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    told = json.loads(done.stdout)
+    values = json.loads(done.stdout)
     cpu = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
-    wall, peak = time.monotonic() - began, told.pop("peak_bytes")
-    print(f"{task}: {cpu:.1f} s of processor time, {wall:.1f} s, peak {peak / 2**30:.2f} GiB; {told}")
+    wall, peak = time.monotonic() - began, values.pop("peak_bytes")
+    print(f"{task}: {cpu:.1f} s of processor time, {wall:.1f} s, peak {peak / 2**30:.2f} GiB; {values}")
     return cpu, wall, peak
 
 
@@ -179,9 +179,9 @@ def main() -> int:
     parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.task:
-        told = TASKS[given.task](given.folder, given.ranks)
+        values = TASKS[given.task](given.folder, given.ranks)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        print(json.dumps(told | {"peak_bytes": peak}))
+        print(json.dumps(values | {"peak_bytes": peak}))
         return 0
     with tempfile.TemporaryDirectory() as place:
         folder = given.folder or Path(place)

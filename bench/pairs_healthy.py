@@ -38,8 +38,8 @@ def main() -> int:
                 runs = [accused(Path(place), make(noise), seed) for seed in range(given.seeds)]
                 named = [titles for titles in runs if titles]
                 total, wrong = total + len(runs), wrong + len(named)
-                told = f": {named[0][0]} and {sum(map(len, named)) - 1} more" if named else ""
-                print(f"{name}, {noise:.0%}: {len(named)} of {len(runs)} seeds accuse somebody{told}", flush=True)
+                others = f": {named[0][0]} and {sum(map(len, named)) - 1} more" if named else ""
+                print(f"{name}, {noise:.0%}: {len(named)} of {len(runs)} seeds accuse somebody{others}", flush=True)
     print(f"{wrong} of {total} healthy networks are accused")
     return int(wrong > 0)
 

@@ -131,13 +131,13 @@ def ranged(seconds: float, between: tuple[float, float]) -> str:
 
 def summary(rows: list[Compared]) -> str:
     """Mean and worst of both replays."""
-    told: list[str] = []
+    lines: list[str] = []
     for words, of in (("real ranks", "real_s"), ("simulated", "simulated_s")):
         errors = [getattr(row, of) / row.traced_s - 1 for row in rows]
         mean = fmean(map(abs, errors))
         mark = "" if mean <= GOAL else f", over the goal of {GOAL:.0%}"
-        told.append(f"{words}: {mean:.1%} in the mean, {max(errors, key=abs):+.1%} at worst{mark}")
-    return "; ".join(told)
+        lines.append(f"{words}: {mean:.1%} in the mean, {max(errors, key=abs):+.1%} at worst{mark}")
+    return "; ".join(lines)
 
 
 def main() -> None:

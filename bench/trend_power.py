@@ -4,7 +4,7 @@
     python bench/trend_power.py [HISTORIES] [--nights]
 
 With --nights, of the alarms of `weft watch` in years of nights instead: how many a year where nothing happens, and how
-often a step is told within three nights.
+often a step is reported within three nights.
 
 Runs differ by 1.4 % from day to day as a whole, four rows by as much beside, so a row scatters by 2 %. Some histories
 hang together: each run keeps 0.6 of the one before. Prints for each length of a history how many were judged changed.
@@ -47,11 +47,11 @@ def history(rng: np.random.Generator, runs: int, kept: float) -> Reals:
 
 
 def years(histories: int, kept: float, step: float = 0.0, tails: float = 0.0) -> tuple[float, float]:
-    """Alarms a year where nothing happens, or without the step's; and the share of steps told within three nights.
+    """Alarms a year where nothing happens, or without the step's; and the share of steps seen within three nights.
 
     ``tails``: share of the nights that are slow by themselves, by 10 to 40 %.
     """
-    alarms = told = 0
+    alarms = named = 0
     for index in range(histories):
         rng = np.random.default_rng([index, round(10 * kept), round(1000 * step)])
         logs, at = history(rng, NIGHTS, kept), int(rng.integers(40, NIGHTS - 3))
@@ -60,8 +60,8 @@ def years(histories: int, kept: float, step: float = 0.0, tails: float = 0.0) ->
         logs[at:] += step
         found = find_alarms(np.asarray(logs, np.float64), float(np.log1p(MARGIN)))
         own = [each for each in found if step and at <= each.seen < at + 3 and each.at <= each.seen]
-        told, alarms = told + bool(own), alarms + len(found) - len(own[:1])
-    return alarms / histories, told / histories
+        named, alarms = named + bool(own), alarms + len(found) - len(own[:1])
+    return alarms / histories, named / histories
 
 
 def nights(histories: int) -> None:
@@ -70,20 +70,20 @@ def nights(histories: int) -> None:
         false, _ = years(histories, kept, tails=tails)
         _, found = years(histories, kept, step=float(np.log(1.10)), tails=tails)
         like = f"each night keeps {kept} of the one before" + (f", {tails:.0%} slow by themselves" if tails else "")
-        print(f"{like}: {false:.2f} false alarms a year, 1.10x told within 3 nights in {found:.1%}", flush=True)
+        print(f"{like}: {false:.2f} false alarms a year, 1.10x reported within 3 nights in {found:.1%}", flush=True)
 
 
 def main(histories: int) -> None:
     """Print a row for each thing that happened."""
     rows = [(what, 0.0) for what in HAPPENED] + [("nothing", 0.6)]
     for what, kept in rows:
-        told: list[str] = []
+        named: list[str] = []
         for runs in (10, 20, 40):
             rng = np.random.default_rng([runs, round(10 * kept)])
             more = HAPPENED[what](np.arange(runs) / runs)[:, None]
             seen = sum(bool(judged(history(rng, runs, kept) + more, MARGIN, DEALS)[0]) for _ in range(histories))
-            told.append(f"{runs} runs {seen} of {histories}")
-        print(f"{what}{', runs that hang together' if kept else ''}: {', '.join(told)}", flush=True)
+            named.append(f"{runs} runs {seen} of {histories}")
+        print(f"{what}{', runs that hang together' if kept else ''}: {', '.join(named)}", flush=True)
 
 
 if __name__ == "__main__":

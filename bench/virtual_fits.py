@@ -122,14 +122,14 @@ def main() -> None:
     parser.add_argument("--into", type=Path, default=Path("runs/virtual-fits"))
     given = parser.parse_args()
     os.environ.setdefault(*EAGER)
-    told: list[str] = []
+    lines: list[str] = []
     for name in given.networks:
         before = os.getloadavg()[0]
         fit = fitted(name, given.into, given.mpicxx)
         print(markdown(table_of(name, fit)))
-        told.append(f"{summary(name, fit)}; load average {before:.1f} before, {os.getloadavg()[0]:.1f} after")
-        print(told[-1], end="\n\n", flush=True)
-    print("\n".join(told))
+        lines.append(f"{summary(name, fit)}; load average {before:.1f} before, {os.getloadavg()[0]:.1f} after")
+        print(lines[-1], end="\n\n", flush=True)
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ def _stated(model: Fabric, where: Where, block_bytes: int) -> str:
     """What a model's file says that a message costs: ``network.overhead = 4 us; network.latency = 1.2 us``."""
     inside = {"node.latency": model.node.latency or 0.0} if where != "network" else {}
     between = model.network.stated_costs(block_bytes) if model.network and where != "node" else {}
-    told = [f"{key} = {format_seconds(seconds)}" for key, seconds in (inside | between).items() if seconds]
-    return "; ".join(told) or "what the fabric file does not state: a message costs nothing there but its bytes"
+    texts = [f"{key} = {format_seconds(seconds)}" for key, seconds in (inside | between).items() if seconds]
+    return "; ".join(texts) or "what the fabric file does not state: a message costs nothing there but its bytes"
 
 
 def _algorithm(call: CallRow, cell: Cell, library: str, values: Mapping[str, str]) -> str:

@@ -164,9 +164,9 @@ def below_floor(rows: Sequence[CallRow | TimedRow], floor: Floor) -> list[Findin
         empty /= row["batch"] or 1
         if row["median_s"] <= empty:
             what = f"{format_seconds(row['median_s'])} is below the noise floor of {format_seconds(empty)}"
-            told = finding("warning", "below-floor", place(row), what, "read it as zero; use larger blocks")
-            found.append((_over(row["median_s"], empty), told))
-    return [told for _, told in sorted(found, key=lambda each: each[0])]
+            row_text = finding("warning", "below-floor", place(row), what, "read it as zero; use larger blocks")
+            found.append((_over(row["median_s"], empty), row_text))
+    return [row_text for _, row_text in sorted(found, key=lambda each: each[0])]
 
 
 def machine(cells: Sequence[MeasuredRow]) -> list[FindingRow]:
@@ -278,7 +278,7 @@ def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
     """Numbers to read with care: wide intervals, disturbed samples, late starts, shared cores."""
     warm = timed(rows, phase="warm")
     widest = sorted(warm, key=half_width, reverse=True)
-    found = [*(told for row in widest for told in wide(row, precision)), *disturbed(warm)]
+    found = [*(each for row in widest for each in wide(row, precision)), *disturbed(warm)]
     for row in sorted(warm, key=lambda row: row["discarded"], reverse=True):
         if row["discarded"]:
             what = f"{row['discarded']} samples started late and were dropped"

@@ -172,26 +172,26 @@ def find_few_samples(rows: Sequence[CallRow], fewest: int) -> list[FindingRow]:
     It is a warning where all launches together have not as many.
     """
     own = [row for row in timed(rows, phase="warm") if row["interval"] not in RANGES | {MODELLED}]
-    told: list[FindingRow] = []
+    findings: list[FindingRow] = []
     for row in sorted(own, key=lambda row: row["samples"] / row["launches"]):
         if row["samples"] < fewest * row["launches"]:
             level = "warning" if row["samples"] < fewest else "note"
             what = f"{plural(row['samples'], 'sample')} in {plural(row['launches'], 'launch')}, {_asked(fewest)}"
-            told.append(finding(level, "few", place(row), what, REMEDY))
-    return told
+            findings.append(finding(level, "few", place(row), what, REMEDY))
+    return findings
 
 
 def few_of_pairs(classes: Sequence[ClassRow], launches: int, fewest: int) -> list[FindingRow]:
     """Hop classes whose pairs have fewer than ``fewest`` samples a launch, those with fewest first."""
-    told: list[FindingRow] = []
+    findings: list[FindingRow] = []
     for row in sorted(classes, key=lambda row: row["samples"] / max(row["pairs"], 1)):
         each = row["samples"] / max(row["pairs"], 1)
         if row["samples"] and each < fewest * launches:
             level = "warning" if each < fewest else "note"
             where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
             what = f"{each:.2g} sample{'s' * (each != 1)} of a pair in {plural(launches, 'launch')}, {_asked(fewest)}"
-            told.append(finding(level, "few", where, what, REMEDY))
-    return told
+            findings.append(finding(level, "few", where, what, REMEDY))
+    return findings
 
 
 def _asked(fewest: int) -> str:

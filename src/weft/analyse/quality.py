@@ -110,26 +110,26 @@ def quality(
         row = _doubt("trace", len(inherited), len(inherited), why)
         found.append(None if row is None else {**row, "grade": grade})
     order = list(RULES)
-    told = _weighed([row for row in found if row is not None], answer, stands)
-    return sorted(told, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
+    weighed = _weighed([row for row in found if row is not None], answer, stands)
+    return sorted(weighed, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))
 
 
 def _weighed(found: Sequence[QualityRow], answer: VerdictRow | None, stands: frozenset[Doubt]) -> list[QualityRow]:
     """Doubts by what they could do to the answer of a run, if a verdict gives it, or what `stands` against them."""
     if answer is None:
         return [{**row, "grade": min(row["grade"], "B") if row["doubt"] in stands else row["grade"]} for row in found]
-    told: list[QualityRow] = []
+    weighed: list[QualityRow] = []
     for row in found:
         if row["doubt"] not in answer["doubts"]:
             grade: Grade = min(row["grade"], "B") if row["doubt"] in WEIGHED else row["grade"]
-            told.append({**row, "grade": grade})
+            weighed.append({**row, "grade": grade})
     by_kind = {row["doubt"]: row for row in found}
     for doubt in answer["doubts"]:
         row = by_kind.get(doubt)
         one = QualityRow(doubt=doubt, grade="C", count=1, of=2, share=0.5, noun="", worst=None, launches=None, turns="")
         worst: Grade = max(row["grade"], "C") if row else "C"
-        told.append({**(row or one), "grade": worst, "turns": answer["doubt"]})
-    return told
+        weighed.append({**(row or one), "grade": worst, "turns": answer["doubt"]})
+    return weighed
 
 
 def _of_rows(

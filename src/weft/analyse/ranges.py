@@ -67,7 +67,7 @@ def range_findings(
     rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric, classes: Sequence[ClassRow] = ()
 ) -> list[FindingRow]:
     """A note for each effect that the model of the run's fabric leaves out, with the row that it widens most."""
-    told = [*_of_pairs(rows, cells, fabric, classes)]
+    findings = [*_of_pairs(rows, cells, fabric, classes)]
     own = [(row, _causes(row, cells, fabric)) for row in rows if row["interval"] == RANGE_OF_MODEL]
     for cause in sorted({cause for _, causes in own for cause in causes}):
         widened = [row for row, causes in own if cause in causes]
@@ -76,8 +76,8 @@ def range_findings(
         span = f"{measured_seconds(worst['low_s'])} and {measured_seconds(worst['high_s'])}"
         text = f"{cause} is not modelled: {CAUSES[cause].what}; this time is between {span}"
         more = f" (and {len(widened) - 1} more)" if len(widened) > 1 else ""
-        told.append(finding("note", "range", where + more, text, CAUSES[cause].remedy))
-    return told
+        findings.append(finding("note", "range", where + more, text, CAUSES[cause].remedy))
+    return findings
 
 
 def _causes(row: CallRow, cells: Mapping[str, Cell], fabric: Fabric) -> set[str]:

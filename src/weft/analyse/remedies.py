@@ -65,8 +65,8 @@ def _stated(name: str, cell: Cell, call: str, fabric: Fabric | None) -> str:
     if network is None:
         return ""
     costs = network.stated_costs(split_op(call)[1] or cell.block_bytes)
-    told = [f"{key} = {format_seconds(value)}" for key, value in costs.items() if key.endswith(KEYS[name])]
-    return "; ".join(told)
+    texts = [f"{key} = {format_seconds(value)}" for key, value in costs.items() if key.endswith(KEYS[name])]
+    return "; ".join(texts)
 
 
 LEAST = 0.01
@@ -125,7 +125,7 @@ def bound_remedies(
     wants a better time begins there.
     """
     seen: Basis = "simulated" if modelled else "measured"
-    told = {(row["cell"], row["call"]) for row in breakdown}
+    broken_down = {(row["cell"], row["call"]) for row in breakdown}
     found: list[RemedyRow] = []
     fastest: dict[tuple[object, ...], TimedRow] = {}
     for row in timed(calls, phase="warm"):
@@ -133,12 +133,12 @@ def bound_remedies(
         own = {name: value for name, value in cells[row["cell"]].parameters.items() if name != "algorithm"}
         key = (row["call"], row["nodes"], row["ranks"], row["block_bytes"], row["array_bytes"], repr(own))
         fastest[key] = min(fastest.get(key, row), row, key=lambda each: each["median_s"])
-        if (row["cell"], row["call"]) not in told and cells[row["cell"]].parameters.get("algorithm") == DEFAULT:
+        if (row["cell"], row["call"]) not in broken_down and cells[row["cell"]].parameters.get("algorithm") == DEFAULT:
             whole = Whole(row["cell"], row["call"], row["nodes"], row["ranks"], row["median_s"])
             found += _best_first(_of_winners(whole, winners, seen))
     for row in fastest.values():
         floor_s = holding_bound_s(row)
-        if (row["cell"], row["call"]) in told or floor_s is None:
+        if (row["cell"], row["call"]) in broken_down or floor_s is None:
             continue
         whole = Whole(row["cell"], row["call"], row["nodes"], row["ranks"], row["median_s"])
         found += _best_first(_of_hardware(whole, row["bound"], floor_s, cells[row["cell"]], fabric))

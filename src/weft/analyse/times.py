@@ -155,10 +155,10 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
     """
     key = ["cell", "launch", "op"]
     steps = segments.filter(segments["op"].contains(MARK)).select("cell", "op").distinct().to_pyarrow().to_pylist()
-    told = {(row["cell"], row["op"]) for row in steps if not row["op"].startswith(BESIDE)}
+    known = {(row["cell"], row["op"]) for row in steps if not row["op"].startswith(BESIDE)}
     # an earlier Weft measured the call again for its breakdown: its times are not those of the table
-    found = {(cell, split_step(op)[0]) for cell, op in told}
-    explained = {(cell, call) for cell, call in found if (cell, f"{call}{MARK}{WHOLE}") not in told}
+    found = {(cell, split_step(op)[0]) for cell, op in known}
+    explained = {(cell, call) for cell, call in found if (cell, f"{call}{MARK}{WHOLE}") not in known}
     if not explained:
         return []
     ops = sorted({call for _, call in explained})

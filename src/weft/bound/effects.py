@@ -97,8 +97,8 @@ def left_out(cell: BoundedCell, call: str, fabric: Fabric, seconds: float) -> tu
         twice_s = calls_s if network.routing == "valiant" else 0.0
         found.append(Effect(cause=f"{network.routing} routing", less_s=calls_s, more_s=twice_s))
     if known is not None:
-        told = {effect.cause for effect in found}
-        return (*found, *(effect for effect in known if effect.cause not in told))
+        causes = {effect.cause for effect in found}
+        return (*found, *(effect for effect in known if effect.cause not in causes))
     if kernel.collective_of(call):  # a barrier: its messages carry no bytes that could collide
         return tuple(found)
     if network.flow_penalty is not None and not _has_penalty(fabric):

@@ -153,8 +153,8 @@ def called(words: list[str]) -> object:
         if not isinstance(problem.filename, str) or cause_of(problem):
             raise
         named = one_line(problem.filename, LONGEST_NAMED)
-        told = f"{named}: {problem.strerror}"
-        raise PathError(told, "check the path, and whether you may read it (ls -ld)") from problem
+        failed = f"{named}: {problem.strerror}"
+        raise PathError(failed, "check the path, and whether you may read it (ls -ld)") from problem
 
 
 def tell_cause(problem: Exception) -> int:

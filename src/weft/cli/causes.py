@@ -75,17 +75,17 @@ def require_room(words: list[str]) -> None:
     try:
         os.getcwd()  # noqa: PTH109 - for its error
     except OSError as problem:
-        told = f"the working folder cannot be used: {problem.strerror or problem}"
+        text = f"the working folder cannot be used: {problem.strerror or problem}"
         raise HostError(
-            f"{told} (it may have been deleted)", "cd to one that is there, and repeat the command"
+            f"{text} (it may have been deleted)", "cd to one that is there, and repeat the command"
         ) from None
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if words[0] not in NO_TABLES and soft != resource.RLIM_INFINITY and soft < LEAST_ADDRESSES:
         from weft.format import format_bytes  # not at each start
 
         least = format_bytes(LEAST_ADDRESSES)
-        told = f"this shell limits the address space to {format_bytes(soft)} (ulimit -v), tables need {least}"
-        raise HostError(told, "ulimit -v unlimited, or a job with more memory; then repeat the command")
+        text = f"this shell limits the address space to {format_bytes(soft)} (ulimit -v), tables need {least}"
+        raise HostError(text, "ulimit -v unlimited, or a job with more memory; then repeat the command")
 
 
 def cause_of(problem: BaseException) -> WeftError | None:
@@ -98,9 +98,9 @@ def cause_of(problem: BaseException) -> WeftError | None:
         if not isinstance(each, WeftError) and "too many open files" in str(each).lower():
             return HostError("this command may open too few files (ulimit -n)", "raise the limit: ulimit -n 4096")
         if _is_of_memory(each):
-            told = str(each).strip().splitlines()[:1] or [type(each).__name__]
+            lines = str(each).strip().splitlines()[:1] or [type(each).__name__]
             return HostError(
-                f"no memory is left for this command: {told[0][:200]}",
+                f"no memory is left for this command: {lines[0][:200]}",
                 "free memory, raise a limit (ulimit -v, --mem) or use a larger host; then repeat the command",
             )
     return None

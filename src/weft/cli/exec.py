@@ -59,6 +59,6 @@ def execute(
     variables |= {"LD_PRELOAD": preload_value(library, hands_on=False), "LIBWEFT_MARKS": str(marks.path)}
     sys.stdout.flush()
     code, _ = wait_for(preloaded(command, variables, mpi.described()))
-    if told := bypassed(INTERPOSER.file, *marks.take()):
-        sys.stderr.write(f"weft: {told}\n")
+    if warning := bypassed(INTERPOSER.file, *marks.take()):
+        sys.stderr.write(f"weft: {warning}\n")
     return code

@@ -138,10 +138,10 @@ def mpi_start(root: Root) -> Probe:
         return Probe("MPI start", "not known without an MPI", "ok")
     if library is None or library.major < 5 or not quick:
         return Probe("MPI start", "without components that only delay it", "ok")
-    told = " ".join(f"{name}={value}" for name, value in quick.items())
+    settings = " ".join(f"{name}={value}" for name, value in quick.items())
     return Probe(
         "MPI start",
-        f"weft run on this host sets {told}",
+        f"weft run on this host sets {settings}",
         "warn",
         "jobs started by hand on one host wait a second in MPI_Init for the OFI BTL",
         "export OMPI_MCA_btl=^ofi",
@@ -316,8 +316,8 @@ def programs(root: Root, name: str, wanted: Sequence[str], needed_for: str, pack
         absent = ", ".join(program for program, place in found.items() if place is None)
         why = f"{needed_for} (no {absent})"
         return Probe(name, "", "missing", why, install(root, package), serves=serves, lacks=package)
-    told = ((command.split()[0], failure([places[at], *command.split()[1:]])) for at, command in enumerate(wanted))
-    fails = next(((program, why) for program, why in told if why), None)
+    failures = ((command.split()[0], failure([places[at], *command.split()[1:]])) for at, command in enumerate(wanted))
+    fails = next(((program, why) for program, why in failures if why), None)
     if name == "SimGrid" and not fails and (why := two_simulated_ranks(*places)):
         fails = ("two simulated ranks", why)
     if name == "a Slurm of our own" and not fails and (why := failure([sys.executable, "-c", OPENS_PMIX])):

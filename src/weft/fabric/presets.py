@@ -81,13 +81,13 @@ def with_presets(tree: dict[str, Any]) -> dict[str, Any]:
             preset = preset_named(section, own["preset"])
             complete, added = _filled(own, preset, is_model=kind is not None and kind.is_model)
             sources, ranges = filled.get("sources", {}), filled.get("ranges", {})
-            told = {key: f"preset {preset.name}: {text}" for key, text in added.items()}
+            added_by = {key: f"preset {preset.name}: {text}" for key, text in added.items()}
             filled[section] = complete
             if is_table(ranges):
                 stated = {f"{section}.{key}": ends for key, ends in preset.ranges.items()}
                 filled["ranges"] = {key: ends for key, ends in stated.items() if key in added} | ranges
             if is_table(sources):  # anything else is a mistake of the file, which its validation names
-                filled["sources"] = {**told, **sources}
+                filled["sources"] = {**added_by, **sources}
     return filled
 
 

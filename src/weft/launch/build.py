@@ -23,9 +23,9 @@ from weft.launch.toolchain import (
     first_error,
     kept_objects,
     key_of,
+    reported,
     resume_logged,
     source_files,
-    told,
 )
 from weft.mpi.library import Library, Mpi, is_program, last_line, parse_library
 from weft.mpi.starting import as_root
@@ -81,7 +81,7 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
     def make(work: Path, ready: Path, log: Path) -> None:
         library = mpi.described()
         name = f"for {library} " if library else ""
-        with told(say, f"building the kernels {name}with {mpi.wrapper} (once, up to a minute)", log):
+        with reported(say, f"building the kernels {name}with {mpi.wrapper} (once, up to a minute)", log):
             compile_target(PROGRAM, mpi, native, log, lambda build: copy_program(build, ready, log))
         write_atomic(ready / VERSION, asked_version(ready / PROGRAM, mpi).encode())
         write_atomic(ready / SETTINGS, default_settings(ready / PROGRAM, work).encode())

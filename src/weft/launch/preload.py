@@ -14,7 +14,7 @@ from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.format import plural
 from weft.launch.build import compile_target, library_identity
-from weft.launch.toolchain import build_once, cmake_commands, first_error, key_of, run_logged, source_files, told
+from weft.launch.toolchain import build_once, cmake_commands, first_error, key_of, reported, run_logged, source_files
 from weft.mpi.library import Mpi
 from weft.route.library import NAME, Library
 
@@ -34,7 +34,7 @@ def route_library(say: Callable[[str], None] = say_once, sources: Path | None = 
     place = cache() / f"route-{key_of([PROJECT], native, own)}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        with told(say, "building the library of routes (once, takes some seconds)", log):
+        with reported(say, "building the library of routes (once, takes some seconds)", log):
             _compile(work / "build", native / PROJECT, log)
         with file_errors(place):
             shutil.copy2(work / "build" / NAME, ready / NAME)
@@ -127,7 +127,7 @@ def build_preload(
             shutil.copy2(build / library.room / library.file, ready / library.file)
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        with told(say, f"building {library.file} with {mpi.wrapper} (once, takes {library.takes})", log):
+        with reported(say, f"building {library.file} with {mpi.wrapper} (once, takes {library.takes})", log):
             compile_target(library.target, mpi, native, log, lambda build: copy_library(build, ready))
 
     build_once(place, library.file, make)

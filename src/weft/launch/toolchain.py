@@ -93,7 +93,7 @@ def cmake_commands(project: Path, build: Path, cxx: Path | str | None, *defines:
 
 
 @contextmanager
-def told(say: Callable[[str], None], what: str, log: Path) -> Generator[None]:
+def reported(say: Callable[[str], None], what: str, log: Path) -> Generator[None]:
     """Say what takes its time before it begins, how far its log has come meanwhile, and at last how long it took."""
     say(what)
     began = time.monotonic()

@@ -79,8 +79,8 @@ def _copying(values: Mapping[str, str], limits: Sequence[tuple[str, int, Knob]],
     ]
     if "smsc" in values:
         used = [way for way in MECHANISMS if f"smsc_{way}_priority" in values]
-        told = MECHANISMS[used[0]] if used else TWICE
-        found.append(f"smsc = {values['smsc'] or (used or ['none'])[0]} ({told})")
+        meaning = MECHANISMS[used[0]] if used else TWICE
+        found.append(f"smsc = {values['smsc'] or (used or ['none'])[0]} ({meaning})")
     return found[:1] or ["how often each is copied (not recorded)"]
 
 

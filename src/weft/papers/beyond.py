@@ -40,7 +40,7 @@ def compute(bench: Bench) -> Part:
     sentences += [sensitivity_words(hangs), reach(view), eager_words(view)]
     moved = sensitivity_table(hangs, "Each fitted or assumed number over its plausible range (simulated, closed form)")
     values |= {f"flips_{row['series']}_{row['key']}": row["flips_at"] for row in hangs if row["flips_at"] is not None}
-    found = (*filter(None, (view.told("depends"),)), *sentences)
+    found = (*filter(None, (view.claim_line("depends"),)), *sentences)
     return Part("beyond", PARTS["beyond"], found, (*([moved] if moved else []), *tables), values)
 
 

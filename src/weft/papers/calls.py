@@ -134,7 +134,7 @@ def table(found: Sequence[Explained]) -> Table:
 
 
 CALLS_STUDY = "tara-constant-global"
-TOLD = 0.01  # the papers print hundredths: at or below this only the order of magnitude is known
+FINEST_S = 0.01  # the papers print hundredths: at or below this only the order of magnitude is known
 
 
 def compute(bench: Bench) -> Part:
@@ -149,7 +149,7 @@ def compute(bench: Bench) -> Part:
             cold, warm = at(view, call, "cold", count), at(view, call, "warm", count)
             # The papers' program calls A, then B, then C, once each: its times are those of first calls.
             seen = seconds_of(warm if call == "C" else cold)
-            error = "–" if below or seconds <= TOLD else error_text(seen, seconds)
+            error = "–" if below or seconds <= FINEST_S else error_text(seen, seconds)
             rows.append(
                 (str(count), paper_text(seconds, below=below), time_or_status(cold), time_or_status(warm), error)
             )

@@ -109,12 +109,12 @@ def copies_sentence(cells: Sequence[MeasuredCell], found: dict[Model, list[float
 
 def sentence(values: dict[str, float]) -> str:
     """What data sheets alone are worth, as a sentence."""
-    told = ", ".join(
+    listed = ", ".join(
         f"{values[f'sheet_{m}_mean']:.0%} in the mean and {values[f'sheet_{m}_largest']:.0%} at worst by {m}"
         for m in MODELS
     )
     return (
-        f"With nothing fitted, from the presets of processor and adapter alone, the nine cells err by {told}. A copy "
+        f"With nothing fitted, from the presets of processor and adapter alone, the nine cells err by {listed}. A copy "
         "takes several times as long as the memory's data sheet lets expect, and messages cost their sender more than "
         "any data sheet says."
     )
@@ -146,13 +146,13 @@ def compute(bench: Bench) -> Part:
         f"sender {format_seconds(asking)}. The penalties are SimGrid's own, from another machine.",
     )
     alone = simulate(cells(), bench.say)
-    told = values_of(cells(), alone)
-    values = {"largest": largest, "mean": mean, "copy_rate": copies, "overhead": asking, **told}
+    alone_values = values_of(cells(), alone)
+    values = {"largest": largest, "mean": mean, "copy_rate": copies, "overhead": asking, **alone_values}
     tables = (*both_tables(found), table(cells(), alone))
     return Part(
         "datasheet",
         PARTS["datasheet"],
-        (*sentences, *filter(None, (sentence(told), copies_sentence(cells(), alone)))),
+        (*sentences, *filter(None, (sentence(alone_values), copies_sentence(cells(), alone)))),
         tables,
         values,
     )

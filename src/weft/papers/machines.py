@@ -233,17 +233,17 @@ def cells_table(title: str, cells: Sequence[PublishedCell]) -> Table:
 def sentences(values: Mapping[str, float]) -> tuple[str, ...]:
     """What the three ways are worth, as sentences."""
 
-    def told(way: str) -> str:
+    def error(way: str) -> str:
         return (
             f"{percent(values[f'{way}_all_median'])} in the median and {percent(values[f'{way}_all_worst'])} at worst"
         )
 
     return (
-        f"From presets alone, published all-to-alls err by {told('presets')}; {percent(values['presets_all_inside'])} "
+        f"From presets alone, published all-to-alls err by {error('presets')}; {percent(values['presets_all_inside'])} "
         "of the cells are inside the printed range.",
-        f"With two cells fitted on the fewest nodes, the others err by {told('two')}. A table "
+        f"With two cells fitted on the fewest nodes, the others err by {error('two')}. A table "
         "names the term that is missing where they err by more than a quarter.",
-        f"With factors from the other machines, all cells err by {told('factors')}.",
+        f"With factors from the other machines, all cells err by {error('factors')}.",
         "No number was fitted to these times, but presets have facts of two of the machines: the latency of a pair on "
         "OCI, and the message rate of a pair and the share of its adapters that an all-to-all reaches on Alps. The "
         f"width of the range was chosen with these times: without the factor of {LIBRARY:g} for the library, 127 of "

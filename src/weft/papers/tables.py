@@ -52,7 +52,7 @@ def compute(bench: Bench) -> Part:
     )
     others = accepted_triples(fabric)
     largest_of = sorted(max(abs(cell.error) for cell in each.cells if not cell.fitted) for each in others)
-    told = (
+    accepted = (
         f"{len(others)} of the {comb(len(found.cells), 3)} triples of cells determine the three numbers well enough to "
         f"be accepted. By the closed form, each fitted to its three cells errs on the six others by "
         f"{percent(largest_of[len(others) // 2])} at the most in the median of the triples, by "
@@ -61,7 +61,7 @@ def compute(bench: Bench) -> Part:
     values = {"largest": largest, "mean": mean, "leave_out": found.leave_out_error, **found.parameters}
     values |= {"triples": len(others), "triples_worst": largest_of[-1]}
     tables = (*both_tables(found), parameters_table(found), triples_table(others))
-    return Part("tables", PARTS["tables"], (*sentences, told), tables, values)
+    return Part("tables", PARTS["tables"], (*sentences, accepted), tables, values)
 
 
 def accepted_triples(fabric: Fabric) -> list[Fit]:

@@ -68,12 +68,12 @@ def planned(
     given_memory = fabric.node.memory
     limit = memory_limit(fabric, host)
     fabric = complete(fabric, host)
-    told = list(notes)
-    fabric = with_usual_rate(fabric, told) if predict else fabric
-    seed = seed_of(study, fabric, told)
-    cells = study_cells(study, fabric, limit, told, find)
-    measure = measure_of(study, fabric, seed, told)
-    told += preset_notes(fabric)
+    noted = list(notes)
+    fabric = with_usual_rate(fabric, noted) if predict else fabric
+    seed = seed_of(study, fabric, noted)
+    cells = study_cells(study, fabric, limit, noted, find)
+    measure = measure_of(study, fabric, seed, noted)
+    noted += preset_notes(fabric)
     floors = [] if fabric.is_model else floor_cells(cells, measure, limit)
     plain = Plan(
         study=study.name,
@@ -89,7 +89,7 @@ def planned(
         series=tuple(planned_series(study, cells)),
         cells=(*cells, *floors),
         launches=(),
-        notes=tuple(told),
+        notes=tuple(noted),
     )
     launched = timed(plain)
     refused = tuple(refusals(launched, launched.launches))

@@ -64,7 +64,7 @@ def expected_cost(
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
     chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}
     eager = any(kernels[cell.id].eager(cell.parameters, cell.ranks, eager_limit) for cell in cells)
-    algorithms = {name for told in chosen.values() for name in told.values()}
+    algorithms = {name for by_call in chosen.values() for name in by_call.values()}
     parts = [parts_of(cell, chosen[cell.id], simulation.samples) for cell in cells]
     limit = math.inf if eager_limit is None else eager_limit
     crowded = Counter[str]()
@@ -81,7 +81,7 @@ def expected_cost(
         sum(part.content_bytes for part in parts) + int(max((part.held_bytes for part in parts), default=0.0)),
         breakdown_s + crowding_s + sum(part.copying_s for part in parts),
     )
-    named = sorted({f"{call} by {name}" for told in chosen.values() for call, name in told.items()})
+    named = sorted({f"{call} by {name}" for by_call in chosen.values() for call, name in by_call.items()})
     names = named or sorted({kernel.name for kernel in kernels.values()})
     words = [*names, *(["small blocks"] if eager else []), *(["all at once"] if at_once else [])]
     messages = cost.messages + sum(part.breakdowns for part in parts)

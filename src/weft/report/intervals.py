@@ -20,8 +20,8 @@ HEADINGS = {
 def interval_heading(rows: Iterable[Mapping[str, Any]]) -> str:
     """Heading of a column of times: ``median (95 %)``, or that of another kind of interval."""
     kinds = _kinds(rows)
-    told = [kind for kind in kinds if kind != "none"] or kinds
-    return HEADINGS[told[0]] if len(told) == 1 else "median (interval)" if told else "median"
+    stated = [kind for kind in kinds if kind != "none"] or kinds
+    return HEADINGS[stated[0]] if len(stated) == 1 else "median (interval)" if stated else "median"
 
 
 def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -39,10 +39,10 @@ def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
     if len(kinds) > 1:
         sentences["none"] = "Without brackets: models have no confidence interval."
     roots = any(row["interval"] == "none" and row.get("min_s") != row.get("max_s") for row in listed)
-    told = [sentences[kind] for kind in kinds]
+    parts = [sentences[kind] for kind in kinds]
     if roots:
-        told.append('In brackets of "all roots": fastest and slowest root.')
-    return " ".join(told)
+        parts.append('In brackets of "all roots": fastest and slowest root.')
+    return " ".join(parts)
 
 
 def _range(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -108,10 +108,10 @@ def _of_model(view: RunView, warm: Sequence[CallRow]) -> Facts:
 def endings(series: Sequence[SegmentRow]) -> str:
     """What ended each series of samples; the numbers add up."""
     found = Counter(row["ended_by"] for row in series)
-    told = ", ".join(
+    listed = ", ".join(
         f"{count:,} by {ENDINGS.get(ending, 'what is not recorded')}" for ending, count in found.most_common()
     )
-    text = f"of {len(series):,} series of samples, one for each warm row and launch: {told}"
+    text = f"of {len(series):,} series of samples, one for each warm row and launch: {listed}"
     return f"{text}. Each launch judges its own samples; warnings judge how far the launches differ"
 
 
@@ -139,8 +139,8 @@ def _definitions(rows: Sequence[CallRow], classes: Sequence[ClassRow], *, modell
         "local": LONGEST if modelled else f"{LONGEST} (clocks were too far apart for a common time)",
     }
     found = Counter(row["definition"] for row in rows).most_common()
-    told = [f"{names.get(name, 'by launch either of the two')} ({plural(count, 'row')})" for name, count in found]
-    return "; ".join(told) if len(told) > 1 else told[0].rsplit(" (", 1)[0]
+    listed = [f"{names.get(name, 'by launch either of the two')} ({plural(count, 'row')})" for name, count in found]
+    return "; ".join(listed) if len(listed) > 1 else listed[0].rsplit(" (", 1)[0]
 
 
 def clocks(cells: Iterable[MeasuredRow], warm: Sequence[CallRow]) -> str:

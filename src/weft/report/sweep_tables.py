@@ -135,11 +135,11 @@ def _knob(change: ChangeRow) -> str:
         if name == change["confirmed"] or not (change["confirmed"] or name in change["refuted"])
     ]
     names = {value: name for name, value in reversed(left)}
-    told = " or ".join(f"{names[value]} ({value:,} B)" for value in dict.fromkeys(value for _, value in left))
+    limits = " or ".join(f"{names[value]} ({value:,} B)" for value in dict.fromkeys(value for _, value in left))
     if change["confirmed"]:
-        return f"{told}, confirmed"
-    if told:
-        return f"perhaps {told}"
+        return f"{limits}, confirmed"
+    if limits:
+        return f"perhaps {limits}"
     return "none of those that were moved" if change["refuted"] else "none known here"
 
 

@@ -107,11 +107,11 @@ def terminal(table: Table, width: int = 120) -> Any:
     )
     for index, (heading, own) in enumerate(zip(table.columns, widths, strict=True)):
         number = index not in table.words
-        told = "\n".join(wrapped(line, own) for line in lines_of(heading)) if number else heading
+        text = "\n".join(wrapped(line, own) for line in lines_of(heading)) if number else heading
         justify = "right" if number else "left"
         # words too long for their column are wrapped, not truncated, and never within a name: users type it
         drawn.add_column(
-            Text(told), justify=justify, no_wrap=number, overflow="fold", min_width=least[index], width=own
+            Text(text), justify=justify, no_wrap=number, overflow="fold", min_width=least[index], width=own
         )
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))  # Text: a "[" of a node set is no markup
@@ -143,15 +143,15 @@ def listed(table: Table, width: int) -> Any:
     numbered = any(heading[:1].isdigit() for heading in headings)
     parts: list[Any] = [Text(wrapped(table.title, width), style="bold")]
     for head, *cells in table.rows:
-        told = [
+        rest = [
             f"{list_heading(first, heading)}: {', '.join(lines_of(cell)).replace(', (', ' (')}"
             for heading, cell in zip(headings, cells, strict=True)
             if cell.strip() not in ("", "–")
         ]
         name = " ".join(lines_of(head)).strip()
         parts.append(Text(wrapped(name if numbered else f"{lines_of(first)[0]}: {name}", width, "  ")))
-        if told:
-            parts.append(Text(wrapped("    " + "; ".join(told), width, "    ")))
+        if rest:
+            parts.append(Text(wrapped("    " + "; ".join(rest), width, "    ")))
     return Group(*parts)
 
 

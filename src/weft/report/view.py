@@ -159,7 +159,7 @@ class RunView:
         """The first row of the card on one line."""
         return headline(self.claims)
 
-    def told(self, family: str) -> str:
+    def claim_line(self, family: str) -> str:
         """All claims of a family on one line: ``Eager limit: 4 KiB to 8 KiB; ...``; empty without any."""
         rows = [say(each) for each in self.claims if each["id"].startswith(f"{family}.")]
         return "; ".join(f"{row.label}: {row.text}" for row in rows)

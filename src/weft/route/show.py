@@ -145,10 +145,10 @@ def hashed_text(found: Hashed, title: str) -> RenderableType:
     for name in ("at once: median", "95 % of seeds", "shift: mean", "95 % of phases"):
         table.add_column(name, justify="right")
     for each in dict.fromkeys(filter(None, (asked, found.enough))):
-        told = f"hash, {plural(each.connections, 'connection')} a pair, {each.method}"
+        method = f"hash, {plural(each.connections, 'connection')} a pair, {each.method}"
         once = (_times(each.quantile(0.5)), _times(each.quantile(0.95)))
         shift = (_times(mean[0]), _times(shifted.quantile(0.95))) if each is asked else ("", "")
-        table.add_row(told, *once, *shift)
+        table.add_row(method, *once, *shift)
     static = _times(shifted.tables) if shifted.tables else ""
     table.add_row(f"static tables: {found.routing}", _times(found.tables), "", static, "")
     table.add_row(f"spread evenly: {share(found.even):.0f} % of injection", _times(1.0), "", "", "", style="dim")
@@ -170,11 +170,11 @@ def hashed_tree(found: Hashed) -> dict[str, Any]:
     """Hashed paths beside static tables for JSON (schema ``weft-route-hash/1``)."""
 
     def tree(drawn: Slowdowns) -> dict[str, Any]:
-        told = {
+        figures = {
             name: {"slowdown": drawn.quantile(part), "interval": drawn.interval(part)}
             for name, part in (("p5", 0.05), ("median", 0.5), ("p95", 0.95))
         }
-        return {"connections": drawn.connections, "method": drawn.method, "seeds": len(drawn.values), **told}
+        return {"connections": drawn.connections, "method": drawn.method, "seeds": len(drawn.values), **figures}
 
     return {
         "schema": "weft-route-hash/1",

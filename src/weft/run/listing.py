@@ -29,10 +29,10 @@ def row(name: str, path: Path, key: str) -> Row:
         tree = tomllib.loads(read_plain(path).decode())
     except (OSError, ValueError, RecursionError):
         return {}
-    told = tree.get(key)
-    if not isinstance(told, str):
+    value = tree.get(key)
+    if not isinstance(value, str):
         return {}
-    return {"name": plain(name), key: plain(told), "title": plain(str(tree.get("title", "")))}
+    return {"name": plain(name), key: plain(value), "title": plain(str(tree.get("title", "")))}
 
 
 def runs_of(folder: Path = RUNS) -> list[Row]:
@@ -44,8 +44,8 @@ def runs_of(folder: Path = RUNS) -> list[Row]:
         except DataError:
             continue
         cells = len(list((path / "cells").glob("*.json")))
-        told = {key: plain(str(meta.get(key, ""))) for key in ("study", "fabric", "created")}
-        rows.append({"run": plain(str(path)), **told, "cells": str(cells)})
+        shown = {key: plain(str(meta.get(key, ""))) for key in ("study", "fabric", "created")}
+        rows.append({"run": plain(str(path)), **shown, "cells": str(cells)})
     return rows
 
 

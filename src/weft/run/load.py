@@ -18,7 +18,7 @@ LOOK_S = 0.25
 NAMED, LEAST = 3, 0.1  # programs that are named, at most, and how busy one must be for it, in cores
 PATIENCE_S, AGAIN_S = 1800.0, 5.0
 QUIET_LOOKS = 2  # looks in a row that find the host quiet: work that pauses for a moment is not over
-TOLD_EVERY_S = 60.0  # while it waits, interval at which a waiting run reports what it waits for
+REPORT_EVERY_S = 60.0  # while it waits, interval at which a waiting run reports what it waits for
 ANSWER_S = 20
 Say = Callable[[str], None]
 
@@ -68,7 +68,7 @@ def look_first(say: Say, *, wait: bool, anyway: bool, looks: Callable[[], Look] 
 
 def _waited(say: Say, looks: Callable[[], Look]) -> Look:
     say(f"waiting until this host is quiet, {PATIENCE_S / 60:.0f} min at most; Ctrl-C stops")
-    told = began = time.monotonic()
+    reported = began = time.monotonic()
     quiet = 0
     while True:
         seen, now = looks(), time.monotonic()
@@ -79,8 +79,8 @@ def _waited(say: Say, looks: Callable[[], Look]) -> Look:
         if not quiet and now - began > PATIENCE_S:
             say(f"{in_words(seen)} still, after {duration(round(now - began))}: going on")
             return seen
-        if not quiet and now - told >= TOLD_EVERY_S:
-            told = now
+        if not quiet and now - reported >= REPORT_EVERY_S:
+            reported = now
             say(f"{in_words(seen)} still: waiting")
         time.sleep(AGAIN_S)
 

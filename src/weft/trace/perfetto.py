@@ -56,9 +56,9 @@ def _events(folder: TraceFolder, first_ns: int, sites: dict[int, str]) -> Iterat
 
 
 def _event(row: dict[str, Any], first_ns: int, sites: dict[int, str]) -> dict[str, Any]:
-    told = {key: row[key] for key in ("bytes", "received", "peer", "tag", "comm", "request")}
+    fields = {key: row[key] for key in ("bytes", "received", "peer", "tag", "comm", "request")}
     return {
         "ph": "X", "name": row["call"], "cat": "MPI", "pid": row["rank"], "tid": row["thread"],
         "ts": (row["begin_ns"] - first_ns) / 1000, "dur": (row["end_ns"] - row["begin_ns"]) / 1000,
-        "args": {**told, "site": sites.get(row["site"], "")},
+        "args": {**fields, "site": sites.get(row["site"], "")},
     }  # fmt: skip

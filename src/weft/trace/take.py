@@ -56,9 +56,9 @@ def take_trace(
     }
     code, signalled = wait_for(preloaded(command, variables, mpi.described()))
     folder.describe(exit_code=str(code))
-    told = bypassed(TRACER.file, *marks.take())
-    if told:
-        say(f"weft: {told}")
+    warning = bypassed(TRACER.file, *marks.take())
+    if warning:
+        say(f"weft: {warning}")
     if trace_files(folder.raw) or code == 0:
         bring_in(folder)
     return 128 + signalled if signalled and (code >= 128 or code in OF_STARTERS) else code

@@ -40,14 +40,14 @@ def card_rows(claims: Sequence[ClaimRow]) -> tuple[Row, ...]:
     answers, doubts = claims_of(claims, "answer"), claims_of(claims, "doubt")
     if not answers:
         return ()
-    told = [say(each) for each in answers[:ANSWERS]]
+    first = [say(each) for each in answers[:ANSWERS]]
     parts = [each for each in claims_of(claims, "breakdown") if each["id"].partition(".")[0] in SHOWN]
     if answers[0]["id"].endswith(f".{INCONCLUSIVE}"):
         assumed = [each for each in parts if each["id"].startswith("assumed.")]
-        return (*told, *(say(each) for each in assumed[:PARTS]), *_why(answers[0], doubts))
+        return (*first, *(say(each) for each in assumed[:PARTS]), *_why(answers[0], doubts))
     helps = claims_of(claims, "remedy")[:1]
     return (
-        *told,
+        *first,
         *(say(each) for each in parts[:PARTS]),
         *(say(each) for each in helps),
         _confidence(answers[0], doubts),
@@ -56,7 +56,7 @@ def card_rows(claims: Sequence[ClaimRow]) -> tuple[Row, ...]:
 
 def _confidence(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> Row:
     grade, reason = grade_text(list(doubts))
-    told = "; ".join(
+    text = "; ".join(
         filter(
             None,
             (
@@ -66,7 +66,7 @@ def _confidence(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> Row:
             ),
         )
     )
-    return Row("confidence", "Confidence", answer["confidence"], told)
+    return Row("confidence", "Confidence", answer["confidence"], text)
 
 
 def _allowing(answer: ClaimRow) -> str:

@@ -53,13 +53,13 @@ def _own_pace(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
 
 
 def _waited(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
-    told = f"{claim['subject']} waited for a core {percent(more['share'])} of the time"
-    return told, f"peers {percent(more['peers'])}"
+    text = f"{claim['subject']} waited for a core {percent(more['share'])} of the time"
+    return text, f"peers {percent(more['peers'])}"
 
 
 def _tcp(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
-    told = f"{format_bytes(more['sent'])} by network interfaces, {format_bytes(more['by_adapter'])} by the adapter"
-    return f"messages of {claim['subject']} went over TCP", told
+    text = f"{format_bytes(more['sent'])} by network interfaces, {format_bytes(more['by_adapter'])} by the adapter"
+    return f"messages of {claim['subject']} went over TCP", text
 
 
 def _differs(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
@@ -86,8 +86,8 @@ def say_start(claim: ClaimRow) -> Row:
     if claim["id"] == "start.kernel":
         return Row(claim["id"], "Kernel", f"{claim['subject']}: {more['own']}", f"peers: {more['peers']}")
     if claim["id"] == "start.leaves":
-        told = f"{int(claim['value'] or 0)} of {plural(more['nodes'], 'node')}"
-        return Row(claim["id"], "Leaves", told, "clustered by the run's own times: the fabric file names none")
+        leaves = f"{int(claim['value'] or 0)} of {plural(more['nodes'], 'node')}"
+        return Row(claim["id"], "Leaves", leaves, "clustered by the run's own times: the fabric file names none")
     late = f"{claim['subject']} began {format_seconds(more['late_s'], 2)} after its peers" if claim["subject"] else ""
     return Row(claim["id"], "MPI started", f"{plural(more['nodes'], 'node')} in {seconds_text(claim['value'])}", late)
 

@@ -84,7 +84,7 @@ class Site:
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     made = Site(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(build, "tool", lambda name: str(made.tools / name))
+    monkeypatch.setattr(toolchain, "tool", lambda name: str(made.tools / name))
     return made
 
 
@@ -105,7 +105,7 @@ def test_a_long_build_says_how_far_it_has_come(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(toolchain, "TELL_EACH_S", 0.02)
     log, said = tmp_path / "log", list[str]()
     log.write_text("$ cmake\n[1/31] Building a\n[12/31] Building b\n")
-    with toolchain.told(said.append, "building", log):
+    with toolchain.reported(said.append, "building", log):
         eventually = time.monotonic() + 10
         while len(said) < 3 and time.monotonic() < eventually:
             time.sleep(0.01)
@@ -113,7 +113,7 @@ def test_a_long_build_says_how_far_it_has_come(tmp_path: Path, monkeypatch: pyte
     ended = len(said)
     time.sleep(0.1)
     assert len(said) == ended, "it goes on telling after the build"
-    with pytest.raises(OSError), toolchain.told(said.append, "building", tmp_path / "none"):
+    with pytest.raises(OSError), toolchain.reported(said.append, "building", tmp_path / "none"):
         raise OSError
     assert said[ended:] == ["building"]
 

@@ -29,7 +29,7 @@ from weft.analyse.pairs.matrix import NodeMatrix, node_matrix
 from weft.analyse.pairs.pair_times import PairTimes
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import robust_deviation
-from weft.analyse.tables.pairs import LEAST_TOLD_S
+from weft.analyse.tables.pairs import LEAST_SHOWN_S
 from weft.format import format_factor
 
 #: A direction with more than this part of the difference is the slow one: 3/4 of the excess against 1/4.
@@ -120,10 +120,10 @@ def attribute(ways: Sequence[PairTimes], places: Places, *, modelled: bool = Fal
     for each in taken:
         found += _all_named(each.matrix, each.parts, candidates)
         found += find_routes(each.matrix, each.parts, places)
-    told = [each.told(LEAST_TOLD_S) for each in left]
-    ranks = find_ranks(told, places)
+    shown = [each.lasting(LEAST_SHOWN_S) for each in left]
+    ranks = find_ranks(shown, places)
     slow = sorted({rank for outlier in ranks for rank in outlier.indices})
-    others = [each.without_ranks(slow) for each in told]
+    others = [each.without_ranks(slow) for each in shown]
     classes, groups = find_groups(others, places)
     if modelled:
         classes = [each for each, key in zip(classes, groups, strict=True) if key[1] == ALONE]

@@ -51,8 +51,8 @@ def typical_steal(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> f
 def doubt_by_steal(outlier: Outlier, share: float, node_pairs: int, pairs: int, ways: int) -> Outlier:
     """The outlier, marked as doubted if CPU steal could have made it; of so many measured pairs of nodes and ranks."""
     every = node_pairs if outlier.kind in NODE_KINDS else pairs
-    told = LEAST_FACTOR if outlier.kind in NODE_KINDS else PAIR_FACTOR if outlier.kind == "pair" else LEAST_OWN_FACTOR
-    longer = outlier.pairs / (every * ways) * max(0.0, outlier.factor / told - 1) if every else 0.0
+    least = LEAST_FACTOR if outlier.kind in NODE_KINDS else PAIR_FACTOR if outlier.kind == "pair" else LEAST_OWN_FACTOR
+    longer = outlier.pairs / (every * ways) * max(0.0, outlier.factor / least - 1) if every else 0.0
     if share <= HALF_OF_HALF * longer / (1 + longer):
         return outlier
     return _in_doubt(outlier, f"since the hypervisor took {100 * share:.1f} % of the time")
@@ -83,5 +83,5 @@ def doubt_by_samples(outlier: Outlier, few: Set[Way]) -> Outlier:
 
 
 def _in_doubt(outlier: Outlier, why: str) -> Outlier:
-    told = f"in doubt, {why}"
-    return replace(outlier, doubted=True, detail=f"{outlier.detail}; {told}" if outlier.detail else told)
+    detail = f"in doubt, {why}"
+    return replace(outlier, doubted=True, detail=f"{outlier.detail}; {detail}" if outlier.detail else detail)

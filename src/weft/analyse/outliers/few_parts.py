@@ -83,8 +83,8 @@ def cluster_nodes(
     found = number[index.ravel()]
     placed = (found[source] >= 0) & (found[target] >= 0)
     agreeing = near == (found[source] == found[target])
-    told = len(kept) > 1 and (found >= 0).mean() >= LEAST_PLACED and agreeing[placed].mean() >= LEAST_AGREEING
-    return found if told else None
+    clustered = len(kept) > 1 and (found >= 0).mean() >= LEAST_PLACED and agreeing[placed].mean() >= LEAST_AGREEING
+    return found if clustered else None
 
 
 Nodes = NDArray[np.int32] | NDArray[np.int64]

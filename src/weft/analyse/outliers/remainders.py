@@ -70,7 +70,7 @@ class Remainders:
         """Seconds of the class of each pair without outliers, shape (pairs,)."""
         return self.base_by_nodes[self.ends.nodes]
 
-    def told(self, least_s: float) -> "Remainders":
+    def lasting(self, least_s: float) -> "Remainders":
         """Without pairs whose class takes less than that."""
         short = self.base_by_nodes < least_s
         used = np.zeros(len(short), bool)

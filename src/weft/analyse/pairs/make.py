@@ -22,7 +22,7 @@ from weft.analyse.pairs.hop_tables import CLASS, class_histogram, cold_rows, hop
 from weft.analyse.pairs.matrix import Floats, node_matrix, node_rows, slowest
 from weft.analyse.pairs.pair_times import PairFile, PairTimes, read_pair_times
 from weft.analyse.pairs.places import Places, list_placements
-from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_TOLD_S, PAIR_FACTOR
+from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_SHOWN_S, PAIR_FACTOR
 from weft.plan.records import Plan
 from weft.store.files import Schema, Table, write_parquet
 from weft.store.rows import RANK_TABLE, MeasuredRow
@@ -108,14 +108,14 @@ def _analysed(
 def _names(passes: Sequence[Pass], places: Places) -> Rows:
     """The nodes, each with its leaf where the times of matchings tell it."""
     leaves = leaves_of(passes, places)
-    told = [""] * len(places.nodes)
+    leaf_of = [""] * len(places.nodes)
     if leaves is not None and leaves.clustered:
         numbers: list[int] = leaves.of.tolist()
-        told = [leaves.names[number] if number >= 0 else "" for number in numbers]
+        leaf_of = [leaves.names[number] if number >= 0 else "" for number in numbers]
     return [
         {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown,
          "leaf": leaf}
-        for index, (name, leaf) in enumerate(zip(places.nodes, told, strict=True))
+        for index, (name, leaf) in enumerate(zip(places.nodes, leaf_of, strict=True))
     ]  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def found_in_every_launch(ways: Sequence[PairTimes], places: Places) -> frozense
 def _slow_pairs(left: Remainders) -> dict[int, int]:
     """Number of slow pairs of each class."""
     base_s = left.base_s
-    slow = (left.time_s >= PAIR_FACTOR * base_s) & (left.time_s - base_s >= LEAST_TOLD_S)
+    slow = (left.time_s >= PAIR_FACTOR * base_s) & (left.time_s - base_s >= LEAST_SHOWN_S)
     counts: list[int] = np.bincount(left.ends.kind[slow]).tolist()
     return dict(enumerate(counts))
 

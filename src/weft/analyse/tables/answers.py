@@ -282,8 +282,8 @@ def answer_of(row: VerdictRow, low: float | None = None, high: float | None = No
 
 def main_verdict(found: Sequence[VerdictRow]) -> VerdictRow | None:
     """The verdict that answers: on weak scaling where there is one; None where none could be given."""
-    told = [each for each in found if each["outcome"] != "no verdict"]
-    return next((each for each in told if each["kind"] == "weak"), told[0] if told else None)
+    reached = [each for each in found if each["outcome"] != "no verdict"]
+    return next((each for each in reached if each["kind"] == "weak"), reached[0] if reached else None)
 
 
 def by_weight(found: Sequence[VerdictRow]) -> list[VerdictRow]:

@@ -11,7 +11,7 @@ FARTHEST = 100
 """The run's pairs that are farthest from their class, which are kept by name."""
 PAIR_FACTOR = 1.5
 """Smallest factor of a slow pair over its class, from which the kernel measures it again."""
-LEAST_TOLD_S = 20e-9
+LEAST_SHOWN_S = 20e-9
 """Pairs of ranks whose class is faster are not distinguished: a clock's tick is 1 ns, and only a model is so fast."""
 
 
@@ -37,7 +37,7 @@ class ClassRow(Classed):
     """Times over the pairs of a hop class.
 
     ``broken`` counts the inconsistent ones (METHOD 20), ``slow`` those of `PAIR_FACTOR` times what the class takes
-    and at least `LEAST_TOLD_S` more.
+    and at least `LEAST_SHOWN_S` more.
     """
 
     pairs: Long

@@ -60,11 +60,11 @@ class Steps(NamedTuple):
 
 def trial_rows(changes: Sequence[ChangeRow], plan: Plan, medians: Sequence[MedianRow]) -> list[TrialRow]:
     """What each moved knob did to its change-over."""
-    told = {cell.id: cell.parameters["trial"] for cell in plan.cells}
-    usual = {each["cell"]: name for name, each in told.items() if "knob" not in each and "far" not in each}
-    far = {Trial(**each["far"]): name for name, each in told.items() if isinstance(each.get("far"), dict)}
+    asked = {cell.id: cell.parameters["trial"] for cell in plan.cells}
+    usual = {each["cell"]: name for name, each in asked.items() if "knob" not in each and "far" not in each}
+    far = {Trial(**each["far"]): name for name, each in asked.items() if isinstance(each.get("far"), dict)}
     found: list[TrialRow] = []
-    for name, each in told.items():
+    for name, each in asked.items():
         if "knob" not in each:
             continue
         trial = Trial(**each)
@@ -218,13 +218,13 @@ def _with_trials(change: ChangeRow, trials: Sequence[TrialRow]) -> ChangeRow:
     own = [trial for trial in trials if is_of(trial, change)]
     confirmed = [trial["knob"] for trial in own if trial["outcome"] == "confirmed"]
     refuted = [trial["knob"] for trial in own if trial["outcome"] == "not confirmed"]
-    told = change.copy()
-    told["refuted"] = refuted
+    judged = change.copy()
+    judged["refuted"] = refuted
     if confirmed:
         first = confirmed[0]
         knobs = sorted(zip(change["knobs"], change["knob_values"], strict=True), key=lambda knob: knob[0] != first)
-        told["confirmed"], told["knob_value"] = first, knobs[0][1]
-        told["knobs"], told["knob_values"] = [name for name, _ in knobs], [value for _, value in knobs]
-        told["knob_meaning"] = change["knob_meaning"] if change["knobs"][0] == first else ""
-        told["eager_limit"] = is_eager_limit(first)
-    return told
+        judged["confirmed"], judged["knob_value"] = first, knobs[0][1]
+        judged["knobs"], judged["knob_values"] = [name for name, _ in knobs], [value for _, value in knobs]
+        judged["knob_meaning"] = change["knob_meaning"] if change["knobs"][0] == first else ""
+        judged["eager_limit"] = is_eager_limit(first)
+    return judged

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.fabric.nodeset import expand, fold
-from weft.launch.batch.scheduler import JobState, Scheduler, ask, look, told
+from weft.launch.batch.scheduler import JobState, Scheduler, ask, look, output
 from weft.launch.launcher import LaunchRequest
 
 
@@ -36,13 +36,13 @@ class Flux(Scheduler):
 
     def reason(self, job: str) -> str:
         """Read the job's event log: the last exception, else what it waits for."""
-        return last_event(told(self, ["flux", "job", "info", job, "eventlog"]))
+        return last_event(output(self, ["flux", "job", "info", job, "eventlog"]))
 
     def allocated_nodes(self) -> Sequence[str]:
         """Nodes of the instance that weft was started in, if that is a job."""
         if not self.allocation():
             return ()
-        listed = told(
+        listed = output(
             self, ["flux", "resource", "list", "--states=free,allocated", "--no-header", "--format={nodelist}"]
         )
         return [name for line in dict.fromkeys(listed.split()) for name in expand(line)]

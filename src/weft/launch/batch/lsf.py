@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.launch.batch.scheduler import JobState, Scheduler, ask, listed_once, look, told
+from weft.launch.batch.scheduler import JobState, Scheduler, ask, listed_once, look, output
 
 
 class Lsf(Scheduler):
@@ -42,10 +42,10 @@ class Lsf(Scheduler):
     def reason(self, job: str) -> str:
         """Ask bjobs why it waits or ended, then bhist, which also knows a job that bjobs has forgotten."""
         for field in ("pend_reason", "exit_reason"):
-            said = " ".join(told(self, ["bjobs", "-noheader", "-o", field, job]).split())
+            said = " ".join(output(self, ["bjobs", "-noheader", "-o", field, job]).split())
             if said.strip("- "):
                 return said
-        history = re.sub(r"\n {10,}", "", told(self, ["bhist", "-l", job]))
+        history = re.sub(r"\n {10,}", "", output(self, ["bhist", "-l", job]))
         ends = re.findall(r": ((?:Exited|Completed|Termination request|TERM_)[^;\n]*)", history)
         return ends[-1].strip() if ends else ""
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.launch.batch.scheduler import JobState, Scheduler, ask, listed_once, told
+from weft.launch.batch.scheduler import JobState, Scheduler, ask, listed_once, output
 
 DELETED = "91"  # the substate of a job that qdel ended
 
@@ -35,11 +35,11 @@ class Pbs(Scheduler):
 
     def was_cancelled(self, job: str) -> bool:
         """Ask qstat for the substate, which is 91 after qdel; the exit status is the same as at the time limit."""
-        return attribute(told(self, ["qstat", "-x", "-f", job]), "substate") == DELETED
+        return attribute(output(self, ["qstat", "-x", "-f", job]), "substate") == DELETED
 
     def reason(self, job: str) -> str:
         """Ask qstat for the comment and the exit status, also of a job that has ended."""
-        shown = told(self, ["qstat", "-x", "-f", job])
+        shown = output(self, ["qstat", "-x", "-f", job])
         status = attribute(shown, "Exit_status")
         words = (attribute(shown, "comment"), f"exit status {status}" if status not in ("", "0") else "")
         return ", ".join(word for word in words if word)

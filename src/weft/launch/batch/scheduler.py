@@ -137,7 +137,7 @@ def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | 
     return "" if re.search(forgotten, done.stderr + done.stdout, re.IGNORECASE) else None
 
 
-def told(scheduler: Scheduler, command: Sequence[str]) -> str:
+def output(scheduler: Scheduler, command: Sequence[str]) -> str:
     """What a scheduler's command prints about a job; empty where it fails, is silent or missing."""
     try:
         done = run_command(scheduler, command, timeout_s=30)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from weft.errors import LaunchError
 from weft.fabric.nodeset import expand, fold
-from weft.launch.batch.scheduler import JobState, Scheduler, ask, look, told
+from weft.launch.batch.scheduler import JobState, Scheduler, ask, look, output
 from weft.launch.launcher import CYCLIC, LaunchRequest
 
 
@@ -46,13 +46,13 @@ class Slurm(Scheduler):
 
     def reason(self, job: str) -> str:
         """Ask scontrol, then the accounting, which also knows a job that scontrol has forgotten."""
-        shown = told(self, ["scontrol", "show", "job", job])
+        shown = output(self, ["scontrol", "show", "job", job])
         if found := re.search(r"\bJobState=(\S+)(?:\s+Reason=(\S+))?", shown):
             why = found[2] if found[2] not in (None, "None", "(null)") else ""
             code = re.search(r"\bExitCode=(\d+):(\d+)", shown)
             ended = f"exit code {code[1]}" if code and code[1] != "0" else ""
             return ", ".join(word for word in (found[1], why, ended) if word)
-        listed = told(self, ["sacct", "--noheader", "--allocations", "--format=State%40,ExitCode", f"--jobs={job}"])
+        listed = output(self, ["sacct", "--noheader", "--allocations", "--format=State%40,ExitCode", f"--jobs={job}"])
         return " ".join(listed.split())
 
     def allocated_nodes(self) -> Sequence[str]:

@@ -19,9 +19,9 @@ from weft.launch.toolchain import (
     first_error,
     kept_objects,
     key_of,
+    reported,
     resume_logged,
     source_files,
-    told,
 )
 from weft.programs import run_program
 
@@ -157,7 +157,7 @@ def build_programs(
 
     def make(work: Path, ready: Path, log: Path) -> None:
         what = f"building the kernels for SimGrid {simgrid.version} with {simgrid.smpicxx} (once, a minute or two)"
-        with told(say, what, log):
+        with reported(say, what, log):
             same = key_of([str(simgrid.smpicxx), simgrid.version, str(native)], native, [])
             with kept_objects(cache() / f"objects-simulated-{same}", key) as build:
                 compile_programs(build, simgrid, native / PROJECT, log)

@@ -84,9 +84,9 @@ class Nights:
         return Card(f"{self.study} on {self.fabric}", (span, plural(len(self.rows), "row")), tuple(rows))
 
     def _row(self, alarm: Alarm) -> Row:
-        told = f"{self.row_name(alarm)}: {times_text(alarm.factor)} since {day(self.nights[alarm.at].begun)}"
+        text = f"{self.row_name(alarm)}: {times_text(alarm.factor)} since {day(self.nights[alarm.at].begun)}"
         causes = "; ".join(self.causes(alarm)) or "nothing else changed that Weft records"
-        return Row("watch.change", "Changed", told, causes)
+        return Row("watch.change", "Changed", text, causes)
 
     def alarm_table(self) -> Table:
         """The last alarms, newest first."""

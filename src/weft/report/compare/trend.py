@@ -43,17 +43,17 @@ def _rows(found: Trend) -> list[Row]:
     if found.why:
         return [Row("trend.inconclusive", "Inconclusive", found.why)]
     if found.drift:
-        told = f"{name_place(found.drift.key)}: {times_text(found.drift.factor)} in the last run"
-        return [Row("trend.drift", "Drift", told, "over a straight line from the first run; no date")]
+        text = f"{name_place(found.drift.key)}: {times_text(found.drift.factor)} in the last run"
+        return [Row("trend.drift", "Drift", text, "over a straight line from the first run; no date")]
     return [_changed(found, change) for change in found.changes] or [Row("trend.no-change", "No change shown", "")]
 
 
 def _changed(found: Trend, change: Change) -> Row:
     before, after = found.times[change.at - 1], found.times[change.at]
     others = f"; with it {change.rows - 1} of {plural(len(found.keys) - 1, 'other row')}" if change.rows > 1 else ""
-    told = f"between {day(before)} and {day(after)}, from {found.sides[change.at].name} on"
+    text = f"between {day(before)} and {day(after)}, from {found.sides[change.at].name} on"
     where = name_place(change.key)
-    return Row("trend.change", "Changed", f"{where}: {times_text(change.factor)} ({p_equals(change.p)})", told + others)
+    return Row("trend.change", "Changed", f"{where}: {times_text(change.factor)} ({p_equals(change.p)})", text + others)
 
 
 def _doubts(runs: Compare) -> list[Row]:

@@ -22,7 +22,7 @@ WIDE, NARROW, FEW = 800, 480, 100
 MOST_POINTS = 512
 MOST_LABELS = 16
 #: With more nodes than this there is no tooltip: the numbers would make the page too large.
-MOST_TOLD = 512
+MOST_READ = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +146,8 @@ def _ramp(colours: Sequence[str], x: float, y: float, width: float) -> str:
 
 def _pointer(shown: PairMatrix) -> str:
     """The line under the picture that names the two nodes under the pointer, with their number."""
-    if len(shown.nodes) > MOST_TOLD:
-        return f'<p class="soft">The line for the nodes under the pointer is available up to {MOST_TOLD} nodes.</p>'
+    if len(shown.nodes) > MOST_READ:
+        return f'<p class="soft">The line for the nodes under the pointer is available up to {MOST_READ} nodes.</p>'
     exact = np.ascontiguousarray(shown.exact, "<f4")
     data = {
         "nodes": list(shown.nodes),

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from weft.analyse.tables.claims import extras
-from weft.analyse.tables.pairs import FARTHEST, LEAST_TOLD_S, HistogramRow, bucket_starts_s
+from weft.analyse.tables.pairs import FARTHEST, LEAST_SHOWN_S, HistogramRow, bucket_starts_s
 from weft.format import format_bytes, format_factor, measured_factor, measured_seconds, seconds_unit
 from weft.report.figures import Picture
 from weft.report.figures.matrix import PairMatrix, matrix_picture
@@ -17,7 +17,7 @@ from weft.report.pair_view import MODES, PairView
 
 #: A pair slower than the slowest class's median by this factor is drawn as slow.
 SLOW = 1.25
-LEAST_TOLD = 0.01
+LEAST_SHOWN = 0.01
 """A pair or node that is slower by less than this share is not distinguished."""
 COLOURS = (
     "Blue: from the fastest pair to {factor} x the median of the slowest class; orange: slower pairs. Both on "
@@ -79,10 +79,10 @@ def _slow_nodes(view: PairView) -> list[int]:
 def _slowest(view: PairView, size: int, mode: str) -> str:
     """The pair farthest from its class in words."""
     rows = [row for row in view.worst if (row["bytes"], row["mode"]) == (size, mode)]
-    row = max((row for row in rows if row["base_s"] >= LEAST_TOLD_S), key=lambda each: each["factor"], default=None)
-    if row is None and len(view.worst) >= FARTHEST and view.worst[-1]["factor"] >= 1 + LEAST_TOLD:
+    row = max((row for row in rows if row["base_s"] >= LEAST_SHOWN_S), key=lambda each: each["factor"], default=None)
+    if row is None and len(view.worst) >= FARTHEST and view.worst[-1]["factor"] >= 1 + LEAST_SHOWN:
         return f"None of the run's {FARTHEST} pairs that are farthest from their class is among these."
-    if row is None or row["factor"] < 1 + LEAST_TOLD:
+    if row is None or row["factor"] < 1 + LEAST_SHOWN:
         return "No pair is noticeably slower than its class."
     ends = f"rank {row['source']} on {row['source_name']} with rank {row['target']} on {row['target_name']}"
     return (
@@ -111,7 +111,7 @@ def _worst_node(view: PairView, size: int, mode: str) -> str:
     if not rows:
         return "All pairs are within one node."
     row = max(rows, key=lambda each: each["factor"] or 0.0)
-    if (row["factor"] or 0.0) < 1 + LEAST_TOLD:
+    if (row["factor"] or 0.0) < 1 + LEAST_SHOWN:
         return "No node is noticeably slower than its classes."
     times = f"{format_factor(row['factor'] or 0.0)} times their medians"
     return f"Farthest from its classes is {row['name']}: {times} over all its pairs."

@@ -74,8 +74,8 @@ def draw_outlier(view: RunView) -> Picture | None:
     return Picture("outlier-tree", "Slow part", key, key, _tree(plan, dict.fromkeys(hot, 0.0), hot, value))
 
 
-def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozenset[str]], told: str = "") -> str:
-    """Boxes and cables as SVG; ``told`` labels the hot cables, or else their shares all."""
+def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozenset[str]], words: str = "") -> str:
+    """Boxes and cables as SVG; ``words`` labels the hot cables, or else their shares all."""
     left = 130 if plan.rows else 0
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-left} 0 {plan.width + left:.0f} {plan.height:.0f}" '
@@ -94,13 +94,13 @@ def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozens
         points = ((one.x, one.y), (other.x, other.y)) if one and other else (line.points[0], line.points[-1])
         (x, y), (x2, y2) = points
         is_hot, share = ends in hot, shares.get(ends, 0.0)
-        width = 3 + 8 * share / most if shares and not told else 8 if is_hot else 2.5
+        width = 3 + 8 * share / most if shares and not words else 8 if is_hot else 2.5
         names = escape(line.between)
         parts.append(
             f'<path d="M{x:.1f} {y:.1f}L{x2:.1f} {y2:.1f}" class="{"hot" if is_hot else "cool"}" '
             f'stroke-width="{width:.1f}"><title>{names}</title></path>'
         )
-        text = (told if is_hot else "") if told else percent(share) if share else ""
+        text = (words if is_hot else "") if words else percent(share) if share else ""
         if text:
             labels.append(_beside(points, text, is_hot))
     parts += [_box(place) for place in plan.places] + labels

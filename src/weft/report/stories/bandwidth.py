@@ -62,7 +62,7 @@ class BandwidthStory(SweepStory):
                 "message-time",
                 view.titled("Time of a window over its messages"),
                 key,
-                view.told("threshold"),
+                view.claim_line("threshold"),
                 (costs,),
             ),
         ]

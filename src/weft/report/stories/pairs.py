@@ -109,7 +109,7 @@ def _nodes(pairs: PairView) -> Table:
     """The ten worst nodes."""
     placed = sorted((row for row in pairs.node_rows if row["place"]), key=lambda row: row["place"] or 0)
     claimed = [each for each in pairs.run.claimed("answer") if each["id"] == "outlier.node"]
-    told = {each["subject"]: ROLES.get(extras(each).get("role", ""), "slow") for each in claimed}
+    roles = {each["subject"]: ROLES.get(extras(each).get("role", ""), "slow") for each in claimed}
     rows = [
         (
             row["name"],
@@ -117,13 +117,13 @@ def _nodes(pairs: PairView) -> Table:
             _factor(row["factor"]),
             f"{_factor(row['worst'])} with {row['worst_with']}",
             _factor(row["within"]),
-            told.get(row["name"], ""),
+            roles.get(row["name"], ""),
         )
         for row in placed[:TEN]
     ]
     heading = (Words("Node"), Words("worst at"), "all its pairs", "worst partner", "within the node", Words("verdict"))
     second = ("", "", "median over that of their class", "", "over the nodes' median", "")
-    if not told:  # no node is slow: what slows its pairs lies elsewhere
+    if not roles:  # no node is slow: what slows its pairs lies elsewhere
         heading, second, rows = heading[:-1], second[:-1], [row[:-1] for row in rows]
     return Table(pairs.run.titled("The ten worst nodes"), heading, (second, *rows))
 

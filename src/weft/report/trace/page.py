@@ -36,8 +36,8 @@ def trace_tables(view: TraceView) -> list[Table]:
 def _remedies(view: TraceView) -> Table:
     rows = [say(each) for each in claims_of(view.claims, "remedy")]
     columns = (Words("remedy"), Words("what remains"), Words("next"))
-    told = [(row.value, row.note, view.with_folder(row.next)) for row in rows]
-    return Table("What would help, at most", columns, tuple(told))
+    lines = [(row.value, row.note, view.with_folder(row.next)) for row in rows]
+    return Table("What would help, at most", columns, tuple(lines))
 
 
 def _doubts(view: TraceView) -> Table:
@@ -176,13 +176,13 @@ def _picture(view: TraceView, what: str) -> Picture:
     nodes = [view.ranks[index]["node"] for index in order]
     values = view.matrix(what)[np.ix_(order, order)]
     parts = [nodes.count(node) for node in view.nodes]
-    told = _by_node(values, parts)
+    by_node = _by_node(values, parts)
     sent = np.where(values > 0, values, np.nan)
     shown = PairMatrix(
         sent,
         parts,
         list(view.nodes.values()),
-        told,
+        by_node,
         scale_of(sent, np.inf),
         UNITS[what],
         f"{what} of their ranks",

@@ -201,9 +201,9 @@ def _imbalance(known: Known, row: TimedRow) -> list[ClaimRow]:
         return []
     if even is None:
         return []
-    told: dict[str, Any] = {"limit": planned.name, "seconds": row["median_s"], "even": even.seconds}
+    more: dict[str, Any] = {"limit": planned.name, "seconds": row["median_s"], "even": even.seconds}
     where = {"cell": row["cell"], "call": row["call"]}
-    return [make_claim("collective.imbalance", "breakdown", "", planned.seconds, "seconds", **where, **told)]
+    return [make_claim("collective.imbalance", "breakdown", "", planned.seconds, "seconds", **where, **more)]
 
 
 def _alternatives(known: Known, line: Line) -> list[ClaimRow]:

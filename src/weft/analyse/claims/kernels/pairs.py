@@ -11,7 +11,7 @@ from weft.analyse.pairs.findings import REMEDIES
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 from weft.analyse.tables.pairs import (
     CLASSES,
-    LEAST_TOLD_S,
+    LEAST_SHOWN_S,
     NAMES,
     OUTLIERS,
     PAIR_FACTOR,
@@ -78,7 +78,7 @@ def _healthy(known: Known, size: int, mode: str, own: Sequence[ClassRow], counte
     later = (
         row["factor"]
         for row in largest(WORST.read(known.path), every)
-        if row["factor"] >= PAIR_FACTOR and row["time_s"] * (1 - 1 / row["factor"]) >= LEAST_TOLD_S
+        if row["factor"] >= PAIR_FACTOR and row["time_s"] * (1 - 1 / row["factor"]) >= LEAST_SHOWN_S
     )
     factor = next(later, None)
     slow = sum(row["slow"] for row in own)
