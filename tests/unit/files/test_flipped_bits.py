@@ -172,14 +172,14 @@ def brought_in(folder: TraceFolder) -> list[str]:
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_twenty_thousand_bits_that_flip_in_a_trace_are_told_or_change_nothing(trace: Path, tmp_path: Path) -> None:
-    assert survive(trace, tmp_path, 20_000, 2, OF_TRACES, printed_trace)[".trace"] > 3_000
+def test_thousands_of_bits_that_flip_in_a_trace_are_found_or_change_nothing(trace: Path, tmp_path: Path) -> None:
+    assert survive(trace, tmp_path, 4_000, 2, OF_TRACES, printed_trace)[".trace"] > 600
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_twenty_thousand_bits_that_flip_are_told_or_change_nothing(run: Path, tmp_path: Path) -> None:
-    assert survive(run, tmp_path, 20_000, 2)[".json"] > 3_000
+def test_thousands_of_bits_that_flip_are_found_or_change_nothing(run: Path, tmp_path: Path) -> None:
+    assert survive(run, tmp_path, 8_000, 2)[".json"] > 1_200
 
 
 def test_a_table_with_another_type_of_number_is_made_again(run: Path, tmp_path: Path) -> None:
