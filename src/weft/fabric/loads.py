@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.network.follow import LeavesAlike, leaves_alike, walk
+from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.minimal import LARGE
 from weft.files.shipped import LENT
@@ -46,7 +46,6 @@ def depths(hosts: Iterable[str], links: Sequence[tuple[str, str]]) -> dict[str, 
     return found
 
 
-LEAF_ENTRIES = 2_000_000  # table entries of leaves processed at a time
 COLUMNS = 256  # destinations at a time: limits the work space to a few tens of MB on ten thousand hosts
 
 
@@ -73,63 +72,9 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
     below = np.zeros(len(network.switches), dtype=np.int64)
     np.add.at(below, network.leaf[taking], weight[taking])
     ends = taking.astype(np.int32)
-    fans = [_fan(network, alike, ends, below) for alike in leaves_alike(network, set(network.leaf[taking].tolist()))]
-    for fan in fans:
-        load += _first_links(network, fan.leaves, ends, weight, below)
     for start in range(0, len(taking), COLUMNS):
-        load += _push(network, ends[start : start + COLUMNS], weight, [fan.part(start) for fan in fans])
+        load += _push(network, ends[start : start + COLUMNS], weight, below)
     return load
-
-
-@dataclass(frozen=True, eq=False)
-class _Fan:
-    """Traffic that leaf switches with the same routes forward together."""
-
-    leaves: Ints  # their indices, shape (leaves,)
-    # index of the next switch towards each destination, shape (destinations,); negative where they deliver themselves
-    onward: Ints
-    # units they send there, divided by the weight of the destination, shape (destinations,); without those from its
-    # own leaf
-    sent: NDArray[np.int64]
-
-    def part(self, start: int) -> tuple[Ints, NDArray[np.int64]]:
-        """``onward`` and ``sent`` of the block of destinations from index ``start``, shape (block,) each."""
-        return self.onward[start : start + COLUMNS], self.sent[start : start + COLUMNS]
-
-
-def _fan(network: Network, alike: LeavesAlike, ends: Ints, below: NDArray[np.int64]) -> _Fan:
-    """The `_Fan` of leaves that route alike. Raises FabricError: A leaf has no route to a destination."""
-    home, onward = network.leaf[ends], alike.onward[ends]
-    own = np.isin(home, alike.leaves)
-    sent = below[alike.leaves].sum() - np.where(own, below[home], 0)
-    sent[onward == ends] = 0
-    onward -= np.int32(len(network.hosts))
-    lost = np.flatnonzero((onward < 0) & (sent > 0))
-    if lost.size:
-        end, others = int(ends[lost[0]]), alike.leaves[alike.leaves != home[lost[0]]]
-        raise network.no_route(_start(network, int(others[0]), end), end)
-    return _Fan(alike.leaves, onward, sent)
-
-
-def _first_links(
-    network: Network, leaves: Ints, ends: Ints, weight: NDArray[np.int64], below: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Units over the links out of these leaf switches, shape (links,); FabricError if a host of theirs gets none."""
-    load = np.zeros(len(network.links))
-    some = max(1, LEAF_ENTRIES // len(ends))
-    for rows in np.split(leaves, range(some, len(leaves), some)):
-        links = network.forward[np.ix_(rows, ends)]
-        row, column = np.nonzero(network.leaf[ends] == rows[:, np.newaxis])
-        amounts = below[rows][:, np.newaxis] * weight[ends].astype(np.float64)
-        amounts[row, column] -= weight[ends[column]] ** 2
-        link = links[row, column]
-        lost = (amounts[row, column] > 0) & ((link < 0) | (network.links.target[link] != ends[column]))
-        if lost.any():
-            end = int(ends[column[lost][0]])
-            raise network.no_route(_start(network, int(rows[row[lost][0]]), end), end)
-        amounts[links < 0] = 0  # nothing is sent there: see _fan
-        load += np.bincount(np.maximum(links, 0).ravel(), amounts.ravel(), len(load))
-    return load.astype(np.int64)
 
 
 def _require_cables(network: Network, taking: NDArray[np.intp]) -> None:
@@ -139,20 +84,16 @@ def _require_cables(network: Network, taking: NDArray[np.intp]) -> None:
         raise network.no_route(int(loose[0]), int(other))
 
 
-def _push(
-    network: Network, ends: Ints, weight: NDArray[np.int64], sources: list[tuple[Ints, NDArray[np.int64]]]
-) -> NDArray[np.int64]:
+def _push(network: Network, ends: Ints, weight: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[np.int64]:
     """Loads of the traffic to these destinations, pushed switch by switch along their trees, in units, shape (links,).
 
-    `sources`: switch where traffic to each destination starts, -1 for none, and its units; shape (destinations,)
-    each.
+    `below`: weight of the hosts of each switch, shape (switches,).
     """
     hosts, switches, width = len(network.hosts), len(network.switches), len(ends)
     # float64 sums in bincount are exact up to 2^53 units, far beyond any host count squared.
-    load, flow = np.zeros(len(network.links)), np.zeros(switches * width)
-    for onward, sent in sources:
-        some = np.flatnonzero(sent)
-        np.add.at(flow, onward[some].astype(np.int64) * width + some, sent[some] * weight[ends[some]])
+    load, flow = np.zeros(len(network.links)), np.outer(below, weight[ends])
+    flow[network.leaf[ends], np.arange(width)] -= weight[ends] ** 2
+    flow = flow.ravel()
     where = np.flatnonzero(flow)
     at, column, amount = where // width, where % width, flow[where].astype(np.int64)
     for _ in range(switches + 1):
