@@ -225,7 +225,9 @@ def fix(
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
     format: Literal["text", "json"] = "text",
 ) -> None:
-    """Compute better forwarding tables: never worse than the current ones on any score, and free of deadlock.
+    """Compute better forwarding tables: worse on no score than the current ones, and free of deadlock.
+
+    A shift or a bisection that is 0.5 % worse counts as equal.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Better tables: from several starts, not worse than the present ones on any score, free of deadlock.
+"""Better tables: from several starts, not worse than the present ones on any score (`NEARLY`), free of deadlock.
 
 Starts are the present tables, d-mod-k, and tables made only for an all-to-all. Each is improved entry by entry at its
 most loaded link (native/route/relieve.cpp), and the fastest of them phase by phase (native/route/swap.cpp). Of all
@@ -134,13 +134,15 @@ def improve(
         ended = found.tried > 0 and time.process_time() > until
         if ended:
             break
-        before = found.best
-        stages = list(found.looking(_stages(how, start, present, rank, most_changes, until)))
+        before, now = found.best, time.process_time()
+        half = until if most_changes is not None else now + (until - now) / 2  # phases need time, too
+        stages = list(found.looking(_stages(how, start, present, rank, most_changes, half, bound)))
         if most_changes is None:
             for stage in sorted(stages, key=lambda stage: stage.score.all_to_all)[:FASTEST]:
                 found.look(_in_phase(stage, found.best, present, rank, until))
             # If every stage from the present tables made a score worse, try smaller steps.
-            if found.best is not before or (start is routes and found.best is present):
+            tight = found.best.score.all_to_all <= bound + 1e-9
+            if not tight and (found.best is not before or (start is routes and found.best is present)):
                 _refine(found, present, rank, until)
         say(f"{how}: best so far {found.best.score.all_to_all:.3f} (bound {bound:.3f})")
         if found.best.score.all_to_all <= bound + 1e-9:  # further stages could improve only the other scores
@@ -225,7 +227,7 @@ def _starts(
 
 
 def _stages(
-    how: str, start: Routes, present: Candidate, rank: Ints | None, most_changes: int | None, until: float
+    how: str, start: Routes, present: Candidate, rank: Ints | None, most_changes: int | None, until: float, bound: float
 ) -> Iterator[Candidate]:
     if start is not present.routes:
         yield _candidate(how, start, present)
@@ -240,7 +242,10 @@ def _stages(
             return
         total += done
         left = None if left is None else left - done
-        yield _candidate(f"{how}, {total} entries changed for its fullest links", routes, present)
+        stage = _candidate(f"{how}, {total} entries changed for its fullest links", routes, present)
+        yield stage
+        if stage.score.all_to_all <= bound + 1e-9 and not stage.score.lost:
+            return  # more changes cannot make it faster
         step = step if left is not None else step * 2
 
 
@@ -253,10 +258,12 @@ def _in_phase(
     routes, total = stage.routes, 0
     for _ in range(LOOKS):
         routes, done = swapped(routes, stage.score.all_to_all, rank)
-        if not done or time.process_time() > until:
+        if not done:
             return
         total += done
         yield _candidate(f"{stage.how}, {total} for its phases", routes, present)
+        if time.process_time() > until:
+            return
 
 
 def _refine(found: _Found, present: Candidate, rank: Ints | None, until: float) -> None:
