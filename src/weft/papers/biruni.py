@@ -27,17 +27,7 @@ def compute(bench: Bench) -> Part:
             ends = (b[min(a)] / a[min(a)], b[max(a)] / a[max(a)])
             values[f"{name}{ranks}"], values[f"{name}{ranks}_mean"] = whole, mean
             printed = f"{paper['share'][name]} %" if name in paper["share"] else "–"
-            lines.append(
-                (
-                    name,
-                    str(ranks),
-                    printed,
-                    percent(whole),
-                    percent(mean),
-                    percent(ends[0]),
-                    percent(ends[1]),
-                )
-            )
+            lines.append((name, str(ranks), printed, *map(percent, (whole, mean, *ends))))
     columns = ("collective", "ranks", "paper", "summed over sizes", "mean over sizes", "at 1 B", "at 1 MiB")
     table = Table("InfiniBand's time as a share of Gigabit Ethernet's (simulated)", columns, tuple(lines))
     shares = [value for name, value in values.items() if not name.endswith("_mean")]
@@ -48,9 +38,8 @@ def compute(bench: Bench) -> Part:
         f"7.9 % for Gather ({percent(values['gather16'])} and {percent(values['gather32'])}) and 24.2 % for Bcast "
         f"({percent(values['bcast16'])} and {percent(values['bcast32'])}).",
         "These shares follow from the fabric files, in which nothing is fitted: 5 us against 50 us of latency (10 %) "
-        "for "
-        "small blocks and 1 GB/s against 125 MB/s (12.5 %) for large ones, assumed within the ranges that the paper "
-        "gives; copies inside a node, alike on both, add to it.",
+        "for small blocks and 1 GB/s against 125 MB/s (12.5 %) for large ones, assumed within the ranges that the "
+        "paper gives; copies inside a node, alike on both, add to it.",
         "Alltoall and Gather are lower in the paper: a real Gigabit Ethernet loses packets where many send to one and "
         "waits for them, and TCP costs processor time; neither is modelled.",
         "Where a call has a root, each of the ranks is it once; a time is the median over roots.",
