@@ -28,6 +28,7 @@ OUTSIDE = {
     ("host/platform_simulated.cpp", "../../simulate/ranks/machine.hpp"),
     ("mpi/all_to_all.cpp", "../../alltoall/choice.hpp"),
     ("mpi/all_to_all.cpp", "../../alltoall/error.hpp"),
+    ("mpi/all_to_all.cpp", "../../alltoall/state.hpp"),
     ("mpi/all_to_all.cpp", "../../alltoall/texts.hpp"),
 }
 _INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)

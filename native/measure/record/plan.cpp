@@ -17,6 +17,7 @@ namespace weft {
 namespace {
 
 constexpr char const *remedy = "plan files are written by `weft plan` and `weft run`; start the study again";
+constexpr std::int64_t most_samples = 100'000'000; // MPI counts are int, and records are in memory
 
 std::string_view trimmed(std::string_view text) {
     std::size_t const first = text.find_first_not_of(" \t\r");
@@ -83,7 +84,6 @@ double to_precision(std::string_view text) {
 }
 
 bool set_key(Plan &plan, std::string_view key, std::string_view value) {
-    constexpr std::int64_t most_samples = 100'000'000; // MPI counts are int, and records are in memory
     if (key == "launch") {
         plan.launch = value;
     } else if (key == "launch_index") {
