@@ -20,6 +20,7 @@ namespace weft::alltoall {
 
 namespace {
 
+constexpr int most_posted = 64; // receives ahead of their time: a message that comes before its receive is copied
 constexpr int most_matrix_nodes = 4096; // whose matrix has 128 MiB
 constexpr std::int64_t first_wait = 16, later_wait = 64;
 
@@ -86,7 +87,7 @@ class ByMatrix {
         : exchange_(exchange), send_(&exchange.send), state_(state), nodes_(state.nodes()),
           fair_(std::max<std::int64_t>(2, state.limits().requests_per_node / nodes_.largest())),
           most_sends_(int(std::min<std::int64_t>({spec.window, std::max<std::int64_t>(1, fair_ / 4), nodes_.ranks()}))),
-          most_receives_(int(std::min<std::int64_t>(3 * most_sends_, fair_ - most_sends_))),
+          most_receives_(int(std::min<std::int64_t>(most_posted, fair_ - most_sends_))),
           window_(state.comm(), tag_matrix, most_sends_ + most_receives_, INT64_MAX) {
         if (exchange.in_place) {
             send_ = &copy_.emplace(exchange.send, state.comm()).side();
@@ -94,7 +95,7 @@ class ByMatrix {
     }
 
     /// Sends and receives are each in the order of all nodes, so the first message of all that has not ended is under
-    /// way at both its ends. Receives are posted ahead of their time: a send may keep its rank busy.
+    /// way at both its ends.
     void run(std::vector<Part> const &parts) {
         copy_own_block(exchange_, state_.rank(), state_.comm());
         auto const [sends, receives] = messages_of(parts, nodes_, state_.rank());
