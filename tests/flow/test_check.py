@@ -137,6 +137,13 @@ def test_the_second_pass_takes_what_is_left_of_the_time(fabric: Fabric, tmp_path
     assert 2 * rounds * budget_s == pytest.approx(0.4, rel=0.1)
 
 
+def test_the_second_pass_of_few_nodes_is_in_time_too(fabric: Fabric, tmp_path: Path) -> None:
+    """Eight nodes have seven rounds of the sixteen that were asked for: their second pass took twice its time."""
+    folder = run_check(fabric, Asked(nodes="n[0-7]"), MadeCheck(fabric, [{}]), Silent(), tmp_path / "run")
+    rounds, budget_s = plan_second(folder, 30.0)
+    assert 2 * rounds * budget_s == pytest.approx(30 - 1.1, rel=0.03)
+
+
 def test_too_few_rounds_do_not_tell_that_a_machine_is_healthy(fabric: Fabric, tmp_path: Path) -> None:
     folder = checked(MadeCheck(fabric, [{}], ends_after=5), tmp_path)
     (answer,) = claims_of(CLAIMS.read(folder.path), "answer")

@@ -34,7 +34,7 @@ void *memcpy(void *to, void const *from, size_t bytes) {
         gethostname(name, sizeof name);
         slow = strcmp(name, "node5") == 0;
     }
-    for (int turn = 0; turn < (slow && bytes > 1 << 16 ? 3 : 1); ++turn) {
+    for (int turn = 0; turn < (slow && bytes > 1 << 16 ? 12 : 1); ++turn) {
         memmove(to, from, bytes);
     }
     return to;

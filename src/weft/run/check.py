@@ -189,7 +189,8 @@ def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
     free_s = left_s - start_s - TABLES_S - TABLES_NODE_S * cell.nodes
     a_round_s = max(measured_s / max(rounds, 1), LEAST_BUDGET_S)
     asked = tomllib.loads(read_plain(folder.study).decode())["pairs"]["matchings"]
-    split = len(cell.parameters["pairs"]) / asked  # of an unknown topology a round is divided
+    # of an unknown topology a round is divided; few nodes have fewer rounds than asked for, and the second pass its own
+    split = max(len(cell.parameters["pairs"]) / asked, 1.0)
     rounds = min(max(int(free_s / (split * a_round_s)), LEAST_ROUNDS), ROUNDS)
     # the least rounds are measured even if nothing is left
     return rounds, max(free_s / (split * rounds), a_round_s) / len(cell.parameters["bytes"])
