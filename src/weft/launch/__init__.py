@@ -3,12 +3,12 @@
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import FabricError, LaunchError
-from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 
-__all__ = ["LaunchRequest", "Launcher", "Outcome", "launcher_for"]
+if TYPE_CHECKING:  # plans and bounds come with it: a fifth of a second for verbs that only build the library of routes
+    from weft.launch.launcher import Launcher
 
 # Kinds other than schedulers. Each module offers make_launcher(fabric, mpicxx, say) -> Launcher; imported only when its
 # kind is asked for.
@@ -28,7 +28,7 @@ def launcher_for(
     pcap: Sequence[str] = (),
     cancel: bool = False,
     repeatable: bool = False,
-) -> Launcher:
+) -> "Launcher":
     """Return the launcher for a fabric, by its kind.
 
     `mpicxx`: compiler wrapper chosen by the user, or None to search for one. `say`: called with one line before

@@ -13,7 +13,8 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.kinds import KINDS
 from weft.format import format_bytes
 from weft.kernel.overrides import Overrides, load_overridden
-from weft.launch import Launcher, launcher_for, refuse_capture
+from weft.launch import launcher_for, refuse_capture
+from weft.launch.launcher import Launcher
 from weft.plan.stored import plan_of
 from weft.run.extend import can_extend
 from weft.run.listing import RUNS
