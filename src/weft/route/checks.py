@@ -18,10 +18,10 @@ UNEVEN = 1.5
 NAMED = 3
 
 
-def check_routes(routes: Routes, lanes: Lanes | None = None) -> list[Finding]:
-    """Findings about the routes of a network, worst first."""
+def check_routes(routes: Routes, lanes: Lanes | None = None, load: NDArray[np.int64] | None = None) -> list[Finding]:
+    """Findings about the routes of a network, worst first; ``load`` of an all-to-all of all hosts, if it is known."""
     findings = [*_broken(routes), *_deadlock(routes, find_circle(routes, lanes))]
-    load = all_to_all(routes).load
+    load = all_to_all(routes).load if load is None else load
     return [*findings, *_detours(routes), *_parallel(routes, load), *_idle(routes, load)]
 
 

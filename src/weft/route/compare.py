@@ -110,7 +110,8 @@ def _engine(
         value, full = worth.all_to_all, _scattered(routes, worth, ranks)
     else:
         value, full = _phased(routes, worth, pattern, ranks)
-    findings = tuple(check_routes(routes, lanes_of(routes, given.service))) if checks else ()
+    load = worth.load if ranks is None else None
+    findings = tuple(check_routes(routes, lanes_of(routes, given.service), load)) if checks else ()
     return Engine(given.name, given.note, routes, worth, value, full, findings)
 
 

@@ -21,6 +21,7 @@ most a link can carry; packet headers take a few per cent of them.
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -66,6 +67,7 @@ WIDTHS = (1, 2, 4, 8, 12)
 TEXT = re.compile(r"([0-9]{1,2})x ?([A-Za-z0-9?.]{1,8})", re.ASCII)
 
 
+@lru_cache(maxsize=256)
 def rate_of(text: str) -> float:
     """Data rate in bytes per second of a width and speed such as ``4xQDR``; nan if either is not in the table."""
     found = TEXT.fullmatch(text.strip())

@@ -128,10 +128,12 @@ def _port(dump: Dump, lines: Lines, number: int, line: str, box: Box | None) -> 
     speed = SPEED.search(rest)
     text = speed[1] if speed else ""
     dump.ends.append(End(box.key, port, found[3], peer_port, text, rate_of(text), number))
-    before = LID.search(comment[: label.start()] if label else "")
-    if box.kind != "switch" and found[2] and len(found[2]) <= 16:
+    if box.kind == "switch":
+        return box
+    if found[2] and len(found[2]) <= 16:
         dump.port_guids[box.key, port] = int(found[2], 16)
-    if box.kind != "switch" and before:  # an adapter's own LID precedes the description of the far end
+    if before := LID.search(comment[: label.start()] if label else ""):
+        # an adapter's own LID precedes the description of the far end
         box = replace(box, lids=(*box.lids, int(before[1])))
         if dump.boxes[box.key].line == box.line:
             dump.boxes[box.key] = box
