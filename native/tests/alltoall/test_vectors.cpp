@@ -2,6 +2,9 @@
 // MPI_Alltoallv in the patterns that break all-to-alls: no data, almost all data for one rank, sizes over many decades.
 #include "oracle.hpp"
 
+#include "state.hpp"
+
+#include <algorithm>
 #include <cstdlib>
 
 namespace {
@@ -61,4 +64,34 @@ TEST_CASE("calls of changing patterns follow each other on one communicator") {
         oracle::check_v(spec.c_str(), all[std::size_t(i * 5) % all.size()].sizes, i % 3, i % 2 == 0, false,
                         placed.comm);
     }
+}
+
+TEST_CASE("ranks compare counts at each call until they repeat, then after 16 calls and at every 64th, and see a "
+          "change of one") {
+    oracle::Ranks const ranks(MPI_COMM_WORLD);
+    oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
+    int hot = 10;
+    auto const call = [&] {
+        oracle::check_v(
+            "sched.matrix", [&](int s, int t) { return s == 0 && t == 1 ? hot : 10; }, 0, false, false, placed.comm);
+        return weft::alltoall::find_state(placed.comm)->uneven;
+    };
+    for (std::int64_t const due : {2, 2 + 16, 2 + 16}) {
+        auto const plan = call();
+        CHECK(plan.due == due);
+    }
+    while (call().calls < 18) {
+    }
+    CHECK(call().due == 18 + 64);
+    hot = 100'000; // of one pair, which the order of the other ranks must know, too
+    auto plan = call();
+    CHECK(plan.due == 18 + 64); // not yet: the old order is right, too
+    while (plan.calls < 18 + 64) {
+        plan = call();
+    }
+    CHECK(plan.due == plan.calls + 1);
+    CHECK(plan.row == weft::alltoall::find_state(placed.comm)->uneven.row);
+    bool const is_end = ranks.me < 2;
+    CHECK((std::any_of(plan.parts.begin(), plan.parts.end(), [](auto const &part) { return part.whole == 100'000; })) ==
+          is_end);
 }
