@@ -12,7 +12,8 @@ from weft.mpi.alltoall import PARAMETERS, check_spec, is_own
 
 @pytest.mark.parametrize(
     "spec",
-    ["default", "pmpi", "node.multi{nl=4}", "node.multi", "sched.matrix", "sched.matrix{w=8}", "flat.window{w=8,order=node-rotated,bytes_in_flight=4MiB}",
+    ["default", "pmpi", "node.multi{nl=4}", "node.multi", "sched.matrix", "sched.matrix{w=8}",
+     "flat.window{w=8,order=node-rotated,bytes_in_flight=4MiB}",
      "flat.window{w=8, order=xor}", "bruck{r=16}", "sched{file=rounds.txt}"],
 )  # fmt: skip
 def test_a_spec_is_taken_as_written(spec: str) -> None:
