@@ -10,7 +10,7 @@ from made.kept import copy_of, kept_runs
 from made.links import make_virtual_run
 from made.pairs import Cluster, Faults
 from made.pairs_run import make_pairs_run
-from made.plain_run import make_probe_run, make_replay_run
+from made.plain_run import make_jobs_run, make_probe_run, make_replay_run
 from made.routes import library, tree
 from made.run import STUDY, Made, make_run, tara_like
 from made.sweeps import BANDWIDTH, COLLECTIVE, TWO_NODES, MadeSweep, make_sweep, stepping
@@ -97,6 +97,7 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
     "winners": lambda path: make_sweep(path, MadeSweep(COLLECTIVE.format(algorithms="each"), seconds=uneven)),
     "wavering": lambda path: make_sweep(path, MadeSweep(seconds=wavering())),
     "pods": make_pods,
+    "jobs": make_jobs_run,
     "probe": make_probe_run,
     "replay": make_replay_run,
     "interrupted": make_interrupted,

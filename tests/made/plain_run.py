@@ -30,6 +30,39 @@ nodes = [2]
 ranks_per_node = 2
 """
 
+JOBS_FABRIC = """\
+name = "tables"
+kind = "virtual"
+[node]
+names = "node[0-7]"
+cores = 1
+memory = "8 GiB"
+[network]
+topology = "fat-tree"
+adapter_rate = "4 MB/s"
+routing = "tables"
+[network.tree]
+nodes_per_leaf = 4
+uplinks = 1
+link_rate = "4 MB/s"
+"""
+JOBS = """\
+name = "jobs"
+kernel = "interference"
+[measure]
+launches = {launches}
+seed = 7
+[interference]
+victims = ["allreduce", "stream"]
+aggressors = ["shift"]
+places = ["other-leaf", "alternating"]
+rates = [50, 100]
+[[series]]
+name = "two-jobs"
+nodes = [8]
+ranks_per_node = 1
+"""
+
 
 def make_probe_run(path: Path) -> Path:
     """A run of a probe on two made nodes."""
@@ -49,9 +82,20 @@ def make_replay_run(path: Path) -> Path:
     return make_plain_run(path, f"{absolute}\n[measure]\nlaunches = 4\nseed = 7\n", lambda _: 0.028)
 
 
-def make_plain_run(path: Path, study: str, seconds: Callable[[str], float]) -> Path:
-    """Write a whole run folder on two made nodes; ``seconds`` gives the time of an operation by its name."""
-    plan = folder.begin_folder(path, study, TWO_NODES, cores=2)
+def slow_jobs(operation: str) -> float:
+    """A stream takes 2.1 times as long beside traffic of the whole time, 1.3 times beside half of it."""
+    base = 0.04 if operation.startswith("stream") else 1e-3
+    return base * (1.3 if ".50@" in operation else 2.1 if "+" in operation else 1.0)
+
+
+def make_jobs_run(path: Path, seconds: Callable[[str], float] = slow_jobs, launches: int = 6) -> Path:
+    """A run of two jobs on the eight hosts of two leaves, with one cable from either leaf."""
+    return make_plain_run(path, JOBS.format(launches=launches), seconds, JOBS_FABRIC)
+
+
+def make_plain_run(path: Path, study: str, seconds: Callable[[str], float], fabric: str = TWO_NODES) -> Path:
+    """Write a whole run folder, on two made nodes; ``seconds`` gives the time of an operation by its name."""
+    plan = folder.begin_folder(path, study, fabric, cores=2)
     rng = np.random.default_rng(plan.seed)
     for launch in plan.launches:
         for cell in map(plan.cell, launch.cells):

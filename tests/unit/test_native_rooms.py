@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The rooms of ``native/measure`` include only what stands below them; kernels know nothing of one another."""
+"""The rooms of ``native/measure`` include only what stands below them; only ``interference`` knows other kernels."""
 
 import re
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ FLOORS = (
     {"cell"},
     {"breakdown"},
     {"bandwidth", "collective", "exchange", "floor", "pairs", "probe", "replay"},
+    {"interference"},
     {"launch"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -25,7 +25,8 @@ struct Validation {
 /// One point of the sweep, as a kernel sees it.
 class Cell {
   public:
-    Cell(Plan const &plan, CellPlan const &values, Team const &team) : plan_(plan), values_(values), team_(team) {}
+    Cell(Plan const &plan, CellPlan const &values, Team const &team, MPI_Comm launch = MPI_COMM_NULL)
+        : plan_(plan), values_(values), team_(team), launch_(launch) {}
 
     std::string const &name() const noexcept { return values_.name; }
     std::string const &kernel() const noexcept { return values_.kernel; }
@@ -44,6 +45,8 @@ class Cell {
     std::int64_t launch_index() const noexcept { return plan_.launch_index; }
     Rules const &rules() const noexcept { return plan_.rules; }
     Team const &team() const noexcept { return team_; }
+    /// All ranks of the launch: to reach those that do not measure the cell.
+    MPI_Comm launch() const noexcept { return launch_; }
     /// Only valid in the kernel's run(), not in its need().
     Sampler &sampler() const noexcept { return *sampler_; }
     void use(Sampler &sampler, Clock *clock = nullptr) noexcept {
@@ -89,6 +92,7 @@ class Cell {
     Plan const &plan_;
     CellPlan const &values_;
     Team const &team_;
+    MPI_Comm launch_;
     Sampler *sampler_ = nullptr;
     Clock *clock_ = nullptr;
     std::vector<std::function<void()>> closing_;

@@ -5,6 +5,7 @@
 #include "cell/cell.hpp"
 #include "host/memory.hpp"
 
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -21,6 +22,9 @@ struct Kernel {
     /// Whether the first calls of its sampler are the kernel's first MPI communication. In a launch's first cell they
     /// are then on fresh connections: all earlier agreement uses mpi/agree.hpp.
     bool begins_with_first_calls = false;
+    /// What ranks that a cell names `beside`, which do not measure it, do meanwhile: the function that this returns is
+    /// called until the cell is over, and returns whether it had work. Collective over them.
+    std::function<bool()> (*beside)(Cell &) = nullptr;
 };
 
 std::span<Kernel const> kernels();
@@ -51,5 +55,9 @@ void run_probe(Cell &cell);
 
 Need replay_need(Cell const &cell);
 void run_replay(Cell &cell);
+
+Need interference_need(Cell const &cell);
+void run_interference(Cell &cell);
+std::function<bool()> interfere(Cell &cell);
 
 } // namespace weft

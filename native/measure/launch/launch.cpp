@@ -140,7 +140,7 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
 /// Collective over the team. False if the result was proved wrong.
 bool run_in(Launch const &launch, TimedTeam &timed, CellPlan const &values) {
     Team const &team = timed.team;
-    Cell cell(launch.plan, values, team);
+    Cell cell(launch.plan, values, team, launch.world.comm);
     std::int64_t const began = timed.clock.now();
     platform::Pressure const before = pressure_of_node(team);
 
@@ -173,6 +173,16 @@ bool run_cell(Launch const &launch, CellPlan const &values) {
     launch.status.cell(values.name);
     platform::arm_watchdog(launch.plan.limit_ns, launch.status.fd(), launch.status.offset());
     TimedTeam *const timed = launch.teams.of(values);
+    Kernel const &kernel = kernel_named(values.kernel);
+    std::optional<Cell> other; // for ranks that have work beside it
+    std::function<bool()> work;
+    if (kernel.beside != nullptr) {
+        CellPlan const beside = beside_of(values);
+        if (TimedTeam *const team = launch.teams.of(beside)) {
+            other.emplace(launch.plan, values, team->team, launch.world.comm);
+            work = kernel.beside(*other);
+        }
+    }
     bool right = true;
     if (timed == nullptr) {
         launch.status.set("-", "waiting", "for-others"); // the watchdog replaces only the last word
@@ -186,7 +196,7 @@ bool run_cell(Launch const &launch, CellPlan const &values) {
         }
     }
     if (!members_of(values, launch.world.size).empty()) {
-        launch.teams.wait_for(timed);
+        launch.teams.wait_for(timed, work);
     }
     launch.status.set("-", "-", "done");
     return right;

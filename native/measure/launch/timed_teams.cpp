@@ -85,6 +85,14 @@ std::vector<int> members_of(CellPlan const &cell, int launch_ranks) {
     return are_all(chosen, launch_ranks) ? std::vector<int>{} : chosen;
 }
 
+CellPlan beside_of(CellPlan const &cell) {
+    CellPlan other = cell;
+    other.values.erase("ranks");
+    auto const named = cell.values.find("beside");
+    other.values["members"] = named == cell.values.end() ? "" : named->second;
+    return other;
+}
+
 TimedTeam *TimedTeams::of(CellPlan const &cell) {
     Team const &world = all_.team;
     std::vector<int> const members = members_of(cell, world.size);
@@ -106,10 +114,10 @@ TimedTeam *TimedTeams::of(CellPlan const &cell) {
     return known_.emplace(members, std::move(team)).first->second.get();
 }
 
-void TimedTeams::wait_for(TimedTeam const *team) const {
+void TimedTeams::wait_for(TimedTeam const *team, std::function<bool()> const &work) const {
     MPI_Request request = MPI_REQUEST_NULL;
     check(PMPI_Ibarrier(all_.team.comm, &request), "MPI_Ibarrier after a cell");
-    if (platform::one_clock()) { // in a simulator waiting is free, and polling is not
+    if (platform::one_clock() && !work) { // in a simulator waiting is free, and polling is not
         check(PMPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait after a cell");
         return;
     }
@@ -122,8 +130,9 @@ void TimedTeams::wait_for(TimedTeam const *team) const {
         if (done != 0) {
             return;
         }
+        bool const worked = work && work();
         platform::sleep_ns(nap_ns);
-        nap_ns = team == nullptr ? std::min(2 * nap_ns, longest_nap_ns) : shortest_nap_ns;
+        nap_ns = team == nullptr && !worked ? std::min(2 * nap_ns, longest_nap_ns) : shortest_nap_ns;
     }
 }
 

@@ -9,6 +9,7 @@
 #include "time/barrier.hpp"
 #include "time/clock.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -36,6 +37,9 @@ struct TimedTeam {
 /// Failure for ranks that the launch does not have, for repeated ranks, and for both keys at once.
 std::vector<int> members_of(CellPlan const &cell, int launch_ranks);
 
+/// The same cell for the ranks that its key `beside` names: they do not measure it, and have work meanwhile.
+CellPlan beside_of(CellPlan const &cell);
+
 /// The teams of a launch: each is made for its first cell, and kept.
 class TimedTeams {
   public:
@@ -47,8 +51,9 @@ class TimedTeams {
     TimedTeam *of(CellPlan const &cell);
 
     /// Collective over the launch: waits until the cell's team has arrived here too. The other ranks sleep: polling
-    /// would take core time, memory bandwidth or power from the ranks that measure.
-    void wait_for(TimedTeam const *team) const;
+    /// would take core time, memory bandwidth or power from the ranks that measure. Those with other work call `work`
+    /// meanwhile, which returns whether there was any.
+    void wait_for(TimedTeam const *team, std::function<bool()> const &work = {}) const;
 
   private:
     TimedTeam &all_;

@@ -25,13 +25,16 @@ struct How {
     std::int64_t exactly = 0;    ///< fixed number of samples; 0: the stop rule decides
     bool of_one_rank = false;    ///< time of one rank, without the skew of starts: the longest duration
     std::int64_t least_ns = 0;   ///< precision does not end the samples earlier: where the shortest time counts
+    std::int64_t chunk = 1;      ///< of operations in turns: samples of one before the next one's turn
 };
 
 /// One of several operations that are sampled in turns.
 struct Turn {
     std::string op;
     std::function<void()> call;
-    std::int64_t late_ns = 0; ///< this rank's delay, by the test hook WEFT_PLANT=late
+    std::int64_t late_ns = 0;    ///< this rank's delay, by the test hook WEFT_PLANT=late
+    std::function<void()> enter; ///< around its samples of a chunk, if anything is to be done there
+    std::function<void()> leave;
 };
 
 /// The clock reads inside one run of steps.
@@ -91,8 +94,8 @@ class Sampler {
                      [&](std::int64_t samples, std::int64_t) { take_steps(samples, laps, prepare, body); });
     }
 
-    /// Warm-up, then one sample of each operation in turn, repeated until the stop rule, applied to the last operation,
-    /// ends them. They share two budgets, and the batch of the last.
+    /// Warm-up, then one sample (or chunk) of each operation in turn, repeated until the stop rule, applied to the last
+    /// operation, ends them. They share two budgets, or have one each in chunks, and the batch of the last.
     void warm_in_turns(std::span<Turn const> turns, How how = {});
 
     /// The batches that an earlier launch of the cell chose, and those that this one chooses.
@@ -180,7 +183,8 @@ class Sampler {
         return start_.wait();
     }
 
-    void take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns);
+    void take_turns(std::int64_t samples, std::int64_t calls, std::span<Turn const> turns, std::int64_t chunk);
+    void take_turn(Turn const &turn, std::size_t k, std::int64_t first, std::int64_t end, std::int64_t calls);
 
     /// After a sample that took long, whoever watches hears of it; after others only at the end of their chunk.
     void tell_slow(std::int64_t taken, std::int64_t duration_ns) {

@@ -47,6 +47,23 @@ TEST_CASE("what disturbs a sample while it is timed is counted for it, however s
     CHECK(all_lost(segments.back(), 7));
 }
 
+TEST_CASE("operations in chunks take turns to and fro, each with its work around the samples of a chunk") {
+    reset_clock();
+    weft::Rules chunked = rules;
+    chunked.warmup_most = 0;
+    Bench bench(chunked);
+    std::string order;
+    auto const turn = [&](char name) {
+        return weft::Turn{std::string(1, name), [&, name] { fake_ns += 100'000, order += name; }, 0,
+                          [&] { order += '('; }, [&] { order += ')'; }};
+    };
+    std::array<weft::Turn, 2> const turns{turn('A'), turn('B')};
+    bench.sampler.warm_in_turns(turns, {.batch = false, .exactly = 5, .chunk = 2});
+    CHECK(order == "(AA)(BB)(BB)(AA)(A)(B)");
+    CHECK(bench.recorder.segments().front().count == 5);
+    CHECK(bench.last().count == 5);
+}
+
 TEST_CASE("short samples share a reading of the counters, and each may have lost what was lost between two") {
     reset_clock();
     Bench bench(rules);

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.fabric.model import Fabric
+from weft.kernel.jobs import Jobs
 from weft.kernel.traffic import Traffic, any_eager
 from weft.study import Measure, Series, Study
 
@@ -78,6 +79,10 @@ class Kernel:
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory, by its name (METHOD 22); the C++ kernel counts the same parts."""
         raise NotImplementedError
+
+    def jobs(self, values: Mapping[str, Any], ranks: int) -> Jobs | None:
+        """The two jobs of a cell that measures a call of one beside traffic of the other; None of other cells."""
+        return None
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
         """Bytes of a block, of one rank's part of an array, and of a whole array; zeros without arrays."""

@@ -9,12 +9,14 @@ from weft.kernel.bandwidth.kernel import Bandwidth
 from weft.kernel.collective.kernel import Collective
 from weft.kernel.exchange.kernel import Exchange
 from weft.kernel.floor.kernel import Floor
+from weft.kernel.interference.kernel import Interference
 from weft.kernel.pairs.kernel import Pairs
 from weft.kernel.probe.kernel import Probe
 from weft.kernel.replay.kernel import Replay
 
 KERNELS: dict[str, MeasuredKernel] = {
-    kernel.name: kernel for kernel in (Exchange(), Pairs(), Bandwidth(), Collective(), Probe(), Replay())
+    kernel.name: kernel
+    for kernel in (Exchange(), Pairs(), Bandwidth(), Collective(), Interference(), Probe(), Replay())
 }
 """Kernels that a study can name."""
 

@@ -30,6 +30,7 @@ TEXTS = {
     "all-to-all": "a faster all-to-all",
     "table": "the selection table {subject}",
     "knob": "set {subject}",
+    "whole-leaves": "whole leaves: nodes that share no cable with the other job",
     "fewer-messages": "fewer and larger messages",
     "fewer-senders": "fewer ranks that send at once",
     "tune": "tune the calls of your application",

@@ -2,7 +2,7 @@
 """The words of any claim, by its kind and the first part of its id."""
 
 from weft.analyse.tables.claims import ClaimRow
-from weft.words import answers, breakdown, checks, doubts, outliers, sweeps, traces
+from weft.words import answers, breakdown, checks, doubts, interference, outliers, sweeps, traces
 from weft.words.row import Row
 
 #: First part of an id to the function that says such claims.
@@ -16,6 +16,7 @@ FAMILIES = {
     "bandwidth": sweeps.say_rate, "rate": sweeps.say_rate,
     "threshold": sweeps.say_threshold, "probe": sweeps.say_probe, "pace": sweeps.say_pace, "replay": sweeps.say_replay,
     "depends": answers.say_dependence, "whatif": traces.say_whatif, "alternative": traces.say_alternative,
+    "interference": interference.say, "shared": interference.say_shared,
     "trace": traces.say, "share": traces.say_share, "failure": traces.say_failure,
 }  # fmt: skip
 

@@ -23,6 +23,12 @@ DRAWN = [[[0, 1], [2, 3]], [[4, 5]]]
         ("pairs", {"bytes": [8], "pairs": DRAWN}, 8, 2 * 8 * 2 * 3 + 24),
         ("pairs", {"bytes": [8], "pairs": DRAWN, "contention": True}, 8, 2 * (2 * 8 * 2 * 3 + 24)),
         ("bandwidth", {"bytes": [8]}, 2, 2 * (64 * 2 + 2)),
+        (
+            "interference",
+            {"victim": "stream", "window": 4, "traffic": ["shift"], "burst": 2, "beside": [2, 3]},
+            2,
+            2 * (2 * (2 * 4 + 2) + 2 * 2),
+        ),
         ("replay", {"messages": 100}, 8, 2 * (4 * 100 + 24)),
         ("floor", {}, 8, 2 * 24),
         ("floor", {}, 1, 0),

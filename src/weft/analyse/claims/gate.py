@@ -24,7 +24,7 @@ from weft.analyse.tables.traces import TraceDoubtRow
 #: The ratio by which simulations of machines to which nothing was fitted are off at worst (`weft papers machines`).
 UNFITTED = 2.0
 #: Factors between the same operations of one model, whose error is in both.
-RELATIVE = frozenset({"outlier", "pairs", "check", "audit", "whatif", "alternative"})
+RELATIVE = frozenset({"outlier", "pairs", "check", "audit", "whatif", "alternative", "interference", "shared"})
 #: Answers that say why there is none.
 SILENT = frozenset({INCONCLUSIVE, "unmeasured", "untimed"})
 

@@ -197,6 +197,43 @@ class OverlapRow(TypedDict):
     high: float
 
 
+class ImpactRow(TypedDict):
+    """How much slower a call of one job is beside traffic of another, in turns of the same launches.
+
+    ``factor`` is the median over launches of t(beside) / t(alone) at the median, ``low`` to ``high`` its interval of
+    the given ``coverage``; the same at ``p95`` and ``p99``, null of a model and of too few samples. ``percent``: share
+    of the time with a burst of traffic under way. ``link``: the fullest link that both use by their routes, empty where
+    they share none, null where routes are not known; ``predicted`` is the factor by max-min fairness, null there and
+    where latency decides, of which the model knows nothing.
+    """
+
+    cell: str
+    call: str
+    victim: str
+    aggressor: str
+    percent: int
+    place: str
+    bytes: Long
+    nodes: int
+    ranks: int
+    beside_nodes: int
+    launches: int
+    alone_s: float
+    beside_s: float
+    factor: float
+    low: float | None
+    high: float | None
+    coverage: float | None
+    p95: float | None
+    p95_low: float | None
+    p95_high: float | None
+    p99: float | None
+    p99_low: float | None
+    p99_high: float | None
+    link: str | None
+    predicted: float | None
+
+
 class FindingRow(TypedDict):
     """A finding about the numbers of a run.
 
@@ -256,6 +293,7 @@ SLOWER = TableOf("slower_than_double", SlowerRow)
 WINNERS = TableOf("winners", WinnerRow)
 GUIDELINES = TableOf("guidelines", GuidelineRow)
 OVERLAPS = TableOf("overlaps", OverlapRow)
+IMPACTS = TableOf("impacts", ImpactRow)
 FINDINGS = TableOf("findings", FindingRow)
 
 

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from weft.analyse.tables.answers import CHANGES, FINDINGS, GUIDELINES, OVERLAPS, SLOWER, VERDICTS, WINNERS
+from weft.analyse.tables.answers import CHANGES, FINDINGS, GUIDELINES, IMPACTS, OVERLAPS, SLOWER, VERDICTS, WINNERS
 from weft.analyse.tables.breakdown import (
     BOTTLENECKS,
     BREAKDOWN,
@@ -23,7 +23,7 @@ from weft.store.files import count_rows
 from weft.store.rows import LAUNCH_TABLE, MEASURED, NODE_REPORTS, RANK_TABLE, SEGMENT_TABLE
 
 ANSWERS = (
-    VERDICTS, SENSITIVITY, CHANGES, TRIALS, SLOWER, WINNERS, GUIDELINES, OVERLAPS, REMEDIES, FINDINGS, QUALITY,
+    VERDICTS, SENSITIVITY, CHANGES, TRIALS, SLOWER, WINNERS, GUIDELINES, IMPACTS, OVERLAPS, REMEDIES, FINDINGS, QUALITY,
     CAUSES, CLAIMS,
 )  # fmt: skip
 """Tables with a few rows for each cell, whatever it has measured."""

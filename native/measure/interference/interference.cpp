@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel `interference`: a call of some ranks of the launch, alone and beside traffic of others, in turns.
+//
+//   members        the ranks that measure
+//   beside         the ranks that make traffic meanwhile
+//   victim         the measured call (victim.hpp)
+//   bytes          of its message or block
+//   window         messages of a `stream` in flight
+//   traffic        kinds of traffic with their strengths: "alltoall incast.25" (traffic.hpp)
+//   traffic_bytes  of each of its messages
+//   burst          its messages to each peer, before the next burst or a pause
+//   chunk          samples of one turn: alone, then beside each kind of traffic
+//
+// The operations are `VICTIM@BYTES`, and beside traffic `VICTIM+incast.25@BYTES`.
+#include "cell/kernels.hpp"
+#include "cell/size_sweep.hpp"
+#include "common/check.hpp"
+#include "interference/traffic.hpp"
+#include "interference/victim.hpp"
+#include "mpi/agree.hpp"
+#include "mpi/message.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+namespace weft {
+
+namespace {
+
+int rank_in(Cell const &cell, std::string_view key, std::size_t place) {
+    return int(to_integer(cell.words(key).at(place), key));
+}
+
+/// Orders to the ranks beside, which rank 0 of the cell gives.
+class Commander {
+  public:
+    explicit Commander(Cell const &cell) : cell_(cell), count_(cell.words("beside").size()) {}
+
+    void begin(int number) const {
+        if (cell_.team().rank == 0) {
+            for (std::size_t k = 0; k < count_; ++k) {
+                check(PMPI_Send(&number, 1, MPI_INT, rank_in(cell_, "beside", k), order::tag, cell_.launch()),
+                      "MPI_Send of an order");
+            }
+            wait_for_answer();
+        }
+    }
+    void stop() const {
+        if (cell_.team().rank == 0) {
+            check(PMPI_Send(nullptr, 0, MPI_INT, rank_in(cell_, "beside", 0), order::stop_tag, cell_.launch()),
+                  "MPI_Send of a stop");
+            wait_for_answer();
+        }
+    }
+
+  private:
+    void wait_for_answer() const {
+        check(PMPI_Recv(nullptr, 0, MPI_INT, rank_in(cell_, "beside", 0), order::answer_tag, cell_.launch(),
+                        MPI_STATUS_IGNORE),
+              "MPI_Recv of an answer");
+    }
+
+    Cell const &cell_;
+    std::size_t count_;
+};
+
+void require_two_jobs(Cell const &cell) {
+    std::set<std::string> both;
+    for (auto const *key : {"members", "beside"}) {
+        std::vector<std::string> const ranks = cell.words(key);
+        both.insert(ranks.begin(), ranks.end());
+    }
+    std::size_t const named = cell.words("members").size() + cell.words("beside").size();
+    if (both.size() < named || cell.team().size < 2) {
+        throw Failure("cell " + cell.name() + ": a rank in both jobs, or a single one",
+                      "the plan is of another version of weft: start the study again", true);
+    }
+}
+
+} // namespace
+
+Need interference_need(Cell const &cell) {
+    require_two_jobs(cell);
+    if (std::string const why = message_refusal(std::max(cell.integer("bytes"), cell.integer("traffic_bytes")));
+        !why.empty()) {
+        throw Refusal("fabric", why);
+    }
+    Need need;
+    Victim::add_need(need, cell);
+    // of a rank beside it, on the same node perhaps
+    need.parts.push_back({"traffic", Traffic::need(cell, int(cell.words("beside").size()))});
+    need.parts.push_back({"samples", Recorder::bytes(std::int64_t(cell.words("traffic").size()) + 1, cell.rules())});
+    need.parts.push_back({"library staging", library_staging_bytes(cell.team().size)});
+    return need;
+}
+
+void run_interference(Cell &cell) {
+    Victim victim(cell);
+    Commander const commander(cell);
+    std::int64_t const bytes = cell.integer("bytes");
+    std::string const &name = cell.text("victim");
+    bool const trips = name == "pingpong";
+    How const how{.operations = trips ? 2 : max_over(cell.team(), victim.operations()),
+                  .batch = false, // of a batch only the mean would be known, and none of the tail
+                  .of_one_rank = trips,
+                  .chunk = cell.integer("chunk")};
+    auto const call = [&] { victim.call(); };
+    cell.sampler().cold(op_at(name, bytes), call, how);
+    std::vector<Turn> turns{{op_at(name, bytes), call, 0, call, {}}};
+    std::vector<std::string> const traffic = cell.words("traffic");
+    for (std::size_t k = 0; k < traffic.size(); ++k) {
+        auto const enter = [&, k] {
+            commander.begin(int(k));
+            victim.call(); // the first one meets an empty network, and is not recorded
+        };
+        turns.push_back({op_at(name + "+" + traffic[k], bytes), call, 0, enter, [&] { commander.stop(); }});
+    }
+    cell.sampler().warm_in_turns(turns, how);
+    std::optional<Flaws> const flaws = victim.prove(planted(cell, "corrupt"));
+    bool const real = min_over(cell.team(), flaws ? 1 : 0) == 1;
+    if (!real) {
+        return cell.skip_validation("the simulator folds buffers of this size: they have no contents to prove");
+    }
+    cell.set_validation(std::int64_t(flaws->count), flaws->first);
+}
+
+std::function<bool()> interfere(Cell &cell) {
+    auto traffic = std::make_shared<Traffic>(cell);
+    return [traffic] { return traffic->serve(); };
+}
+
+} // namespace weft

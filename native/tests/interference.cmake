@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The tests of the kernel `interference`: its patterns, and whole launches in which some ranks measure and others do not.
+weft_test(traffic RANKS 1 3 4)
+
+# weft_jobs_test(<name> <ranks> <exit code> <lines of the cell> [-D...]): see scripts/run_parts.cmake
+function(weft_jobs_test name ranks exit lines)
+  set(cell "cell c000|kernel interference|${lines}|traffic_bytes 4096|burst 2|chunk 2|end")
+  weft_launch_test(jobs.${name} ${ranks} ${exit} run_parts "-DCELLS=${cell}" ${ARGN})
+endfunction()
+
+set(weft_two_jobs "members 0 2|beside 3 1")
+foreach(victim pingpong allreduce alltoall exchange stream)
+  weft_jobs_test(${victim} 4 0 "victim ${victim}|bytes 64|window 4|${weft_two_jobs}|traffic alltoall incast.50"
+                 "-DRECORD=c000 \"status\":\"ok\".*\"shape\":\\[2,.*${victim}@64.*${victim}.alltoall@64.*${victim}.incast.50@64")
+endforeach()
+weft_jobs_test(patterns 8 0 "victim allreduce|bytes 8|members 1 3 5 7|beside 0 2 4 6|traffic alltoall incast shift bcast stream"
+               "-DRECORD=c000 allreduce.stream@8")
+weft_jobs_test(corrupt 4 3 "victim stream|bytes 64|window 4|${weft_two_jobs}|traffic shift" -D PLANT=corrupt:c000
+               "-DRECORD=c000 \"status\":\"invalid\"")
+weft_jobs_test(too-little-memory 4 "not 0" "victim alltoall|bytes 64|members 0 1|beside 1 2|traffic shift"
+               "-DSAYS=a rank in both jobs")

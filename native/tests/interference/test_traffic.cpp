@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interference/traffic.hpp"
+
+#include "common/check.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+using weft::PeersOf;
+
+namespace {
+
+std::int64_t sent = 0; ///< messages of the traffic
+
+} // namespace
+
+/// Replaces the library's function, to count messages.
+int MPI_Isend(void const *from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request) {
+    ++sent;
+    return PMPI_Isend(from, count, type, to, tag, comm, request);
+}
+
+TEST_CASE("traffic flows from its order to its stop, and at no other time") {
+    weft::Comm const world = weft::Comm::duplicate(MPI_COMM_WORLD);
+    bool const commands = world.rank() == 0;
+    weft::Comm const others = weft::Comm::split(world, commands ? MPI_UNDEFINED : 0, world.rank());
+    if (world.size() < 3) {
+        return;
+    }
+    weft::Plan const plan;
+    weft::CellPlan const values{
+        "c000",
+        "interference",
+        "",
+        {{"members", "0"}, {"traffic", "alltoall alltoall.50"}, {"traffic_bytes", "100"}, {"burst", "3"}}};
+    for (int number = 0; number < 2; ++number) {
+        sent = 0;
+        if (commands) {
+            for (int rank = 1; rank < world.size(); ++rank) {
+                PMPI_Send(&number, 1, MPI_INT, rank, weft::order::tag, world);
+            }
+            PMPI_Recv(nullptr, 0, MPI_INT, 1, weft::order::answer_tag, world, MPI_STATUS_IGNORE);
+            PMPI_Send(nullptr, 0, MPI_INT, 1, weft::order::stop_tag, world);
+            PMPI_Recv(nullptr, 0, MPI_INT, 1, weft::order::answer_tag, world, MPI_STATUS_IGNORE);
+            PMPI_Barrier(world); // no order before all have seen that there is none
+            continue;
+        }
+        weft::Team const team = weft::make_team(others);
+        weft::Cell const cell(plan, values, team, world);
+        weft::Traffic traffic(cell);
+        CHECK(sent == 0);
+        while (!traffic.serve()) {
+        }
+        std::int64_t const made = sent;
+        CHECK(made >= 2 * 3 * (team.size - 1)); // two bursts before the answer
+        CHECK(made % (3 * (team.size - 1)) == 0);
+        CHECK(weft::min_over(team.comm, made) == weft::max_over(team.comm, made));
+        CHECK(!traffic.serve());
+        CHECK(sent == made);
+        PMPI_Barrier(world);
+    }
+}
+
+TEST_CASE("what a rank of a pattern sends, another one receives") {
+    for (auto const *pattern : {"alltoall", "incast", "shift", "bcast", "stream"}) {
+        for (int size = 2; size < 9; ++size) {
+            std::vector<std::pair<int, int>> leaves;
+            std::vector<std::pair<int, int>> received;
+            for (int rank = 0; rank < size; ++rank) {
+                PeersOf const peers(pattern, rank, size);
+                for (int const to : peers.to) {
+                    leaves.emplace_back(rank, to);
+                }
+                for (int const from : peers.from) {
+                    received.emplace_back(from, rank);
+                }
+            }
+            std::sort(leaves.begin(), leaves.end());
+            std::sort(received.begin(), received.end());
+            CAPTURE(pattern);
+            CAPTURE(size);
+            CHECK(leaves == received);
+            CHECK(!leaves.empty());
+        }
+    }
+}
+
+TEST_CASE("an incast goes to the first rank, a broadcast from it, a shift half of the ranks further on") {
+    CHECK(PeersOf("incast", 0, 4).from.size() == 3);
+    CHECK(PeersOf("incast", 3, 4).to == std::vector{0});
+    CHECK(PeersOf("bcast", 0, 4).to.size() == 3);
+    CHECK(PeersOf("shift", 3, 4).to == std::vector{1});
+    CHECK(PeersOf("stream", 1, 4).to == std::vector{3});
+    CHECK(PeersOf("stream", 3, 4).to.empty());
+}
+
+TEST_CASE("traffic has a strength of 1 to 100 percent, and a known pattern") {
+    CHECK(weft::TrafficKind("incast").percent == 100);
+    CHECK(weft::TrafficKind("incast.25").pattern == "incast");
+    CHECK(weft::TrafficKind("incast.25").percent == 25);
+    CHECK_THROWS_AS(weft::TrafficKind("incast.0"), weft::Failure);
+    CHECK_THROWS_AS(weft::TrafficKind("incast.101"), weft::Failure);
+    CHECK_THROWS_AS(PeersOf("gossip", 0, 2), weft::Failure);
+}

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which call another job slows most, on which cable, what fair shares predict, and what leaves of its own save."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from weft.analyse.claims.known import Known
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, IMPACTS, MATTERS, ImpactRow
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
+
+TOLD = (
+    "aggressor", "percent", "place", "bytes", "nodes", "beside_nodes", "launches", "link", "predicted", "p95",
+    "p95_low", "p95_high", "p99", "p99_low", "p99_high",
+)  # fmt: skip
+
+
+def find_claims(known: Known) -> list[ClaimRow]:
+    """The worst impact and its cable, the same call where no cable is shared, and what to ask for."""
+    rows = IMPACTS.read(known.path)
+    if not rows:
+        return [make_claim("interference.untimed", "answer")]
+    worst = max(rows, key=lambda row: (_least(row) > MATTERS, row["factor"]))
+    launches = min(row["launches"] for row in rows)
+    if launches < FEWEST_LAUNCHES and not known.plan.is_model:
+        again = known.again("--launches", str(FEWEST_LAUNCHES))
+        return [_impact(rows, worst, INCONCLUSIVE, "answer", next=again, confidence="C"), *_shared(rows, worst)]
+    slowed = _least(worst) > MATTERS
+    answer = _impact(rows, worst, "slowed" if slowed else "clear", "answer", confidence="B")
+    return [answer, *_shared(rows, worst), *(_remedy(known, rows, worst) if slowed else [])]
+
+
+def _least(row: ImpactRow) -> float:
+    return row["factor"] if row["low"] is None else row["low"]
+
+
+def _impact(rows: Sequence[ImpactRow], row: ImpactRow, name: str, kind: Any, **more: Any) -> ClaimRow:
+    family = "interference" if kind == "answer" else "shared"
+    return make_claim(
+        f"{family}.{name}", kind, row["victim"], row["factor"], "factor", (row["low"], row["high"]),
+        coverage=row["coverage"], cell=row["cell"], call=row["call"], evidence=[f"impacts:{rows.index(row)}"],
+        shares=row["link"] != "", **{key: row[key] for key in TOLD}, **more,
+    )  # fmt: skip
+
+
+def _shared(rows: Sequence[ImpactRow], worst: ImpactRow) -> list[ClaimRow]:
+    """The cable of the worst impact with its predicted factor, the tail, the strength it begins at, and the rest."""
+    strengths = [row for row in rows if (row["cell"], row["aggressor"]) == (worst["cell"], worst["aggressor"])]
+    begins = [row for row in strengths if _least(row) > MATTERS and len(strengths) > 1]
+    of = {
+        "link": worst if worst["link"] else None,
+        "tail": worst if worst["p95"] is not None else None,
+        "apart": _apart(rows, worst) if worst["link"] else None,
+        "bend": min(begins, key=lambda row: row["percent"], default=None),
+    }
+    percents = [row["percent"] for row in strengths]
+    told = [(name, row) for name, row in of.items() if row]
+    return [_impact(rows, row, name, "breakdown", confidence="B", strengths=percents) for name, row in told]
+
+
+def _apart(rows: Sequence[ImpactRow], worst: ImpactRow) -> ImpactRow | None:
+    """The worst of the same call beside the same traffic where the two jobs share no cable; None without any."""
+    same = [
+        row
+        for row in rows
+        if row["link"] == "" and all(row[key] == worst[key] for key in ("victim", "aggressor", "percent", "bytes"))
+    ]
+    return max(same, key=lambda row: row["factor"], default=None)
+
+
+def _remedy(known: Known, rows: Sequence[ImpactRow], worst: ImpactRow) -> list[ClaimRow]:
+    """Nodes that share no cable with the other job, if those were measured, too: found by `weft place`."""
+    apart = _apart(rows, worst)
+    if not worst["link"] or apart is None or apart["factor"] >= worst["factor"]:
+        return []
+    cell = known.plan.cell(worst["cell"])
+    others = sorted(set(cell.launched.hosts) - set(cell.hosts))
+    return [
+        make_claim(
+            "remedy.whole-leaves", "remedy", value=1 - apart["factor"] / worst["factor"], unit="share",
+            cell=worst["cell"], call=worst["call"], confidence="B", basis="measured",
+            next=f"weft place {{run}}/fabric.toml --nodes {worst['nodes']} --beside {','.join(others)}",
+        )
+    ]  # fmt: skip

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How much slower calls of one job are beside the traffic of another: measured, and by the cables that both use."""
+
+from collections.abc import Iterable, Mapping
+from statistics import median
+from typing import Literal
+
+from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
+from weft.analyse.tables.answers import ImpactRow
+from weft.analyse.tables.times import MedianRow
+from weft.bound.shared import Shared, share_links
+from weft.errors import FabricError
+from weft.fabric.model import Fabric
+from weft.kernel.jobs import Jobs, read_word
+from weft.kernel.registry import kernel_named
+from weft.kernel.teams import node_of
+from weft.plan.records import Cell
+
+
+def impact_rows(medians: Iterable[MedianRow], cells: Mapping[str, Cell], fabric: Fabric) -> list[ImpactRow]:
+    """A row for each kind of traffic beside each cell's call, in their order."""
+    found: dict[str, dict[str, dict[int, MedianRow]]] = {}
+    for row in medians:
+        if row["phase"] == "warm":
+            found.setdefault(row["cell"], {}).setdefault(row["call"], {})[row["launch"]] = row
+    both = {name: kernel_named(cell.kernel).jobs(cell.parameters, cell.ranks) for name, cell in cells.items()}
+    return [
+        row
+        for name, jobs in both.items()
+        if jobs and name in found
+        for row in _of_cell(cells[name], jobs, found[name], fabric)
+    ]
+
+
+def _of_cell(cell: Cell, jobs: Jobs, found: Mapping[str, Mapping[int, MedianRow]], fabric: Fabric) -> list[ImpactRow]:
+    alone = found.get(jobs.alone, {})
+    pairs = {
+        word: [(alone[k], row) for k, row in found.get(call, {}).items() if k in alone]
+        for word, call in jobs.beside_calls.items()
+    }
+    return [_row(cell, jobs, word, each, fabric) for word, each in pairs.items() if each]
+
+
+def _row(cell: Cell, jobs: Jobs, word: str, pairs: list[tuple[MedianRow, MedianRow]], fabric: Fabric) -> ImpactRow:
+    aggressor, percent = read_word(word)
+    shared = find_shared(cell, jobs, word, fabric)
+    factor, middle = _ratio(pairs, "median_s", fabric)
+    (p95, tail), (p99, far) = (_ratio([] if fabric.is_model else pairs, each, fabric) for each in ("p95_s", "p99_s"))
+    assert factor is not None
+    return ImpactRow(
+        cell=cell.id, call=pairs[0][1]["call"], victim=jobs.victim, aggressor=aggressor, percent=percent,
+        place=jobs.place, bytes=cell.block_bytes, nodes=cell.nodes, ranks=cell.ranks,
+        beside_nodes=len({_host(cell, rank) for rank in jobs.beside}), launches=len(pairs),
+        alone_s=median(one["median_s"] for one, _ in pairs), beside_s=median(other["median_s"] for _, other in pairs),
+        factor=factor, low=middle.low, high=middle.high, coverage=middle.coverage, p95=p95, p95_low=tail.low,
+        p95_high=tail.high, p99=p99, p99_low=far.low, p99_high=far.high, link=shared.link if shared else None,
+        predicted=shared.factor if shared and (jobs.at_once or not shared.link) else None,
+    )  # fmt: skip
+
+
+def _ratio(
+    pairs: list[tuple[MedianRow, MedianRow]], quantile: Literal["median_s", "p95_s", "p99_s"], fabric: Fabric
+) -> tuple[float | None, Interval]:
+    """The ratio of a quantile beside traffic to that alone, one a launch; None where no launch has it."""
+    times = [(one[quantile], other[quantile]) for one, other in pairs]
+    ratios = [beside / alone for alone, beside in times if alone and beside]
+    if not ratios or fabric.is_model:
+        return median(ratios) if ratios else None, NO_INTERVAL
+    one, other = pairs[0]
+    within = Interval(other["low_s"] / one["high_s"], other["high_s"] / one["low_s"], one["coverage"], "none")
+    return median(ratios), interval_over_launches(ratios, within if quantile == "median_s" else NO_INTERVAL)
+
+
+def _host(cell: Cell, rank: int) -> str:
+    job = cell.launched
+    place = node_of(rank, job.nodes, job.ranks_per_node, cell.order)
+    return job.hosts[place] if job.hosts else str(place)
+
+
+def find_shared(cell: Cell, jobs: Jobs, word: str, fabric: Fabric) -> Shared | None:
+    """What a cell's call shares with one kind of traffic; None where routes or rates are not known."""
+    own, beside = (
+        [(_host(cell, a), _host(cell, b)) for a, b in each] for each in (jobs.pairs, jobs.pairs_beside(word))
+    )
+    try:
+        return share_links(own, beside, read_word(word)[1], fabric)
+    except FabricError:  # a run folder does not contain the dump
+        return None

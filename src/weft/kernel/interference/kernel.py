@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kernel ``interference``: a victim's call, alone and beside each kind of traffic, in turns of one launch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.fabric.model import Fabric
+from weft.fabric.network.build import build_network
+from weft.fabric.placement import NoRoomError, place
+from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
+from weft.kernel.budget import INT_BYTES, sample_bytes, staging
+from weft.kernel.interference.places import split_places
+from weft.kernel.interference.study import AT_ONCE, MOVING, InterferenceSection, InterferenceStudy, Place
+from weft.kernel.jobs import BESIDE, Jobs, pairs_of, word_of
+from weft.kernel.sizes import split_op
+from weft.kernel.teams import rank_at
+from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform, any_eager, barrier_messages
+from weft.study import Measure, Series, Study
+
+IN_PAIRS = frozenset({"pingpong", "stream"})
+LINE = 64  # bytes: each message of a stream has its own cache lines
+MOST_PAIRED = 1024  # ranks
+SLOTS = 2  # bursts of traffic under way
+
+
+@dataclass(frozen=True, eq=False)
+class StreamTraffic(MatrixTraffic):
+    """One message of each stream; others are in flight at the same time, so that latency does not bound it."""
+
+    @property
+    def rounds(self) -> int:
+        """None."""
+        return 0
+
+
+class Interference(MeasuredKernel):
+    """Jobs, calls, memory and traffic of victims; the traffic beside them is no part of their bounds."""
+
+    name = "interference"
+    study: type[Study] = InterferenceStudy
+    incidental = frozenset({"chunk"})
+
+    def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
+        """Each victim with all its aggressors, at each place that the nodes have; notes on the others."""
+        assert isinstance(study, InterferenceStudy)
+        section, found = study.interference, list[tuple[Shape, dict[str, Any]]]()
+        victims = [each for each in section.victims if each in MOVING or not fabric.is_model]
+        notes = [f"{each}: not modelled, a model has no queues" for each in section.victims if each not in victims]
+        for where in section.places:
+            splits = [(shape, jobs_of(study, fabric, shape, where)) for shape in shapes]
+            there = [(shape, split) for shape, split in splits if not isinstance(split, str)]
+            found += [(shape, values_of(section, each, where, *split)) for shape, split in there for each in victims]
+            notes += [] if there else [f"{where}: {splits[-1][1]}"]
+        return Sweep(tuple(found), tuple(notes))
+
+    def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
+        """Bytes of each part of one rank's memory, ``traffic`` that of a rank beside it; the C++ kernel counts them."""
+        size, beside = values["size"], len(values["beside"])
+        if values["victim"] in IN_PAIRS:
+            own = {"messages under way": values.get("window", 1) * max(-(-size // LINE), 1) * LINE}
+        else:
+            blocks = 1 if values["victim"] == "allreduce" else ranks
+            own = {"send": blocks * size, "receive": blocks * size, "counts": 4 * INT_BYTES * ranks}
+        burst = SLOTS * max(beside - 1, 1) * values["burst"]
+        return {
+            **own,
+            "traffic": values["traffic_size"] * (1 + burst),
+            "samples": sample_bytes(len(values["traffic"]) + 1, measure),
+            **staging(ranks),
+        }
+
+    def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
+        """The victim's block or message."""
+        return Sizes(block=values["size"])
+
+    def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
+        """The victim alone, then beside each kind of traffic."""
+        jobs = self.jobs(values, ranks)
+        return [jobs.alone, *jobs.beside_calls.values()]
+
+    def jobs(self, values: Mapping[str, Any], ranks: int) -> Jobs:
+        """The two of a cell."""
+        victim, measuring = values["victim"], values.get("members", range(ranks))
+        beside, words = values["beside"], values["traffic"]
+        return Jobs(victim, values["place"], values["size"], measuring, beside, words, victim in AT_ONCE)
+
+    def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
+        """What the victim moves, alone or beside others."""
+        own = victim_traffic(values["victim"], values["size"], ranks, tuple(values.get("node_ranks", ())))
+        return {} if own is None else dict.fromkeys(self.operations(values, ranks), own)
+
+    def collective_of(self, operation: str) -> str:
+        """The victim, if it is a collective of the library."""
+        name = split_op(operation)[0].partition(BESIDE)[0]
+        return "" if name in AT_ONCE or name in IN_PAIRS else name
+
+    def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
+        """The victim's collective."""
+        return frozenset(filter(None, [self.collective_of(values["victim"])]))
+
+    def words(self, values: Mapping[str, Any]) -> str:
+        """The victim, the place, and the number of aggressors."""
+        return f"{values['victim']} {values['place']}, {len(values['traffic'])} beside"
+
+    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
+        """Keys of the flat plan."""
+        keys = ("victim", "window", "traffic", "burst", "chunk", "beside")
+        sizes = {"bytes": values["size"], "traffic_bytes": values["traffic_size"]}
+        return {key: values[key] for key in keys if key in values} | sizes
+
+    def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
+        """Those of the victim, and as long traffic as it takes: about as many bursts as calls."""
+        own = ranks * values.get("window", 2) if values["victim"] in IN_PAIRS else ranks * (ranks - 1)
+        turns, beside = 1 + len(values["traffic"]), len(values["beside"])
+        bursts = sum(beside * (beside - 1 if "alltoall" in word else 1) for word in values["traffic"])
+        return calls * (turns * (own + barrier_messages(ranks)) + bursts * values["burst"])
+
+    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
+        """Whether the victim's messages are sent eagerly."""
+        return any_eager([values["size"]], limit)
+
+
+def victim_traffic(victim: str, size: int, ranks: int, node_ranks: tuple[int, ...]) -> Traffic | None:
+    """Least traffic of a victim; None for allreduce, whose bytes are few, and for pairs of very many ranks."""
+    if victim == "allreduce" or (victim in IN_PAIRS and ranks > MOST_PAIRED):
+        return None
+    if victim not in IN_PAIRS and not node_ranks:
+        return Uniform(size, 1, ranks - 1)
+    import numpy as np
+
+    weights = np.zeros((ranks, ranks), dtype=np.int64)
+    for source, target in pairs_of(victim, ranks):
+        weights[source, target] = 1
+    kind = StreamTraffic if victim == "stream" else MatrixTraffic
+    return kind(size, ranks, weights, node_ranks=node_ranks)
+
+
+def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place) -> tuple[list[int], list[int]] | str:
+    """Ranks of both jobs; or why this place does not exist. Of a single node its ranks are split."""
+    try:
+        hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
+    except NoRoomError as problem:
+        return problem.what
+    one = shape.nodes == 1
+    leaf = [0] * (shape.ranks if one else shape.nodes)
+    if not one and fabric.network is not None:
+        network = build_network(fabric)
+        leaf = network.leaf[network.indices(list(hosts))].tolist()
+    split = split_places(where, leaf, study.interference.share, study.measure.seed or 1)
+    if isinstance(split, str) or one:
+        return split
+    order, each = study.placement.order, shape.ranks_per_node
+    measuring, others = (
+        [rank_at(node, local, shape.nodes, each, order) for node in nodes for local in range(each)] for nodes in split
+    )
+    return measuring, others
+
+
+def values_of(
+    section: InterferenceSection, victim: str, where: Place, measuring: list[int], others: list[int]
+) -> dict[str, Any]:
+    """Values of a cell."""
+    return {
+        "place": where,
+        "victim": victim,
+        "size": section.large if victim in MOVING else section.small,
+        **({"window": section.window} if victim == "stream" else {}),
+        "traffic": [word_of(each, rate) for each in section.aggressors for rate in sorted(section.rates)],
+        "traffic_size": section.traffic,
+        "burst": section.burst,
+        "chunk": section.chunk,
+        "members": measuring,
+        "beside": others,
+    }

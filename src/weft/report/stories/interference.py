@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The story of ``interference``: a tile for each call beside each kind of traffic; a table with tails and causes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from weft.analyse.tables.answers import IMPACTS, ImpactRow
+from weft.format import exact_bytes, format_seconds, measured_factor, times_text
+from weft.report.tabular import Table, Words
+from weft.report.view import RunView, Story
+from weft.words.interference import PLACES, VICTIMS
+
+if TYPE_CHECKING:
+    from weft.report.figures import Picture
+    from weft.report.figures.theme import Figure
+
+KEY = "Number and colour: time beside the traffic of the other job over the time alone, medians in turns of one launch."
+MOST = 4.0  # times and more have the darkest colour
+
+
+class InterferenceStory(Story):
+    """Impact by victim and aggressor."""
+
+    def tables(self, view: RunView) -> list[Table]:
+        """A row for each call beside each kind of traffic."""
+        rows = IMPACTS.read(view.path)
+        heading = (
+            *map(Words, ("call", "beside", "place")), "alone", "median", "p95", "p99", "predicted", Words("both use"),
+        )  # fmt: skip
+        units = ("", "", "", "median", *("beside / alone",) * 3, "fair shares", "fullest cable")
+        found = [(*_labels(row), *_numbers(row), _link(row)) for row in rows]
+        return [Table(view.titled("Impact of another job"), heading, (units, *found))] if rows else []
+
+    def figures(self, view: RunView) -> "list[Figure | Picture]":
+        """Tiles of all victims and aggressors, a panel for each place."""
+        from weft.report.figures.theme import Figure
+
+        rows = IMPACTS.read(view.path)
+        panels = tuple(
+            _panel(PLACES[place], [row for row in rows if row["place"] == place])
+            for place in dict.fromkeys(row["place"] for row in rows)
+        )
+        title = view.titled("Slow-down of a job beside another one")
+        return [Figure("impact", title, KEY, view.headline, panels)] if panels else []
+
+
+def _labels(row: ImpactRow) -> tuple[str, str, str]:
+    strength = "" if row["percent"] == 100 else f" {row['percent']} %"
+    call = f"{VICTIMS[row['victim']]}, {exact_bytes(row['bytes'])}, {row['ranks']} ranks"
+    return call, row["aggressor"] + strength, PLACES[row["place"]]
+
+
+def _numbers(row: ImpactRow) -> tuple[str, ...]:
+    factors = (
+        times_text(row["factor"], row["low"], row["high"]),
+        times_text(row["p95"], row["p95_low"], row["p95_high"]),
+        times_text(row["p99"], row["p99_low"], row["p99_high"]),
+    )
+    return format_seconds(row["alone_s"]), *factors, times_text(row["predicted"])
+
+
+def _link(row: ImpactRow) -> str:
+    return "not known" if row["link"] is None else row["link"] or "none"
+
+
+def _panel(title: str, found: Sequence[ImpactRow]) -> Any:
+    import altair as alt
+
+    from weft.report.figures.theme import ORANGE, values
+
+    rows = [
+        dict(zip(("call", "beside"), _labels(row), strict=False))
+        | {"factor": row["factor"], "text": measured_factor(row["factor"]), "link": _link(row)}
+        for row in found
+    ]
+    calls, besides = (list(dict.fromkeys(_labels(row)[k] for row in found)) for k in (0, 1))
+    x = alt.X("beside:N", sort=besides, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=False))
+    base = alt.Chart(values(rows)).encode(x=x, y=alt.Y("call:N", sort=calls, title=None))
+    colour = alt.Color(
+        "factor:Q",
+        legend=None,
+        scale=alt.Scale(domain=[1, MOST], range=["#f3f4f6", ORANGE], clamp=True, interpolate="rgb"),
+    )
+    tooltip = [alt.Tooltip(f"{field}:N") for field in ("call", "beside", "text", "link")]
+    return alt.layer(
+        base.mark_rect(stroke="white", strokeWidth=2).encode(color=colour, tooltip=tooltip),
+        base.mark_text(fontSize=11, fontWeight="bold").encode(text="text:N"),
+    ).properties(
+        width=max(180, 56 * len(besides)),
+        height=max(40, 30 * len(calls)),
+        title=alt.TitleParams(title, fontSize=12, anchor="middle"),
+    )
+
+
+STORY = InterferenceStory

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What another job does to a call, in words."""
+
+from typing import Any
+
+from weft.analyse.tables.answers import FEWEST_LAUNCHES
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
+from weft.format import exact_bytes, faster_text, plural, times_text
+from weft.words.row import Row, factor_text
+
+VICTIMS = {
+    "pingpong": "ping-pong", "allreduce": "MPI_Allreduce", "alltoall": "MPI_Alltoall", "exchange": "exchange",
+    "stream": "stream",
+}  # fmt: skip
+AGGRESSORS = {"alltoall": "an all-to-all", "incast": "an incast", "shift": "a shift by half", "bcast": "a broadcast",
+              "stream": "streams"}  # fmt: skip
+PLACES = {
+    "same-leaf": "on one leaf", "other-leaf": "on leaves of its own", "alternating": "on alternating nodes",
+    "random": "on random nodes",
+}  # fmt: skip
+LABELS = {"slowed": "Slowed", "clear": "Not slowed", INCONCLUSIVE: "Inconclusive"}
+
+
+def name_traffic(aggressor: str, percent: int) -> str:
+    """``an all-to-all``, ``an incast at 25 %``."""
+    return AGGRESSORS[aggressor] + ("" if percent == 100 else f" at {percent} %")
+
+
+def say(claim: ClaimRow) -> Row:
+    """``MPI_Allreduce, 8 B: 3.1x slower (2.8–3.4) beside an all-to-all of 4 nodes, on alternating nodes``."""
+    name, more = claim["id"].partition(".")[2], extras(claim)
+    if name == "untimed":
+        return Row(claim["id"], LABELS[INCONCLUSIVE], "no time was measured")
+    beside = f"{name_traffic(more['aggressor'], more['percent'])} of {plural(more['beside_nodes'], 'node')}"
+    factor = faster_text(claim["value"], claim["low"], claim["high"], claim["coverage"])
+    value = (
+        f"{VICTIMS[claim['subject']]}, {exact_bytes(more['bytes'])}: {factor} beside {beside}, {PLACES[more['place']]}"
+    )
+    few = name == INCONCLUSIVE and claim["next"]
+    note = f"{plural(more['launches'], 'launch')} of at least {FEWEST_LAUNCHES}" if few else _cause(more)
+    return Row(claim["id"], LABELS[name], value, note)
+
+
+def _cause(more: dict[str, Any]) -> str:
+    if more.get("link"):
+        return f"both use {more['link']}"
+    return "no cable is shared" if not more["shares"] else ""
+
+
+def say_shared(claim: ClaimRow) -> Row:
+    """``leaf0 -> spine0: 2.00x predicted by max-min fairness, 2.1x measured``."""
+    name, more = claim["id"].partition(".")[2], extras(claim)
+    measured = factor_text(claim["value"], claim["low"], claim["high"])
+    if name == "link":
+        known = more.get("predicted")
+        told = f"{times_text(known)} predicted by fair shares, {times_text(claim['value'])} measured"
+        return Row(claim["id"], "Shared cable", more["link"], told if known else "latency is not modelled")
+    if name == "tail":
+        parts = [
+            f"{each} {times_text(more[each], more.get(f'{each}_low'), more.get(f'{each}_high'))}"
+            for each in ("p95", "p99")
+            if more.get(each)
+        ]
+        return Row(claim["id"], "Tail", ", ".join(parts), "" if more.get("p99") else "p99 needs 100 samples a launch")
+    if name == "bend":
+        at = f"from {more['percent']} % of the time on: {measured}"
+        return Row(claim["id"], "Strength", at, f"measured at {', '.join(map(str, more['strengths']))} %")
+    return Row(claim["id"], "Without sharing", f"{measured}, {PLACES[more['place']]}")

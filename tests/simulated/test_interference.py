@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two jobs in the simulator, whose links share fairly: factors are those predicted, and a model has no tail."""
+
+from pathlib import Path
+
+import pytest
+
+from weft.analyse.tables.answers import IMPACTS
+from weft.cli.app import main
+from weft.launch.simulated.simgrid import Programs
+
+pytestmark = pytest.mark.simulated
+FABRIC = """
+name = "two-jobs"
+kind = "simulated"
+[node]
+names = "n[0-7]"
+cores = 1
+memory = "8 GiB"
+copy_rate = "8 GB/s"
+latency = "1 us"
+[network]
+topology = "fat-tree"
+adapter_rate = "1 GB/s"
+latency = "2 us"
+[network.tree]
+nodes_per_leaf = 4
+uplinks = 2
+link_rate = "1 GB/s"
+"""
+STUDY = """
+name = "two-jobs"
+kernel = "interference"
+[measure]
+min_samples = 6
+max_samples = 6
+warmup_most = 2
+seed = 4
+[interference]
+victims = ["allreduce", "stream", "exchange"]
+aggressors = ["stream", "shift", "alltoall", "incast"]
+places = ["random", "other-leaf"]
+large = "256 KiB"
+chunk = 3
+[[series]]
+name = "s"
+nodes = [8]
+ranks_per_node = 1
+"""
+
+
+def test_factors_of_a_model_are_those_of_fair_shares(tmp_path: Path, programs: Programs) -> None:
+    fabric, study, run = tmp_path / "fabric.toml", tmp_path / "study.toml", tmp_path / "run"
+    fabric.write_text(FABRIC)
+    study.write_text(STUDY)
+    assert main(["run", str(study), "--on", str(fabric), "--into", str(run)]) == 0
+    rows = IMPACTS.read(run)
+    assert {row["victim"] for row in rows} == {"stream", "exchange"}  # of an allreduce a model knows no more
+    assert all(row["p95"] is None and row["p99"] is None for row in rows)
+    assert any(row["link"] for row in rows)
+    for row in rows:
+        assert row["predicted"] is not None
+        most = 0.1 if row["link"] else 0.05
+        assert row["factor"] == pytest.approx(row["predicted"], rel=most), row

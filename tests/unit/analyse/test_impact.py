@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What another job does to a call: ratios of one launch, their cable and prediction, the claims, and how they print."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from made.plain_run import make_jobs_run, slow_jobs
+from made.view import load_view
+from weft.analyse.claims.kernels.interference import find_claims
+from weft.analyse.claims.known import Known
+from weft.analyse.tables.answers import IMPACTS, ImpactRow
+from weft.analyse.tables.claims import extras
+from weft.report.figures.theme import Figure
+from weft.report.view import RunView
+from weft.words.card import card_rows
+from weft.words.say import say
+
+
+def measured(path: Path, seconds: Callable[[str], float], launches: int = 6) -> tuple[RunView, list[ImpactRow]]:
+    view = load_view(make_jobs_run(path, seconds, launches))
+    return view, IMPACTS.read(view.path)
+
+
+@pytest.fixture(scope="module")
+def slowed(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunView, list[ImpactRow]]:
+    return measured(tmp_path_factory.mktemp("slowed") / "run", slow_jobs)
+
+
+def test_the_impact_is_time_beside_the_traffic_over_time_alone(slowed: tuple[RunView, list[ImpactRow]]) -> None:
+    rows = slowed[1]
+    assert len(rows) == 8  # two victims, two places, two strengths
+    for row in rows:
+        assert row["factor"] == pytest.approx(1.3 if row["percent"] == 50 else 2.1, rel=0.02)
+        assert row["low"] is not None and row["high"] is not None and row["p95"] is not None
+        assert row["low"] <= row["factor"] <= row["high"]
+        assert row["coverage"] == 0.95
+        assert row["p99"] is None  # of 20 samples
+        assert row["launches"] == 6
+
+
+def test_the_cable_of_both_jobs_is_named_and_the_factor_of_bytes_predicted(
+    slowed: tuple[RunView, list[ImpactRow]],
+) -> None:
+    for row in slowed[1]:
+        shares = row["place"] == "alternating" and row["victim"] == "stream"
+        if row["victim"] == "allreduce" and row["place"] == "alternating":
+            assert row["link"]
+            assert row["predicted"] is None  # of latency the model knows nothing
+        elif shares:
+            assert row["link"] == "leaf0 -> spine0"
+            # two streams and two messages of the shift on one cable
+            assert row["predicted"] == pytest.approx(2 if row["percent"] == 100 else 4 / 3)
+        else:
+            assert (row["link"], row["predicted"]) == ("", 1.0)
+
+
+def test_the_worst_impact_is_claimed_with_its_cable_and_what_leaves_of_ones_own_save(tmp_path: Path) -> None:
+    view, _ = measured(tmp_path / "run", lambda op: slow_jobs(op) if "stream" in op else 1e-3)
+    (answer,) = view.claimed("answer")
+    assert (answer["id"], answer["subject"]) == ("interference.slowed", "stream")
+    assert (answer["low"] or 0) < 2.1 * 1.02
+    more = extras(answer)
+    assert (more["aggressor"], more["percent"], more["beside_nodes"]) == ("shift", 100, 4)
+    ids = [each["id"] for each in view.claimed("breakdown")]
+    assert {"shared.tail", "shared.bend"} <= set(ids)
+    told = [say(each) for each in view.claims]
+    assert all(row.value for row in told)
+    assert card_rows(view.claims)[0].label == "Slowed"
+
+
+def test_a_place_where_nothing_is_shared_is_a_remedy(tmp_path: Path) -> None:
+    view, rows = measured(tmp_path / "run", slow_jobs)
+    quiet = {"factor": 1.0, "low": 0.99, "high": 1.01}
+    IMPACTS.write(view.path, [cast(ImpactRow, {**row, **quiet}) if row["link"] == "" else row for row in rows])
+    found = find_claims(Known(view.path, view.plan, view.rows))
+    assert found[0]["id"] == "interference.slowed"
+    link = next(each for each in found if each["id"] == "shared.link")
+    assert (extras(link)["link"], extras(link)["predicted"]) == ("leaf0 -> spine0", pytest.approx(2))
+    apart = next(each for each in found if each["id"] == "shared.apart")
+    assert (apart["value"], extras(apart)["place"]) == (1.0, "other-leaf")
+    remedy = next(each for each in found if each["kind"] == "remedy")
+    assert remedy["id"] == "remedy.whole-leaves"
+    assert remedy["value"] == pytest.approx(1 - 1 / 2.1, rel=0.02)
+    assert remedy["next"].startswith("weft place {run}/fabric.toml --nodes 4 --beside node1,")
+
+
+def test_jobs_that_leave_each_other_alone_are_not_slowed(tmp_path: Path) -> None:
+    view, _ = measured(tmp_path / "run", lambda _: 1e-3)
+    (answer,) = view.claimed("answer")
+    assert answer["id"] == "interference.clear"
+    assert view.claimed("remedy") == []
+
+
+def test_two_launches_give_no_answer(tmp_path: Path) -> None:
+    view, _ = measured(tmp_path / "run", slow_jobs, launches=2)
+    (answer,) = view.claimed("answer")
+    assert answer["id"] == "interference.inconclusive"
+    assert "--launches 4" in answer["next"]
+
+
+def test_the_page_has_a_tile_for_each_call_beside_each_kind_of_traffic(
+    slowed: tuple[RunView, list[ImpactRow]],
+) -> None:
+    view, rows = slowed
+    (figure,) = view.story.figures(view)
+    (table,) = view.story.tables(view)
+    assert len(table.rows) == 1 + len(rows)
+    assert isinstance(figure, Figure)
+    drawn = figure.specifications()
+    assert len(drawn) == 2
+    assert sum(len(each) for panel in drawn for each in panel["datasets"].values()) == len(rows)

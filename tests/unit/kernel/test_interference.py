@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Working interference studies out: the two jobs of a launch, their calls and traffic, and what a model cannot tell."""
+
+from typing import Any
+
+import pytest
+
+from weft.errors import StudyError
+from weft.fabric import Fabric
+from weft.host import Host, Limit
+from weft.kernel.interference.places import split_places
+from weft.kernel.interference.study import Place
+from weft.kernel.jobs import pairs_of
+from weft.kernel.registry import kernel_named
+from weft.kernel.studies import make_study
+from weft.plan.make import make_plan
+from weft.plan.records import Plan
+from weft.plan.wire import flat_plan
+
+HOST = Host("here", 4, 2**34, (Limit(2**34, "MemAvailable"),))
+LEAVES = [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def fabric(kind: str = "virtual") -> Fabric:
+    tree = {"nodes_per_leaf": 4, "uplinks": 1, "link_rate": "4 MB/s"}
+    network: dict[str, Any] = {"topology": "fat-tree", "adapter_rate": "4 MB/s", "tree": tree}
+    node: dict[str, Any] = {"names": "n[0-7]", "cores": 2}
+    if kind == "simulated":
+        network["latency"] = "2 us"
+        node |= {"copy_rate": "8 GB/s", "memory": "64 GiB", "latency": "1 us"}
+    return Fabric.model_validate({"name": "f", "kind": kind, "node": node, "network": network})
+
+
+def plan(kind: str = "virtual", ranks: int = 1, nodes: int = 8, **section: Any) -> Plan:
+    series = {"name": "s", "nodes": [nodes], "ranks_per_node": ranks}
+    tree = {"name": "s", "kernel": "interference", "measure": {"seed": 7}, "interference": section, "series": [series]}
+    return make_plan(make_study(tree, "s.toml"), fabric(kind), host=HOST)
+
+
+@pytest.mark.parametrize(
+    ("place", "share", "measuring"),
+    [
+        ("alternating", 0.5, [0, 2, 4, 6]),
+        ("alternating", 0.25, [1, 5]),
+        ("other-leaf", 0.5, [0, 1, 2, 3]),
+        ("same-leaf", 0.5, [0, 2]),
+    ],
+)
+def test_jobs_share_leaves_or_have_their_own(place: Place, share: float, measuring: list[int]) -> None:
+    split = split_places(place, LEAVES, share, 7)
+    assert not isinstance(split, str)
+    assert split[0] == measuring
+    assert not set(split[0]) & set(split[1])
+
+
+def test_the_seed_draws_the_jobs_of_a_random_place() -> None:
+    drawn = [split_places("random", LEAVES, 0.5, seed) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert all(not isinstance(each, str) and len(each[0]) == 4 for each in drawn)
+
+
+def test_a_place_without_two_nodes_for_each_job_is_a_note() -> None:
+    assert isinstance(split_places("other-leaf", [0] * 8, 0.5, 1), str)
+    assert isinstance(split_places("alternating", [0, 0, 0], 0.5, 1), str)
+    found = plan(nodes=4, places=["other-leaf", "alternating"])
+    assert {cell.parameters["place"] for cell in found.measured} == {"alternating"}
+    assert any(note.startswith("other-leaf: all nodes are under one leaf") for note in found.notes)
+
+
+def test_each_victim_is_one_cell_with_all_traffic_at_every_rate() -> None:
+    found = plan(ranks=2, victims=["stream"], aggressors=["incast", "shift"], places=["alternating"], rates=[100, 25])
+    (cell,) = found.measured
+    assert (cell.nodes, cell.ranks, cell.launched.ranks) == (4, 8, 16)
+    assert cell.hosts == ("n0", "n2", "n4", "n6")
+    assert cell.parameters["members"] == [0, 1, 4, 5, 8, 9, 12, 13]
+    launch = next(each for each in found.launches if cell.id in each.cells)
+    flat = flat_plan(found, launch)
+    assert "\ntraffic incast.25 incast shift.25 shift\n" in flat
+    assert "\nbeside 2 3 6 7 10 11 14 15\n" in flat
+    jobs = kernel_named(cell.kernel).jobs(cell.parameters, cell.ranks)
+    assert jobs is not None
+    assert jobs.beside_calls["shift.25"] == "stream+shift.25@65536"
+    assert jobs.pairs == [(0, 8), (1, 9), (4, 12), (5, 13)]
+    assert jobs.pairs_beside("incast.25")[0] == (3, 2)
+
+
+def test_a_model_measures_only_calls_whose_bytes_decide() -> None:
+    found = plan("simulated", victims=["pingpong", "allreduce", "stream", "alltoall"], places=["alternating"])
+    assert [cell.parameters["victim"] for cell in found.measured] == ["stream", "alltoall"]
+    assert sum("not modelled" in note for note in found.notes) == 2
+
+
+@pytest.mark.parametrize("pattern", ["alltoall", "incast", "shift", "bcast", "stream"])
+def test_messages_of_a_pattern_join_two_ranks_of_the_job(pattern: str) -> None:
+    for ranks in range(2, 9):
+        found = pairs_of(pattern, ranks)
+        assert found
+        assert len(set(found)) == len(found)
+        assert all(a != b and {a, b} <= set(range(ranks)) for a, b in found)
+
+
+@pytest.mark.parametrize("section", [{"victims": ["stream", "stream"]}, {"small": "12 B"}, {"rates": [0]}])
+def test_keys_that_contradict_each_other_are_refused(section: dict[str, Any]) -> None:
+    with pytest.raises(StudyError):
+        plan(**section)
