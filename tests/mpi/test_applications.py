@@ -9,7 +9,8 @@ import pytest
 from interposed import Site, calls_of, weft_exec
 
 RANKS = 4
-SPECS = ("pmpi", "flat.window{w=2}", "flat.pairwise", "bruck{r=2}", "node.multi{nl=2}", "node.direct", "node.bruck")
+SPECS = ("pmpi", "flat.window{w=2}", "flat.pairwise", "bruck{r=2}", "node.multi{nl=2}", "node.direct", "node.bruck",
+         "sched.matrix")  # fmt: skip
 PSEUDOPOTENTIALS = Path("/usr/share/espresso/pseudo")
 # two silicon atoms, one moved a little out of its place: all of the 3-D FFT, no symmetry
 SILICON = """\

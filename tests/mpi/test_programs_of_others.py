@@ -157,7 +157,8 @@ def test_mistakes_of_a_program_are_told_as_without_weft(suffix: str, tmp_path: P
     program = compiled(site, "c", tmp_path, REFUSED)
     words = [*site.start(2), str(program), *(["alone"] if suffix == "openmpi" else [])]
     bare = subprocess.run(words, capture_output=True, text=True, check=True, env=as_root(), timeout=100)
-    for algorithm in ("flat.window", "flat.pairwise", "bruck{r=2}", "node.multi{nl=1}", "node.direct", "node.bruck"):
+    for algorithm in ("flat.window", "flat.pairwise", "bruck{r=2}", "node.multi{nl=1}", "node.direct", "node.bruck",
+                      "sched.matrix"):  # fmt: skip
         done = weft_exec(["--force", algorithm], words, tmp_path, "block:1")
         said = "".join(line for line in done.stdout.splitlines(keepends=True) if "UCX" not in line)
         assert (algorithm, done.returncode, said) == (algorithm, 0, bare.stdout), done.stderr
@@ -189,7 +190,8 @@ def test_one_buffer_to_send_and_receive_that_the_library_takes_goes_through(
     subprocess.run([wrapper, tmp_path / "program.c", "-o", tmp_path / "program"], check=True)
     words = [str(wrapper.with_name("mpirun")), "-n", "3", str(tmp_path / "program")]
     bare = subprocess.run(words, capture_output=True, text=True, check=True, env=as_root(), timeout=100)
-    for algorithm in ("flat.window", "flat.pairwise", "bruck{r=2}", "node.multi{nl=1}", "node.direct", "node.bruck"):
+    for algorithm in ("flat.window", "flat.pairwise", "bruck{r=2}", "node.multi{nl=1}", "node.direct", "node.bruck",
+                      "sched.matrix"):  # fmt: skip
         done = weft_exec(["--force", algorithm], words, tmp_path, "block:1")
         assert (algorithm, done.returncode, done.stdout) == (algorithm, 0, bare.stdout), done.stderr
 
