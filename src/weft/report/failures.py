@@ -47,8 +47,10 @@ def slowest_failure(found: Failures) -> Failure | None:
 
 def failures_card(found: Failures, claims: list[ClaimRow], title: str) -> Card:
     """The card of all failures."""
-    facts = (plural(len(found.each), "cable"), f"all-to-all {times_text(found.present)} now")
-    return Card(f"failures of {title}", facts, tuple(say(each) for each in claims))
+    left_out = f"{plural(found.loose, 'host')} without a cable" if found.loose else ""
+    lost = f"{plural(found.lost, 'pair')} without a route" if found.lost else ""
+    facts = (plural(len(found.each), "cable"), f"all-to-all {times_text(found.present)} now", lost, left_out)
+    return Card(f"failures of {title}", tuple(filter(None, facts)), tuple(say(each) for each in claims))
 
 
 def failures_table(found: Failures) -> Table:
@@ -79,6 +81,7 @@ def failures_tree(found: Failures, claims: list[ClaimRow], title: str) -> dict[s
     """All failures for JSON (schema ``weft-route-failures/1``)."""
     return {
         "schema": "weft-route-failures/1", "fabric": title, "present": found.present,
+        "pairs_without_route": found.lost, "hosts_without_cable": found.loose,
         "hosts_with_one_cable": found.single, "claims": [{**each, "more": extras(each)} for each in claims],
         "failures": [
             {

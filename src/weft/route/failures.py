@@ -35,6 +35,9 @@ class Failures:
 
     present: float  # relative time of the all-to-all with all cables
     each: tuple[Failure, ...]
+    # lost, loose: pairs without a route before any failure; hosts without a cable, which are left out
+    lost: int
+    loose: int
     single: int  # hosts with one cable, whose failure cuts off that host alone
 
     def factor(self, failure: Failure) -> float:
@@ -52,7 +55,8 @@ def fail_each(routes: Routes, forward: Ints | None = None, cables: Ints | None =
     chosen = np.unique(chosen & ~1).astype(np.int32)
     if not len(chosen):
         raise FabricError("the network has no cable between switches", "name a fabric of two switches or more")
-    load, count = all_to_all(routes).load, len(chosen)
+    scattered, count = all_to_all(routes), len(chosen)
+    load = scattered.load
     time, slowest = np.zeros(count), np.zeros(count, dtype=np.int32)
     lost, changes = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     arguments = (routes.shared_slowness, load, chosen, count, time, slowest, lost, changes, forward)
@@ -72,7 +76,7 @@ def fail_each(routes: Routes, forward: Ints | None = None, cables: Ints | None =
     found.sort(key=lambda each: (-each.lost, -round(each.time, 9), each.cable))
     present = float((load * routes.shared_slowness).max(initial=0)) / others
     single = int((np.bincount(links.source[links.source < len(network.hosts)]) == 1).sum())
-    return Failures(present, tuple(found), single)
+    return Failures(present, tuple(found), scattered.lost, int((network.uplink < 0).sum()), single)
 
 
 def _main_part(network: Network, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -116,3 +116,8 @@ def test_the_verb_ranks_names_and_counts_all(tmp_path: Path, capsys: pytest.Capt
     assert main(["route", "failures", "tara"]) == 0
     out = capsys.readouterr().out
     assert told["failures"][0]["cable"] in out
+    assert told["pairs_without_route"] == 0
+    assert main(["route", "failures", "tara", "--fail", "leaf0", "--format", "json"]) == 0
+    cut = json.loads(capsys.readouterr().out)
+    assert (cut["pairs_without_route"], cut["hosts_without_cable"]) == (0, 18)
+    assert {each["pairs_without_route"] for each in cut["failures"]} == {0}
