@@ -16,7 +16,7 @@ ANSWERS, PARTS = 3, 4
 #: Claims of the breakdown that stand on the card.
 SHOWN = frozenset({
     "depends", "bottleneck", "step", "latency", "threshold", "rate", "pace", "assumed", "ratio", "share",
-    "alternative", "start", "counted", "shared",
+    "alternative", "overlap", "start", "counted", "shared",
 })  # fmt: skip
 
 

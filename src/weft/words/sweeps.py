@@ -73,7 +73,7 @@ def say_overlap(claim: ClaimRow) -> Row:
     """``MPI_Ialltoall, 64 KiB: 12 % hidden (5–20 %)   41 us alone``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
     if name == INCONCLUSIVE and "launches" in more:
-        text = f"{plural(more['launches'], 'launch')} of at least {FEWEST_LAUNCHES}"
+        text = f"no share is known within 25 % from {plural(more['launches'], 'launch')}"
         return Row(claim["id"], "Inconclusive", text, "", claim["next"])
     call = f"MPI_I{claim['subject']}"
     if name == "next":

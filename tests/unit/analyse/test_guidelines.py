@@ -10,7 +10,7 @@ import pytest
 
 from made.plain_run import make_plain_run
 from made.view import load_view
-from weft.analyse.claims.kernels.collective import claim_guidelines
+from weft.analyse.claims.kernels.collective import claim_guidelines, find_overlaps
 from weft.analyse.claims.known import Known
 from weft.analyse.statistics.significance import paired_test, student_tail, trimmed_mean
 from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow
@@ -33,6 +33,7 @@ from weft.run.check import exit_code
 from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
 from weft.study import Measure
+from weft.words.card import card_rows
 from weft.words.say import say
 
 ROOT = Path(__file__).parents[3]
@@ -272,3 +273,20 @@ def test_the_share_that_hides_is_what_both_take_less_than_one_after_the_other(
     if remedies:
         assert remedies["overlap.next"]["knob"] == "OMPI_MCA_btl_tcp_progress_thread=1"
     assert all(say(claim).value for claim in view.claims if claim["id"].startswith("overlap."))
+    assert {row.id for row in card_rows(view.claims)} >= {"overlap.hidden", "overlap.test"}
+
+
+def test_a_share_that_scatters_is_not_claimed_and_the_largest_size_that_is_known_is(tmp_path: Path) -> None:
+    make_plain_run(tmp_path / "run", OVERLAP, lambda op: 2e-5 if op.endswith("hidden") else 1e-5)
+    load_view(tmp_path / "run")
+    known = Known(tmp_path / "run", plan_of(RunFolder(tmp_path / "run")), [])
+    rows = OVERLAPS.read(tmp_path / "run")
+    for least, answers in ((64 * 2**10, [8, 8]), (0, None)):
+        for row in rows:
+            if row["bytes"] >= least:
+                row["share"], row["low"], row["high"] = -13.0, -22.0, -4.0
+        claims = find_overlaps(known, rows)
+        found = [extras(claim)["bytes"] for claim in claims if claim["kind"] == "answer" and answers]
+        assert found == (answers or [])
+        assert (claims[0]["id"] == "overlap.inconclusive") == (answers is None)
+        assert all((claim["value"] or 0) > -1 for claim in claims)

@@ -113,21 +113,24 @@ def find_claims(known: Known) -> list[ClaimRow]:
     return [*_above_bound(known, largest_lines(lines)), *rest]
 
 
-#: A library that hides less than this share of a call makes no progress of its own worth the name.
-HIDES = 0.5
+#: A library that hides less than this share of a call makes no progress of its own worth the name; and the width of an
+#: interval beyond which a share says nothing.
+HIDES, WIDEST = 0.5, 0.5
 
 
 def find_overlaps(known: Known, rows: Sequence[OverlapRow]) -> list[ClaimRow]:
-    """What each call hides at its largest size on the most ranks, the least first, and what helps that one."""
+    """What each call hides on the most ranks at the largest size at which that is known, the least first; a remedy."""
     most = max(row["ranks"] for row in rows)
-    largest = {row["collective"]: row["bytes"] for row in rows if row["ranks"] == most}
-    found = [row for row in rows if row["ranks"] == most and row["bytes"] == largest[row["collective"]]]
-    plain = sorted((row for row in found if _kind(row) == "wait"), key=lambda row: row["share"])
-    if min(row["launches"] for row in plain) < FEWEST_LAUNCHES:
-        again = known.again("--launches", str(FEWEST_LAUNCHES))
-        return [make_claim(f"overlap.{INCONCLUSIVE}", "answer", launches=plain[0]["launches"], next=again)]
+    sure = [row for row in rows if row["ranks"] == most and row["high"] - row["low"] <= WIDEST]
+    largest = {row["collective"]: row for row in sure if _kind(row) == "wait"}  # rows ascend in size
+    plain = sorted(largest.values(), key=lambda row: row["share"])
+    launches = min(row["launches"] for row in rows)
+    if not plain or launches < FEWEST_LAUNCHES:
+        again = known.again("--launches", str(max(FEWEST_LAUNCHES, launches + 1)))
+        return [make_claim(f"overlap.{INCONCLUSIVE}", "answer", launches=launches, next=again)]
     worst = plain[0]
-    others = [row for row in found if row["collective"] == worst["collective"] and _kind(row) != "wait"]
+    same = (worst["collective"], worst["bytes"])
+    others = [row for row in sure if (row["collective"], row["bytes"]) == same and _kind(row) != "wait"]
     claims = [
         *(_overlap("also" if place else "hidden", "answer", row) for place, row in enumerate(plain)),
         *(_overlap(_kind(row), "breakdown", row) for row in others),
