@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from made.routes import network_of_cables, random_networks, routes, tree
 from weft.cli.app import main
@@ -68,6 +69,26 @@ def _passes(network: Network, at: int, end: int, cable: int) -> bool:
         if at < 0:
             return False
     return False
+
+
+@settings(max_examples=40, deadline=None)
+@given(random_networks(), st.integers(0, 2**32), st.integers(1, 6))
+def test_tables_with_loops_and_missing_entries_lose_what_is_said_and_no_more(
+    network: Network, seed: int, wrong: int
+) -> None:
+    rng, forward = np.random.default_rng(seed), network.forward.copy()
+    for _ in range(wrong):
+        at, end = rng.integers(forward.shape[0]), rng.integers(forward.shape[1])
+        out = np.flatnonzero(network.links.source == len(network.hosts) + at)
+        forward[at, end] = rng.choice([-1, *out.tolist()])
+    broken_tables = network.with_tables(forward, "some wrong")
+    before = all_to_all(routes(broken_tables)).lost
+    for cable in np.unique(np.flatnonzero(network.switch_links) & ~1).tolist():
+        failure, mended = repaired(broken_tables, cable)
+        after = all_to_all(routes(without(mended, broken(network, cable))))
+        assert after.lost - before == failure.lost
+        if not after.lost:
+            assert after.load.max() / max(1, len(network.hosts) - 1) == pytest.approx(failure.time)
 
 
 @settings(max_examples=40, deadline=None)
