@@ -25,6 +25,7 @@ std::int64_t footprint_of(int bytes) {
 }
 constexpr int skipped = 10; // windows before the timed ones, as in OSU
 constexpr int timed = 100;
+constexpr std::size_t page = 4096;
 
 struct Rating {
     weft::Team team;
@@ -123,15 +124,18 @@ double window_ns(Rating &job, int bytes, std::function<void()> const &one_window
 
 /// Memory of one side of a loop.
 struct Memory {
-    std::vector<char> bytes;
-    std::int64_t stride; ///< 0: every message of a window in one place, as in OSU
+    std::vector<char> bytes; ///< of which the first page is left out to begin at one, as OSU's buffers do
+    std::int64_t stride;     ///< 0: every message of a window in one place, as in OSU
     std::int64_t places;
     std::int64_t next = 0;
 
     Memory(int message, bool rotates)
-        : bytes(std::size_t(rotates ? footprint_of(message) : message), 'a'),
+        : bytes(std::size_t(rotates ? footprint_of(message) : message) + page, 'a'),
           stride(rotates ? (message + 63) / 64 * 64 : 0), places(rotates ? footprint_of(message) / stride : 1) {}
-    char *at(int k) { return bytes.data() + (next + k) % places * stride; }
+    char *at(int k) {
+        auto const begin = (reinterpret_cast<std::uintptr_t>(bytes.data()) + page - 1) / page * page;
+        return reinterpret_cast<char *>(begin) + (next + k) % places * stride;
+    }
     void go_on() { next += window; }
 };
 
