@@ -16,7 +16,7 @@ from weft.fabric.model import Fabric
 Standing = Literal["stated", "fitted", "assumed"]
 
 WORKED_OUT = "worked out"  # word in the source of a number that follows from a data sheet, and that nobody measured
-_UNSEEN = re.compile(r"error on unseen cells ([\d.]+) ?%")
+_UNSEEN = re.compile(r"error on unseen cells (?:under )?([\d.]+) ?%")
 #: Words in a source that say a number was not found anywhere.
 GUESSED = ("assumed", "not stated", "made up", "chosen", "guess", "unknown", WORKED_OUT)
 FITTED_BY = 1.1

@@ -48,12 +48,12 @@ def _cause(more: dict[str, Any]) -> str:
 
 
 def say_shared(claim: ClaimRow) -> Row:
-    """``leaf0 -> spine0: 2.00x predicted by max-min fairness, 2.1x measured``."""
+    """``leaf0 -> spine0: 1.80x measured; 2.00x if it were shared fairly (not verified)``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
     measured = factor_text(claim["value"], claim["low"], claim["high"])
     if name == "link":
         known = more.get("predicted")
-        told = f"{times_text(known)} predicted by fair shares, {times_text(claim['value'])} measured"
+        told = f"{times_text(claim['value'])} measured; {times_text(known)} if it were shared fairly (not verified)"
         return Row(claim["id"], "Shared cable", more["link"], told if known else "latency is not modelled")
     if name == "tail":
         parts = [
