@@ -21,7 +21,7 @@ namespace weft::alltoall {
 namespace {
 
 constexpr int most_posted = 64; // receives ahead of their time: a message that comes before its receive is copied
-constexpr int most_matrix_nodes = 4096; // whose matrix has 128 MiB
+constexpr int most_matrix_nodes = 1024; // whose matrix and order take 24 MiB a rank
 constexpr std::int64_t first_wait = 16, later_wait = 64;
 
 std::vector<std::int64_t> row_of(Exchange const &exchange, Nodes const &nodes) {
@@ -107,7 +107,7 @@ class ByMatrix {
             if (sent < sends.size() && window_.sends_under_way() < most_sends_) {
                 send(sends[sent].rank, sends[sent].part);
                 ++sent;
-            } else {
+            } else if (window_.sends_under_way() + window_.receives_under_way() > 0) {
                 window_.wait_for_some();
             }
         }

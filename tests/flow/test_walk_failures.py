@@ -95,6 +95,17 @@ def test_a_start_that_fails_once_is_tried_again_and_leaves_no_row(study: Study, 
     assert statuses(folder) == {"ok": 12}
 
 
+def test_the_next_launch_reads_the_settings_where_the_first_did_not_start(
+    study: Study, fabric: Fabric, tmp_path: Path
+) -> None:
+    """Later launches named one without a record, and the run had no settings."""
+    folder = walk(study, fabric, tmp_path / "run", FakeLauncher({"c000.l1": "start"}))
+    plans = {launch: folder.flat_plan(launch).read_text() for launch in ("c000.l1", "c000.l2", "c001.l2")}
+    assert "settings_of" not in plans["c000.l2"]
+    assert "settings_of c000.l2" in plans["c000.l1"]
+    assert "settings_of c001.l1" in plans["c001.l2"]
+
+
 def test_the_kernels_own_row_wins_over_what_the_launcher_saw(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     """A cell that the kernel itself gave the status `launch` was overwritten as a crash."""
     launcher = FakeLauncher({"c001": "refuse"})

@@ -63,7 +63,8 @@ WindowLimits limits_of(Cell const &cell) {
                       "give the study's [bandwidth] a window of at least one message", true);
     }
     std::int64_t const fan = is_fan(cell) && !limits.shared ? std::max(cell.team().size - 1, 1) : 1;
-    if (std::int64_t const largest = sizes_of(cell).back(); largest > limits.footprint / fan) {
+    std::int64_t const largest = sizes_of(cell).back();
+    if (largest > limits.footprint / fan || (fan > 1 && limits.places(largest) < fan)) {
         throw Failure("cell " + cell.name() + ": a message of " + std::to_string(largest) + " bytes for each of " +
                           std::to_string(fan) + " flows in a footprint of " + std::to_string(limits.footprint),
                       "give the study's [bandwidth] a footprint that holds its largest message", true);

@@ -61,6 +61,9 @@ Flows Flows::of(int rank, int ranks, Shape shape, bool both_ways) {
     std::int64_t const ways = both_ways ? 2 : 1;
     if (shape == Shape::pairs) {
         int const half = ranks / 2;
+        if (rank >= 2 * half) {
+            return {{}, {}, 1, ways * half}; // the last of an odd number has no partner
+        }
         bool const first = rank < half;
         std::vector<Flow> const partner{{first ? rank + half : rank - half, 0, 1}};
         std::vector<Flow> const none;

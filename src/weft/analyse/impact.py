@@ -8,10 +8,10 @@ from typing import Literal
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
 from weft.analyse.tables.answers import ImpactRow
 from weft.analyse.tables.times import MedianRow
-from weft.bound.shared import Shared, share_links
+from weft.bound.shared import MOST_MESSAGES, Shared, share_links
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
-from weft.kernel.jobs import Jobs, read_word
+from weft.kernel.jobs import Jobs, count_pairs, read_word
 from weft.kernel.registry import kernel_named
 from weft.kernel.teams import node_of
 from weft.plan.records import Cell
@@ -78,7 +78,11 @@ def _host(cell: Cell, rank: int) -> str:
 
 
 def find_shared(cell: Cell, jobs: Jobs, word: str, fabric: Fabric) -> Shared | None:
-    """What a cell's call shares with one kind of traffic; None where routes or rates are not known."""
+    """What a cell's call shares with one kind of traffic; None where routes or rates are not known, or hosts shared."""
+    hosts = [{_host(cell, rank) for rank in ranks} for ranks in (jobs.measuring, jobs.beside)]
+    messages = count_pairs(jobs.victim, len(jobs.measuring)) + count_pairs(read_word(word)[0], len(jobs.beside))
+    if fabric.network is None or messages > MOST_MESSAGES or hosts[0] & hosts[1]:
+        return None
     own, beside = (
         [(_host(cell, a), _host(cell, b)) for a, b in each] for each in (jobs.pairs, jobs.pairs_beside(word))
     )

@@ -115,7 +115,7 @@ def sent_by(call: Call) -> tuple[int, list[int], list[float]]:
 def _peers(call: Call, size: int) -> list[int]:
     """The ranks of a group among all."""
     if "start" in call:
-        stride = _whole(call, "stride", 1, MOST_RANKS) if "stride" in call else 1
+        stride = _whole(call, "stride", 1, MOST_RANKS) if size > 1 and "stride" in call else 1
         first = _whole(call, "start", 0, MOST_RANKS - 1)
         peers = [first + stride * index for index in range(size)]
     else:

@@ -22,6 +22,11 @@ def pairs_of(pattern: str, ranks: int) -> list[tuple[int, int]]:
     return [(a, a + half) for a in range(half)]
 
 
+def count_pairs(pattern: str, ranks: int) -> int:
+    """How many messages `pairs_of` lists, without listing them."""
+    return ranks * (ranks - 1) if pattern in ("alltoall", "allreduce", "exchange") else ranks
+
+
 def word_of(aggressor: str, percent: int) -> str:
     """Traffic with its strength, as operations have it: ``incast``, ``incast.25``."""
     return aggressor if percent == 100 else f"{aggressor}.{percent}"
@@ -57,8 +62,10 @@ class Jobs:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Sender and receiver of the call's messages."""
-        return [(self.measuring[a], self.measuring[b]) for a, b in pairs_of(self.victim, len(self.measuring))]
+        """Sender and receiver of the call's messages; a ping-pong's come back."""
+        found = pairs_of(self.victim, len(self.measuring))
+        both = found + [(b, a) for a, b in found] if self.victim == "pingpong" else found
+        return [(self.measuring[a], self.measuring[b]) for a, b in both]
 
     def pairs_beside(self, word: str) -> list[tuple[int, int]]:
         """Sender and receiver of the messages of a kind of traffic."""

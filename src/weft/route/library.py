@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from weft.errors import DataError
 from weft.fabric.network import Links, Network
 from weft.files.atomic import make_folder, write_atomic
+from weft.files.beneath import plain_file
 from weft.files.shipped import cache
 
 Ints = NDArray[np.int32]
@@ -149,15 +150,17 @@ def minimal_tables(library: Library, hosts: int, switches: int, links: Links) ->
 def _read_tables(kept: Path, forward: Ints, own: list[Ints]) -> bool:
     """Fill in tables that `_keep_tables` wrote, by the links out of each switch; False without them."""
     try:
-        raw = memoryview(kept.read_bytes())
+        raw = memoryview(plain_file(kept).read_bytes())
         if len(raw) < 5 or int.from_bytes(raw[-4:]) != zlib.crc32(raw[:-4]):
             return False
         codes = np.load(BytesIO(raw[:-4]), allow_pickle=False)
         for row, code, links in zip(forward, codes, own, strict=True):
             row[:] = np.append(np.int32(-1), links)[code]
-        os.utime(kept)
-    except OSError:
+    except (OSError, ValueError, IndexError):
+        forward[:] = -1
         return False
+    with suppress(OSError):  # a cache of others
+        os.utime(kept)
     return True
 
 

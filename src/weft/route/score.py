@@ -140,6 +140,6 @@ def _in_whole(units: int, granule: int, rates: tuple[float, ...]) -> float:
     """Least time, in units over a rate, in which links of these rates carry the units in routes of ``granule`` each."""
     distinct, number = np.unique(rates, return_counts=True)
     time = units / float((distinct * number).sum())
-    while granule * (routes := np.floor(time * distinct / granule + 1e-9)) @ number < units:
+    while granule * (routes := np.floor(time * distinct / granule * (1 + 1e-12) + 1e-9)) @ number < units:
         time = float(((routes + 1) * granule / distinct).min())
     return time

@@ -104,7 +104,11 @@ class Walk:
                 step = steps[place]
                 ended = {"returncode": outcome.returncode, "wall_s": outcome.wall_s, "timed_out": outcome.timed_out}
                 write_json(self.folder.outcome(outcome.id), {"schema": "weft-outcome/1", **ended})
+                firsts = dict(self.first_starts)
                 broken_off = self._settle(step, outcome)
+                if firsts != self.first_starts:  # the next launch reads the settings in its place
+                    for later in steps[place + 1 :]:
+                        self._request(later)
                 again += broken_off
                 self.durations.learn(step.launch, step.cells, outcome.wall_s, whole=outcome.returncode == 0)
                 self._tell(step, broken_off, [*steps[place + 1 :], *again])
@@ -200,6 +204,7 @@ class Walk:
     def _failed_start(self, step: Step, missing: Sequence[str], outcome: Outcome) -> list[Step]:
         """Retry a single failed start once, later: libraries have races in MPI_Init."""
         self.failed_starts += 1
+        self.first_starts = {kind: name for kind, name in self.first_starts.items() if name != step.launch.id}
         reason = kernels_word(outcome.log)
         if not reason and self.failed_starts < GIVE_UP_AFTER and step.launch.id not in self.second_starts:
             self.second_starts.add(step.launch.id)

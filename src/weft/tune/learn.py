@@ -84,7 +84,9 @@ def larger_cells(fabric: Fabric, against: Sequence[Path]) -> list[MeasuredCell]:
             if against:
                 raise
             continue
-        found.update({cell.label: cell for cell in cells if cell.nodes > PAIR and cell.call == CALL})
+        for cell in cells:
+            if cell.nodes > PAIR and cell.call == CALL:
+                found.setdefault(cell.label, cell)  # the newest run comes first
     return list(found.values())
 
 

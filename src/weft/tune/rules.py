@@ -58,7 +58,7 @@ class Choice:
     def skew(self) -> float:
         """The busiest receiver's bytes over the mean: 1 where all blocks are alike."""
         pattern = self.op.partition("-")[2]
-        return skew_of(pattern) if pattern else 1.0
+        return min(skew_of(pattern), float(self.ranks)) if pattern else 1.0
 
     @property
     def mean_bytes(self) -> tuple[int, int]:

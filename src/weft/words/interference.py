@@ -36,9 +36,15 @@ def say(claim: ClaimRow) -> Row:
     value = (
         f"{VICTIMS[claim['subject']]}, {exact_bytes(more['bytes'])}: {factor} beside {beside}, {PLACES[more['place']]}"
     )
-    few = name == INCONCLUSIVE and claim["next"]
-    note = f"{plural(more['launches'], 'launch')} of at least {FEWEST_LAUNCHES}" if few else _cause(more)
-    return Row(claim["id"], LABELS[name], value, note)
+    return Row(claim["id"], LABELS[name], value, _doubt(claim, more) if name == INCONCLUSIVE else _cause(more))
+
+
+def _doubt(claim: ClaimRow, more: dict[str, Any]) -> str:
+    if more["launches"] < FEWEST_LAUNCHES:
+        return f"{plural(more['launches'], 'launch')} of at least {FEWEST_LAUNCHES}"
+    if more.get("missing"):
+        return f"{plural(more['missing'], 'row')} without a time"
+    return "the interval reaches a large factor" if claim["next"] else _cause(more)
 
 
 def _cause(more: dict[str, Any]) -> str:
@@ -54,7 +60,8 @@ def say_shared(claim: ClaimRow) -> Row:
     if name == "link":
         known = more.get("predicted")
         told = f"{times_text(claim['value'])} measured; {times_text(known)} if it were shared fairly (not verified)"
-        return Row(claim["id"], "Shared cable", more["link"], told if known else "latency is not modelled")
+        unknown = f"{'the order of its messages' if claim['subject'] == 'alltoall' else 'latency'} is not modelled"
+        return Row(claim["id"], "Shared cable", more["link"], told if known else unknown)
     if name == "tail":
         parts = [
             f"{each} {times_text(more[each], more.get(f'{each}_low'), more.get(f'{each}_high'))}"

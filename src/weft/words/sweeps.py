@@ -73,12 +73,17 @@ def say_overlap(claim: ClaimRow) -> Row:
     """``MPI_Ialltoall, 64 KiB: 12 % hidden (5–20 %)   41 us alone``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
     if name == INCONCLUSIVE and "launches" in more:
-        text = f"no share is known within 25 % from {plural(more['launches'], 'launch')}"
+        launches = plural(more["launches"], "launch")
+        few = more["launches"] < FEWEST_LAUNCHES
+        text = f"{launches} of at least {FEWEST_LAUNCHES}" if few else f"no share is known within 25 % from {launches}"
         return Row(claim["id"], "Inconclusive", text, "", claim["next"])
     call = f"MPI_I{claim['subject']}"
     if name == "next":
-        thread = f"{more['knob']} (a core for its thread)" if more["knob"] else "this library has no progress thread"
-        return Row(claim["id"], "Try", f"call MPI_Test while {call} is under way; {thread}", "no progress of its own")
+        polls = f"call MPI_Test while {call} is under way" if more["polls"] else ""
+        thread = f"{more['knob']} (a core for its thread)" if more["knob"] else ""
+        none = "no progress thread is known for this library" if more["unknown"] else ""
+        text = "; ".join(filter(None, (polls, thread, none)))
+        return Row(claim["id"], "Try", text, "no progress of its own")
     share = f"{percent(claim['value'] or 0)} {'saved' if 'persistent' in name else 'hidden'}"
     if claim["low"] is not None and claim["high"] is not None:
         share += f" ({percent(claim['low']).removesuffix(' %')}–{percent(claim['high'])})"
@@ -107,8 +112,9 @@ def say_rate(claim: ClaimRow) -> Row:
         return Row(claim["id"], "Inconclusive", UNTIMED)
     if name == "saturated":
         text = f"{plural(int(claim['value'] or 0), 'pair')} of ranks at once, {rate_text(more['rate'])} together"
-        counts = ", ".join(map(str, more["counts"]))
-        return Row(claim["id"], "Adapter full", text, f"{rate_text(more['alone'])} of one; {counts} pairs measured")
+        counts = f"{', '.join(map(str, more['counts']))} pairs measured"
+        note = f"{rate_text(more['alone'])} of one; {counts}" if more.get("alone") else counts
+        return Row(claim["id"], "Adapter full" if more["full"] else "Still rising", text, note)
     if name == "messages":
         values = [value / 1e6 for value in (claim["value"], claim["low"], claim["high"]) if value]
         span = f" ({values[1]:.3g}–{values[2]:.3g})" if len(values) == 3 else ""

@@ -24,6 +24,11 @@ def measured(path: Path, seconds: Callable[[str], float], launches: int = 6) -> 
     return view, IMPACTS.read(view.path)
 
 
+def quiet_jobs(operation: str) -> float:
+    """Traffic slows nothing."""
+    return 0.04 if operation.startswith("stream") else 1e-3
+
+
 @pytest.fixture(scope="module")
 def slowed(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunView, list[ImpactRow]]:
     return measured(tmp_path_factory.mktemp("slowed") / "run", slow_jobs)
@@ -88,10 +93,30 @@ def test_a_place_where_nothing_is_shared_is_a_remedy(tmp_path: Path) -> None:
 
 
 def test_jobs_that_leave_each_other_alone_are_not_slowed(tmp_path: Path) -> None:
-    view, _ = measured(tmp_path / "run", lambda _: 1e-3)
+    view, _ = measured(tmp_path / "run", quiet_jobs)
     (answer,) = view.claimed("answer")
     assert answer["id"] == "interference.clear"
-    assert view.claimed("remedy") == []
+    assert "remedy.whole-leaves" not in {each["id"] for each in view.claimed("remedy")}
+
+
+@pytest.mark.parametrize(("high", "name"), [(1.09, "clear"), (3.1, "inconclusive")])
+def test_an_interval_that_reaches_a_large_factor_is_not_clear(tmp_path: Path, high: float, name: str) -> None:
+    """1.8 (1.02 to 3.1) was "Not slowed"."""
+    view, rows = measured(tmp_path / "run", quiet_jobs)
+    wide = {"factor": min(1.8, high), "low": 1.02, "high": high}
+    IMPACTS.write(view.path, [cast(ImpactRow, {**rows[0], **wide}), *rows[1:]])
+    (answer, *_) = find_claims(Known(view.path, view.plan, view.rows))
+    assert answer["id"] == f"interference.{name}"
+    assert say(answer).value
+
+
+def test_leaves_that_may_be_as_slow_are_no_remedy(tmp_path: Path) -> None:
+    view, rows = measured(tmp_path / "run", slow_jobs)
+    noisy = {"factor": 1.0, "low": 0.9, "high": 2.5}
+    IMPACTS.write(view.path, [cast(ImpactRow, {**row, **noisy}) if row["link"] == "" else row for row in rows])
+    found = find_claims(Known(view.path, view.plan, view.rows))
+    assert found[0]["id"] == "interference.slowed"
+    assert not [each for each in found if each["kind"] == "remedy"]
 
 
 def test_two_launches_give_no_answer(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from weft.fabric import Fabric
 from weft.host import Host, Limit
 from weft.kernel.interference.places import split_places
 from weft.kernel.interference.study import Place
-from weft.kernel.jobs import pairs_of
+from weft.kernel.jobs import Jobs, count_pairs, pairs_of
 from weft.kernel.registry import kernel_named
 from weft.kernel.studies import make_study
 from weft.plan.make import make_plan
@@ -97,6 +97,17 @@ def test_messages_of_a_pattern_join_two_ranks_of_the_job(pattern: str) -> None:
         assert found
         assert len(set(found)) == len(found)
         assert all(a != b and {a, b} <= set(range(ranks)) for a, b in found)
+
+
+def test_a_ping_pong_comes_back() -> None:
+    jobs = Jobs("pingpong", "alternating", 8, (0, 2), (1, 3), ("incast",), at_once=False)
+    assert jobs.pairs == [(0, 2), (2, 0)]
+
+
+@pytest.mark.parametrize("pattern", ["alltoall", "allreduce", "exchange", "incast", "bcast", "shift", "stream"])
+@pytest.mark.parametrize("ranks", [1, 2, 5])
+def test_messages_are_never_more_than_counted(pattern: str, ranks: int) -> None:
+    assert len(pairs_of(pattern, ranks)) <= count_pairs(pattern, ranks)
 
 
 @pytest.mark.parametrize("section", [{"victims": ["stream", "stream"]}, {"small": "12 B"}, {"rates": [0]}])

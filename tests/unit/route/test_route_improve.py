@@ -14,7 +14,11 @@ from weft.route.deadlock import find_circle
 from weft.route.dmodk import d_mod_k
 from weft.route.given import fail, fail_random
 from weft.route.improve import improve, relieved, rerouted, swapped
-from weft.route.score import lower_bound, score
+from weft.route.score import (
+    _in_whole,  # pyright: ignore[reportPrivateUsage]
+    lower_bound,
+    score,
+)
 
 
 def piled_up(network: Network) -> Network:
@@ -150,6 +154,13 @@ def test_the_bound_is_that_of_the_leaf_with_the_fewest_cables() -> None:
     assert bound == pytest.approx(8 * 24 / (6 * 31))
     assert cut == "link leaf1 up"
     assert lower_bound(routes(tree(32, 8, 8)))[0] == 1
+
+
+@pytest.mark.timeout(20)
+def test_a_bound_of_millions_of_routes_over_one_cable_is_found() -> None:
+    """One unit in the last place exceeded the tolerance: the search never went on."""
+    assert _in_whole(24_909_444, 1, (12.5e9,)) == pytest.approx(24_909_444 / 12.5e9)
+    assert _in_whole(7, 2, (1.0, 1.0)) == 4
 
 
 @settings(max_examples=100, deadline=None)

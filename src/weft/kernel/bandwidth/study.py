@@ -104,7 +104,8 @@ class BandwidthSection(Section, frozen=True):
         """Sizes of a series: one message of each flow fits into its footprint, of a hot one at least four messages."""
         places = {"hot": max(flows, FEWEST_PLACES), "cold": flows, "shared": 1}[cache]
         most = self.footprint(cache) // places
-        return tuple(size for size in self.sizes if size <= most)
+        line = 64 if flows > 1 else 1  # each flow has places of its own, which begin at a cache line
+        return tuple(size for size in self.sizes if -(-size // line) * line <= most)
 
 
 class BandwidthSeries(Series, frozen=True):

@@ -144,6 +144,8 @@ def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place
         return problem.what
     one = shape.nodes == 1
     leaf = [0] * (shape.ranks if one else shape.nodes)
+    if not one and fabric.network is None and where in ("same-leaf", "other-leaf"):
+        return "the fabric file does not say which nodes are under one leaf"
     if not one and fabric.network is not None:
         network = build_network(fabric)
         leaf = network.leaf[network.indices(list(hosts))].tolist()

@@ -44,5 +44,4 @@ def test_a_hot_receiver_is_told_beside_the_bound_of_the_same_bytes_in_even_block
 
 def test_even_blocks_have_no_imbalance_to_tell() -> None:
     assert imbalance() == []
-    (claim,) = imbalance(patterns=["hot"], skew=[1])
-    assert claim["value"] == pytest.approx(extras(claim)["even"])
+    assert imbalance(patterns=["hot"], skew=[1]) == []

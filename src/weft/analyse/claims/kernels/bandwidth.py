@@ -51,7 +51,8 @@ def _saturation(lines: Sequence[Line]) -> list[ClaimRow]:
 
     def kind(line: Line) -> tuple[str, ...]:
         keys = ("pattern", "hops", "way", "transfer", "cache")
-        return tuple(str(line.cell.parameters.get(key, "")) for key in keys)
+        shape = (str(line.cell.nodes), str(line.cell.launched.ranks_per_node))
+        return (*shape, *(str(line.cell.parameters.get(key, "")) for key in keys))
 
     found: list[ClaimRow] = []
     for _, group in groupby(sorted(lines, key=kind), key=kind):
@@ -64,7 +65,8 @@ def _saturation(lines: Sequence[Line]) -> list[ClaimRow]:
         found.append(
             make_claim("rate.saturated", "breakdown", ends_of(own[0]), pairs_at_once(enough), "count",
                        cell=enough.cell.id, call=peak(enough)["call"], bytes=size_of(peak(enough)), rate=most,
-                       alone=rate(peak(own[0])), counts=counts)
+                       alone=rate(peak(own[0])) if counts[0] == 1 else None, counts=counts,
+                       full=pairs_at_once(enough) < counts[-1])
         )  # fmt: skip
     return found
 

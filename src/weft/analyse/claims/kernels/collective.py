@@ -99,8 +99,8 @@ def find_claims(known: Known) -> list[ClaimRow]:
     """Algorithms that beat the library's own choice; without rivals the call furthest above its bound."""
     if any(cell.parameters.get("guidelines") for cell in known.plan.measured):
         return claim_guidelines(known)
-    if overlaps := OVERLAPS.read(known.path):
-        return find_overlaps(known, overlaps)
+    if any(cell.parameters.get("overlap") for cell in known.plan.measured):
+        return find_overlaps(known, OVERLAPS.read(known.path))
     lines = own_lines(known.lines)
     rest = find_thresholds(known, lines)
     if known.winners:
@@ -120,11 +120,11 @@ HIDES, WIDEST = 0.5, 0.5
 
 def find_overlaps(known: Known, rows: Sequence[OverlapRow]) -> list[ClaimRow]:
     """What each call hides on the most ranks at the largest size at which that is known, the least first; a remedy."""
-    most = max(row["ranks"] for row in rows)
+    most = max((row["ranks"] for row in rows), default=0)
     sure = [row for row in rows if row["ranks"] == most and row["high"] - row["low"] <= WIDEST]
     largest = {row["collective"]: row for row in sure if _kind(row) == "wait"}  # rows ascend in size
     plain = sorted(largest.values(), key=lambda row: row["share"])
-    launches = min(row["launches"] for row in rows)
+    launches = min((row["launches"] for row in rows), default=0)
     if not plain or launches < FEWEST_LAUNCHES:
         again = known.again("--launches", str(max(FEWEST_LAUNCHES, launches + 1)))
         return [make_claim(f"overlap.{INCONCLUSIVE}", "answer", launches=launches, next=again)]
@@ -136,10 +136,18 @@ def find_overlaps(known: Known, rows: Sequence[OverlapRow]) -> list[ClaimRow]:
         *(_overlap(_kind(row), "breakdown", row) for row in others),
     ]
     if worst["high"] < HIDES:
-        thread = progress_thread(known.library, several_nodes=worst["nodes"] > 1)
-        knob = " ".join(f"{name}={value}" for name, value in thread.items())
-        claims.append(make_claim("overlap.next", "remedy", worst["collective"], confidence="B", knob=knob))
+        claims += _next_progress(known, worst, others)
     return claims
+
+
+def _next_progress(known: Known, worst: OverlapRow, others: Sequence[OverlapRow]) -> list[ClaimRow]:
+    """MPI_Test, or the library's thread: what helped in this run, or was not measured."""
+    helps = {_kind(row): row["low"] > worst["high"] for row in others}
+    thread = progress_thread(known.library, several_nodes=worst["nodes"] > 1)
+    knob = " ".join(f"{name}={value}" for name, value in thread.items()) if helps.get("thread", True) else ""
+    polls = helps.get("test", True)
+    told = {"knob": knob, "polls": polls, "unknown": not thread}
+    return [make_claim("overlap.next", "remedy", worst["collective"], **told)] if knob or polls else []
 
 
 def _kind(row: OverlapRow) -> str:
@@ -151,7 +159,7 @@ def _kind(row: OverlapRow) -> str:
 def _overlap(name: str, kind: Literal["answer", "breakdown"], row: OverlapRow) -> ClaimRow:
     return make_claim(
         f"overlap.{name}", kind, row["collective"], row["share"], "share", (row["low"], row["high"]), coverage=0.95,
-        confidence="B", cell=row["cell"], call=f"{row['collective']}@{row['bytes']}", bytes=row["bytes"],
+        cell=row["cell"], call=f"{row['collective']}@{row['bytes']}", bytes=row["bytes"],
         alone_s=row["alone_s"], nodes=row["nodes"], ranks=row["ranks"],
     )  # fmt: skip
 
@@ -198,11 +206,13 @@ def _imbalance(known: Known, row: TimedRow) -> list[ClaimRow]:
     planned = cell.bounds.get(row["call"]) if cell else None
     if cell is None or planned is None or not isinstance(traffic, MatrixTraffic):
         return []
+    if cell.parameters.get("form") == "neighbor":  # its blocks are alike, between few
+        return []
     try:
         even = largest(terms_of(traffic.evenly(), cell, known.plan.planned_fabric))
     except FabricError:  # a dump that stayed on another machine
         return []
-    if even is None:
+    if even is None or even.seconds > 0.999 * planned.seconds:
         return []
     more: dict[str, Any] = {"limit": planned.name, "seconds": row["median_s"], "even": even.seconds}
     where = {"cell": row["cell"], "call": row["call"]}

@@ -24,13 +24,23 @@ def find_claims(known: Known) -> list[ClaimRow]:
     if launches < FEWEST_LAUNCHES and not known.plan.is_model:
         again = known.again("--launches", str(FEWEST_LAUNCHES))
         return [_impact(rows, worst, INCONCLUSIVE, "answer", next=again, confidence="C"), *_shared(rows, worst)]
-    slowed = _least(worst) > MATTERS
-    answer = _impact(rows, worst, "slowed" if slowed else "clear", "answer", confidence="B")
-    return [answer, *_shared(rows, worst), *(_remedy(known, rows, worst) if slowed else [])]
+    if _least(worst) > MATTERS:
+        answer = _impact(rows, worst, "slowed", "answer")
+        return [answer, *_shared(rows, worst), *_remedy(known, rows, worst)]
+    widest = max(rows, key=_most)
+    missing = sum(row["status"] != "ok" for row in known.rows)
+    if _most(widest) > MATTERS or missing:
+        again = known.again("--launches", str(2 * launches))
+        return [_impact(rows, widest, INCONCLUSIVE, "answer", next=again, missing=missing), *_shared(rows, widest)]
+    return [_impact(rows, worst, "clear", "answer"), *_shared(rows, worst)]
 
 
 def _least(row: ImpactRow) -> float:
     return row["factor"] if row["low"] is None else row["low"]
+
+
+def _most(row: ImpactRow) -> float:
+    return row["factor"] if row["high"] is None else row["high"]
 
 
 def _impact(rows: Sequence[ImpactRow], row: ImpactRow, name: str, kind: Any, **more: Any) -> ClaimRow:
@@ -54,30 +64,27 @@ def _shared(rows: Sequence[ImpactRow], worst: ImpactRow) -> list[ClaimRow]:
     }
     percents = [row["percent"] for row in strengths]
     told = [(name, row) for name, row in of.items() if row]
-    return [_impact(rows, row, name, "breakdown", confidence="B", strengths=percents) for name, row in told]
+    return [_impact(rows, row, name, "breakdown", strengths=percents) for name, row in told]
 
 
 def _apart(rows: Sequence[ImpactRow], worst: ImpactRow) -> ImpactRow | None:
-    """The worst of the same call beside the same traffic where the two jobs share no cable; None without any."""
-    same = [
-        row
-        for row in rows
-        if row["link"] == "" and all(row[key] == worst[key] for key in ("victim", "aggressor", "percent", "bytes"))
-    ]
+    """The worst of the same call beside the same traffic where as large jobs share no cable; None without any."""
+    alike = ("victim", "aggressor", "percent", "bytes", "nodes", "ranks", "beside_nodes")
+    same = [row for row in rows if row["link"] == "" and all(row[key] == worst[key] for key in alike)]
     return max(same, key=lambda row: row["factor"], default=None)
 
 
 def _remedy(known: Known, rows: Sequence[ImpactRow], worst: ImpactRow) -> list[ClaimRow]:
     """Nodes that share no cable with the other job, if those were measured, too: found by `weft place`."""
     apart = _apart(rows, worst)
-    if not worst["link"] or apart is None or apart["factor"] >= worst["factor"]:
+    if not worst["link"] or apart is None or _most(apart) >= _least(worst):
         return []
     cell = known.plan.cell(worst["cell"])
     others = sorted(set(cell.launched.hosts) - set(cell.hosts))
     return [
         make_claim(
             "remedy.whole-leaves", "remedy", value=1 - apart["factor"] / worst["factor"], unit="share",
-            cell=worst["cell"], call=worst["call"], confidence="B", basis="measured",
+            cell=worst["cell"], call=worst["call"], basis="measured",
             next=f"weft place {{run}}/fabric.toml --nodes {worst['nodes']} --beside {','.join(others)}",
         )
     ]  # fmt: skip
