@@ -165,13 +165,14 @@ def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) 
     """A change-over with the knob that explains it.
 
     No knob is named for a bend: a cache overflow also bends a curve, at a size that some knob may have by chance. None
-    is where the run recorded that the algorithm changes: that is the cause.
+    is where the run recorded that the algorithm changes: that is the cause. No limit of messages rules puts and gets.
     """
     where, collective = reached(cell, change.call)
-    known = change.kind == "bend" or bool(change.algorithm_after)
+    one_sided = cell.parameters.get("transfer") in ("put", "get")
+    known = change.kind == "bend" or bool(change.algorithm_after) or one_sided
     likely = [] if known else possible(change, knobs, where, collective)
     seconds = {size: row["median_s"] for size, row in zip(series.sizes, series.rows, strict=True)}
-    usual = "" if likely or change.algorithm_after else knobs.usual(where, collective)
+    usual = "" if likely or change.algorithm_after or one_sided else knobs.usual(where, collective)
     first = likely[0] if likely else None
     return ChangeRow(
         **asdict(change), nodes=cell.nodes, ranks=cell.ranks, lower_s=seconds[change.lower],
