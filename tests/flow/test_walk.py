@@ -238,5 +238,5 @@ def test_the_flat_plan_names_only_the_cells_that_are_left(study: Study, fabric: 
     plan = plan_of(folder)
     launch = plan.launches[-1]
     assert (folder.launches / f"{launch.id}.plan").read_text() == flat_plan(
-        plan, launch, folder.path, run=folder.run_id()
+        plan, launch, folder.path, run=folder.run_id(), settings_of=f"{launch.id.partition('.')[0]}.l1"
     )

@@ -220,7 +220,8 @@ def test_weft_report_of_several_runs_goes_where_it_is_told(tmp_path: Path) -> No
     assert words.index("b against a: Inconclusive") < words.index("All runs on one axis")
 
 
-def test_a_report_on_nothing_is_refused(tmp_path: Path) -> None:
+def test_a_report_on_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the working folder of the tests may have runs
     with pytest.raises(WeftError, match="no run was given"):
         write([], tmp_path / "r.html")
     assert main(["report"]) != 0

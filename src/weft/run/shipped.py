@@ -50,8 +50,8 @@ class ShippedStudy:
                 words = ", ".join(["a number", *known])
                 raise ValueError(f"--ranks-per-node {ranks_per_node}: {words}")
         except ValueError as problem:
-            again = "give --nodes n[1-8], --time 30s, --ranks-per-node 1"
-            raise StudyError(f"weft {name}: {problem}", again) from None
+            example = "give --nodes n[1-8], --time 30s, --ranks-per-node 1"
+            raise StudyError(f"weft {name}: {problem}", example) from None
         if nodes:
             put(self.lines, "placement", "nodes", f'"{nodes}"')
         put_in_each(self.lines, "series", "nodes", f"[{max(len(self.hosts), 1)}]")

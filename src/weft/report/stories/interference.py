@@ -84,7 +84,8 @@ def _panel(title: str, found: Sequence[ImpactRow]) -> Any:
     tooltip = [alt.Tooltip(f"{field}:N") for field in ("call", "beside", "text", "link")]
     return alt.layer(
         base.mark_rect(stroke="white", strokeWidth=2).encode(color=colour, tooltip=tooltip),
-        base.mark_text(fontSize=11, fontWeight="bold").encode(text="text:N"),
+        # a colour of its own: ink turns light in dark mode, and tiles do not
+        base.mark_text(fontSize=11, fontWeight="bold", color="#111").encode(text="text:N"),
     ).properties(
         width=max(180, 56 * len(besides)),
         height=max(40, 30 * len(calls)),
