@@ -66,11 +66,13 @@ def _are_known(fabric: Fabric, network: Network, pairs: Hosts, routes: Ints) -> 
         return True
     if not fabric.is_emulated:
         return False
-    ways, hosts, source = equal_cost_ways(network), len(network.hosts), network.links.source.tolist()
-    ends = network.indices([b for a, b in pairs if a != b]).tolist()
+    ways, hosts = equal_cost_ways(network), len(network.hosts)
+    source: list[int] = network.links.source.tolist()
+    ends: list[int] = network.indices([b for a, b in pairs if a != b]).tolist()
+    taken: list[list[int]] = routes.tolist()
     return all(
         len(ways[source[link] - hosts][end]) == 1
-        for end, route in zip(ends, routes.tolist(), strict=True)
+        for end, route in zip(ends, taken, strict=True)
         for link in route
         if link >= 0 and source[link] >= hosts
     )

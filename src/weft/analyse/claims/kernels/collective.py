@@ -146,7 +146,7 @@ def _next_progress(known: Known, worst: OverlapRow, others: Sequence[OverlapRow]
     thread = progress_thread(known.library, several_nodes=worst["nodes"] > 1)
     knob = " ".join(f"{name}={value}" for name, value in thread.items()) if helps.get("thread", True) else ""
     polls = helps.get("test", True)
-    told = {"knob": knob, "polls": polls, "unknown": not thread}
+    told: dict[str, Any] = {"knob": knob, "polls": polls, "unknown": not thread}
     return [make_claim("overlap.next", "remedy", worst["collective"], **told)] if knob or polls else []
 
 
