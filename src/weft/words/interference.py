@@ -36,15 +36,16 @@ def say(claim: ClaimRow) -> Row:
     value = (
         f"{VICTIMS[claim['subject']]}, {exact_bytes(more['bytes'])}: {factor} beside {beside}, {PLACES[more['place']]}"
     )
-    return Row(claim["id"], LABELS[name], value, _doubt(claim, more) if name == INCONCLUSIVE else _cause(more))
+    return Row(claim["id"], LABELS[name], value, _doubt(more) if name == INCONCLUSIVE else _cause(more))
 
 
-def _doubt(claim: ClaimRow, more: dict[str, Any]) -> str:
-    if more["launches"] < FEWEST_LAUNCHES:
-        return f"{plural(more['launches'], 'launch')} of at least {FEWEST_LAUNCHES}"
+def _doubt(more: dict[str, Any]) -> str:
     if more.get("missing"):
         return f"{plural(more['missing'], 'row')} without a time"
-    return "the interval reaches a large factor" if claim["next"] else _cause(more)
+    if more.get("wide"):
+        return "the interval reaches a large factor"
+    few = more["launches"] < FEWEST_LAUNCHES
+    return f"{plural(more['launches'], 'launch')} of at least {FEWEST_LAUNCHES}" if few else _cause(more)
 
 
 def _cause(more: dict[str, Any]) -> str:

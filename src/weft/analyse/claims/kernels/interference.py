@@ -31,7 +31,9 @@ def find_claims(known: Known) -> list[ClaimRow]:
     missing = sum(row["status"] != "ok" for row in known.rows)
     if _most(widest) > MATTERS or missing:
         again = known.again("--launches", str(2 * launches))
-        return [_impact(rows, widest, INCONCLUSIVE, "answer", next=again, missing=missing), *_shared(rows, widest)]
+        wide = _most(widest) > MATTERS
+        answer = _impact(rows, widest, INCONCLUSIVE, "answer", next=again, missing=missing, wide=wide)
+        return [answer, *_shared(rows, widest)]
     return [_impact(rows, worst, "clear", "answer"), *_shared(rows, worst)]
 
 
