@@ -184,7 +184,7 @@ def as_run_with_table(path: Path) -> None:
             replaced = pa.array([value] * table.num_rows, field.type)
         except (pa.ArrowException, OverflowError, TypeError, ValueError):
             return
-        table = table.set_column(column, field, replaced)
+        table = table.set_column(column, field.with_nullable(True), replaced)  # a stranger's file may have nulls there
     pq.write_table(table, run / file)
     write_manifest(RunFolder(run))
     use(run, place() / name)
