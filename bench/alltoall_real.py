@@ -160,7 +160,7 @@ def tuned(given: argparse.Namespace) -> Path:
     """The table by weft tune, for the faked nodes where they are faked."""
     local = load_fabric(given.on).kind != "virtual"
     shared = local and given.ranks > cores_here().threads
-    asked = Asked((given.nodes,), given.ranks, given.sizes, None, given.calls, shared)
+    asked = Asked((given.nodes,), given.ranks, given.sizes, None, given.calls, oversubscribe=shared)
     table = given.into / "table.json"
     if Tuning(given.on, asked, given.into / "tune").go(table, given.mpicxx):
         raise SystemExit("weft tune failed")
