@@ -13,7 +13,7 @@ namespace weft {
 /// The MPI library's own version string.
 std::string library_version();
 
-/// What the MPI library was told: by the environment alone; with its control variables; its thresholds.
+/// Settings of the MPI library: by the environment alone; with its control variables; its thresholds.
 struct LibrarySettings {
     Settings environment;
     Settings all;

@@ -146,8 +146,8 @@ def _next_progress(known: Known, worst: OverlapRow, others: Sequence[OverlapRow]
     thread = progress_thread(known.library, several_nodes=worst["nodes"] > 1)
     knob = " ".join(f"{name}={value}" for name, value in thread.items()) if helps.get("thread", True) else ""
     polls = helps.get("test", True)
-    told: dict[str, Any] = {"knob": knob, "polls": polls, "unknown": not thread}
-    return [make_claim("overlap.next", "remedy", worst["collective"], **told)] if knob or polls else []
+    advice: dict[str, Any] = {"knob": knob, "polls": polls, "unknown": not thread}
+    return [make_claim("overlap.next", "remedy", worst["collective"], **advice)] if knob or polls else []
 
 
 def _kind(row: OverlapRow) -> str:

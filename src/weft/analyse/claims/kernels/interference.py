@@ -8,7 +8,7 @@ from weft.analyse.claims.known import Known
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, IMPACTS, MATTERS, ImpactRow
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 
-TOLD = (
+REPEATED = (
     "aggressor", "percent", "place", "bytes", "nodes", "beside_nodes", "launches", "link", "predicted", "p95",
     "p95_low", "p95_high", "p99", "p99_low", "p99_high",
 )  # fmt: skip
@@ -29,9 +29,9 @@ def find_claims(known: Known) -> list[ClaimRow]:
         return [answer, *_shared(rows, worst), *_remedy(known, rows, worst)]
     widest = max(rows, key=_most)
     missing = sum(row["status"] != "ok" for row in known.rows)
-    if _most(widest) > MATTERS or missing:
+    wide = _most(widest) > MATTERS
+    if wide or missing:
         again = known.again("--launches", str(2 * launches))
-        wide = _most(widest) > MATTERS
         answer = _impact(rows, widest, INCONCLUSIVE, "answer", next=again, missing=missing, wide=wide)
         return [answer, *_shared(rows, widest)]
     return [_impact(rows, worst, "clear", "answer"), *_shared(rows, worst)]
@@ -50,7 +50,7 @@ def _impact(rows: Sequence[ImpactRow], row: ImpactRow, name: str, kind: Any, **m
     return make_claim(
         f"{family}.{name}", kind, row["victim"], row["factor"], "factor", (row["low"], row["high"]),
         coverage=row["coverage"], cell=row["cell"], call=row["call"], evidence=[f"impacts:{rows.index(row)}"],
-        shares=row["link"] != "", **{key: row[key] for key in TOLD}, **more,
+        shares=row["link"] != "", **{key: row[key] for key in REPEATED}, **more,
     )  # fmt: skip
 
 
@@ -65,8 +65,7 @@ def _shared(rows: Sequence[ImpactRow], worst: ImpactRow) -> list[ClaimRow]:
         "bend": min(begins, key=lambda row: row["percent"], default=None),
     }
     percents = [row["percent"] for row in strengths]
-    told = [(name, row) for name, row in of.items() if row]
-    return [_impact(rows, row, name, "breakdown", strengths=percents) for name, row in told]
+    return [_impact(rows, row, name, "breakdown", strengths=percents) for name, row in of.items() if row]
 
 
 def _apart(rows: Sequence[ImpactRow], worst: ImpactRow) -> ImpactRow | None:
