@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rates of the kernels `bandwidth` and `pairs` beside those of loops that measure as osu_bw, osu_bibw, osu_mbw_mr,
 // osu_put_bw, osu_get_bw (OSU 7) and mpiGraph 1.5 do, in one job, the two interleaved round by round.
-//   mpiexec -n 2 bare_rates [rounds]   prints `call bytes round harness_ns bare_ns samples batch` lines
+//   mpiexec -n 2 bare_rates [rounds [bytes ...]]   prints `call bytes round harness_ns bare_ns samples batch` lines
 // Loops named `...:places` are the same with Weft's memory: a place for each message, in a footprint that goes round.
 #include "cell/kernels.hpp"
 #include "pairs/pair_meter.hpp"
@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -77,18 +78,19 @@ Found bandwidth(Rating &job, int bytes, std::string const &transfer, std::string
 }
 
 /// Half of a window there and back, as `pairs` with measure = "bandwidth" measures it.
-Found pairs(Rating &job, int bytes) {
+Found pairs(Rating &job, int bytes, bool apart) {
     weft::CellPlan const values{"c000", "pairs", "", {}};
     weft::Recorder recorder;
     weft::Sampler sampler(job.team, job.clock, job.start, job.plan.rules, recorder, job.status);
     weft::Cell cell(job.plan, values, job.team);
     cell.use(sampler);
-    auto const room = std::size_t(window) * std::size_t(weft::PingPong::stride(bytes));
+    weft::PingWindow const messages{window, apart};
+    auto const room = std::size_t(messages.room(bytes));
     weft::Buffer const send = weft::Buffer::make(job.team, room, "send");
     weft::Buffer const receive = weft::Buffer::make(job.team, room, "receive");
     weft::PairTurns turns(job.team, job.start);
     weft::PairMeter meter(cell, turns, {weft::PairMode::all}, true);
-    weft::PingPong ping(job.team.comm, job.clock, sampler.losses(), send, receive, bytes, window);
+    weft::PingPong ping(job.team.comm, job.clock, sampler.losses(), send, receive, bytes, messages);
     meter.measure(weft::make_round(job.team, 0, {{0, 1}}), ping);
     auto const &found = meter.findings().front();
     return {double(found.median_ns) / window, found.samples, 2 * found.trips.timed * window};
@@ -264,7 +266,10 @@ void compare(Rating &job, int bytes, int round) {
     Found const both = bandwidth(job, bytes, "send", "both", false);
     report(job, "osu_bibw:places", bytes, round, both, osu_bibw(job, bytes, true) / window / 2);
     report(job, "mpiGraph", bytes, round, both, mpigraph(job, bytes) / window / 2);
-    report(job, "pairs:osu_bw", bytes, round, pairs(job, bytes), osu_bw(job, bytes, false) / window);
+    for (bool const apart : {false, true}) {
+        report(job, apart ? "pairs:places" : "pairs:osu_bw", bytes, round, pairs(job, bytes, apart),
+               osu_bw(job, bytes, apart) / window);
+    }
     for (bool const puts : {true, false}) {
         std::string const call = puts ? "put" : "get";
         report(job, "osu_" + call + "_bw", bytes, round, bandwidth(job, bytes, call, "one", true),
@@ -278,8 +283,13 @@ int main(int argc, char **argv) {
     weft::Library const library(argc, argv);
     Rating job;
     int const rounds = argc > 1 ? std::atoi(argv[1]) : 9;
+    std::vector<int> sizes{8, 1024, 8192, 32768, 262144};
+    if (argc > 2) {
+        sizes.clear();
+        std::transform(argv + 2, argv + argc, std::back_inserter(sizes), [](char const *text) { return std::atoi(text); });
+    }
     for (int round = 0; round < rounds; ++round) {
-        for (int const bytes : {8, 1024, 8192, 32768, 262144}) {
+        for (int const bytes : sizes) {
             compare(job, bytes, round);
         }
     }

@@ -37,7 +37,7 @@ def audit(folder: Path, wrapper: Path, shim: Path | None = None) -> tuple[int, s
         if shim:  # only now: what looks for the library would load it, too
             patch.setenv("LD_PRELOAD", str(shim))
         study = audit_study(fabric, "", "25s", "2")
-        run = run_audit(study, fabric, launcher, Silent(), folder)
+        run = run_audit(study, fabric, launcher, Silent(), folder, 25.0)
     found = {(row["collective"], row["guideline"]) for row in GUIDELINES.read(folder) if row["violated"]}
     return exit_code(run), found
 

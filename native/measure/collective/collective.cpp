@@ -73,6 +73,9 @@ void set_form(Cell const &cell, CollectiveRequest &request) {
     if (neighbor && (!collective.by_counts || !cell.has("weights") || platform::one_clock())) {
         throw collective_failure(cell, "the form neighbor is one of alltoallv with a graph, and no simulator's");
     }
+    if (std::string const why = neighbor ? refuse_graph(*request.pattern, cell.team().size) : ""; !why.empty()) {
+        throw collective_failure(cell, why);
+    }
     bool const unequal = collective.by_counts && cell.text("pattern", "equal") != "equal";
     if (request.form.in_place && (!collective.in_place || unequal)) {
         throw collective_failure(cell, request.op + " has no form in place");
@@ -277,6 +280,9 @@ void run_collective(Cell &cell) {
     sweep_sizes(cell, request.op, request.form.unit(), [&](std::int64_t bytes) {
         if (std::find(request.sizes.begin(), request.sizes.end(), bytes) == request.sizes.end()) {
             first_call(bytes);
+        }
+        if (guidelines && Guidelines::is_too_long(cell, request.op, bytes)) {
+            return;
         }
         measure_size(cell, data, request, guidelines ? &*guidelines : nullptr, overlap ? &*overlap : nullptr, bytes);
         measured.push_back(bytes);

@@ -2,8 +2,25 @@
 #include "collective/guidelines.hpp"
 
 #include "cell/size_sweep.hpp"
+#include "mpi/agree.hpp"
 
 namespace weft {
+
+namespace {
+
+constexpr std::int64_t fewest_rounds = 3; // a warm-up, one more to see how long it takes, and a sample
+
+/// Duration of the first call on this rank.
+std::int64_t first_call_ns(Recorder const &recorder, std::string const &op) {
+    for (Segment const &segment : recorder.segments()) {
+        if (segment.op == op && segment.phase == Phase::cold && segment.count > 0) {
+            return segment.rows.front().duration_ns;
+        }
+    }
+    return 0;
+}
+
+} // namespace
 
 Guidelines::Guidelines(Cell const &cell, CollectiveForm const &form, std::int64_t most_bytes, CollectiveData &data)
     : data_(data), unit_(form.unit()) {
@@ -45,6 +62,16 @@ void Guidelines::add_need(Need &need, Cell const &cell, CollectiveForm const &fo
     need.parts.push_back({"guidelines", bytes});
     need.parts.push_back(
         {"guideline samples", Recorder::bytes(std::int64_t(cell.words("guidelines").size()) * sizes, cell.rules())});
+}
+
+bool Guidelines::is_too_long(Cell const &cell, std::string const &op, std::int64_t bytes) {
+    std::int64_t const within_ns = cell.integer("within_ns", 0);
+    if (within_ns == 0 || bytes == sizes_of(cell).front()) {
+        return false;
+    }
+    std::int64_t const call_ns = max_over(cell.team(), first_call_ns(cell.sampler().recorder(), op_at(op, bytes)));
+    auto const turns = std::int64_t(cell.words("guidelines").size()) + 2; // `larger` is twice as long
+    return fewest_rounds * turns * call_ns > within_ns;
 }
 
 void Guidelines::measure(Sampler &sampler, std::string const &op, std::int64_t bytes, std::function<void()> const &call,

@@ -4,6 +4,8 @@
 //   split    two calls of half the size each
 //   fewer    the call on the first half of the ranks, which on all of them may not be faster
 //   others   a mock-up (mock_ups.hpp)
+//   within_ns  what one size may take with all that it is held against; where three rounds of calls would take longer,
+//              the size is left out, but for the smallest (0: none is)
 // The operations are named after the call and the word: "bcast@1024:split".
 #pragma once
 
@@ -28,6 +30,8 @@ class Guidelines {
     static void add_need(Need &need, Cell const &cell, CollectiveForm const &form, std::int64_t most_bytes,
                          std::int64_t sizes);
 
+    /// Collective: whether a size is left out, by its first call.
+    [[nodiscard]] static bool is_too_long(Cell const &cell, std::string const &op, std::int64_t bytes);
     /// Collective: warm samples of `call`, whose data have this block size, and of all else in turns.
     void measure(Sampler &sampler, std::string const &op, std::int64_t bytes, std::function<void()> const &call,
                  How how);

@@ -5,6 +5,7 @@
 //   bytes          message sizes
 //   threads        multiple: MPI_THREAD_MULTIPLE is required (WEFT_THREADS asks for it before the plan is read)
 //   window         messages under way at once (1); the time of an operation is that of them all
+//   places         shared | apart: whether the messages of a window share one place (apart, in plans of older versions)
 //   mode           isolated | node | all: one pair in the job, one pair per node, or all pairs of a round at a time
 //   contention     1: also measure each round isolated, interleaved chunk by chunk (METHOD 17)
 //   store          raw | summary
@@ -30,7 +31,7 @@ namespace {
 
 struct PairsRequest {
     std::vector<std::int64_t> sizes;
-    std::int64_t window = 1;
+    PingWindow window;
     std::vector<PairMode> modes; // interleaved
     bool raw = true;
     std::int64_t first = 0;
@@ -39,8 +40,7 @@ struct PairsRequest {
 
     std::int64_t rounds() const { return last - first + 1; }
     std::int64_t largest() const { return *std::max_element(sizes.begin(), sizes.end()); }
-    /// Bytes of a window of the largest messages; of a single one the message itself.
-    std::int64_t buffer() const { return window == 1 ? largest() : window * PingPong::stride(largest()); }
+    std::int64_t buffer() const { return window.room(largest()); }
 };
 
 Failure bad_value(Cell const &cell, std::string const &what) {
@@ -93,8 +93,8 @@ PairsRequest pairs_request(Cell const &cell) {
     if (request.sizes.empty() || *std::min_element(request.sizes.begin(), request.sizes.end()) < 0) {
         throw bad_value(cell, "`bytes " + cell.text("bytes") + "`: sizes from 0 on");
     }
-    request.window = cell.integer("window", 1);
-    if (request.window < 1 || request.window > 100'000) {
+    request.window = {cell.integer("window", 1), cell.has("window") && cell.text("places", "apart") == "apart"};
+    if (request.window.messages < 1 || request.window.messages > 100'000) {
         throw bad_value(cell, "`window " + cell.text("window") + "`: from 1 to 100000 messages");
     }
     request.raw = cell.text("store", "raw") == "raw";

@@ -4,13 +4,14 @@
 namespace weft {
 
 PingPong::PingPong(MPI_Comm comm, Clock const &clock, Losses const &losses, Buffer const &send, Buffer const &receive,
-                   std::int64_t bytes, std::int64_t window)
+                   std::int64_t bytes, PingWindow window)
     : comm_(comm), clock_(clock), losses_(losses), send_(send.data()), receive_(receive.data()), bytes_(bytes),
-      requests_(window > 1 ? std::size_t(window) : 0, MPI_REQUEST_NULL) {}
+      stride_(window.stride(bytes)),
+      requests_(window.messages > 1 ? std::size_t(window.messages) : 0, MPI_REQUEST_NULL) {}
 
 void PingPong::send_window(int partner) const {
     for (std::size_t k = 0; k < requests_.size(); ++k) {
-        check(start_sending(send_ + std::int64_t(k) * stride(bytes_), bytes_, partner, tag, comm_, &requests_[k]),
+        check(start_sending(send_ + std::int64_t(k) * stride_, bytes_, partner, tag, comm_, &requests_[k]),
               "MPI_Isend");
     }
     check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
@@ -18,7 +19,7 @@ void PingPong::send_window(int partner) const {
 
 void PingPong::receive_window(int partner, std::size_t first) const {
     for (std::size_t k = first; k < requests_.size(); ++k) {
-        check(start_receiving(receive_ + std::int64_t(k) * stride(bytes_), bytes_, partner, tag, comm_, &requests_[k]),
+        check(start_receiving(receive_ + std::int64_t(k) * stride_, bytes_, partner, tag, comm_, &requests_[k]),
               "MPI_Irecv");
     }
     check(MPI_Waitall(int(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");

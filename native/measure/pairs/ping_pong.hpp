@@ -29,17 +29,26 @@ struct Answer {
     std::int64_t lost;       ///< by the responder
 };
 
+/// Messages that make one ping, all under way at once.
+struct PingWindow {
+    std::int64_t messages = 1;
+    /// Each in its own place (as in mpiGraph) or all in one (as in osu_bw), which stays in the cache; MPI leaves open
+    /// what that then contains.
+    bool apart = false;
+
+    /// Distance between two messages: each has its own cache lines.
+    [[nodiscard]] std::int64_t stride(std::int64_t bytes) const { return apart ? (bytes + 63) / 64 * 64 : 0; }
+    /// Bytes of a buffer.
+    [[nodiscard]] std::int64_t room(std::int64_t bytes) const { return apart ? messages * stride(bytes) : bytes; }
+};
+
 /// Ping-pongs of one size. There is no barrier between two samples: a ping-pong synchronises its two ranks by itself,
 /// and the exit from a barrier would add to its time.
 class PingPong {
   public:
-    /// All arguments must outlive it. `bytes` must fit into both buffers, and into a message of this MPI. A ping is
-    /// `window` such messages under way at once, each with its place in the buffers.
+    /// All arguments must outlive it. A window of `bytes` must fit into both buffers, and one message into MPI.
     PingPong(MPI_Comm comm, Clock const &clock, Losses const &losses, Buffer const &send, Buffer const &receive,
-             std::int64_t bytes, std::int64_t window = 1);
-
-    /// Distance between the messages of a window: each has its own cache lines.
-    static std::int64_t stride(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
+             std::int64_t bytes, PingWindow window = {});
 
     /// Takes rows.size() samples, with what this rank lost.
     void initiate(int partner, Trips trips, std::span<Row> rows) const;
@@ -85,6 +94,7 @@ class PingPong {
     std::byte const *send_;
     std::byte *receive_;
     std::int64_t bytes_;
+    std::int64_t stride_;
     std::int64_t delay_ns_ = 0;
     mutable std::vector<MPI_Request> requests_; // of a window; empty for single messages, by blocking calls
 };

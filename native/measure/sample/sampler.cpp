@@ -132,7 +132,7 @@ std::int64_t Sampler::next_chunk_or_end(Timing const &timing, std::int64_t least
                                           .precise = count > 0 && long_enough && is_settled_so_far(),
                                           .left_ns = rules_.budget_ns - (now - timing.began),
                                           .sample_ns = timing.taken > 0 ? (now - timing.began_samples) / timing.taken
-                                                                        : timing.operation_ns * timing.calls});
+                                                                        : timing.pass_ns * timing.calls});
     return next.samples > 0 ? next.samples : -std::int64_t(next.ended_by);
 }
 
@@ -186,6 +186,7 @@ void Sampler::warm_up(Take const &take, Timing &timing) {
             if (!warm_up.first()) {
                 medians.push_back(timing.operation_ns);
             }
+            timing.pass_ns = (clock_.now() - timing.began) / timing.unrecorded;
             warm_up.ran(clock_.now() - timing.began, is_steady(medians));
         }
     }

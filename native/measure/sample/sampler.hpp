@@ -200,6 +200,7 @@ class Sampler {
     struct Timing {
         std::int64_t began;            // start, warm-up included
         std::int64_t operation_ns = 0; // median of one call, max over ranks
+        std::int64_t pass_ns = 0;      // of one call of all that takes turns, with what stands between
         std::int64_t calls = 1;        // in a sample
         std::int64_t unrecorded = 0;   // calls
         std::int64_t began_samples = 0;

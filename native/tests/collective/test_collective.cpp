@@ -148,6 +148,16 @@ TEST_CASE("every mock-up brings every byte where the call brings it, also in une
     }
 }
 
+TEST_CASE("a size that would take too long with its guidelines is left out, but for the smallest") {
+    auto cell = measured("bcast", {{"bytes", "8 1000"}, {"guidelines", "split"}, {"within_ns", "1"}});
+    check_proven(cell, "split");
+    CHECK(cell.segment("bcast@8:split", weft::Phase::warm) != nullptr);
+    CHECK(cell.segment("bcast@1000", weft::Phase::warm) == nullptr);
+    auto whole = measured("bcast", {{"bytes", "8 1000"}, {"guidelines", "split"}, {"within_ns", "900000000000"}});
+    check_proven(whole, "split");
+    CHECK(whole.segment("bcast@1000", weft::Phase::warm) != nullptr);
+}
+
 TEST_CASE("a guideline holds plain calls alone, and by words that are known") {
     auto in_place = measured("allreduce", {{"form", "inplace"}, {"guidelines", "split"}});
     CHECK(refusal_of(in_place).find("about a plain call") != std::string::npos);

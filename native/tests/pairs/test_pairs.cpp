@@ -82,6 +82,7 @@ TEST_CASE("every pair is measured both ways, at every size, one in the job or on
 TEST_CASE("windows of messages are measured for every pair, too, each message with a place of its own") {
     if (make_team(MPI_COMM_WORLD).size > 1) {
         check_whole_tournament({{"window", "5"}}, {"all"});
+        check_whole_tournament({{"window", "5"}, {"places", "shared"}}, {"all"});
         check_whole_tournament({{"window", "64"}, {"mode", "isolated"}}, {"isolated"});
     }
 }

@@ -47,6 +47,18 @@ TEST_CASE("what disturbs a sample while it is timed is counted for it, however s
     CHECK(all_lost(segments.back(), 7));
 }
 
+TEST_CASE("the budget ends operations in turns by the time of them all, not by that of the last") {
+    reset_clock();
+    weft::Rules few = rules;
+    few.min_samples = 10;
+    few.budget_ns = 20'000'000; // two of them: about as long as warming up and four samples take
+    Bench bench(few);
+    std::array<weft::Turn, 2> const turns{weft::Turn{"long", [] { fake_ns += 9'000'000; }},
+                                          weft::Turn{"short", [] { fake_ns += 1'000'000; }}};
+    bench.sampler.warm_in_turns(turns, {.batch = false});
+    CHECK(bench.last().count <= 4);
+}
+
 TEST_CASE("operations in chunks take turns to and fro, each with its work around the samples of a chunk") {
     reset_clock();
     weft::Rules chunked = rules;

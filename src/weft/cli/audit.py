@@ -32,7 +32,8 @@ def audit(
     nodes
         The nodes: n[1-2]; by default the first two.
     time
-        Time of the whole audit: 90s.
+        Time of the whole audit: 90s. Launches that would end later are left out, after the six that a verdict
+        needs, and so are large messages on slow networks; the answer names them.
     ranks_per_node
         Ranks of each node: a number, or cores.
     format
@@ -48,10 +49,11 @@ def audit(
     from weft.run.check import exit_code
     from weft.run.progress import for_terminal
     from weft.run.refine import print_check
+    from weft.units import parse_seconds
 
     progress = for_terminal()
     fabric = load_fabric(on)
     study = audit_study(fabric, nodes, time, ranks_per_node)
-    folder = run_audit(study, fabric, launcher_for(fabric, mpicxx, progress.say), progress, into)
+    folder = run_audit(study, fabric, launcher_for(fabric, mpicxx, progress.say), progress, into, parse_seconds(time))
     print_check(folder, format)
     return exit_code(folder)

@@ -78,6 +78,12 @@ class PairView:
         """Messages that are one operation: 1 where latency was measured."""
         return max((int(cell.parameters.get("window", 1)) for cell in self.run.plan.measured), default=1)
 
+    @cached_property
+    def places(self) -> str:
+        """Where the messages of a window are."""
+        apart = any(cell.parameters.get("places", "apart") == "apart" for cell in self.run.plan.measured)
+        return "with a place of its own each" if apart else "in one place"
+
     def value_text(self, size: int, seconds: float | None) -> str:
         """What a pair takes: the time of a message, or the rate of a window of messages of ``size`` bytes."""
         return (
@@ -183,4 +189,6 @@ def exact_table(view: RunView, rows: Sequence[ExactRow]) -> Table:
         for row in rows
     ]
     heading = (Words("Message, pairs"), Words("hops"), "samples", "min", "mean", "median", "p99", "max")
-    return Table(view.titled("Half a round trip over all samples, exact"), heading, tuple(body))
+    window = PairView(view).window
+    what = "Half a round trip" if window == 1 else f"One way of {window} messages under way"
+    return Table(view.titled(f"{what}, over all samples, exact"), heading, tuple(body))

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The work of ``weft audit``: a run of studies/audit.toml."""
 
+import time
+from functools import partial
 from pathlib import Path
 
 from weft.errors import StudyError
 from weft.fabric import Fabric
 from weft.files.section import put
 from weft.launch.launcher import Launcher
+from weft.plan.records import Plan
+from weft.plan.rounds import with_launches
+from weft.run.extend import replace_plan
 from weft.run.load import look_first
 from weft.run.one import plan_study, run_study
 from weft.run.progress import Progress
@@ -15,6 +20,9 @@ from weft.store.folder import RunFolder
 from weft.study import Study
 
 SHARE = 0.4  # share of the asked time that samples take; the rest is for starts, warm-up and the tables
+MOST_BUDGETS = 6  # of one call at one size, which its least samples may take; where they take longer it is left out
+TABLES_S = 6.0  # tables and page
+LEAST_LAUNCHES = 6  # fewer have no test that finds a factor of two among so many
 NODES = 2  # at most, where nobody names some: guidelines hold on any number, and a node pair is soon had
 
 
@@ -25,12 +33,41 @@ def audit_study(fabric: Fabric, nodes: str, time: str, ranks_per_node: str) -> S
         raise StudyError(f"an audit measures an MPI library, and {fabric.name} is a model", "weft audit --on local")
     section, launches = own.tree["collective"], own.tree["measure"]["launches"]
     turns = 2 * len(section["collectives"]) * len(section["sizes"]) * launches
-    put(own.lines, "measure", "budget", f'"{max(SHARE * own.time_s / turns, 0.001):.3g} s"')
+    budget_s = max(SHARE * own.time_s / turns, 0.001)
+    put(own.lines, "measure", "budget", f'"{budget_s:.3g} s"')
+    put(own.lines, "collective", "guidelines_within", f'"{MOST_BUDGETS * budget_s:.3g} s"')
     return own.study()
 
 
-def run_audit(study: Study, fabric: Fabric, launcher: Launcher, progress: Progress, into: Path | None) -> RunFolder:
-    """Audit the library of a launcher, and write the run's tables; DataError, LaunchError as a run's."""
+class Deadline:
+    """Ends an audit after the last round of launches that its time allows, once there are `LEAST_LAUNCHES`."""
+
+    def __init__(self, folder: RunFolder, plan: Plan, time_s: float) -> None:
+        self.folder, self.plan = folder, plan
+        self.began = self.round_began = time.monotonic()
+        self.ends = self.began + time_s - TABLES_S
+        self.longest_s = 0.0
+
+    def after(self, index: int) -> Plan | None:
+        """Take in that a round has ended; returns the plan to go on with, or None to leave out the rounds that follow.
+
+        The launches of a job that waits in a queue have no such end.
+        """
+        now = time.monotonic()
+        self.longest_s, self.round_began = max(self.longest_s, now - self.round_began), now
+        is_last = index == self.plan.measure.launches
+        in_time = now + self.longest_s <= self.ends or not self.plan.planned_fabric.runs_here
+        if is_last or in_time or index < LEAST_LAUNCHES:
+            return self.plan
+        replace_plan(self.folder, with_launches(self.plan, index))
+        return None
+
+
+def run_audit(
+    study: Study, fabric: Fabric, launcher: Launcher, progress: Progress, into: Path | None, time_s: float
+) -> RunFolder:
+    """Audit the library of a launcher in so many seconds, and write the run's tables; DataError, LaunchError."""
     plan = None if into and RunFolder(into).meta.is_file() else plan_study(study, fabric, str)
     seen = look_first(progress.say, wait=False, anyway=True) if fabric.runs_here else None
-    return run_study(study, fabric, into, launcher, progress, seen=seen, plan=plan)
+    deadline = partial(Deadline, time_s=time_s)
+    return run_study(study, fabric, into, launcher, progress, seen=seen, plan=plan, deadline=deadline)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from weft import __version__
 from weft.errors import DataError
@@ -31,6 +32,14 @@ from weft.study import Study
 FAILED = RETRIED | {"invalid"}
 
 
+class Rounds(Protocol):
+    """Whoever decides after each round of launches whether another follows."""
+
+    def after(self, index: int) -> Plan | None:
+        """As `Walk` calls it."""
+        ...
+
+
 def run_study(
     study: Study,
     fabric: Fabric,
@@ -43,6 +52,7 @@ def run_study(
     tables: bool = True,
     plan: Plan | None = None,
     show: Callable[[RunFolder, int], None] = lambda _, __: None,
+    deadline: Callable[[RunFolder, Plan], Rounds] | None = None,
 ) -> RunFolder:
     """Measure what is unfinished of a study on a fabric, in ``into`` or below ``runs/``; DataError, LaunchError."""
     progress = progress or Silent()
@@ -61,13 +71,13 @@ def run_study(
         if seen is not None and left:
             add_look(folder.path, seen)
         refines = tables and bool(plan.measure.time) and not plan.is_model
-        refinement = None
+        rounds = deadline(folder, plan) if deadline else None
         if refines:
             from weft.run.refine import Refinement  # reads tables: measuring alone needs none of their libraries
 
-            refinement = Refinement(folder, plan, show)
-        Walk(folder, plan, launcher, progress, refinement.after if refinement else None).go()
-        if tables and (refinement is None or stale(folder)):
+            rounds = Refinement(folder, plan, show)
+        Walk(folder, plan, launcher, progress, rounds.after if rounds else None).go()
+        if tables and (not refines or stale(folder)):
             if left:
                 progress.say("making the tables and the page: some seconds, longer after many cells")
             make_tables(folder)

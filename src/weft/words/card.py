@@ -16,7 +16,7 @@ ANSWERS, PARTS = 3, 4
 #: Claims of the breakdown that stand on the card.
 SHOWN = frozenset({
     "depends", "bottleneck", "step", "latency", "threshold", "rate", "pace", "assumed", "ratio", "share",
-    "alternative", "overlap", "start", "counted", "shared",
+    "alternative", "overlap", "start", "counted", "shared", "audit",
 })  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def card_rows(claims: Sequence[ClaimRow]) -> tuple[Row, ...]:
     first = [say(each) for each in answers[:ANSWERS]]
     parts = [each for each in claims_of(claims, "breakdown") if each["id"].partition(".")[0] in SHOWN]
     if answers[0]["id"].endswith(f".{INCONCLUSIVE}"):
-        assumed = [each for each in parts if each["id"].startswith("assumed.")]
+        assumed = [each for each in parts if each["id"].startswith(("assumed.", "audit."))]
         return (*first, *(say(each) for each in assumed[:PARTS]), *_why(answers[0], doubts))
     helps = claims_of(claims, "remedy")[:1]
     return (

@@ -142,6 +142,9 @@ def say_audit(claim: ClaimRow) -> Row:
     name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "next":
         return Row(claim["id"], "Try", *_audit_next(claim, more), claim["next"])
+    if name == "covered":
+        calls = ", ".join(f"{name_calls(call)} at {exact_bytes(size)}" for call, size in more["left"])
+        return Row(claim["id"], "Left out", calls, "too slow for the time of the audit: --time")
     tests = f"{plural(more['guidelines'], 'guideline')}, {plural(more['tests'], 'test')}"
     over = f"{tests} over {plural(more['launches'], 'launch')}"
     if claim["value"] is None:

@@ -80,7 +80,7 @@ def say_overlap(claim: ClaimRow) -> Row:
     call = f"MPI_I{claim['subject']}"
     if name == "next":
         polls = f"call MPI_Test while {call} is under way" if more["polls"] else ""
-        thread = f"{more['knob']} (a core for its thread)" if more["knob"] else ""
+        thread = f"{more['knob']} (a core for its thread)" if more.get("knob") else ""
         none = "no progress thread is known for this library" if more["unknown"] else ""
         text = "; ".join(filter(None, (polls, thread, none)))
         return Row(claim["id"], "Try", text, "no progress of its own")

@@ -15,7 +15,7 @@ from weft.analyse.claims.known import Known
 from weft.analyse.statistics.significance import paired_test, student_tail, trimmed_mean
 from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow
 from weft.analyse.tables.breakdown import TurnRow
-from weft.analyse.tables.claims import ClaimRow, extras
+from weft.analyse.tables.claims import ClaimRow, extras, make_claim
 from weft.analyse.winners import guideline_rows
 from weft.cli.audit import audit
 from weft.errors import StudyError
@@ -28,7 +28,7 @@ from weft.mpi.guidelines import FEWER, MOCK_UPS, guidelines_of
 from weft.plan.make import make_plan
 from weft.plan.records import Cell
 from weft.plan.stored import plan_of
-from weft.run.audit import audit_study
+from weft.run.audit import Deadline, audit_study
 from weft.run.check import exit_code
 from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
@@ -69,6 +69,9 @@ def turns(cells: dict[str, Cell], seed: int, slow: str = "", factor: float = 1.0
                                 total_s=seconds, mean_s=seconds, samples=20)
                     )  # fmt: skip
     return found
+
+
+STUDY = audit_study(load_fabric("virtual-default"), "", "90s", "2").text
 
 
 def violated(rows: list[GuidelineRow]) -> set[tuple[str, str]]:
@@ -183,6 +186,34 @@ def test_a_run_too_noisy_to_see_a_factor_of_two_is_not_called_consistent(tmp_pat
         assert extras(claim)["excluded"] == len(rows) - int(blind * len(rows))
 
 
+def test_a_size_that_was_too_slow_for_the_time_is_named(tmp_path: Path) -> None:
+    folder, _ = audited(tmp_path / "run", lambda op: 1e-5 * (0.8 if op.endswith("fewer") else 1.0))
+    assert not [claim for claim in load_view(folder.path).claims if claim["id"] == "audit.covered"]
+    rows = GUIDELINES.read(folder.path)
+    kept = [row for row in rows if (row["collective"], row["bytes"]) != ("alltoall", 65536)]
+    GUIDELINES.write(folder.path, kept)
+    answer, left = claim_guidelines(Known(folder.path, plan_of(folder), []))
+    assert (answer["id"], left["id"], extras(left)["left"]) == (
+        "audit.consistent", "audit.covered", [["alltoall", 65536]]
+    )  # fmt: skip
+    assert "MPI_Alltoall at 64 KiB" in say(left).value
+    assert extras(answer)["tests"] == len(kept) < len(rows)
+
+
+def test_launches_that_the_time_does_not_allow_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("weft.run.audit.time.monotonic", lambda: now[0])
+    for a_round_s, launches in ((10.0, 8), (11.0, 7), (40.0, 6)):
+        plan = plan_of(RunFolder(make_plain_run(tmp_path / str(launches), STUDY, lambda op: 1e-5)))
+        deadline = Deadline(RunFolder(tmp_path / str(launches)), plan, 90.0)
+        for index in range(1, 9):
+            now[0] += a_round_s
+            if deadline.after(index) is None:
+                break
+        stored = plan_of(RunFolder(tmp_path / str(launches)))
+        assert (index, stored.measure.launches, max(each.index for each in stored.launches)) == (launches,) * 3
+
+
 def test_what_cannot_be_audited_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="is a model"):
         audit_study(load_fabric("tara"), "", "90s", "cores")
@@ -274,6 +305,13 @@ def test_the_share_that_hides_is_what_both_take_less_than_one_after_the_other(
         assert remedies["overlap.next"]["knob"] == "OMPI_MCA_btl_tcp_progress_thread=1"
     assert all(say(claim).value for claim in view.claims if claim["id"].startswith("overlap."))
     assert {row.id for row in card_rows(view.claims)} >= {"overlap.hidden", "overlap.test"}
+
+
+def test_a_library_without_a_thread_is_advised_to_poll() -> None:
+    """Under Open MPI on one node the page of an overlap run ended with KeyError: 'knob'."""
+    claim = make_claim("overlap.next", "remedy", "alltoall", knob="", polls=True, unknown=True)
+    assert "MPI_Test" in say(claim).value
+    assert say(claim).value.endswith("no progress thread is known for this library")
 
 
 def test_a_share_that_scatters_is_not_claimed_and_the_largest_size_that_is_known_is(tmp_path: Path) -> None:

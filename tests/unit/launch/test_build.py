@@ -12,6 +12,7 @@ import pytest
 from weft.errors import DataError, LaunchError
 from weft.launch import build, toolchain
 from weft.launch.build import build_kernels, cache_key, library_identity
+from weft.launch.simulated.simgrid import simulated_sources
 from weft.launch.toolchain import first_error
 from weft.mpi.library import Mpi
 
@@ -144,6 +145,16 @@ def test_what_does_not_change_the_program_leaves_its_key(site: Site) -> None:
     (site.sources / "platform_simulated.cpp").write_text("")
     (site.sources / "notes.txt").write_text("")
     assert cache_key(site.mpi, site.sources) == before
+
+
+def test_a_change_to_what_traces_does_not_rebuild_the_simulated_kernels(site: Site) -> None:
+    before = simulated_sources(site.sources)
+    for name in ("trace/some.cpp", "interpose/some.cpp", "route/some.cpp", "bench/some.cpp", "platform_real.cpp"):
+        (site.sources / name).parent.mkdir(exist_ok=True)
+        (site.sources / name).write_text("")
+    assert simulated_sources(site.sources) == before
+    (site.sources / "platform_simulated.cpp").write_text("")
+    assert simulated_sources(site.sources) != before
 
 
 def test_two_at_the_same_time_build_once(site: Site) -> None:

@@ -152,6 +152,10 @@ class Collective(MeasuredKernel):
         special = (values.get("pattern", ""), values["form"], values.get("algorithm", ""), values.get("progress", ""))
         return counted(values, values["collective"], *(word for word in special if word not in ("plain", "equal")))
 
+    def has_floor(self, values: Mapping[str, Any]) -> bool:
+        """Not of guidelines: calls are compared with each other."""
+        return "guidelines" not in values
+
     def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
         """A cell for each algorithm of the library, if the study asks for them."""
         assert isinstance(study, CollectiveStudy)
@@ -166,6 +170,7 @@ class Collective(MeasuredKernel):
         own = {"algorithm": values["algorithm"]} if is_own(values.get("algorithm", "")) else {}
         found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values} | own
         found |= {key: 1 for key in ("explain", "overlap") if values.get(key)}
+        found |= {"within_ns": round(1e9 * values["within_s"])} if "within_s" in values else {}
         weights = weights_of(values, values.get("columns", 0))
         if weights is not None:
             found["weights"] = weights.ravel().tolist()
@@ -282,6 +287,7 @@ def calls_of(
             if study.explain and collective in ALL_SENT & ALL_RECEIVED and not in_turns:
                 values["explain"] = True
             values |= {"guidelines": guidelines_of(collective, ranks)} if section.guidelines else {}
+            values |= {"within_s": section.guidelines_within} if section.guidelines_within else {}
             values |= {"overlap": True} if section.overlap else {}
             if collective in ROOTED:
                 values["root"] = 0 if in_turns else section.root

@@ -15,7 +15,7 @@ from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT, algorithms, progress_thread, setting
 from weft.mpi.alltoall import AUTO, AlgorithmSpecs
 from weft.study import MOST_CELLS, Series, Study, as_written, whole_numbers
-from weft.units import Bytes
+from weft.units import Bytes, Seconds
 
 NAMES = (
     "bcast", "alltoall", "alltoallv", "scatter", "gather", "allgather", "allreduce", "reduce", "reduce_scatter",
@@ -134,11 +134,24 @@ class CollectiveSection(Section, frozen=True):
         description="also what performance guidelines hold each call against (weft audit), in turns with it; root 0",
     )
 
+    guidelines_within: Seconds = Field(
+        0.0,
+        description="with guidelines: what one size may take with all that it is held against; a larger size for which "
+        'three rounds of calls take longer is left out: "0.5 s" (0: none is)',
+    )
+
     overlap: Annotated[bool, Field(strict=True)] = Field(
         False,
         description="also how much of each non-blocking call hides behind computation, and the persistent call (MPI "
         "4), in turns with it; root 0; a cell more with the library's progress thread, if it has one",
     )
+
+    @model_validator(mode="after")
+    def guided(self) -> Self:
+        """Refuse a time for guidelines that are not measured."""
+        if self.guidelines_within and not self.guidelines:
+            raise ValueError("guidelines_within is for guidelines = true")
+        return self
 
     @model_validator(mode="after")
     def consistent(self) -> Self:

@@ -72,7 +72,8 @@ class Pairs(MeasuredKernel):
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 
         ``messages``
-            One message of the largest size to send, one to receive; for a rate a window of them, in whole cache lines.
+            One message of the largest size to send, one to receive; for a rate with ``places = "apart"`` a window of
+            them, in whole cache lines.
         ``samples``
             24 bytes per sample of each round, size and concurrency (or 135 rows for a summary), and three more rows for
             first contact, forward time and repeat; twice, because the data written are a copy. 16 bytes for the send
@@ -84,10 +85,11 @@ class Pairs(MeasuredKernel):
         """
         kept = measure.max_samples if values["store"] == "raw" else min(measure.max_samples, SUMMARY_ROWS)
         modes = 2 if values["contention"] else 1
-        window, largest = values.get("window", 1), max(values["bytes"])
+        largest = max(values["bytes"])
+        apart = "window" in values and values.get("places", "apart") == "apart"
         operations = count_rounds(values) * len(values["bytes"]) * modes
         return {
-            "messages": 2 * (window * (-(-largest // LINE) * LINE) if window > 1 else max(1, largest)),
+            "messages": 2 * (values["window"] * (-(-largest // LINE) * LINE) if apart else max(1, largest)),
             "samples": 2 * operations * (kept + BESIDE) * ROW_BYTES
             + operations * measure.max_samples * RAW_FORWARD_BYTES
             + modes * measure.max_samples * (ROW_BYTES + ANSWER_BYTES),
@@ -126,7 +128,7 @@ class Pairs(MeasuredKernel):
         found["contention"] = int(values["contention"])
         if "matchings" in values:
             found["check"] = 1
-        found |= {key: values[key] for key in ("threads", "window") if key in values}
+        found |= {key: values[key] for key in ("threads", "window", "places") if key in values}
         if "pairs" in values:
             found["pairs"] = [",".join(f"{low}-{high}" for low, high in rounds) for rounds in values["pairs"]]
         else:

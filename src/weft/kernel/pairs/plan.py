@@ -131,7 +131,7 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
     places, network, hosts = coordinates(study, fabric, shape)
     common: dict[str, Any] = {"bytes": list(section.bytes), "mode": section.concurrency, "contention": False, **places}
     if section.messages > 1:
-        common["window"] = section.messages
+        common |= {"window": section.messages, "places": section.places}
     if section.threads == "multiple":
         common |= {"threads": "multiple", "setting": {"WEFT_THREADS": "multiple"}}
     where = f"{shape.ranks} ranks on {shape.nodes} node{'s' if shape.nodes > 1 else ''}"

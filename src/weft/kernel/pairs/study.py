@@ -102,6 +102,11 @@ class PairsSection(Section, frozen=True):
     window: Annotated[int, Field(strict=True, ge=2, le=10_000)] = Field(
         64, description="of bandwidth: messages under way at once, which together are one operation"
     )
+    places: Literal["shared", "apart"] = Field(
+        "shared",
+        description="of bandwidth: shared (one place for all messages of a window, as osu_bw), "
+        "or apart (one for each, as mpiGraph: large ones leave the cache)",
+    )
     threads: Literal["single", "multiple"] = Field(
         "single", description="multiple: MPI is started with MPI_THREAD_MULTIPLE, as for ranks with several threads"
     )
@@ -147,8 +152,9 @@ class PairsSection(Section, frozen=True):
             raise ValueError("matchings replaces the tournament: leave out contention and sample_rounds")
         if self.aim and self.matchings is None:
             raise ValueError("aim is for matchings: give their number")
-        if self.measure == "latency" and self.window != type(self).model_fields["window"].default:
-            raise ValueError('window is for measure = "bandwidth"')
+        for name in ("window", "places"):
+            if self.measure == "latency" and getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f'{name} is for measure = "bandwidth"')
         if self.measure == "bandwidth" and min(self.bytes) < 1:
             raise ValueError("a message of 0 B has no bandwidth: give bytes")
         if self.block <= 0:

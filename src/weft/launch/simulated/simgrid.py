@@ -152,7 +152,7 @@ def build_programs(
 ) -> Programs:
     """Return the programs for a SimGrid, built if not cached; LaunchError with the first error and the log."""
     native = sources or shipped("native")
-    key = key_of([str(simgrid.smpicxx), simgrid.version], native, source_files(native))
+    key = key_of([str(simgrid.smpicxx), simgrid.version], native, simulated_sources(native))
     place = cache() / f"simulated-{key}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
@@ -167,6 +167,13 @@ def build_programs(
 
     build_once(place, MACHINE, make)
     return Programs(place, simgrid)
+
+
+def simulated_sources(native: Path) -> list[Path]:
+    """Sources of the kernels under SimGrid and of its machines; without those of other libraries and programs."""
+    others = {"bench", "route", "interpose", "trace"}
+    found = (path for path in source_files(native) if not others & set(path.relative_to(native).parts))
+    return [path for path in found if not path.stem.endswith("_real")]
 
 
 def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) -> None:

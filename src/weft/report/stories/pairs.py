@@ -97,7 +97,7 @@ def _rates(pairs: PairView) -> Table:
         for row in _ordered(pairs.classes)
     ]  # fmt: skip
     heading = (Words("Message, pairs"), Words("hops"), "pairs", "samples", "slowest", "median", "fastest")
-    title = pairs.run.titled(f"Rate by hops: one way, {pairs.window} messages under way")
+    title = pairs.run.titled(f"Rate by hops: one way, {pairs.window} messages under way {pairs.places}")
     return Table(title, heading, (("", "", "", "", "", "of pairs", ""), *rows))
 
 

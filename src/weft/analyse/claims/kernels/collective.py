@@ -48,19 +48,34 @@ def claim_guidelines(known: Known) -> list[ClaimRow]:
     if launches < FEWEST_LAUNCHES:
         again = known.again("--launches", str(FEWEST_LAUNCHES))
         return [make_claim(f"audit.{INCONCLUSIVE}", "answer", next=again, confidence="C", **counted)]
+    left = _left_out(known, rows)
+    covered = [make_claim("audit.covered", "breakdown", left=left, **counted)] if left else []
     groups: dict[tuple[str, str], list[tuple[int, GuidelineRow]]] = {}
     for index, row in enumerate(rows):
         groups.setdefault((row["collective"], row["guideline"]), []).append((index, row))
     found = [group for group in groups.values() if any(row["violated"] for _, row in group)]
     blind = counted["excluded"] < NEARLY * len(rows)
     if not found and (blind or any(row["status"] != "ok" for row in known.rows)):
-        return [make_claim(f"audit.{INCONCLUSIVE}", "answer", next=known.again(), confidence="C", **counted)]
+        inconclusive = make_claim(f"audit.{INCONCLUSIVE}", "answer", next=known.again(), confidence="C", **counted)
+        return [inconclusive, *covered]
     if not found:
-        return [make_claim("audit.consistent", "answer", confidence="B", **counted)]
+        return [make_claim("audit.consistent", "answer", confidence="B", **counted), *covered]
     found.sort(key=lambda group: -_worst_violation(group)["factor"])
     return [
         *(_guideline(group, "also" if place else "violated", counted) for place, group in enumerate(found)),
+        *covered,
         *(_instead_of(known, _worst_violation(group)) for group in found),
+    ]
+
+
+def _left_out(known: Known, rows: Sequence[GuidelineRow]) -> list[tuple[str, int]]:
+    """Calls and sizes that were planned and not measured, as too long for the time of the audit."""
+    measured = {(row["cell"], row["bytes"]) for row in rows}
+    return [
+        (str(cell.parameters["collective"]), size)
+        for cell in known.plan.measured
+        for size in (cell.parameters["bytes"] if "within_s" in cell.parameters else ())
+        if (cell.id, size) not in measured
     ]
 
 
