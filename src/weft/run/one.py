@@ -71,17 +71,20 @@ def run_study(
         if seen is not None and left:
             add_look(folder.path, seen)
         refines = tables and bool(plan.measure.time) and not plan.is_model
-        rounds = deadline(folder, plan) if deadline else None
-        if refines:
-            from weft.run.refine import Refinement  # reads tables: measuring alone needs none of their libraries
-
-            rounds = Refinement(folder, plan, show)
+        decide = _refining(show) if refines else deadline
+        rounds = decide(folder, plan) if decide else None
         Walk(folder, plan, launcher, progress, rounds.after if rounds else None).go()
         if tables and (not refines or stale(folder)):
             if left:
                 progress.say("making the tables and the page: some seconds, longer after many cells")
             make_tables(folder)
     return folder
+
+
+def _refining(show: Callable[[RunFolder, int], None]) -> Callable[[RunFolder, Plan], Rounds]:
+    from weft.run.refine import Refinement  # reads tables: measuring alone needs none of their libraries
+
+    return lambda folder, plan: Refinement(folder, plan, show)
 
 
 def plan_study(study: Study, fabric: Fabric, find_library: Callable[[], str] = str) -> Plan:

@@ -149,8 +149,8 @@ def test_what_does_not_change_the_program_leaves_its_key(site: Site) -> None:
 
 def test_a_change_to_what_traces_does_not_rebuild_the_simulated_kernels(site: Site) -> None:
     before = simulated_sources(site.sources)
-    for name in ("trace/some.cpp", "interpose/some.cpp", "route/some.cpp", "bench/some.cpp", "platform_real.cpp"):
-        (site.sources / name).parent.mkdir(exist_ok=True)
+    for name in ("trace/a.cpp", "interpose/a.cpp", "route/a.cpp", "simulate/rounds/a.cpp", "bench/a.cpp", "a_real.cpp"):
+        (site.sources / name).parent.mkdir(parents=True, exist_ok=True)
         (site.sources / name).write_text("")
     assert simulated_sources(site.sources) == before
     (site.sources / "platform_simulated.cpp").write_text("")

@@ -171,7 +171,7 @@ def build_programs(
 
 def simulated_sources(native: Path) -> list[Path]:
     """Sources of the kernels under SimGrid and of its machines; without those of other libraries and programs."""
-    others = {"bench", "route", "interpose", "trace"}
+    others = {"bench", "route", "interpose", "trace", "rounds"}
     found = (path for path in source_files(native) if not others & set(path.relative_to(native).parts))
     return [path for path in found if not path.stem.endswith("_real")]
 
