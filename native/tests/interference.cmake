@@ -4,7 +4,10 @@ weft_test(traffic RANKS 1 3 4)
 
 # weft_jobs_test(<name> <ranks> <exit code> <lines of the cell> [-D...]): see scripts/run_parts.cmake
 function(weft_jobs_test name ranks exit lines)
-  set(cell "cell c000|kernel interference|${lines}|traffic_bytes 4096|burst 2|chunk 2|end")
+  if(NOT lines MATCHES "burst")
+    string(APPEND lines "|burst 2")
+  endif()
+  set(cell "cell c000|kernel interference|${lines}|traffic_bytes 4096|chunk 2|end")
   weft_launch_test(jobs.${name} ${ranks} ${exit} run_parts "-DCELLS=${cell}" ${ARGN})
 endfunction()
 
@@ -21,3 +24,6 @@ weft_jobs_test(corrupt 4 3 "victim stream|bytes 64|window 4|${weft_two_jobs}|tra
                "-DRECORD=c000 \"status\":\"invalid\"")
 weft_jobs_test(too-little-memory 4 "not 0" "victim alltoall|bytes 64|members 0 1|beside 1 2|traffic shift"
                "-DSAYS=a rank in both jobs")
+# what ranks beside the call cannot do is a row, and the launch goes on
+weft_jobs_test(refused 4 0 "victim stream|bytes 64|window 4|${weft_two_jobs}|traffic shift|burst 4000000000"
+               "-DRECORD=c000 \"status\":\"memory\".*needs [0-9]+ bytes for its 2 ranks" -D REFUSES=ON)

@@ -8,7 +8,7 @@
 //   window         messages of a `stream` in flight
 //   traffic        kinds of traffic with their strengths: "alltoall incast.25" (traffic.hpp)
 //   traffic_bytes  of each of its messages
-//   burst          its messages to each peer, before the next burst or a pause
+//   burst          its messages to each peer before a pause; at full strength twice as many are always under way
 //   chunk          samples of one turn: alone, then beside each kind of traffic
 //
 // The operations are `VICTIM@BYTES`, and beside traffic `VICTIM+incast.25@BYTES`.
@@ -39,22 +39,24 @@ class Commander {
 
     void begin(int number) const {
         if (cell_.team().rank == 0) {
-            for (std::size_t k = 0; k < count_; ++k) {
-                check(PMPI_Send(&number, 1, MPI_INT, rank_in(cell_, "beside", k), order::tag, cell_.launch()),
-                      "MPI_Send of an order");
-            }
+            send(&number, 1, order::tag);
             wait_for_answer();
         }
     }
     void stop() const {
         if (cell_.team().rank == 0) {
-            check(PMPI_Send(nullptr, 0, MPI_INT, rank_in(cell_, "beside", 0), order::stop_tag, cell_.launch()),
-                  "MPI_Send of a stop");
+            send(nullptr, 0, order::stop_tag);
             wait_for_answer();
         }
     }
 
   private:
+    void send(int const *number, int count, int tag) const {
+        for (std::size_t k = 0; k < count_; ++k) {
+            check(PMPI_Send(number, count, MPI_INT, rank_in(cell_, "beside", k), tag, cell_.launch()),
+                  "MPI_Send of an order");
+        }
+    }
     void wait_for_answer() const {
         check(PMPI_Recv(nullptr, 0, MPI_INT, rank_in(cell_, "beside", 0), order::answer_tag, cell_.launch(),
                         MPI_STATUS_IGNORE),

@@ -11,7 +11,9 @@ namespace weft {
 namespace {
 
 constexpr int traffic_tag = 3;
+constexpr int last_tag = 4;
 constexpr std::int64_t slots = 2; // bursts under way: the next is posted before the last has ended
+constexpr std::int64_t nap_ns = 20'000;
 
 Failure unknown(std::string_view word) {
     return {"unknown traffic `" + std::string(word) + "`", "use alltoall, incast, shift, bcast or stream", true};
@@ -24,6 +26,135 @@ std::vector<TrafficKind> kinds_of(Cell const &cell) {
     }
     return kinds;
 }
+
+/// Messages to and from each peer until a stop. No pair of ranks waits for another pair, so that each takes its share
+/// of the cables all the time. A message with `last_tag` ends the receive that it meets, and each peer gets as many as
+/// it has receives.
+class Streams {
+  public:
+    struct Messages {
+        std::int64_t bytes;
+        std::int64_t ahead; ///< receives from each peer, and most messages under way to each
+        std::byte const *send;
+        std::byte *receive;
+    };
+
+    Streams(Team const &team, PeersOf peers, Messages const &messages)
+        : team_(team), peers_(std::move(peers)), messages_(messages), receives_(count_of(peers_.from)),
+          sends_(count_of(peers_.to)), requests_(receives_ + sends_ + 2, MPI_REQUEST_NULL), places_(requests_.size()),
+          statuses_(requests_.size()) {
+        for (std::size_t k = 0; k < receives_; ++k) {
+            receive(k);
+        }
+    }
+
+    MPI_Request &stop() { return requests_[receives_ + sends_]; }
+    MPI_Request &ready() { return requests_[receives_ + sends_ + 1]; }
+    [[nodiscard]] bool sends_none() const { return sending_ == 0; }
+    [[nodiscard]] bool has_targets() const { return sends_ > 0; }
+    [[nodiscard]] bool is_full() const { return received_ >= receives_ && sent_ >= sends_; }
+    [[nodiscard]] bool has_ended() const { return ended_ == receives_ && sending_ == 0; }
+
+    /// The first messages to each peer; the number of them.
+    void burst(std::int64_t to_each) {
+        for (std::size_t k = 0; k < sends_; ++k) {
+            if (std::int64_t(k) % messages_.ahead < to_each) {
+                send(k);
+            }
+        }
+    }
+
+    void send_last() {
+        for (std::size_t k = 0; k < sends_; ++k) {
+            check(PMPI_Isend(nullptr, 0, MPI_BYTE, peer(peers_.to, k), last_tag, team_.comm, &requests_[receives_ + k]),
+                  "MPI_Isend of the last");
+            ++sending_;
+        }
+    }
+
+    /// Makes again what has ended; sends only if `again`. Waits for something to end, or looks for it.
+    void move(bool again, bool waits) {
+        int count = 0;
+        auto *const how = waits ? MPI_Waitsome : MPI_Testsome;
+        check(how(int(requests_.size()), requests_.data(), &count, places_.data(), statuses_.data()), "MPI_Waitsome");
+        for (int i = 0; i < std::max(count, 0); ++i) { // MPI_UNDEFINED without any
+            auto const place = std::size_t(places_[std::size_t(i)]);
+            if (place < receives_) {
+                end_receive(place, statuses_[std::size_t(i)].MPI_TAG == last_tag);
+            } else if (place < receives_ + sends_) {
+                --sending_;
+                ++sent_;
+                if (again) {
+                    send(place - receives_);
+                }
+            }
+        }
+    }
+
+  private:
+    [[nodiscard]] std::size_t count_of(std::vector<int> const &peers) const {
+        return peers.size() * std::size_t(messages_.ahead);
+    }
+    [[nodiscard]] int peer(std::vector<int> const &peers, std::size_t k) const {
+        return peers[k / std::size_t(messages_.ahead)];
+    }
+    void receive(std::size_t k) {
+        check(start_receiving(messages_.receive + std::int64_t(k) * messages_.bytes, messages_.bytes,
+                              peer(peers_.from, k), MPI_ANY_TAG, team_.comm, &requests_[k]),
+              "MPI_Irecv");
+    }
+    void end_receive(std::size_t k, bool last) {
+        if (last) {
+            ++ended_;
+        } else {
+            ++received_;
+            receive(k);
+        }
+    }
+    void send(std::size_t k) {
+        check(start_sending(messages_.send, messages_.bytes, peer(peers_.to, k), traffic_tag, team_.comm,
+                            &requests_[receives_ + k]),
+              "MPI_Isend");
+        ++sending_;
+    }
+
+    Team const &team_;
+    PeersOf peers_;
+    Messages messages_;
+    std::size_t receives_, sends_; // places
+    std::size_t sending_ = 0, sent_ = 0, received_ = 0, ended_ = 0;
+    std::vector<MPI_Request> requests_; // receives, sends, the stop, the barrier of all that are ready
+    std::vector<int> places_;
+    std::vector<MPI_Status> statuses_;
+};
+
+/// After each burst, so long that bursts take a part of the time.
+class Pauses {
+  public:
+    explicit Pauses(std::int64_t percent) : percent_(percent) {}
+
+    [[nodiscard]] bool under_way() const { return until_ != 0; }
+
+    /// Called when a burst has ended, until it returns true: then the next one begins. Sleeps a little.
+    bool is_over() {
+        std::int64_t const now = platform::now_ns();
+        if (!under_way()) {
+            until_ = now + std::max<std::int64_t>(now - began_, 1'000) * (100 - percent_) / percent_;
+        }
+        if (now < until_) {
+            platform::sleep_ns(std::min(nap_ns, until_ - now));
+            return false;
+        }
+        began_ = now;
+        until_ = 0;
+        return true;
+    }
+
+  private:
+    std::int64_t percent_;
+    std::int64_t began_ = platform::now_ns(); // of the burst
+    std::int64_t until_ = 0;
+};
 
 } // namespace
 
@@ -92,78 +223,40 @@ bool Traffic::serve() {
     return true;
 }
 
-bool Traffic::stop_came() const {
-    int there = 0;
-    check(PMPI_Iprobe(commander_, order::stop_tag, launch_, &there, MPI_STATUS_IGNORE), "MPI_Iprobe of a stop");
-    return there != 0;
-}
-
-/// Collective: all ranks are as far as this, which the first of them tells.
 void Traffic::answer() const {
-    check(PMPI_Barrier(team_.comm), "MPI_Barrier of traffic");
     if (team_.rank == 0) {
         check(PMPI_Send(nullptr, 0, MPI_INT, commander_, order::answer_tag, launch_), "MPI_Send of an answer");
     }
 }
 
-void Traffic::post(PeersOf const &peers, std::vector<MPI_Request> &requests, std::size_t slot) {
-    std::byte *place = receive_.data() + std::int64_t(slot) * (std::int64_t(receive_.bytes()) / slots);
-    requests.clear();
-    for (std::int64_t k = 0; k < burst_; ++k) {
-        for (int const peer : peers.from) {
-            requests.push_back(MPI_REQUEST_NULL);
-            check(start_receiving(place, bytes_, peer, traffic_tag, team_.comm, &requests.back()), "MPI_Irecv");
-            place += bytes_;
-        }
-    }
-    for (std::int64_t k = 0; k < burst_; ++k) {
-        for (int const peer : peers.to) {
-            requests.push_back(MPI_REQUEST_NULL);
-            check(start_sending(send_.data(), bytes_, peer, traffic_tag, team_.comm, &requests.back()), "MPI_Isend");
-        }
-    }
-}
-
-/// Bursts back to back, no rank more than two ahead of another. A word of all ranks lies behind the messages that are
-/// under way: whether burst k is made is therefore decided when burst k - 2 begins, so that nobody waits for it between
-/// two bursts.
+/// At 100 percent each message is followed by the next as soon as it has left; else a pause follows each burst.
 void Traffic::run(TrafficKind const &kind) {
-    PeersOf const peers(kind.pattern, team_.rank, team_.size);
-    std::array<std::vector<MPI_Request>, slots> under_way;
-    std::array<int, slots> goes_on{1, 1};
-    std::array<MPI_Request, slots> told{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-    auto const finish = [&](std::size_t slot) {
-        check(MPI_Waitall(int(under_way[slot].size()), under_way[slot].data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-    };
-    for (std::int64_t k = 0;; ++k) {
-        auto const slot = std::size_t(k % slots);
-        std::int64_t const began = platform::now_ns();
-        finish(slot);
-        check(PMPI_Wait(&told[slot], MPI_STATUS_IGNORE), "MPI_Wait of a decision");
-        if (goes_on[slot] == 0) {
-            break;
-        }
-        goes_on[slot] = team_.rank == 0 && stop_came() ? 0 : 1;
-        check(PMPI_Iallreduce(MPI_IN_PLACE, &goes_on[slot], 1, MPI_INT, MPI_MIN, team_.comm, &told[slot]),
-              "MPI_Iallreduce of a decision");
-        post(peers, under_way[slot], slot);
-        if (kind.percent < 100) {
-            finish(slot);
-            std::int64_t const lasted = std::max<std::int64_t>(platform::now_ns() - began, 1'000);
-            platform::sleep_ns(lasted * (100 - kind.percent) / kind.percent);
-        }
-        if (k == 1) {
+    Streams streams(team_, {kind.pattern, team_.rank, team_.size},
+                    {bytes_, slots * burst_, send_.data(), receive_.data()});
+    check(PMPI_Irecv(nullptr, 0, MPI_INT, commander_, order::stop_tag, launch_, &streams.stop()),
+          "MPI_Irecv of a stop");
+    Pauses pauses(kind.percent);
+    bool const always = kind.percent == 100;
+    bool full = false, told = false, ends = false;
+    streams.burst(always ? slots * burst_ : burst_);
+    while (!ends || !told || !streams.has_ended()) {
+        bool const stopped = streams.stop() == MPI_REQUEST_NULL;
+        streams.move(always && !stopped, ends || !pauses.under_way());
+        if (!full && streams.is_full()) {
+            check(PMPI_Ibarrier(team_.comm, &streams.ready()), "MPI_Ibarrier of traffic");
+            full = true;
+        } else if (full && !told && streams.ready() == MPI_REQUEST_NULL) {
             answer();
+            told = true;
+        }
+        if (!ends && stopped && streams.sends_none()) {
+            streams.send_last();
+            ends = true;
+        } else if (!stopped && !always && streams.sends_none() && streams.has_targets() && pauses.is_over()) {
+            streams.burst(burst_);
         }
     }
-    for (std::size_t slot = 0; slot < std::size_t(slots); ++slot) {
-        finish(slot);
-        check(PMPI_Wait(&told[slot], MPI_STATUS_IGNORE), "MPI_Wait of a decision");
-    }
-    if (team_.rank == 0) {
-        check(PMPI_Recv(nullptr, 0, MPI_INT, commander_, order::stop_tag, launch_, MPI_STATUS_IGNORE),
-              "MPI_Recv of a stop");
-    }
+    check(PMPI_Barrier(team_.comm), "MPI_Barrier of traffic");
     answer();
 }
 

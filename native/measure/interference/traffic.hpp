@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traffic beside a measured call: who sends to whom, and bursts of messages that go on until they are stopped.
+// Traffic beside a measured call: who sends to whom, and messages that go on until they are stopped.
 #pragma once
 
 #include "cell/cell.hpp"
@@ -51,8 +51,6 @@ class Traffic {
 
   private:
     void run(TrafficKind const &kind);
-    void post(PeersOf const &peers, std::vector<MPI_Request> &requests, std::size_t slot);
-    [[nodiscard]] bool stop_came() const;
     void answer() const;
 
     Team const &team_;
@@ -60,7 +58,7 @@ class Traffic {
     int commander_; ///< rank in the launch
     std::vector<TrafficKind> kinds_;
     std::int64_t bytes_; ///< of a message
-    std::int64_t burst_; ///< messages to each peer
+    std::int64_t burst_; ///< messages to each peer, twice as many under way at full strength
     Buffer send_;
     Buffer receive_;
 };

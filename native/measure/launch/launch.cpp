@@ -85,9 +85,36 @@ void settle(TimedTeam &timed, Recorder &recorder) {
     timed.clock.begin();
 }
 
+/// Why those who have work beside a cell cannot do it.
+using Refused = std::optional<Refusal>;
+
+/// Collective over the launch: what the ranks of another team threw together.
+Refused shared_refusal(Team const &world, Refused const &own) {
+    int const rank = int(max_over(world, own ? world.rank : -1));
+    if (rank < 0) {
+        return std::nullopt;
+    }
+    std::string const status = text_of(world, own ? own->status() : "", rank);
+    return Refusal(status, text_of(world, own ? own->what() : "", rank));
+}
+
+/// Collective over those who have work beside a cell; what they cannot do is in `refused`.
+std::function<bool()> work_beside(Launch const &launch, Kernel const &kernel, Cell &cell, Refused &refused) {
+    try {
+        auto const memory = guard_memory(cell.team(), kernel.need(cell), launch.plan.memory_limit_bytes);
+        if (!memory.fits) {
+            throw Refusal("memory", memory.reason);
+        }
+        return kernel.beside(cell);
+    } catch (Refusal const &refusal) {
+        refused = refusal;
+        return {};
+    }
+}
+
 /// Memory guard, kernel, proof. The measured samples are in the recorder.
-void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recorder, Outcome &outcome,
-             std::vector<std::string> &warnings) {
+void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Refused const &refused, Recorder &recorder,
+             Outcome &outcome, std::vector<std::string> &warnings) {
     Kernel const &kernel = kernel_named(cell.kernel());
     Sampler sampler(timed.team, timed.clock, timed.start, launch.plan.rules, recorder, launch.status);
     cell.use(sampler, &timed.clock);
@@ -96,6 +123,9 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
     sampler.batches() = read_batches(timed.team, batches, owner);
     std::optional<NodeReport> nodes;
     try {
+        if (refused) {
+            throw Refusal(*refused);
+        }
         outcome.memory = guard_memory(timed.team, kernel.need(cell), launch.plan.memory_limit_bytes);
         if (!outcome.memory.fits) {
             throw Refusal("memory", outcome.memory.reason);
@@ -138,7 +168,7 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Recorder &recor
 }
 
 /// Collective over the team. False if the result was proved wrong.
-bool run_in(Launch const &launch, TimedTeam &timed, CellPlan const &values) {
+bool run_in(Launch const &launch, TimedTeam &timed, CellPlan const &values, Refused const &refused) {
     Team const &team = timed.team;
     Cell cell(launch.plan, values, team, launch.world.comm);
     std::int64_t const began = timed.clock.now();
@@ -147,7 +177,7 @@ bool run_in(Launch const &launch, TimedTeam &timed, CellPlan const &values) {
     Recorder recorder;
     Outcome outcome;
     std::vector<std::string> warnings;
-    measure(launch, timed, cell, recorder, outcome, warnings);
+    measure(launch, timed, cell, refused, recorder, outcome, warnings);
     outcome.pressure = pressure_since(team, before);
     outcome.wall_ns = timed.clock.now() - began;
 
@@ -168,6 +198,15 @@ bool run_in(Launch const &launch, TimedTeam &timed, CellPlan const &values) {
     return outcome.status != "invalid";
 }
 
+/// What `call` returns. If all ranks of a team throw together, the ranks that wait for them do not know it.
+template <class Call> auto of_team(Launch const &launch, Team const &team, Call const &call) {
+    try {
+        return call();
+    } catch (Failure const &failure) {
+        throw Failure(failure.what(), failure.remedy(), failure.everywhere() && team.size == launch.world.size);
+    }
+}
+
 /// Collective over the launch. False, on the ranks that took part, if the result was proved wrong.
 bool run_cell(Launch const &launch, CellPlan const &values) {
     launch.status.cell(values.name);
@@ -176,24 +215,20 @@ bool run_cell(Launch const &launch, CellPlan const &values) {
     Kernel const &kernel = kernel_named(values.kernel);
     std::optional<Cell> other; // for ranks that have work beside it
     std::function<bool()> work;
+    Refused refused;
     if (kernel.beside != nullptr) {
         CellPlan const beside = beside_of(values);
         if (TimedTeam *const team = launch.teams.of(beside)) {
             other.emplace(launch.plan, values, team->team, launch.world.comm);
-            work = kernel.beside(*other);
+            work = of_team(launch, team->team, [&] { return work_beside(launch, kernel, *other, refused); });
         }
+        refused = shared_refusal(launch.world, refused);
     }
     bool right = true;
     if (timed == nullptr) {
         launch.status.set("-", "waiting", "for-others"); // the watchdog replaces only the last word
     } else {
-        try {
-            right = run_in(launch, *timed, values);
-        } catch (Failure const &failure) {
-            // If all ranks of a team throw together, the ranks that wait for them do not know it.
-            bool const everywhere = failure.everywhere() && timed->team.size == launch.world.size;
-            throw Failure(failure.what(), failure.remedy(), everywhere);
-        }
+        right = of_team(launch, timed->team, [&] { return run_in(launch, *timed, values, refused); });
     }
     if (!members_of(values, launch.world.size).empty()) {
         launch.teams.wait_for(timed, work);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One launch of weft-measure whose cells take parts of its ranks; beside what measure.cmake takes:
 #   -D CELLS=<lines of the cells, joined by "|"> [-D LIMIT=<ns>] [-D "RECORD=<cell> <words its record must have>"]
-#   [-D SLOTS=<words of the status file, joined by "|">]
+#   [-D SLOTS=<words of the status file, joined by "|">] [-D REFUSES=ON, if a cell is not measured]
 cmake_minimum_required(VERSION 3.20)
 include(${CMAKE_CURRENT_LIST_DIR}/measure.cmake)
 
@@ -31,7 +31,7 @@ if(RECORD)
     message(FATAL_ERROR "the record of ${cell} has no \"${words}\":\n${record}")
   endif()
 endif()
-if(EXIT STREQUAL "0")
+if(EXIT STREQUAL "0" AND NOT REFUSES)
   file(GLOB records ${FOLDER}/cells/*.json)
   foreach(path IN LISTS records)
     file(READ ${path} record)

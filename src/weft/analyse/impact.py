@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How much slower calls of one job are beside the traffic of another: measured, and by the cables that both use."""
 
+import math
 from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Literal
 
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
-from weft.analyse.tables.answers import ImpactRow
+from weft.analyse.statistics.significance import LEAST_SPREAD, adjust_by_holm, paired_test, trimmed_mean
+from weft.analyse.tables.answers import MATTERS, ImpactRow
 from weft.analyse.tables.times import MedianRow
 from weft.bound.shared import MOST_MESSAGES, Shared, share_links
 from weft.errors import FabricError
@@ -24,12 +26,16 @@ def impact_rows(medians: Iterable[MedianRow], cells: Mapping[str, Cell], fabric:
         if row["phase"] == "warm":
             found.setdefault(row["cell"], {}).setdefault(row["call"], {})[row["launch"]] = row
     both = {name: kernel_named(cell.kernel).jobs(cell.parameters, cell.ranks) for name, cell in cells.items()}
-    return [
+    rows = [
         row
         for name, jobs in both.items()
         if jobs and name in found
         for row in _of_cell(cells[name], jobs, found[name], fabric)
     ]
+    known = [(row, row["chance"]) for row in rows if row["chance"] is not None]
+    for (row, _), chance in zip(known, adjust_by_holm([chance for _, chance in known]), strict=True):
+        row["chance"] = chance
+    return rows
 
 
 def _of_cell(cell: Cell, jobs: Jobs, found: Mapping[str, Mapping[int, MedianRow]], fabric: Fabric) -> list[ImpactRow]:
@@ -52,8 +58,9 @@ def _row(cell: Cell, jobs: Jobs, word: str, pairs: list[tuple[MedianRow, MedianR
         place=jobs.place, bytes=cell.block_bytes, nodes=cell.nodes, ranks=cell.ranks,
         beside_nodes=len({_host(cell, rank) for rank in jobs.beside}), launches=len(pairs),
         alone_s=median(one["median_s"] for one, _ in pairs), beside_s=median(other["median_s"] for _, other in pairs),
-        factor=factor, low=middle.low, high=middle.high, coverage=middle.coverage, p95=p95, p95_low=tail.low,
-        p95_high=tail.high, p99=p99, p99_low=far.low, p99_high=far.high, link=shared.link if shared else None,
+        factor=factor, low=middle.low, high=middle.high, coverage=middle.coverage, chance=_chance(pairs, fabric),
+        p95=p95, p95_low=tail.low, p95_high=tail.high, p99=p99, p99_low=far.low, p99_high=far.high,
+        link=shared.link if shared else None,
         predicted=shared.factor if shared and (jobs.at_once or not shared.link) else None,
     )  # fmt: skip
 
@@ -69,6 +76,14 @@ def _ratio(
     one, other = pairs[0]
     within = Interval(other["low_s"] / one["high_s"], other["high_s"] / one["low_s"], one["coverage"], "none")
     return median(ratios), interval_over_launches(ratios, within if quantile == "median_s" else NO_INTERVAL)
+
+
+def _chance(pairs: list[tuple[MedianRow, MedianRow]], fabric: Fabric) -> float | None:
+    """P that calls beside traffic are at most so much slower that it does not matter."""
+    logs = [math.log(beside["median_s"] / alone["median_s"]) for alone, beside in pairs if alone["median_s"]]
+    if fabric.is_model or len(logs) < 2:
+        return None
+    return paired_test(trimmed_mean(logs, LEAST_SPREAD), math.log(MATTERS))
 
 
 def _host(cell: Cell, rank: int) -> str:
@@ -87,6 +102,6 @@ def find_shared(cell: Cell, jobs: Jobs, word: str, fabric: Fabric) -> Shared | N
         [(_host(cell, a), _host(cell, b)) for a, b in each] for each in (jobs.pairs, jobs.pairs_beside(word))
     )
     try:
-        return share_links(own, beside, read_word(word)[1], fabric)
+        return share_links(own, beside, read_word(word)[1], fabric, jobs.depths(word))
     except FabricError:  # a run folder does not contain the dump
         return None

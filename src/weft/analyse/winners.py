@@ -18,7 +18,14 @@ from typing import Literal
 
 from weft.analyse.checks import finding
 from weft.analyse.statistics.interval import CONFIDENCE, student_quantile
-from weft.analyse.statistics.significance import adjust_by_holm, paired_test, rank_test, trimmed_mean
+from weft.analyse.statistics.significance import (
+    FAMILY,
+    LEAST_SPREAD,
+    adjust_by_holm,
+    paired_test,
+    rank_test,
+    trimmed_mean,
+)
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, MATTERS, FindingRow, GuidelineRow, OverlapRow, WinnerRow
 from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
@@ -28,11 +35,6 @@ from weft.kernel.steps import WHOLE
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.guidelines import FEWER
 from weft.plan.records import Cell
-
-#: Chance that any guideline of a run is called violated that is not.
-FAMILY = 0.01
-#: Launches that agree closer than this do so by chance: no clock here is better for a call of a microsecond.
-LEAST_SPREAD = 0.01
 
 
 def guideline_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[GuidelineRow]:

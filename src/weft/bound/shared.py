@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 r"""Two jobs on the same cables: which cable both use, and how much slower that makes a call of one of them.
 
-A fluid model. Messages under way share each link by max-min fairness: all rates grow alike until a link is full, whose
-messages then keep theirs. Bursts of a job wait for their slowest message, so all of its messages have one rate. The
-messages of a call begin together, and the call ends with the last of them. Traffic that bursts a share r of the time
-makes a call that lasts many bursts 1 / (1 - r + r / f) times as long.
+A fluid model: rates of flows, without the latency of their first and last byte. A flow is what two ranks send each
+other in one direction. The flows of a call begin together, and the call ends with the last of them; other traffic never
+ends. Traffic that bursts a share r of the time makes a call that lasts many bursts 1 / (1 - r + r / f) times as long.
+
+- On real networks and in a simulator max-min: all rates grow alike until a link is full, whose flows then keep theirs.
+  In a simulator each message under way has a share, a smaller one over a longer path.
+- Connections of TCP with one window W each in first-in-first-out queues, as on virtual networks: x = W / RTT, where the
+  round trip is the sum of the queues on the way there and of those that the acknowledgements wait in on the way back.
+  A queue grows where a link is asked for more than it carries (fixed windows: Mo and Walrand, 2000). A flow that two
+  queues hold up has less of a link than one that waits in that queue alone.
 """
 
 from collections.abc import Sequence
@@ -19,13 +25,17 @@ from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import equal_cost_ways
 from weft.fabric.network.pair_loads import name_link
+from weft.fabric.simulation import PATH_BYTES
 
 MOST_MESSAGES = 50_000
 FULL = 1e-9
+FINISHED = 0.005  # of a flow: those as nearly done end together, as they would without rounding
+BRIEF, CLOSE, MOST_STEPS = 1e-3, 2e-3, 5000  # of queues: the first ones, and what is left of a step at the end
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
-Hosts = Sequence[tuple[str, str]]  # sender and receiver of each message
+Bools = NDArray[np.bool_]
+Hosts = Sequence[tuple[str, str]]  # sender and receiver of each flow
 
 
 @dataclass(frozen=True)
@@ -36,31 +46,65 @@ class Shared:
     factor: float  # time of the call beside the traffic over that alone
 
 
-def share_links(own: Hosts, beside: Hosts, percent: int, fabric: Fabric) -> Shared | None:
-    """What messages of a call share with others; None where routes or rates are not known. FabricError."""
+def share_links(
+    own: Hosts, beside: Hosts, percent: int, fabric: Fabric, depths: tuple[int, int] = (1, 1)
+) -> Shared | None:
+    """What flows of a call share with others; None where routes or rates are not known. FabricError.
+
+    `percent`: of the time that others have a burst under way. `depths`: messages of a flow under way, of both jobs.
+    """
     if fabric.network is None or len(own) + len(beside) > MOST_MESSAGES:
         return None
     network, _ = network_of(fabric)
     if not np.isfinite(network.links.rate).all():
         return None
-    ours, theirs = _routes(network, own), _routes(network, beside)
-    if not (_are_known(fabric, network, own, ours) and _are_known(fabric, network, beside, theirs)):
+    jobs = [find_flows(fabric, network, *each) for each in zip((own, beside), depths, strict=True)]
+    if None in jobs:
         return None
-    alone = _seconds(ours, theirs[:0], network.links.rate)
-    factor = _seconds(ours, theirs, network.links.rate) / alone if alone else 1.0
+    ours, theirs = (each for each in jobs if each)
+    alone = _seconds(network, ours, ours.only(np.zeros(len(ours.links), dtype=bool)))
+    factor = _seconds(network, ours, theirs) / alone if alone else 1.0
     factor = 1 / (1 - percent / 100 + percent / 100 / factor)
     return Shared(_fullest(network, ours, theirs), factor)
 
 
-def _routes(network: Network, pairs: Hosts) -> Ints:
-    """Links of each message between two hosts, shape (messages, longest), -1 as padding."""
+@dataclass(frozen=True, eq=False)
+class Flows:
+    """Flows of a job, as rows of arrays of their links, padded with -1."""
+
+    links: Ints  # (flows, longest)
+    back: Ints  # of their acknowledgements, (flows, longest)
+    shares: Floats  # parts that they take of a full link, (flows,), as numbers in proportion
+
+    def only(self, some: Bools) -> "Flows":
+        """Those of them."""
+        return Flows(self.links[some], self.back[some], self.shares[some])
+
+    def joined(self, others: "Flows") -> "Flows":
+        """These, then others."""
+        both = [(self.links, others.links), (self.back, others.back)]
+        wide = [max(a.shape[1], b.shape[1]) for a, b in both]
+        links, back = (np.concatenate([_padded(a, to), _padded(b, to)]) for (a, b), to in zip(both, wide, strict=True))
+        return Flows(links, back, np.concatenate([self.shares, others.shares]))
+
+
+def find_flows(fabric: Fabric, network: Network, pairs: Hosts, depth: int) -> Flows | None:
+    """The flows between hosts; None if their routes are not known."""
     between = [each for each in pairs if each[0] != each[1]]
-    sources, targets = (network.indices([each[k] for each in between]).astype(np.int32) for k in (0, 1))
-    return walk(network, sources, targets)
+    ends = [network.indices([each[k] for each in between]).astype(np.int32) for k in (0, 1)]
+    routes = walk(network, *ends)
+    back = walk(network, *reversed(ends)) if fabric.is_emulated else routes[:, :0]
+    if not _are_known(fabric, network, ends[1], routes) or not _are_known(fabric, network, ends[0], back):
+        return None
+    if not fabric.is_model:
+        return Flows(routes, back, np.ones(len(routes)))
+    path_bytes = PATH_BYTES[fabric.simulation.sharing if fabric.simulation else "by-path"]
+    seconds = network.links.latency + path_bytes / network.links.rate
+    return Flows(routes, back, depth / np.where(routes >= 0, seconds[routes], 0.0).sum(axis=1))
 
 
-def _are_known(fabric: Fabric, network: Network, pairs: Hosts, routes: Ints) -> bool:
-    """Whether these messages take these routes: by tables, in a model, or because there is no other way."""
+def _are_known(fabric: Fabric, network: Network, targets: Ints, routes: Ints) -> bool:
+    """Whether messages take these routes: by tables, in a model, or because there is no other way."""
     assert fabric.network is not None
     if fabric.routes_known or (fabric.network.has_tables and not fabric.is_emulated):
         return True
@@ -68,7 +112,7 @@ def _are_known(fabric: Fabric, network: Network, pairs: Hosts, routes: Ints) -> 
         return False
     ways, hosts = equal_cost_ways(network), len(network.hosts)
     source: list[int] = network.links.source.tolist()
-    ends: list[int] = network.indices([b for a, b in pairs if a != b]).tolist()
+    ends: list[int] = targets.tolist()
     taken: list[list[int]] = routes.tolist()
     return all(
         len(ways[source[link] - hosts][end]) == 1
@@ -78,28 +122,37 @@ def _are_known(fabric: Fabric, network: Network, pairs: Hosts, routes: Ints) -> 
     )
 
 
-def _fullest(network: Network, own: Ints, others: Ints) -> str:
-    """The link with messages of both jobs that takes longest for all of them; cables between switches first."""
-    ours, theirs = (np.bincount(each[each >= 0], minlength=len(network.links)) for each in (own, others))
-    seconds = np.where((ours > 0) & (theirs > 0), (ours + theirs) / network.links.rate, 0.0)
-    for chosen in (network.switch_links, np.ones(len(seconds), dtype=bool)):
-        if (seconds * chosen).any():
-            return name_link(network, int((seconds * chosen).argmax()))
+def _counts(network: Network, links: Ints) -> Floats:
+    return np.bincount(links[links >= 0], minlength=len(network.links)).astype(float)
+
+
+def _fullest(network: Network, own: Flows, others: Flows) -> str:
+    """The link with messages of both jobs that takes longest for all of them; cables between switches first.
+
+    Where no link has: one with messages of either job, and acknowledgements of the other.
+    """
+    ours, theirs = (_counts(network, each.links) for each in (own, others))
+    seconds = (ours + theirs) / network.links.rate
+    mixed = [data * _counts(network, each.back) for data, each in ((ours, others), (theirs, own))]
+    for both in (ours * theirs, sum(mixed)):
+        for chosen in (network.switch_links, np.ones(len(seconds), dtype=bool)):
+            shared = np.where((both > 0) & chosen, seconds, 0.0)
+            if shared.any():
+                return name_link(network, int(shared.argmax()))
     return ""
 
 
-def _seconds(own: Ints, others: Ints, rate: Floats) -> float:
-    """Time of messages of one byte each that begin together, beside others that never end; no overhead counts."""
-    width = max(own.shape[1], others.shape[1])
-    routes = np.concatenate([_padded(own, width), _padded(others, width)])
-    left, elapsed = np.ones(len(own)), 0.0
-    going = np.ones(len(routes), dtype=bool)
-    while count := int((now := going[: len(own)]).sum()):
-        speed = _fair_rates(routes[going], rate, count)[:count]
+def _seconds(network: Network, own: Flows, others: Flows) -> float:
+    """Time of flows of one byte each that begin together, beside others that never end; no overhead counts."""
+    left, elapsed = np.ones(len(own.links)), 0.0
+    while (now := left > FULL).any():
+        flows = own.only(now).joined(others)
+        rates = share_by_windows if own.back.shape[1] else _fair_rates
+        speed = rates(flows, network.links.rate)[: int(now.sum())]
         step = float((left[now] / speed).min())
         left[now] -= step * speed
+        left[left <= FINISHED] = 0.0
         elapsed += step
-        going[: len(own)] = left > FULL
     return elapsed
 
 
@@ -107,18 +160,45 @@ def _padded(routes: Ints, width: int) -> Ints:
     return np.pad(routes, ((0, 0), (0, width - routes.shape[1])), constant_values=-1)
 
 
-def _fair_rates(routes: Ints, rate: Floats, free: int) -> Floats:
-    """Max-min rates of messages, shape (messages,), by their links; those after the first ``free`` have one rate."""
-    used, links = routes >= 0, np.where(routes >= 0, routes, 0)
-    speed, growing, left = np.zeros(len(routes)), np.ones(len(routes), dtype=bool), rate.copy()
+def _totals(links: Ints, amounts: Floats, count: int) -> Floats:
+    """The sum of amounts of flows on each link, shape (count,)."""
+    used = links >= 0
+    weights = np.where(used, amounts, 0.0).ravel()
+    return np.bincount(np.where(used, links, 0).ravel(), weights, count).astype(float)
+
+
+def _fair_rates(flows: Flows, rate: Floats) -> Floats:
+    """Max-min rates of flows, shape (flows,)."""
+    used, links = flows.links >= 0, np.where(flows.links >= 0, flows.links, 0)
+    speed, growing, left = np.zeros(len(links)), np.ones(len(links), dtype=bool), rate.copy()
     while growing.any():
-        count = np.bincount(links[growing][used[growing]], minlength=len(rate))
-        step = float((left[count > 0] / count[count > 0]).min())
-        speed[growing] += step
-        left -= step * count
-        full = (count > 0) & (left <= FULL * rate)
-        stopped = growing & (full[links] & used).any(axis=1)
-        growing &= ~stopped
-        if stopped[free:].any():
-            growing[free:] = False
+        wanted = _totals(flows.links, (flows.shares * growing)[:, None], len(rate))
+        asked = wanted > 0
+        step = float((left[asked] / wanted[asked]).min())
+        speed[growing] += step * flows.shares[growing]
+        left -= step * wanted
+        full = asked & (left <= FULL * rate)
+        growing &= ~(full[links] & used).any(axis=1)
+    return speed
+
+
+def share_by_windows(flows: Flows, rate: Floats) -> Floats:
+    """Rates of connections with one window each, shape (flows,): queues grow where more arrives than a link carries.
+
+    What a full link holds back does not arrive at the next one, so that of two in a row the first has the queue.
+    """
+    around = np.concatenate([flows.links, flows.back], axis=1)
+    used, links = around >= 0, np.where(around >= 0, around, 0)
+    ahead = flows.links[:, :-1]
+    load, queue = np.zeros(len(rate)), BRIEF * _totals(flows.links, flows.shares[:, None], len(rate)) / rate
+    asked = queue > 0
+    speed = flows.shares
+    for _ in range(MOST_STEPS):
+        speed = flows.shares / np.where(used, queue[links], 0.0).sum(axis=1)
+        passed = np.where(ahead >= 0, 1 / np.maximum(load, 1.0)[ahead], 1.0)
+        arriving = speed[:, None] * np.cumprod(np.insert(passed, 0, 1.0, axis=1), axis=1)
+        load = _totals(flows.links, arriving, len(rate)) / rate
+        if load.max() < 1 + CLOSE and (queue * rate * abs(1 - load))[asked].sum() < CLOSE * flows.shares.sum():
+            break
+        queue[asked] *= np.clip(load[asked] ** 0.3, 0.5, 4.0)
     return speed

@@ -58,6 +58,11 @@ STAGING = "library staging"  # its name in a kernel's ``need``
 Library = Literal["mvapich2", "mpich", "ompi", "impi"]
 
 
+# Bytes by whose time on each of its links a flow's share falls, beside its latency: 8775 is SimGrid's fit to TCP. A
+# single byte is next to nothing; none at all would stop flows on a fabric without a latency.
+PATH_BYTES = {"by-path": 8775, "equal": 1}
+
+
 class SimulationSection(Section, frozen=True):
     """How a simulated MPI behaves on this machine.
 

@@ -27,9 +27,10 @@ BYTES = {
 #: Names in Chakra's JSON -> in Kineto's.
 ATTRIBUTES = {
     "collective_name": "Collective name", "dtype": "dtype", "in_msg_nelems": "In msg nelems",
-    "in_split_size": "In split size", "pg_size": "Group size", "global_rank_start": "start",
-    "global_rank_stride": "stride",
+    "in_split_size": "In split size", "pg_size": "Group size", "pg_name": "Process Group Name",
+    "global_rank_start": "Global rank start", "global_rank_stride": "Global rank stride",
 }  # fmt: skip
+GROUP, GROUPS = "Process Group Name", "## process_group:init ##"
 Call = Mapping[str, object]
 
 
@@ -67,32 +68,80 @@ def read_collectives(path: Path) -> "NDArray[np.float64]":
 def calls_of(trace: dict[str, Any]) -> Iterator[Call]:
     """The all-to-alls of a trace, in Kineto's words, with the rank that made them as ``rank``."""
     info = trace.get("distributedInfo")
-    rank = info.get("rank") if is_table(info) else None
-    events = trace.get("traceEvents", trace.get("nodes"))
-    if not is_list(events):
+    info = info if is_table(info) else {}
+    given = trace.get("traceEvents", trace.get("nodes"))
+    if not is_list(given):
         raise ValueError('it has neither "traceEvents" (Kineto) nor "nodes" (Chakra)')
-    for event in events:
-        if is_table(event) and event.get("name") == CALL:
-            args, values = event.get("args"), _values(event)
-            call = {"rank": rank, **(args if is_table(args) else {}), **_attributes(event)}
-            if "all_to_all" in str(call.get("Collective name", "")).replace("alltoall", "all_to_all"):
-                yield call | ({"member": values} if values is not None and not is_table(args) else {})
+    events = [each for each in given if is_table(each)]
+    groups = _groups(info.get("pg_config")) | _groups(*(_inputs(each) for each in events if each.get("name") == GROUPS))
+    calls = [_call(each, info.get("rank")) for each in events if each.get("name") == CALL]
+    sizes = {
+        str(call.get(GROUP)): len(parts) for call in calls if is_list(parts := call.get("In split size")) and parts
+    }
+    for call in calls:
+        if "all_to_all" in str(call.get("Collective name", "")).replace("alltoall", "all_to_all"):
+            name = str(call.get(GROUP))
+            ranks = {"Process Group Ranks": groups[name]} if name in groups and not _is_whole(call) else {}
+            yield {"Group size": sizes.get(name)} | call | ranks
 
 
-def _attributes(event: dict[str, Any]) -> dict[str, Any]:
+def _call(event: dict[str, Any], rank: object) -> dict[str, object]:
+    args = event.get("args")
+    return {"rank": rank} | (args if is_table(args) else _passed(_inputs(event)) | _attributes(event))
+
+
+def _attributes(event: dict[str, Any]) -> dict[str, object]:
     given = event.get("attrs")
     named = [each for each in given if is_table(each)] if is_list(given) else []
     return {ATTRIBUTES[each["name"]]: each.get("value") for each in named if str(each.get("name")) in ATTRIBUTES}
 
 
-def _values(event: dict[str, Any]) -> object:
-    """The rank within its group, which Chakra's nodes have before the name of the collective in their inputs."""
+def _is_whole(call: Call) -> bool:
+    """Whether a call lists the ranks of its group; PyTorch leaves out those in the middle of a long list."""
+    return "..." not in str(call.get("Process Group Ranks", "..."))
+
+
+def _groups(*given: object) -> dict[str, object]:
+    """The ranks of each group that a trace lists by name; none of the group of all."""
+    listed = [each for text in given for each in (_tables(text) if is_list(text) or isinstance(text, str) else [])]
+    return {str(each.get("pg_name")): each["ranks"] for each in listed if each.get("ranks")}
+
+
+def _tables(given: object) -> list[dict[str, Any]]:
+    """Those in a list; in the text of one; or in a list of such texts."""
+    if isinstance(given, str):
+        return _tables(json.loads(given)) if given.startswith("[") else []
+    parts = given if is_list(given) else []
+    return [
+        table
+        for each in parts
+        for table in ([each] if is_table(each) else _tables(each) if isinstance(each, str) else [])
+    ]
+
+
+def _inputs(event: dict[str, Any]) -> list[Any]:
     inputs = event.get("inputs")
     values = inputs.get("values") if is_table(inputs) else inputs
-    if not is_list(values):
-        return None
+    return values if is_list(values) else []
+
+
+def _passed(values: list[Any]) -> dict[str, object]:
+    """What a node of an execution trace says by its inputs: tensor, number, group, rank in it, name, parts.
+
+    The first versions have no attributes, and no size of the group where parts are equal.
+    """
     at = next((i for i, each in enumerate(values) if isinstance(each, str) and "to_all" in each), 0)
-    return values[at - 1] if at else None
+    if at < 2:
+        return {}
+    tensor, group = values[0], values[at - 2]
+    found = {
+        "member": values[at - 1],
+        "Collective name": values[at],
+        GROUP: group[0] if is_list(group) and group else group,
+    }
+    if is_list(tensor) and len(tensor) > 4:
+        found |= {"In msg nelems": tensor[3], "dtype": tensor[4]}
+    return found | ({"In split size": values[at + 1]} if len(values) > at + 1 else {})
 
 
 def sent_by(call: Call) -> tuple[int, list[int], list[float]]:
@@ -101,8 +150,9 @@ def sent_by(call: Call) -> tuple[int, list[int], list[float]]:
     peers = _peers(call, size)
     member = call.get("member")
     rank = _whole(call, "rank", 0, MOST_RANKS - 1) if member is None else peers[_whole(call, "member", 0, size - 1)]
-    kind = str(call.get("dtype", "")).rpartition(".")[2].lower()
-    unit = 1 if kind.startswith("float8") else BYTES.get(kind)
+    given = call.get("dtype", "")
+    kind = str(given).rpartition(".")[2].lower()
+    unit = given if isinstance(given, int) and 1 <= given <= 16 else 1 if kind.startswith("float8") else BYTES.get(kind)
     if unit is None:
         raise ValueError(f"an all-to-all of rank {rank} has the dtype {kind[:40]!r}, which is not known")
     total = _whole(call, "In msg nelems", 0, MOST_NUMBER) * unit
@@ -113,13 +163,16 @@ def sent_by(call: Call) -> tuple[int, list[int], list[float]]:
 
 
 def _peers(call: Call, size: int) -> list[int]:
-    """The ranks of a group among all."""
-    if "start" in call:
-        stride = _whole(call, "stride", 1, MOST_RANKS) if size > 1 and "stride" in call else 1
-        first = _whole(call, "start", 0, MOST_RANKS - 1)
-        peers = [first + stride * index for index in range(size)]
-    else:
+    """The ranks of a group among all: listed, or the first and a stride, which is -1 where there is none."""
+    stride = call.get("Global rank stride", 1 if "Global rank start" in call else None)
+    if _is_whole(call) or stride is None:
         peers = _numbers(call, "Process Group Ranks") or list(range(size))
+    elif size > 1 and stride == -1:
+        raise ValueError(f"a group of {size} has neither a list of its ranks nor a stride between them")
+    else:
+        step = _whole(call, "Global rank stride", 1, MOST_RANKS) if size > 1 and "Global rank stride" in call else 1
+        first = _whole(call, "Global rank start", 0, MOST_RANKS - 1)
+        peers = [first + step * index for index in range(size)]
     if len(set(peers)) != size or max(peers) >= MOST_RANKS:
         raise ValueError(f"a group of {size} has the ranks {peers[:8]}: no {size} different ones below {MOST_RANKS:,}")
     return peers

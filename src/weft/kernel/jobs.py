@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from weft.kernel.sizes import op_name
 
+BURSTS = 2  # of traffic at full strength, under way at a time
 BESIDE = "+"  # between a call and the traffic beside it, in the names of operations
 
 
@@ -49,6 +50,12 @@ class Jobs:
     beside: Sequence[int]
     words: Sequence[str]  # kinds of traffic
     at_once: bool  # whether bytes decide the time of the call, and all of its messages begin at once
+    depth: int = 1  # messages of the call under way between two ranks
+    burst: int = 1  # messages of traffic from a rank to each of its peers
+
+    def depths(self, word: str) -> tuple[int, int]:
+        """Messages under way between two ranks: of the call, and of a kind of traffic."""
+        return self.depth, self.burst * (BURSTS if read_word(word)[1] == 100 else 1)
 
     @property
     def alone(self) -> str:

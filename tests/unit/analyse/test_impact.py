@@ -57,7 +57,7 @@ def test_the_cable_of_both_jobs_is_named_and_the_factor_of_bytes_predicted(
         elif shares:
             assert row["link"] == "leaf0 -> spine0"
             # two streams and two messages of the shift on one cable
-            assert row["predicted"] == pytest.approx(2 if row["percent"] == 100 else 4 / 3)
+            assert row["predicted"] == pytest.approx(2 if row["percent"] == 100 else 4 / 3, rel=5e-3)
         else:
             assert (row["link"], row["predicted"]) == ("", 1.0)
 
@@ -78,12 +78,12 @@ def test_the_worst_impact_is_claimed_with_its_cable_and_what_leaves_of_ones_own_
 
 def test_a_place_where_nothing_is_shared_is_a_remedy(tmp_path: Path) -> None:
     view, rows = measured(tmp_path / "run", slow_jobs)
-    quiet = {"factor": 1.0, "low": 0.99, "high": 1.01}
+    quiet = {"factor": 1.0, "low": 0.99, "high": 1.01, "chance": 1.0}
     IMPACTS.write(view.path, [cast(ImpactRow, {**row, **quiet}) if row["link"] == "" else row for row in rows])
     found = find_claims(Known(view.path, view.plan, view.rows))
     assert found[0]["id"] == "interference.slowed"
     link = next(each for each in found if each["id"] == "shared.link")
-    assert (extras(link)["link"], extras(link)["predicted"]) == ("leaf0 -> spine0", pytest.approx(2))
+    assert (extras(link)["link"], extras(link)["predicted"]) == ("leaf0 -> spine0", pytest.approx(2, rel=5e-3))
     apart = next(each for each in found if each["id"] == "shared.apart")
     assert (apart["value"], extras(apart)["place"]) == (1.0, "other-leaf")
     remedy = next(each for each in found if each["kind"] == "remedy")
@@ -110,9 +110,20 @@ def test_an_interval_that_reaches_a_large_factor_is_not_clear(tmp_path: Path, hi
     assert say(answer).value
 
 
+@pytest.mark.parametrize(("factor", "name"), [(1.13, "inconclusive"), (1.3, "slowed")])
+def test_the_worst_of_many_rows_is_slowed_only_beyond_chance(tmp_path: Path, factor: float, name: str) -> None:
+    """1.13 with its interval above 1.1, p = 0.01: one of eight rows is that slow by chance in every twelfth run."""
+    kind = "stream+shift.50@"
+    view, rows = measured(tmp_path / "run", lambda op: quiet_jobs(op) * (factor if op.startswith(kind) else 1))
+    (worst, *_) = sorted(rows, key=lambda row: -row["factor"])
+    assert worst["low"] is not None and worst["low"] > 1.1
+    (answer,) = view.claimed("answer")
+    assert answer["id"] == f"interference.{name}"
+
+
 def test_leaves_that_may_be_as_slow_are_no_remedy(tmp_path: Path) -> None:
     view, rows = measured(tmp_path / "run", slow_jobs)
-    noisy = {"factor": 1.0, "low": 0.9, "high": 2.5}
+    noisy = {"factor": 1.0, "low": 0.9, "high": 2.5, "chance": 1.0}
     IMPACTS.write(view.path, [cast(ImpactRow, {**row, **noisy}) if row["link"] == "" else row for row in rows])
     found = find_claims(Known(view.path, view.plan, view.rows))
     assert found[0]["id"] == "interference.slowed"

@@ -47,6 +47,46 @@ def test_chakra_names_the_rank_in_its_group_and_the_group_among_all(tmp_path: Pa
     assert read(tmp_path, [chakra(0, 8, [6, 2]), chakra(1, 4, [0, 4])]) == [[24, 8], [0, 16]]
 
 
+def test_groups_without_a_stride_are_those_that_the_trace_lists(tmp_path: Path) -> None:
+    """Kineto: a list cut in the middle, with a stride, or with -1 for none; execution traces: a node of groups."""
+    far = {"Process Group Ranks": "[0, ..., 3]", "Global rank start": 0, "Global rank stride": 3}
+    first, second = (kineto(rank, far | {"In msg nelems": 2, "In split size": "[2, 0]"}) for rank in (0, 3))
+    rest = [
+        kineto(rank, {"In msg nelems": 0, "In split size": "[]", "Process Group Ranks": "[1, 2]"}) for rank in (1, 2)
+    ]
+    expected = [[4, 0, 0, 0], [0] * 4, [0] * 4, [4, 0, 0, 0]]
+    assert read(tmp_path, [first, *rest, second]) == expected
+    far |= {"Global rank stride": -1, "Process Group Name": "7"}
+    listed = [kineto(rank, far | {"In msg nelems": 2, "In split size": "[2, 0]"}) for rank in (0, 3)]
+    with pytest.raises(StudyError, match="neither a list of its ranks nor a stride"):
+        read(tmp_path, listed)
+    for trace in listed:
+        trace["distributedInfo"]["pg_config"] = [{"pg_name": "7", "ranks": [0, 3]}, {"pg_name": "0", "ranks": []}]
+    assert read(tmp_path, [*listed, *rest]) == expected
+    traces = [chakra(member, 1, [1, 0], 0, -1) for member in (0, 1)]
+    for trace in traces:
+        groups = json.dumps([{"pg_name": "0", "ranks": [0, 3]}])
+        trace["nodes"].append({"name": "## process_group:init ##", "inputs": {"values": [groups]}})
+        trace["nodes"][0]["attrs"].append({"name": "pg_name", "value": "0"})
+    assert read(tmp_path, [*traces, *rest]) == expected
+
+
+def early(rank: int, parts: list[int]) -> dict[str, Any]:
+    """An execution trace of schema 1.0.1, as PyTorch wrote it in 2023: no attributes, and inputs as a list."""
+    tensor, equal = [1002, 659, 0, sum(parts), 4, f"cuda:{rank}"], [1062, 611, 0, 4, 8, f"cuda:{rank}"]
+    calls: list[list[Any]] = [
+        [equal, 148, 943, rank, "all_to_all", [], []],
+        [tensor, 150, 943, rank, "all_to_allv", parts, parts],
+        [150, 0, rank, "wait", [], []],
+        [[tensor], 151, 943, rank, "allreduce", [], []],
+    ]
+    return {"schema": "1.0.1", "nodes": [{"name": "record_param_comms", "inputs": each} for each in calls]}
+
+
+def test_execution_traces_before_chakra_are_read_from_their_inputs(tmp_path: Path) -> None:
+    assert read(tmp_path, [early(0, [5, 1]), early(1, [0, 2])]) == [[36, 20], [16, 24]]
+
+
 def test_nccl_tests_matrix_for_alltoallv_is_read_as_it_stands(tmp_path: Path) -> None:
     (tmp_path / "matrix.txt").write_text("0 1024 512 \n\n256  0 128\n64 32 0\n\n")
     assert read_matrix(tmp_path / "matrix.txt") == [[0, 1024, 512], [256, 0, 128], [64, 32, 0]]

@@ -111,6 +111,10 @@ class TrimmedMean(NamedTuple):
     freedom: int
 
 
+#: Chance of any false one among all findings of a run that are tested together.
+FAMILY = 0.01
+#: Launches that agree closer than this do so by chance: no clock here is better for a call of a microsecond.
+LEAST_SPREAD = 0.01
 #: From so many values on the smallest and the largest do not count: one launch in a dozen is disturbed as a whole.
 TRIMMED_FROM = 6
 

@@ -201,10 +201,11 @@ class ImpactRow(TypedDict):
     """How much slower a call of one job is beside traffic of another, in turns of the same launches.
 
     ``factor`` is the median over launches of t(beside) / t(alone) at the median, ``low`` to ``high`` its interval of
-    the given ``coverage``; the same at ``p95`` and ``p99``, null of a model and of too few samples. ``percent``: share
-    of the time with a burst of traffic under way. ``link``: the fullest link that both use by their routes, empty where
-    they share none, null where routes are not known; ``predicted`` is the factor by max-min fairness, null there and
-    where latency decides, of which the model knows nothing.
+    the given ``coverage``; the same at ``p95`` and ``p99``, null of a model and of too few samples. ``chance``: Holm's
+    p of all rows of the run that the factor is at most `MATTERS`, null of a model and of a single launch. ``percent``:
+    share of the time with a burst of traffic under way. ``link``: the fullest link that both use by their routes, empty
+    where they share none, null where routes are not known; ``predicted`` is the factor by max-min fairness, null there
+    and where latency decides, of which the model knows nothing.
     """
 
     cell: str
@@ -224,6 +225,7 @@ class ImpactRow(TypedDict):
     low: float | None
     high: float | None
     coverage: float | None
+    chance: float | None
     p95: float | None
     p95_low: float | None
     p95_high: float | None

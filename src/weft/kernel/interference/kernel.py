@@ -12,7 +12,7 @@ from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import INT_BYTES, sample_bytes, staging
 from weft.kernel.interference.places import split_places
 from weft.kernel.interference.study import AT_ONCE, MOVING, InterferenceSection, InterferenceStudy, Place
-from weft.kernel.jobs import BESIDE, Jobs, pairs_of, word_of
+from weft.kernel.jobs import BESIDE, BURSTS, Jobs, pairs_of, word_of
 from weft.kernel.sizes import split_op
 from weft.kernel.teams import rank_at
 from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform, any_eager, barrier_messages
@@ -21,7 +21,6 @@ from weft.study import Measure, Series, Study
 IN_PAIRS = frozenset({"pingpong", "stream"})
 LINE = 64  # bytes: each message of a stream has its own cache lines
 MOST_PAIRED = 1024  # ranks
-SLOTS = 2  # bursts of traffic under way
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +61,7 @@ class Interference(MeasuredKernel):
         else:
             blocks = 1 if values["victim"] == "allreduce" else ranks
             own = {"send": blocks * size, "receive": blocks * size, "counts": 4 * INT_BYTES * ranks}
-        burst = SLOTS * max(beside - 1, 1) * values["burst"]
+        burst = BURSTS * max(beside - 1, 1) * values["burst"]
         return {
             **own,
             "traffic": values["traffic_size"] * (1 + burst),
@@ -83,7 +82,8 @@ class Interference(MeasuredKernel):
         """The two of a cell."""
         victim, measuring = values["victim"], values.get("members", range(ranks))
         beside, words = values["beside"], values["traffic"]
-        return Jobs(victim, values["place"], values["size"], measuring, beside, words, victim in AT_ONCE)
+        deep = values.get("window", 1), values["burst"]
+        return Jobs(victim, values["place"], values["size"], measuring, beside, words, victim in AT_ONCE, *deep)
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
         """What the victim moves, alone or beside others."""

@@ -17,6 +17,7 @@ from typing import Any
 
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
+from weft.fabric.simulation import PATH_BYTES
 from weft.files.atomic import write_atomic, write_json
 from weft.format import format_bytes, format_seconds
 from weft.host import read_host, smallest
@@ -28,7 +29,6 @@ from weft.launch.simulated.learned import Learned, Seen, in_waves
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, host_slots
 from weft.launch.simulated.simgrid import (
     MACHINE,
-    PATH_BYTES,
     Programs,
     build_programs,
     eager_below,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.errors import LaunchError
-from weft.fabric.simulation import SimulationSection
+from weft.fabric.simulation import PATH_BYTES, SimulationSection
 from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.launch.build import PROGRAM
@@ -37,9 +37,6 @@ MODELS = {"fair": "SMPI", "infiniband": "IB"}
 # none.
 WINDOWS = {"fair": "0", "infiniband": "4194304"}
 DETACHED_BY_DEFAULT = 65536
-# Bytes by whose time on each of its links a flow's share falls, beside its latency: 8775 is SimGrid's fit to TCP. A
-# single byte is next to nothing; none at all would stop flows on a fabric without a latency.
-PATH_BYTES = {"by-path": "8775", "equal": "1"}
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ def options(simulation: SimulationSection, eager_limit: int | None, measured: Co
         "smpi/lat-factor": "0:1",
         "network/TCP-gamma": WINDOWS[simulation.model],
         "network/crosstraffic": "0",
-        "network/weight-S": PATH_BYTES[simulation.sharing],
+        "network/weight-S": str(PATH_BYTES[simulation.sharing]),
         "surf/precision": "1e-9",
         "smpi/simulate-computation": "no",
         "smpi/host-speed": "1f",

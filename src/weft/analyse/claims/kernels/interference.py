@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.analyse.claims.known import Known
+from weft.analyse.statistics.significance import FAMILY
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, IMPACTS, MATTERS, ImpactRow
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 
@@ -19,12 +20,12 @@ def find_claims(known: Known) -> list[ClaimRow]:
     rows = IMPACTS.read(known.path)
     if not rows:
         return [make_claim("interference.untimed", "answer")]
-    worst = max(rows, key=lambda row: (_least(row) > MATTERS, row["factor"]))
+    worst = max(rows, key=lambda row: (_is_slowed(row), row["factor"]))
     launches = min(row["launches"] for row in rows)
     if launches < FEWEST_LAUNCHES and not known.plan.is_model:
         again = known.again("--launches", str(FEWEST_LAUNCHES))
         return [_impact(rows, worst, INCONCLUSIVE, "answer", next=again, confidence="C"), *_shared(rows, worst)]
-    if _least(worst) > MATTERS:
+    if _is_slowed(worst):
         answer = _impact(rows, worst, "slowed", "answer")
         return [answer, *_shared(rows, worst), *_remedy(known, rows, worst)]
     widest = max(rows, key=_most)
@@ -35,6 +36,11 @@ def find_claims(known: Known) -> list[ClaimRow]:
         answer = _impact(rows, widest, INCONCLUSIVE, "answer", next=again, missing=missing, wide=wide)
         return [answer, *_shared(rows, widest)]
     return [_impact(rows, worst, "clear", "answer"), *_shared(rows, worst)]
+
+
+def _is_slowed(row: ImpactRow) -> bool:
+    """Whether the call is slower beside the traffic, beyond what is the worst of so many rows by chance."""
+    return row["factor"] > MATTERS and (row["chance"] is None or row["chance"] <= FAMILY)
 
 
 def _least(row: ImpactRow) -> float:
@@ -57,7 +63,7 @@ def _impact(rows: Sequence[ImpactRow], row: ImpactRow, name: str, kind: Any, **m
 def _shared(rows: Sequence[ImpactRow], worst: ImpactRow) -> list[ClaimRow]:
     """The cable of the worst impact with its predicted factor, the tail, the strength it begins at, and the rest."""
     strengths = [row for row in rows if (row["cell"], row["aggressor"]) == (worst["cell"], worst["aggressor"])]
-    begins = [row for row in strengths if _least(row) > MATTERS and len(strengths) > 1]
+    begins = [row for row in strengths if _is_slowed(row) and len(strengths) > 1]
     of = {
         "link": worst if worst["link"] else None,
         "tail": worst if worst["p95"] is not None else None,
