@@ -99,7 +99,7 @@ def test_init_writes_a_file_of_this_cluster_that_passes_the_check(slurm: Rootles
         assert done.returncode == 0, done.stdout + done.stderr
     fabric = load_fabric(tmp_path / "mine.toml")
     assert (fabric.name, fabric.hosts) == ("slurm-here", ("n0", "n1", "n2", "n3"))
-    assert (fabric.node.cores, fabric.node.memory) == (4, node_mib() * 2**20)
+    assert (fabric.node.cores, fabric.node.memory) == (4, node_mib(4) * 2**20)
     assert fabric.batch is not None
     assert (fabric.batch.partition, fabric.batch.time_limit) == ("batch", 3600)
 
@@ -152,19 +152,41 @@ def test_inside_an_allocation_it_is_used(slurm: RootlessSlurm, tmp_path: Path) -
     assert jobs(tmp_path) == 0
 
 
-@pytest.mark.long
-def test_a_job_killed_by_its_time_limit_in_mid_study_is_taken_up_again(slurm: RootlessSlurm, tmp_path: Path) -> None:
-    hold = tmp_path / "hold"
+def hanging_once(folder: Path, limit: str) -> str:
+    """A fabric whose jobs have a minute; in the first alone, the second launch hangs for longer."""
+    hold = folder / "hold"
     hold.touch()
-    # in the first job alone its second launch hangs for longer than the job may last
     setup = f'setup = ["[ -e {hold} ] && rm {hold} && export WEFT_PLANT=hang:c002; true"]\n'
-    weft(
-        slurm, tmp_path, study=STUDY.replace('"50 s"', '"10 min"'),
-        fabric=FABRIC.replace('"10 min"', '"1 min"') + setup,
-    )  # fmt: skip
-    assert not hold.exists()
+    return FABRIC.replace('time_limit = "10 min"', limit) + setup
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("limit", ['time_limit = "1 min"', "node_hours = 0.07  # a minute of four nodes"])
+def test_a_job_killed_by_its_limit_in_mid_study_is_taken_up_again(
+    limit: str, slurm: RootlessSlurm, tmp_path: Path
+) -> None:
+    weft(slurm, tmp_path, study=STUDY.replace('"50 s"', '"10 min"'), fabric=hanging_once(tmp_path, limit))
+    assert not (tmp_path / "hold").exists()
     assert jobs(tmp_path) == 2
     assert len(records(tmp_path)) == 12  # two launches of three floors and three cells
+    assert {record["status"] for record in records(tmp_path).values()} == {"ok"}
+
+
+@pytest.mark.long
+def test_elements_of_a_job_array_go_on_where_the_one_before_ended(slurm: RootlessSlurm, tmp_path: Path) -> None:
+    """The script of a run, submitted by hand, several times one after the other."""
+    gate, limit = tmp_path / "gate", 'time_limit = "1 min"'
+    fabric = hanging_once(tmp_path, limit).replace('setup = ["', f'setup = ["[ -e {gate} ] || sleep 600", "')
+    study = STUDY.replace('"50 s"', '"10 min"')
+    weft(slurm, tmp_path, "sh", "-c", f'set -- "$@" --cancel; {INTERRUPTED}', "sh", study=study, fabric=fabric)
+    gate.touch()
+    script = str(tmp_path / "run/job.slurm.sh")
+    slurm.run("env", f"--chdir={tmp_path}", "sbatch", "--wait", "--array=1-2%1", script, timeout=280)
+    assert not (tmp_path / "hold").exists()
+    before = jobs(tmp_path)
+    weft(slurm, tmp_path, study=study, fabric=fabric)
+    assert jobs(tmp_path) == before == 3  # that of weft, and two elements, which left nothing to measure
+    assert len(records(tmp_path)) == 12
     assert {record["status"] for record in records(tmp_path).values()} == {"ok"}
 
 

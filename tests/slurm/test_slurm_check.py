@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``weft check`` and a study on 64 nodes of a real Slurm: as a job, inside salloc, and in the first lines of a job."""
+"""``weft check`` and studies on 64 nodes of a real Slurm: as a job, inside salloc, and in the first lines of a job."""
 
 import json
 import os
@@ -8,40 +8,133 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_slurm import ROOT, WHEEL
+from test_slurm import ROOT, STUDY, WHEEL
 
+from made.slow_host import MEMORY, build_slow_host
+from weft.analyse.tables.claims import CLAIMS, claims_of, extras
+from weft.fabric.nodeset import expand
 from weft.launch.slurm_here import why_not
-from weft.store.folder import RunFolder
 
 pytestmark = [pytest.mark.slurm, pytest.mark.long, pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}")]
 
 WEFT = f"{sys.executable} -m weft"
-#: The nodes share this host and its cores: what a check finds depends on who else computes, so its verdict may be any.
+#: The nodes share this host: what a check finds of their messages depends on who else computes, and may be anything.
 VERDICTS = ("0", "1", "3")
+#: All nodes together send what one host copies.
+RATES = "sed 's/1 GB/16 MB/' slurm-here.toml > shared.toml"
 JOB = f"""#!/bin/sh
 #SBATCH --nodes=64 --time=10 --output=job.out
-{WEFT} check --on slurm-here.toml --time 60s --into r-script --exclude-file slow.txt
+{WEFT} check --on shared.toml --time 40s --into r-script --exclude-file slow.txt
 echo "script $?"
 """
-INSIDE = f"""
-{WEFT} check --on slurm-here.toml --time 60s --into r-job; echo "job $?"
-salloc --nodes=64 --quiet {WEFT} check --on slurm-here.toml --time 60s --into r-salloc; echo "salloc $?"
+CHECKS = f"""
+{RATES}
+{WEFT} check --on shared.toml --time 40s --into r-job; echo "job $?"
+salloc --nodes=64 --quiet {WEFT} check --on shared.toml --time 40s --into r-salloc; echo "salloc $?"
 sbatch --wait --quiet job.sh; cat job.out
 """
 
 
-@pytest.mark.timeout(900)
+def inside(folder: Path, script: str, **more: str) -> str:
+    """Run a script inside a Slurm of 64 nodes; what it printed."""
+    words = [*WEFT.split(), "fabric", "slurm-here", "--nodes", "64", "bash", "-c", script]
+    own = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "WEFT_MPICXX": str(WHEEL), **more}
+    done = subprocess.run(words, cwd=folder, env=own, capture_output=True, text=True, check=False, timeout=580)
+    return done.stdout + done.stderr
+
+
+def codes_of(said: str, *names: str) -> dict[str, str]:
+    """Exit codes that a script has printed behind a name."""
+    return dict(line.split() for line in said.splitlines() if line.partition(" ")[0] in names)
+
+
+def hosts_of(run: Path, ranks: int) -> list[str]:
+    """The host of each rank of the first launch of so many ranks."""
+    for path in sorted((run / "launches").glob("*.l1.json")):
+        found = [rank["host"] for rank in json.loads(path.read_text())["ranks"]]
+        if len(found) == ranks:
+            return found
+    return []
+
+
+@pytest.mark.timeout(600)
 def test_64_nodes_are_checked_as_a_job_inside_salloc_and_in_a_job_script(tmp_path: Path) -> None:
+    """Each made-up node is one: they shared a name, and with it their memory."""
     (tmp_path / "job.sh").write_text(JOB)
-    words = [*WEFT.split(), "fabric", "slurm-here", "--nodes", "64", "bash", "-c", INSIDE]
-    own = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "WEFT_MPICXX": str(WHEEL)}
-    done = subprocess.run(words, cwd=tmp_path, env=own, capture_output=True, text=True, check=False, timeout=840)
-    said = done.stdout + done.stderr
-    codes = dict(line.split() for line in done.stdout.splitlines() if line.startswith(("job ", "salloc ", "script ")))
+    said = inside(tmp_path, CHECKS)
+    codes = codes_of(said, "job", "salloc", "script")
     assert codes.keys() == {"job", "salloc", "script"}, said
     assert set(codes.values()) <= set(VERDICTS), said
     for name, jobs in (("r-job", True), ("r-salloc", False), ("r-script", False)):
-        folder = RunFolder(tmp_path / name)
-        ranks = json.loads(next(iter(sorted((folder.path / "launches").glob("*.l1.json")))).read_text())["ranks"]
-        assert len(ranks) == 64  # all of this host, which they name
-        assert any(folder.path.glob("job-*.log")) == jobs
+        run = tmp_path / name
+        assert hosts_of(run, 64) == list(expand("n[0-63]"))
+        assert any(run.glob("job-*.log")) == jobs
+        answer = claims_of(CLAIMS.read(run), "answer")[0]
+        assert extras(answer)["nodes"] == 64, said
+        assert {"host"} <= {extras(each)["of"] for each in claims_of(CLAIMS.read(run), "doubt")} or "D" in said
+
+
+@pytest.mark.timeout(300)
+def test_a_made_up_node_with_slow_memory_is_named(tmp_path: Path) -> None:
+    library = build_slow_host(tmp_path, "n5", MEMORY)
+    setup = f"echo 'setup = [\"export LD_PRELOAD={library}\"]' >> shared.toml"
+    check = f"{WEFT} check --on shared.toml --nodes 'n[0-15]' --into r; echo \"job $?\""
+    said = inside(tmp_path, f"{RATES}; {setup}; {check}")
+    assert codes_of(said, "job") == {"job": "3"}, said
+    answers = claims_of(CLAIMS.read(tmp_path / "r"), "answer")
+    assert (answers[0]["subject"], extras(answers[0])["of"]) == ("n5", "memory")
+
+
+FOLDED = (
+    STUDY.replace("nodes = [1, 2, 4]", "nodes = [2, 12]").replace("n = 1600", 'n = "auto"\narray = "64 KiB"')
+    .replace('kernel = "exchange"', 'kernel = "exchange"\nexplain = false')
+    .replace("[exchange]", '[placement]\nnodes = "n[6-9,56-63]"\n[exchange]')
+)  # fmt: skip
+SPREAD = FOLDED.replace('"n[6-9,56-63]"', '"spread"').replace("[2, 12]", "[8]")
+DRAINED = FOLDED.replace("launches = 2", "launches = 5")
+RUNS = f"""
+{WEFT} init slurm -o mine.toml
+scontrol show topology > topology
+{WEFT} run folded.toml --on mine.toml --into r-folded --no-report; echo "folded $?"
+{WEFT} run spread.toml --on mine.toml --into r-spread --no-report; echo "spread $?"
+(until ls r-drained/cells/*.json >/dev/null 2>&1; do sleep 0.2; done
+ scontrol update nodename=n58 state=drain reason=test; ls r-drained/cells/*.json | wc -l > before) &
+{WEFT} run drained.toml --on mine.toml --into r-drained --no-report; echo "drained $?"; wait
+timeout 40 {WEFT} run folded.toml --on mine.toml --into r-again --no-report --cancel; echo "again $?"
+squeue --noheader
+"""
+
+
+@pytest.mark.timeout(600)
+def test_jobs_have_the_nodes_that_were_named_and_go_on_while_one_is_drained(tmp_path: Path) -> None:
+    for name, text in (("folded", FOLDED), ("spread", SPREAD), ("drained", DRAINED)):
+        (tmp_path / f"{name}.toml").write_text(text)
+    said = inside(tmp_path, RUNS)
+    assert codes_of(said, "folded", "spread", "drained", "again") == {
+        "folded": "0", "spread": "0", "drained": "0", "again": "124"
+    }, said  # fmt: skip
+    script = (tmp_path / "r-folded/job.slurm.sh").read_text()
+    assert "#SBATCH --nodes=12\n#SBATCH --nodelist=n[6-9,56-63]\n" in script
+    for name in ("r-folded", "r-drained"):
+        assert hosts_of(tmp_path / name, 12) == list(expand("n[6-9,56-63]"))
+    leaf = leaf_of((tmp_path / "topology").read_text())
+    assert len({leaf[name] for name in hosts_of(tmp_path / "r-spread", 8)}) == 8  # one on each leaf that Slurm tells
+    assert 0 < int((tmp_path / "before").read_text()) < len(statuses(tmp_path / "r-drained"))
+    assert set(statuses(tmp_path / "r-drained")) == {"ok"}  # Slurm lets the job end
+    assert len(list((tmp_path / "r-drained").glob("job-*.log"))) == 1
+    assert "waits: PENDING, ReqNodeNotAvail" in said  # of the next job, which names the drained node
+
+
+def statuses(run: Path) -> list[str]:
+    """The status of each cell of a run in each launch."""
+    return [json.loads(path.read_text())["status"] for path in (run / "cells").glob("*.json")]
+
+
+def leaf_of(topology: str) -> dict[str, str]:
+    """Each node's leaf, of ``scontrol show topology``."""
+    found: dict[str, str] = {}
+    for line in topology.splitlines():
+        words = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        if words.get("Level") == "0":
+            found |= dict.fromkeys(expand(words["Nodes"]), words["SwitchName"])
+    return found

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``weft check`` on eight real hosts of namespaces: a slow cable, a slow host's link, and a host with slow memory."""
+"""``weft check`` on eight real hosts of namespaces: a slow cable, a slow host's link, slow memory, a slow processor."""
 
-import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 from clusters import ROOT, Installed
 from over_fabric import OVER_FABRIC, launcher_over
 
+from made.slow_host import MEMORY, NO_START, PROCESSOR, build_slow_host
 from weft.analyse.tables.claims import CLAIMS, claims_of, extras
 from weft.fabric import Fabric, load_fabric
 from weft.launch.launcher import LaunchRequest
@@ -21,25 +21,6 @@ pytestmark = [*OVER_FABRIC, pytest.mark.long]
 
 #: Asked for, and what a busy host may add: starting eight hosts and their ranks twice takes seconds of two cores.
 ASKED_S, MOST_S = 30, 45
-
-SLOW_COPIES = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <string.h>
-#include <unistd.h>
-void *memcpy(void *to, void const *from, size_t bytes) {
-    static int slow = -1;
-    if (slow < 0) {
-        char name[64] = "";
-        gethostname(name, sizeof name);
-        slow = strcmp(name, "node5") == 0;
-    }
-    for (int turn = 0; turn < (slow && bytes > 1 << 16 ? 12 : 1); ++turn) {
-        memmove(to, from, bytes);
-    }
-    return to;
-}
-"""
 
 
 def checked(fabric: Fabric, installed: Installed, path: Path, more: Mapping[str, str] | None = None) -> RunFolder:
@@ -75,14 +56,24 @@ def test_a_host_with_a_slow_link_is_named(installed: Installed, tmp_path: Path) 
     assert exit_code(folder) == 3
 
 
-def test_slow_memory_of_a_host_is_no_fault_of_the_network(installed: Installed, tmp_path: Path) -> None:
-    library = tmp_path / "slow.so"
-    words = ["cc", "-O1", "-fno-builtin", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
-    subprocess.run(words, input=SLOW_COPIES, text=True, check=True)
+@pytest.mark.parametrize(("fault", "of"), [(MEMORY, "memory"), (PROCESSOR, "processor")])
+def test_a_slow_host_is_no_fault_of_the_network(fault: str, of: str, installed: Installed, tmp_path: Path) -> None:
+    library = build_slow_host(tmp_path, "node5", fault)
     folder = checked(changed(tmp_path, ""), installed, tmp_path, {"LD_PRELOAD": str(library)})
-    assert answers(folder)[0] == ("check.not-healthy", "memory", "node5")
+    assert (of, "node5") in {each[1:] for each in answers(folder)}
+    assert answers(folder)[0][0] == "check.not-healthy"
+    assert answers(folder)[0][1] in ("memory", "processor")  # a slow processor copies slowly, too
     assert {name for _, _, name in answers(folder)} == {"node5"}
     assert exit_code(folder) == 3
+
+
+def test_a_host_that_does_not_start_leaves_the_answer_open(installed: Installed, tmp_path: Path) -> None:
+    library = build_slow_host(tmp_path, "node5", NO_START)
+    folder = checked(changed(tmp_path, ""), installed, tmp_path, {"LD_PRELOAD": str(library)})
+    (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
+    assert answer["id"] == "check.inconclusive"
+    assert "this host is broken" in extras(answer)["why"]
+    assert exit_code(folder) == 1
 
 
 def changed(folder: Path, rates: str) -> Fabric:

@@ -207,7 +207,7 @@ Host host() {
     Host here;
     std::array<char, 256> name{};
     gethostname(name.data(), name.size() - 1);
-    here.name = name.data();
+    here.name = variable(variable("WEFT_NODE_NAMED_BY").value_or("")).value_or(name.data()); // set: nodes made up here
     std::string const boot = read_text("/proc/sys/kernel/random/boot_id");
     here.boot_id = boot.substr(0, boot.find('\n'));
     here.processor = field(read_text("/proc/cpuinfo"), "model name");

@@ -79,6 +79,15 @@ std::string sharing_warning(std::string const &host, std::vector<int> const &who
            "), so they take turns";
 }
 
+Cores numbers_in(std::string const &text) {
+    Cores found;
+    std::istringstream numbers(text);
+    for (int number = 0; numbers >> number;) {
+        found.push_back(number);
+    }
+    return found;
+}
+
 } // namespace
 
 Cores cores_of(std::string_view cpus, std::string const &root) {
@@ -116,9 +125,10 @@ std::vector<int> crowded(std::vector<Cores> const &ranks) {
     return {};
 }
 
-std::string shared_core_warning(Team const &team) {
+std::vector<std::string> placement_warnings(Team const &team) {
+    std::vector<std::string> found;
     if (platform::one_clock()) {
-        return ""; // simulated ranks do not share cores
+        return found; // simulated ranks do not share cores
     }
     std::string mine;
     for (int const core : cores_of(platform::host().cpus)) {
@@ -129,22 +139,21 @@ std::string shared_core_warning(Team const &team) {
     std::vector<std::vector<int>> ranks_on(std::size_t(team.nodes));
     for (std::size_t rank = 0; rank < lines.size(); ++rank) {
         auto const node = std::size_t(team.node_of[rank]);
-        Cores &cores = cores_on[node].emplace_back();
-        std::istringstream numbers(lines[rank]);
-        for (int core = 0; numbers >> core;) {
-            cores.push_back(core);
-        }
+        cores_on[node].push_back(numbers_in(lines[rank]));
         ranks_on[node].push_back(int(rank));
     }
-    for (std::size_t node = 0; node < cores_on.size(); ++node) {
+    for (std::size_t node = 0; node < cores_on.size() && found.empty(); ++node) {
         std::vector<int> who = crowded(cores_on[node]);
         if (!who.empty()) {
             Cores const &cores = cores_on[node][std::size_t(who.front())];
             std::transform(who.begin(), who.end(), who.begin(), [&](int k) { return ranks_on[node][std::size_t(k)]; });
-            return sharing_warning(team.hosts[node], who, cores);
+            found.push_back(sharing_warning(team.hosts[node], who, cores));
         }
     }
-    return "";
+    if (team.nodes > 1 && platform::variable("WEFT_NODE_NAMED_BY")) {
+        found.push_back("nodes share a host: " + std::to_string(team.nodes) + " nodes are made up on it");
+    }
+    return found;
 }
 
 } // namespace weft

@@ -29,7 +29,7 @@ struct Launch {
     Team const &world;
     TimedTeams &teams;
     Status &status;
-    std::string const &shared_core; ///< a warning of all cells of the launch; rank 0
+    std::vector<std::string> const &placement; ///< warnings of all cells of the launch; rank 0
 };
 
 void make_folders(Team const &world, Plan const &plan) {
@@ -161,9 +161,7 @@ void measure(Launch const &launch, TimedTeam &timed, Cell &cell, Refused const &
     }
     timed.settle(); // a cell that ended early made no first call, and later cells of the launch make none
     warnings = cell.warnings();
-    if (!launch.shared_core.empty()) {
-        warnings.push_back(launch.shared_core);
-    }
+    warnings.insert(warnings.end(), launch.placement.begin(), launch.placement.end());
     warnings.insert(warnings.end(), sampler.warnings().begin(), sampler.warnings().end());
 }
 
@@ -261,8 +259,8 @@ int run_launch(std::string const &plan_path, std::int64_t init_ns) {
 
     bool const settled = !all.team.back;
     TimedTeams teams(all);
-    std::string const shared_core = shared_core_warning(all.team);
-    Launch const launch{plan, all.team, teams, status, shared_core};
+    std::vector<std::string> const placement = placement_warnings(all.team);
+    Launch const launch{plan, all.team, teams, status, placement};
     std::int64_t code = 0;
     for (CellPlan const &cell : plan.cells) {
         constexpr std::int64_t invalid = 3;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 
 TEST_CASE("ranks of one host are one node") {
     weft::Team const team = weft::make_team(MPI_COMM_WORLD, 0);
@@ -59,6 +60,21 @@ TEST_CASE("the environment asks for fake nodes, and is told when it asks nonsens
     CHECK_THROWS_AS(weft::make_team(MPI_COMM_WORLD), weft::Failure);
     unsetenv("WEFT_FAKE_RANKS_PER_NODE");
     CHECK(weft::make_team(MPI_COMM_WORLD).nodes == 1);
+}
+
+TEST_CASE("nodes made up on one host are named by their environment") {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    std::string const own = weft::platform::host().name;
+    setenv("WEFT_NODE_NAMED_BY", "MADE_UP_NODE", 1);
+    CHECK(weft::platform::host().name == own); // no such variable
+    setenv("MADE_UP_NODE", ("n" + std::to_string(rank / 2)).c_str(), 1);
+    weft::Team const team = weft::make_team(MPI_COMM_WORLD, 0);
+    CHECK(team.nodes == (team.size + 1) / 2);
+    CHECK(team.hosts[std::size_t(team.node)] == "n" + std::to_string(rank / 2));
+    CHECK(team.local_size == std::min(2, team.size - team.node * 2));
+    unsetenv("MADE_UP_NODE");
+    unsetenv("WEFT_NODE_NAMED_BY");
 }
 
 TEST_CASE("a rank knows where it runs") {

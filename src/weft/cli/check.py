@@ -63,8 +63,10 @@ def check(
     if build:
         sys.stdout.write(f"built for {launcher.provenance().get('mpi', 'this MPI')}\n")
         return 0
-    from weft.run.check import Asked, exit_code, run_check, write_exclude
+    from weft.run.check import Asked, clear_exclude, exit_code, run_check, write_exclude
 
+    if exclude_file is not None:
+        clear_exclude(exclude_file)
     folder = run_check(
         fabric, Asked(nodes, time, ranks_per_node), launcher, progress, into, spent_s=clock.monotonic() - began
     )

@@ -67,6 +67,9 @@ class BatchSection(Section, frozen=True):
     time_limit: Seconds = Field(
         3600.0, description='longest job the site allows ("1 h"); what a study needs more goes on in a further job'
     )
+    node_hours: float = Field(
+        0.0, ge=0, description="largest job the site allows, nodes times hours; as with time_limit, further jobs go on"
+    )
     starter: Starter = Field(
         "",
         description="what starts the ranks: the scheduler's own (srun on Slurm, flux run on Flux; the default there) "

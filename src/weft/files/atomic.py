@@ -26,7 +26,7 @@ from weft.files.beneath import (
 )
 from weft.files.reading import is_table
 from weft.format import format_bytes
-from weft.text import plain_tree
+from weft.text import is_plain_json, plain_tree
 
 
 def temporary() -> Path:
@@ -106,7 +106,7 @@ def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
     if checksum.is_damaged(raw):
         raise DataError(f"{path} is damaged: its checksum is of other content", ANEW)
     try:
-        value: Any = plain_tree(json.loads(raw))
+        value: Any = json.loads(raw) if is_plain_json(raw) else plain_tree(json.loads(raw))
     except (ValueError, RecursionError) as error:
         raise DataError(
             f"{path} is not JSON: {error}", "it was changed or is incomplete: measure again with --into DIR"

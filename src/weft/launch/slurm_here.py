@@ -28,13 +28,15 @@ CORES = 4
 PORT = 17000
 # The virtual nodes share one /dev/shm, where Open MPI's ranks of different nodes would meet and crash: TCP alone. On
 # busy cores they die in MPI_Init now and then under Slurm's usual fence, never seen under its ring (docs/limits.md).
-# Ranks that poll without yielding keep each other off the few cores. All of it stands in the environment of whoever
-# types in here, which Slurm hands to jobs: so it holds for any fabric file, that of ``weft init`` too.
+# Ranks that poll without yielding keep each other off the few cores. The kernels take the name of a node from slurmd:
+# the host's is that of all. All of it is in the environment of whoever types in here, which Slurm hands to jobs: it
+# is valid for any fabric file, that of ``weft init`` too.
 SETTINGS = {
     "SLURM_PMIX_FENCE": "ring",
     "OMPI_MCA_btl": "self,tcp",
     "OMPI_MCA_btl_tcp_if_include": "lo",
     "OMPI_MCA_mpi_yield_when_idle": "1",
+    "WEFT_NODE_NAMED_BY": "SLURMD_NODENAME",
 }
 NEEDS = ("munged", "slurmctld", "slurmd", "sbatch", "unshare", "nsenter")
 PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
@@ -132,7 +134,7 @@ class RootlessSlurm:
         prepare_folder(self.folder, self.nodes)
         text = CONFIGURATION.format(
             host=os.uname().nodename, folder=self.folder, port=PORT, last=len(self.nodes) - 1, first_port=PORT + 1,
-            last_port=PORT + len(self.nodes), cores=self.cores, memory=node_mib(),
+            last_port=PORT + len(self.nodes), cores=self.cores, memory=node_mib(len(self.nodes)),
         )  # fmt: skip
         (self.folder / "slurm.conf").write_text(text)
         (self.folder / "topology.conf").write_text(topology(len(self.nodes)))
@@ -154,12 +156,12 @@ class RootlessSlurm:
 
 def fabric_text(cores: int, nodes: int = NODES) -> str:
     """The fabric file of a Slurm of ``nodes`` nodes with ``cores`` cores each."""
-    return FABRIC.format(cores=cores, nodes=nodes, last=nodes - 1, memory=node_mib())
+    return FABRIC.format(cores=cores, nodes=nodes, last=nodes - 1, memory=node_mib(nodes))
 
 
-def node_mib() -> int:
-    """Memory of each node: half of this host's, in MiB. A kernel adds up the ranks of a host, so all nodes share it."""
-    return max(1, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**21)
+def node_mib(nodes: int = NODES) -> int:
+    """Memory of each node in MiB: its share of half of this host's."""
+    return max(1, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**21 // nodes)
 
 
 def session(command: Sequence[str], fabric: Path, say: Callable[[str], None], nodes: int = NODES) -> int:

@@ -12,7 +12,7 @@ from weft.launch.launcher import Launcher
 from weft.plan.records import Plan
 from weft.plan.rounds import with_launches
 from weft.run.extend import replace_plan
-from weft.run.load import look_first
+from weft.run.load import look_once
 from weft.run.one import plan_study, run_study
 from weft.run.progress import Progress
 from weft.run.shipped import ShippedStudy
@@ -68,6 +68,6 @@ def run_audit(
 ) -> RunFolder:
     """Audit the library of a launcher in so many seconds, and write the run's tables; DataError, LaunchError."""
     plan = None if into and RunFolder(into).meta.is_file() else plan_study(study, fabric, str)
-    seen = look_first(progress.say, wait=False, anyway=True) if fabric.runs_here else None
+    seen = look_once(progress.say) if fabric.runs_here else None
     deadline = partial(Deadline, time_s=time_s)
     return run_study(study, fabric, into, launcher, progress, seen=seen, plan=plan, deadline=deadline)

@@ -11,7 +11,7 @@ from weft.analyse.claims.matched import slow_nodes
 from weft.analyse.outliers.matched import find_outliers, matched_rounds, read_passes, read_ranks
 from weft.analyse.pairs.places import locate_ranks
 from weft.analyse.tables.claims import CLAIMS, claims_of
-from weft.errors import StudyError
+from weft.errors import DataError, PathError, StudyError
 from weft.fabric import Fabric
 from weft.fabric.nodeset import fold
 from weft.files.atomic import file_errors, read_json, write_atomic
@@ -20,10 +20,11 @@ from weft.files.section import put
 from weft.format import plural
 from weft.launch.batch.schedulers import allocated_nodes
 from weft.launch.launcher import Launcher
+from weft.plan.records import Plan
 from weft.plan.stored import plan_of
 from weft.run.extend import begin_within, plan_within
 from weft.run.folder import locked
-from weft.run.load import look_first
+from weft.run.load import look_once
 from weft.run.one import choose_folder, plan_study, run_study
 from weft.run.progress import Progress
 from weft.run.refresh import make_tables
@@ -36,8 +37,8 @@ from weft.units import parse_seconds
 ROUNDS, SEED = 8, 27  # rounds of the second pass, and the seed that draws them
 MOST_AIMS = 16  # parts that the second pass aims at: the strongest first
 #: Share of the asked time in which the first pass takes samples. The second pass has what is then left, less the time
-#: of its start and that of the tables: a constant, and a part for each node.
-SHARE, TABLES_S, TABLES_NODE_S = 0.35, 1.0, 0.003
+#: of its start and that of the tables: seconds of a processor, and for each node.
+SHARE, TABLES_S, TABLES_NODE_S = 0.35, 2.5, 0.002
 #: Rounds that the second pass has in any case, and the least time of one round at one size.
 LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001
 #: Bytes of the large message, and the fewest; messages that a round sends at least.
@@ -112,14 +113,16 @@ def run_check(
     into = into or choose_folder(study, fabric, progress, _is_left).path
     begun = RunFolder(into).meta.is_file()
     plan = None if begun else plan_study(study, fabric, str)
-    seen = look_first(progress.say, wait=False, anyway=True) if fabric.runs_here else None
+    seen = look_once(progress.say) if fabric.runs_here else None
     folder = run_study(study, fabric, into, launcher, progress, seen=seen, tables=False, plan=plan)
     with locked(folder, say=progress.say):
+        wall_s, own_s = time.monotonic(), time.process_time()
         aims = find_candidates(folder)
+        later_s = tables_s(plan_of(folder), time.monotonic() - wall_s, time.process_time() - own_s)
         if aims is not None:
             about = ", ".join(aims[:3]) or "slow messages"
             progress.say(f"a second pass decides about {about}{' ...' if len(aims) > 3 else ''}")
-            measure_again(folder, fabric, aims, launcher, progress, ends - time.monotonic())
+            measure_again(folder, fabric, aims, launcher, progress, ends - time.monotonic() - later_s)
         make_tables(folder)
     return folder
 
@@ -157,7 +160,7 @@ def measure_again(
 ) -> None:
     """A few rounds more that aim at some parts, in the folder ``second`` of a run; the caller holds its lock.
 
-    They take what is left of the time of the check, ``left_s``, as the first pass has shown what rounds take.
+    They take ``left_s``, as the first pass has shown what rounds take.
 
     Raises DataError: The folder belongs to another run, or cannot be written.
     """
@@ -186,7 +189,7 @@ def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
     rounds = sum(each["op"].startswith("partner.") for each in record["segments"])
     measured_s = max((each["wall_ns"] for each in record.get("nodes", ())), default=record["wall_ns"]) / 1e9
     start_s = max(read_json(folder.outcome(plan.launches[0].id))["wall_s"] - measured_s, 0.0)
-    free_s = left_s - start_s - TABLES_S - TABLES_NODE_S * cell.nodes
+    free_s = left_s - start_s
     a_round_s = max(measured_s / max(rounds, 1), LEAST_BUDGET_S)
     asked = tomllib.loads(read_plain(folder.study).decode())["pairs"]["matchings"]
     # of an unknown topology a round is divided; few nodes have fewer rounds than asked for, and the second pass its own
@@ -196,10 +199,23 @@ def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
     return rounds, max(free_s / (split * rounds), a_round_s) / len(cell.parameters["bytes"])
 
 
+def tables_s(plan: Plan, wall_s: float, own_s: float) -> float:
+    """Seconds that tables and card take on a host that let this process compute for ``own_s`` in ``wall_s``."""
+    return (TABLES_S + TABLES_NODE_S * max(cell.nodes for cell in plan.measured)) * max(wall_s / max(own_s, 1e-3), 1.0)
+
+
 def exit_code(folder: RunFolder) -> int:
     """0 where a check or an audit found nothing, 3 where it did, 1 where it could not tell."""
     first = next(iter(claims_of(CLAIMS.read(folder.path), "answer")), None)
     return EXIT_CODES.get(first["id"] if first else "", UNKNOWN)
+
+
+def clear_exclude(path: Path) -> None:
+    """Empty the file for names of slow nodes before anything is measured. Raises PathError: it cannot be written."""
+    try:
+        write_atomic(path, b"")
+    except DataError as error:
+        raise PathError(error.what, "name another: --exclude-file FILE") from error
 
 
 def write_exclude(folder: RunFolder, path: Path) -> int:

@@ -52,12 +52,19 @@ def in_words(seen: Look, verb: str = "are") -> str:
     return f"{seen.busy:.1f} of {seen.cores} cores {verb} busy with other work{by}"
 
 
+def look_once(say: Say, looks: Callable[[], Look] = look) -> Look:
+    """Look at the load, and say what disturbs."""
+    seen = looks()
+    if disturbs(seen):
+        say(f"{in_words(seen)}: times will be longer and scatter, and the quality of the run falls")
+    return seen
+
+
 def look_first(say: Say, *, wait: bool, anyway: bool, looks: Callable[[], Look] = look) -> Look:
     """Look at the load before a run, and say what disturbs; returns the last look."""
-    seen = looks()
+    seen = look_once(say, looks)
     if not disturbs(seen):
         return seen
-    say(f"{in_words(seen)}: times will be longer and scatter, and the quality of the run falls")
     if not wait and not anyway:
         wait = _asked(say)
     if not wait:

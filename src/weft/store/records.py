@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from weft.errors import DataError
 from weft.files.beneath import TooLargeError, read_json_text
 from weft.files.checksum import is_damaged
-from weft.text import plain_tree
+from weft.text import is_plain_json, plain_tree
 
 #: Statuses whose samples lie in an .npy; the other ones are rows without numbers.
 WITH_SAMPLES = frozenset({"ok", "invalid"})
@@ -202,9 +202,7 @@ def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN
         text = read_json_text(path)
         if is_damaged(text):
             raise DataError(f"{path}: damaged {what}: its checksum is of other content", remedy)
-        # Without an escape, DEL or a letter beyond ASCII every text in it is plain already; a run of 5,000 cells has a
-        # million of them, one after the other 26 s.
-        easy = text.isascii() and b"\\" not in text and b"\x7f" not in text
+        easy = is_plain_json(text)
         raw = None if easy else plain_tree(json.loads(text))
     except FileNotFoundError:
         raise DataError(f"{path}: there is no such {what}", remedy) from None

@@ -4,7 +4,9 @@
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,6 +41,17 @@ def test_the_job_script_is_the_golden_one(scheduler: Scheduler) -> None:
         golden.write_text(script)
     assert script == golden.read_text()
     assert subprocess.run(["bash", "-n"], input=script, text=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "minutes"),
+    [({"time_limit": "20 min"}, 6), ({"node_hours": 0.2}, 3), ({"node_hours": 0.03}, 1), ({"time_limit": "150 s"}, 2)],
+)
+def test_a_job_is_as_long_as_the_site_allows_for_its_nodes(limits: dict[str, Any], minutes: int) -> None:
+    """Three launches of 100 s and their starts; a limit of 150 s was asked for as 3 minutes."""
+    requests = [replace(request(f"c00{i}.l1", ("n0", "n1", "n2", "n7")), limit_s=100) for i in range(3)]
+    script = render(Slurm(), BatchSection.model_validate(limits), requests, "small", kernel)
+    assert f"#SBATCH --time={minutes}\n" in script
 
 
 def test_srun_pins_nodes_by_name_and_unbinds_oversubscribed_ranks() -> None:

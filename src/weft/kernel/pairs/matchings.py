@@ -57,7 +57,7 @@ def draw_matchings(
     dice = np.random.default_rng([seed, 41])
     levels = _levels(leaf, pod)
     shares = _shares({name: _most(parents) for name, parents in levels}, count, aimed=bool(aim))
-    met: set[tuple[int, int]] = set()
+    met: set[int] = set()
     cables = _Visits(network, hosts, aim)
     few = np.array(sorted(apart), np.int32)
     visits = VISITS if network is not None and _joins_leaves(network) else 1
@@ -73,7 +73,7 @@ def draw_matchings(
                     break
                 drawn.append(_matching(parents, numbers, dice))
             best = min(drawn, key=lambda pairs: cables.cost(pairs, few, _repeats(pairs, met)))
-            met.update(map(tuple, np.sort(best, axis=1).tolist()))
+            met.update(_keys(best))
             cables.add(best)
             found.append(Round(name, best))
     return [found[place] for place in dice.permutation(len(found))]
@@ -189,17 +189,24 @@ def _matching(parents: list[list[Unit]], numbers: list[int], dice: "np.random.Ge
     """The pairs of one round, shape (pairs, 2): slice ``s`` of every leaf follows round ``numbers[s]`` of the circle
     method, and meets the same slice elsewhere, so that d-mod-k routes stay even.
     """
-    found: list[Ints] = []
+    found: list[tuple[Ints, Ints]] = []
     for units in parents:
         if len(units) < 2:
             continue
         for place, number in enumerate(numbers):
-            own = [_part(unit, place, len(numbers)) for unit in units]
+            own = [_part(unit, place, len(numbers)) for unit in units] if len(numbers) > 1 else units
             camps, first = _camps(own)
             rounds = len(camps) - 1 - first
-            for one, other in circle(len(camps), number % rounds + first).tolist():
-                found.append(_meet(camps[one], camps[other], dice))
-    return np.concatenate(found) if found else np.empty((0, 2), np.int32)
+            meetings = circle(len(camps), number % rounds + first)
+            if all(isinstance(camp, np.ndarray) and len(camp) < 2 for camp in camps):  # single nodes, one has a bye
+                nodes = np.array([camp[0] if len(camp) else -1 for camp in camps], np.int32)[meetings]
+                found.append(tuple(nodes[(nodes >= 0).all(axis=1)].T))
+                continue
+            for one, other in meetings.tolist():
+                _meet(camps[one], camps[other], dice, found)
+    if not found:
+        return np.empty((0, 2), np.int32)
+    return np.stack([np.concatenate(side) for side in zip(*found, strict=True)], axis=1).astype(np.int32)
 
 
 def _camps(units: list[Unit]) -> tuple[list[Unit], int]:
@@ -222,19 +229,19 @@ def _part(unit: Unit, which: int, of: int) -> Unit:
     return unit[which::of] if isinstance(unit, np.ndarray) else [_part(each, which, of) for each in unit]
 
 
-def _meet(one: Unit, other: Unit, dice: "np.random.Generator") -> Ints:
-    """Pairs of the nodes of two units, leaf by leaf."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        few, many = sorted((one, other), key=len)
-        shift = int(dice.integers(len(many))) if len(many) else 0
-        partner = np.concatenate([many[shift:], many[:shift]])[: len(few)]
-        return np.stack([few, partner], axis=1).astype(np.int32)
-    assert not isinstance(one, np.ndarray)
-    assert not isinstance(other, np.ndarray)
-    few, many = sorted((one, other), key=len)
-    shift = int(dice.integers(len(many)))
-    met = [_meet(each, many[(place + shift) % len(many)], dice) for place, each in enumerate(few)]
-    return np.concatenate(met) if met else np.empty((0, 2), np.int32)
+def _meet(one: Unit, other: Unit, dice: "np.random.Generator", found: list[tuple[Ints, Ints]]) -> None:
+    """Add nodes of two units and their partners, leaf by leaf."""
+    few, many = (one, other) if len(one) <= len(other) else (other, one)
+    shift = int(dice.integers(len(many))) if len(many) else 0
+    if isinstance(few, np.ndarray) and isinstance(many, np.ndarray):
+        partner = many[shift : shift + len(few)]
+        left = len(few) - len(partner)
+        found.append((few, np.concatenate([partner, many[:left]]) if left else partner))
+        return
+    assert not isinstance(few, np.ndarray)
+    assert not isinstance(many, np.ndarray)
+    for place, each in enumerate(few):
+        _meet(each, many[(place + shift) % len(many)], dice, found)
 
 
 def _together(pairs: Ints, few: Ints) -> int:
@@ -242,8 +249,14 @@ def _together(pairs: Ints, few: Ints) -> int:
     return int(np.isin(pairs, few).all(axis=1).sum()) if len(few) > 1 else 0
 
 
-def _repeats(pairs: Ints, met: set[tuple[int, int]]) -> int:
-    return sum(tuple(pair) in met for pair in np.sort(pairs, axis=1).tolist())
+def _keys(pairs: Ints) -> list[int]:
+    """A number for each pair, whichever of both is first."""
+    low, high = np.sort(pairs, axis=1).astype(np.int64).T
+    return (low << 32 | high).tolist()
+
+
+def _repeats(pairs: Ints, met: set[int]) -> int:
+    return sum(map(met.__contains__, _keys(pairs)))
 
 
 class _Visits:

@@ -82,11 +82,12 @@ def render(
     """Return the script that runs `requests` one after the other in one job.
 
     The job has the nodes of all its launches; each launch names its own. Its time limit is the sum of the launches'
-    limits, capped by the site's limit: launches that do not fit are left for the next job.
+    limits, capped by the site's limits: launches that do not fit are left for the next job.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     nodes = list(dict.fromkeys(node for request in requests for node in request.nodes))
+    most_s = min(section.time_limit, 3600 * section.node_hours / len(nodes) if section.node_hours else math.inf)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True,
@@ -96,7 +97,7 @@ def render(
     return environment.get_template(f"{scheduler.name}.sh.j2").render(
         name=name, folder=requests[0].folder, nodes=nodes, nodeset=fold(nodes),
         ranks_per_node=max(request.ranks_per_node for request in requests),
-        minutes=minutes(requests, section.time_limit), partition=section.partition, account=section.account,
+        minutes=minutes(requests, most_s), partition=section.partition, account=section.account,
         qos=section.qos, reservation=section.reservation, constraint=section.constraint, options=section.options,
         setup=section.setup, launches=[launch_line(request, starter) for request in requests],
     )  # fmt: skip
@@ -116,9 +117,9 @@ def environment_words(environment: dict[str, str]) -> list[str]:
 
 
 def minutes(requests: Sequence[LaunchRequest], most_s: float) -> int:
-    """Minutes to request: the sum of the launches' limits, at most the site's limit, at least one."""
+    """Minutes to request: the sum of the launches' limits, at most what the site allows, at least one."""
     wanted = sum(request.limit_s + START_S for request in requests)
-    return max(1, math.ceil(min(wanted, most_s) / 60))
+    return max(1, int(min(math.ceil(wanted / 60), most_s / 60)))
 
 
 def write_script(path: Path, text: str) -> None:
