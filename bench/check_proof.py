@@ -20,7 +20,6 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -142,23 +141,25 @@ def trials_of(number: int, rounds: int, factor: float) -> list[Trial]:
     return found
 
 
-def share_named(noise: Noise, rounds: int, kind: str, factor: float) -> float:
-    """Share of `POWERED` trees whose planted part is named."""
-    found = 0
+def is_found(noise: Noise, rounds: int, kind: str, factor: float) -> bool:
+    """Whether the planted part is named in 95 % of `POWERED` trees."""
+    missed = 0
     for number in range(POWERED):
         of = made_machine(("tree", "pods")[number % 2], (64, 128, 256)[number % 3])
         dice = np.random.default_rng([number, 18])
         part = draw_part(of, kind, dice)
         named, _ = check(of, {part: factor}, noise, 0.05, of.rounds(rounds, number), 1000 + 10 * number)
-        found += any(part in listed for listed in named)
-    return found / POWERED
+        missed += not any(part in listed for listed in named)
+        if missed > 0.05 * POWERED:
+            return False
+    return True
 
 
 def power_of(way: tuple[Noise, int, str]) -> tuple[Noise, int, str, float | None]:
     """The smallest factor that is named in 95 % of the trees, as the next larger one is; None of `FACTORS`."""
     least = None
     for factor in FACTORS:
-        if share_named(*way, factor) < 0.95:
+        if not is_found(*way, factor):
             least = None
         elif least is None:
             least = factor
@@ -205,8 +206,10 @@ def main() -> None:
     file: Path = given.kept
     kept: dict[str, Any] = dict(map(json.loads, file.read_text(encoding="utf-8").splitlines() if file.exists() else ""))
     work: dict[str, Any] = {}
+    ways: list[tuple[Noise, int, str]] = [(noise, rounds, kind) for rounds in (16, 8, 32) for kind in ("node", "cable")
+                                          for noise in NOISES]  # fmt: skip
     if given.power:
-        work = {f"power {way}": partial(power_of, way) for way in product(NOISES, (8, 16, 32), ("node", "cable"))}
+        work = {f"power {way}": partial(power_of, way) for way in ways}
     else:
         for number in range(given.first, given.first + given.fabrics):
             work[f"{number} {given.rounds} {given.factor}"] = partial(trials_of, number, given.rounds, given.factor)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``weft check`` from its rounds to its exit code, on a made machine of 32 nodes."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,22 @@ def test_a_healthy_machine_needs_no_second_pass(fabric: Fabric, tmp_path: Path) 
     assert [each["id"] for each in claims_of(CLAIMS.read(folder.path), "answer")] == ["check.healthy"]
     assert exit_code(folder) == 0
     assert len(launcher.passes) == 1
+
+
+def test_a_check_is_printed_without_what_draws(fabric: Fabric, tmp_path: Path) -> None:
+    """Its page is drawn on request: imports of drawing were a sixth of its processor time."""
+    folder = checked(MadeCheck(fabric, [{}]), tmp_path)
+    code = f"""
+import sys
+from pathlib import Path
+from weft.run.check import print_check
+from weft.store.folder import RunFolder
+print_check(RunFolder(Path({str(folder.path)!r})), "text")
+assert not {{"altair", "PIL", "vl_convert"}} & set(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Healthy" in done.stdout
 
 
 def test_a_node_that_is_slow_alone_is_named(fabric: Fabric, tmp_path: Path) -> None:

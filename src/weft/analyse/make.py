@@ -47,15 +47,18 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
         make_pair_tables(root, backend, of_pairs)
         make_pair_analysis(root, plan, backend, launches)
     times = _write_iterations(root, backend, of_pairs)
-    medians = _medians(times)
-    mixed = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist()
+    medians = _medians(times) if times is not None else []
+    mixed = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist() if medians else []
     found = summaries(mixed, medians, modelled=plan.is_model)
     MEDIANS.write(root, medians)
     turns = _turns(root, backend, of_pairs) if any(split_step(row["op"])[1] for row in segments) else []
     TURNS.write(root, turns)
     key = ["launch", *GROUP]
     counts = sorted({row["samples"] for row in medians})
-    QUARTILES.write(root, (quartiles(times, key, counts).order_by(key).to_pyarrow().to_pylist() if counts else []))
+    QUARTILES.write(
+        root,
+        (quartiles(times, key, counts).order_by(key).to_pyarrow().to_pylist() if times is not None and counts else []),
+    )
     STARTUP.write(root, [] if plan.is_model else startup_rows(root, plan, medians))
     floors = floor.with_rates_beside(floor.floor_rows(found, cells), _beside(root, backend, of_pairs), cells)
     FLOOR.write(root, floors)
@@ -99,8 +102,8 @@ def _beside(root: Path, backend: Backend, but: Collection[str]) -> list[floor.Be
     return longest.group_by(["cell", "op"]).agg(seconds=longest.ns.min() / 1e9).to_pyarrow().to_pylist()
 
 
-def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Expression:
-    """Write the time of each iteration, except of the cells in ``but``, and return them as a table of the engine."""
+def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Expression | None:
+    """Write the time of each iteration, except of the cells in ``but``; a table of the engine, None without samples."""
     path = ITERATIONS.path(root)
     batches: Any = []
     if found := _good_samples(root, backend, but):
@@ -109,7 +112,7 @@ def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Exp
         # one whole table: DuckDB 2.0 removed the call with which Ibis 12 reads a result batch by batch
         batches = [times.order_by(["cell", "call", "phase", "launch", "iteration"]).to_pyarrow()]
     write_parquet(path, batches, ITERATIONS.schema, "weft-iterations/1", differences=("iteration",))
-    return read(backend, [path])
+    return read(backend, [path]) if batches else None
 
 
 def _medians(times: Expression) -> list[MedianRow]:

@@ -55,24 +55,21 @@ def check(
     from weft.fabric import load_fabric
     from weft.launch import launcher_for
     from weft.launch.site import load_site
+    from weft.run.check import Asked, clear_exclude, exit_code, print_check, run_check, write_exclude
     from weft.run.progress import for_terminal
 
     progress = for_terminal()
+    if exclude_file is not None:
+        clear_exclude(exclude_file)
     fabric = load_fabric(on) if on else load_site()
     launcher = launcher_for(fabric, mpicxx, progress.say)
     if build:
         sys.stdout.write(f"built for {launcher.provenance().get('mpi', 'this MPI')}\n")
         return 0
-    from weft.run.check import Asked, clear_exclude, exit_code, run_check, write_exclude
-
-    if exclude_file is not None:
-        clear_exclude(exclude_file)
     folder = run_check(
         fabric, Asked(nodes, time, ranks_per_node), launcher, progress, into, spent_s=clock.monotonic() - began
     )
+    print_check(folder, format)
     if exclude_file is not None:
         write_exclude(folder, exclude_file)
-    from weft.run.refine import print_check
-
-    print_check(folder, format)
     return exit_code(folder)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The work of ``weft check``: a run of studies/check.toml, a second pass over what it finds, and what follows."""
 
+import sys
 import time
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from weft.analyse.claims.matched import slow_nodes
 from weft.analyse.outliers.matched import find_outliers, matched_rounds, read_passes, read_ranks
@@ -27,7 +29,7 @@ from weft.run.folder import locked
 from weft.run.load import look_once
 from weft.run.one import choose_folder, plan_study, run_study
 from weft.run.progress import Progress
-from weft.run.refresh import make_tables
+from weft.run.refresh import make_tables, reading
 from weft.run.shipped import ShippedStudy, study_of
 from weft.run.walk import Walk, pending
 from weft.store.folder import RunFolder
@@ -197,6 +199,21 @@ def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
     rounds = min(max(int(free_s / (split * a_round_s)), LEAST_ROUNDS), ROUNDS)
     # the least rounds are measured even if nothing is left
     return rounds, max(free_s / (split * rounds), a_round_s) / len(cell.parameters["bytes"])
+
+
+def print_check(folder: RunFolder, format: Literal["text", "json"]) -> None:
+    """Print the card of a check or an audit, or all its claims as JSON."""
+    from weft.report.card import print_card  # measuring needs none of its libraries
+    from weft.report.view import load_view
+
+    with reading(folder.path):
+        view = load_view(folder.path)
+        if format == "text":
+            print_card(view)
+        else:
+            from weft.report import tables
+
+            sys.stdout.write(tables.render(view, format))
 
 
 def tables_s(plan: Plan, wall_s: float, own_s: float) -> float:

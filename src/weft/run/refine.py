@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Refining a run round by round: its card and page after the first launch of each cell, then narrower ones."""
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
 
 from weft.analyse.tables.times import CALLS, reach, timed
 from weft.errors import DataError
@@ -15,7 +13,7 @@ from weft.plan.records import Plan
 from weft.plan.rounds import with_launches
 from weft.plan.trials import LEAST_LAUNCHES
 from weft.report import page, tables
-from weft.report.card import card_of, card_text, print_card
+from weft.report.card import card_of, card_text
 from weft.report.view import load_view
 from weft.run.extend import replace_plan
 from weft.run.progress import Progress
@@ -44,16 +42,6 @@ def print_answer(folder: RunFolder) -> None:
     """Print card and first table of a run whose tables are made."""
     with reading(folder.path):
         tables.show(folder.path)
-
-
-def print_check(folder: RunFolder, format: Literal["text", "json"]) -> None:
-    """Print the card of a check or an audit, or all its claims as JSON."""
-    with reading(folder.path):
-        view = load_view(folder.path)
-        if format == "text":
-            print_card(view)
-        else:
-            sys.stdout.write(tables.render(view, format))
 
 
 def write_joint_page(runs: Sequence[Path], path: Path) -> Path:
