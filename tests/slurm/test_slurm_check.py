@@ -71,7 +71,7 @@ def test_64_nodes_are_checked_as_a_job_inside_salloc_and_in_a_job_script(tmp_pat
         assert any(run.glob("job-*.log")) == jobs
         answer = claims_of(CLAIMS.read(run), "answer")[0]
         assert extras(answer)["nodes"] == 64, said
-        assert {"host"} <= {extras(each)["of"] for each in claims_of(CLAIMS.read(run), "doubt")} or "D" in said
+        assert "host" in {each["subject"] for each in claims_of(CLAIMS.read(run), "doubt")}  # no time is a network's
 
 
 @pytest.mark.timeout(300)
