@@ -5,6 +5,7 @@ import math
 import os
 import re
 import socket
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,14 @@ def read(path: Path) -> str:
         return path.read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
+
+
+def running_s(root: Path = Path("/")) -> float:
+    """Seconds since this process began; those of the processor that it had where the system does not tell."""
+    fields = read(root / "proc/self/stat").rpartition(")")[2].split()
+    if len(fields) < 20:
+        return time.process_time()
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
 
 
 def upwards(mount: Path, path: str) -> Iterator[Path]:

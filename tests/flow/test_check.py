@@ -150,7 +150,7 @@ def test_the_second_pass_takes_what_is_left_of_the_time(fabric: Fabric, tmp_path
     assert long[0] == 8
     assert 2 * 8 * long[1] == pytest.approx(30, rel=0.01)
     assert short[0] == 3
-    assert 2 * short[1] == pytest.approx(1 / 16, rel=0.01)  # as long as a round took: three are measured in any case
+    assert 3 * 2 * short[1] == pytest.approx(1 / 16, rel=0.01)  # three in the time of one, in any case
     rounds, budget_s = plan_second(folder, 0.4)
     assert 3 < rounds < 8
     assert 2 * rounds * budget_s == pytest.approx(0.4, rel=0.01)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a host has: read from made-up /proc and /sys trees."""
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from weft.host import (
     parse_cgroup_paths,
     parse_meminfo,
     read_host,
+    running_s,
     usable_threads,
 )
 
@@ -142,3 +146,12 @@ def test_the_embedded_engine_takes_no_more_threads_than_its_process_may_have(mon
 
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
     assert connect().raw_sql("select current_setting('threads')").fetchall() == [(1,)]
+
+
+def test_the_age_of_a_process_counts_what_it_did_not_compute(tmp_path: Path) -> None:
+    code = "import time; time.sleep(0.5); from weft.host import running_s; print(running_s(), time.process_time())"
+    age_s, own_s = map(
+        float, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert own_s + 0.45 < age_s < 60
+    assert running_s(tmp_path) == pytest.approx(time.process_time(), abs=0.1)  # no /proc

@@ -49,10 +49,8 @@ def check(
     build
         Only compile the kernels for this fabric's MPI, so that later checks start at once.
     """
-    import time as clock
-
-    began = clock.monotonic() - clock.process_time()  # with the imports so far
     from weft.fabric import load_fabric
+    from weft.host import running_s
     from weft.launch import launcher_for
     from weft.launch.site import load_site
     from weft.run.check import Asked, clear_exclude, exit_code, print_check, run_check, write_exclude
@@ -66,9 +64,7 @@ def check(
     if build:
         sys.stdout.write(f"built for {launcher.provenance().get('mpi', 'this MPI')}\n")
         return 0
-    folder = run_check(
-        fabric, Asked(nodes, time, ranks_per_node), launcher, progress, into, spent_s=clock.monotonic() - began
-    )
+    folder = run_check(fabric, Asked(nodes, time, ranks_per_node), launcher, progress, into, spent_s=running_s())
     print_check(folder, format)
     if exclude_file is not None:
         write_exclude(folder, exclude_file)

@@ -197,8 +197,8 @@ def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
     # of an unknown topology a round is divided; few nodes have fewer rounds than asked for, and the second pass its own
     split = max(len(cell.parameters["pairs"]) / asked, 1.0)
     rounds = min(max(int(free_s / (split * a_round_s)), LEAST_ROUNDS), ROUNDS)
-    # the least rounds are measured even if nothing is left
-    return rounds, max(free_s / (split * rounds), a_round_s) / len(cell.parameters["bytes"])
+    # the least rounds are measured even if nothing is left, with fewer samples
+    return rounds, max(free_s / (split * rounds), a_round_s / LEAST_ROUNDS) / len(cell.parameters["bytes"])
 
 
 def print_check(folder: RunFolder, format: Literal["text", "json"]) -> None:
