@@ -60,15 +60,20 @@ def main() -> None:
     ).stdout
     ratios: dict[tuple[str, int], list[float]] = defaultdict(list)
     times: dict[tuple[str, int], list[float]] = defaultdict(list)
+    least: dict[tuple[str, int], list[tuple[float, ...]]] = defaultdict(list)
     for line in printed.splitlines():
-        call, size, _, harness_ns, bare_ns, *_ = line.split()
+        call, size, _, harness_ns, bare_ns, _, _, *fastest = line.split()
         ratios[call, int(size)].append(float(harness_ns) / float(bare_ns))
+        if len(fastest) == 2:
+            least[call, int(size)].append(tuple(map(float, fastest)))
         times[call, int(size)].append(float(bare_ns))
     print(f"{library}, {given.ranks} ranks, {given.rounds} rounds interleaved; harness / bare loop, median (range)")
     for (call, size), values in ratios.items():
         ratio = statistics.median(values)
         mark = "" if abs(ratio - 1) <= GOAL else f"  outside 1.00 +- {GOAL}"
-        print(f"{call:15} {size:8} B  {ratio:.3f} ({min(values):.3f}-{max(values):.3f})"
+        fastest = [min(each) for each in zip(*least[call, size], strict=True)]
+        beside = f"  fastest {fastest[0] / fastest[1]:.3f}" if fastest else ""
+        print(f"{call:15} {size:8} B  {ratio:.3f} ({min(values):.3f}-{max(values):.3f}){beside}"
               f"  bare {statistics.median(times[call, size]) / 1000:.2f} us{mark}")  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rates of the kernels `bandwidth` and `pairs` beside those of loops that measure as osu_bw, osu_bibw, osu_mbw_mr,
 // osu_put_bw, osu_get_bw (OSU 7) and mpiGraph 1.5 do, in one job, the two interleaved round by round.
-//   mpiexec -n 2 bare_rates [rounds [bytes ...]]   prints `call bytes round harness_ns bare_ns samples batch` lines
+//   mpiexec -n 2 bare_rates [rounds [bytes ...]]   prints `call bytes round harness_ns bare_ns samples batch` lines,
+//   and the same two times of the fastest sample: what a busy host disturbs least
 // Loops named `...:places` are the same with Weft's memory: a place for each message, in a footprint that goes round.
 #include "cell/kernels.hpp"
 #include "pairs/pair_meter.hpp"
@@ -52,7 +53,30 @@ struct Found {
     double ns = 0; ///< of one message
     long long samples = 0;
     long long batch = 0;
+    double least_ns = 0; ///< of one message of the fastest sample
 };
+
+/// Median and minimum of windows.
+struct Windows {
+    double ns = 0;
+    double least_ns = 0;
+
+    Windows over(double many) const { return {ns / many, least_ns / many}; }
+};
+
+/// Of the warm samples on this rank, for one operation.
+double least_ns(weft::Recorder const &recorder) {
+    double found = 0;
+    for (weft::Segment const &segment : recorder.segments()) {
+        for (weft::Row const &row : segment.rows) {
+            double const ns = double(row.duration_ns) / double(segment.batch);
+            if (segment.phase == weft::Phase::warm && ns > 0 && (found == 0 || ns < found)) {
+                found = ns;
+            }
+        }
+    }
+    return found;
+}
 
 /// With all messages in one place, as in OSU, or each in its own.
 Found bandwidth(Rating &job, int bytes, std::string const &transfer, std::string const &way, bool shared) {
@@ -71,7 +95,8 @@ Found bandwidth(Rating &job, int bytes, std::string const &transfer, std::string
     weft::kernel_named("bandwidth").run(cell);
     for (weft::Segment const &segment : recorder.segments()) {
         if (segment.phase == weft::Phase::warm) {
-            return {double(segment.median_ns) / double(segment.batch), segment.count, segment.batch};
+            return {double(segment.median_ns) / double(segment.batch), segment.count, segment.batch,
+                    least_ns(recorder)};
         }
     }
     std::abort();
@@ -93,18 +118,26 @@ Found pairs(Rating &job, int bytes, bool apart) {
     weft::PingPong ping(job.team.comm, job.clock, sampler.losses(), send, receive, bytes, messages);
     meter.measure(weft::make_round(job.team, 0, {{0, 1}}), ping);
     auto const &found = meter.findings().front();
-    return {double(found.median_ns) / window, found.samples, 2 * found.trips.timed * window};
+    double const least = least_ns(recorder);
+    return {double(found.median_ns) / window, found.samples, 2 * found.trips.timed * window, least / window};
 }
 
-double median(std::vector<double> values) {
+Windows windows_of(std::vector<double> values) {
     auto const middle = values.begin() + std::ptrdiff_t(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
-    return *middle;
+    return {*middle, *std::min_element(values.begin(), values.end())};
+}
+
+/// Mean over ranks, of `of` that took part.
+Windows mean_of(Rating const &job, Windows mine, int of) {
+    double both[2] = {mine.ns, mine.least_ns};
+    MPI_Allreduce(MPI_IN_PLACE, both, 2, MPI_DOUBLE, MPI_SUM, job.team.comm);
+    return {both[0] / of, both[1] / of};
 }
 
 /// OSU's clock: many windows from the first rank's start to its end; ns of a window. OSU takes the mean of all; here it
 /// is the median of groups, which what disturbs some of them does not move.
-double window_ns(Rating &job, int bytes, std::function<void()> const &one_window) {
+Windows window_ns(Rating &job, int bytes, std::function<void()> const &one_window) {
     int const group = bytes < 8192 ? 10 : 1;
     std::vector<double> groups;
     MPI_Barrier(job.team.comm);
@@ -118,10 +151,7 @@ double window_ns(Rating &job, int bytes, std::function<void()> const &one_window
         }
         groups.push_back((MPI_Wtime() - begin) * 1e9 / group);
     }
-    double const mine = job.first() ? median(groups) : 0;
-    double sum = 0;
-    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, job.team.comm); // osu_mbw_mr: mean over the pairs
-    return sum / job.half();
+    return mean_of(job, job.first() ? windows_of(groups) : Windows{}, job.half()); // as osu_mbw_mr, over the pairs
 }
 
 /// Memory of one side of a loop.
@@ -164,7 +194,7 @@ void answer(Rating &job, bool sends) {
     }
 }
 
-double osu_bw(Rating &job, int bytes, bool rotates) {
+Windows osu_bw(Rating &job, int bytes, bool rotates) {
     Memory memory(bytes, rotates);
     return window_ns(job, bytes, [&] {
         job.first() ? send_all(job, memory, bytes, job.requests.data())
@@ -174,7 +204,7 @@ double osu_bw(Rating &job, int bytes, bool rotates) {
     });
 }
 
-double osu_bibw(Rating &job, int bytes, bool rotates) {
+Windows osu_bibw(Rating &job, int bytes, bool rotates) {
     Memory from(bytes, rotates), into(bytes, rotates);
     return window_ns(job, bytes, [&] {
         receive_all(job, into, bytes, job.requests.data());
@@ -186,7 +216,7 @@ double osu_bibw(Rating &job, int bytes, bool rotates) {
 }
 
 /// Mean of windows that start after two barriers; each end by polling, sends and receives apart.
-double mpigraph(Rating &job, int bytes) {
+Windows mpigraph(Rating &job, int bytes) {
     Memory from(bytes, true), into(bytes, true);
     std::vector<double> seconds;
     for (int i = 0; i < timed; ++i) {
@@ -204,23 +234,21 @@ double mpigraph(Rating &job, int bytes) {
             if (received == 0) {
                 MPI_Testall(window, job.requests.data(), &received, MPI_STATUSES_IGNORE);
                 if (received != 0) {
-                    seconds.push_back(MPI_Wtime() - begin);
+                    seconds.push_back((MPI_Wtime() - begin) * 1e9);
                 }
             }
         }
     }
-    double found = median(seconds);
-    MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_DOUBLE, MPI_SUM, job.team.comm);
-    return found * 1e9 / job.team.size;
+    return mean_of(job, windows_of(seconds), job.team.size);
 }
 
 /// The target waits in a barrier, as in OSU.
-double osu_one_sided(Rating &job, int bytes, bool puts) {
+Windows osu_one_sided(Rating &job, int bytes, bool puts) {
     Memory memory(bytes, false);
     char *exposed = nullptr;
     MPI_Win win = MPI_WIN_NULL;
     MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, job.team.comm, &exposed, &win);
-    double found = 0;
+    Windows found;
     if (job.first()) {
         std::vector<double> windows;
         MPI_Win_lock(MPI_LOCK_SHARED, job.partner(), 0, win);
@@ -233,20 +261,20 @@ double osu_one_sided(Rating &job, int bytes, bool puts) {
             MPI_Win_flush(job.partner(), win);
             windows.push_back((MPI_Wtime() - begin) * 1e9);
         }
-        found = median(windows);
+        found = windows_of(windows);
         MPI_Win_unlock(job.partner(), win);
     }
     MPI_Barrier(job.team.comm);
-    MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_DOUBLE, MPI_SUM, job.team.comm);
+    found = mean_of(job, found, job.half());
     MPI_Win_free(&win);
-    return found / job.half();
+    return found;
 }
 
 /// Both are printed as the time of one message among all that are under way.
-void report(Rating const &job, std::string const &call, int bytes, int round, Found const &found, double bare_ns) {
+void report(Rating const &job, std::string const &call, int bytes, int round, Found const &found, Windows const &bare) {
     if (job.team.rank == 0) {
-        std::printf("%s %d %d %.2f %.2f %lld %lld\n", call.c_str(), bytes, round, found.ns, bare_ns, found.samples,
-                    found.batch);
+        std::printf("%s %d %d %.2f %.2f %lld %lld %.2f %.2f\n", call.c_str(), bytes, round, found.ns, bare.ns,
+                    found.samples, found.batch, found.least_ns, bare.least_ns);
         std::fflush(stdout);
     }
 }
@@ -256,24 +284,25 @@ void compare(Rating &job, int bytes, int round) {
     std::string const one = job.team.size == 2 ? "osu_bw" : "osu_mbw_mr";
     for (bool const shared : {true, false}) {
         Found const way = bandwidth(job, bytes, "send", "one", shared);
-        report(job, one + (shared ? "" : ":places"), bytes, round, way, osu_bw(job, bytes, !shared) / window / flows);
+        report(job, one + (shared ? "" : ":places"), bytes, round, way,
+               osu_bw(job, bytes, !shared).over(window * flows));
     }
     if (job.team.size > 2) {
         return;
     }
     report(job, "osu_bibw", bytes, round, bandwidth(job, bytes, "send", "both", true),
-           osu_bibw(job, bytes, false) / window / 2);
+           osu_bibw(job, bytes, false).over(2 * window));
     Found const both = bandwidth(job, bytes, "send", "both", false);
-    report(job, "osu_bibw:places", bytes, round, both, osu_bibw(job, bytes, true) / window / 2);
-    report(job, "mpiGraph", bytes, round, both, mpigraph(job, bytes) / window / 2);
+    report(job, "osu_bibw:places", bytes, round, both, osu_bibw(job, bytes, true).over(2 * window));
+    report(job, "mpiGraph", bytes, round, both, mpigraph(job, bytes).over(2 * window));
     for (bool const apart : {false, true}) {
         report(job, apart ? "pairs:places" : "pairs:osu_bw", bytes, round, pairs(job, bytes, apart),
-               osu_bw(job, bytes, apart) / window);
+               osu_bw(job, bytes, apart).over(window));
     }
     for (bool const puts : {true, false}) {
         std::string const call = puts ? "put" : "get";
         report(job, "osu_" + call + "_bw", bytes, round, bandwidth(job, bytes, call, "one", true),
-               osu_one_sided(job, bytes, puts) / window);
+               osu_one_sided(job, bytes, puts).over(window));
     }
 }
 
@@ -286,7 +315,8 @@ int main(int argc, char **argv) {
     std::vector<int> sizes{8, 1024, 8192, 32768, 262144};
     if (argc > 2) {
         sizes.clear();
-        std::transform(argv + 2, argv + argc, std::back_inserter(sizes), [](char const *text) { return std::atoi(text); });
+        std::transform(argv + 2, argv + argc, std::back_inserter(sizes),
+                       [](char const *text) { return std::atoi(text); });
     }
     for (int round = 0; round < rounds; ++round) {
         for (int const bytes : sizes) {

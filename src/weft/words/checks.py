@@ -149,7 +149,7 @@ def say_audit(claim: ClaimRow) -> Row:
     over = f"{tests} over {plural(more['launches'], 'launch')}"
     if claim["value"] is None:
         note = f"a factor of 2 is excluded in {more['excluded']}" if "excluded" in more else ""
-        return Row(claim["id"], AUDITS[name], over, note, claim["next"])
+        return Row(claim["id"], AUDITS[name], over, note)
     half = " on half of the ranks" if more["guideline"] == "fewer" else ""
     factor = faster_text(claim["value"], claim["low"], claim["high"], claim["coverage"])
     at = f"{name_calls(claim['subject'])}{half}, {exact_bytes(more['bytes'])}"

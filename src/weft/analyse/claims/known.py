@@ -50,10 +50,15 @@ class Known:
         return next((row["mpi_library"] for row in LAUNCH_TABLE.read(self.path) if row["mpi_library"]), "")
 
     @property
+    def machine(self) -> str:
+        """This machine for ``--on``: a shipped one's name, or its file in the run's folder."""
+        known = (shipped("fabrics") / f"{self.plan.fabric}.toml").is_file()
+        return self.plan.fabric if known else "{run}/fabric.toml"
+
+    @property
     def tuning(self) -> str:
         """The command that makes a selection table for this machine."""
-        known = (shipped("fabrics") / f"{self.plan.fabric}.toml").is_file()
-        return f"weft tune --on {self.plan.fabric if known else '{run}/fabric.toml'}"
+        return f"weft tune --on {self.machine}"
 
     def again(self, *options: str) -> str:
         """The command that adds to this run; ``{run}`` is its folder where study or fabric are no shipped ones."""
