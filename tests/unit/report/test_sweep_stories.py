@@ -5,6 +5,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -19,6 +20,7 @@ from weft.report.figures.sizes import Drawn, size_panel
 from weft.report.figures.theme import Figure
 from weft.report.html import parts, write_figures
 from weft.report.page import all_figures, write
+from weft.report.stories.collective import CollectiveStory
 from weft.report.sweep_tables import time_table
 from weft.report.tables import all_tables, render
 from weft.report.tabular import Table
@@ -327,3 +329,10 @@ def test_a_long_name_has_room_beyond_the_last_point_on_a_narrow_page(runs: dict[
     largest = max(size_of(row) for row in line.rows)
     beyond = math.log(last / largest) / math.log(last / first)
     assert beyond * 560 > 6.6 * len(name)
+
+
+def test_times_stand_beside_the_answer_of_a_collective_and_not_the_rounds_of_another_cell() -> None:
+    """Beside 123x the bound of a neighbourhood call stood the rounds of a plain exchange in another graph."""
+    view = cast(RunView, SimpleNamespace(claimed=lambda kind: []))
+    drawn = [cast(Figure, SimpleNamespace(name=name)) for name in ("rounds", "winners", "collectives")]
+    assert [each.name for each in CollectiveStory().proof(view, drawn)] == ["collectives"]

@@ -51,7 +51,7 @@ class Known:
 
     @property
     def machine(self) -> str:
-        """This machine for ``--on``: a shipped one's name, or its file in the run's folder."""
+        """The machine for ``--on``: a shipped one's name, or its file in the run's folder."""
         known = (shipped("fabrics") / f"{self.plan.fabric}.toml").is_file()
         return self.plan.fabric if known else "{run}/fabric.toml"
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from weft.report.figures.theme import Figure
 
 
+TIMES = "collectives"  # name of the figure of times against size
+
+
 class CollectiveStory(SweepStory):
     """Times by size and process count, change-overs, and the fastest algorithms."""
 
@@ -102,7 +105,8 @@ class CollectiveStory(SweepStory):
         """The map of winners where an algorithm beats the library's own choice, and times against size."""
         won = any(each["id"] == "collective.faster-algorithm" for each in view.claimed("answer"))
         maps = [each for each in figures if won and each.name == "winners"]
-        return [*maps, *super().proof(view, [each for each in figures if each not in maps])]
+        others = sorted((each for each in figures if each not in maps), key=lambda each: each.name != TIMES)
+        return [*maps, *super().proof(view, others)]
 
     def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Time against size, a panel for each call; the map of winners."""
@@ -123,7 +127,7 @@ class CollectiveStory(SweepStory):
         ]
         if panels:
             title = view.titled("Time of collective calls against message size")
-            found.insert(0, Figure("collectives", title, KEY, view.headline, panels))
+            found.insert(0, Figure(TIMES, title, KEY, view.headline, panels))
         return [figure for figure in found if figure is not None]
 
     def fields(self, view: RunView) -> dict[str, Any]:
