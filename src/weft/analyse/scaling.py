@@ -50,8 +50,12 @@ def verdicts(
     left_out: Mapping[str, str] | None = None,
 ) -> list[VerdictRow]:
     """Verdict on each series that scales, in the study's order."""
+    of_series: dict[str, list[CallRow]] = {name: [] for name in scalings}
+    for row in rows:
+        for name in row["series"]:
+            of_series.setdefault(name, []).append(row)
     return [
-        verdict(rows, name, kind, call, noise_s, doubts or {}, left_out or {})
+        verdict(of_series[name], name, kind, call, noise_s, doubts or {}, left_out or {})
         for name, kind in scalings.items()
         if kind == "strong" or kind == "weak"
     ]

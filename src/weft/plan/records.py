@@ -248,7 +248,10 @@ class Plan(BaseModel, frozen=True, extra="forbid"):
         return MOST_ROWS + 4 * sum(each)
 
     def cell(self, name: str) -> Cell:
-        """The cell of that id."""
+        """The cell of that id: most stand where their number says."""
+        at = int(name[1:])
+        if at < len(self.cells) and self.cells[at].id == name:
+            return self.cells[at]
         return next(cell for cell in self.cells if cell.id == name)
 
     @property

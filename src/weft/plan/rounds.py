@@ -11,16 +11,17 @@ from weft.kernel.budget import MOST_PARTNERS
 from weft.kernel.registry import kernel_named
 from weft.kernel.steps import TURNS
 from weft.plan.records import Cell, LaunchPlan, Plan
+from weft.study import MOST_CELLS
 
 START_LIMIT_S = 60.0  # a launcher waits this long for ranks that do not start
-MOST_LAUNCHES = 20_000
+MOST_LAUNCHES = 4 * MOST_CELLS  # four of each cell
 FEWEST_TURNS = 2  # a warm-up and a sample: what the kernel takes of a call whose budget is over at once
 APART = 2  # calls that no budget ends: the first one, and the one that proves the data
 OPERATION_S = 2e-3  # overhead of the harness per operation: measured on one host with empty operations
 
 
 def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
-    """Rounds of launches, each shuffled by the seed (METHOD 9); StudyError for more than 20,000.
+    """Rounds of launches, each shuffled by the seed (METHOD 9); StudyError for more than 80,000.
 
     Floors are in every round, each time in another launch of their placement, after its cells: so the rate behind a
     bound is measured beside them, and their first calls meet no peer before.
@@ -46,9 +47,11 @@ def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
 def floor_hosts(plan: Plan, batches: dict[str, list[Cell]]) -> list[tuple[list[Cell], list[str]]]:
     """Floors of each placement, and the batches that can measure them; a batch of their own if all set the library."""
     found: list[tuple[list[Cell], list[str]]] = []
+    placed: dict[tuple[Any, ...], list[str]] = {}
+    for name, cells in batches.items():
+        placed.setdefault(placement_of(cells[0]), []).append(name)
     for floors in together([cell for cell in plan.floors if cell.status == "planned"]):
-        names = [name for name, cells in batches.items() if placement_of(cells[0]) == placement_of(floors[0])]
-        if names:
+        if names := placed.get(placement_of(floors[0])):
             found.append((floors, names))
         else:
             batches[floors[0].id] = floors

@@ -16,7 +16,7 @@ from weft.study import MOST_CELLS
 
 HASH = "plan_sha256"
 """Entry of ``weft.json``: the hash of ``plan.json`` when the run was created, or its launches were added."""
-MOST_STORED = MOST_CELLS + 1000  # cells of a stored plan: those of a study, and those of its floor
+MOST_STORED = 2 * MOST_CELLS  # cells of a stored plan: those of a study, and a floor for each placement
 NEXT_HASH = "next_plan_sha256"
 """Entry of ``weft.json``: the hash that ``plan.json`` is about to have, while launches are added."""
 

@@ -56,13 +56,13 @@ def memory_table(cells: Sequence[Cell], title: str) -> Table:
 
 def memory_tables(plan: Plan) -> list[Table]:
     """One memory table for each series of m-vectors."""
-    found: list[Table] = []
-    measured = plan.measured
-    for series in plan.series:
-        cells = [cell for cell in measured if series.name in cell.series and {"n", "m"} <= set(cell.parameters)]
-        if cells:
-            found.append(memory_table(cells, f"{series.name}: memory of one array (1 kB = 1024 B)"))
-    return found
+    cells: dict[str, list[Cell]] = {series.name: [] for series in plan.series}
+    for cell in plan.measured:
+        for name in cell.series if {"n", "m"} <= set(cell.parameters) else ():
+            cells[name].append(cell)
+    return [
+        memory_table(found, f"{name}: memory of one array (1 kB = 1024 B)") for name, found in cells.items() if found
+    ]
 
 
 def bound_of(cell: Cell) -> tuple[str, str]:

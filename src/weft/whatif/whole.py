@@ -161,7 +161,8 @@ def _outcome(
         cell = next(each for each in view.plan.cells if each.id == warm["cell"])
         seconds, unfitted = warm["median_s"], is_unfitted(variant.fabric)
         own = range_of_effects(cell, "replay", variant.fabric, seconds) if unfitted else None
-        return Outcome(variant, folder, seconds, level, "", warm["low_s"], warm["high_s"], bound_s, own)
+        low = warm["low_s"] and min(seconds, max(warm["low_s"], least))  # no range reaches below what ranks compute
+        return Outcome(variant, folder, seconds, level, "", low, warm["high_s"], bound_s, own)
     why = next((row["reason"] for row in view.rows if row["call"] == "replay" and row["reason"]), "no reason is known")
     level = STATIC if longest and longest >= least else COMPUTATION
     return Outcome(variant, folder, bound_s, level, why, bound_s=bound_s)

@@ -63,7 +63,7 @@ def listed(*kinds: dict[str, Any]) -> dict[str, Any]:
 
 
 def each_of(series: dict[str, Any]) -> list[dict[str, Any]]:
-    """A series for each value in lists of n or m, named ``grid-n4096-m8``; ValueError for more than a thousand."""
+    """A series for each value in lists of n or m, named ``grid-n4096-m8``; ValueError for more than a run may have."""
     keys = [key for key in LISTED if isinstance(series.get(key), list) and series[key]]
     if not keys or not isinstance(series.get("name"), str):
         return [series]
