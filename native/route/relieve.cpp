@@ -18,21 +18,38 @@ struct Reliever {
     Graph const &graph;
     Ways const &ways;
     double const *slowness;
-    std::int32_t *forward;
+    std::vector<std::int32_t> towards; // hosts x switches: the tables by destination, so that a tree of routes is a row
     std::vector<double> load, flow, below;
     std::vector<std::int32_t> entering, ready, way;
+    std::vector<char> crossing;
     double hottest_time = 1;
 
-    Reliever(Graph const &given, Ways const &allowed, double const *slow, std::int32_t *tables)
-        : graph(given), ways(allowed), slowness(slow), forward(tables), load(given.links, 0), flow(given.switches),
-          below(given.switches, 0), entering(given.switches), ready(given.switches) {
+    Reliever(Graph const &given, Ways const &allowed, double const *slow, std::int32_t const *forward)
+        : graph(given), ways(allowed), slowness(slow), towards(std::size_t(given.hosts) * given.switches),
+          load(given.links, 0), flow(given.switches), below(given.switches, 0), entering(given.switches),
+          ready(given.switches), crossing(given.switches) {
+        each_entry([&](std::size_t row, std::size_t column) { towards[column] = forward[row]; });
         for (std::int32_t host = 0; host < given.hosts; ++host)
             if (given.leaf[host] >= 0)
                 ++below[given.leaf[host]];
     }
 
-    std::int32_t &entry(std::int32_t at, std::int32_t end) const {
-        return forward[std::int64_t(at) * graph.hosts + end];
+    // Calls `use` with the place of each entry in tables by switch and in those by destination, in blocks that fit a
+    // cache.
+    template <typename Use> void each_entry(Use use) const {
+        constexpr std::int32_t block = 64;
+        for (std::int32_t first = 0; first < graph.hosts; first += block)
+            for (std::int32_t at = 0; at < graph.switches; ++at)
+                for (std::int32_t end = first; end < std::min(first + block, graph.hosts); ++end)
+                    use(std::size_t(at) * graph.hosts + end, std::size_t(end) * graph.switches + at);
+    }
+    void write(std::int32_t *forward) const {
+        each_entry([&](std::size_t row, std::size_t column) { forward[row] = towards[column]; });
+    }
+
+    std::int32_t &entry(std::int32_t at, std::int32_t end) { return towards[std::size_t(end) * graph.switches + at]; }
+    std::int32_t entry(std::int32_t at, std::int32_t end) const {
+        return towards[std::size_t(end) * graph.switches + at];
     }
     double power(std::int32_t link, double more) const {
         return to_the_eighth((load[link] + more) * slowness[link] / hottest_time);
@@ -80,15 +97,14 @@ struct Reliever {
         return found;
     }
 
-    // Whether the route from a switch to a host crosses another switch.
-    bool crosses(std::int32_t at, std::int32_t end, std::int32_t wanted) const {
-        for (std::int32_t hop = 0; hop < graph.switches && at >= 0; ++hop) {
-            if (at == wanted)
-                return true;
-            std::int32_t const link = entry(at, end);
-            at = link >= 0 ? graph.next_switch(link) : none;
+    // Whether the route from each switch in `ready` to a host crosses the switch `wanted`.
+    void find_crossing(std::int32_t end, std::int32_t wanted, std::int32_t count) {
+        std::fill(crossing.begin(), crossing.end(), 0);
+        for (std::int32_t head = count; head-- > 0;) { // the root first
+            std::int32_t const at = ready[head], link = entry(at, end);
+            std::int32_t const there = link >= 0 ? graph.next_switch(link) : none;
+            crossing[at] = at == wanted || (there >= 0 && crossing[there]);
         }
-        return false;
     }
 
     // Links between switches on the route from a switch to a host.
@@ -153,8 +169,9 @@ struct Reliever {
                 continue;
             Change best;
             std::int32_t const count = flows(end);
+            find_crossing(end, from, count);
             for (std::int32_t head = 0; head < count; ++head)
-                if (flow[ready[head]] > 0 && crosses(ready[head], end, from))
+                if (flow[ready[head]] > 0 && crossing[ready[head]])
                     try_at(ready[head], end, best);
             if (best.link >= 0)
                 found.push_back(best);
@@ -223,6 +240,7 @@ WEFT_ROUTE_API std::int32_t weft_route_relieve(Graph const *graph, std::int32_t 
             break;
         total += done;
     }
+    reliever.write(forward);
     return total;
 }
 

@@ -19,8 +19,10 @@ from weft.fabric.network import Network
 from weft.fabric.readers import read_dump, read_tables
 from weft.fabric.readers.lanes import Service
 from weft.files.atomic import file_errors
+from weft.launch.preload import route_library
 from weft.route.compare import Routed
 from weft.route.dmodk import d_mod_k
+from weft.route.routes import Routes
 from weft.route.subnet import first_host, ibsim_text, routed_by, simulated_addresses, tables_text
 
 PRELOAD = "umad2sim/libumad2sim.so"
@@ -203,7 +205,7 @@ def _one(network: Network, name: str, keep: Path | None, service: Service | None
     if name == PRESENT:
         return Routed(PRESENT, network, service=service)
     if name == OWN:
-        return Routed(OWN, d_mod_k(network))
+        return Routed(OWN, d_mod_k(Routes(network, route_library())).network)
     engine, plus, seed = name.partition(SCATTER)
     if not engine or (plus and not (seed.isascii() and seed.isdigit())):
         raise FabricError(

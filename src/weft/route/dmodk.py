@@ -9,45 +9,30 @@ next one where that does not lead there. On complete trees no two flows of a shi
 from collections import defaultdict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.fabric.network import Network
-from weft.fabric.network.graph import Ints
-from weft.fabric.network.minimal import distances, ports_by_switch
+from weft.fabric.network.minimal import ports_by_switch
+from weft.route.library import Ints, Longs
+from weft.route.routes import Routes
 
-Longs = NDArray[np.int64]
 LABEL = "d-mod-k, made by Weft"
 
 
-def d_mod_k(network: Network) -> Network:
-    """The network with d-mod-k tables; on graphs that are not trees, minimal routes spread by destination."""
+def d_mod_k(routes: Routes) -> Routes:
+    """The same network with d-mod-k tables; on graphs that are not trees, minimal routes spread by destination."""
+    network = routes.network
     hosts, count = len(network.hosts), len(network.switches)
-    out, peer = ports_by_switch(hosts, count, network.links)
-    number, most = _numbers(network, out, peer)
-    forward = np.full((count, hosts), -1, dtype=np.int32)
-    level = np.array([s.level for s in network.switches], dtype=np.int64)
+    number, most = _numbers(network, *ports_by_switch(hosts, count, network.links))
+    source, target = (np.maximum(ends - hosts, 0) for ends in (network.links.source, network.links.target))
+    level = np.array([s.level for s in network.switches], dtype=np.int32)
     stride = _strides(level, most)
     order = np.argsort(network.leaf, kind="stable")
     rank = np.empty(hosts, dtype=np.int64)
     rank[order] = np.arange(hosts)
-    for home in np.unique(network.leaf[network.leaf >= 0]).tolist():
-        near = distances(home, out, peer)
-        nearer = (out >= 0) & (near[peer] < near[:, np.newaxis])
-        rows = np.flatnonzero(nearer.any(axis=1))
-        # The lower switch chooses among parallel cables by destination, the same cable up and down.
-        ahead = peer[rows, nearer[rows].argmax(axis=1)]
-        lower = np.where(level[ahead] < level[rows], ahead, rows)
-        for end in np.flatnonzero(network.leaf == home).tolist():
-            wanted = rank[end] // stride[rows] % most[rows]
-            turn = rank[end] // (stride[lower] * most[lower])
-            away = (number[rows[:, np.newaxis], peer[rows]] - wanted[:, np.newaxis]) % most[rows][:, np.newaxis]
-            away = np.where(nearer[rows], away, np.iinfo(np.int64).max)
-            same = away == away.min(axis=1)[:, np.newaxis]  # parallel cables to the chosen switch
-            place = np.cumsum(same, axis=1) - 1
-            chosen = (same & (place == (turn % same.sum(axis=1))[:, np.newaxis])).argmax(axis=1)
-            forward[rows, end] = out[rows, chosen]
-            forward[home, end] = network.uplink[end] ^ 1
-    return network.with_tables(forward, LABEL)
+    forward = np.full((count, hosts), -1, dtype=np.int32)
+    columns = (network.links.source_port, level, number[source, target], most, stride, rank)
+    routes.library.call("d_mod_k", routes.graph, *map(np.ascontiguousarray, columns), forward)
+    return routes.with_network(network.with_tables(forward, LABEL))
 
 
 def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
@@ -69,7 +54,7 @@ def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
     return number, most
 
 
-def _strides(level: Longs, most: Longs) -> Longs:
+def _strides(level: Ints, most: Longs) -> Longs:
     """Count of consecutive destinations that a switch sends over one link, shape (switches,): 1 on leaves."""
     stride = np.ones(len(level), dtype=np.int64)
     for height in range(2, int(level.max(initial=1)) + 1):

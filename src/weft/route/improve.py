@@ -26,11 +26,6 @@ LABEL = "better tables, made by Weft"
 ROUNDS = 2
 
 
-def d_mod_k_of(routes: Routes) -> Routes:
-    """The same network with d-mod-k tables."""
-    return routes.with_network(d_mod_k(routes.network))
-
-
 def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes: int = PASSES) -> Routes:
     """The network with tables for an all-to-all: minimal, or up*/down* by a total order of the switches."""
     network = routes.network
@@ -204,7 +199,7 @@ def _better(one: Candidate, best: Candidate, present: Candidate) -> bool:
 
 def _rank(routes: Routes) -> Ints | None:
     """An order of the switches for up*/down* routes, shape (switches,); None if minimal routes have no cycle."""
-    if find_circle(d_mod_k_of(routes)) is None:
+    if find_circle(d_mod_k(routes)) is None:
         return None
     level = np.array([s.level for s in routes.network.switches], dtype=np.int32)
     return (level * len(level) + np.arange(len(level))).astype(np.int32)
@@ -217,7 +212,7 @@ def _starts(
         yield "the present tables", routes
         return
     # On large fabrics the time may be over after some starts: the most promising come first.
-    own = d_mod_k_of(routes)
+    own = d_mod_k(routes)
     if rank is None and (own.network.forward != routes.network.forward).any():
         yield "d-mod-k", own
     yield "the present tables", routes
