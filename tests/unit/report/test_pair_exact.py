@@ -16,7 +16,7 @@ from made.view import load_view
 from weft.analyse.pairs import exact as samples
 from weft.analyse.pairs.exact import exact_rows
 from weft.cli.app import main
-from weft.report.pair_view import exact_table
+from weft.report.pair_view import PairView, exact_table
 
 NODES, PER_NODE, COUNT = 4, 2, 101
 
@@ -50,6 +50,13 @@ def test_they_are_those_of_all_samples_of_a_class(run: Path) -> None:
             for text, value in zip(found, wanted, strict=True):
                 number, unit = text.split()
                 assert float(number) * {"ns": 1, "us": 1e3}[unit] == pytest.approx(value, rel=6e-3)  # as printed
+
+
+def test_the_title_of_a_rate_says_that_a_window_was_timed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    view = load_view(run)
+    assert "messages" not in exact_table(view, []).title
+    monkeypatch.setattr(PairView, "window", 64)
+    assert "64 messages" in exact_table(view, []).title
 
 
 def test_where_they_do_not_fit_the_verb_says_so_with_both_numbers(
