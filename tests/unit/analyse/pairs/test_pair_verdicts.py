@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,9 @@ import pytest
 from made.attributed import pair_times
 from made.pairs import Cluster
 from made.pairs_run import make_pairs_run
+from weft.analyse.claims.kernels.pairs import shown_classes
 from weft.analyse.tables.claims import CLAIMS
-from weft.analyse.tables.pairs import CLASSES
+from weft.analyse.tables.pairs import CLASSES, ClassRow
 
 CLUSTER = Cluster(4, 1, 2, uplinks=1, per_pod=2, pod_uplinks=1)
 ORDERS = list(permutations((1e-6, 2e-6, 5e-6)))
@@ -70,3 +71,8 @@ def test_a_pair_that_is_a_tick_of_the_clock_later_is_not_slow(tmp_path: Path, la
     assert bool(sum(row["slow"] for row in CLASSES.read(run))) is slow
     (answer,) = [claim for claim in CLAIMS.read(run) if claim["kind"] == "answer"]
     assert slow or (answer["id"], answer["value"]) == ("pairs.no-outlier", None)
+
+
+def test_the_card_has_the_latency_of_the_smallest_message_and_the_rate_of_the_largest() -> None:
+    rows = [cast(ClassRow, {"bytes": size, "mode": "all", "pairs": 2}) for size in (8, 32_768, 262_144)]
+    assert [shown_classes(rows, rates=rates)[0] for rates in (False, True)] == [8, 262_144]

@@ -30,9 +30,10 @@ def find_claims(known: Known) -> list[ClaimRow]:
     if not every:
         return [make_claim("pairs.unmeasured", "answer")]
     names = largest(every, every)
-    classes = largest(CLASSES.read(known.path), every)
+    table = CLASSES.read(known.path)
     outliers = largest(OUTLIERS.read(known.path), every)
-    size, mode, own = shown_classes(classes)
+    window = max((int(cell.parameters.get("window", 1)) for cell in known.plan.measured), default=1)
+    size, mode, own = shown_classes(largest(table, every), rates=window > 1)
     counted: dict[str, Any] = {
         "pairs": sum(row["pairs"] for row in own), "nodes": len(names), "ranks": sum(row["on_node"] for row in names)
     }  # fmt: skip
@@ -42,24 +43,25 @@ def find_claims(known: Known) -> list[ClaimRow]:
         found = [{**_outlier(0, outliers[0], counted), "id": f"pairs.{INCONCLUSIVE}", "confidence": "C"}]
     if not outliers:
         found = [_healthy(known, size, mode, own, counted)]
-    window = max((int(cell.parameters.get("window", 1)) for cell in known.plan.measured), default=1)
-    found += [_latency(row, place, window) for place, row in enumerate(own)]
+    found += [_latency(row, table.index(row), window) for row in own]
     if sure:
         kind = sure[0][1]["kind"]
         found.append(make_claim(f"remedy.check-{kind}", "remedy", REMEDIES[kind], confidence="B"))
     return found
 
 
-def shown_classes(classes: Sequence[ClassRow]) -> tuple[int, str, list[ClassRow]]:
-    """The largest size in the mode that measured most pairs of it, and its hop classes, nearest first."""
+def shown_classes(classes: Sequence[ClassRow], *, rates: bool) -> tuple[int, str, list[ClassRow]]:
+    """The smallest size, or the largest of ``rates``, in the mode that measured most pairs of it, and its hop classes,
+    nearest first.
+    """
     sums: dict[tuple[int, str], int] = {}
     for row in classes:
         sums[row["bytes"], row["mode"]] = sums.get((row["bytes"], row["mode"]), 0) + row["pairs"]
     if not sums:
         return 0, "", []
-    smallest = min(size for size, _ in sums)
+    shown = (max if rates else min)(size for size, _ in sums)
     order = {"isolated": 2, "node": 1, "all": 0}
-    size, mode = max((way for way in sums if way[0] == smallest), key=lambda way: (sums[way], order.get(way[1], 0)))
+    size, mode = max((way for way in sums if way[0] == shown), key=lambda way: (sums[way], order.get(way[1], 0)))
     return size, mode, [row for row in classes if (row["bytes"], row["mode"]) == (size, mode)]
 
 
