@@ -2,6 +2,7 @@
 """The story of ``pairs``: slow nodes and links, latency by hops, and contention between pairs (paper 002)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.analyse.tables.claims import extras
@@ -49,7 +50,9 @@ class PairsStory(Story):
         size = extras(answer).get("bytes") if answer else None
         wanted = [each for each in figures if size is not None and each.name.split("-")[2:3] == [str(size)]]
         tree = draw_outlier(view)
-        return [*([tree] if tree else []), *(wanted or figures)[:1]]
+        # a matrix beside the card has no heading
+        shown = [replace(each, key=f"{each.title}. {each.key}") for each in (wanted or figures)[:1]]
+        return [*([tree] if tree else []), *shown]
 
     def fields(self, view: RunView) -> dict[str, Any]:
         """``pairs``: the rows of the tables and the outliers."""
