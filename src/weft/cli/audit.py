@@ -33,7 +33,7 @@ def audit(
         The nodes: n[1-2]; by default the first two.
     time
         Time of the whole audit: 90s. Launches that would end later are left out, after the six that a verdict
-        needs, and so are large messages on slow networks; the answer names them.
+        needs (in twice the time at most), and so are large messages on slow networks; the answer names them.
     ranks_per_node
         Ranks of each node: a number, or cores.
     format

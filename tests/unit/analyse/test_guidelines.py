@@ -205,7 +205,7 @@ def test_a_size_that_was_too_slow_for_the_time_is_named(tmp_path: Path) -> None:
 def test_launches_that_the_time_does_not_allow_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("weft.run.audit.time.monotonic", lambda: now[0])
-    for a_round_s, launches in ((10.0, 8), (11.0, 7), (40.0, 6)):
+    for a_round_s, launches in ((10.0, 8), (11.0, 7), (25.0, 6), (40.0, 4)):
         plan = plan_of(RunFolder(make_plain_run(tmp_path / str(launches), STUDY, lambda op: 1e-5)))
         deadline = Deadline(RunFolder(tmp_path / str(launches)), plan, 90.0)
         for index in range(1, 9):
