@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from made.check_run import MadeCheck
+from weft.analyse.tables.answers import FINDINGS
 from weft.analyse.tables.claims import CLAIMS, claims_of, extras
 from weft.errors import PathError, StudyError
 from weft.fabric import Fabric, load_fabric
@@ -86,6 +87,8 @@ def test_a_healthy_machine_needs_no_second_pass(fabric: Fabric, tmp_path: Path) 
     assert [each["id"] for each in claims_of(CLAIMS.read(folder.path), "answer")] == ["check.healthy"]
     assert exit_code(folder) == 0
     assert len(launcher.passes) == 1
+    # that few pairs are measured is what a check is: the terminal advised to measure more
+    assert "sample" not in {row["rule"] for row in FINDINGS.read(folder.path)}
 
 
 def test_a_check_is_printed_without_what_draws(fabric: Fabric, tmp_path: Path) -> None:

@@ -234,4 +234,4 @@ def _findings(
     findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
     findings += latency_findings(_latencies(root, found), found.plan.planned_fabric) if found.modelled else []
     findings += protocol_findings(changes, slower, found.cells, trials, modelled=found.modelled)
-    return by_gravity([*findings, *(pair_findings(root) if found.of_pairs else [])])
+    return by_gravity([*findings, *(pair_findings(root, found.plan) if found.of_pairs else [])])

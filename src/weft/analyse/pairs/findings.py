@@ -4,9 +4,11 @@
 from pathlib import Path
 
 from weft.analyse.checks import finding
+from weft.analyse.outliers.matched import matched_rounds
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.pairs import CLASSES, NAMES, OUTLIERS, ClassRow, NameRow, largest
 from weft.format import format_bytes, plural
+from weft.plan.records import Plan
 
 REMEDIES = {
     "node": "check its adapter and cable (ibstat, perfquery, ethtool -S) and other load on it; "
@@ -23,13 +25,15 @@ REMEDIES = {
 }
 
 
-def pair_findings(root: Path) -> list[FindingRow]:
+def pair_findings(root: Path, plan: Plan) -> list[FindingRow]:
     """Findings of the largest placement, from the tables of pairs of a run; none where no pair was measured."""
     every = NAMES.read(root)
     if not every:
         return []
     names, classes = largest(every, every), largest(CLASSES.read(root), every)
-    return [*_unknown(names), *_broken(classes), *_sampled(classes, sum(row["on_node"] for row in names))]
+    ranks = sum(row["on_node"] for row in names)
+    sampled = [] if matched_rounds(plan) else _sampled(classes, ranks)  # a check means to measure few
+    return [*_unknown(names), *_broken(classes), *sampled]
 
 
 def standing_outlier(root: Path) -> bool:
