@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Properties of this host: cores, memory, limits."""
+"""What this host is: cores, memory, limits; and other programs, started for what they print."""
 
 import math
 import os
 import re
 import socket
 import time
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,3 +177,18 @@ def read_host(root: Path = Path("/"), environment: Mapping[str, str] | None = No
         limits.append(scheduler)
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", socket.gethostname()).strip("-.") or "localhost"
     return Host(name, cores, total, tuple(limits))
+
+
+def run_program(
+    command: Sequence[str | Path],
+    *,
+    text: str = "",
+    env: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    timeout_s: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, whatever its exit code, fed with `text`; OSError and TimeoutExpired are not caught."""
+    return subprocess.run(
+        command, input=text, env=env, cwd=folder, timeout=timeout_s, capture_output=True, encoding="utf-8",
+        errors="replace", check=False,
+    )  # fmt: skip

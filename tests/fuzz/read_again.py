@@ -23,8 +23,8 @@ from weft.files.matrix import read_matrix
 from weft.route.subnet import ibsim_text
 from weft.store.cells import CellData
 from weft.store.links import read_cell_links, read_links, write_links
-from weft.store.trace.calls import CALLS
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder
+from weft.store.trace.layout import CALLS
 
 
 def same_names(hosts: tuple[str, ...]) -> None:

@@ -30,8 +30,7 @@ from read_again import (
 )
 
 from weft.errors import WeftError
-from weft.fabric.checks import check_network
-from weft.fabric.dump_checks import check_dump
+from weft.fabric.checks import check_dump, check_network
 from weft.fabric.model import Fabric, load_fabric
 from weft.fabric.network import network_of
 from weft.fabric.nodeset import expand

@@ -10,7 +10,7 @@ import pytest
 from real_weft import MPIS
 
 from weft.mpi.library import Mpi, find_mpi
-from weft.tune.export import export
+from weft.tune.rule_files import export_rules
 
 RANKS = 4
 EVIDENCE = {"median_us": 1, "interval_us": [1, 1], "pmpi_us": 2, "n": 4}
@@ -100,7 +100,7 @@ def sent(printed: str) -> list[int]:
 def test_open_mpi_takes_the_algorithms_of_the_file(name: str, table: Path, tmp_path: Path) -> None:
     """Bruck's sends two messages of two blocks; at 9 bytes, beyond the rule, each block goes by itself."""
     mpi = mpi_named(name)
-    program, lines = compiled(mpi, tmp_path), export(table, "openmpi", tmp_path / "rules.conf")
+    program, lines = compiled(mpi, tmp_path), export_rules(table, "openmpi", tmp_path / "rules.conf")
     assert "alltoall on 4 ranks, 512 bytes: Open MPI has no node.multi{nl=4}" in lines
     watched = ("--oversubscribe", "--mca", "pml_monitoring_enable", "1", "--mca", "pml_monitoring_enable_output", "1")
     for size, expected in ((8, [16, 16]), (9, [9, 9, 9]), (64, [64, 64, 64])):
@@ -113,7 +113,7 @@ def test_open_mpi_takes_the_algorithms_of_the_file(name: str, table: Path, tmp_p
 def test_mpich_reads_the_file_and_refuses_a_spoilt_one(name: str, table: Path, tmp_path: Path) -> None:
     """That it reads the file is seen where the file names an algorithm that it lacks."""
     mpi, output = mpi_named(name), tmp_path / "rules.json"
-    program, lines = compiled(mpi, tmp_path), export(table, "mpich", output, str(mpi.wrapper))
+    program, lines = compiled(mpi, tmp_path), export_rules(table, "mpich", output, str(mpi.wrapper))
     for size in (1, 8, 64, 512):
         assert started(mpi, program, size, lines).returncode == 0
     text = output.read_text()
@@ -140,7 +140,7 @@ def test_mpich_takes_the_algorithms_of_the_file(name: str, tmp_path: Path) -> No
         for size, spec in wanted.items()
     ]
     path.write_text(json.dumps({"schema": "weft-tuning/1", "rules": rules}))
-    program, lines = compiled(mpi, tmp_path, RESERVING), export(path, "mpich", output, str(mpi.wrapper))
+    program, lines = compiled(mpi, tmp_path, RESERVING), export_rules(path, "mpich", output, str(mpi.wrapper))
 
     def algorithm(size: int, settings: str) -> str:
         done = started(mpi, program, size, settings)

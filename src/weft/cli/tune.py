@@ -112,6 +112,6 @@ def export(
     import sys
 
     from weft.text import plain
-    from weft.tune.export import export as write
+    from weft.tune.rule_files import export_rules
 
-    sys.stdout.write(plain(write(table, to, output, mpicxx)))
+    sys.stdout.write(plain(export_rules(table, to, output, mpicxx)))

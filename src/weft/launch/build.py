@@ -16,6 +16,7 @@ from pathlib import Path
 from weft.errors import LaunchError
 from weft.files.atomic import file_errors, temporary, write_atomic
 from weft.files.shipped import cache, shipped
+from weft.host import run_program
 from weft.launch.keeper import lying, sweep
 from weft.launch.toolchain import (
     build_once,
@@ -29,7 +30,6 @@ from weft.launch.toolchain import (
 )
 from weft.mpi.library import Library, Mpi, is_program, last_line, parse_library
 from weft.mpi.starting import as_root
-from weft.programs import run_program
 
 PROGRAM = "weft-measure"
 SETTINGS = "default-settings.txt"

@@ -19,8 +19,8 @@ from typing import Self
 from weft.errors import FabricError, LaunchError
 from weft.extras import apt_install
 from weft.files.atomic import file_errors
+from weft.host import run_program
 from weft.mpi.starting import cores_here
-from weft.programs import run_program
 
 NODES = 4  # by default
 MOST_NODES = 128  # each is a daemon

@@ -23,8 +23,8 @@ from weft.errors import LaunchError
 from weft.extras import own_pip
 from weft.files.atomic import file_errors
 from weft.files.lock import NO_LOCKS, held_by_name
+from weft.host import run_program
 from weft.mpi.library import is_program, last_line
-from weft.programs import run_program
 
 SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "*.map", "CMakeLists.txt", "*.cmake")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from weft.errors import LaunchError
 from weft.extras import pip_install
-from weft.programs import run_program
+from weft.host import run_program
 
 OPEN_MPI = "Open MPI"
 MPICH = "MPICH"

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from weft.store.trace.calls import BLOCKING_SENDS, CALLS, NUMBERS, PREPARING, RECEIVES, SENDS, VOCABULARY
-from weft.store.trace.layout import Flag
+from weft.store.trace.layout import BLOCKING_SENDS, CALLS, NUMBERS, PREPARING, RECEIVES, SENDS, VOCABULARY, Flag
 from weft.store.trace.script import ACTION, Act, RankScript
 from weft.trace.events import Event, Group, Layers
 
@@ -31,7 +30,7 @@ COLLECTIVES: dict[str, tuple[Act, str]] = {
 
 
 def marked(names: Iterable[str]) -> npt.NDArray[np.bool_]:
-    """A mask, shape (numbers,), of calls by their numbers in :data:`weft.store.trace.calls.NUMBERS`."""
+    """A mask, shape (numbers,), of calls by their numbers in :data:`weft.store.trace.layout.NUMBERS`."""
     found = np.zeros(max(CALLS) + 1, np.bool_)
     found[[NUMBERS[name] for name in names]] = True
     return found

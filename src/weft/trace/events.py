@@ -18,10 +18,9 @@ from weft.files.atomic import file_errors
 from weft.files.beneath import plain_file
 from weft.run.refresh import describe_problem, unfit
 from weft.store.files import read_parquet
-from weft.store.trace.calls import NUMBERS
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, TraceFolder
-from weft.store.trace.layout import COMPLETE
+from weft.store.trace.layout import COMPLETE, NUMBERS
 from weft.store.trace.script import LAYER, SELF, WORLD
 
 AT_ONCE = 1 << 14

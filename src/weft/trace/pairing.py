@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.errors import DataError
-from weft.store.trace.calls import NUMBERS
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.layout import COMPLETE, Flag
+from weft.store.trace.layout import COMPLETE, NUMBERS, Flag
 from weft.trace.actions import OF_COLLECTIVES, OF_SENDS, OF_VECTORS, START
 from weft.trace.events import Columns, Group, ranks_columns
 

@@ -12,10 +12,9 @@ import pyarrow.parquet as pq
 from weft.errors import DataError
 from weft.files.atomic import file_errors, own_file
 from weft.files.beneath import plain_file
-from weft.store.trace.calls import FINISH
 from weft.store.trace.convert import event_files
 from weft.store.trace.folder import SITES, TRACE_RANKS, TraceFolder
-from weft.store.trace.layout import Flag
+from weft.store.trace.layout import FINISH, Flag
 
 AT_ONCE = 1 << 16
 

@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.errors import DataError
-from weft.store.trace.calls import CALLS
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder
-from weft.store.trace.layout import COMPLETE, PROC_NULL
+from weft.store.trace.layout import CALLS, COMPLETE, PROC_NULL
 from weft.store.trace.script import ACTION, DIRECT, Act, RankScript, write_script
 from weft.trace.actions import (
     ACT_OF,

@@ -2,7 +2,7 @@
 """The words of any claim, by its kind and the first part of its id."""
 
 from weft.analyse.tables.claims import ClaimRow
-from weft.words import answers, breakdown, checks, doubts, interference, outliers, sweeps, traces
+from weft.words import answers, breakdown, checks, doubts, interference, sweeps, traces
 from weft.words.row import Row
 
 #: First part of an id to the function that says such claims.
@@ -10,8 +10,9 @@ FAMILIES = {
     "check": checks.say, "audit": checks.say_audit, "start": checks.say_start, "counted": checks.say_counted,
     "contention": answers.say, "scaling": answers.say, "plain": answers.say_plain,
     "bottleneck": breakdown.say_bottleneck,
-    "step": breakdown.say_step, "breakdown": breakdown.say_part, "latency": outliers.say_latency,
-    "outlier": outliers.say, "pairs": outliers.say_pairs, "remedy": breakdown.say_remedy, "finding": doubts.say_finding,
+    "step": breakdown.say_step, "breakdown": breakdown.say_part, "latency": checks.say_latency,
+    "outlier": checks.say_pair_outlier, "pairs": checks.say_pairs,
+    "remedy": breakdown.say_remedy, "finding": doubts.say_finding,
     "collective": sweeps.say_collective, "auto": sweeps.say_auto, "overlap": sweeps.say_overlap,
     "bandwidth": sweeps.say_rate, "rate": sweeps.say_rate,
     "threshold": sweeps.say_threshold, "probe": sweeps.say_probe, "pace": sweeps.say_pace, "replay": sweeps.say_replay,

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from weft.fabric import load_fabric
-from weft.fabric.checks import check_fabric, check_network
-from weft.fabric.dump_checks import check_dump
+from weft.fabric.checks import check_dump, check_fabric, check_network
 from weft.fabric.findings import Finding
 from weft.fabric.network import TreeSection, fat_tree, network_of
 from weft.fabric.readers import Lines, read_dump

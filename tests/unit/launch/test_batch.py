@@ -13,13 +13,10 @@ import pytest
 from made.batch import MadeUpScheduler, Starter, request
 from weft.errors import LaunchError
 from weft.fabric.batch import BatchSection
-from weft.launch.batch.flux import Flux
 from weft.launch.batch.launcher import BatchLauncher, end_file
-from weft.launch.batch.lsf import Lsf
-from weft.launch.batch.pbs import Pbs
 from weft.launch.batch.scheduler import JobState, Scheduler, clean_environment
+from weft.launch.batch.schedulers import Flux, Lsf, Pbs, Slurm
 from weft.launch.batch.script import render
-from weft.launch.batch.slurm import Slurm
 from weft.launch.launcher import LaunchRequest, Outcome
 
 GOLDEN = Path(__file__).resolve().parents[2] / "data" / "jobs"

@@ -12,13 +12,10 @@ from weft.errors import LaunchError
 from weft.fabric.batch import BatchSection
 from weft.files.atomic import read_json, write_json
 from weft.launch.batch import launcher as module
-from weft.launch.batch.flux import Flux
 from weft.launch.batch.launcher import BatchLauncher, end_file
-from weft.launch.batch.lsf import Lsf
-from weft.launch.batch.pbs import Pbs
 from weft.launch.batch.ports import collect_ports, ports_folder
 from weft.launch.batch.scheduler import JobState, Scheduler
-from weft.launch.batch.slurm import Slurm
+from weft.launch.batch.schedulers import Flux, Lsf, Pbs, Slurm
 from weft.launch.launcher import LaunchRequest
 from weft.store.links import links_file, read_links
 

@@ -17,14 +17,10 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.batch import BatchSection
 from weft.launch import launcher_for
 from weft.launch.batch import launcher as following
-from weft.launch.batch.flux import Flux
 from weft.launch.batch.launcher import BatchLauncher, end_file
-from weft.launch.batch.lsf import Lsf
-from weft.launch.batch.pbs import Pbs
 from weft.launch.batch.scheduler import JobState, Scheduler
-from weft.launch.batch.schedulers import SCHEDULERS
+from weft.launch.batch.schedulers import SCHEDULERS, Flux, Lsf, Pbs, Slurm
 from weft.launch.batch.script import RankStarter, render
-from weft.launch.batch.slurm import Slurm
 from weft.mpi.library import parse_library
 
 EVERY = {"partition": "long", "account": "hpc42", "qos": "high", "reservation": "r7", "constraint": "skylake|rome"}

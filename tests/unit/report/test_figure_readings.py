@@ -9,7 +9,7 @@ import pytest
 from made.run import make_run
 from made.view import load_view
 from weft.analyse.compare.sides import Key, Point
-from weft.report.compare.lines import Sheet, time_points
+from weft.report.compare.figures import Sheet, time_points
 from weft.report.figures.calls import reading
 from weft.report.figures.spread import spread_figure
 

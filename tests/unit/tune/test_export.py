@@ -11,7 +11,7 @@ import pytest
 from weft.errors import DataError
 from weft.mpi.algorithms import TUNED
 from weft.mpi.selection import Evidence, Rule, SelectionTable
-from weft.tune.export import mpich, open_mpi
+from weft.tune import rule_files
 
 EVIDENCE = Evidence(median_us=1, interval_us=(1, 1), pmpi_us=2, n=4)
 OWN: dict[str, Any] = {
@@ -52,7 +52,7 @@ def by_open_mpi(text: str, op: str, ranks: int, size: int) -> str:
             rules = [(int(next(words)), int(next(words)), next(words), next(words)) for _ in range(int(next(words)))]
             if least_ranks <= ranks:
                 chosen = [each[1] for each in rules if each[0] <= size * ranks][-1]
-        if number == open_mpi.COLLECTIVES[op]:
+        if number == rule_files.TUNED_NUMBERS[op]:
             return TUNED[op][chosen - 1] if chosen else "pmpi"
     return "pmpi"
 
@@ -94,43 +94,43 @@ def any_table(seed: int) -> SelectionTable:
 def test_both_files_choose_what_the_table_chooses(seed: int, library: Path) -> None:
     """With any overlapping rules, at, below and above each end of their ranges."""
     rules = any_table(seed)
-    text, _ = open_mpi.rule_file(rules)
-    changed = json.loads(mpich.rule_file(rules, library)[0])
+    text, _ = rule_files.open_mpi_rules(rules)
+    changed = json.loads(rule_files.mpich_rules(rules, library)[0])
     tree = changed["collective=alltoall"]["comm_type=intra"]["is_sendbuf_inplace=no"]
     assert changed["collective=bcast"] == OWN["collective=bcast"], "the rules of other collectives stay"
     for ranks in (1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 1000):
         for size in (0, 1, 2, 7, 8, 9, 63, 64, 65, 512, 513, 10**6):
             wanted = first_match(rules, "alltoall", ranks, size)
-            assert by_open_mpi(text, "alltoall", ranks, size) == open_mpi.SAME["alltoall"].get(wanted, "pmpi")
+            assert by_open_mpi(text, "alltoall", ranks, size) == rule_files.TUNED_NAMES["alltoall"].get(wanted, "pmpi")
             scattered = "MPIR_Alltoall_intra_scattered"  # here also the library's own choice
-            assert by_mpich(tree, ranks, size) == mpich.SAME.get(wanted, scattered)
+            assert by_mpich(tree, ranks, size) == rule_files.MPICH_NAMES.get(wanted, scattered)
 
 
 def test_what_a_library_lacks_is_named_with_its_place(library: Path) -> None:
     rules = table(rule("node.multi{nl=4}", p=(8, 8), bytes=(8, 64)), rule("bruck{r=4}", p=(8, 8), bytes=(65, 512)))
-    text, left_out = open_mpi.rule_file(rules)
+    text, left_out = rule_files.open_mpi_rules(rules)
     assert text.startswith("0 # collectives")
     assert left_out == [
         "alltoall on 8 ranks, 8 to 64 bytes: Open MPI has no node.multi{nl=4}",
         "alltoall on 8 ranks, 65 to 512 bytes: Open MPI has no bruck{r=4}",
     ]
-    assert len(mpich.rule_file(rules, library)[1]) == 2
+    assert len(rule_files.mpich_rules(rules, library)[1]) == 2
 
 
 def test_open_mpi_cannot_tell_sizes_of_alltoallv_apart() -> None:
     for_all = table(rule("flat.pairwise", "alltoallv", p=(8, 16)))
-    text, left_out = open_mpi.rule_file(for_all)
+    text, left_out = rule_files.open_mpi_rules(for_all)
     assert [by_open_mpi(text, "alltoallv", ranks, 5) for ranks in (7, 8, 16, 17)] == [
         "pmpi", "pairwise", "pairwise", "pmpi",
     ]  # fmt: skip
     assert not left_out
-    text, left_out = open_mpi.rule_file(table(rule("flat.pairwise", "alltoallv", p=(8, 16), bytes=(8, 64))))
+    text, left_out = rule_files.open_mpi_rules(table(rule("flat.pairwise", "alltoallv", p=(8, 16), bytes=(8, 64))))
     assert by_open_mpi(text, "alltoallv", 8, 8) == "pmpi"
     assert "cannot tell sizes apart" in left_out[0]
 
 
 def test_nodes_and_ranks_narrow_the_numbers_of_ranks() -> None:
-    text, _ = open_mpi.rule_file(table(rule("flat.pairwise", nodes=(2, 2), ranks_per_node=(4, 8))))
+    text, _ = rule_files.open_mpi_rules(table(rule("flat.pairwise", nodes=(2, 2), ranks_per_node=(4, 8))))
     assert [by_open_mpi(text, "alltoall", ranks, 8) for ranks in (7, 8, 16, 17)] == [
         "pmpi", "pairwise", "pairwise", "pmpi",
     ]  # fmt: skip
@@ -141,4 +141,4 @@ def test_a_library_without_rules_is_told(content: bytes, tmp_path: Path) -> None
     path = tmp_path / "libmpi.so"
     path.write_bytes(content)
     with pytest.raises(DataError, match="holds no rules for MPI_Alltoall"):
-        mpich.own_rules(path)
+        rule_files.own_rules(path)

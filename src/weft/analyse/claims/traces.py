@@ -19,7 +19,7 @@ from weft.analyse.tables.traces import (
     TraceDoubtRow,
     VerdictRow,
 )
-from weft.store.trace.calls import FILES
+from weft.store.trace.layout import FILES
 
 #: Smaller shares of time are not claimed.
 LEAST = 0.0005

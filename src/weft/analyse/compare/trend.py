@@ -1,26 +1,164 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The history of a study: whether its times changed from some run on, and when; or whether they drift."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.analyse.compare.sides import Key, Side
-from weft.analyse.compare.stretches import (
-    DEALS,
-    FEWEST_RUNS,
-    LEAST_SIDE,
-    LEVEL,
-    SEED,
-    Found,
-    Reals,
-    chance,
-    changes_in,
-    hanging_together,
-    surely,
-)
+from weft.analyse.statistics.quantile import MAD
 from weft.errors import CompareError
+
+LEAD_IN, MOST_KEPT = 30, 0.95
+"""Runs drawn before a history begins, and the most that a run may keep of the one before it."""
+CAUTION = 0.7
+"""Standard errors by which more is kept than was found, each 1 / sqrt(runs): too little would be an alarm."""
+UNUSUAL = 3.5
+"""Standard deviations, by the median absolute difference, from which on a difference is a step."""
+
+Reals: TypeAlias = NDArray[np.float64]
+
+
+def hanging_together(logs: Reals, rng: "np.random.Generator", deals: int) -> Iterator[Reals]:
+    """Histories (runs, rows) in which each run keeps as much of the one before as in `logs`, and nothing changes.
+
+    All are logarithms of times in seconds.
+    """
+    runs, rows = logs.shape
+    steps = _usual_steps(logs)
+    scale = np.sqrt(np.nanmean(steps**2, axis=0)) + 1e-12
+    together = _usual_steps((logs / scale).mean(axis=1, keepdims=True))
+    kept = max(_kept(steps), _kept(together)) + CAUTION / np.sqrt(runs)
+    kept = min(max(kept, 0.0), MOST_KEPT)
+    news = np.nan_to_num(steps)  # of hundreds of rows, one or another has an unusual step in each run
+    news -= news.mean(axis=0)
+    for _ in range(deals):
+        history, now = np.empty((runs, rows)), np.zeros(rows)
+        for run, new in enumerate(news[rng.integers(len(news), size=LEAD_IN + runs)], start=-LEAD_IN):
+            now = kept * now + new
+            if run >= 0:
+                history[run] = now
+        yield history
+
+
+def _kept(steps: Reals) -> float:
+    """How much a run keeps of the one before, by what two steps make beside one: 1 + kept (Cochrane 1988).
+
+    A first-order autoregression is assumed. Steps far larger than the usual one are left out: a change is not taken for
+    runs that hang together.
+    """
+    twice = steps[1:] + steps[:-1]
+    ratios: Reals = np.nanmean(twice**2, axis=0) / (np.nanmean(steps**2, axis=0) + 1e-18)
+    return float(np.nanmean(np.asarray(ratios, np.float64))) - 1
+
+
+def _usual_steps(logs: Reals) -> Reals:
+    """Steps from run to run (runs - 1, rows) without a drift; nan where one is larger than all but a few of its row."""
+    steps: Reals = np.diff(logs, axis=0)
+    steps -= np.median(steps, axis=0)
+    limit = UNUSUAL * MAD * np.median(np.abs(steps), axis=0) + 1e-12
+    return np.where(np.abs(steps) <= limit, steps, np.nan)
+
+
+FEWEST_RUNS = 10
+"""With fewer, no order of the runs is rare enough: a step in the middle of eight is 4 of 70, as clear as each other."""
+LEVEL, DEALS, SEED = 0.05, 999, 15
+LEAST_SIDE = 2
+
+
+class Found(NamedTuple):
+    """A change in a history."""
+
+    at: int  # index of the first run after it
+    # p, sure_p: chance of so large a statistic if the order of the runs is chance; and if runs may hang together, too
+    p: float
+    sure_p: float
+    # row, step: the row that shows it best, and its step in logarithms
+    row: int
+    step: float
+    rows: int  # how many rows show it on their own
+
+
+def changes_in(logs: Reals, margin: float, deals: int = DEALS, *, sure: bool = True) -> list[Found]:
+    """Every change in a history that its order does not explain; of those, runs that hang together may explain some.
+
+    `logs`: (runs, rows): logarithms of times. `margin`: smallest step that counts, in logarithms.
+    """
+    runs = len(logs)
+    if runs < FEWEST_RUNS:
+        return []
+    places, scores = stretches(runs), contrasts(logs, margin)
+    place, row = (int(each) for each in np.unravel_index(int(scores.argmax()), scores.shape))
+    begin, end = (int(each) for each in places[place])
+    score = scores[place, row]
+    if not score:
+        return []
+    rng = np.random.default_rng(SEED)
+    most = [contrasts(logs[rng.permutation(runs)], margin).max() for _ in range(deals)]
+    p = chance(most, score)
+    if p > LEVEL:
+        return []
+    drawn = hanging_together(logs, rng, deals) if sure else ()
+    sure_p = max(p, chance([contrasts(history, margin).max() for history in drawn], score))
+    shown = int((scores[place] > np.quantile(most, 1 - LEVEL)).sum())
+    cuts: list[int] = sorted({0, begin, end, runs})
+    found: list[Found] = []
+    for before, at, after in zip(cuts, cuts[1:], cuts[2:], strict=False):
+        step = float(logs[at:after, row].mean() - logs[before:at, row].mean())
+        found.append(Found(at, p, sure_p, row, step, shown))
+    for first, last in pairwise(cuts):
+        inside = changes_in(logs[first:last], margin, deals, sure=sure_p <= LEVEL)
+        found += [each._replace(at=first + each.at) for each in inside]
+    return sorted(found)
+
+
+def surely(found: Iterable[Found]) -> list[Found]:
+    """The changes that runs which hang together do not explain either, with that chance."""
+    return [each._replace(p=each.sure_p) for each in found if each.sure_p <= LEVEL]
+
+
+def chance(others: Sequence[float], score: float) -> float:
+    """Chance of so large a statistic among random histories, that one among them."""
+    return float((1 + (np.array(others) >= score * (1 - 1e-9)).sum()) / (1 + len(others)))
+
+
+@cache
+def stretches(runs: int) -> NDArray[np.int64]:
+    """First run and run after the last of each stretch (stretches, 2) that can be held against all others.
+
+    It begins at the second run or later: whatever begins with the first is the rest of another. It, what is before it
+    and what is after it have `LEAST_SIDE` runs at least, if any.
+    """
+    return np.array(
+        [
+            (begin, end)
+            for begin in range(LEAST_SIDE, runs - LEAST_SIDE + 1)
+            for end in [*range(begin + LEAST_SIDE, runs - LEAST_SIDE + 1), runs]
+        ]
+    )
+
+
+def contrasts(logs: Reals, margin: float = 0.0) -> Reals:
+    """The difference of the means inside and outside each stretch over its standard error by the scatter within both.
+
+    `logs`: (runs, rows): logarithms of times in seconds. `margin`: smallest difference that counts, in logarithms; a
+    surer one of less would hide it in another row.
+    """
+    runs = len(logs)
+    begin, end = stretches(runs).T
+    sums = np.concatenate([np.zeros((1, logs.shape[1])), np.cumsum(logs, axis=0)])
+    inside, count = sums[end] - sums[begin], (end - begin)[:, None]
+    outside, others = sums[-1] - inside, runs - count
+    within = (logs**2).sum(axis=0) - inside**2 / count - outside**2 / others
+    # rows without any scatter would divide by nothing; a clock's tick is some
+    error = np.sqrt(np.maximum(within / (runs - 2), 1e-12) * (1 / count + 1 / others))
+    apart = np.abs(outside / others - inside / count)
+    return np.where(apart < margin, 0.0, apart / error)
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,9 @@ from weft.files.atomic import read_json, try_remove, write_json
 from weft.files.checksum import file_checksum
 from weft.store.files import write_parquet
 from weft.store.tables import TableOf
-from weft.store.trace.calls import ALL_TO_ALLS
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, SITES, STAMP, TRACE_RANKS, TraceFolder, TraceRankRow
+from weft.store.trace.layout import ALL_TO_ALLS
 
 WRITTEN = (
     CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, SHARES, NODE_PAIRS, TRACE_DOUBTS, VERDICT, ACTIVITY,

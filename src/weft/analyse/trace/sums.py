@@ -10,8 +10,7 @@ from statistics import median
 
 from weft.analyse.engine import Expression
 from weft.analyse.tables.traces import NodePairRow
-from weft.store.trace.calls import ALL_TO_ALLS, FINISH, ONE_SIDED, SENDS, calls_of
-from weft.store.trace.layout import Flag
+from weft.store.trace.layout import ALL_TO_ALLS, FINISH, ONE_SIDED, SENDS, Flag, calls_of
 
 NS = 1e-9
 

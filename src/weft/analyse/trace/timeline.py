@@ -14,7 +14,9 @@ from weft.analyse.tables.traces import ACTIVITY, LETTERS
 from weft.analyse.trace.sums import NS, timed_calls
 from weft.errors import DataError
 from weft.store.files import Table
-from weft.store.trace.calls import (
+from weft.store.trace.convert import event_files
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
+from weft.store.trace.layout import (
     COLLECTIVES,
     FILES,
     NEIGHBOURHOOD,
@@ -23,10 +25,8 @@ from weft.store.trace.calls import (
     STARTED_COLLECTIVES,
     VOCABULARY,
     WAITS,
+    Flag,
 )
-from weft.store.trace.convert import event_files
-from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
-from weft.store.trace.layout import Flag
 
 pa: Any = pyarrow  # it comes without types
 Floats = NDArray[np.float64]

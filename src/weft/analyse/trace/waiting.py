@@ -15,8 +15,7 @@ from typing import Any
 
 from weft.analyse.engine import Expression
 from weft.analyse.trace.sums import NS, sends_of, timed_calls, without
-from weft.store.trace.calls import BLOCKING_RECEIVES, FILES, FINISH, FROM_ROOT, SPARSE, TO_ROOT, TOGETHER
-from weft.store.trace.layout import Flag
+from weft.store.trace.layout import BLOCKING_RECEIVES, FILES, FINISH, FROM_ROOT, SPARSE, TO_ROOT, TOGETHER, Flag
 
 LOST = Flag.SUMMARY | Flag.FAILED | Flag.INTER | Flag.CANCELLED
 KEY = ["comm", "call", "number"]

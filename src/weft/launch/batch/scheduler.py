@@ -11,8 +11,8 @@ from enum import Enum
 from pathlib import Path
 
 from weft.errors import LaunchError
+from weft.host import run_program
 from weft.launch.launcher import LaunchRequest
-from weft.programs import run_program
 
 
 class JobState(Enum):

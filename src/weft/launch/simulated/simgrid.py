@@ -12,6 +12,7 @@ from weft.errors import LaunchError
 from weft.fabric.simulation import PATH_BYTES, SimulationSection
 from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
+from weft.host import run_program
 from weft.launch.build import PROGRAM
 from weft.launch.toolchain import (
     build_once,
@@ -23,7 +24,6 @@ from weft.launch.toolchain import (
     resume_logged,
     source_files,
 )
-from weft.programs import run_program
 
 OLDEST = (3, 32)
 REMEDY = "on Debian: apt install libsimgrid-dev (3.32 or newer); elsewhere: https://simgrid.org"

@@ -16,6 +16,7 @@ from typing import Any
 
 from weft.errors import LaunchError
 from weft.format import format_rate
+from weft.host import run_program
 from weft.launch.virtual.permission import SEARCH, forbidden, remedy, unshare_command
 from weft.launch.virtual.processes import (
     HOLDER,
@@ -28,7 +29,6 @@ from weft.launch.virtual.processes import (
 )
 from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import address, orders
-from weft.programs import run_program
 
 
 def usage(spec: VirtualSpec, file: str) -> str:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from weft.extras import apt_install
-from weft.programs import run_program
+from weft.host import run_program
 
 CAP_SYS_ADMIN = 21
 NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2", "tc": "iproute2", "hostname": "hostname"}

@@ -12,7 +12,6 @@ import pyarrow as pa
 from weft.errors import DataError
 from weft.files.atomic import try_remove
 from weft.store.files import Column, Schema, Table, write_parquet
-from weft.store.trace.calls import CALLS, FINISH
 from weft.store.trace.definitions import Definitions
 from weft.store.trace.folder import (
     COMMUNICATORS,
@@ -27,9 +26,11 @@ from weft.store.trace.folder import (
     write_stamp,
 )
 from weft.store.trace.layout import (
+    CALLS,
     COMPLETE,
     COUNTS,
     COUNTS_EACH,
+    FINISH,
     PAYLOAD,
     RECORD_BYTES,
     SELF,

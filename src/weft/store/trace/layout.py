@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The binary layout of a rank's trace (docs/dev/trace-format.md); ``native/trace/record.hpp`` has the same in C++."""
+"""What the files of a trace hold: the binary layout of a rank's, and the numbers of its calls.
+
+docs/dev/trace-format.md describes the layout, ``native/trace/record.hpp`` has it in C++; ``native/trace/calls.inc``
+lists the calls, and makes the tracer too.
+"""
 
 import enum
+import re
+from typing import NamedTuple
 
 import numpy as np
+
+from weft.files.shipped import shipped
 
 MAGIC = b"WEFTTRC\0"
 VERSION = 1
 HEADER_BYTES = 512
 RECORD_BYTES = 64
-FILES = "rank-*.trace"
+RANK_FILES = "rank-*.trace"
 
 HEADER = np.dtype(
     {
@@ -82,3 +90,54 @@ BETWEEN_GROUPS, AS_PARENT, WITH_OTHERS = 1, 2, 4
 processes of another program."""
 COUNTS_EACH, MEMBERS_EACH, TEXT_EACH, TARGETS_EACH = 6, 12, 48, 4
 WORLD, SELF = 1, 2  # numbers of MPI_COMM_WORLD and MPI_COMM_SELF in every rank's records
+
+
+FINISH = "completion"  # name of a request's completion among the calls
+
+
+class Call(NamedTuple):
+    """A call that is recorded: its number, its family in the tracer, and ``Started`` or ``Made`` if that is wrapped."""
+
+    number: int
+    family: str
+    wrapper: str
+
+
+_LINE = re.compile(r"^WEFT_(?:CALL|PARTITIONED)\((\d+), (\w+), .*?(?:(Started|Made)<)?(\w+)>?\)$", re.MULTILINE)
+_TEXT = (shipped("native") / "trace" / "calls.inc").read_text("utf-8")
+VOCABULARY: dict[str, Call] = {
+    f"MPI_{name}": Call(int(number), family, wrapper) for number, name, wrapper, family in _LINE.findall(_TEXT)
+}
+CALLS: dict[int, str] = {call.number: name for name, call in VOCABULARY.items()}  # name of every call by its number
+NUMBERS: dict[str, int] = {name: number for number, name in CALLS.items()}
+
+
+def _section(first: int, last: int) -> frozenset[str]:
+    return frozenset(name for name, call in VOCABULARY.items() if first <= call.number <= last)
+
+
+def calls_of(*families: str, wrapper: str = "") -> frozenset[str]:
+    """Names of the calls of some families, with a wrapper (``Started``, ``Made``) or none."""
+    return frozenset(name for name, call in VOCABULARY.items() if call.family in families and call.wrapper == wrapper)
+
+
+BLOCKING_SENDS = calls_of("Send", "SendReceive", "SendReceiveReplace")
+SENDS = BLOCKING_SENDS | calls_of("Send", wrapper="Started")
+BLOCKING_RECEIVES = calls_of("Receive", "ReceiveMatched")
+RECEIVES = BLOCKING_RECEIVES | calls_of("Post", wrapper="Started") | calls_of("StartedMatched")
+WAITS = _section(112, 127) - calls_of("FreeRequest", "Cancel", "AskRequest")
+COLLECTIVES = _section(128, 159)
+STARTED_COLLECTIVES = _section(160, 191)
+NEIGHBOURHOOD = _section(192, 207)
+ONE_SIDED = _section(256, 287)
+FILES = _section(320, 383)
+PREPARING = _section(80, 127) | {"MPI_Startall"}
+"""Calls that move nothing themselves: they make, probe, ask for or end requests."""
+
+ALL_TO_ALLS = calls_of("AllToAll", "AllToAllV", "AllToAllW")
+FROM_ROOT = calls_of("Broadcast", "Scatter", "ScatterV")
+TO_ROOT = calls_of("Reduce", "Gather", "GatherV")
+SPARSE = calls_of("AllToAllV", "AllToAllW") | NEIGHBOURHOOD
+"""Calls with bytes for each of some ranks: nobody waits for those who have none for it."""
+TOGETHER = COLLECTIVES - FROM_ROOT - TO_ROOT - SPARSE - {"MPI_Scan", "MPI_Exscan"}
+"""Calls that need data of all, and end for nobody before the last has come."""

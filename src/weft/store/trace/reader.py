@@ -15,19 +15,19 @@ from weft.errors import DataError
 from weft.files.atomic import file_errors
 from weft.files.beneath import open_plain
 from weft.format import plural
-from weft.store.trace.calls import CALLS
 from weft.store.trace.layout import (
+    CALLS,
     COMMUNICATOR,
     COMPLETE,
     COUNTS,
     CRC_AT,
-    FILES,
     HEADER,
     HEADER_BYTES,
     MAGIC,
     MEMBERS,
     NO_PEER,
     PROC_NULL,
+    RANK_FILES,
     RECORD,
     RECORD_BYTES,
     SITE,
@@ -131,7 +131,7 @@ class Damage:
 
 def trace_files(folder: Path) -> list[Path]:
     """The ranks' files of a folder, by rank."""
-    return sorted(folder.glob(FILES))
+    return sorted(folder.glob(RANK_FILES))
 
 
 def read_header(path: Path) -> Header:

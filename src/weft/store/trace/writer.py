@@ -10,18 +10,19 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from weft.files.atomic import file_errors, own_file
-from weft.store.trace.calls import FINISH, NUMBERS
 from weft.store.trace.layout import (
     COMMUNICATOR,
     COMPLETE,
     COUNTS,
     COUNTS_EACH,
+    FINISH,
     HEADER,
     HEADER_BYTES,
     MAGIC,
     MEMBERS,
     MEMBERS_EACH,
     NO_PEER,
+    NUMBERS,
     PAYLOAD,
     RECORD_BYTES,
     SITE,

@@ -11,9 +11,8 @@ from typing import Any
 from weft.errors import DataError
 from weft.extras import pip_install
 from weft.files.atomic import new_folder
-from weft.store.trace.calls import COLLECTIVES, FINISH, STARTED_COLLECTIVES
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
-from weft.store.trace.layout import Flag
+from weft.store.trace.layout import COLLECTIVES, FINISH, STARTED_COLLECTIVES, Flag
 from weft.trace.actions import sends
 from weft.trace.events import Event, Group, each_event, groups_of
 

@@ -9,8 +9,18 @@ from numpy.typing import NDArray
 
 from made.sides import drawn_side, point, side
 from weft.analyse.compare.sides import Key
-from weft.analyse.compare.stretches import DEALS, FEWEST_RUNS, LEVEL, Found, changes_in, contrasts, surely
-from weft.analyse.compare.trend import drift_in, judged, trend
+from weft.analyse.compare.trend import (
+    DEALS,
+    FEWEST_RUNS,
+    LEVEL,
+    Found,
+    changes_in,
+    contrasts,
+    drift_in,
+    judged,
+    surely,
+    trend,
+)
 from weft.errors import CompareError
 
 BEGUN = datetime(2026, 1, 1)

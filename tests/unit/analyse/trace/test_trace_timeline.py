@@ -10,9 +10,9 @@ from made.traces import MadeRank
 from weft.analyse.trace.timeline import KINDS, kind_of, timeline
 from weft.cli.app import main
 from weft.errors import DataError
-from weft.store.trace.calls import CALLS
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
+from weft.store.trace.layout import CALLS
 
 MS = 1_000_000
 

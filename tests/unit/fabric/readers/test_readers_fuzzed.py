@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import FabricError
-from weft.fabric.checks import check_network
-from weft.fabric.dump_checks import check_dump
+from weft.fabric.checks import check_dump, check_network
 from weft.fabric.network import network_of
 from weft.fabric.readers import Lines, detect, read_dump, read_tables
 from weft.fabric.readers.edges import read_edges

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import FabricError
-from weft.fabric.dump_checks import check_dump
+from weft.fabric.checks import check_dump
 from weft.fabric.importing import import_dump
 from weft.fabric.model import load_fabric
 from weft.fabric.network import build_network, network_of

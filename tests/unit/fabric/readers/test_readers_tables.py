@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from weft.errors import FabricError
-from weft.fabric.dump_checks import check_dump
+from weft.fabric.checks import check_dump
 from weft.fabric.network import Network, network_of
 from weft.fabric.readers import Dump, Lines, read_dump, read_tables
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover

@@ -5,8 +5,20 @@ import re
 from pathlib import Path
 
 from weft.store.trace import layout
-from weft.store.trace.calls import CALLS, COLLECTIVES, FILES, NEIGHBOURHOOD, RECEIVES, SENDS, VOCABULARY, WAITS
-from weft.store.trace.layout import HEADER, RECORD, Flag, State
+from weft.store.trace.layout import (
+    CALLS,
+    COLLECTIVES,
+    FILES,
+    HEADER,
+    NEIGHBOURHOOD,
+    RECEIVES,
+    RECORD,
+    SENDS,
+    VOCABULARY,
+    WAITS,
+    Flag,
+    State,
+)
 
 NATIVE = Path(__file__).parents[4] / "native" / "trace"
 

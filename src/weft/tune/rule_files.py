@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A selection table as a rule file of an MPI library, for those who do not preload ``libweft.so``.
+
+Libraries know a communicator's size and nothing of nodes, so rules become areas of ranks and bytes. A table is read as
+``libweft.so`` reads it, by the first rule that matches: a grid of areas between all ranges' ends.
+
+Open MPI: the text file of ``coll_tuned_dynamic_rules_filename``, its first version. The file holds, for each
+collective, sizes of communicators, and for each of them sizes of messages; a rule holds from its size up to the
+next one's. Algorithm 0 is the library's own choice. A message is what a rank sends to all, so a block times the
+number of ranks. Open MPI 4 and 5 read it; rules for MPI_Alltoallv know the number of ranks alone.
+
+MPICH: the JSON file of ``MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE``, which MPICH 4 and 5 read. The file stands for
+all rules that are compiled into the library, those of other collectives too, and a call without a rule ends the
+job. So Weft takes the library's own rules, which lie in the library as a text, and changes those of MPI_Alltoall
+alone. In MPICH's file the first condition that holds is followed. MPI_Alltoallv has no size there.
+"""
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from weft.errors import DataError, LaunchError
+from weft.files.atomic import file_errors, write_atomic
+from weft.mpi.algorithms import TUNED
+from weft.mpi.alltoall import PMPI
+from weft.mpi.library import Mpi, find_mpi
+from weft.mpi.selection import Rule, SelectionTable, read_selection
+
+To = Literal["openmpi", "mpich"]
+
+LARGEST = 2**31 - 1  # what a number in either file may be
+MOST = 2**62  # Open end of a range: no communicator and no block is larger
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Blocks from ``low`` up to ``high`` bytes, both included, and the algorithm of the first rule that matches."""
+
+    low: int
+    high: int
+    algorithm: str
+
+    @property
+    def words(self) -> str:
+        """The range, for people."""
+        return _words(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Communicators of ``low`` up to ``high`` ranks, both included: their sizes in ascending order, without a gap."""
+
+    low: int
+    high: int
+    sizes: tuple[Sizes, ...]
+
+    @property
+    def words(self) -> str:
+        """The range, for people."""
+        return _words(self.low, self.high)
+
+
+def ranks_of(rule: Rule) -> tuple[int, int]:
+    """Numbers of ranks that a rule is for: its own range, narrowed to what its nodes can hold."""
+    low, high = rule.p or (0, MOST)
+    if rule.nodes and rule.ranks_per_node:
+        low = max(low, rule.nodes[0] * rule.ranks_per_node[0])
+        high = min(high, rule.nodes[1] * rule.ranks_per_node[1])
+    return low, high
+
+
+def areas(table: SelectionTable, op: str) -> list[Ranks]:
+    """All numbers of ranks in ascending order, with the algorithm of ``alltoall`` or ``alltoallv`` at each size."""
+    rules = [rule for rule in table.rules if rule.op in (op, "*")]
+    found = [
+        Ranks(low, high, tuple(_joined(_sizes([rule for rule in rules if _holds(ranks_of(rule), low)]))))
+        for low, high in _parts(ranks_of(rule) for rule in rules)
+    ]
+    return [
+        Ranks(same[0].low, same[-1].high, same[0].sizes)
+        for same in (list(group) for _, group in groupby(found, key=lambda each: each.sizes))
+    ]
+
+
+def _sizes(rules: Sequence[Rule]) -> list[Sizes]:
+    found: list[Sizes] = []
+    for low, high in _parts(rule.bytes or (0, MOST) for rule in rules):
+        matching = (rule.algorithm for rule in rules if _holds(rule.bytes or (0, MOST), low))
+        found.append(Sizes(low, high, next(matching, PMPI)))
+    return found
+
+
+def _joined(sizes: Sequence[Sizes]) -> list[Sizes]:
+    groups = (list(group) for _, group in groupby(sizes, key=lambda each: each.algorithm))
+    return [Sizes(same[0].low, same[-1].high, same[0].algorithm) for same in groups]
+
+
+def _parts(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The whole numbers from 0, cut where one of the ranges begins or has ended."""
+    cuts = {0, MOST + 1}
+    for low, high in ranges:
+        cuts |= {low, high + 1}
+    return [(low, high - 1) for low, high in pairwise(sorted(cut for cut in cuts if cut <= MOST + 1))]
+
+
+def _holds(ends: tuple[int, int], value: int) -> bool:
+    return ends[0] <= value <= ends[1]
+
+
+def _words(low: int, high: int) -> str:
+    if high >= MOST:
+        return f"{low} or more" if low else "all"
+    return str(low) if low == high else f"{low} to {high}"
+
+
+TUNED_NUMBERS: Mapping[str, int] = {"alltoall": 3, "alltoallv": 4}  # number of a collective in the file
+#: Spec of Weft's -> name of the same algorithm in ``tuned``.
+TUNED_NAMES: Mapping[str, Mapping[str, str]] = {
+    "alltoall": {"flat.pairwise": "pairwise", "bruck": "modified_bruck", "bruck{r=2}": "modified_bruck"},
+    "alltoallv": {"flat.pairwise": "pairwise"},
+}
+TUNED_SETTINGS = ("coll_tuned_priority", "100"), ("coll_tuned_use_dynamic_rules", "1")
+
+
+def open_mpi_settings(path: str) -> list[str]:
+    """Lines of a job script that make Open MPI read a file."""
+    named = (*TUNED_SETTINGS, ("coll_tuned_dynamic_rules_filename", path))
+    return [f"export OMPI_MCA_{name}={value}" for name, value in named]
+
+
+def open_mpi_rules(table: SelectionTable) -> tuple[str, list[str]]:
+    """The file, and the rules that it cannot hold, each with the reason."""
+    left_out: list[str] = []
+    parts: list[list[str]] = []
+    for op, number in TUNED_NUMBERS.items():
+        blocks = [block for ranks in areas(table, op) for block in _of_ranks(op, ranks, left_out)]
+        if any(algorithm for _, rules in blocks for _, algorithm in rules):
+            parts.append([f"{number} # MPI_{op.capitalize()}", f"{len(blocks)} # sizes of communicators"])
+            for size, rules in blocks:
+                parts[-1] += [f"{size} # ranks and more", f"{len(rules)} # sizes of messages"]
+                parts[-1] += [f"{least} {algorithm} 0 0" for least, algorithm in rules]
+    lines = [f"{len(parts)} # collectives; written by weft tune export; bytes, algorithm, fan-out, segment"]
+    return "\n".join([*lines, *(line for part in parts for line in part)]) + "\n", left_out
+
+
+def _of_ranks(op: str, ranks: Ranks, left_out: list[str]) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Size of a communicator, and its rules: bytes and algorithm. One for each size where messages grow with it."""
+    if ranks.low > LARGEST:
+        return []
+    named = [(sizes, _number(op, sizes, ranks, left_out)) for sizes in ranks.sizes]
+    if not any(number for _, number in named):
+        return [(ranks.low, [(0, 0)])]
+    if op == "alltoallv":
+        if len(named) == 1:
+            return [(ranks.low, [(0, named[0][1])])]
+        left_out.append(f"{op} on {ranks.words} ranks: Open MPI cannot tell sizes apart there")
+        return [(ranks.low, [(0, 0)])]
+    if len(named) > 1 and ranks.high - ranks.low >= 1024:
+        left_out.append(f"{op} on {ranks.words} ranks: name fewer numbers of ranks in the table")
+        return [(ranks.low, [(0, 0)])]
+    each = range(ranks.low, ranks.high + 1) if len(named) > 1 else [ranks.low]
+    return [(p, [(sizes.low * p, number) for sizes, number in named]) for p in each]
+
+
+def _number(op: str, sizes: Sizes, ranks: Ranks, left_out: list[str]) -> int:
+    """Number of an algorithm in ``tuned``; 0, with a note, for one that Open MPI lacks."""
+    if sizes.algorithm == PMPI:
+        return 0
+    name = TUNED_NAMES[op].get(sizes.algorithm)
+    if name is None:
+        where = f"{ranks.words} ranks, {sizes.words} bytes"
+        left_out.append(f"{op} on {where}: Open MPI has no {sizes.algorithm}")
+        return 0
+    return list(TUNED[op]).index(name) + 1
+
+
+#: Spec of Weft's -> MPICH's function.
+MPICH_NAMES: Mapping[str, str] = {
+    "flat.pairwise": "MPIR_Alltoall_intra_pairwise",
+    "bruck": "MPIR_Alltoall_intra_brucks",
+    "bruck{r=2}": "MPIR_Alltoall_intra_brucks",
+}
+WINDOW = "flat.window{w=32}"  # "scattered" has 32 requests at a time, MPIR_CVAR_ALLTOALL_THROTTLE
+SCATTERED = "MPIR_Alltoall_intra_scattered"
+BEGIN = b'{"collective='
+COLLECTIVE, INTRA, NOT_IN_PLACE = "collective=alltoall", "comm_type=intra", "is_sendbuf_inplace=no"
+ELF = b"\x7fELF"
+
+Tree: TypeAlias = "dict[str, Tree]"
+
+
+def mpich_settings(path: str) -> list[str]:
+    """Lines of a job script that make MPICH read a file, and call its own algorithms, not its device's."""
+    return [
+        f"export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={path}",
+        "export MPIR_CVAR_DEVICE_COLLECTIVES=percoll",
+        "export MPIR_CVAR_ALLTOALL_DEVICE_COLLECTIVE=0",
+    ]
+
+
+def library_of(mpi: Mpi) -> Path:
+    """The MPI library that a compiler wrapper links programs to; LaunchError if it names none."""
+    words = shlex.split(mpi.show())
+    folders = [Path(word[2:]) for word in words if word.startswith("-L")]
+    files = [f"lib{word[2:]}.so*" for word in words if word in ("-lmpich", "-lmpi")]
+    for path in (path for folder in folders for file in files for path in sorted(folder.glob(file))):
+        with file_errors(path), path.open("rb") as library:
+            if library.read(len(ELF)) == ELF:  # a wheel's libmpi.so is a linker's script
+                return path
+    raise LaunchError(
+        f"{mpi.wrapper} links to no libmpich.so or libmpi.so that is there",
+        "name the compiler wrapper of an MPICH 4 or 5 by --mpicxx",
+    )
+
+
+def own_rules(library: Path) -> Tree:
+    """The rules compiled into a library; DataError if it has none of MPI_Alltoall: no MPICH from version 4 on."""
+    with file_errors(library):
+        content = library.read_bytes()
+    at = content.find(BEGIN)
+    while at >= 0:
+        end = content.find(b"\0", at)
+        text = content[at : end if end >= 0 else None]
+        if b"MPIR_Alltoall_intra_" in text:
+            try:
+                rules: Tree = json.loads(text)
+                rules[COLLECTIVE][INTRA][NOT_IN_PLACE]
+            except (ValueError, LookupError, TypeError, RecursionError):
+                pass
+            else:
+                return rules
+        at = content.find(BEGIN, at + 1)
+    raise DataError(
+        f"{library} holds no rules for MPI_Alltoall that a file could replace",
+        "name the compiler wrapper of an MPICH 4 or 5 by --mpicxx",
+    )
+
+
+def mpich_rules(table: SelectionTable, library: Path) -> tuple[str, list[str]]:
+    """The file, and the rules that it cannot hold, each with the reason. Raises DataError: See :func:`own_rules`."""
+    left_out: list[str] = []
+    whole = own_rules(library)
+    otherwise = whole[COLLECTIVE][INTRA][NOT_IN_PLACE]
+    chosen: Tree = {}
+    for ranks in areas(table, "alltoall"):
+        sizes = _of_sizes(ranks, otherwise, left_out)
+        if ranks.low <= LARGEST:
+            chosen[_until("comm_size", ranks.high)] = sizes
+    whole[COLLECTIVE][INTRA][NOT_IN_PLACE] = chosen
+    for ranks in areas(table, "alltoallv"):
+        left_out += [
+            f"alltoallv on {ranks.words} ranks, {sizes.words} bytes: MPICH's file has no {sizes.algorithm}"
+            for sizes in ranks.sizes
+            if sizes.algorithm != PMPI
+        ]
+    return json.dumps(whole, indent=1) + "\n", left_out
+
+
+def _of_sizes(ranks: Ranks, otherwise: Tree, left_out: list[str]) -> Tree:
+    """What a number of ranks does at each size; the library's own rules where the table has no other."""
+    found: list[tuple[Sizes, str]] = []
+    for sizes in ranks.sizes:
+        function = SCATTERED if sizes.algorithm == WINDOW else MPICH_NAMES.get(sizes.algorithm, "")
+        if not function and sizes.algorithm != PMPI:
+            where = f"{ranks.words} ranks, {sizes.words} bytes"
+            left_out.append(f"alltoall on {where}: MPICH has no {sizes.algorithm}")
+        found.append((sizes, function))
+    if not any(function for _, function in found):
+        return otherwise
+    return {
+        _until("avg_msg_size", sizes.high): {f"algorithm={function}": {}} if function else otherwise
+        for sizes, function in found
+        if sizes.low <= LARGEST
+    }
+
+
+def _until(name: str, high: int) -> str:
+    return f"{name}<={high}" if high <= LARGEST else f"{name}=any"
+
+
+def export_rules(table: Path, to: To, output: Path, mpicxx: str | None = None) -> str:
+    """Write a table's rules for an MPI library; returns what to do with the file. WeftError if impossible."""
+    selection = read_selection(table)
+    if to == "openmpi":
+        text, left_out = open_mpi_rules(selection)
+    else:
+        text, left_out = mpich_rules(selection, library_of(find_mpi(mpicxx)))
+    with file_errors(output):
+        write_atomic(output, text.encode())
+    settings = open_mpi_settings if to == "openmpi" else mpich_settings
+    lines = [f"{output}; in the job script:", *settings(str(output.resolve()))]
+    lines += [
+        "Not in the file, so the library's own choice runs there:" if left_out else "All rules of the table are in it.",
+        *(f"  {line}" for line in left_out),
+        "The library's version of an algorithm is not the one that was measured: hold the job against one without it.",
+    ]
+    return "\n".join(lines) + "\n"
