@@ -2,6 +2,7 @@
 """tara's tree extended beyond its 36 nodes: simulated as far as the budget allows, then by the closed form."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from weft.analyse.sensitivity import WORTH
@@ -14,7 +15,7 @@ from weft.papers import PARTS, Part
 from weft.papers.bench import Bench, time_or_status
 from weft.report.common import sensitivity_table
 from weft.report.intervals import bound_text
-from weft.report.tabular import Table
+from weft.report.tabular import Table, existing
 from weft.report.view import RunView
 
 STUDY, FABRIC, CALL = "tara-beyond", "tara-extended", "C"
@@ -41,7 +42,7 @@ def compute(bench: Bench) -> Part:
     moved = sensitivity_table(hangs, "Each fitted or assumed number over its plausible range (simulated, closed form)")
     values |= {f"flips_{row['series']}_{row['key']}": row["flips_at"] for row in hangs if row["flips_at"] is not None}
     found = (*filter(None, (view.claim_line("depends"),)), *sentences)
-    return Part("beyond", PARTS["beyond"], found, (*([moved] if moved else []), *tables), values)
+    return Part("beyond", PARTS["beyond"], found, (*existing(replace(moved, rows=moved.rows[1:])), *tables), values)
 
 
 def sensitivity_words(rows: Sequence[SensitivityRow]) -> str:

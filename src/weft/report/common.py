@@ -2,42 +2,43 @@
 """Tables that every run has: its most loaded links, and what a simulated verdict depends on."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from weft.analyse.tables.breakdown import BOTTLENECKS, HOSTS, LINKS, LOADS, SENSITIVITY, Load, LoadRow, SensitivityRow
 from weft.analyse.tables.times import STARTUP, StartupRow
 from weft.format import format_bytes, format_factor, format_rate, format_seconds, percent, plural, seconds_text
-from weft.report.tabular import Table, Words
+from weft.report.tabular import Table, Words, existing, make_table
 from weft.report.view import RunView
 from weft.words.answers import number_text
 
 
 def common_tables(view: RunView) -> list[Table]:
-    """Tables of every run, whatever its kernel: the most loaded links, and what a simulated verdict hangs on."""
+    """Tables of every run, whatever its kernel: the most loaded links, and what a simulated verdict depends on."""
     title = view.titled("What the verdict depends on: each fitted or assumed number over its plausible range")
-    hangs = sensitivity_table(SENSITIVITY.read(view.path), title)
-    started = startup_table(view.titled("Start-up"), STARTUP.read(view.path))
     return [
         *load_tables(view),
-        *([started] if started else []),
-        *([replace(hangs, rows=(UNITS, *hangs.rows))] if hangs else []),
+        *existing(startup_table(view.titled("Start-up"), STARTUP.read(view.path))),
+        *existing(sensitivity_table(SENSITIVITY.read(view.path), title)),
     ]
 
 
-def startup_table(title: str, rows: Sequence[StartupRow]) -> Table | None:
-    """Seconds of MPI_Init and of the first all-to-all by number of ranks; None without launches that recorded them."""
-    columns = ("N", "p", "launches", "MPI_Init", Words("first all-to-all"), Words("waits"))
-    lines = tuple(
-        (f"{row['nodes']:,}", f"{row['ranks']:,}", f"{row['launches']:,}",
-         seconds_text(row["init_s"], row["init_low_s"], row["init_high_s"]),
-         f"{seconds_text(row['first_s'], row['first_low_s'], row['first_high_s'])} {row['call']}"
-         if row["first_s"] else "–", row["waits"] or "–")
-        for row in rows
+def startup_table(title: str, rows: Sequence[StartupRow]) -> Table:
+    """Seconds of MPI_Init and of the first all-to-all by number of ranks; empty if no launch recorded them."""
+    return make_table(
+        title, rows,
+        ("N", "nodes", lambda row: f"{row['nodes']:,}"), ("p", "processes", lambda row: f"{row['ranks']:,}"),
+        ("launches", "", lambda row: f"{row['launches']:,}"),
+        ("MPI_Init", "slowest rank", lambda row: seconds_text(row["init_s"], row["init_low_s"], row["init_high_s"])),
+        (Words("first all-to-all"), "on fresh connections", _first_text),
+        (Words("waits"), "component that only sleeps", lambda row: row["waits"] or "–"),
     )  # fmt: skip
-    units = ("nodes", "processes", "", "slowest rank", "on fresh connections", "component that only sleeps")
-    return Table(title, columns, (units, *lines)) if lines else None
+
+
+def _first_text(row: StartupRow) -> str:
+    if not row["first_s"]:
+        return "–"
+    return f"{seconds_text(row['first_s'], row['first_low_s'], row['first_high_s'])} {row['call']}"
 
 
 MOST = 8
@@ -70,31 +71,17 @@ def load_tables(view: RunView) -> list[Table]:
     return [_load_table(view, *each) for each in drawn_cells(view)]
 
 
-def held_back_table(view: RunView) -> Table | None:
-    """The bottleneck of each shape; None if no link was counted."""
-    rows = [
-        (
-            f"{each['nodes']:,}",
-            f"{each['ranks']:,}",
-            (HOSTS if each["name"] == "injection" else each["name"]) or "no link",
-            _load_text(each["busiest"]),
-            _load_text(each["other"]),
-            f"{format_factor(each['bound_ratio'])} x {each['bound']}" if each["bound_ratio"] else "–",
-        )
-        for each in BOTTLENECKS.read(view.path)
-    ]
-    if not rows:
-        return None
-    columns = (
-        "N",
-        "p",
-        Words("bottleneck"),
-        Words("busiest link"),
-        Words("busiest of the others"),
-        Words("time over its bound"),
-    )
-    units = ("nodes", "processes", "", "share of its rate", "share of its rate", "")
-    return Table(view.titled("Bottlenecks"), columns, (units, *rows))
+def held_back_table(view: RunView) -> Table:
+    """The bottleneck of each shape; empty if no link was counted."""
+    return make_table(
+        view.titled("Bottlenecks"), BOTTLENECKS.read(view.path),
+        ("N", "nodes", lambda row: f"{row['nodes']:,}"), ("p", "processes", lambda row: f"{row['ranks']:,}"),
+        (Words("bottleneck"), "", lambda row: (HOSTS if row["name"] == "injection" else row["name"]) or "no link"),
+        (Words("busiest link"), "share of its rate", lambda row: _load_text(row["busiest"])),
+        (Words("busiest of the others"), "share of its rate", lambda row: _load_text(row["other"])),
+        (Words("time over its bound"), "",
+         lambda row: f"{format_factor(row['bound_ratio'])} x {row['bound']}" if row["bound_ratio"] else "–"),
+    )  # fmt: skip
 
 
 def _load_text(load: Load | None) -> str:
@@ -102,24 +89,17 @@ def _load_text(load: Load | None) -> str:
 
 
 def _load_table(view: RunView, nodes: int, ranks: int, cell: str, found: Sequence[Load]) -> Table:
-    columns = (Words("link"), Words("cable"), "carried", "share of rate", "rate", "dropped")
-    units = ("", "", "bytes per launch", "while calls ran", "each way", "packets")
     # the traffic of idle links (an ARP request) would only fill the table
     shown = [load for load in found[:MOST] if load["bytes"] > found[0]["bytes"] / 100]
-    rows = tuple(
-        (
-            load["link"],
-            load["cable"],
-            format_bytes(round(load["bytes"])),
-            percent(load["share"]) if load["share"] is not None else "–",
-            format_rate(load["rate"]) if load["rate"] else "–",
-            f"{load['drops']:,}",
-        )
-        for load in shown
-    )
     less = f", the {len(shown)} busiest of {len(found)}" if len(found) > len(shown) else ""
-    title = f"Load of the links at N = {nodes}, p = {ranks} ({cell}{less})"
-    return Table(view.titled(title), columns, (units, *rows))
+    return make_table(
+        view.titled(f"Load of the links at N = {nodes}, p = {ranks} ({cell}{less})"), shown,
+        (Words("link"), "", lambda load: load["link"]), (Words("cable"), "", lambda load: load["cable"]),
+        ("carried", "bytes per launch", lambda load: format_bytes(round(load["bytes"]))),
+        ("share of rate", "while calls ran", lambda load: "–" if load["share"] is None else percent(load["share"])),
+        ("rate", "each way", lambda load: format_rate(load["rate"]) if load["rate"] else "–"),
+        ("dropped", "packets", lambda load: f"{load['drops']:,}"),
+    )  # fmt: skip
 
 
 def reading(view: RunView) -> str:
@@ -147,10 +127,6 @@ def link_fields(view: RunView) -> dict[str, Any]:
     return {"bottlenecks": BOTTLENECKS.read(view.path), "links": rows} if rows else {}
 
 
-COLUMNS = ("series", "number", "value (plausible)", Words("verdict"), "time at the last point")
-UNITS = ("", "key", "from where", "and where it flips", "as the number moves")
-
-
 def flip_text(row: SensitivityRow) -> str:
     """Where a verdict becomes another one: ``from 18 KiB on: still scales at N = 576``; empty if nowhere."""
     if row["flips_at"] is None:
@@ -159,20 +135,22 @@ def flip_text(row: SensitivityRow) -> str:
     return f"from {number_text(row['flips_at'], row['unit'])} {where}: {row['becomes']}"
 
 
-def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table | None:
-    """Each assumed or fitted number with what it does to the verdict and to the last time; None without rows."""
-    lines = tuple(
-        (
-            row["series"],
-            row["key"],
-            f"{number_text(row['value'], row['unit'])} ({_range(row)}), {row['standing']}",
-            f"FLIPS {_given(row)}{flip_text(row)}" if row["flips"] else row["verdict"],
-            f"{format_seconds(row['seconds'])} ({format_seconds(row['least_s'])} to {format_seconds(row['most_s'])}), "
-            f"N = {row['at']}, {row['basis']}",
-        )
-        for row in rows
-    )
-    return Table(title, COLUMNS, lines) if lines else None
+def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table:
+    """Each assumed or fitted number with what it does to the verdict and to the last time; empty without rows."""
+    return make_table(
+        title, rows,
+        ("series", "", lambda row: row["series"]), ("number", "key", lambda row: row["key"]),
+        ("value (plausible)", "from where",
+         lambda row: f"{number_text(row['value'], row['unit'])} ({_range(row)}), {row['standing']}"),
+        (Words("verdict"), "and where it flips",
+         lambda row: f"FLIPS {_given(row)}{flip_text(row)}" if row["flips"] else row["verdict"]),
+        ("time at the last point", "as the number moves", _last_text),
+    )  # fmt: skip
+
+
+def _last_text(row: SensitivityRow) -> str:
+    span = f"{format_seconds(row['least_s'])} to {format_seconds(row['most_s'])}"
+    return f"{format_seconds(row['seconds'])} ({span}), N = {row['at']}, {row['basis']}"
 
 
 def _given(row: SensitivityRow) -> str:

@@ -16,7 +16,7 @@ from weft.format import (
     measured_seconds,
 )
 from weft.report.intervals import bound_text, by_root, interval_heading, root_text, time_text
-from weft.report.tabular import Table, Words
+from weft.report.tabular import Column, Table, Words, make_table
 from weft.report.view import RunView, Story
 
 CHANGE_TITLE = "Change-over points"
@@ -66,15 +66,14 @@ MOST_ACROSS = 4
 def rate_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
     """Sizes by patterns: the rate with its interval, and its reciprocal, the time a message."""
     if len(lines) > max(MOST_ACROSS, len(all_sizes(lines))):
-        heading = interval_heading([row for line in lines for row in line.rows]).replace("median", "rate")
-        cells = [
-            (name, size_text(size_of(row), lines), _rate(size_of(row), row), measured_seconds(row["median_s"]))
-            for line, name in zip(lines, names, strict=True)
-            for row in line.rows
-        ]
-        return Table(
-            title, (Words("Messages"), "Message", "Rate", "size / rate"), (("", "bytes", heading, "a message"), *cells)
-        )
+        return make_table(
+            title, [(name, row) for line, name in zip(lines, names, strict=True) for row in line.rows],
+            (Words("Messages"), "", lambda row: row[0]),
+            ("Message", "bytes", lambda row: size_text(size_of(row[1]), lines)),
+            ("Rate", interval_heading([row for line in lines for row in line.rows]).replace("median", "rate"),
+             lambda row: _rate(size_of(row[1]), row[1])),
+            ("size / rate", "a message", lambda row: measured_seconds(row[1]["median_s"])),
+        )  # fmt: skip
     columns = ["Message", *(text for name in names for text in (name, "size / rate"))]
     kinds = (interval_heading(line.rows).replace("median", "rate") for line in lines)
     units = ["bytes", *(text for kind in kinds for text in (kind, "a message"))]
@@ -92,35 +91,21 @@ def _rate(size: int, row: TimedRow) -> str:
     return measured_rate(size, row["median_s"], row["low_s"], row["high_s"])
 
 
-def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, modelled: bool = False) -> Table | None:
-    """Every change-over: place, kind, times and rates on both sides, and cause; None if there is none."""
-    columns = (
-        Words("Change-over of"), "Between", Words("Cause"), Words("Kind"), "Time", "Step x", "Before", "After",
-        "Confidence",
-    )  # fmt: skip
-    rows = [
-        (
-            name,
-            f"{exact_bytes(change['lower'])} – {exact_bytes(change['upper'])}",
-            _knob(change),
-            change["kind"],
-            " → ".join(distinct_seconds(change["lower_s"], change["upper_s"])),
-            factor_text(change),
-            _slope(change["before_rate"]),
-            _slope(change["after_rate"]),
-            sureness(change),
-        )
-        for line, name in zip(lines, names, strict=True)
-        for change in line.changes
-    ]
+def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, modelled: bool = False) -> Table:
+    """Every change-over: place, kind, times and rates on both sides, and cause; empty if there is none."""
     against = "over that expected" if modelled else "over that expected (95 %)"
-    heading = (
-        "call", "sizes", "knob and its value", "", "before → after", against, "marginal rate", "marginal rate",
-        "of the change",
+    sure: list[Column[tuple[str, ChangeRow]]] = [("Confidence", "of the change", lambda row: sureness(row[1]))]
+    return make_table(
+        title, [(name, change) for line, name in zip(lines, names, strict=True) for change in line.changes],
+        (Words("Change-over of"), "call", lambda row: row[0]),
+        ("Between", "sizes", lambda row: f"{exact_bytes(row[1]['lower'])} – {exact_bytes(row[1]['upper'])}"),
+        (Words("Cause"), "knob and its value", lambda row: _knob(row[1])),
+        (Words("Kind"), "", lambda row: row[1]["kind"]),
+        ("Time", "before → after", lambda row: " → ".join(distinct_seconds(row[1]["lower_s"], row[1]["upper_s"]))),
+        ("Step x", against, lambda row: factor_text(row[1])),
+        ("Before", "marginal rate", lambda row: _slope(row[1]["before_rate"])),
+        ("After", "marginal rate", lambda row: _slope(row[1]["after_rate"])), *([] if modelled else sure),
     )  # fmt: skip
-    width = len(columns) - 1 if modelled else len(columns)
-    listed = tuple(row[:width] for row in (heading, *rows))
-    return Table(title, columns[:width], listed) if rows else None
 
 
 def _knob(change: ChangeRow) -> str:
@@ -143,28 +128,19 @@ def _knob(change: ChangeRow) -> str:
     return "none of those that were moved" if change["refuted"] else "none known here"
 
 
-def trial_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
-    """Knobs that were moved, and what that did; None if none was."""
-    rows = [
-        (
-            name,
-            trial["knob"],
-            f"{exact_bytes(trial['value'])} → {exact_bytes(trial['moved'])}",
-            trial["outcome"],
-            _moved(trial["old"], trial["old_low"], trial["old_high"]),
-            _moved(trial["new"], trial["new_low"], trial["new_high"]),
-            _moved(trial["ratio"], trial["ratio_low"], trial["ratio_high"]),
-            trial["setting"] if trial["outcome"] == "confirmed" else "–",
-        )
-        for line, name in zip(lines, names, strict=True)
-        for trial in line.trials
-    ]
-    columns = (
-        Words("Knob moved for"), Words("Knob"), Words("From, to"), Words("Outcome"), "Old step x", "New step x",
-        "Time x", Words("Set by"),
+def trial_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
+    """Knobs that were moved, and what that did; empty if none was."""
+    return make_table(
+        title, [(name, trial) for line, name in zip(lines, names, strict=True) for trial in line.trials],
+        (Words("Knob moved for"), "call", lambda row: row[0]), (Words("Knob"), "", lambda row: row[1]["knob"]),
+        (Words("From, to"), "bytes", lambda row: f"{exact_bytes(row[1]['value'])} → {exact_bytes(row[1]['moved'])}"),
+        (Words("Outcome"), "", lambda row: row[1]["outcome"]),
+        ("Old step x", "factor (95 %)", lambda row: _moved(row[1]["old"], row[1]["old_low"], row[1]["old_high"])),
+        ("New step x", "factor (95 %)", lambda row: _moved(row[1]["new"], row[1]["new_low"], row[1]["new_high"])),
+        ("Time x", "between the two",
+         lambda row: _moved(row[1]["ratio"], row[1]["ratio_low"], row[1]["ratio_high"])),
+        (Words("Set by"), "environment", lambda row: row[1]["setting"] if row[1]["outcome"] == "confirmed" else "–"),
     )  # fmt: skip
-    heading = ("call", "", "bytes", "", "factor (95 %)", "factor (95 %)", "between the two", "environment")
-    return Table(title, columns, (heading, *rows)) if rows else None
 
 
 def _moved(factor: float | None, low: float | None, high: float | None) -> str:
@@ -180,29 +156,22 @@ def sureness(change: ChangeRow) -> str:
     return "> 99.9 %" if change["confidence"] > 0.999 else f"{100 * change['confidence']:.1f} %"
 
 
-def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table | None:
-    """METHOD 18: sizes that take longer than their double; None if there is none."""
-    rows = [
-        (
-            name,
-            exact_bytes(slow["size"]),
-            distinct_seconds(slow["seconds"], slow["double_seconds"])[0],
-            exact_bytes(slow["double"]),
-            distinct_seconds(slow["seconds"], slow["double_seconds"])[1],
-            measured_factor(slow["seconds"] / slow["double_seconds"]),
-        )
-        for line, name in zip(lines, names, strict=True)
-        for slow in line.slower
-    ]
-    columns = ("Slower than its double", "Size", "Time", "Double", "Its time", "Ratio")
-    return Table(title, columns, (("call", "bytes", "median", "bytes", "median", "t / t"), *rows)) if rows else None
+def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
+    """METHOD 18: sizes that take longer than their double; empty if there is none."""
+    return make_table(
+        title, [(name, slow) for line, name in zip(lines, names, strict=True) for slow in line.slower],
+        ("Slower than its double", "call", lambda row: row[0]),
+        ("Size", "bytes", lambda row: exact_bytes(row[1]["size"])),
+        ("Time", "median", lambda row: distinct_seconds(row[1]["seconds"], row[1]["double_seconds"])[0]),
+        ("Double", "bytes", lambda row: exact_bytes(row[1]["double"])),
+        ("Its time", "median", lambda row: distinct_seconds(row[1]["seconds"], row[1]["double_seconds"])[1]),
+        ("Ratio", "t / t", lambda row: measured_factor(row[1]["seconds"] / row[1]["double_seconds"])),
+    )  # fmt: skip
 
 
-def winner_table(title: str, found: Sequence[WinnerRow]) -> Table | None:
-    """Sizes by process counts: the winner, and its time over the default's; None if nothing was compared."""
+def winner_table(title: str, found: Sequence[WinnerRow]) -> Table:
+    """Sizes by process counts: the winner, and its time over the default's."""
     shapes = sorted({(winner["nodes"], winner["ranks"]) for winner in found})
-    if not found:
-        return None
     columns = ("Message", *(f"N = {nodes}, p = {ranks}" for nodes, ranks in shapes))
     rows = [("bytes", *("winner, x of the default's time",) * len(shapes))]
     known = {(winner["bytes"], winner["nodes"], winner["ranks"]): winner for winner in found}
@@ -235,8 +204,3 @@ class SweepStory(Story):
         """``change_overs``, ``knob_trials`` and ``slower_than_double``."""
         tables = {"change_overs": CHANGES, "knob_trials": TRIALS, "slower_than_double": SLOWER}
         return {name: table.read(view.path) for name, table in tables.items()}
-
-
-def existing(tables: Sequence[Table | None]) -> list[Table]:
-    """The tables that are not None."""
-    return [table for table in tables if table is not None]

@@ -5,14 +5,17 @@ import csv
 import io
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from weft.text import csv_field, markdown_cell, markdown_text
 
 #: Lines of a cell in a terminal's table; where words need more, the table is a list.
 MOST_LINES = 3
+Row = TypeVar("Row")
+#: Heading, second heading, and the text of a row.
+Column: TypeAlias = tuple[str, str, Callable[[Row], str]]
 _UNIT = re.compile(r"(?<=\d) (?=(?:[kMGT]?i?B(?:/s)?|s|ms|us|ns|%|x)(?!\w))")
 
 
@@ -38,6 +41,21 @@ class Table:
         if not any(isinstance(heading, (Words, Number)) for heading in self.columns):
             return frozenset({0})
         return frozenset(index for index, heading in enumerate(self.columns) if isinstance(heading, Words))
+
+
+def make_table(title: str, rows: Iterable[Row], *columns: Column[Row]) -> Table:
+    """A row of texts for each row of data: a column is its heading, its second heading, and its text of a row.
+
+    Second headings are the first row of the table unless all are empty; without data there is no row at all.
+    """
+    body = tuple(tuple(text(row) for _, _, text in columns) for row in rows)
+    units = tuple(unit for _, unit, _ in columns)
+    return Table(title, tuple(name for name, _, _ in columns), (units, *body) if body and any(units) else body)
+
+
+def existing(*tables: Table) -> list[Table]:
+    """The tables that have rows."""
+    return [table for table in tables if table.rows]
 
 
 def markdown(table: Table) -> str:

@@ -18,7 +18,7 @@ from weft.kernel.registry import main_call
 from weft.plan.records import Plan, PlannedSeries
 from weft.plan.stored import plan_of
 from weft.report.intervals import bound_text, interval_heading, time_text
-from weft.report.tabular import Table, Words
+from weft.report.tabular import Table, Words, existing, make_table
 from weft.store.cells import folder_path
 from weft.store.folder import RunFolder
 from weft.store.rows import LAUNCH_TABLE
@@ -85,13 +85,13 @@ class PlainStory(Story):
 
     def tables(self, view: "RunView") -> list[Table]:
         """One table: a row for each cell, call and phase."""
-        heading, counts = (Words("call"), Words("phase"), "N", "p", "time", "at least"), ("nodes", "ranks")
-        rows = [
-            (row["call"], phase_in_words(row), *(f"{row[key]:,}" for key in counts), time_text(row), bound_text(row))
-            for row in view.rows
-        ]
-        units = ("", "", "nodes", "processes", interval_heading(view.rows), "bound")
-        return [Table(view.titled("Calls"), heading, (units, *rows))]
+        table = make_table(
+            view.titled("Calls"), view.rows,
+            (Words("call"), "", lambda row: row["call"]), (Words("phase"), "", phase_in_words),
+            ("N", "nodes", lambda row: f"{row['nodes']:,}"), ("p", "processes", lambda row: f"{row['ranks']:,}"),
+            ("time", interval_heading(view.rows), time_text), ("at least", "bound", bound_text),
+        )  # fmt: skip
+        return existing(table)
 
     def figures(self, view: "RunView") -> "list[Figure | Picture]":
         """None: the figures depend on the kernel."""

@@ -10,12 +10,11 @@ from weft.report.sweep_tables import (
     MOVED,
     SweepStory,
     change_table,
-    existing,
     rate_table,
     slower_table,
     trial_table,
 )
-from weft.report.tabular import Table
+from weft.report.tabular import Table, existing
 from weft.report.view import RunView
 
 if TYPE_CHECKING:
@@ -35,12 +34,10 @@ class BandwidthStory(SweepStory):
         if not lines:
             return []
         return existing(
-            [
-                change_table(view.titled(CHANGE_TITLE), lines, names, modelled=view.plan.is_model),
-                trial_table(view.titled(MOVED), lines, names),
-                rate_table(view.titled(f"{_kind(lines)}, up to {_window(lines)} messages in flight"), lines, names),
-                slower_table(view.titled("Messages slower than their double"), lines, names),
-            ]
+            change_table(view.titled(CHANGE_TITLE), lines, names, modelled=view.plan.is_model),
+            trial_table(view.titled(MOVED), lines, names),
+            rate_table(view.titled(f"{_kind(lines)}, up to {_window(lines)} messages in flight"), lines, names),
+            slower_table(view.titled("Messages slower than their double"), lines, names),
         )
 
     def figures(self, view: RunView) -> "list[Figure | Picture]":

@@ -16,13 +16,12 @@ from weft.report.sweep_tables import (
     MOVED,
     SweepStory,
     change_table,
-    existing,
     slower_table,
     time_table,
     trial_table,
     winner_table,
 )
-from weft.report.tabular import Table, Words
+from weft.report.tabular import Table, Words, existing, make_table
 from weft.report.view import RunView
 from weft.words.checks import name_calls, name_rival
 
@@ -60,19 +59,17 @@ class CollectiveStory(SweepStory):
         for line, name in zip(lines, names, strict=True):
             groups.setdefault(name, []).append(line)
         return existing(
-            [
-                guideline_table(view.titled("Performance guidelines"), GUIDELINES.read(view.path)),
-                overlap_table(view.titled("Hidden behind computation"), OVERLAPS.read(view.path)),
-                *self._winner_tables(view),
-                change_table(view.titled(CHANGE_TITLE), lines, places, modelled=view.plan.is_model),
-                trial_table(view.titled(MOVED), lines, places),
-                slower_table(view.titled("Messages slower than their double"), lines, places),
-                *(time_table(view.titled(f"Time of {name}"), ordered(group)) for name, group in groups.items()),
-                self._barrier(view),
-            ]
+            guideline_table(view.titled("Performance guidelines"), GUIDELINES.read(view.path)),
+            overlap_table(view.titled("Hidden behind computation"), OVERLAPS.read(view.path)),
+            *self._winner_tables(view),
+            change_table(view.titled(CHANGE_TITLE), lines, places, modelled=view.plan.is_model),
+            trial_table(view.titled(MOVED), lines, places),
+            slower_table(view.titled("Messages slower than their double"), lines, places),
+            *(time_table(view.titled(f"Time of {name}"), ordered(group)) for name, group in groups.items()),
+            self._barrier(view),
         )
 
-    def _winner_tables(self, view: RunView) -> list[Table | None]:
+    def _winner_tables(self, view: RunView) -> list[Table]:
         found = WINNERS.read(view.path)
         calls = list(dict.fromkeys(winner["call"] for winner in found))
         return [
@@ -83,23 +80,17 @@ class CollectiveStory(SweepStory):
             for call in calls
         ]
 
-    def _barrier(self, view: RunView) -> Table | None:
+    def _barrier(self, view: RunView) -> Table:
         cells = {cell.id: cell for cell in view.plan.measured}
         best: dict[tuple[int, int], TimedRow] = {}
         for row in timed(view.rows, "barrier", "warm"):
             if cells[row["cell"]].parameters.get("algorithm", DEFAULT) == DEFAULT:
-                shape = (row["nodes"], row["ranks"])
+                shape = (row["ranks"], row["nodes"])
                 best[shape] = min(best.get(shape, row), row, key=lambda each: each["median_s"])
-        if not best:
-            return None
-        shapes = sorted(best, key=lambda shape: (shape[1], shape[0]))
-        columns = ("Floor", *(f"N = {nodes}, p = {ranks}" for nodes, ranks in shapes))
-        heading = ("", *(interval_heading([best[shape]]) for shape in shapes))
-        return Table(
-            view.titled("An empty exchange: MPI_Barrier"),
-            columns,
-            (heading, ("MPI_Barrier", *(time_text(best[shape]) for shape in shapes))),
-        )
+        found = [best[shape] for shape in sorted(best)]
+        columns = ("Floor", *(f"N = {row['nodes']}, p = {row['ranks']}" for row in found))
+        rows = ("", *(interval_heading([row]) for row in found)), ("MPI_Barrier", *map(time_text, found))
+        return Table(view.titled("An empty exchange: MPI_Barrier"), columns, rows if found else ())
 
     def proof(self, view: RunView, figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
         """The map of winners where an algorithm beats the library's own choice, and times against size."""
@@ -135,36 +126,33 @@ class CollectiveStory(SweepStory):
         return super().fields(view) | {"winners": WINNERS.read(view.path)}
 
 
-def guideline_table(title: str, rows: Sequence[GuidelineRow]) -> Table | None:
-    """Each call beside what it is held against, violations and the largest factors first; None of other runs."""
-    columns = (Words("call"), "size", Words("no slower than"), "time", "time", "factor", "p", Words("verdict"))
-    lines = [
-        (
-            name_calls(row["collective"]), exact_bytes(row["bytes"]), name_rival(row["guideline"]),
-            format_seconds(row["seconds"]), format_seconds(row["rival_s"]),
-            times_text(row["factor"], row["low"], row["high"]), f"{row['chance']:.2g}" if row["chance"] < 1 else "1",
-            "violated" if row["violated"] else "",
-        )
-        for row in sorted(rows, key=lambda row: (not row["violated"], -row["factor"]))
-    ]  # fmt: skip
-    units = ("", "per block", "", "of the call", "of the other", "95 %", "Holm", "error 1 %")
-    return Table(title, columns, (units, *lines)) if lines else None
+def guideline_table(title: str, rows: Sequence[GuidelineRow]) -> Table:
+    """Each call beside what it is held against, violations and the largest factors first; empty of other runs."""
+    return make_table(
+        title, sorted(rows, key=lambda row: (not row["violated"], -row["factor"])),
+        (Words("call"), "", lambda row: name_calls(row["collective"])),
+        ("size", "per block", lambda row: exact_bytes(row["bytes"])),
+        (Words("no slower than"), "", lambda row: name_rival(row["guideline"])),
+        ("time", "of the call", lambda row: format_seconds(row["seconds"])),
+        ("time", "of the other", lambda row: format_seconds(row["rival_s"])),
+        ("factor", "95 %", lambda row: times_text(row["factor"], row["low"], row["high"])),
+        ("p", "Holm", lambda row: f"{row['chance']:.2g}" if row["chance"] < 1 else "1"),
+        (Words("verdict"), "error 1 %", lambda row: "violated" if row["violated"] else ""),
+    )  # fmt: skip
 
 
-def overlap_table(title: str, rows: Sequence[OverlapRow]) -> Table | None:
-    """Each non-blocking call with the share that hides, by how it is waited for; None of other runs."""
-    columns = (Words("call"), "size", "ranks", "alone", Words("way"), "hidden", "at least", "at most")
+def overlap_table(title: str, rows: Sequence[OverlapRow]) -> Table:
+    """Each non-blocking call with the share that hides, by how it is waited for; empty of other runs."""
     ways = {"wait": "MPI_Wait", "test": "MPI_Test in between", "persistent": "persistent (share saved)"}
-    lines = [
-        (
-            f"MPI_I{row['collective']}", exact_bytes(row["bytes"]), str(row["ranks"]), format_seconds(row["alone_s"]),
-            ways[row["way"]] + (", progress thread" if row["thread"] else ""),
-            *(percent(row[key]) for key in ("share", "low", "high")),
-        )
-        for row in rows
-    ]  # fmt: skip
-    units = ("", "per block", "", "", "", "share", "95 %", "95 %")
-    return Table(title, columns, (units, *lines)) if lines else None
+    return make_table(
+        title, rows,
+        (Words("call"), "", lambda row: f"MPI_I{row['collective']}"),
+        ("size", "per block", lambda row: exact_bytes(row["bytes"])), ("ranks", "", lambda row: str(row["ranks"])),
+        ("alone", "", lambda row: format_seconds(row["alone_s"])),
+        (Words("way"), "", lambda row: ways[row["way"]] + (", progress thread" if row["thread"] else "")),
+        ("hidden", "share", lambda row: percent(row["share"])), ("at least", "95 %", lambda row: percent(row["low"])),
+        ("at most", "95 %", lambda row: percent(row["high"])),
+    )  # fmt: skip
 
 
 def ordered(lines: Sequence[Line]) -> list[Line]:

@@ -13,7 +13,7 @@ from weft.report.bars import Bar, bar_of
 from weft.report.common import held_back_table
 from weft.report.intervals import bound_text, interval_heading, time_text
 from weft.report.plan_tables import memory_tables
-from weft.report.tabular import Table
+from weft.report.tabular import Table, existing
 from weft.report.view import CALLS, RunView, Story, call_name, m_text
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ class ExchangeStory(Story):
     def tables(self, view: RunView) -> list[Table]:
         """Times, bottlenecks, calls cold and warm, memory."""
         memory = [replace(table, title=view.titled(table.title)) for table in memory_tables(view.plan)]
-        back = held_back_table(view)
-        return [*time_tables(view), *([back] if back else []), *call_tables(view), *memory]
+        return [*time_tables(view), *existing(held_back_table(view)), *call_tables(view), *memory]
 
     def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Time along each series, the calls, the complete graph, the spread of samples."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.analyse.tables.answers import IMPACTS, ImpactRow
 from weft.format import exact_bytes, format_seconds, measured_factor, times_text
-from weft.report.tabular import Table, Words
+from weft.report.tabular import Table, Words, existing, make_table
 from weft.report.view import RunView, Story
 from weft.words.interference import PLACES, VICTIMS
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from weft.report.figures.theme import Figure
 
 KEY = "Number and colour: time beside the traffic of the other job over the time alone, medians in turns of one launch."
+BESIDE = "beside / alone"
 MOST = 4.0  # times and more have the darkest colour
 
 
@@ -23,13 +24,18 @@ class InterferenceStory(Story):
 
     def tables(self, view: RunView) -> list[Table]:
         """A row for each call beside each kind of traffic."""
-        rows = IMPACTS.read(view.path)
-        heading = (
-            *map(Words, ("call", "beside", "place")), "alone", "median", "p95", "p99", "predicted", Words("both use"),
+        table = make_table(
+            view.titled("Impact of another job"), IMPACTS.read(view.path),
+            (Words("call"), "", lambda row: _labels(row)[0]), (Words("beside"), "", lambda row: _labels(row)[1]),
+            (Words("place"), "", lambda row: PLACES[row["place"]]),
+            ("alone", "median", lambda row: format_seconds(row["alone_s"])),
+            ("median", BESIDE, lambda row: times_text(row["factor"], row["low"], row["high"])),
+            ("p95", BESIDE, lambda row: times_text(row["p95"], row["p95_low"], row["p95_high"])),
+            ("p99", BESIDE, lambda row: times_text(row["p99"], row["p99_low"], row["p99_high"])),
+            ("predicted", "fair shares", lambda row: times_text(row["predicted"])),
+            (Words("both use"), "fullest cable", _link),
         )  # fmt: skip
-        units = ("", "", "", "median", *("beside / alone",) * 3, "fair shares", "fullest cable")
-        found = [(*_labels(row), *_numbers(row), _link(row)) for row in rows]
-        return [Table(view.titled("Impact of another job"), heading, (units, *found))] if rows else []
+        return existing(table)
 
     def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Tiles of all victims and aggressors, a panel for each place."""
@@ -44,19 +50,10 @@ class InterferenceStory(Story):
         return [Figure("impact", title, KEY, view.headline, panels)] if panels else []
 
 
-def _labels(row: ImpactRow) -> tuple[str, str, str]:
+def _labels(row: ImpactRow) -> tuple[str, str]:
     strength = "" if row["percent"] == 100 else f" {row['percent']} %"
     call = f"{VICTIMS[row['victim']]}, {exact_bytes(row['bytes'])}, {row['ranks']} ranks"
-    return call, row["aggressor"] + strength, PLACES[row["place"]]
-
-
-def _numbers(row: ImpactRow) -> tuple[str, ...]:
-    factors = (
-        times_text(row["factor"], row["low"], row["high"]),
-        times_text(row["p95"], row["p95_low"], row["p95_high"]),
-        times_text(row["p99"], row["p99_low"], row["p99_high"]),
-    )
-    return format_seconds(row["alone_s"]), *factors, times_text(row["predicted"])
+    return call, row["aggressor"] + strength
 
 
 def _link(row: ImpactRow) -> str:
@@ -69,7 +66,7 @@ def _panel(title: str, found: Sequence[ImpactRow]) -> Any:
     from weft.report.figures.theme import ORANGE, values
 
     rows = [
-        dict(zip(("call", "beside"), _labels(row), strict=False))
+        dict(zip(("call", "beside"), _labels(row), strict=True))
         | {"factor": row["factor"], "text": measured_factor(row["factor"]), "link": _link(row)}
         for row in found
     ]

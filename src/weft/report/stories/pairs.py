@@ -3,14 +3,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.analyse.tables.claims import extras
-from weft.analyse.tables.pairs import WorstRow
+from weft.analyse.tables.pairs import ClassRow, ContentionRow, NodeRow, WorstRow
 from weft.format import format_bytes, measured_seconds
 from weft.report.intervals import interval_heading
 from weft.report.pair_view import PairView
-from weft.report.tabular import Table, Words
+from weft.report.tabular import Column, Table, Words, existing, make_table
 from weft.report.view import RunView, Story
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ class PairsStory(Story):
         pairs = PairView(view)
         if not pairs.measured:
             return []
-        found = [_hops(pairs), _nodes(pairs), _pairs(pairs), _contention(pairs), _cold(pairs)]
-        return [table for table in found if len(table.rows) > 1]
+        return existing(_hops(pairs), _nodes(pairs), _pairs(pairs), _contention(pairs), _cold(pairs))
 
     def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Matrices by rank and node, contention, histograms."""
@@ -73,39 +73,45 @@ def _ordered(rows: Iterable[R]) -> list[R]:
     return sorted(rows, key=lambda row: (row["bytes"], row["mode"]))
 
 
-def _where(row: Mapping[str, Any]) -> tuple[str, str]:
-    return f"{format_bytes(row['bytes'])}, {row['mode']}", row["class"]
+def _where(row: Mapping[str, Any]) -> str:
+    return f"{format_bytes(row['bytes'])}, {row['mode']}"
 
 
-def _hops(pairs: PairView) -> Table:
-    """The table of paper 002, with median and p99."""
-    if pairs.window > 1:
-        return _rates(pairs)
-    names = ("min_s", "mean_s", "median_s", "p99_s", "max_s")
-    rows = [
-        (*_where(row), f"{row['pairs']:,}", f"{row['samples']:,}", *(measured_seconds(row[name]) for name in names))
-        for row in _ordered(pairs.classes)
-    ]
-    heading = (Words("Message, pairs"), Words("hops"), "pairs", "samples", "min", "mean", "median", "p99", "max")
-    second = ("", "", "", "", *("of pairs",) * 5)
-    title = pairs.run.titled("Latency by hops: half a round trip")
-    return Table(title, heading, (second, *rows))
+def _class(row: Mapping[str, Any]) -> str:
+    return row["class"]
 
 
-def _rates(pairs: PairView) -> Table:
-    """Rates by hop class: those of the slowest sample, of the median over the pairs, and of the fastest sample."""
-    rows = [
-        (*_where(row), f"{row['pairs']:,}", f"{row['samples']:,}",
-         *(pairs.value_text(row["bytes"], row[name]) for name in ("max_s", "median_s", "min_s")))
-        for row in _ordered(pairs.classes)
-    ]  # fmt: skip
-    heading = (Words("Message, pairs"), Words("hops"), "pairs", "samples", "slowest", "median", "fastest")
-    title = pairs.run.titled(f"Rate by hops: one way, {pairs.window} messages under way {pairs.places}")
-    return Table(title, heading, (("", "", "", "", "", "of pairs", ""), *rows))
+def _count(row: Mapping[str, Any]) -> str:
+    return f"{row['pairs']:,}"
 
 
 def _factor(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f} x"
+
+
+#: Which pairs a row is of: their messages, their hops, and how many they are.
+WHICH = (Words("Message, pairs"), "", _where), (Words("hops"), "", _class), ("pairs", "", _count)
+
+
+def _hops(pairs: PairView) -> Table:
+    """The table of paper 002, with median and p99; or the rates by hop class."""
+    samples: Column[ClassRow] = ("samples", "", lambda row: f"{row['samples']:,}")
+    if pairs.window > 1:
+        title = f"Rate by hops: one way, {pairs.window} messages under way {pairs.places}"
+        ends: tuple[str, ...] = ("slowest", "median", "fastest")
+        names, units = ("max_s", "median_s", "min_s"), ("", "of pairs", "")
+    else:
+        title = "Latency by hops: half a round trip"
+        ends = ("min", "mean", "median", "p99", "max")
+        names, units = tuple(f"{name}_s" for name in ends), ("of pairs",) * 5
+    values: list[Column[ClassRow]] = [
+        (end, unit, partial(_value, pairs, name)) for end, unit, name in zip(ends, units, names, strict=True)
+    ]
+    return make_table(pairs.run.titled(title), _ordered(pairs.classes), *WHICH, samples, *values)
+
+
+def _value(pairs: PairView, name: str, row: Mapping[str, Any]) -> str:
+    return pairs.value_text(row["bytes"], row[name])
 
 
 def _nodes(pairs: PairView) -> Table:
@@ -113,22 +119,15 @@ def _nodes(pairs: PairView) -> Table:
     placed = sorted((row for row in pairs.node_rows if row["place"]), key=lambda row: row["place"] or 0)
     claimed = [each for each in pairs.run.claimed("answer") if each["id"] == "outlier.node"]
     roles = {each["subject"]: ROLES.get(extras(each).get("role", ""), "slow") for each in claimed}
-    rows = [
-        (
-            row["name"],
-            f"{format_bytes(row['bytes'])}, {row['mode']}",
-            _factor(row["factor"]),
-            f"{_factor(row['worst'])} with {row['worst_with']}",
-            _factor(row["within"]),
-            roles.get(row["name"], ""),
-        )
-        for row in placed[:TEN]
-    ]
-    heading = (Words("Node"), Words("worst at"), "all its pairs", "worst partner", "within the node", Words("verdict"))
-    second = ("", "", "median over that of their class", "", "over the nodes' median", "")
-    if not roles:  # no node is slow: what slows its pairs lies elsewhere
-        heading, second, rows = heading[:-1], second[:-1], [row[:-1] for row in rows]
-    return Table(pairs.run.titled("The ten worst nodes"), heading, (second, *rows))
+    # where no node is slow, what slows its pairs is elsewhere
+    verdicts: list[Column[NodeRow]] = [(Words("verdict"), "", lambda row: roles.get(row["name"], ""))] if roles else []
+    return make_table(
+        pairs.run.titled("The ten worst nodes"), placed[:TEN],
+        (Words("Node"), "", lambda row: row["name"]), (Words("worst at"), "", _where),
+        ("all its pairs", "median over that of their class", lambda row: _factor(row["factor"])),
+        ("worst partner", "", lambda row: f"{_factor(row['worst'])} with {row['worst_with']}"),
+        ("within the node", "over the nodes' median", lambda row: _factor(row["within"])), *verdicts,
+    )  # fmt: skip
 
 
 def _pairs(pairs: PairView) -> Table:
@@ -136,63 +135,43 @@ def _pairs(pairs: PairView) -> Table:
     firsts: dict[tuple[object, ...], WorstRow] = {}
     for row in pairs.worst:
         firsts.setdefault((row["source_name"], row["target_name"], row["bytes"], row["mode"]), row)
-    rows = [
-        (
-            f"{row['source']} on {row['source_name']} > {row['target']} on {row['target_name']}",
-            *_where(row),
-            pairs.value_text(row["bytes"], row["time_s"]),
-            _factor(row["factor"]),
-            ", ".join(
-                pairs.value_text(row["bytes"], row[name]) for name in ("first_s", "again_1_s", "again_2_s") if row[name]
-            ),
-        )
-        for row in list(firsts.values())[:TEN]
-    ]
-    heading = (
-        Words("Pair"),
-        Words("message, pairs"),
-        Words("hops"),
-        "time" if pairs.window == 1 else "rate",
-        "time of its class",
-        "measured",
-    )
-    second = ("", "", "", "median of those measured", "", "first, and again beside the same traffic")
     title = "The ten worst pairs" + ("" if len(firsts) == len(pairs.worst) else ", the worst of each two nodes")
-    return Table(pairs.run.titled(title), heading, (second, *rows))
+    times = ("first_s", "again_1_s", "again_2_s")
+    return make_table(
+        pairs.run.titled(title), list(firsts.values())[:TEN],
+        (Words("Pair"), "",
+         lambda row: f"{row['source']} on {row['source_name']} > {row['target']} on {row['target_name']}"),
+        (Words("message, pairs"), "", _where), (Words("hops"), "", _class),
+        ("time" if pairs.window == 1 else "rate", "median of those measured",
+         lambda row: pairs.value_text(row["bytes"], row["time_s"])),
+        ("time of its class", "", lambda row: _factor(row["factor"])),
+        ("measured", "first, and again beside the same traffic",
+         lambda row: ", ".join(pairs.value_text(row["bytes"], row[name]) for name in times if row[name])),
+    )  # fmt: skip
 
 
 def _contention(pairs: PairView) -> Table:
     """Factors of contention by class."""
-    rows = [
-        (
-            *_where(row),
-            f"{row['pairs']:,}",
-            f"{row['factor']:.2f}" + (f" ({row['low']:.2f}–{row['high']:.2f})" if row["low"] and row["high"] else ""),
-            *(f"{row[name]:.2f}" for name in ("p5", "p95", "max")),
-        )
-        for row in _ordered(pairs.contention)
-    ]
-    heading = (Words("Message, pairs"), Words("hops"), "pairs", "factor", "p5", "p95", "max")
-    second = ("", "", "", interval_heading(pairs.contention), "of the pairs", "", "")
-    title = pairs.run.titled("Contention: concurrent over isolated time")
-    return Table(title, heading, (second, *rows))
+    return make_table(
+        pairs.run.titled("Contention: concurrent over isolated time"), _ordered(pairs.contention), *WHICH,
+        ("factor", interval_heading(pairs.contention), _contended),
+        ("p5", "of the pairs", lambda row: f"{row['p5']:.2f}"), ("p95", "", lambda row: f"{row['p95']:.2f}"),
+        ("max", "", lambda row: f"{row['max']:.2f}"),
+    )  # fmt: skip
+
+
+def _contended(row: ContentionRow) -> str:
+    return f"{row['factor']:.2f}" + (f" ({row['low']:.2f}–{row['high']:.2f})" if row["low"] and row["high"] else "")
 
 
 def _cold(pairs: PairView) -> Table:
     """First contact by class."""
-    rows = [
-        (
-            *_where(row),
-            f"{row['pairs']:,}",
-            measured_seconds(row["median_s"]),
-            measured_seconds(row["max_s"]),
-            f"{row['ratio']:.2f} x",
-        )
-        for row in _ordered(pairs.cold)
-    ]
-    heading = (Words("Message, pairs"), Words("hops"), "pairs", "median", "max", "over warm")
-    second = ("", "", "", "half the first round trip", "", "median of the pairs")
-    return Table(pairs.run.titled("First contact of a pair (cold)"), heading, (second, *rows))
+    return make_table(
+        pairs.run.titled("First contact of a pair (cold)"), _ordered(pairs.cold), *WHICH,
+        ("median", "half the first round trip", lambda row: measured_seconds(row["median_s"])),
+        ("max", "", lambda row: measured_seconds(row["max_s"])),
+        ("over warm", "median of the pairs", lambda row: f"{row['ratio']:.2f} x"),
+    )  # fmt: skip
 
 
 STORY = PairsStory
