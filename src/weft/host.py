@@ -126,6 +126,16 @@ def cgroup_limits(root: Path) -> Iterator[tuple[int, int]]:
             yield limit, max(0, limit - used)
 
 
+def parse_cpus(text: str) -> frozenset[int]:
+    """The processors of ``0-3,8``; none of a text that names none."""
+    found: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        if first.isdigit() and (last or first).isdigit() and int(last or first) - int(first) < 1 << 14:
+            found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
 def parse_cpu_max(text: str) -> float | None:
     """Cores of ``cpu.max`` (cgroup v2): quota over period; None for no limit."""
     quota, _, period = text.strip().partition(" ")

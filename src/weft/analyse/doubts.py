@@ -40,6 +40,7 @@ from weft.analyse.tables.quality import Doubt
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
 from weft.fabric.nodeset import fold_for_people
 from weft.format import format_bytes, plural
+from weft.host import parse_cpus
 from weft.plan.records import Plan
 from weft.store.rows import RANK_TABLE, MeasuredRow, RankRow
 from weft.store.tables import read_table
@@ -219,12 +220,7 @@ def find_crowded_hosts(ranks: Iterable[RankRow]) -> list[FindingRow]:
 
 def _processors(ranks: Iterable[RankRow]) -> int:
     """Number of processors that some ranks may use; more than any machine's where that is not known."""
-    found: set[int] = set()
-    for row in ranks:
-        for part in filter(None, row["cpus"].split(",")):
-            first, _, last = part.partition("-")
-            found |= set(range(int(first), int(last or first) + 1))
-    return len(found) or 1 << 30
+    return len(frozenset[int]().union(*(parse_cpus(row["cpus"]) for row in ranks))) or 1 << 30
 
 
 def with_shared_hosts(rows: Sequence[MeasuredRow], plan: Plan, root: Path) -> list[MeasuredRow]:

@@ -67,15 +67,19 @@ class LocalLauncher:
         return {**environment, **request.environment}
 
     def _run_one(self, request: LaunchRequest) -> Outcome:
-        began = time.monotonic()
-        timed_out = False
         alone = [sys.executable, "-I", "-S", str(LOOPBACK), *self.command(request)]
-        with kept(alone, self.environment(request), request.log, request.folder) as keeper:
-            try:
-                keeper.wait(request.limit_s or None)
-            except subprocess.TimeoutExpired:
-                timed_out = True
-        return Outcome(request.id, keeper.returncode, time.monotonic() - began, timed_out, request.log)
+        return run_kept(alone, self.environment(request), request)
+
+
+def run_kept(command: Sequence[str], environment: Mapping[str, str], request: LaunchRequest) -> Outcome:
+    """Run the command of a launch under a keeper to its end, or to the end of its time."""
+    began, timed_out = time.monotonic(), False
+    with kept(command, environment, request.log, request.folder) as keeper:
+        try:
+            keeper.wait(request.limit_s or None)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+    return Outcome(request.id, keeper.returncode, time.monotonic() - began, timed_out, request.log)
 
 
 @contextmanager

@@ -27,14 +27,8 @@ DELAY_S = 1.0
 def waiting_component(version: str, settings: Mapping[str, str], init_s: float) -> str:
     """The component that only waits in MPI_Init, ``btl/ofi``; empty if settings leave it out, or no rank took as long.
 
-    Parameters
-    ----------
-    version
-        The library's version string, as a launch recorded it.
-    settings
-        Variables that differ from their defaults, by MPI_T or from the environment.
-    init_s
-        What MPI_Init took on the fastest rank, in s.
+    ``version``: as a launch recorded it; ``settings``: variables that differ from their defaults, by MPI_T or from the
+    environment; ``init_s``: of the fastest rank.
     """
     library = parse_library(version)
     chosen = settings.get(f"{PREFIX}btl", settings.get("btl", "^"))

@@ -48,26 +48,12 @@ ADAPTERS = Path("/sys/class/infiniband")
 
 
 class Night(BaseModel, frozen=True, extra="forbid"):
-    """What is kept of a night.
+    """What is kept of a night."""
 
-    Attributes
-    ----------
-    begun, run
-        ISO time, and the name of the run's folder.
-    hosts
-        Nodes that it measured.
-    seconds
-        Median of each warm row, by its name.
-    slow
-        Parts that the run itself answers with: nodes, cables, switches.
-    facts
-        Versions of what a time may depend on, by name.
-    """
-
-    begun: str
-    run: str
-    hosts: tuple[str, ...]
-    seconds: dict[str, float]
+    begun: str  # ISO time
+    run: str  # the name of the run's folder
+    hosts: tuple[str, ...]  # nodes that it measured
+    seconds: dict[str, float]  # median of each warm row, by its name
     slow: tuple[str, ...] = ()
     facts: dict[str, str] = {}
 
@@ -108,13 +94,7 @@ class Watch:
 
 
 def make_watch(study: Study, fabric: Fabric, every: str, time: str, into: Path | None) -> Watch:
-    """What is watched.
-
-    Raises
-    ------
-    StudyError
-        A time is none.
-    """
+    """What is watched; StudyError if a time is none."""
     try:
         days = every.removesuffix("d").strip()
         every_s = float(days) * DAY_S if days != every and days.isdecimal() else parse_seconds(every)
@@ -166,10 +146,7 @@ def next_night(watch: Watch, history: History) -> datetime | None:
 def choose_nodes(watch: Watch, history: History, free: Sequence[str]) -> list[str]:
     """The free nodes whose turn it is: those not visited for longest, over the leaves not visited for longest.
 
-    Raises
-    ------
-    StudyError
-        Fewer nodes are free than the study asks for.
+    Raises StudyError: fewer nodes are free than the study asks for.
     """
     if len(free) < watch.nodes:
         raise StudyError(
@@ -202,10 +179,8 @@ def _leaves(fabric: Fabric) -> dict[str, int]:
 def run_night(watch: Watch, launcher: Launcher, progress: Progress, now: datetime | None = None) -> History:
     """Measure one night, and add it to the history.
 
-    Raises
-    ------
-    StudyError
-        Too few nodes are free. Raises LaunchError: The ranks do not start. Raises DataError: A folder cannot be used.
+    Raises StudyError: too few nodes are free. Raises LaunchError: the ranks do not start. Raises DataError: a folder
+    cannot be used.
     """
     now, history = now or datetime.now(UTC), read_history(watch)
     hosts = choose_nodes(watch, history, free_nodes(watch.fabric)) if watch.fabric.hosts else []

@@ -34,7 +34,7 @@ from weft.format import format_bytes, format_seconds
 from weft.kernel.sizes import op_name
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AUTO
-from weft.report.tabular import Table, Words
+from weft.report.tabular import Table, Words, make_table
 from weft.report.view import RunView
 from weft.tune.model import Probed, rows_by_algorithm
 from weft.tune.study import What
@@ -166,24 +166,16 @@ def _apart(one: TimedRow, other: TimedRow) -> bool:
 
 def check_table(title: str, found: Sequence[Checked]) -> Table:
     """One row for each call, shape and size."""
-    rows = tuple(
-        (
-            each.op,
-            f"N = {each.nodes}, p = {each.ranks}",
-            format_bytes(each.block_bytes),
-            format_seconds(each.auto_s),
-            each.best,
-            format_seconds(each.best_s),
-            f"{each.ratio:.2f}",
-            format_seconds(each.default_s),
-            f"{each.to_default:.2f}" + ("" if each.shown else " ~"),
-        )
-        for each in found
-    )
-    columns = (
-        Words("call"), Words("shape"), "block", "auto", Words("best other"), "its time", "ratio", "library", "ratio",
+    return make_table(
+        title, found,
+        (Words("call"), "", lambda each: each.op),
+        (Words("shape"), "", lambda each: f"N = {each.nodes}, p = {each.ranks}"),
+        ("block", "", lambda each: format_bytes(each.block_bytes)),
+        ("auto", "", lambda each: format_seconds(each.auto_s)), (Words("best other"), "", lambda each: each.best),
+        ("its time", "", lambda each: format_seconds(each.best_s)), ("ratio", "", lambda each: f"{each.ratio:.2f}"),
+        ("library", "", lambda each: format_seconds(each.default_s)),
+        ("ratio", "", lambda each: f"{each.to_default:.2f}" + ("" if each.shown else " ~")),
     )  # fmt: skip
-    return Table(title, columns, rows)
 
 
 def check_claims(found: Sequence[Checked], quality: Sequence[QualityRow], doubts: Sequence[ClaimRow]) -> list[ClaimRow]:

@@ -44,18 +44,18 @@ def learn(on: str, output: Path, ranks: int | None, into: Path | None, against: 
         machine = with_number(machine, key, value)
     cells = larger_cells(fabric, against)
     errors = modelled_errors(machine, cells, simulate=simulate)
-    told = f"error on more than {PAIR} nodes: unknown until a run of the kernel exchange on {fabric.name} has more"
+    known = f"error on more than {PAIR} nodes: unknown until a run of the kernel exchange on {fabric.name} has more"
     if errors:
         mean = float(np.mean(np.abs(list(errors.values()))))
         source += f"; error on unseen cells {percent(mean)}"
-        told = f"mean error on {plural(len(errors), 'cell')} of more nodes: {percent(mean)}"
+        known = f"mean error on {plural(len(errors), 'cell')} of more nodes: {percent(mean)}"
         console(120).print(terminal(errors_table(fabric.name, cells, errors)))
     units = {key: "B/s" if key.endswith("rate") else "s" for key in numbers}
     learnt = [Filled(key, write_value(value, units[key]), source) for key, value in numbers.items()]
     kept = [entry for entry in filled if entry.key not in numbers]
     write_atomic(output, filled_text(given.text, (*kept, *learnt)).encode())
     load_fabric(output)
-    sys.stdout.write(plain(f"{told}\nwrote {output}\n"))
+    sys.stdout.write(plain(f"{known}\nwrote {output}\n"))
     return code
 
 

@@ -40,22 +40,12 @@ LEVEL = 0.005
 
 @dataclass(frozen=True)
 class Alarm:
-    """Times that changed.
+    """Times that changed."""
 
-    Attributes
-    ----------
-    at, seen
-        Index of the first night after the change, and of the night that showed it.
-    row
-        The row that shows it best; -1 for the mean of all rows.
-    step
-        The change in logarithms of seconds.
-    """
-
-    at: int
-    seen: int
-    row: int
-    step: float
+    at: int  # the first night after the change
+    seen: int  # the night that showed it
+    row: int  # the row that shows it best; -1 for the mean of all rows
+    step: float  # the change in logarithms of seconds
 
     @property
     def factor(self) -> float:
@@ -66,12 +56,8 @@ class Alarm:
 def find_alarms(logs: Reals, margin: float) -> list[Alarm]:
     """The alarms of a history as each night found them, oldest first.
 
-    Parameters
-    ----------
-    logs
-        (nights, rows): logarithms of times in seconds; nan where a night did not measure a row.
-    margin
-        Smallest change that counts, in logarithms.
+    ``logs``: (nights, rows), logarithms of seconds, nan where a night did not measure a row; ``margin``: the smallest
+    change that counts, in logarithms.
     """
     if not logs.shape[1]:
         return []

@@ -25,6 +25,7 @@ from typing import NamedTuple
 from weft.analyse.tables.quality import Rule
 from weft.analyse.tables.traces import BoundedRemedy, LateRow, TraceDoubt, TraceDoubtRow, VerdictRow
 from weft.format import plural
+from weft.host import parse_cpus
 from weft.store.trace.folder import TraceRankRow
 
 #: The order is that of gravity between doubts that leave the same grade.
@@ -33,16 +34,6 @@ RULES: dict[TraceDoubt, Rule] = {
     "load": Rule(0.05, 0.25, 0.9), "steal": Rule(0.01, 0.05, 0.25), "tracer": Rule(0.01, 0.1, 0.5),
     "partial": Rule(0, 0.5, 1.01), "unmeasured": Rule(0, 1.01, 1.01),
 }  # fmt: skip
-
-
-def cpus_of(text: str) -> frozenset[int]:
-    """The processors of ``0-3,8``; none of a text that names none."""
-    found: set[int] = set()
-    for part in filter(None, text.split(",")):
-        first, _, last = part.partition("-")
-        if first.isdigit() and (last or first).isdigit() and int(last or first) - int(first) < 1 << 14:
-            found.update(range(int(first), int(last or first) + 1))
-    return frozenset(found)
 
 
 class Shared(NamedTuple):
@@ -56,7 +47,7 @@ def sharing(rows: Iterable[TraceRankRow]) -> list[Shared]:
     """The ranks of each host in groups whose processors overlap; ranks of unknown binding are in none."""
     hosts: defaultdict[str, list[Shared]] = defaultdict(list)
     for row in rows:
-        own = cpus_of(row["cpus"])
+        own = parse_cpus(row["cpus"])
         if not own:
             continue
         met = [group for group in hosts[row["host"]] if group.cpus & own]
@@ -110,9 +101,9 @@ def _others(groups: Sequence[Shared]) -> tuple[int, int, str]:
         if len(looked) < len(group.ranks) or not busy:
             continue
         # overlapping bindings that are not the same: the widest look at least sees its own processors
-        widest = max(group.ranks, key=lambda row: len(cpus_of(row["cpus"])))
-        cpus = cpus_of(widest["cpus"])
-        own = sum(row["own_ns"] or 0 for row in group.ranks if cpus_of(row["cpus"]) <= cpus)
+        widest = max(group.ranks, key=lambda row: len(parse_cpus(row["cpus"])))
+        cpus = parse_cpus(widest["cpus"])
+        own = sum(row["own_ns"] or 0 for row in group.ranks if parse_cpus(row["cpus"]) <= cpus)
         taken += max((widest["busy_ns"] or 0) - own, 0)
         had += len(cpus) * max(looked)
     return taken, had, ""

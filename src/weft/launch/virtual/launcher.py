@@ -2,9 +2,7 @@
 """Ranks on a virtual cluster, which is brought up for a run and taken down after it."""
 
 import os
-import subprocess
 import threading
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,7 +15,7 @@ from weft.files.beneath import version
 from weft.kernel.registry import kernel_named
 from weft.launch.build import Kernels, build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome
-from weft.launch.local import kept, without_job
+from weft.launch.local import run_kept, without_job
 from weft.launch.status import read_slots
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import METHOD, capture, capture_file, counters_now, read_counters
@@ -167,14 +165,7 @@ def launched(cluster: Cluster, request: LaunchRequest, command: list[str], envir
     # `env` sets them behind the keeper, which gives the launch a TMPDIR on this machine: on a host it is the host's
     variables = [f"{name}={value}" for name, value in environment.items()]
     entering = cluster.command(request.nodes[0], ["env", *variables, *command], request.folder)
-    began = time.monotonic()
-    timed_out = False
-    with kept(entering, without_job(os.environ), request.log, request.folder) as keeper:
-        try:
-            keeper.wait(request.limit_s or None)
-        except subprocess.TimeoutExpired:
-            timed_out = True
-    return Outcome(request.id, keeper.returncode, time.monotonic() - began, timed_out, request.log)
+    return run_kept(entering, without_job(os.environ), request)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from weft.report.export import escaped
 from weft.report.figures import Picture
 from weft.report.figures.theme import BLUE, FONT, INK, RED, Figure
 from weft.report.html import figure_values, fill, write_page
-from weft.report.tabular import Table, Words
+from weft.report.tabular import Table, Words, make_table
 from weft.words.card import Card
 from weft.words.row import Row
 
@@ -30,16 +30,8 @@ CELL = 9
 class Nights:
     """A history of nights with its alarms.
 
-    Parameters
-    ----------
-    study, fabric
-        Names.
-    nights
-        Oldest first, each with ``begun``, ``run``, ``hosts``, ``seconds``, ``slow`` and ``facts`` (`weft.run.nightly`).
-    precision
-        Relative precision that the study asked for: no smaller change counts.
-    hosts
-        All nodes of the fabric.
+    ``nights``: oldest first, each a `weft.run.nightly.Night`; ``precision``: relative, as the study asked for: no
+    smaller change counts; ``hosts``: all nodes of the fabric.
     """
 
     def __init__(self, study: str, fabric: str, nights: Sequence[Any], precision: float, hosts: Sequence[str]) -> None:
@@ -90,15 +82,13 @@ class Nights:
 
     def alarm_table(self) -> Table:
         """The last alarms, newest first."""
-        rows = [
-            (
-                day(self.nights[alarm.at].begun), day(self.nights[alarm.seen].begun), self.row_name(alarm),
-                f"{format_factor(alarm.factor)}", "; ".join(self.causes(alarm)),
-            )
-            for alarm in reversed(self.alarms[-SHOWN_ALARMS:])
-        ]  # fmt: skip
-        heading = (Words("Since"), Words("Found"), Words("Row"), "Factor", Words("What changed with it"))
-        return Table("Last alarms", heading, (("UTC", "UTC", "", "", ""), *rows))
+        return make_table(
+            "Last alarms", self.alarms[-SHOWN_ALARMS:][::-1],
+            (Words("Since"), "UTC", lambda alarm: day(self.nights[alarm.at].begun)),
+            (Words("Found"), "UTC", lambda alarm: day(self.nights[alarm.seen].begun)),
+            (Words("Row"), "", self.row_name), ("Factor", "", lambda alarm: format_factor(alarm.factor)),
+            (Words("What changed with it"), "", lambda alarm: "; ".join(self.causes(alarm))),
+        )  # fmt: skip
 
     def night_table(self) -> Table:
         """The last nights, newest first."""

@@ -15,7 +15,7 @@ from weft.analyse.tables.claims import extras
 from weft.format import format_bytes, measured_seconds
 from weft.report.card import print_rows, row_lines
 from weft.report.compare.load import Compare
-from weft.report.tabular import Table, Words, comma_separated, markdown, terminal
+from weft.report.tabular import Table, Words, comma_separated, make_table, markdown, terminal
 from weft.text import console, markdown_text
 from weft.words.comparisons import mean_text, ratio_text
 from weft.words.row import name_call
@@ -136,20 +136,16 @@ def warm_first(rows: Sequence[Any]) -> list[Any]:
 
 def summary_table(comparison: Comparison) -> Table:
     """Each call over its sizes."""
-    rows = [
-        (
-            f"{name_call(each.operation)}, {each.phase}",
-            f"{each.ranks:,}" if each.ranks is not None else "all",
-            mean_text(describe_place(each)),
-            ratio_text(each.evidence),
-            p_text(each.evidence.p),
-            corrected_text(each.evidence),
-            outcome_text(each.evidence),
-        )
-        for each in warm_first(comparison.summaries)
-    ]
-    columns = (Words("Call"), "p", Words("Over"), "Ratio", "p alone", "corrected", Words("Verdict"))
-    return Table(f"{comparison.other.name} against {comparison.base.name}", columns, tuple(rows))
+    summaries: list[Summary] = warm_first(comparison.summaries)
+    return make_table(
+        f"{comparison.other.name} against {comparison.base.name}", summaries,
+        (Words("Call"), "", lambda each: f"{name_call(each.operation)}, {each.phase}"),
+        ("p", "", lambda each: f"{each.ranks:,}" if each.ranks is not None else "all"),
+        (Words("Over"), "", lambda each: mean_text(describe_place(each))),
+        ("Ratio", "", lambda each: ratio_text(each.evidence)), ("p alone", "", lambda each: p_text(each.evidence.p)),
+        ("corrected", "", lambda each: corrected_text(each.evidence)),
+        (Words("Verdict"), "", lambda each: outcome_text(each.evidence)),
+    )  # fmt: skip
 
 
 def call_table(comparison: Comparison, operation: str, phase: str) -> Table:

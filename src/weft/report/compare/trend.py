@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
+import numpy as np
 
 from weft.analyse.compare import side_of
 from weft.analyse.compare.trend import Change, Trend, trend
@@ -20,7 +21,7 @@ from weft.report.compare.page import again, differences, provenance
 from weft.report.compare.tables import p_equals
 from weft.report.figures.theme import BLUE, GREY, RED, Figure, values
 from weft.report.html import figure_values, fill, write_figures, write_page
-from weft.report.tabular import Table, Words, comma_separated, markdown, terminal
+from weft.report.tabular import Table, Words, comma_separated, make_table, markdown, terminal
 from weft.report.view import RunView
 from weft.text import markdown_text
 from weft.words.card import Card
@@ -72,22 +73,16 @@ def day(time: str) -> str:
 
 def table(found: Trend) -> Table:
     """One row a run: when, its launches, its time over the usual one, and the slowest and fastest row of it."""
-    overall = found.overall()
-    changed = {change.at for change in found.changes}
-    rows = [
-        (
-            day(time),
-            side.name,
-            str(side.launches),
-            format_factor(overall[k]),
-            f"{format_factor(float(found.relative[k].min()))} – {format_factor(float(found.relative[k].max()))}",
-            "changed" if k in changed else "",
-        )
-        for k, (side, time) in enumerate(zip(found.sides, found.times, strict=True))
-    ]
-    columns = (Words("Begun"), Words("Run"), "Launches", "Time", "Rows", Words(""))
-    units = ("UTC", "", "", "over the usual", "fastest – slowest", "")
-    return Table("History", columns, (units, *rows))
+    overall, changed = found.overall(), {change.at for change in found.changes}
+    return make_table(
+        "History", range(len(found.sides)),
+        (Words("Begun"), "UTC", lambda k: day(found.times[k])), (Words("Run"), "", lambda k: found.sides[k].name),
+        ("Launches", "", lambda k: str(found.sides[k].launches)),
+        ("Time", "over the usual", lambda k: format_factor(overall[k])),
+        ("Rows", "fastest – slowest",
+         lambda k: " – ".join(format_factor(float(end(found.relative[k]))) for end in (np.min, np.max))),
+        (Words(""), "", lambda k: "changed" if k in changed else ""),
+    )  # fmt: skip
 
 
 def figure(found: Trend) -> Figure:

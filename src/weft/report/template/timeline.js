@@ -4,7 +4,7 @@
   const own = document.currentScript, data = JSON.parse(own.previousElementSibling.textContent);
   const figure = own.parentElement, svg = figure.querySelector("svg.timeline"), lanes = svg.querySelector("svg.lanes");
   const ticks = [...svg.querySelectorAll(".ticks text")], line = figure.querySelector(".zoom");
-  const image = lanes.querySelector("image"), columns = lanes.viewBox.baseVal.width, told = line.querySelector("span");
+  const image = lanes.querySelector("image"), columns = lanes.viewBox.baseVal.width, pointed = line.querySelector("span");
   const [left, inner, width] = data.box, pixels = document.createElement("canvas").getContext("2d");
   let from = 0, wide = columns;
   const time = (s) => {
@@ -56,10 +56,10 @@
     }
     const place = lanes.getBoundingClientRect(), down = (event.clientY - image.getBoundingClientRect().top);
     const tall = image.getBoundingClientRect().height, column = from + wide * share(event);
-    if (down < 0 || down >= tall || column < 0 || column >= columns) { told.textContent = ""; return; }
+    if (down < 0 || down >= tall || column < 0 || column >= columns) { pointed.textContent = ""; return; }
     const seen = pixels.getImageData(Math.floor(column), Math.floor(down / tall * pixels.canvas.height), 1, 1).data;
     const rank = data.ranks[Math.floor(down / tall * data.ranks.length)];
-    told.textContent = `rank ${rank}, ${time(at(column))}: ${seen[3] ? near(seen) : "not traced"}`;
-    svg.dataset.pointed = told.textContent;
+    pointed.textContent = `rank ${rank}, ${time(at(column))}: ${seen[3] ? near(seen) : "not traced"}`;
+    svg.dataset.pointed = pointed.textContent;
   });
 })();

@@ -14,7 +14,7 @@ from weft.report.figures import Picture
 from weft.report.figures.matrix import PairMatrix, matrix_picture
 from weft.report.figures.raster import scale_of
 from weft.report.html import figure_values, fill, write_page
-from weft.report.tabular import Table, Words
+from weft.report.tabular import Table, Words, existing, make_table
 from weft.report.trace.view import Floats, TraceView
 from weft.words.card import headline
 from weft.words.doubts import NEXT
@@ -26,24 +26,25 @@ SCHEMA = "weft-trace-show/2"
 
 def trace_tables(view: TraceView) -> list[Table]:
     """Every table that has rows."""
-    made = (
-        _remedies(view), _doubts(view), _calls(view), _sizes(view), _communicators(view), _late(view),
-        _node_pairs(view), _phases(view),
-    )  # fmt: skip
-    return [table for table in made if table.rows]
+    return existing(
+        *(make(view) for make in (_remedies, _doubts, _calls, _sizes, _communicators, _late, _node_pairs, _phases))
+    )
 
 
 def _remedies(view: TraceView) -> Table:
-    rows = [say(each) for each in claims_of(view.claims, "remedy")]
-    columns = (Words("remedy"), Words("what remains"), Words("next"))
-    lines = [(row.value, row.note, view.with_folder(row.next)) for row in rows]
-    return Table("What would help, at most", columns, tuple(lines))
+    return make_table(
+        "What would help, at most", [say(each) for each in claims_of(view.claims, "remedy")],
+        (Words("remedy"), "", lambda row: row.value), (Words("what remains"), "", lambda row: row.note),
+        (Words("next"), "", lambda row: view.with_folder(row.next)),
+    )  # fmt: skip
 
 
 def _doubts(view: TraceView) -> Table:
-    claims = claims_of(view.claims, "doubt")
-    rows = [(each["confidence"], say(each).value, NEXT.get(each["subject"], "")) for each in claims]
-    return Table("Confidence", (Words("at best"), Words("because"), Words("try")), tuple(rows))
+    return make_table(
+        "Confidence", claims_of(view.claims, "doubt"),
+        (Words("at best"), "", lambda each: each["confidence"]), (Words("because"), "", lambda each: say(each).value),
+        (Words("try"), "", lambda each: NEXT.get(each["subject"], "")),
+    )  # fmt: skip
 
 
 def _node_pairs(view: TraceView) -> Table:
@@ -111,13 +112,14 @@ def _late(view: TraceView) -> Table:
 
 
 def _phases(view: TraceView) -> Table:
-    rows = [
-        (f"{row['times']:,}", f"{row['calls']:,}", format_seconds(row["begin_s"]), format_seconds(row["seconds"]),
-         percent(row["mpi_s"] / row["seconds"]) if row["seconds"] else "–", row["text"])
-        for row in view.phases
-    ]  # fmt: skip
-    columns = ("times", "calls each", "begins at", "lasts", "of it MPI", Words("longest calls"))
-    return Table("Repeating phases of rank 0", columns, tuple(rows))
+    return make_table(
+        "Repeating phases of rank 0", view.phases,
+        ("times", "", lambda row: f"{row['times']:,}"), ("calls each", "", lambda row: f"{row['calls']:,}"),
+        ("begins at", "", lambda row: format_seconds(row["begin_s"])),
+        ("lasts", "", lambda row: format_seconds(row["seconds"])),
+        ("of it MPI", "", lambda row: percent(row["mpi_s"] / row["seconds"]) if row["seconds"] else "–"),
+        (Words("longest calls"), "", lambda row: row["text"]),
+    )  # fmt: skip
 
 
 def _less(shown: Sequence[object], of: Sequence[object]) -> str:

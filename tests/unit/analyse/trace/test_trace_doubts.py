@@ -8,8 +8,9 @@ import pytest
 
 from made.traces import MadeRank
 from weft.analyse.tables.quality import grade_of
-from weft.analyse.trace.doubts import cpus_of, trace_doubts
+from weft.analyse.trace.doubts import trace_doubts
 from weft.fabric import load_fabric
+from weft.host import parse_cpus
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
 from weft.trace.replay import inherited_confidence, is_traced_machine
@@ -70,9 +71,9 @@ def test_what_was_not_measured_is_said_and_costs_a_grade() -> None:
 
 
 def test_processors_are_read_from_their_list() -> None:
-    assert cpus_of("0-2,8") == {0, 1, 2, 8}
-    assert cpus_of("4") == {4}
-    assert not any(map(cpus_of, ("", "x-3", "7-2")))
+    assert parse_cpus("0-2,8") == {0, 1, 2, 8}
+    assert parse_cpus("4") == {4}
+    assert not any(map(parse_cpus, ("", "x-3", "7-2")))
 
 
 def replayed_on(tmp_path: Path, name: str, **head: Any) -> tuple[bool, str, str]:

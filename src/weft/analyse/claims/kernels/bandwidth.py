@@ -27,12 +27,12 @@ def find_claims(known: Known) -> list[ClaimRow]:
         if pairs_at_once(line) == 1 or line is best:
             others[ends_of(line)] = max(others.get(ends_of(line), line), line, key=lambda each: rate(peak(each)))
     del others[ends_of(best)]
-    told = [_rate("rate.pattern", "breakdown", line, peak(line), lines) for line in others.values()]
+    patterns = [_rate("rate.pattern", "breakdown", line, peak(line), lines) for line in others.values()]
     cold = [_rate("rate.from-memory", "breakdown", line, line.rows[-1], lines) for line in measured_twice(lines)]
     own = [each for each in cold if each["subject"] == ends_of(best)]
     rest = [each for each in cold if each["subject"] != ends_of(best)]
     busy = _saturation(between) + _message_rate(answers)
-    return [first, *own, *busy, *find_thresholds(known, lines), *told, *rest]
+    return [first, *own, *busy, *find_thresholds(known, lines), *patterns, *rest]
 
 
 #: So much of the highest rate of several pairs at once counts as all of it.
