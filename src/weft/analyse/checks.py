@@ -2,14 +2,18 @@
 """Self-checks before anything is printed, and warnings about the numbers; each finding names a remedy."""
 
 import math
-from collections.abc import Iterable, Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
-from typing import Literal, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
 
 from weft.analyse.floor import Floor
 from weft.analyse.statistics.interval import RANGES
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, phase_in_words, timed
+from weft.files.reading import is_table
 from weft.format import format_seconds, percent, plural
 from weft.store.rows import LaunchRow, MeasuredRow
 
@@ -21,8 +25,6 @@ SHARED_HOST = "nodes share a host"
 Statistic = Literal["min_s", "p5_s", "median_s", "p95_s", "p99_s", "max_s"]
 ORDERED: tuple[Statistic, ...] = ("min_s", "p5_s", "median_s", "p95_s", "p99_s", "max_s")
 
-#: What to do where a bound was beaten: its rate is stated by the fabric file, or was measured beside the cell.
-BEATEN = ("no bound is used: check that rate in the fabric file", "no bound is used: measure again on idle nodes")
 #: METHOD 20: a rate this far above what memory or a link allows is an error of the measurement, or of the bound.
 TOO_FAST = 1.2
 #: A row with more than this share of its samples disturbed is reported.
@@ -41,9 +43,20 @@ def common_findings(
     ]  # fmt: skip
 
 
-def finding(level: Level, rule: str, where: str, what: str, remedy: str) -> FindingRow:
-    """One finding; see `FindingRow`."""
-    return FindingRow(level=level, rule=rule, where=where, what=what, remedy=remedy)
+@cache
+def finding_texts() -> Mapping[str, Mapping[str, str]]:
+    """Level, what and remedy of each finding of ``findings.toml``, by rule or rule.case."""
+    rules = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+    cases = {f"{rule}.{case}": text for rule, own in rules.items() for case, text in own.items() if is_table(text)}
+    return rules | cases
+
+
+def make_finding(id: str, where: str, level: Level | None = None, **values: Any) -> FindingRow:
+    """A finding with its values put into its words; ``id`` is its rule, or rule.case."""
+    text = finding_texts()[id]
+    what, remedy = (text[key].format(**values) for key in ("what", "remedy"))
+    usual = cast(Level, text["level"])
+    return FindingRow(level=level or usual, rule=id.partition(".")[0], where=where, what=what, remedy=remedy)
 
 
 def by_gravity(found: Sequence[FindingRow]) -> list[FindingRow]:
@@ -72,13 +85,10 @@ def self_checks(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
     for row in measured(rows):
         problem = _inconsistent(row)
         if problem:
-            remedy = "do not use this number; please report it with the run folder"
-            found.append(finding("error", "self-check", place(row), problem, remedy))
+            found.append(make_finding("self-check.statistics", place(row), problem=problem))
         elif row["bound_s"] and (row["median_s"] or 0.0) * TOO_FAST < row["bound_s"]:
             median, bound = format_seconds(row["median_s"] or 0.0), format_seconds(row["bound_s"])
-            what = f"{median} is less than the lower bound of {bound} ({row['bound']}) allows"
-            remedy = "check the rates in the fabric file, and that buffers are written before they are sent"
-            found.append(finding("warning", "self-check", place(row), what, remedy))
+            found.append(make_finding("self-check.too-fast", place(row), median=median, bound=bound, name=row["bound"]))
     return found
 
 
@@ -88,8 +98,8 @@ def bounds_beaten(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
     for row in sorted(measured(rows), key=lambda row: _over(row["min_s"], row["bound_s"])):
         if is_beaten(row):
             fastest, bound = format_seconds(row["min_s"] or 0.0), format_seconds(row["bound_s"] or 0.0)
-            what = f"the fastest sample took {fastest}, less than its lower bound of {bound} ({row['bound']})"
-            found.append(finding("error", "bound-beaten", place(row), what, BEATEN[row["bound_basis"] == "measured"]))
+            id = f"bound-beaten.{'measured' if row['bound_basis'] == 'measured' else 'stated'}"
+            found.append(make_finding(id, place(row), fastest=fastest, bound=bound, name=row["bound"]))
     return found
 
 
@@ -99,9 +109,8 @@ def mixed(launches: Sequence[LaunchRow]) -> list[FindingRow]:
         "kernels": {row["kernel_sources"] for row in launches} - {""},
         "MPI libraries": {row["mpi_library"] for row in launches} - {""},
     }
-    remedy = "measure all launches with one: weft run with --into DIR"
     return [
-        finding("warning", "mixed", "all", f"launches of {len(names)} {kind}: {', '.join(sorted(names))}", remedy)
+        make_finding("mixed", "all", count=len(names), kind=kind, names=", ".join(sorted(names)))
         for kind, names in kinds.items()
         if len(names) > 1
     ]
@@ -132,22 +141,15 @@ def _inconsistent(row: CallRow | TimedRow) -> str:
 def failures(rows: Sequence[CallRow]) -> list[FindingRow]:
     """Cells without numbers, and cells that lost a launch: one finding each, whatever the number of calls."""
     found: dict[str, FindingRow] = {}
-    remedies = {
-        "memory": "use a smaller m or n, or more nodes",
-        "fabric": "choose fewer nodes or ranks, or another fabric",
-        "bound": "raise simulation.budget in the fabric file to simulate it; the table has its lower bound",
-        "invalid": "the exchange delivered wrong data: do not trust this library or network; keep the run folder",
-        "planned": "repeat the same `weft run`: it continues where it stopped",
-    }
-    again = "repeat the same `weft run`: it retries this cell; launches/*.log has the output"
     for row in rows:
         if row["status"] == "ok" and not row["reason"]:
             continue
-        level = "error" if row["status"] in ("invalid", "crash", "timeout", "launch") else "warning"
+        case = "start" if row["status"] in ("crash", "timeout", "launch") else "launch-lost"
+        id = f"failed.{row['status']}" if f"failed.{row['status']}" in finding_texts() else f"failed.{case}"
         m = f", m = {row['m']}" if row.get("m") is not None else ""
         where = f"cell {row['cell']}, N = {row['nodes']}, p = {row['ranks']}{m}"
         what = row["reason"] if row["status"] == "ok" else f"{row['status']}: {row['reason']}".rstrip(": ")
-        found.setdefault(row["cell"], finding(level, "failed", where, what, remedies.get(row["status"], again)))
+        found.setdefault(row["cell"], make_finding(id, where, why=what))
     return list(found.values())
 
 
@@ -163,9 +165,8 @@ def below_floor(rows: Sequence[CallRow | TimedRow], floor: Floor) -> list[Findin
             continue
         empty /= row["batch"] or 1
         if row["median_s"] <= empty:
-            what = f"{format_seconds(row['median_s'])} is below the noise floor of {format_seconds(empty)}"
-            row_text = finding("warning", "below-floor", place(row), what, "read it as zero; use larger blocks")
-            found.append((_over(row["median_s"], empty), row_text))
+            times = {"median": format_seconds(row["median_s"]), "empty": format_seconds(empty)}
+            found.append((_over(row["median_s"], empty), make_finding("below-floor", place(row), **times)))
     return [row_text for _, row_text in sorted(found, key=lambda each: each[0])]
 
 
@@ -174,14 +175,10 @@ def machine(cells: Sequence[MeasuredRow]) -> list[FindingRow]:
     found: list[FindingRow] = []
     for row in sorted(cells, key=_swapped, reverse=True):
         if _swapped(row):
-            what = f"{_swapped(row)} pages were swapped during the cell"
-            remedy = "use a smaller m or n: this time includes disk access"
-            found.append(finding("warning", "swap", _launch(row), what, remedy))
+            found.append(make_finding("swap", _launch(row), pages=_swapped(row)))
     for row in sorted(cells, key=share_of_steal, reverse=True):
         if share_of_steal(row) > MOST_STEAL:
-            what = f"CPU steal {100 * share_of_steal(row):.0f} %"
-            remedy = "measure on dedicated nodes, or take more launches"
-            found.append(finding("warning", "steal", _launch(row), what, remedy))
+            found.append(make_finding("steal", _launch(row), percent=100 * share_of_steal(row)))
     return [*found, *(recorded_warning(_launch(row), text) for row in cells for text in row["warnings"] or [])]
 
 
@@ -201,9 +198,8 @@ def share_of_steal(cell: MeasuredRow) -> float:
 
 def not_fresh(rows: Sequence[CallRow]) -> list[FindingRow]:
     """METHOD 3: first calls whose connections Weft's own traffic may already have opened."""
-    remedy = "take it as a lower limit for a first call on fresh connections"
     return [
-        finding("note", "not-fresh", place(row), phase_in_words(row), remedy)
+        make_finding("not-fresh", place(row), phase=phase_in_words(row))
         for row in sorted(measured(rows), key=lambda row: row["peers_met"] or 0, reverse=True)
         if row["phase"] == "cold" and row["peers_met"]
     ]
@@ -211,17 +207,9 @@ def not_fresh(rows: Sequence[CallRow]) -> list[FindingRow]:
 
 def recorded_warning(where: str, text: str) -> FindingRow:
     """A warning that the kernel recorded, such as two ranks bound to one core (METHOD 11)."""
-    if text.startswith("two ranks on one core"):
-        remedy = "bind each rank to its own core, or start fewer ranks per node"
-        return finding("warning", "shared-core", where, text, remedy)
-    if text.startswith(SHARED_HOST):
-        what = f"{text}: messages between them pass through its memory, not the network"
-        remedy = "check the placement of ranks: [batch] starter and options, and node.names"
-        return finding("warning", "shared-host", where, what, remedy)
-    if text.startswith(NO_SOCKETS):
-        remedy = "take both patterns on one node as one, or bind the ranks where sockets are known"
-        return finding("warning", "kernel", where, text, remedy)
-    return finding("warning", "kernel", where, text, "see the cell's .json")
+    begins = {"two ranks on one core": "shared-core.bound", SHARED_HOST: "shared-host", NO_SOCKETS: "kernel.sockets"}
+    id = next((id for begin, id in begins.items() if text.startswith(begin)), "kernel.other")
+    return make_finding(id, where, text=text)
 
 
 def more_launches(launches: int) -> int:
@@ -242,22 +230,19 @@ def wide(row: TimedRow, precision: float) -> list[FindingRow]:
     width = half_width(row)
     if width <= precision:
         return []
-    launches = plural(row["launches"], "launch")
-    remedy = f"raise launches in [measure] to {more_launches(row['launches'])}; stop other work"
-    if row["interval"] == "within one launch":
-        what = f"interval ±{percent(width)} within one launch, {plural(row['samples'], 'sample')}"
-        remedy = "raise budget and launches in [measure]"
-    elif row["interval"] == "range of launches":
-        what = f"launch medians vary by ±{percent(width)}"
-    else:
-        what = f"interval ±{percent(width)} over {launches}"
-    return [finding("warning", "wide", place(row), f"{what} (target ±{percent(precision)})", remedy)]
+    case = {"within one launch": "one-launch", "range of launches": "range"}.get(row["interval"], "launches")
+    found = make_finding(
+        f"wide.{case}", place(row), width=percent(width), precision=percent(precision),
+        samples=plural(row["samples"], "sample"), launches=plural(row["launches"], "launch"),
+        more=more_launches(row["launches"]),
+    )  # fmt: skip
+    return [found]
 
 
 def disturbed(rows: Sequence[TimedRow]) -> list[FindingRow]:
     """METHOD 11: rows of which more than a tenth of the samples lost over 1 % of their time to others."""
     return [
-        finding("note", "lost", place(row), lost_in_words(row), "they are kept; stop other work on these nodes")
+        make_finding("lost", place(row), text=lost_in_words(row))
         for row in sorted(rows, key=lambda row: row["disturbed"] / max(row["samples"], 1), reverse=True)
         if row["disturbed"] > DISTURBED_ROWS * row["samples"]
     ]
@@ -281,10 +266,8 @@ def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
     found = [*(each for row in widest for each in wide(row, precision)), *disturbed(warm)]
     for row in sorted(warm, key=lambda row: row["discarded"], reverse=True):
         if row["discarded"]:
-            what = f"{row['discarded']} samples started late and were dropped"
-            found.append(finding("note", "late", place(row), what, 'use start = "barrier" if that is many'))
+            found.append(make_finding("late", place(row), count=row["discarded"]))
     crowded = sorted({row["ranks_per_node"] for row in warm if row["oversubscribed"]})
     if crowded:
-        what = f"{', '.join(map(str, crowded))} ranks per node share fewer cores: verdicts leave such points out"
-        found.append(finding("note", "oversubscribed", "rows marked *", what, "set ranks_per_node to leave them out"))
+        found.append(make_finding("oversubscribed", "rows marked *", ranks=", ".join(map(str, crowded))))
     return found

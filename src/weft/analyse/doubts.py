@@ -25,9 +25,9 @@ from typing import NamedTuple, cast
 from weft.analyse.checks import (
     SHARED_HOST,
     below_floor,
-    finding,
     lost_in_words,
     machine,
+    make_finding,
     place,
     self_checks,
     share_of_steal,
@@ -164,9 +164,6 @@ def _kept(row: TimedRow, least: Iterable[float]) -> float:
     return min(1.0, begins_s(least) / low) if low else 0.0
 
 
-REMEDY = "raise budget in [measure]: too few samples for a stable median"
-
-
 def find_few_samples(rows: Sequence[CallRow], fewest: int) -> list[FindingRow]:
     """Warm rows with fewer than ``fewest`` samples a launch, those with fewest first; a model needs one.
 
@@ -177,8 +174,8 @@ def find_few_samples(rows: Sequence[CallRow], fewest: int) -> list[FindingRow]:
     for row in sorted(own, key=lambda row: row["samples"] / row["launches"]):
         if row["samples"] < fewest * row["launches"]:
             level = "warning" if row["samples"] < fewest else "note"
-            what = f"{plural(row['samples'], 'sample')} in {plural(row['launches'], 'launch')}, {_asked(fewest)}"
-            findings.append(finding(level, "few", place(row), what, REMEDY))
+            counts = {"samples": plural(row["samples"], "sample"), "launches": plural(row["launches"], "launch")}
+            findings.append(make_finding("few", place(row), level, **counts, fewest=fewest))
     return findings
 
 
@@ -190,16 +187,10 @@ def few_of_pairs(classes: Sequence[ClassRow], launches: int, fewest: int) -> lis
         if row["samples"] and each < fewest * launches:
             level = "warning" if each < fewest else "note"
             where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
-            what = f"{each:.2g} sample{'s' * (each != 1)} of a pair in {plural(launches, 'launch')}, {_asked(fewest)}"
-            findings.append(finding(level, "few", where, what, REMEDY))
+            samples = f"{each:.2g} sample{'s' * (each != 1)} of a pair"
+            counts = {"samples": samples, "launches": plural(launches, "launch")}
+            findings.append(make_finding("few", where, level, **counts, fewest=fewest))
     return findings
-
-
-def _asked(fewest: int) -> str:
-    return f"target {fewest} per launch: the time budget ended first"
-
-
-CROWD_REMEDY = "use fewer hosts: short times are the scheduler's"
 
 
 def find_crowded_hosts(ranks: Iterable[RankRow]) -> list[FindingRow]:
@@ -213,9 +204,8 @@ def find_crowded_hosts(ranks: Iterable[RankRow]) -> list[FindingRow]:
     worst = max(over, key=len)
     hosts = plural(len({row["host"] for row in worst}), "virtual host")
     shared = plural(_processors(worst), "processor")
-    what = f"{len(worst)} ranks on {hosts} share {shared} of this machine"
     where = f"{len(over)} of {plural(len(launches), 'launch')}"
-    return [finding("note", "shared-core", where, what, CROWD_REMEDY)]
+    return [make_finding("shared-core.hosts", where, ranks=len(worst), hosts=hosts, shared=shared)]
 
 
 def _processors(ranks: Iterable[RankRow]) -> int:

@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from weft.analyse.checks import finding
+from weft.analyse.checks import make_finding
 from weft.analyse.pairs.places import WORDS
 from weft.analyse.statistics.interval import MODELLED, RANGE_OF_MODEL, RANGE_OF_PRESETS
 from weft.analyse.tables.answers import FindingRow
@@ -73,11 +73,14 @@ def range_findings(
         widened = [row for row, causes in own if cause in causes]
         worst = max(widened, key=lambda row: (row["high_s"] or 0.0) / (row["low_s"] or 1.0))
         where = f"{worst['call']}, {cell_place(worst['nodes'], worst['ranks'], worst['oversubscribed'])}"
-        span = f"{measured_seconds(worst['low_s'])} and {measured_seconds(worst['high_s'])}"
-        text = f"{cause} is not modelled: {CAUSES[cause].what}; this time is between {span}"
         more = f" (and {len(widened) - 1} more)" if len(widened) > 1 else ""
-        findings.append(finding("note", "range", where + more, text, CAUSES[cause].remedy))
+        findings.append(_make_range("range.calls", where + more, cause, worst["low_s"], worst["high_s"]))
     return findings
+
+
+def _make_range(id: str, where: str, cause: str, low_s: float | None, high_s: float | None) -> FindingRow:
+    words, ends = CAUSES[cause], {"low": measured_seconds(low_s), "high": measured_seconds(high_s)}
+    return make_finding(id, where, cause=cause, words=words.what, remedy=words.remedy, **ends)
 
 
 def _causes(row: CallRow, cells: Mapping[str, Cell], fabric: Fabric) -> set[str]:
@@ -97,9 +100,7 @@ def _of_pairs(
             continue
         worst = max(spans, key=lambda span: span.high_s / span.low_s if span.low_s else 0.0)
         more = f" (and {len(spans) - 1} more)" if len(spans) > 1 else ""
-        between = f"{measured_seconds(worst.low_s)} and {measured_seconds(worst.high_s)}"
-        text = f"{cause} is not modelled: {CAUSES[cause].what}; this time of concurrent pairs is between {between}"
-        yield finding("note", "range", worst.where + more, text, CAUSES[cause].remedy)
+        yield _make_range("range.pairs", worst.where + more, cause, worst.low_s, worst.high_s)
 
 
 def _spans(row: ClassRow, of_pairs: Mapping[tuple[int, int], Cell], fabric: Fabric, cause: str) -> Iterator[Span]:
@@ -133,11 +134,9 @@ def latency_findings(classes: Sequence[ClassRow], fabric: Fabric) -> list[Findin
     if beyond is None:
         return found
     row, ratio = beyond
-    what = f"half a round trip takes {measured_seconds(row['median_s'])}, {format_factor(ratio)} times the latency of "
-    what += f"{measured_seconds(row['median_s'] / ratio)}: this is no latency"
-    remedy = 'check network.latency, eager_overhead, overhead, and what was fitted to calls: overhead_of = "calls"'
     where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
-    return [*found, finding("warning", "latency-beyond-preset", where, what, remedy)]
+    times = {"median": measured_seconds(row["median_s"]), "latency": measured_seconds(row["median_s"] / ratio)}
+    return [*found, make_finding("latency-beyond-preset", where, ratio=format_factor(ratio), **times)]
 
 
 def without_stall(network: NetworkSection) -> list[FindingRow]:
@@ -146,8 +145,7 @@ def without_stall(network: NetworkSection) -> list[FindingRow]:
         return []
     costs = [(key, value) for key, value in network.stated_costs(0).items() if key.endswith(("overhead", "stall"))]
     left = ", ".join(f"{key} = {measured_seconds(value)}" for key, value in costs)
-    what = f"{left} is not in these times: it was fitted to calls of many ranks"
-    return [finding("note", "stall-left-out", "pairs", what, "for the time of a call: a study of collectives")]
+    return [make_finding("stall-left-out", "pairs", costs=left)]
 
 
 def latency_beyond(classes: Sequence[ClassRow], fabric: Fabric) -> tuple[ClassRow, float] | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.analyse.checks import finding
+from weft.analyse.checks import make_finding
 from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.times import MedianRow, StartupRow
@@ -83,11 +83,9 @@ def _first_calls(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> Mappin
 def waits_at_start(rows: Sequence[StartupRow]) -> list[FindingRow]:
     """A note where a component of the library only waits in MPI_Init."""
     return [
-        finding(
-            "note", "start-up", f"N = {row['nodes']}, p = {row['ranks']}",
-            f"MPI_Init takes {format_seconds(row['init_s'] or 0.0)}, {format_seconds(DELAY_S)} of it in a sleep of "
-            f"component {row['waits']} ({plural(row['launches'], 'launch')})",
-            "leave it out where no fast adapter needs it: OMPI_MCA_btl=^ofi",
+        make_finding(
+            "start-up", f"N = {row['nodes']}, p = {row['ranks']}", init=format_seconds(row["init_s"] or 0.0),
+            delay=format_seconds(DELAY_S), component=row["waits"], launches=plural(row["launches"], "launch"),
         )
         for row in rows
         if row["waits"]

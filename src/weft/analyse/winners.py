@@ -16,7 +16,7 @@ from math import log, sqrt
 from statistics import mean, median, variance
 from typing import Literal
 
-from weft.analyse.checks import finding
+from weft.analyse.checks import make_finding
 from weft.analyse.statistics.interval import CONFIDENCE, student_quantile
 from weft.analyse.statistics.significance import (
     FAMILY,
@@ -157,9 +157,10 @@ def unjudged(rows: Iterable[CallRow], cells: Sequence[Cell]) -> list[FindingRow]
     for (call, nodes, ranks), group in _groups(rows, cells).items():
         launches = min((_launches(each) for _, each in _shared(group)), default=FEWEST_LAUNCHES)
         if launches < FEWEST_LAUNCHES:
-            what = f"{plural(launches, 'launch')}, {FEWEST_LAUNCHES} needed to name a winner at every size"
-            remedy = f"set launches in [measure] to {FEWEST_LAUNCHES} or more"
-            found.append(finding("note", "few-launches", f"{call}, N = {nodes}, p = {ranks}", what, remedy))
+            where = f"{call}, N = {nodes}, p = {ranks}"
+            found.append(
+                make_finding("few-launches", where, launches=plural(launches, "launch"), fewest=FEWEST_LAUNCHES)
+            )
     return found
 
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Self-checks and warnings: each planted fault is found, a sound run has none, and each finding names a remedy."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import weft.analyse
 from weft.analyse.checks import (
     below_floor,
     bounds_beaten,
@@ -13,6 +15,7 @@ from weft.analyse.checks import (
     common_findings,
     doubtful,
     failures,
+    finding_texts,
     machine,
     mixed,
     not_fresh,
@@ -305,3 +308,12 @@ def test_launches_of_two_kernels_or_libraries_are_a_finding(key: str, count: int
     assert mixed([one, one, one | {"kernel_sources": ""}]) == []
     found = mixed([one, one | {key: "b"}])
     assert [(each["level"], each["rule"]) for each in found] == [("warning", "mixed")] * count
+
+
+def test_the_words_of_each_finding_have_a_level_a_what_and_a_remedy_and_are_used() -> None:
+    texts = {id: text for id, text in finding_texts().items() if "what" in text}
+    assert len(texts) > 30
+    assert all(text["level"] in ("error", "warning", "note") and text["remedy"] for text in texts.values())
+    sources = "".join(path.read_text() for path in Path(weft.analyse.__path__[0]).rglob("*.py"))
+    groups = ("failed.", "wide.", "bound-beaten.")  # their cases are put together where they are made
+    assert [id for id in texts if not id.startswith(groups) and f'"{id}"' not in sources] == []

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from weft.analyse.checks import finding
+from weft.analyse.checks import make_finding
 from weft.analyse.outliers.matched import matched_rounds
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.pairs import CLASSES, NAMES, OUTLIERS, ClassRow, NameRow, largest
@@ -47,20 +47,17 @@ def _unknown(names: list[NameRow]) -> list[FindingRow]:
     unknown = names[0]["unknown"]
     if not unknown or len(names) < 2:
         return []
-    what = f"hops and links are unknown: {unknown}"
-    return [finding("note", "no-routes", "all pairs", what, "describe the network in the fabric file")]
+    return [make_finding("no-routes", "all pairs", unknown=unknown)]
 
 
 def _broken(classes: list[ClassRow]) -> list[FindingRow]:
     """METHOD 20 for every pair."""
-    remedy = "do not use these numbers; please report them with the run folder"
     return [
-        finding(
-            "error",
-            "self-check",
+        make_finding(
+            "self-check.pairs",
             f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}",
-            f"{plural(row['broken'], 'pair')} of {row['pairs']:,} have quantiles out of order, or no samples",
-            remedy,
+            broken=plural(row["broken"], "pair"),
+            pairs=row["pairs"],
         )
         for row in classes
         if row["broken"]
@@ -74,9 +71,6 @@ def _sampled(classes: list[ClassRow], ranks: int) -> list[FindingRow]:
     for size, mode in sorted({(row["bytes"], row["mode"]) for row in classes}):
         count = sum(row["pairs"] for row in classes if (row["bytes"], row["mode"]) == (size, mode))
         if count < possible:
-            what = f"{count:,} of {possible:,} pairs were measured"
-            remedy = (
-                "raise pairs.sample_rounds (pairs.sample_pairs, of one pair at a time) or the budget to measure more"
-            )
-            found.append(finding("note", "sample", f"{format_bytes(size)}, {mode}", what, remedy))
+            where = f"{format_bytes(size)}, {mode}"
+            found.append(make_finding("sample", where, count=count, possible=possible))
     return found

@@ -22,7 +22,7 @@ def analysis_digest() -> str:
     """Sixteen hexadecimal digits over Weft's version and the sources that decide what tables say."""
     home = Path(weft.__file__).parent
     found = hashlib.sha256(weft.__version__.encode())
-    files = (path for room in ROOMS for path in (home / room).rglob("*.py"))
+    files = (path for room in ROOMS for kind in ("*.py", "*.toml") for path in (home / room).rglob(kind))
     for path in sorted([*home.glob("*.py"), *files]):
         found.update(f"\n{path.relative_to(home)}\n".encode())
         found.update(path.read_bytes())

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from weft.analyse.checks import finding
+from weft.analyse.checks import make_finding
 from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, cause_text, factor_text
 from weft.analyse.tables.sweeps import TrialRow
 from weft.analyse.thresholds.trials import is_of
@@ -68,18 +68,18 @@ def protocol_findings(
     jumps = [row for row in listed if row["kind"] == "jump"]
     return [
         *(
-            finding(
-                "note", "change-over", _where(row, cells), f"{step_text(row)}: {cause_text(row)}", remedy(row, trials)
+            make_finding(
+                "change-over",
+                _where(row, cells),
+                step=step_text(row),
+                cause=cause_text(row),
+                remedy=remedy(row, trials),
             )
             for row in jumps
         ),
         *(
-            finding(
-                "note",
-                "slower-than-double",
-                _where(row, cells),
-                slower_text(row),
-                _cure(row, listed, modelled),
+            make_finding(
+                "slower-than-double", _where(row, cells), remedy=_cure(row, listed, modelled), **slower_words(row)
             )
             for row in slower
         ),
@@ -130,10 +130,11 @@ def _cure(row: SlowerRow, changes: Sequence[ChangeRow], modelled: bool) -> str:
     return "the model changes its costs between them: see network.segments and network.eager_limit of the fabric file"
 
 
-def slower_text(row: SlowerRow) -> str:
+def slower_words(row: SlowerRow) -> dict[str, str]:
     """Both sizes with their times."""
     one, double = distinct_seconds(row["seconds"], row["double_seconds"])
-    return f"{exact_bytes(row['size'])} take {one}, {exact_bytes(row['double'])} only {double}"
+    sizes = {"size": exact_bytes(row["size"]), "double": exact_bytes(row["double"])}
+    return sizes | {"seconds": one, "double_seconds": double}
 
 
 def _where(row: ChangeRow | SlowerRow, cells: Cells) -> str:
