@@ -15,7 +15,7 @@ from weft.fabric.model import Fabric, Name
 from weft.kernel import Shape
 from weft.kernel.budget import most_rows
 from weft.kernel.registry import kernel_named
-from weft.mpi.settings import check_settings
+from weft.mpi.knobs import check_settings
 from weft.plan.memory import MemoryNeed
 from weft.store.cells import Origin
 from weft.study import DOUBLING, MOST_CELLS, MOST_RANKS, Measure, Series, doubling

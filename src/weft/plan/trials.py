@@ -18,8 +18,7 @@ from typing import Any
 
 from weft.kernel.budget import ROOM
 from weft.kernel.registry import kernel_named
-from weft.mpi.knobs import HEADER
-from weft.mpi.settings import setting_of
+from weft.mpi.knobs import HEADER, setting_of
 from weft.plan.records import Cell, Plan
 from weft.plan.rounds import batches_of, launches_of, least_s, start_s
 

@@ -8,8 +8,7 @@ from weft.errors import DataError
 from weft.files.beneath import read_plain
 from weft.format import exact_bytes, plural
 from weft.launch.launcher import Launcher
-from weft.mpi.knobs import without_aliases
-from weft.mpi.settings import setting_of
+from weft.mpi.knobs import setting_of, without_aliases
 from weft.plan.records import Plan
 from weft.plan.stored import plan_of
 from weft.plan.trials import Trial, far_value, moved_value, trial_plan

@@ -21,7 +21,7 @@ from weft.launch.batch.schedulers import SCHEDULERS
 from weft.launch.batch.script import render, write_script
 from weft.launch.launcher import LaunchRequest
 from weft.mpi.algorithms import algorithms, progress_thread, setting
-from weft.mpi.settings import check_settings
+from weft.mpi.knobs import check_settings
 from weft.plan.stored import HASH, hash_of, plan_of
 from weft.report.page import write
 from weft.run.folder import locked

@@ -12,9 +12,9 @@ from weft.analyse.quality import doubt_model
 from weft.analyse.tables.claims import ClaimRow, claims_of, extras
 from weft.analyse.tables.quality import Grade, QualityRow
 from weft.fabric import load_fabric
-from weft.whatif.claims import make_claims
 from weft.whatif.side_by_side import COMPUTATION, FITTED, STATIC, Outcome, SideBySide, simulated
 from weft.whatif.variants import variants
+from weft.whatif.whole import make_claims
 
 PAGE = (Path(__file__).parents[3] / "docs" / "dev" / "papers-measured.md").read_text()
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
