@@ -51,7 +51,7 @@ def finding_texts() -> Mapping[str, Mapping[str, str]]:
     return rules | cases
 
 
-def make_finding(id: str, where: str, level: Level | None = None, **values: Any) -> FindingRow:
+def make_finding(id: str, where: str, level: Level | None = None, /, **values: Any) -> FindingRow:
     """A finding with its values put into its words; ``id`` is its rule, or rule.case."""
     text = finding_texts()[id]
     what, remedy = (text[key].format(**values) for key in ("what", "remedy"))
