@@ -121,17 +121,10 @@ class Mirror:
         return sum(ranks_per_node * self.local_bytes for node in inside if nodes - 1 - node not in inside)
 
 
-@dataclass(frozen=True, eq=False)
-class MatrixTraffic:
-    """What an all-to-all of known unequal blocks moves, whoever combines and forwards them."""
+class Combined:
+    """Base of traffic that other ranks may combine and forward: what the algorithm decides is not known."""
 
-    block_bytes: int  # of the largest block
     ranks: int
-    # weights, unit: blocks are whole multiples of ``unit`` bytes, in proportion to the weights, shape (ranks, ranks)
-    weights: "NDArray[np.int64]"
-    unit: int = 1
-    node_ranks: tuple[int, ...] = ()  # ranks on each node, if the numbers differ; otherwise empty
-    cyclic: bool = False  # rank i is on node i modulo N; otherwise ranks fill one node after the other
 
     @property
     def rounds(self) -> int:
@@ -147,6 +140,19 @@ class MatrixTraffic:
     def message_bytes(self) -> int | None:
         """None: it depends on the algorithm."""
         return None
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixTraffic(Combined):
+    """What an all-to-all of known unequal blocks moves, whoever combines and forwards them."""
+
+    block_bytes: int  # of the largest block
+    ranks: int
+    # weights, unit: blocks are whole multiples of ``unit`` bytes, in proportion to the weights, shape (ranks, ranks)
+    weights: "NDArray[np.int64]"
+    unit: int = 1
+    node_ranks: tuple[int, ...] = ()  # ranks on each node, if the numbers differ; otherwise empty
+    cyclic: bool = False  # rank i is on node i modulo N; otherwise ranks fill one node after the other
 
     def evenly(self) -> Uniform:
         """The same bytes in blocks that are all alike."""

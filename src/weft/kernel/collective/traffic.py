@@ -22,6 +22,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
+from weft.kernel.traffic import Combined
+
 LIGHT_SHARE = 8
 
 
@@ -43,7 +45,7 @@ ROOTED_BLOCKS = frozenset({"scatter", "gather"})
 
 
 @dataclass(frozen=True)
-class CollectiveTraffic:
+class CollectiveTraffic(Combined):
     """Least traffic of one collective at one size (`weft.kernel.traffic.Traffic`)."""
 
     # collective, block_bytes, ranks: the collective, the bytes of a block, and the number of ranks
@@ -53,21 +55,6 @@ class CollectiveTraffic:
     node_ranks: tuple[int, ...] = ()  # ranks on each node, if the numbers differ; otherwise empty
     in_place: bool = False  # whether a rank's own block is not copied
     pattern: str = "equal"  # pattern of the blocks of alltoallv
-
-    @property
-    def rounds(self) -> int:
-        """One, or 0 for a single rank."""
-        return min(1, self.ranks - 1)
-
-    @property
-    def messages(self) -> int:
-        """One, since other ranks can combine and forward."""
-        return min(1, self.ranks - 1)
-
-    @property
-    def message_bytes(self) -> int | None:
-        """None: it depends on the algorithm."""
-        return None
 
     def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
         """All ranks of other nodes with a block each, where an algorithm may let all send at once; otherwise one."""
