@@ -5,8 +5,8 @@ import math
 import os
 import re
 import socket
-import time
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
