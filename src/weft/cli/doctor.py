@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verb ``doctor``."""
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
+
+from weft.cli.output import print_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,10 +55,9 @@ def doctor(
         probes = examine()
         last = ready(probes)
     if format == "json":
-        import json
         from dataclasses import asdict
 
-        sys.stdout.write(json.dumps([asdict(probe) for probe in probes], indent=2) + "\n")
+        print_answer([asdict(probe) for probe in probes])
     else:
         show(probes, last)
     return 0 if healthy(probes) else 1

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from weft.cli.output import print_answer
+
 
 def add_verbs(app: App) -> None:
     """Add ``slurm-here`` to ``weft fabric``."""
@@ -65,7 +67,6 @@ def show(
     format
         text for people, or json (schema weft-fabric/1).
     """
-    import json
     import sys
 
     from weft.fabric import load_fabric
@@ -73,14 +74,10 @@ def show(
     from weft.fabric.drawing.drawing import draw_summary, save
     from weft.fabric.network import build_network
     from weft.fabric.summary import summarise
-    from weft.text import console
 
     fabric = load_fabric(file)
     summary = summarise(build_network(fabric), ranks_by_socket(fabric, ranks))
-    if format == "json":
-        sys.stdout.write(json.dumps({"name": fabric.name, **summary.as_tree()}, indent=2) + "\n")
-    else:
-        console().print(describe(summary, fabric.name))
+    print_answer({"name": fabric.name, **summary.as_tree()} if format == "json" else describe(summary, fabric.name))
     for path in output:
         save(draw_summary(summary, fabric), path)
         sys.stderr.write(f"wrote {path}\n")
@@ -95,22 +92,17 @@ def presets(*, format: Literal["text", "json"] = "text") -> None:
     format
         text, or json: section, name, title, values, what a model takes instead, ranges, and their sources.
     """
-    import json
-    import sys
     from dataclasses import asdict
 
     from weft.fabric.drawing.describe import preset_tables
     from weft.fabric.presets import SECTIONS
     from weft.fabric.presets import presets as known
-    from weft.text import console
 
     if format == "json":
-        every = [asdict(preset) for section in SECTIONS for preset in known(section)]
-        sys.stdout.write(json.dumps(every, indent=2) + "\n")
+        print_answer([asdict(preset) for section in SECTIONS for preset in known(section)])
         return
-    out = console()
     for table in preset_tables():
-        out.print(table)
+        print_answer(table)
 
 
 @app.command
@@ -124,8 +116,6 @@ def check(file: str, /, *, format: Literal["text", "json"] = "text") -> int:
     format
         text, or json: a list of severity, what, cause, remedy.
     """
-    import json
-    import sys
     from dataclasses import asdict
 
     from weft.fabric import load_fabric
@@ -136,7 +126,7 @@ def check(file: str, /, *, format: Literal["text", "json"] = "text") -> int:
     fabric = load_fabric(file)
     findings = check_fabric(fabric)
     if format == "json":
-        sys.stdout.write(json.dumps([asdict(finding) for finding in findings], indent=2) + "\n")
+        print_answer([asdict(finding) for finding in findings])
     else:
         show_findings(fabric.name, findings, console())
     return int(any(finding.severity == "error" for finding in findings))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from weft.cli.output import print_answer
 from weft.errors import DataError
 from weft.text import plain
 
@@ -47,9 +48,7 @@ def list_(
     }
     rows = makers[what]()
     if format == "json":
-        import json
-
-        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        print_answer(rows)
         return
     if not rows:
         sys.stdout.write(f"no {what} in {plain(str(folder))}\n" if folder else f"no {what} here\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Output that fails: the disk behind it is full, it was closed before the start (``>&-``), or its reader has gone."""
+"""Printing answers, and output that fails: the disk is full, it was closed (``>&-``), or its reader has gone."""
 
 import codecs
 import io
@@ -125,3 +125,15 @@ def _text(raw: io.FileIO, like: TextIO | None) -> TextIO:
     return io.TextIOWrapper(
         io.BufferedWriter(raw), encoding, "weft.simpler", line_buffering=raw.isatty() or raw.fileno() == 2
     )
+
+
+def print_answer(answer: Any) -> None:
+    """Print an answer: a tree or a list as JSON, anything else as the terminal shows it."""
+    import json
+
+    from weft.text import console
+
+    if isinstance(answer, dict | list):
+        sys.stdout.write(json.dumps(answer, indent=2) + "\n")
+    else:
+        console().print(answer)

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from weft.cli.output import print_answer
+
 
 def place(
     file: str,
@@ -37,16 +39,12 @@ def place(
     format
         text, or json (schema weft-place/1).
     """
-    import json
-    import sys
-
     from weft.launch.opensm import routed
     from weft.launch.preload import route_library
     from weft.route.given import given_network, hosts_of, traffic_of
     from weft.route.place import between_nodes, placement_text, placement_tree
     from weft.route.place import place as search
     from weft.route.routes import Routes
-    from weft.text import console
 
     title, network = given_network(file)
     routes = Routes(routed(network, (engine,))[0].network, route_library())
@@ -58,7 +56,5 @@ def place(
         sent = between_nodes(traffic_of_trace(traffic), nodes)
     found = search(routes, nodes, chosen, traffic_of(routes, beside, nodes), sent)
     names = [network.hosts[int(host)] for host in routes.members(chosen)]
-    if format == "json":
-        sys.stdout.write(json.dumps(placement_tree(found, network, names), indent=2) + "\n")
-    else:
-        console().print(placement_text(found, network, title, names))
+    tree = format == "json"
+    print_answer(placement_tree(found, network, names) if tree else placement_text(found, network, title, names))

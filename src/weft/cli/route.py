@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter, validators
 
+from weft.cli.output import print_answer
+
 if TYPE_CHECKING:
     from weft.route.compare import Comparison
 
@@ -144,11 +146,11 @@ def show(
     members, amounts = hosts_of(network, placement, ranks), _amounts(sent)
     if hashing.hash:
         others = (engine, sent.matrix, sent.traffic, paths, sl2vl, keep, output, pattern != "all-to-all")
-        _say_hashed(title, network, members, hashing, failed.seed, format, beside=any(others))
+        _print_hashed(title, network, members, hashing, failed.seed, format, beside=any(others))
         return
     tables, chosen = routed(network, engine, keep, _service(paths, sl2vl)), pattern if amounts is None else "matrix"
     found = compare(tables, route_library(), pattern=chosen, ranks=members, matrix=amounts)
-    _say(as_tree(found) if format == "json" else as_text(found, title))
+    print_answer(as_tree(found) if format == "json" else as_text(found, title))
     _draw(found, title, output)
 
 
@@ -203,7 +205,7 @@ def failures(
     left = routes.with_network(fail(routes.network, [worst.name])) if worst else routes
     claims = claim_failures(found, lower_bound(left), file)
     if format == "json":
-        _say(failures_tree(found, claims, title))
+        print_answer(failures_tree(found, claims, title))
         return
     out = console(120)
     print_rows(failures_card(found, claims, title), "A", out)
@@ -273,13 +275,13 @@ def fix(
     )
     if gain < 100:
         found = found.with_gain(gain / 100)
-    _say(improvement_tree(found) if format == "json" else improvement_text(found, title))
+    print_answer(improvement_tree(found) if format == "json" else improvement_text(found, title))
     if output is not None:
         write_tables(found.best.routes.network, output)
         sys.stderr.write(f"wrote {output}: opensm -R file -U {output}\n")
 
 
-def _say_hashed(
+def _print_hashed(
     title: str, network: Any, members: Any, hashing: Hashing, seed: int, format: str, *, beside: bool
 ) -> None:
     """Print what hashed paths do to an all-to-all; FabricError ``beside`` options that would have no effect."""
@@ -296,7 +298,7 @@ def _say_hashed(
             "leave them out",
         )
     found = hash_paths(Routes(network, route_library()), members, hashing.connections, hashing.seeds, seed)
-    _say(hashed_tree(found) if format == "json" else hashed_text(found, title))
+    print_answer(hashed_tree(found) if format == "json" else hashed_text(found, title))
 
 
 def _service(paths: Path | None, sl2vl: Path | None) -> Any:
@@ -313,16 +315,3 @@ def _amounts(sent: Sent) -> Any:
     from weft.trace.traffic import amounts_of
 
     return amounts_of(sent.matrix, sent.traffic)
-
-
-def _say(answer: Any) -> None:
-    """Print an answer: a tree as JSON, anything else as the terminal shows it."""
-    import json
-    import sys
-
-    from weft.text import console
-
-    if isinstance(answer, dict):
-        sys.stdout.write(json.dumps(answer, indent=2) + "\n")
-    else:
-        console().print(answer)
