@@ -203,17 +203,15 @@ def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
 
 def print_check(folder: RunFolder, format: Literal["text", "json"]) -> None:
     """Print the card of a check or an audit, or all its claims as JSON."""
-    from weft.report.card import print_card  # measuring needs none of its libraries
-    from weft.report.view import load_view
-
     with reading(folder.path):
-        view = load_view(folder.path)
         if format == "text":
-            print_card(view)
+            from weft.report.card import print_card  # measuring needs none of its libraries
+
+            print_card(folder.path)
         else:
             from weft.report import tables
 
-            sys.stdout.write(tables.render(view, format))
+            sys.stdout.write(tables.render(tables.load_view(folder.path), format))
 
 
 def tables_s(plan: Plan, wall_s: float, own_s: float) -> float:
