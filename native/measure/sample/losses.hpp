@@ -23,8 +23,8 @@ class Losses {
     using Read = platform::Usage (*)() noexcept;
     /// A window is `window_ns` long at least: the kernel counts busy cores in ticks of some ms.
     static constexpr std::int64_t long_enough_ns = 500'000'000;
-    explicit Losses(Read read = platform::usage, std::int64_t window_ns = long_enough_ns) noexcept
-        : read_(read), window_ns_(window_ns) {}
+    explicit Losses(Read reader = platform::usage, std::int64_t window_ns = long_enough_ns) noexcept
+        : read_(reader), window_ns_(window_ns) {}
 
     /// Which ranks share cores; nothing is known of that before the ranks use MPI.
     void know(CoreShare const &cores) noexcept { cores_ = &cores; }
