@@ -10,7 +10,8 @@ ends. Traffic that bursts a share r of the time makes a call that lasts many bur
 - Connections of TCP with one window W each in first-in-first-out queues, as on virtual networks: x = W / RTT, where the
   round trip is the sum of the queues on the way there and of those that the acknowledgements wait in on the way back.
   A queue grows where a link is asked for more than it carries (fixed windows: Mo and Walrand, 2000). A flow that two
-  queues hold up has less of a link than one that waits in that queue alone.
+  queues hold up has less of a link than one that waits in that queue alone. A sender's own adapter holds only a part of
+  a window, so that a queue there costs less.
 """
 
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ from weft.fabric.simulation import PATH_BYTES
 MOST_MESSAGES = 50_000
 FULL = 1e-9
 FINISHED = 0.005  # of a flow: those as nearly done end together, as they would without rounding
+OWN_QUEUE = 0.5  # of a window: the most that a sender keeps in the queue of its own adapter (Linux: TCP small queues)
 BRIEF, CLOSE, MOST_STEPS = 1e-3, 2e-3, 5000  # of queues: the first ones, and what is left of a step at the end
 
 Floats = NDArray[np.float64]
@@ -194,7 +196,8 @@ def share_by_windows(flows: Flows, rate: Floats) -> Floats:
     asked = queue > 0
     speed = flows.shares
     for _ in range(MOST_STEPS):
-        speed = flows.shares / np.where(used, queue[links], 0.0).sum(axis=1)
+        around_s = np.where(used, queue[links], 0.0).sum(axis=1)
+        speed = flows.shares * np.minimum(1 / around_s, OWN_QUEUE / queue[flows.links[:, 0]])
         passed = np.where(ahead >= 0, 1 / np.maximum(load, 1.0)[ahead], 1.0)
         arriving = speed[:, None] * np.cumprod(np.insert(passed, 0, 1.0, axis=1), axis=1)
         load = _totals(flows.links, arriving, len(rate)) / rate

@@ -55,12 +55,13 @@ def _cause(more: dict[str, Any]) -> str:
 
 
 def say_shared(claim: ClaimRow) -> Row:
-    """``leaf0 -> spine0: 1.80x measured; 2.00x if it were shared fairly (not verified)``."""
+    """``leaf0 -> spine0: 1.80x measured; 2.00x predicted``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
     measured = factor_text(claim["value"], claim["low"], claim["high"])
     if name == "link":
         known = more.get("predicted")
-        told = f"{times_text(claim['value'])} measured; {times_text(known)} if it were shared fairly (not verified)"
+        doubt = "" if more.get("checked") else " (shares are not verified on such networks)"
+        told = f"{times_text(claim['value'])} measured; {times_text(known)} predicted{doubt}"
         unknown = f"{'the order of its messages' if claim['subject'] == 'alltoall' else 'latency'} is not modelled"
         return Row(claim["id"], "Shared cable", more["link"], told if known else unknown)
     if name == "tail":

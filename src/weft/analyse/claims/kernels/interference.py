@@ -24,18 +24,18 @@ def find_claims(known: Known) -> list[ClaimRow]:
     launches = min(row["launches"] for row in rows)
     if launches < FEWEST_LAUNCHES and not known.plan.is_model:
         again = known.again("--launches", str(FEWEST_LAUNCHES))
-        return [_impact(rows, worst, INCONCLUSIVE, "answer", next=again, confidence="C"), *_shared(rows, worst)]
+        return [_impact(rows, worst, INCONCLUSIVE, "answer", next=again, confidence="C"), *_shared(known, rows, worst)]
     if _is_slowed(worst):
         answer = _impact(rows, worst, "slowed", "answer")
-        return [answer, *_shared(rows, worst), *_remedy(known, rows, worst)]
+        return [answer, *_shared(known, rows, worst), *_remedy(known, rows, worst)]
     widest = max(rows, key=_most)
     missing = sum(row["status"] != "ok" for row in known.rows)
     wide = _most(widest) > MATTERS
     if wide or missing:
         again = known.again("--launches", str(2 * launches))
         answer = _impact(rows, widest, INCONCLUSIVE, "answer", next=again, missing=missing, wide=wide)
-        return [answer, *_shared(rows, widest)]
-    return [_impact(rows, worst, "clear", "answer"), *_shared(rows, worst)]
+        return [answer, *_shared(known, rows, widest)]
+    return [_impact(rows, worst, "clear", "answer"), *_shared(known, rows, worst)]
 
 
 def _is_slowed(row: ImpactRow) -> bool:
@@ -60,7 +60,7 @@ def _impact(rows: Sequence[ImpactRow], row: ImpactRow, name: str, kind: Any, **m
     )  # fmt: skip
 
 
-def _shared(rows: Sequence[ImpactRow], worst: ImpactRow) -> list[ClaimRow]:
+def _shared(known: Known, rows: Sequence[ImpactRow], worst: ImpactRow) -> list[ClaimRow]:
     """The cable of the worst impact with its predicted factor, the tail, the strength it begins at, and the rest."""
     strengths = [row for row in rows if (row["cell"], row["aggressor"]) == (worst["cell"], worst["aggressor"])]
     begins = [row for row in strengths if _is_slowed(row) and len(strengths) > 1]
@@ -71,7 +71,10 @@ def _shared(rows: Sequence[ImpactRow], worst: ImpactRow) -> list[ClaimRow]:
         "bend": min(begins, key=lambda row: row["percent"], default=None),
     }
     percents = [row["percent"] for row in strengths]
-    return [_impact(rows, row, name, "breakdown", strengths=percents) for name, row in of.items() if row]
+    checked = known.plan.planned_fabric.is_emulated
+    return [
+        _impact(rows, row, name, "breakdown", strengths=percents, checked=checked) for name, row in of.items() if row
+    ]
 
 
 def _apart(rows: Sequence[ImpactRow], worst: ImpactRow) -> ImpactRow | None:
