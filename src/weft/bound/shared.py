@@ -64,10 +64,12 @@ def share_links(
     if None in jobs:
         return None
     ours, theirs = (each for each in jobs if each)
+    link = _fullest(network, ours, theirs)
+    if not link:
+        return Shared("", 1.0)
     alone = _seconds(network, ours, ours.only(np.zeros(len(ours.links), dtype=bool)))
-    factor = _seconds(network, ours, theirs) / alone if alone else 1.0
-    factor = 1 / (1 - percent / 100 + percent / 100 / factor)
-    return Shared(_fullest(network, ours, theirs), factor)
+    factor = _seconds(network, ours, theirs) / alone
+    return Shared(link, 1 / (1 - percent / 100 + percent / 100 / factor))
 
 
 @dataclass(frozen=True, eq=False)
