@@ -3,14 +3,12 @@
 #include "ways.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 namespace weft::route {
 namespace {
-
-constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 struct DModK {
     Graph const &graph;
@@ -20,7 +18,7 @@ struct DModK {
     std::int64_t const *rank;          // hosts: in the order of the leaves
     Ways ways;
     std::vector<std::int32_t> by_port; // links between switches, as `ways.ports().first` divides them
-    std::vector<std::int32_t> nearer, same;
+    std::vector<std::int32_t> nearer, peers, same;
 
     DModK(Graph const &given, std::int32_t const *source_port, std::int32_t const *heights, std::int64_t const *numbers,
           std::int64_t const *siblings, std::int64_t const *strides, std::int64_t const *ranks)
@@ -31,27 +29,33 @@ struct DModK {
                       [&](auto a, auto b) { return std::pair(source_port[a], a) < std::pair(source_port[b], b); });
     }
 
-    // Links from a switch that lead one hop nearer to `home`, by port.
+    // Links from a switch that lead one hop nearer to `home`, by port, and the switches that they lead to.
     void find_nearer(std::int32_t home, std::int32_t at) {
         nearer.clear();
         for (auto place = ways.ports().first[at]; place < ways.ports().first[at + 1]; ++place)
             if (ways.allowed(home, at, by_port[place]))
                 nearer.push_back(by_port[place]);
+        peers.clear();
+        for (auto const link : nearer)
+            if (std::find(peers.begin(), peers.end(), graph.next_switch(link)) == peers.end())
+                peers.push_back(graph.next_switch(link));
     }
 
+    // The sibling that an end wants, or, where that does not lead there, another one: each of them for as many ends,
+    // and for each end from as many switches, so that no link carries twice what the others do.
     std::int32_t choose(std::int32_t at, std::int32_t lower, std::int32_t end) {
-        auto const wanted = rank[end] / stride[at] % most[at], turn = rank[end] / (stride[lower] * most[lower]);
-        auto least = never;
-        for (auto const link : nearer) {
-            auto const away = (number[link] - wanted + most[at]) % most[at];
-            if (away < least) {
-                least = away;
-                same.clear();
-            }
-            if (away == least)
-                same.push_back(link); // parallel cables to the chosen switch
+        auto const round = rank[end] / (stride[at] * most[at]), wanted = rank[end] / stride[at] % most[at];
+        auto const turn = rank[end] / (stride[lower] * most[lower]);
+        auto const keep = [&](auto fits) {
+            same.clear();
+            std::copy_if(nearer.begin(), nearer.end(), std::back_inserter(same), fits);
+        };
+        keep([&](auto link) { return number[link] == wanted; });
+        if (same.empty()) {
+            auto const other = peers[std::size_t(round + wanted + at) % peers.size()];
+            keep([&](auto link) { return graph.next_switch(link) == other; });
         }
-        return same[std::size_t(turn) % same.size()];
+        return same[std::size_t(turn) % same.size()]; // parallel cables to the chosen switch
     }
 
     void fill(std::int32_t *forward) {

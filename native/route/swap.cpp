@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <random>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct Swapper {
     std::vector<std::int64_t> load;             // links: units in the all-to-all
     std::vector<std::int32_t> touched;          // phases whose sums a trial changed
     std::vector<double> before;                 // their previous values
+    std::vector<std::int32_t> way;              // links of a route
     double together = 0; // sum of the squares of `sources`: larger if routes to a host use fewer links
 
     Swapper(Graph const &given, Ways const &allowed, double const *slow, double limit, double price,
@@ -105,12 +107,15 @@ struct Swapper {
     // Adds or removes the messages of a leaf's hosts to one host along the present tables.
     void put(Entry const &route, std::int32_t sign, bool sums) {
         auto const weight = std::int32_t(own[route.leaf].size());
-        walk(route.leaf, route.end, [&](std::int32_t link) {
+        way.clear();
+        walk(route.leaf, route.end, [&](std::int32_t link) { way.push_back(link); });
+        for (std::int32_t const link : way) {
             std::uint16_t &count = sources[std::size_t(link) * graph.hosts + route.end];
             auto const more = std::uint16_t(count + sign * weight);
             together += double(more) * more - double(count) * count;
             count = more;
-        });
+            load[link] += sign * weight;
+        }
         for (std::int32_t const from : own[route.leaf]) {
             std::int32_t const at = phase(from, route.end);
             if (sums) {
@@ -118,12 +123,11 @@ struct Swapper {
                 before.push_back(sum[at]);
             }
             std::uint16_t *const row = units.data() + std::size_t(at) * graph.links;
-            walk(route.leaf, route.end, [&](std::int32_t link) {
+            for (std::int32_t const link : way) {
                 if (sums)
                     sum[at] += sixteenth((row[link] + sign) * slowness[link]) - sixteenth(row[link] * slowness[link]);
                 row[link] = std::uint16_t(row[link] + sign);
-                load[link] += sign;
-            });
+            }
         }
     }
 
@@ -203,8 +207,12 @@ struct Swapper {
     // Messages of a phase that cross a link, as pairs of leaf and host.
     std::vector<Entry> crossing(std::int32_t at, std::int32_t wanted) const {
         std::vector<Entry> found;
-        for (std::int32_t from = 0; from < ranks; ++from) {
-            std::int32_t const end = host[(from + at) % ranks], leaf = graph.leaf[host[from]];
+        std::int32_t const source = graph.source[wanted] - graph.hosts;
+        for (std::int32_t from = 0; from < ranks && source >= 0; ++from) {
+            std::int32_t const end = host[from + at < ranks ? from + at : from + at - ranks];
+            if (entry(source, end) != wanted)
+                continue;
+            std::int32_t const leaf = graph.leaf[host[from]];
             bool over = false;
             if (leaf != graph.leaf[end])
                 walk(leaf, end, [&](std::int32_t link) { over = over || link == wanted; });
@@ -250,10 +258,11 @@ struct Swapper {
 //   most      limit of each link in the all-to-all, in units times slowness
 //   spread    cost of separating routes to a host, compared with gains of phases
 //   rounds    number of passes over all phases, in random order
+//   limit_s   seconds of processor time after which no further phase is begun
 // Returns the number of entries changed: 0 if the network is too large; -1 if a host is not reached.
 WEFT_ROUTE_API std::int32_t weft_route_swap(Graph const *graph, std::int32_t const *rank, double const *slowness,
                                             double most, double spread, std::int32_t rounds, std::uint64_t seed,
-                                            std::int32_t *forward) {
+                                            double limit_s, std::int32_t *forward) {
     double const bytes = 2.0 * graph->links * 2.0 * graph->hosts;
     if (bytes > most_bytes)
         return 0;
@@ -261,6 +270,8 @@ WEFT_ROUTE_API std::int32_t weft_route_swap(Graph const *graph, std::int32_t con
     Swapper swapper(*graph, ways, slowness, most, spread, forward);
     if (!swapper.fill())
         return none;
+    auto const began = std::clock();
+    auto const spent = [&] { return double(std::clock() - began) / CLOCKS_PER_SEC > limit_s; };
     std::mt19937_64 random(seed);
     std::vector<std::int32_t> phases;
     for (std::int32_t at = 1; at < swapper.ranks; ++at)
@@ -270,8 +281,9 @@ WEFT_ROUTE_API std::int32_t weft_route_swap(Graph const *graph, std::int32_t con
         std::shuffle(phases.begin(), phases.end(), random);
         std::int32_t before = total;
         for (std::int32_t const at : phases)
-            total += swapper.step(at);
-        if (total == before)
+            if (!spent())
+                total += swapper.step(at);
+        if (total == before || spent())
             break;
     }
     return total;

@@ -44,15 +44,23 @@ def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Route
 
 
 def swapped(
-    routes: Routes, most: float, rank: Ints | None = None, rounds: int = ROUNDS, spread: float = 0
+    routes: Routes,
+    most: float,
+    rank: Ints | None = None,
+    rounds: int = ROUNDS,
+    spread: float = 0,
+    limit_s: float = float("inf"),
 ) -> tuple[Routes, int]:
-    """The network with entries of leaf switches changed for the phases of a shift, and the number of changes."""
+    """The network with entries of leaf switches changed for the phases of a shift, and the number of changes.
+
+    `limit_s`: seconds of processor time after which no further phase is looked at.
+    """
     network = routes.network
     forward = np.array(network.forward, dtype=np.int32, order="C")
     others = max(1, int((network.uplink >= 0).sum()) - 1)
     done = int(
         routes.library.call(
-            "swap", routes.graph, rank, routes.shared_slowness, most * others, spread, rounds, SEED, forward
+            "swap", routes.graph, rank, routes.shared_slowness, most * others, spread, rounds, SEED, limit_s, forward
         )
     )
     return (routes.with_network(network.with_tables(forward, LABEL)), done) if done > 0 else (routes, 0)
@@ -137,11 +145,12 @@ def improve(
             for stage in sorted(stages, key=lambda stage: stage.score.all_to_all)[:FASTEST]:
                 found.look(_in_phase(stage, found.best, present, rank, until))
             # If every stage from the present tables made a score worse, try smaller steps.
-            tight = found.best.score.all_to_all <= bound + 1e-9
-            if not tight and (found.best is not before or (start is routes and found.best is present)):
+            if not _is_tight(found.best, bound) and (
+                found.best is not before or (start is routes and found.best is present)
+            ):
                 _refine(found, present, rank, until)
         say(f"{how}: best so far {found.best.score.all_to_all:.3f} (bound {bound:.3f})")
-        if found.best.score.all_to_all <= bound + 1e-9:  # further stages could improve only the other scores
+        if _is_tight(found.best, bound):  # further stages could improve only the other scores
             break
         ended = time.process_time() > until
     deadlocks = find_circle(routes) is not None
@@ -174,7 +183,9 @@ class _Found:
         """Keep a candidate that is the best so far, or better than all with as few changes; whether it is the best."""
         cost = candidate.score.all_to_all
         best = _better(candidate, self.best, self._present)
-        fewest = cost < self._present.score.all_to_all - 1e-9 and candidate.score.no_worse_than(self._present.score)
+        present = self._present.score
+        faster = candidate.score.lost < present.lost or cost < present.all_to_all - 1e-9
+        fewest = faster and candidate.score.no_worse_than(present)
         beaten = any(each.changes <= candidate.changes and each.score.all_to_all <= cost for each in self.front)
         if (not best and (not fewest or beaten)) or find_circle(candidate.routes) is not None:
             return False
@@ -190,10 +201,14 @@ class _Found:
             pass
 
 
+def _is_tight(candidate: Candidate, bound: float) -> bool:
+    return not candidate.score.lost and candidate.score.all_to_all <= bound + 1e-9
+
+
 def _better(one: Candidate, best: Candidate, present: Candidate) -> bool:
     if not one.score.no_worse_than(present.score):
         return False
-    mine, its = ((round(c.score.all_to_all, 6), c.score.lost, c.score.shift, c.changes) for c in (one, best))
+    mine, its = ((c.score.lost, round(c.score.all_to_all, 6), c.score.shift, c.changes) for c in (one, best))
     return mine < its
 
 
@@ -241,7 +256,7 @@ def _stages(
         stage = _candidate(f"{how}, {total} entries changed for its fullest links", routes, present)
         yield stage
         last, cost = cost, stage.score.all_to_all
-        if not stage.score.lost and (cost <= bound + 1e-9 or last - 1e-9 <= cost <= NEAR * bound):
+        if _is_tight(stage, bound) or (not stage.score.lost and last - 1e-9 <= cost <= NEAR * bound):
             return  # more changes cannot, or did not, make it faster
         step = step if left is not None else step * 2
 
@@ -254,7 +269,8 @@ def _in_phase(
         return
     routes, total = stage.routes, 0
     for _ in range(LOOKS):
-        routes, done = swapped(routes, stage.score.all_to_all, rank)
+        left = max(0.0, until - time.process_time())
+        routes, done = swapped(routes, stage.score.all_to_all, rank, limit_s=left)
         if not done:
             return
         total += done

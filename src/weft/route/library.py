@@ -63,7 +63,7 @@ SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "rounds": (c_int64, (c_char_p, c_int32, I32, c_int32, c_void_p, F64, F64, F64, c_char_p, c_int64)),
     "d_mod_k": (None, (c_void_p, I32, I32, I64, I64, I64, I64, I32)),
     "minimal": (None, (c_void_p, I32, I32, F64, I32)),
-    "swap": (c_int32, (c_void_p, I32, F64, c_double, c_double, c_int32, c_uint64, I32)),
+    "swap": (c_int32, (c_void_p, I32, F64, c_double, c_double, c_int32, c_uint64, c_double, I32)),
 }
 
 

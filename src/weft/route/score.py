@@ -73,9 +73,12 @@ class Score:
     limited: tuple[tuple[int, float], ...] = ()
 
     def no_worse_than(self, other: "Score") -> bool:
-        """Whether no score is worse than that of ``other``: shift and bisection by over `NEARLY`, others at all."""
-        return (
-            self.lost <= other.lost
+        """Whether no score is worse than that of ``other``: shift and bisection by over `NEARLY`, others at all.
+
+        Scores of tables that lose more pairs say nothing: they leave those messages out.
+        """
+        return self.lost < other.lost or (
+            self.lost == other.lost
             and self.all_to_all <= other.all_to_all + 1e-9
             and self.shift <= other.shift * (1 + NEARLY)
             and self.bisection.share >= other.bisection.share * (1 - NEARLY)

@@ -4,7 +4,7 @@
 import re
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -149,7 +149,7 @@ NETWORKS = {
 
 
 @contextmanager
-def at_once() -> Iterator[None]:
+def at_once() -> Generator[None]:
     """Under a second of processor time, and without memory to speak of."""
     started = time.process_time()
     yield

@@ -114,6 +114,14 @@ def test_d_mod_k_on_a_whole_tree_is_what_the_generator_makes() -> None:
         assert mine.bisection.share == pytest.approx(own.bisection.share, abs=0.02)
 
 
+def test_d_mod_k_spreads_what_went_over_failed_cables() -> None:
+    """1,008 hosts, 12 cables failed: 1.99 with all ends of a failed cable on the next one, at a bound of 1.084."""
+    given = routes(fail_random(tree(1008, 12, 12, leaves_per_pod=12, pod_uplinks=144, cores=144), 12, seed=0))
+    found = score(d_mod_k(given), samples=50)
+    assert found.lost == 0
+    assert found.all_to_all <= 1.1 * lower_bound(given)[0]
+
+
 @settings(max_examples=60, deadline=None)
 @given(random_networks(minimal=True))
 def test_d_mod_k_reaches_every_host_by_a_shortest_route_on_any_graph(network: Network) -> None:
@@ -207,16 +215,24 @@ def test_three_levels_come_near_their_bound_and_no_score_gets_worse(seed: int) -
     assert found.best.score.no_worse_than(found.present.score)
 
 
-def test_half_the_time_is_not_refused_for_a_thousandth_of_a_bisection() -> None:
-    """1,008 hosts under d-mod-k, 12 cables failed: a bisection of 0.7136 after 0.7149 kept the all-to-all at 1.99."""
-    network = d_mod_k(
-        routes(fail_random(tree(1008, 12, 12, leaves_per_pod=12, pod_uplinks=144, cores=144), 12, seed=0))
-    ).network
+@pytest.mark.parametrize(("part", "fits"), [(0.004, True), (0.006, False)])
+def test_a_shift_or_bisection_may_be_worse_by_half_a_per_cent(part: float, fits: bool) -> None:
+    """A bisection of 0.7136 after 0.7149 once kept an all-to-all at 1.99 of 1.084."""
+    own = score(routes(tree(64, 8, 8)), samples=50)
+    slower = replace(own, shift=own.shift * (1 + part))
+    narrower = replace(own, bisection=replace(own.bisection, share=own.bisection.share * (1 - part)))
+    assert [each.no_worse_than(own) for each in (slower, narrower)] == [fits, fits]
+    assert not replace(own, all_to_all=own.all_to_all * 1.001).no_worse_than(own)
+
+
+def test_tables_that_lose_messages_are_never_the_best() -> None:
+    """Without the messages over 12 failed cables the others take less time than the bound of any tables."""
+    network = fail_random(tree(1008, 12, 12, leaves_per_pod=12, pod_uplinks=144, cores=144), 12, seed=0)
     found = improve(routes(network), budget_s=20)
     best, present = found.best.score, found.present.score
-    assert best.all_to_all <= 1.03 * found.bound < 0.6 * present.all_to_all
-    assert best.shift <= 1.005 * present.shift
-    assert best.bisection.share >= 0.995 * present.bisection.share
+    assert present.all_to_all < found.bound
+    assert best.lost == 0 < present.lost
+    assert best.all_to_all <= 1.03 * found.bound
 
 
 @settings(max_examples=60, deadline=None)
@@ -252,7 +268,7 @@ def test_an_all_to_all_becomes_faster_though_the_present_phases_are_already_good
     network = fail_random(tree(128, 8, 8), 8, seed=2)
     present, _ = swapped(d_mod_k(routes(network)), 99.0)
     found = improve(present, budget_s=60)
-    assert found.present.score.all_to_all > 1.4 * found.bound
+    assert found.present.score.all_to_all > 1.05 * found.bound
     assert found.best.score.all_to_all < 1.2 * found.bound
     assert found.best.score.no_worse_than(found.present.score)
     assert find_circle(found.best.routes) is None
