@@ -131,7 +131,7 @@ def compile_target(target: str, mpi: Mpi, native: Path, log: Path, take: Callabl
     """Configure for an MPI and compile one target, objects shared; LaunchError with the first error of the log."""
     show = mpi.show()
     same = key_of([str(mpi.wrapper), show, *library_identity(show), str(native)], native, [])
-    with kept_objects(cache() / f"objects-{same}", key_of([], native, source_files(native))) as build:
+    with kept_objects(cache() / f"objects-{same}", source_files(native)) as build:
         configure, make = cmake_commands(native, build, None, f"-DMPI_CXX_COMPILER={mpi.wrapper}")
         code = resume_logged([(configure, {}), ([*make, "--target", target], {})], build, log)
         if code:

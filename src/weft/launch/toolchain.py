@@ -3,6 +3,7 @@
 
 import fcntl
 import hashlib
+import json
 import os
 import platform
 import re
@@ -172,17 +173,30 @@ def _finished(command: Sequence[str], extra: Mapping[str, str], out: IO[bytes]) 
 
 
 @contextmanager
-def kept_objects(place: Path, sources: str) -> Generator[Path]:
-    """A build folder for one process at a time; objects of other sources go first, as Ninja looks at times only."""
+def kept_objects(place: Path, files: Sequence[Path]) -> Generator[Path]:
+    """A build folder for one process at a time, with the objects of what did not change since they were built."""
     with file_errors(place):
         place.mkdir(parents=True, exist_ok=True)
     with _one_at_a_time(place.with_name(place.name + ".lock")), file_errors(place):
         of = place / "sources"
-        if not of.is_file() or of.read_text() != sources:
+        sums = {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+        if not _are_seen(of, sums):
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir()
-            of.write_text(sources)
+        of.write_text(json.dumps({"sums": sums, "built_ns": 0}))
         yield place
+        if place.is_dir():
+            of.write_text(json.dumps({"sums": sums, "built_ns": time.time_ns()}))
+
+
+def _are_seen(of: Path, sums: Mapping[str, str]) -> bool:
+    """Whether Ninja, which looks at times only, compiles all that changed anew: what is newer than a whole build."""
+    try:
+        before = json.loads(of.read_text(encoding="utf-8"))
+        changed = [path for path, sum in sums.items() if before["sums"].get(path) != sum]
+        return all(0 < before["built_ns"] < Path(path).stat().st_mtime_ns for path in changed)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def resume_logged(steps: Sequence[Step], build: Path, log: Path) -> int:

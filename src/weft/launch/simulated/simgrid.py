@@ -149,14 +149,15 @@ def build_programs(
 ) -> Programs:
     """Return the programs for a SimGrid, built if not cached; LaunchError with the first error and the log."""
     native = sources or shipped("native")
-    key = key_of([str(simgrid.smpicxx), simgrid.version], native, simulated_sources(native))
+    files = simulated_sources(native)
+    key = key_of([str(simgrid.smpicxx), simgrid.version], native, files)
     place = cache() / f"simulated-{key}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
         what = f"building the kernels for SimGrid {simgrid.version} with {simgrid.smpicxx} (once, a minute or two)"
         with reported(say, what, log):
             same = key_of([str(simgrid.smpicxx), simgrid.version, str(native)], native, [])
-            with kept_objects(cache() / f"objects-simulated-{same}", key) as build:
+            with kept_objects(cache() / f"objects-simulated-{same}", files) as build:
                 compile_programs(build, simgrid, native / PROJECT, log)
                 with file_errors(place):
                     for name in (PROGRAM, MACHINE):
