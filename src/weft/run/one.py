@@ -76,7 +76,8 @@ def run_study(
         Walk(folder, plan, launcher, progress, rounds.after if rounds else None).go()
         if tables and (not refines or stale(folder)):
             if left:
-                progress.say("making the tables and the page: some seconds, longer after many cells")
+                page = "" if deadline else " and the page"
+                progress.say(f"making the tables{page}: some seconds, longer after many cells")
             make_tables(folder)
     return folder
 
