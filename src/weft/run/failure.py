@@ -47,6 +47,16 @@ def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
     return [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
 
 
+def last_words(tail: Sequence[str]) -> str:
+    """The last line of a log before the framed text that mpiexec prints about any failure; else the first in it."""
+    frames = [place for place, line in enumerate(tail) if not line.strip("-=*")]
+    if not frames:
+        return tail[-1] if tail else ""
+    opens = frames[-2] if len(frames) > 1 else frames[-1]
+    before = tail[opens - 1] if opens else ""
+    return before if before.strip("-=*") else next((line for line in tail[opens + 1 :] if line.strip("-=*")), "")
+
+
 def full_shared_memory(log: Path, folder: Path = Path("/dev/shm")) -> str:
     """Why ranks of a host do not start, if their log speaks of room and the folder of shared memory has none; or ""."""
     if not NO_ROOM.search("\n".join(log_tail(log, 500))):
@@ -122,8 +132,8 @@ def reason(status: str, cell: Cell, outcome: Outcome, slots: Sequence[Slot]) -> 
     if word := kernels_word(outcome.log):
         return word
     if status == LAUNCH:
-        tail = log_tail(outcome.log, 1)
-        return f"the ranks did not start: mpiexec {ending(outcome)}{': ' + tail[0] if tail else ''}"
+        said = last_words(log_tail(outcome.log))
+        return f"the ranks did not start: mpiexec {ending(outcome)}{': ' + said if said else ''}"
     return f"the launch {ending(outcome)} and left no record of this cell; {phases(slots)}"
 
 

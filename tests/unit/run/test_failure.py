@@ -12,7 +12,7 @@ from weft.files.beneath import version
 from weft.launch.launcher import Outcome
 from weft.launch.status import Slot, read_slots
 from weft.plan.records import LaunchPlan
-from weft.run.failure import CRASH, LAUNCH, TIMEOUT, ending, log_tail, phases, status_of, under_way
+from weft.run.failure import CRASH, LAUNCH, TIMEOUT, ending, last_words, log_tail, phases, status_of, under_way
 
 
 def outcome(returncode: int, timed_out: bool = False) -> Outcome:
@@ -104,3 +104,21 @@ def test_the_tail_of_a_log_is_its_last_lines_however_long_it_is(tmp_path: Path) 
 def test_many_ranks_are_told_in_short() -> None:
     text = phases([Slot(rank, "c000", "C", "warm", "measuring") for rank in range(100)])
     assert "rank 3: C warm measuring and 96 more ranks" in text
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        (["warning", "this host is broken", "----", "Primary job terminated, but", "a non-zero exit code.", "----"],
+         "this host is broken"),
+        (["ssh: connect to host n5 port 22: No route to host", "-----", "ORTE was unable to start one or more daemons.",
+          "-----"], "ssh: connect to host n5 port 22: No route to host"),
+        (["----", "a warning of an adapter", "----", "----", "mpirun could not execute weft-measure", "----"],
+         "mpirun could not execute weft-measure"),
+        (["----", "cut off at its begin"], "cut off at its begin"),
+        (["srun: error: n5: task 5: Exited with exit code 3"], "srun: error: n5: task 5: Exited with exit code 3"),
+        ([], ""),
+    ],
+)  # fmt: skip
+def test_why_ranks_did_not_start_is_no_line_of_dashes(log: list[str], words: str) -> None:
+    assert last_words(log) == words
