@@ -179,7 +179,8 @@ def test_too_few_rounds_do_not_tell_that_a_machine_is_healthy(fabric: Fabric, tm
     (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
     assert answer["id"] == "check.inconclusive"
     assert extras(answer)["rounds"] == 5
-    assert answer["next"] == "weft check --on made --time 2min"
+    assert answer["next"] == "weft check --on {run}/fabric.toml --time 2min"  # of a name no file was found
+    assert card_of(load_view(folder.path)).rows[1].value == f"weft check --on {folder.path}/fabric.toml --time 2min"
     assert exit_code(folder) == 1
 
 

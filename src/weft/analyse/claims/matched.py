@@ -44,7 +44,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
     if 2 * counted["rounds"] < len(
         matched_rounds(known.plan)
     ):  # their time was over: nothing seen is not nothing there
-        more = f"weft check --on {known.plan.fabric} --time 2min"
+        more = _pairs(known).replace("weft run pairs", "weft check") + " --time 2min"
         return [make_claim(f"check.{INCONCLUSIVE}", "answer", confidence="C", next=more, **counted), *facts]
     return [make_claim("check.healthy", "answer", **counted), *facts]
 
