@@ -30,9 +30,10 @@ from weft.fabric.simulation import PATH_BYTES
 
 MOST_MESSAGES = 50_000
 FULL = 1e-9
-FINISHED = 0.005  # of a flow: those as nearly done end together, as they would without rounding
+FINISHED = 0.02  # of a flow: those as nearly done end together, as they would without rounding
 OWN_QUEUE = 0.5  # of a window: the most that a sender keeps in the queue of its own adapter (Linux: TCP small queues)
-BRIEF, CLOSE, MOST_STEPS = 1e-3, 2e-3, 5000  # of queues: the first ones, and what is left of a step at the end
+BRIEF, CLOSE, MOST_STEPS = 1e-3, 0.01, 400  # of queues: the first ones, and what is left of a step at the end
+MOST_WINDOWS = 1000  # connections of both jobs: of 500 a prediction takes some seconds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -55,7 +56,8 @@ def share_links(
 
     `percent`: of the time that others have a burst under way. `depths`: messages of a flow under way, of both jobs.
     """
-    if fabric.network is None or len(own) + len(beside) > MOST_MESSAGES:
+    most = MOST_WINDOWS if fabric.is_emulated else MOST_MESSAGES
+    if fabric.network is None or len(own) + len(beside) > most:
         return None
     network, _ = network_of(fabric)
     if not np.isfinite(network.links.rate).all():
@@ -195,7 +197,7 @@ def share_by_windows(flows: Flows, rate: Floats) -> Floats:
     used, links = around >= 0, np.where(around >= 0, around, 0)
     ahead = flows.links[:, :-1]
     load, queue = np.zeros(len(rate)), BRIEF * _totals(flows.links, flows.shares[:, None], len(rate)) / rate
-    asked = queue > 0
+    asked, least = queue > 0, BRIEF * queue
     speed = flows.shares
     for _ in range(MOST_STEPS):
         around_s = np.where(used, queue[links], 0.0).sum(axis=1)
@@ -203,7 +205,8 @@ def share_by_windows(flows: Flows, rate: Floats) -> Floats:
         passed = np.where(ahead >= 0, 1 / np.maximum(load, 1.0)[ahead], 1.0)
         arriving = speed[:, None] * np.cumprod(np.insert(passed, 0, 1.0, axis=1), axis=1)
         load = _totals(flows.links, arriving, len(rate)) / rate
-        if load.max() < 1 + CLOSE and (queue * rate * abs(1 - load))[asked].sum() < CLOSE * flows.shares.sum():
+        if load.max() < 1 + CLOSE and (queue * rate * abs(1 - load)).sum() < CLOSE / 3 * flows.shares.sum():
             break
-        queue[asked] *= np.clip(load[asked] ** 0.3, 0.5, 4.0)
+        queue[asked] *= np.clip(load[asked] ** 0.5, 0.5, 4.0)
+        queue = np.maximum(queue, least)
     return speed
