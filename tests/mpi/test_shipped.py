@@ -19,10 +19,10 @@ def faults_in(program: Path) -> list[str]:
     return found + [name.decode() for name in ASKED if name in program.read_bytes()]
 
 
-def test_the_kernels_that_users_run_have_no_faults_to_plant(kernels: Kernels) -> None:
-    assert faults_in(kernels.program) == []
+def test_the_kernels_that_users_run_have_no_faults_to_plant(shipped: Kernels) -> None:
+    assert faults_in(shipped.program) == []
 
 
-def test_the_kernels_of_tests_have_them(with_faults: Kernels, kernels: Kernels) -> None:
-    assert with_faults.key != kernels.key
-    assert {name.decode() for name in ASKED} <= {*faults_in(with_faults.program)}
+def test_the_kernels_of_tests_have_them(kernels: Kernels, shipped: Kernels) -> None:
+    assert kernels.key != shipped.key
+    assert {name.decode() for name in ASKED} <= {*faults_in(kernels.program)}

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from simulated_cells import TARA, Simulate, Simulated
 
-from compiled import FAULTS
 from weft.fabric import Fabric, load_fabric
 from weft.launch.launcher import LaunchRequest
 from weft.launch.simulated.launcher import SimulatedLauncher
@@ -32,15 +31,7 @@ def programs() -> Programs:
     """The kernels and the machine library, built once into the user's cache."""
     if shutil.which("smpicxx") is None:
         pytest.skip("SimGrid is not here: apt install libsimgrid-dev")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(*next(iter(FAULTS.items())))
-        return build_programs(find_simgrid())
-
-
-@pytest.fixture(autouse=True)
-def faults(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One build for all tests of this folder: that with faults, which some of them plant."""
-    monkeypatch.setenv(*next(iter(FAULTS.items())))
+    return build_programs(find_simgrid())
 
 
 @pytest.fixture

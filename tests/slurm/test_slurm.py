@@ -13,12 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from compiled import FAULTS
 from weft.fabric import load_fabric
 from weft.fabric.nodeset import expand
 from weft.launch.slurm_here import CORES, RootlessSlurm, fabric_text, node_mib, topology, why_not
 
-pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}")]
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.xdist_group("slurm"),
+    pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}"),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 WHEEL = ROOT / ".venv" / "bin" / "mpicxx"
@@ -67,7 +70,6 @@ def weft(slurm: RootlessSlurm, folder: Path, *before: str, study: str = STUDY, f
     (folder / "rootless.toml").write_text(fabric)
     words = [*before, sys.executable, "-m", "weft", "run", "small.toml", "--on", "rootless.toml", "--into", "run"]
     place = ["env", f"--chdir={folder}", f"PYTHONPATH={ROOT / 'src'}"]
-    place += [f"{name}={value}" for name, value in FAULTS.items() if "WEFT_PLANT" in fabric]
     done = slurm.run(*place, f"WEFT_MPICXX={WHEEL}", *words, timeout=280)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -15,7 +15,12 @@ from weft.analyse.tables.claims import CLAIMS, claims_of, extras
 from weft.fabric.nodeset import expand
 from weft.launch.slurm_here import why_not
 
-pytestmark = [pytest.mark.slurm, pytest.mark.long, pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}")]
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.xdist_group("slurm"),
+    pytest.mark.long,
+    pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}"),
+]
 
 WEFT = f"{sys.executable} -m weft"
 #: The nodes share this host: what a check finds of their messages depends on who else computes, and may be anything.

@@ -93,7 +93,11 @@ def test_every_test_is_in_one_part_of_a_level() -> None:
     ignored = {word.partition("=")[2] for word in python.commands[0] if word.startswith("--ignore=")}
     assert ignored == set(SUITE.RANK_ROOMS)
     (ranks,) = (each for each in SUITE.levels()["test"] if each.name == "ranks")
-    assert {word.partition("=")[2] for word in ranks.commands[0] if word.startswith("--ignore=")} == set(SUITE.UNTIMED)
+    (untimed,) = (each for each in SUITE.levels()["test"] if each.name == "untimed")
+    assert {word.partition("=")[2] for word in untimed.commands[0] if word.startswith("--ignore=")} == set(SUITE.TIMED)
+    assert set(SUITE.RANK_ROOMS) <= set(untimed.commands[0])
+    assert set(SUITE.TIMED) <= set(ranks.commands[0])
+    assert all((ROOT / name).is_file() for name in SUITE.TIMED)
 
 
 def test_without_doctest_the_native_tests_fail(

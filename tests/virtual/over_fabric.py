@@ -18,7 +18,7 @@ OVER_FABRIC = [
     pytest.mark.virtual,
     pytest.mark.mpi,
     pytest.mark.timeout(900),  # the kernels may have to be built first
-    pytest.mark.parametrize("installed", ["openmpi4"], indirect=True),
+    pytest.mark.parametrize("installed", ["openmpi5"], indirect=True),
 ]
 
 

@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.mpi,
     pytest.mark.simulated,
     pytest.mark.timeout(900),  # the kernels may have to be built first, for the MPI and for SimGrid
-    pytest.mark.parametrize("installed", ["openmpi4"], indirect=True),
+    pytest.mark.parametrize("installed", ["openmpi5"], indirect=True),
 ]
 
 # Of the cells that the fit did not see: 2 % and 5 % were measured; a machine on which eight others work adds to that.

@@ -186,7 +186,7 @@ PILED = MADE_BY_OPENSM.replace("0x0007 008", "0x0007 007", 1)
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("installed", ["openmpi4"], indirect=True)
+@pytest.mark.parametrize("installed", ["openmpi5"], indirect=True)
 def test_real_tables_carry_real_traffic_where_they_say_and_better_ones_are_faster(
     installed: Installed, tmp_path: Path
 ) -> None:
