@@ -184,6 +184,15 @@ def test_too_few_rounds_do_not_tell_that_a_machine_is_healthy(fabric: Fabric, tm
     assert exit_code(folder) == 1
 
 
+def test_nodes_that_all_differ_much_do_not_tell_that_a_machine_is_healthy(fabric: Fabric, tmp_path: Path) -> None:
+    """A simulated dragonfly was healthy with a cable at a quarter of its rate: its messages differed by half."""
+    folder = checked(MadeCheck(fabric, [{}], sigma=1.2), tmp_path)
+    (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
+    assert (answer["id"], extras(answer)["within"]) == ("check.inconclusive", 0.5)
+    assert answer["next"] == "weft run pairs --on {run}/fabric.toml"
+    assert exit_code(folder) == 1
+
+
 def test_under_a_slow_leaf_switch_its_nodes_are_left_out(fabric: Fabric, tmp_path: Path) -> None:
     folder = checked(MadeCheck(fabric, [{("switch", "leaf2"): 1.5}]), tmp_path)
     answers = claims_of(CLAIMS.read(folder.path), "answer")
