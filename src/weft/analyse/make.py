@@ -63,7 +63,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
         make_pair_analysis(root, plan, backend, launches)
     times = _write_iterations(root, backend, of_pairs)
     medians = _medians(times) if times is not None else []
-    mixed = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist() if medians else []
+    mixed: list[Any] = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist() if medians else []
     found = summaries(mixed, medians, modelled=plan.is_model)
     MEDIANS.write(root, medians)
     turns = _turns(root, backend, of_pairs) if any(split_step(row["op"])[1] for row in segments) else []
