@@ -64,15 +64,20 @@ struct Windows {
     Windows over(double many) const { return {ns / many, least_ns / many}; }
 };
 
-/// Of the warm samples on this rank, for one operation.
-double least_ns(weft::Recorder const &recorder) {
+/// The fastest warm sample, for one operation: each lasts as long as on the slowest rank of `comm`.
+double least_ns(weft::Recorder const &recorder, MPI_Comm comm) {
     double found = 0;
     for (weft::Segment const &segment : recorder.segments()) {
+        if (segment.phase != weft::Phase::warm) {
+            continue;
+        }
+        std::vector<double> ns;
         for (weft::Row const &row : segment.rows) {
-            double const ns = double(row.duration_ns) / double(segment.batch);
-            if (segment.phase == weft::Phase::warm && ns > 0 && (found == 0 || ns < found)) {
-                found = ns;
-            }
+            ns.push_back(double(row.duration_ns) / double(segment.batch));
+        }
+        MPI_Allreduce(MPI_IN_PLACE, ns.data(), int(ns.size()), MPI_DOUBLE, MPI_MAX, comm);
+        for (double const each : ns) {
+            found = each > 0 && (found == 0 || each < found) ? each : found;
         }
     }
     return found;
@@ -96,7 +101,7 @@ Found bandwidth(Rating &job, int bytes, std::string const &transfer, std::string
     for (weft::Segment const &segment : recorder.segments()) {
         if (segment.phase == weft::Phase::warm) {
             return {double(segment.median_ns) / double(segment.batch), segment.count, segment.batch,
-                    least_ns(recorder)};
+                    least_ns(recorder, job.team.comm)};
         }
     }
     std::abort();
@@ -118,7 +123,7 @@ Found pairs(Rating &job, int bytes, bool apart) {
     weft::PingPong ping(job.team.comm, job.clock, sampler.losses(), send, receive, bytes, messages);
     meter.measure(weft::make_round(job.team, 0, {{0, 1}}), ping);
     auto const &found = meter.findings().front();
-    double const least = least_ns(recorder);
+    double const least = least_ns(recorder, MPI_COMM_SELF); // the other rank starts pings of its own
     return {double(found.median_ns) / window, found.samples, 2 * found.trips.timed * window, least / window};
 }
 
