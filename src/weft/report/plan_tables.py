@@ -54,12 +54,12 @@ def memory_table(cells: Sequence[Cell], title: str) -> Table:
     return Table(title, ("Nodes N", *numbers([cell.nodes for cell in cells])), rows)
 
 
-def memory_tables(plan: Plan) -> list[Table]:
-    """One memory table for each series of m-vectors."""
-    cells: dict[str, list[Cell]] = {series.name: [] for series in plan.series}
+def memory_tables(plan: Plan, names: Sequence[str] | None = None) -> list[Table]:
+    """One memory table for each series of m-vectors, or for each of these names."""
+    cells: dict[str, list[Cell]] = {series.name: [] for series in plan.series if names is None or series.name in names}
     for cell in plan.measured:
         for name in cell.series if {"n", "m"} <= set(cell.parameters) else ():
-            cells[name].append(cell)
+            cells.get(name, []).append(cell)
     return [
         memory_table(found, f"{name}: memory of one array (1 kB = 1024 B)") for name, found in cells.items() if found
     ]

@@ -12,11 +12,15 @@ from typing import Any
 
 import pytest
 
-from made.run import Made, make_run
+from made.folder import begin_folder
+from made.run import MANY, Made, make_run
 from weft.analyse import calls, links, make
 from weft.analyse.make import make_tables
 from weft.analyse.thresholds import knob
+from weft.plan import rounds
+from weft.plan.records import Cell
 from weft.report.page import all_figures
+from weft.report.stories.exchange import MOST_SHOWN
 from weft.report.tables import render
 from weft.report.view import load_view
 from weft.store import parquet
@@ -124,3 +128,36 @@ def test_small_cells_need_no_threads(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(parquet, "WORTH_A_THREAD", 0)
     convert(path)
     assert threads == {False}
+
+
+def test_a_page_draws_two_dozen_series_says_how_many_it_leaves_out_and_has_the_times_of_all(tmp_path: Path) -> None:
+    run = made(tmp_path, 30)
+    make_tables(run)
+    view = load_view(run)
+    drawn = [figure for figure in all_figures(view) if figure.name.startswith("time-")]
+    tables = view.story.tables(view)
+    memory = [table for table in tables if "memory of one array" in table.title]
+    assert (len(drawn), len(memory)) == (MOST_SHOWN, MOST_SHOWN)
+    assert f"{30 - MOST_SHOWN} other series" in drawn[-1].key
+    assert f"{30 - MOST_SHOWN} other series" in memory[-1].title
+    assert sum(str(row[0]).startswith("m =") for table in tables for row in table.rows) >= 30
+
+
+def test_plans_look_for_the_batches_of_a_floor_once_not_once_a_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """6,400 cells took 248 s of processor time to plan: each floor was held against each batch."""
+    asked: list[Cell] = []
+    real = rounds.placement_of
+
+    def counted(cell: Cell) -> Any:
+        asked.append(cell)
+        return real(cell)
+
+    study = STUDY.format(m=[1]).replace("nodes = [1]", f"nodes = {[2**at for at in range(6)]}")
+    study = study.replace("[1, 2]", f"{[2**at for at in range(6)]}").replace("n = 64", "n = 4194304")
+    plan = begin_folder(tmp_path / "run", study, MANY.format(kind="slurm", memory="64 GiB"), cores=64)
+    monkeypatch.setattr(rounds, "placement_of", counted)
+    assert len(plan.floors) == 24
+    assert list(rounds.launches_of(plan))
+    assert len(asked) <= 4 * len(plan.cells)

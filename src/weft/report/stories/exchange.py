@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The story of ``exchange``: whether all-to-all scales, with the papers' tables and figures."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,6 +20,10 @@ from weft.report.view import CALLS, RunView, Story, call_name, m_text
 if TYPE_CHECKING:
     from weft.report.figures import Picture
     from weft.report.figures.theme import Figure
+
+
+#: Series with figures and tables of their own: beyond, a page is no longer read. The table of times has all.
+MOST_SHOWN = 24
 
 
 class ExchangeStory(Story):
@@ -53,8 +58,14 @@ class ExchangeStory(Story):
 
     def tables(self, view: RunView) -> list[Table]:
         """Times, bottlenecks, calls cold and warm, memory."""
-        memory = [replace(table, title=view.titled(table.title)) for table in memory_tables(view.plan)]
-        return [*time_tables(view), *existing(held_back_table(view)), *call_tables(view), *memory]
+        shown, others = _shown_series(view)
+        memory = memory_tables(view.plan, [series.name for series in shown])
+        if others and memory:
+            memory[-1] = replace(
+                memory[-1], title=f"{memory[-1].title}; weft plan has those of {others:,} other series"
+            )
+        memory = [replace(table, title=view.titled(table.title)) for table in memory]
+        return [*time_tables(view), *existing(held_back_table(view)), *call_tables(view, shown), *memory]
 
     def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Time along each series, the calls, the complete graph, the spread of samples."""
@@ -63,11 +74,22 @@ class ExchangeStory(Story):
         from weft.report.figures.spread import schematic_figure, spread_figure
 
         medians = MEDIANS.read(view.path)
-        found = [scaling_figure(view, series, medians) for series in view.plan.series]
+        shown, others = _shown_series(view)
+        drawn = [figure for series in shown if (figure := scaling_figure(view, series, medians))]
+        if others and drawn:
+            drawn[-1] = replace(drawn[-1], key=f"{drawn[-1].key} {others:,} other series are in the tables alone.")
+        found: list[Figure | Picture | None] = [*drawn]
         first = next(iter(view.plan.series), None)
         found.append(calls_figure(view, first) if first else None)
         found += [schematic_figure(view), spread_figure(view)]
         return [figure for figure in found if figure is not None]
+
+
+def _shown_series(view: RunView) -> tuple[list[PlannedSeries], int]:
+    """The `MOST_SHOWN` series with the most cells, in their order, and the number of the others."""
+    cells = Counter(name for cell in view.plan.measured for name in cell.series)
+    names = {series.name for series in sorted(view.plan.series, key=lambda each: -cells[each.name])[:MOST_SHOWN]}
+    return [series for series in view.plan.series if series.name in names], max(0, len(view.plan.series) - len(names))
 
 
 def time_tables(view: RunView) -> list[Table]:
@@ -97,9 +119,9 @@ def _time_table(view: RunView, group: Sequence[PlannedSeries]) -> Table:
     return Table(view.titled(title), columns, tuple(rows))
 
 
-def call_tables(view: RunView) -> list[Table]:
+def call_tables(view: RunView, shown: Sequence[PlannedSeries]) -> list[Table]:
     """The calls of each series, cold and warm (Table 4.6)."""
-    return [_call_table(view, series) for series in view.plan.series if len(view.calls_of(series)) > 1]
+    return [_call_table(view, series) for series in shown if len(view.calls_of(series)) > 1]
 
 
 def _call_table(view: RunView, series: PlannedSeries) -> Table:
