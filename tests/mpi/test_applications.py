@@ -74,7 +74,7 @@ def test_quantum_espresso_gives_the_same_energies(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    "specs", [("flat.pairwise", "node.multi{nl=2}", "rounds"), pytest.param(SPECS, marks=pytest.mark.long)]
+    "specs", [("flat.pairwise", "node.multi{nl=2}", "rounds"), pytest.param((*SPECS, "rounds"), marks=pytest.mark.long)]
 )
 def test_hpcc_finds_the_same_error_of_its_fft(
     specs: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
