@@ -108,7 +108,12 @@ class Improvement:
         return self.best is not self.present
 
     def with_gain(self, share: float) -> "Improvement":
-        """The same search with the fewest changed entries that reach a share (0 to 1) of the best tables' gain."""
+        """The same search with the fewest changed entries that reach a share (0 to 1) of the best tables' gain.
+
+        Where the present tables lose messages there is no gain to share: the best tables stay.
+        """
+        if self.present.score.lost > self.best.score.lost:
+            return self
         present, best = (each.score.all_to_all for each in (self.present, self.best))
         enough = present - share * (present - best) + 1e-9
         fewest = next((each for each in self.front if each.score.all_to_all <= enough), self.best)
@@ -161,14 +166,17 @@ def improve(
 
 @dataclass
 class _Found:
-    """The results so far; `best` starts as the present tables."""
+    """The results so far; `best` starts as the present tables, with which others are compared.
+
+    Tables that lose fewer messages take the place of those: what the present ones score leaves messages out.
+    """
 
     best: Candidate
     fastest: Candidate
     tried: int = 0
 
     def __post_init__(self) -> None:
-        self._present = self.best
+        self._reference = self.best
         self.front: list[Candidate] = []
 
     def looking(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
@@ -181,11 +189,13 @@ class _Found:
 
     def take(self, candidate: Candidate) -> bool:
         """Keep a candidate that is the best so far, or better than all with as few changes; whether it is the best."""
-        cost = candidate.score.all_to_all
-        best = _better(candidate, self.best, self._present)
-        present = self._present.score
-        faster = candidate.score.lost < present.lost or cost < present.all_to_all - 1e-9
-        fewest = faster and candidate.score.no_worse_than(present)
+        cost, reference = candidate.score.all_to_all, self._reference.score
+        if candidate.score.lost < reference.lost and find_circle(candidate.routes) is None:
+            self._reference = self.best = candidate
+            self.front = [candidate]
+            return True
+        best = _better(candidate, self.best, self._reference)
+        fewest = cost < reference.all_to_all - 1e-9 and candidate.score.no_worse_than(reference)
         beaten = any(each.changes <= candidate.changes and each.score.all_to_all <= cost for each in self.front)
         if (not best and (not fewest or beaten)) or find_circle(candidate.routes) is not None:
             return False
