@@ -196,11 +196,13 @@ def improvement_text(found: Improvement, title: str) -> RenderableType:
     """Better tables and the present ones as text, the verdict first."""
     present, best = found.present.score, found.best.score
     if found.better:
-        lost = f"with all routes, where {present.lost:,} pairs had none" if present.lost > best.lost else ""
+        before = f"in place of {share(present.all_to_all):.0f} %"
+        if present.lost > best.lost:
+            before = f"with all routes, where {present.lost:,} pairs had none"
         head = (
-            f"{title}: an all-to-all at {share(best.all_to_all):.0f} % of injection "
-            f"{lost or f'in place of {share(present.all_to_all):.0f} %'}, {100 * best.all_to_all / found.bound - 100:.1f} % from the bound, by "
-            f"{found.best.changes:,} changed entries"
+            f"{title}: an all-to-all at {share(best.all_to_all):.0f} % of injection {before}, "
+            f"{100 * best.all_to_all / found.bound - 100:.1f} % from the bound, "
+            f"by {found.best.changes:,} changed entries"
         )
     elif found.ended:
         head = (
