@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Processor time and peak memory of Weft on the largest machines it promises to plan for, and on large runs.
 
-    python bench/sizes.py [machines | cells | pairs]
+    python bench/sizes.py [machines | cells | many | pairs]
 
 Exit code 1 if a command fails, or takes over 1.5 times its limit.
 """
@@ -45,11 +45,11 @@ CELLS = """\
 name = "many"
 kernel = "exchange"
 [measure]
-launches = 5
+launches = {launches}
 seed = 7
 [[series]]
 name = "grid"
-nodes = [1, 2, 4, 8, 16, 32]
+nodes = {nodes}
 ranks_per_node = 8
 n = 65536
 m = {m}
@@ -65,6 +65,8 @@ class Limit(NamedTuple):
 
 
 LIMITS = {
+    "19,998 cells, show, later": Limit(30.0, 2 << 30),
+    "19,998 cells, report": Limit(120.0, 2 << 30),
     "pairs of 4,096 ranks, analysis": Limit(25.0, 2 << 30),
     "pairs of 4,096 ranks, report": Limit(5.0, 1 << 30, 5e6),
 }
@@ -110,14 +112,26 @@ def pairs() -> int:
         return code or print_row(f"{ranks}, report", ["report", run], run / "report.html")
 
 
-def cells() -> int:
-    """The first `show` of a made run of 4,920 records, which makes its tables; a later one; its report."""
-    study, fabric = CELLS.format(m=list(range(1, 164))), MANY.format(kind="slurm", memory="64 GiB")
+def show_cells(lengths: int, launches: int, nodes: list[int]) -> int:
+    """The first `show` of a made run of many cells, which makes its tables; a later one; its report."""
+    study = CELLS.format(m=list(range(1, lengths + 1)), launches=launches, nodes=nodes)
     with tempfile.TemporaryDirectory(prefix="weft-sizes") as place:
-        run = make_run(Path(place, "run"), Made(study=study, fabric=fabric, samples=5))
-        print(f"{len(list(run.glob('cells/*.json'))):,} records, up to 256 ranks")
+        made = Made(study=study, fabric=MANY.format(kind="slurm", memory="64 GiB"), samples=5)
+        run = make_run(Path(place, "run"), made)
+        print(f"{len(list(run.glob('cells/*.json'))):,} records, up to {8 * max(nodes)} ranks")
         words = {"show, first": ["show", run], "show, later": ["show", run], "report": ["report", run]}
-        return max(print_row(name, given) for name, given in words.items())
+        named = f"{lengths * len(nodes):,} cells"
+        return max(print_row(f"{named}, {name}", given, run / "report.html") for name, given in words.items())
+
+
+def cells() -> int:
+    """978 cells in five launches."""
+    return show_cells(163, 5, [1, 2, 4, 8, 16, 32])
+
+
+def many() -> int:
+    """As many cells as a run may have, in one launch."""
+    return show_cells(6666, 1, [1, 2, 4])
 
 
 def machines() -> int:
@@ -134,5 +148,5 @@ def machines() -> int:
 
 
 if __name__ == "__main__":
-    parts = {"machines": machines, "cells": cells, "pairs": pairs}
+    parts = {"machines": machines, "cells": cells, "many": many, "pairs": pairs}
     sys.exit(max(parts[name]() for name in sys.argv[1:] or parts))
