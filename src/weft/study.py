@@ -26,7 +26,7 @@ Count = Annotated[int, Field(strict=True, ge=1, le=2**40)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 DOUBLING = "1..nodes"
 MOST_RANKS = 10_000_000
-MOST_CELLS = 20_000  # ids are c000 to c999
+MOST_CELLS = 20_000  # ids are c000, ..., c999, c1000, ...
 
 
 def doubling(most: int) -> tuple[int, ...]:

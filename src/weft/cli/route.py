@@ -227,7 +227,7 @@ def fix(
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
     format: Literal["text", "json"] = "text",
 ) -> None:
-    """Compute better forwarding tables: worse on no score than the current ones, and free of deadlock.
+    """Compute better forwarding tables: worse on no score than the current ones, unless those lose messages.
 
     A shift or a bisection that is 0.5 % worse counts as equal.
 

@@ -2,8 +2,9 @@
 """D-mod-k: routes by the number of the destination, for any tree, complete or degraded.
 
 Towards host d a leaf takes its spine number d mod k, that spine its core number (d div k) mod k', and so on (E.
-Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees", 2010); the
-next one where that does not lead there. On complete trees no two flows of a shift share a link.
+Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees", 2010).
+Where that does not lead there, destinations are spread over the others, so that next to a failed cable no link carries
+twice what it did. On complete trees no two flows of a shift share a link.
 """
 
 from collections import defaultdict

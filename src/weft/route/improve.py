@@ -17,6 +17,7 @@ from weft.fabric.network import Network
 from weft.route.deadlock import find_circle
 from weft.route.dmodk import d_mod_k
 from weft.route.library import Ints
+from weft.route.patterns import all_to_all
 from weft.route.routes import Routes
 from weft.route.score import Score, lower_bound, score
 
@@ -135,27 +136,29 @@ def improve(
     gets one.
     """
     present = Candidate("the present tables", routes, score(routes), 0)
-    rank = _rank(routes)
+    own = d_mod_k(routes)
+    rank = _rank(own)
     found = _Found(present, present)
     bound, cut = lower_bound(routes)
+    goal = _Goal(bound, all_to_all(own, own.members(None)).lost)
     until, ended = time.process_time() + budget_s, False
-    for how, start in _starts(routes, rank, others, most_changes):
+    for how, start in _starts(routes, own, rank, others, most_changes):
         ended = found.tried > 0 and time.process_time() > until
         if ended:
             break
         before, now = found.best, time.process_time()
         half = until if most_changes is not None else now + (until - now) / 2  # phases need time, too
-        stages = list(found.looking(_stages(how, start, present, rank, most_changes, half, bound)))
+        stages = list(found.looking(_stages(how, start, present, rank, most_changes, half, goal)))
         if most_changes is None:
             for stage in sorted(stages, key=lambda stage: stage.score.all_to_all)[:FASTEST]:
                 found.look(_in_phase(stage, found.best, present, rank, until))
             # If every stage from the present tables made a score worse, try smaller steps.
-            if not _is_tight(found.best, bound) and (
+            if not goal.is_reached(found.best) and (
                 found.best is not before or (start is routes and found.best is present)
             ):
                 _refine(found, present, rank, until)
         say(f"{how}: best so far {found.best.score.all_to_all:.3f} (bound {bound:.3f})")
-        if _is_tight(found.best, bound):  # further stages could improve only the other scores
+        if goal.is_reached(found.best):  # further stages could improve only the other scores
             break
         ended = time.process_time() > until
     deadlocks = find_circle(routes) is not None
@@ -211,8 +214,16 @@ class _Found:
             pass
 
 
-def _is_tight(candidate: Candidate, bound: float) -> bool:
-    return not candidate.score.lost and candidate.score.all_to_all <= bound + 1e-9
+@dataclass(frozen=True)
+class _Goal:
+    """What no tables can better: the time of an all-to-all, and the pairs that have no way to each other."""
+
+    bound: float
+    lost: int
+
+    def is_reached(self, candidate: Candidate) -> bool:
+        """Whether tables take no longer and lose no more."""
+        return candidate.score.lost <= self.lost and candidate.score.all_to_all <= self.bound + 1e-9
 
 
 def _better(one: Candidate, best: Candidate, present: Candidate) -> bool:
@@ -222,22 +233,21 @@ def _better(one: Candidate, best: Candidate, present: Candidate) -> bool:
     return mine < its
 
 
-def _rank(routes: Routes) -> Ints | None:
-    """An order of the switches for up*/down* routes, shape (switches,); None if minimal routes have no cycle."""
-    if find_circle(d_mod_k(routes)) is None:
+def _rank(own: Routes) -> Ints | None:
+    """An order of the switches for up*/down* routes, shape (switches,); None if d-mod-k tables have no cycle."""
+    if find_circle(own) is None:
         return None
-    level = np.array([s.level for s in routes.network.switches], dtype=np.int32)
+    level = np.array([s.level for s in own.network.switches], dtype=np.int32)
     return (level * len(level) + np.arange(len(level))).astype(np.int32)
 
 
 def _starts(
-    routes: Routes, rank: Ints | None, others: tuple[Network, ...], most_changes: int | None
+    routes: Routes, own: Routes, rank: Ints | None, others: tuple[Network, ...], most_changes: int | None
 ) -> Iterator[tuple[str, Routes]]:
     if most_changes is not None:
         yield "the present tables", routes
         return
     # On large fabrics the time may be over after some starts: the most promising come first.
-    own = d_mod_k(routes)
     if rank is None and (own.network.forward != routes.network.forward).any():
         yield "d-mod-k", own
     yield "the present tables", routes
@@ -248,7 +258,13 @@ def _starts(
 
 
 def _stages(
-    how: str, start: Routes, present: Candidate, rank: Ints | None, most_changes: int | None, until: float, bound: float
+    how: str,
+    start: Routes,
+    present: Candidate,
+    rank: Ints | None,
+    most_changes: int | None,
+    until: float,
+    goal: "_Goal",
 ) -> Iterator[Candidate]:
     if start is not present.routes:
         yield _candidate(how, start, present)
@@ -266,7 +282,7 @@ def _stages(
         stage = _candidate(f"{how}, {total} entries changed for its fullest links", routes, present)
         yield stage
         last, cost = cost, stage.score.all_to_all
-        if _is_tight(stage, bound) or (not stage.score.lost and last - 1e-9 <= cost <= NEAR * bound):
+        if goal.is_reached(stage) or (stage.score.lost <= goal.lost and last - 1e-9 <= cost <= NEAR * goal.bound):
             return  # more changes cannot, or did not, make it faster
         step = step if left is not None else step * 2
 
@@ -275,7 +291,7 @@ def _in_phase(
     stage: Candidate, best: Candidate, present: Candidate, rank: Ints | None, until: float
 ) -> Iterator[Candidate]:
     """A stage with faster and faster phases; none if the best so far has a faster all-to-all."""
-    if stage.score.all_to_all > best.score.all_to_all + 1e-9 or stage.score.lost:
+    if stage.score.all_to_all > best.score.all_to_all + 1e-9 or stage.score.lost > best.score.lost:
         return
     routes, total = stage.routes, 0
     for _ in range(LOOKS):

@@ -198,7 +198,7 @@ def improvement_text(found: Improvement, title: str) -> RenderableType:
     if found.better:
         before = f"in place of {share(present.all_to_all):.0f} %"
         if present.lost > best.lost:
-            before = f"with all routes, where {present.lost:,} pairs had none"
+            before = f"with routes for {present.lost - best.lost:,} of {present.lost:,} pairs that had none"
         head = (
             f"{title}: an all-to-all at {share(best.all_to_all):.0f} % of injection {before}, "
             f"{100 * best.all_to_all / found.bound - 100:.1f} % from the bound, "
@@ -243,6 +243,7 @@ def improvement_tree(found: Improvement) -> dict[str, Any]:
             "all_to_all": worth.all_to_all,
             "shift": worth.shift,
             "bisection": worth.bisection.share,
+            "lost": worth.lost,
             "changes": candidate.changes,
         }
 

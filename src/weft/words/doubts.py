@@ -44,7 +44,7 @@ NEXT = {
     "host": "Check the placement of ranks.",
     "oversubscribed": "Set ranks_per_node to leave such rows out.",
     "kernel": "See the findings.",
-    "trace": "Remove that cause, and trace again.",
+    "trace": "Trace again without what disturbed the trace.",
     "latency": "Check network.latency and overheads in the fabric file.",
     "model": "Fit the machine to a run: weft fabric fit.",
     "trace-oversubscribed": "Start fewer ranks per node.",

@@ -140,6 +140,7 @@ def test_a_page_draws_two_dozen_series_says_how_many_it_leaves_out_and_has_the_t
     assert (len(drawn), len(memory)) == (MOST_SHOWN, MOST_SHOWN)
     assert f"{30 - MOST_SHOWN} other series" in drawn[-1].key
     assert f"{30 - MOST_SHOWN} other series" in memory[-1].title
+    assert any(f"csv has those of {30 - MOST_SHOWN} other series" in table.title for table in tables)
     assert sum(str(row[0]).startswith("m =") for table in tables for row in table.rows) >= 30
 
 

@@ -59,13 +59,14 @@ class ExchangeStory(Story):
     def tables(self, view: RunView) -> list[Table]:
         """Times, bottlenecks, calls cold and warm, memory."""
         shown, others = _shown_series(view)
-        memory = memory_tables(view.plan, [series.name for series in shown])
-        if others and memory:
-            memory[-1] = replace(
-                memory[-1], title=f"{memory[-1].title}; weft plan has those of {others:,} other series"
-            )
-        memory = [replace(table, title=view.titled(table.title)) for table in memory]
-        return [*time_tables(view), *existing(held_back_table(view)), *call_tables(view, shown), *memory]
+        memory = [
+            replace(table, title=view.titled(table.title))
+            for table in memory_tables(view.plan, [series.name for series in shown])
+        ]
+        calls = _naming_others(call_tables(view, shown), others, "weft show --format csv")
+        return [
+            *time_tables(view), *existing(held_back_table(view)), *calls, *_naming_others(memory, others, "weft plan"),
+        ]  # fmt: skip
 
     def figures(self, view: RunView) -> "list[Figure | Picture]":
         """Time along each series, the calls, the complete graph, the spread of samples."""
@@ -90,6 +91,12 @@ def _shown_series(view: RunView) -> tuple[list[PlannedSeries], int]:
     cells = Counter(name for cell in view.plan.measured for name in cell.series)
     names = {series.name for series in sorted(view.plan.series, key=lambda each: -cells[each.name])[:MOST_SHOWN]}
     return [series for series in view.plan.series if series.name in names], max(0, len(view.plan.series) - len(names))
+
+
+def _naming_others(tables: Sequence[Table], others: int, where: str) -> list[Table]:
+    """The tables; the last one's title says where those of other series are."""
+    more = f"; {where} has those of {others:,} other series"
+    return [*tables[:-1], replace(tables[-1], title=tables[-1].title + more)] if others and tables else [*tables]
 
 
 def time_tables(view: RunView) -> list[Table]:
