@@ -83,12 +83,19 @@ def read(path: Path) -> str:
         return ""
 
 
+LOADING_S = 5.0  # that a process waits for its own files
+
+
 def running_s(root: Path = Path("/")) -> float:
-    """Seconds since this process began; those of the processor that it had where the system does not tell."""
+    """Seconds since this process began; those of the processor that it had where the system does not tell.
+
+    What a shell did before it became this process (``exec weft``) is at most `LOADING_S` of it.
+    """
     fields = read(root / "proc/self/stat").rpartition(")")[2].split()
     if len(fields) < 20:
         return time.process_time()
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return min(age_s, time.process_time() + LOADING_S)
 
 
 def upwards(mount: Path, path: str) -> Iterator[Path]:

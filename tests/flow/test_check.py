@@ -10,7 +10,8 @@ import pytest
 from made.check_run import MadeCheck
 from weft.analyse.tables.answers import FINDINGS
 from weft.analyse.tables.claims import CLAIMS, claims_of, extras
-from weft.errors import PathError, StudyError
+from weft.cli.check import check
+from weft.errors import PathError, StudyError, WeftError
 from weft.fabric import Fabric, load_fabric
 from weft.format import times_text
 from weft.plan.stored import plan_of
@@ -147,16 +148,22 @@ def test_a_check_that_a_kernel_refused_says_why(fabric: Fabric, tmp_path: Path) 
     assert "n0 needs 8 bytes" in card_of(load_view(folder.path)).rows[0].note
 
 
-def test_the_second_pass_takes_what_is_left_of_the_time(fabric: Fabric, tmp_path: Path) -> None:
+def test_the_second_pass_takes_what_is_left_of_the_time(
+    fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = checked(MadeCheck(fabric, [{}]), tmp_path)  # 32 operations took 1 s
     long, short = plan_second(folder, 30.0), plan_second(folder, 0.0)
     assert long[0] == 8
     assert 2 * 8 * long[1] == pytest.approx(30, rel=0.01)
     assert short[0] == 3
-    assert 3 * 2 * short[1] == pytest.approx(1 / 16, rel=0.01)  # three in the time of one, in any case
+    assert 2 * short[1] == pytest.approx(1 / 16, rel=0.01)  # each as long as one of the first pass, in any case
     rounds, budget_s = plan_second(folder, 0.4)
     assert 3 < rounds < 8
     assert 2 * rounds * budget_s == pytest.approx(0.4, rel=0.01)
+    # the wait of the first job in a queue is in no budget of its samples
+    assert plan_second(folder, -600.0) == (3, pytest.approx(1 / 32, rel=0.01))
+    monkeypatch.setattr("weft.fabric.model.Fabric.runs_here", True)
+    assert plan_second(folder, -600.0) == (3, pytest.approx(1 / 96, rel=0.01))  # where nothing waits, in time
 
 
 def test_the_tables_of_a_busy_host_take_longer(fabric: Fabric, tmp_path: Path) -> None:
@@ -165,6 +172,7 @@ def test_the_tables_of_a_busy_host_take_longer(fabric: Fabric, tmp_path: Path) -
     assert tables_s(plan, 0.5, 0.5) == pytest.approx(2.5, abs=0.1)
     assert tables_s(plan, 2.0, 0.5) == pytest.approx(4 * tables_s(plan, 0.5, 0.5))
     assert tables_s(plan, 0.1, 0.5) == tables_s(plan, 0.5, 0.5)  # several threads
+    assert tables_s(plan, 20.0, 0.5) == tables_s(plan, 2.0, 0.5)  # a slow file system is no slow processor
 
 
 def test_the_second_pass_of_few_nodes_is_in_time_too(fabric: Fabric, tmp_path: Path) -> None:
@@ -212,10 +220,49 @@ def test_a_file_for_slow_nodes_that_cannot_be_written_is_a_mistake_before_anythi
     """Its folder was missing: the check ended without a verdict after its half minute."""
     (tmp_path / "slow").write_text("n1\n")
     clear_exclude(tmp_path / "slow")
-    assert (tmp_path / "slow").read_text() == ""  # an earlier check's names are not this one's
+    assert not list(tmp_path.iterdir())  # an earlier check's names are not this one's
     with pytest.raises(PathError) as caught:
         clear_exclude(tmp_path / "no" / "slow")
     assert caught.value.exit_code == 2
+
+
+def _launch_with(monkeypatch: pytest.MonkeyPatch, launcher: MadeCheck) -> None:
+    def made(*_: object) -> MadeCheck:
+        return launcher
+
+    monkeypatch.setattr("weft.launch.launcher_for", made)
+
+
+def test_names_of_slow_nodes_are_written_before_anything_is_printed(
+    fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``weft check --exclude-file slow.txt | head -1`` left an empty file."""
+    slow = tmp_path / "slow"
+
+    def closed(*_: object) -> None:
+        raise BrokenPipeError
+
+    _launch_with(monkeypatch, MadeCheck(fabric, [SLOW]))
+    monkeypatch.setattr("weft.run.check.print_check", closed)
+    with pytest.raises(BrokenPipeError):
+        check(on=str(tmp_path / "made.toml"), exclude_file=slow, into=tmp_path / "run")
+    assert slow.read_text() == "n5\n"
+
+
+def test_a_check_without_an_answer_leaves_no_file_that_says_no_node_is_slow(
+    fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, made = tmp_path / "slow", str(tmp_path / "made.toml")
+    _launch_with(monkeypatch, MadeCheck(fabric, [{}], ends_after=5))
+    slow.write_text("n1\n")
+    with pytest.raises(WeftError):
+        check(on="no-such-fabric", exclude_file=slow)
+    with pytest.raises(StudyError):
+        check(on=made, nodes="n[0", exclude_file=slow)
+    assert check(on=made, build=True, exclude_file=slow) == 0
+    assert slow.read_text() == "n1\n"  # a mistake and --build change nothing
+    assert check(on=made, exclude_file=slow, into=tmp_path / "run") == 1
+    assert not slow.exists()
 
 
 def test_ranks_that_do_not_start_leave_the_answer_open(fabric: Fabric, tmp_path: Path) -> None:

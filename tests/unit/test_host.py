@@ -148,6 +148,17 @@ def test_the_embedded_engine_takes_no_more_threads_than_its_process_may_have(mon
     assert connect().raw_sql("select current_setting('threads')").fetchall() == [(1,)]
 
 
+def test_what_a_shell_did_before_exec_is_not_the_age_of_the_process_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``sleep 60; exec weft check --time 30s`` had no time left for its second pass."""
+    now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
+
+    def later(_: int) -> float:
+        return now_s + 3600
+
+    monkeypatch.setattr("weft.host.time.clock_gettime", later)
+    assert running_s() == pytest.approx(time.process_time() + 5, abs=0.5)
+
+
 def test_the_age_of_a_process_counts_what_it_did_not_compute(tmp_path: Path) -> None:
     code = "import time; time.sleep(0.5); from weft.host import running_s; print(running_s(), time.process_time())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -33,7 +33,8 @@ def audit(
         The nodes: n[1-2]; by default the first two.
     time
         Time of the whole audit: 90s. Launches that would end later are left out, after the six that a verdict
-        needs (in twice the time at most), and so are large messages on slow networks; the answer names them.
+        needs (in twice the time at most), and so are large messages on slow networks; the answer names them. Where
+        Weft submits, or inside salloc, all launches are measured, in whatever time.
     ranks_per_node
         Ranks of each node: a number, or cores.
     format

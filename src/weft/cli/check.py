@@ -41,7 +41,8 @@ def check(
     format
         text, or json (weft-show/1, with the same claims).
     exclude_file
-        Write the names of slow nodes to this file, one a line; an empty file if no node is slow.
+        Write the names of slow nodes to this file, one a line: empty if no node is slow, removed if the check could
+        not tell.
     into
         The run folder; by default a new one under runs/.
     mpicxx
@@ -53,19 +54,16 @@ def check(
     from weft.host import running_s
     from weft.launch import launcher_for
     from weft.launch.site import load_site
-    from weft.run.check import Asked, clear_exclude, exit_code, print_check, run_check, write_exclude
+    from weft.run.check import Asked, exit_code, print_check, run_check
     from weft.run.progress import for_terminal
 
     progress = for_terminal()
-    if exclude_file is not None:
-        clear_exclude(exclude_file)
     fabric = load_fabric(on) if on else load_site()
     launcher = launcher_for(fabric, mpicxx, progress.say)
     if build:
         sys.stdout.write(f"built for {launcher.provenance().get('mpi', 'this MPI')}\n")
         return 0
-    folder = run_check(fabric, Asked(nodes, time, ranks_per_node), launcher, progress, into, spent_s=running_s())
+    asked = Asked(nodes, time, ranks_per_node)
+    folder = run_check(fabric, asked, launcher, progress, into, spent_s=running_s(), exclude=exclude_file)
     print_check(folder, format)
-    if exclude_file is not None:
-        write_exclude(folder, exclude_file)
     return exit_code(folder)

@@ -21,7 +21,7 @@ from weft.study import Study
 
 SHARE = 0.4  # share of the asked time that samples take; the rest is for starts, warm-up and the tables
 MOST_BUDGETS = 6  # of one call at one size, which its least samples may take; where they take longer it is left out
-TABLES_S = 6.0  # tables and page
+TABLES_S = 6.0  # tables and card
 LEAST_LAUNCHES = 6  # fewer have no test that finds a factor of two among so many
 NODES = 2  # at most, where nobody names some: guidelines hold on any number, and a node pair is soon had
 

@@ -43,6 +43,8 @@ MOST_AIMS = 16  # parts that the second pass aims at: the strongest first
 SHARE, TABLES_S, TABLES_NODE_S = 0.35, 2.5, 0.002
 #: Rounds that the second pass has in any case, and the least time of one round at one size.
 LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001
+#: A host lets this process compute for at least one in so many seconds: others waited for a disk.
+MOST_SLOWER = 4.0
 #: Bytes of the large message, and the fewest; messages that a round sends at least.
 LARGE, LEAST, MESSAGES = 2**20, 2**16, 64
 UNKNOWN = 1
@@ -103,14 +105,20 @@ def run_check(
     into: Path | None = None,
     *,
     spent_s: float = 0.0,
+    exclude: Path | None = None,
 ) -> RunFolder:
     """Check the nodes of a fabric, and write the run's tables; ``spent_s`` of the asked time are over.
 
-    Raises StudyError: see :func:`check_study`. Raises DataError: the folder belongs to another run, is in use, full
-    or read-only. Raises LaunchError: the ranks do not start.
+    ``exclude`` is the file for the names of slow nodes: removed before anything is measured, written at the end if the
+    check could tell.
+
+    Raises StudyError: see :func:`check_study`. Raises PathError: ``exclude`` cannot be written. Raises DataError: the
+    folder belongs to another run, is in use, full or read-only. Raises LaunchError: the ranks do not start.
     """
     began = time.monotonic() - spent_s
     study = check_study(fabric, asked)
+    if exclude is not None:
+        clear_exclude(exclude)
     ends = began + parse_seconds(asked.time)
     into = into or choose_folder(study, fabric, progress, _is_left).path
     begun = RunFolder(into).meta.is_file()
@@ -126,6 +134,8 @@ def run_check(
             progress.say(f"a second pass decides about {about}{' ...' if len(aims) > 3 else ''}")
             measure_again(folder, fabric, aims, launcher, progress, ends - time.monotonic() - later_s)
         make_tables(folder)
+    if exclude is not None and exit_code(folder) != UNKNOWN:
+        write_exclude(folder, exclude)
     return folder
 
 
@@ -197,8 +207,9 @@ def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
     # of an unknown topology a round is divided; few nodes have fewer rounds than asked for, and the second pass its own
     split = max(len(cell.parameters["pairs"]) / asked, 1.0)
     rounds = min(max(int(free_s / (split * a_round_s)), LEAST_ROUNDS), ROUNDS)
-    # the least rounds are measured even if nothing is left, with fewer samples
-    return rounds, max(free_s / (split * rounds), a_round_s / LEAST_ROUNDS) / len(cell.parameters["bytes"])
+    # the least rounds are measured even if nothing is left: with fewer samples, unless a queue took the time
+    least_s = a_round_s / LEAST_ROUNDS if plan.planned_fabric.runs_here else a_round_s
+    return rounds, max(free_s / (split * rounds), least_s) / len(cell.parameters["bytes"])
 
 
 def print_check(folder: RunFolder, format: Literal["text", "json"]) -> None:
@@ -216,7 +227,8 @@ def print_check(folder: RunFolder, format: Literal["text", "json"]) -> None:
 
 def tables_s(plan: Plan, wall_s: float, own_s: float) -> float:
     """Seconds that tables and card take on a host that let this process compute for ``own_s`` in ``wall_s``."""
-    return (TABLES_S + TABLES_NODE_S * max(cell.nodes for cell in plan.measured)) * max(wall_s / max(own_s, 1e-3), 1.0)
+    slower = min(max(wall_s / max(own_s, 1e-3), 1.0), MOST_SLOWER)
+    return (TABLES_S + TABLES_NODE_S * max(cell.nodes for cell in plan.measured)) * slower
 
 
 def exit_code(folder: RunFolder) -> int:
@@ -226,9 +238,11 @@ def exit_code(folder: RunFolder) -> int:
 
 
 def clear_exclude(path: Path) -> None:
-    """Empty the file for names of slow nodes before anything is measured. Raises PathError: it cannot be written."""
+    """Remove an earlier check's names of slow nodes. Raises PathError: the file cannot be written."""
     try:
         write_atomic(path, b"")
+        with file_errors(path):
+            path.unlink()
     except DataError as error:
         raise PathError(error.what, "name another: --exclude-file FILE") from error
 

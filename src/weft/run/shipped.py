@@ -47,7 +47,7 @@ class ShippedStudy:
             self.hosts = expand(nodes) if nodes else hosts
             self.time_s = parse_seconds(time)
             if not self.time_s:
-                raise ValueError(f"--time {time}: no measurement takes no time")
+                raise ValueError(f"--time {time}: must be longer than 0 s")
             if ranks_per_node not in known and not (ranks_per_node.isdecimal() and int(ranks_per_node)):
                 words = ", ".join(["a number", *known])
                 raise ValueError(f"--ranks-per-node {ranks_per_node}: {words}")
