@@ -29,6 +29,7 @@ class LaunchRequest:
     limit_s: float
     environment: dict[str, str] = field(default_factory=dict[str, str])
     cells: tuple[LaunchCell, ...] = ()
+    expected_s: float = 0.0  # how long the launch takes by its plan; 0 where nothing is known
 
     @property
     def log(self) -> Path:

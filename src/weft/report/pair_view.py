@@ -82,7 +82,7 @@ class PairView:
     def places(self) -> str:
         """Where the messages of a window are."""
         apart = any(cell.parameters.get("places", "apart") == "apart" for cell in self.run.plan.measured)
-        return "with a place of its own each" if apart else "in one place"
+        return "each with its own buffer" if apart else "in one place"
 
     def value_text(self, size: int, seconds: float | None) -> str:
         """What a pair takes: the time of a message, or the rate of a window of messages of ``size`` bytes."""

@@ -165,6 +165,7 @@ class Walk:
             limit_s=max(launch.limit_s - saved_s, 0.0),
             environment=dict(launch.settings),
             cells=tuple(self.cells[name].requested for name in step.cells),
+            expected_s=launch.expected_s * len(step.cells) / len(launch.cells),
         )
 
     def _settle(self, step: Step, outcome: Outcome) -> list[Step]:

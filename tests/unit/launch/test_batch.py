@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from made.batch import MadeUpScheduler, Starter, request
-from weft.errors import LaunchError
+from weft.errors import FabricError, LaunchError
 from weft.fabric.batch import BatchSection
 from weft.launch.batch.launcher import BatchLauncher, end_file
 from weft.launch.batch.scheduler import JobState, Scheduler, clean_environment
@@ -42,13 +42,42 @@ def test_the_job_script_is_the_golden_one(scheduler: Scheduler) -> None:
 
 @pytest.mark.parametrize(
     ("limits", "minutes"),
-    [({"time_limit": "20 min"}, 6), ({"node_hours": 0.2}, 3), ({"node_hours": 0.03}, 1), ({"time_limit": "150 s"}, 2)],
+    [({"time_limit": "20 min"}, 6), ({"node_hours": 0.2}, 3), ({"node_hours": 0.07}, 1), ({"time_limit": "150 s"}, 2)],
 )
 def test_a_job_is_as_long_as_the_site_allows_for_its_nodes(limits: dict[str, Any], minutes: int) -> None:
     """Three launches of 100 s and their starts; a limit of 150 s was asked for as 3 minutes."""
     requests = [replace(request(f"c00{i}.l1", ("n0", "n1", "n2", "n7")), limit_s=100) for i in range(3)]
     script = render(Slurm(), BatchSection.model_validate(limits), requests, "small", kernel)
     assert f"#SBATCH --time={minutes}\n" in script
+
+
+def test_no_minute_is_lost_to_rounding() -> None:
+    """4.1 node hours are six minutes of 41 nodes; of floats they were 5.9999."""
+    requests = [replace(request("c000.l1", tuple(f"n{i}" for i in range(41))), limit_s=3600)]
+    script = render(Slurm(), BatchSection.model_validate({"node_hours": 4.1}), requests, "small", kernel)
+    assert "#SBATCH --time=6\n" in script
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected_s", "enough"),
+    [
+        ({"node_hours": 0.03}, 10, "node_hours = 0.07"),  # 27 s of each node: a whole minute was asked for
+        ({"time_limit": "30 s"}, 10, 'time_limit = "1 min"'),
+        ({"node_hours": 0.2}, 200, "node_hours = 0.27"),
+        ({"time_limit": "3 min", "node_hours": 9}, 200, 'time_limit = "4 min"'),
+    ],
+)
+def test_a_limit_that_the_longest_launch_exceeds_is_refused(
+    limits: dict[str, Any], expected_s: float, enough: str
+) -> None:
+    launches = [request(f"c00{i}.l1", ("n0", "n1", "n2", "n7")) for i in range(3)]
+    requests = [*launches[:2], replace(launches[2], expected_s=expected_s)]
+    with pytest.raises(FabricError, match=r"c002\.l1") as caught:
+        render(Slurm(), BatchSection.model_validate(limits), requests, "small", kernel)
+    assert enough in caught.value.remedy
+    key, _, value = enough.partition(" = ")
+    mended = limits | {key: float(value) if key == "node_hours" else value.strip('"')}
+    assert "#SBATCH --time=" in render(Slurm(), BatchSection.model_validate(mended), requests, "small", kernel)
 
 
 def test_srun_pins_nodes_by_name_and_unbinds_oversubscribed_ranks() -> None:

@@ -272,14 +272,20 @@ def pair_points(kernel: str, root: Path, nodes: int, ranks: int, parameters: str
     }
 
 
+def _window(plan: Plan) -> str:
+    """Messages of a pair under way and where they are, as JSON; empty for one message, which is another operation."""
+    window, places = max(
+        (cell.parameters.get("window", 1), cell.parameters.get("places", "apart")) for cell in plan.measured
+    )
+    return json.dumps({"window": window, "places": places}) if window > 1 else ""
+
+
 def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
     """Read one side of a comparison from a run. Raises DataError: a table is missing or incomplete."""
     rows: Sequence[CallRow] = ()
     if kernel_named(plan.kernel).has_pair_samples:
         nodes, ranks = (max(getattr(cell, key) for cell in plan.measured) for key in ("nodes", "ranks"))
-        # a window of messages and one message are two operations
-        window = max(cell.parameters.get("window", 1) for cell in plan.measured)
-        points = pair_points(plan.kernel, root, nodes, ranks, json.dumps({"window": window}) if window > 1 else "")
+        points = pair_points(plan.kernel, root, nodes, ranks, _window(plan))
     else:
         parameters = {cell.id: cell.parameters for cell in plan.cells}
         rows = CALLS.read(root)

@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from weft.errors import FabricError
 from weft.fabric.batch import BatchSection
 from weft.fabric.kinds import MPIEXEC
 from weft.fabric.nodeset import fold
 from weft.files.atomic import own_file
+from weft.format import format_seconds, plural
 from weft.launch.batch.scheduler import Scheduler
 from weft.launch.build import Kernels
 from weft.launch.launcher import BLOCK, CYCLIC, LaunchRequest
@@ -61,6 +63,7 @@ class RankStarter:
 
 TEMPLATES = Path(__file__).parent / "templates"  # one template per scheduler, ``<its name>.sh.j2``
 
+ROUNDED = 1e-6  # of a minute: 4.1 node hours are six minutes of 41 nodes
 START_S = 20.0  # seconds allowed for starting the ranks of one launch, on top of its own limit
 
 
@@ -82,12 +85,12 @@ def render(
     """Return the script that runs `requests` one after the other in one job.
 
     The job has the nodes of all its launches; each launch names its own. Its time limit is the sum of the launches'
-    limits, capped by the site's limits: launches that do not fit are left for the next job.
+    limits, capped by the site's limits: launches that do not fit are left for the next job. Raises FabricError: no job
+    within the site's limits has time for the longest launch.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     nodes = list(dict.fromkeys(node for request in requests for node in request.nodes))
-    most_s = min(section.time_limit, 3600 * section.node_hours / len(nodes) if section.node_hours else math.inf)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True,
         undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True,
@@ -97,7 +100,7 @@ def render(
     return environment.get_template(f"{scheduler.name}.sh.j2").render(
         name=name, folder=requests[0].folder, nodes=nodes, nodeset=fold(nodes),
         ranks_per_node=max(request.ranks_per_node for request in requests),
-        minutes=minutes(requests, most_s), partition=section.partition, account=section.account,
+        minutes=minutes(requests, section, len(nodes)), partition=section.partition, account=section.account,
         qos=section.qos, reservation=section.reservation, constraint=section.constraint, options=section.options,
         setup=section.setup, launches=[launch_line(request, starter) for request in requests],
     )  # fmt: skip
@@ -116,10 +119,27 @@ def environment_words(environment: dict[str, str]) -> list[str]:
     return ["env", *(f"{name}={value}" for name, value in sorted(environment.items()))] if environment else []
 
 
-def minutes(requests: Sequence[LaunchRequest], most_s: float) -> int:
-    """Minutes to request: the sum of the launches' limits, at most what the site allows, at least one."""
-    wanted = sum(request.limit_s + START_S for request in requests)
-    return max(1, int(min(math.ceil(wanted / 60), most_s / 60)))
+def minutes(requests: Sequence[LaunchRequest], section: BatchSection, nodes: int) -> int:
+    """Minutes to request: the sum of the launches' limits, at most what the site allows for so many nodes. FabricError.
+
+    The limits of a launch are far above what it takes: that it does not fit is known of its expected time alone.
+    """
+    by_nodes = 3600 * section.node_hours / nodes if section.node_hours else math.inf
+    most = int(min(section.time_limit, by_nodes, 1e9) / 60 + ROUNDED)
+    longest = max(requests, key=lambda request: request.expected_s)
+    needed = max(1, math.ceil(longest.expected_s / 60))
+    if most < needed:
+        of_hours = by_nodes < section.time_limit
+        allowed = f"node_hours = {section.node_hours:g}" if of_hours else f'time_limit = "{section.time_limit:g} s"'
+        enough = (
+            f"node_hours = {math.ceil(needed * nodes / 0.6) / 100:g}" if of_hours else f'time_limit = "{needed} min"'
+        )
+        raise FabricError(
+            f"[batch] {allowed} leaves {format_seconds(min(section.time_limit, by_nodes))} for a job of "
+            f"{plural(nodes, 'node')}; {longest.id} needs {needed} min",
+            f"give {enough} or more, or fewer nodes" if of_hours else f"give {enough} or more",
+        )
+    return min(max(1, math.ceil(sum(request.limit_s + START_S for request in requests) / 60)), most)
 
 
 def write_script(path: Path, text: str) -> None:
