@@ -2,10 +2,13 @@
 """SQL of Ibis expressions, remembered from one test to the next."""
 
 import itertools
+from collections import OrderedDict
 from typing import Any
 
 from ibis.backends.duckdb import Backend
 from ibis.expr import operations
+
+MOST_KEPT = 300  # expressions: each keeps the connection, with its threads, that it was first of
 
 
 def remember_sql() -> None:
@@ -14,15 +17,20 @@ def remember_sql() -> None:
     An expression is equal to that of another connection if its files have the same names there: numbers, one after the
     other. SQL depends on nothing else, except on tables in memory, whose names are never the same.
     """
-    sql: dict[Any, str] = {}
+    sql: OrderedDict[Any, str] = OrderedDict()
     compile_anew, read_under = Backend.compile, Backend.read_parquet
 
     def compile_once(self: Backend, expression: Any, /, **options: Any) -> str:
         node = expression.op()
-        if any(options.values()) or node.find(operations.InMemoryTable):
+        if any(value is not None and value is not False for value in options.values()) or node.find(
+            operations.InMemoryTable
+        ):
             return compile_anew(self, expression, **options)
         if node not in sql:
             sql[node] = compile_anew(self, expression)
+            if len(sql) > MOST_KEPT:
+                sql.popitem(last=False)
+        sql.move_to_end(node)
         return sql[node]
 
     def read_numbered(self: Backend, paths: Any, /, *, table_name: str | None = None, **options: Any) -> Any:

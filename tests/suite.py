@@ -32,6 +32,7 @@ TIMED = [
         *("mpi/test_audit", "mpi/test_bounds_under_load", "mpi/test_confirm", "mpi/test_eager_limit"),
         *("mpi/test_lost_time", "mpi/test_trace_cost", "mpi/test_why", "virtual/test_virtual_cluster"),
         *("virtual/test_virtual_compare", "virtual/test_virtual_fit", "virtual/test_virtual_loads"),
+        *("virtual/test_virtual_death", "virtual/test_virtual_hashed"),
         *("virtual/test_virtual_mpi", "virtual/test_virtual_pairs", "virtual/test_virtual_routed"),
         *(
             "virtual/test_virtual_shares",

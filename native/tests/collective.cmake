@@ -26,7 +26,7 @@ foreach(ranks 3 4)
   weft_parts_test(corrupt ${ranks} 3 "${weft_part}|${weft_whole}" -D PLANT=corrupt:c000
                   "-DRECORD=c000 \"status\":\"invalid\".*alltoall of .* bytes, root 0")
   # A part that hangs ends the launch within its limit, with a word of each rank.
-  weft_parts_test(hang ${ranks} "not 0" "${weft_part}|${weft_whole}" -D LIMIT=3000000000 -D PLANT=hang:c000
+  weft_parts_test(hang ${ranks} "not 0" "${weft_part}|${weft_whole}" -D LIMIT=5000000000 -D PLANT=hang:c000
                   "-DSLOTS=c000 - - timeout|c000 - waiting timeout")
   # What a part alone finds out ends the launch for all.
   weft_parts_test(failure ${ranks} "not 0" "cell c000|kernel collective|collective bcast|bytes 8 4|ranks 2|end|${weft_whole}"

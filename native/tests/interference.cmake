@@ -18,6 +18,9 @@ foreach(victim pingpong allreduce alltoall exchange stream)
 endforeach()
 weft_jobs_test(odd 5 0 "victim stream|bytes 64|window 4|members 0 2 4|beside 3 1|traffic alltoall"
                "-DRECORD=c000 \"status\":\"ok\".*stream.alltoall@64")
+# the last of three ranks beside has no peers in a stream
+weft_jobs_test(idle 5 0 "victim pingpong|bytes 64|window 4|members 0 1|beside 2 3 4|traffic stream stream.50"
+               "-DRECORD=c000 \"status\":\"ok\".*pingpong.stream@64.*pingpong.stream.50@64")
 weft_jobs_test(patterns 8 0 "victim allreduce|bytes 8|members 1 3 5 7|beside 0 2 4 6|traffic alltoall incast shift bcast stream"
                "-DRECORD=c000 allreduce.stream@8")
 weft_jobs_test(corrupt 4 3 "victim stream|bytes 64|window 4|${weft_two_jobs}|traffic shift" -D PLANT=corrupt:c000

@@ -46,8 +46,12 @@ listening.listen(16)
 time.sleep(max(0, begin - 2 - time.monotonic()))
 at = selectors.DefaultSelector()
 for there in to:
-    sending = limited()
-    sending.connect((there, 7))
+    while True:
+        sending = limited()
+        if not sending.connect_ex((there, 7)):
+            break
+        sending.close()  # not up yet
+        time.sleep(0.05)
     sending.setblocking(False)
     at.register(sending, selectors.EVENT_WRITE)
 for _ in range(count):

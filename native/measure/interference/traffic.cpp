@@ -238,14 +238,19 @@ void Traffic::run(TrafficKind const &kind) {
     Pauses pauses(kind.percent);
     bool const always = kind.percent == 100;
     bool full = false, told = false, ends = false;
-    streams.burst(always ? slots * burst_ : burst_);
-    while (!ends || !told || !streams.has_ended()) {
-        bool const stopped = streams.stop() == MPI_REQUEST_NULL;
-        streams.move(always && !stopped, ends || !pauses.under_way());
+    auto const meet = [&] {
         if (!full && streams.is_full()) {
             check(PMPI_Ibarrier(team_.comm, &streams.ready()), "MPI_Ibarrier of traffic");
             full = true;
-        } else if (full && !told && streams.ready() == MPI_REQUEST_NULL) {
+        }
+    };
+    streams.burst(always ? slots * burst_ : burst_);
+    meet(); // a rank without peers
+    while (!ends || !told || !streams.has_ended()) {
+        bool const stopped = streams.stop() == MPI_REQUEST_NULL;
+        streams.move(always && !stopped, ends || !pauses.under_way());
+        meet();
+        if (full && !told && streams.ready() == MPI_REQUEST_NULL) {
             answer();
             told = true;
         }

@@ -46,7 +46,7 @@ TEST_CASE("traffic flows from its order to its stop, and at no other time") {
         sent = 0;
         if (commands) {
             tell(world, &number, 1, weft::order::tag);
-            weft::platform::sleep_ns(20'000'000);
+            weft::platform::sleep_ns(100'000'000);
             tell(world, nullptr, 0, weft::order::stop_tag);
             PMPI_Barrier(world); // no order before all have seen that there is none
             continue;
