@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two jobs on one fabric: measured factors beside those of fair shares, and whether the right cable is named.
+"""Two jobs on one fabric: measured factors beside those of the model, and whether the right cable is named.
 
     python bench/interference.py [--on one-way two-spines simulated] [--seeds 20] [--into DIR]
 

@@ -46,7 +46,7 @@ class Shared:
     """What a call shares with traffic beside it."""
 
     link: str  # the link of both that is fullest, by its ends; empty where they share none
-    factor: float  # time of the call beside the traffic over that alone
+    factor: float | None  # time of the call beside the traffic over that alone; None for more than `MOST_WINDOWS`
 
 
 def share_links(
@@ -56,8 +56,7 @@ def share_links(
 
     `percent`: of the time that others have a burst under way. `depths`: messages of a flow under way, of both jobs.
     """
-    most = MOST_WINDOWS if fabric.is_emulated else MOST_MESSAGES
-    if fabric.network is None or len(own) + len(beside) > most:
+    if fabric.network is None or len(own) + len(beside) > MOST_MESSAGES:
         return None
     network, _ = network_of(fabric)
     if not np.isfinite(network.links.rate).all():
@@ -69,6 +68,8 @@ def share_links(
     link = _fullest(network, ours, theirs)
     if not link:
         return Shared("", 1.0)
+    if fabric.is_emulated and len(ours.links) + len(theirs.links) > MOST_WINDOWS:
+        return Shared(link, None)
     alone = _seconds(network, ours, ours.only(np.zeros(len(ours.links), dtype=bool)))
     factor = _seconds(network, ours, theirs) / alone
     return Shared(link, 1 / (1 - percent / 100 + percent / 100 / factor))

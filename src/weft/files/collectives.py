@@ -75,14 +75,22 @@ def calls_of(trace: dict[str, Any]) -> Iterator[Call]:
     events = [each for each in given if is_table(each)]
     groups = _groups(info.get("pg_config")) | _groups(*(_inputs(each) for each in events if each.get("name") == GROUPS))
     calls = [_call(each, info.get("rank")) for each in events if each.get("name") == CALL]
-    sizes = {
-        str(call.get(GROUP)): len(parts) for call in calls if is_list(parts := call.get("In split size")) and parts
-    }
+    sizes = {name: count for call in calls if (name := _group(call)) is not None and (count := _count_parts(call))}
     for call in calls:
         if "all_to_all" in str(call.get("Collective name", "")).replace("alltoall", "all_to_all"):
-            name = str(call.get(GROUP))
+            name = _group(call)
             ranks = {"Process Group Ranks": groups[name]} if name in groups and not _is_whole(call) else {}
-            yield {"Group size": sizes.get(name)} | call | ranks
+            size = _count_parts(call) or (None if name is None else sizes.get(name))
+            yield {"Group size": size} | call | ranks
+
+
+def _group(call: Call) -> str | None:
+    return None if call.get(GROUP) is None else str(call[GROUP])
+
+
+def _count_parts(call: Call) -> int:
+    parts = call.get("In split size")
+    return len(parts) if is_list(parts) else 0
 
 
 def _call(event: dict[str, Any], rank: object) -> dict[str, object]:
@@ -104,7 +112,7 @@ def _is_whole(call: Call) -> bool:
 def _groups(*given: object) -> dict[str, object]:
     """The ranks of each group that a trace lists by name; none of the group of all."""
     listed = [each for text in given for each in (_tables(text) if is_list(text) or isinstance(text, str) else [])]
-    return {str(each.get("pg_name")): each["ranks"] for each in listed if each.get("ranks")}
+    return {str(each["pg_name"]): each["ranks"] for each in listed if each.get("ranks") and "pg_name" in each}
 
 
 def _tables(given: object) -> list[dict[str, Any]]:
@@ -189,7 +197,8 @@ def _numbers(call: Call, key: str) -> list[int]:
     """A list of whole numbers, or a text of one; PyTorch leaves out those in the middle of a long one."""
     given: object = call.get(key) or "[]"
     if isinstance(given, str) and "..." in given:
-        raise ValueError(f'an all-to-all has its "{key}" cut short ({given[:40]}): its sizes per peer are not there')
+        lacking = "the ranks of its group" if key == "Process Group Ranks" else "its sizes per peer"
+        raise ValueError(f'an all-to-all has its "{key}" cut short ({given[:40]}): {lacking} are not there')
     values: object = json.loads(given) if isinstance(given, str) else given
     if not is_list(values) or not all(isinstance(each, int) and 0 <= each <= MOST_NUMBER for each in values):
         raise ValueError(f'an all-to-all has the "{key}" {str(given)[:40]!r}: no list of whole numbers')

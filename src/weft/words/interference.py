@@ -18,6 +18,11 @@ PLACES = {
     "same-leaf": "on one leaf", "other-leaf": "on leaves of its own", "alternating": "on alternating nodes",
     "random": "on random nodes",
 }  # fmt: skip
+UNKNOWN = {
+    "alltoall": "the order of its messages is not modelled",
+    **dict.fromkeys(("pingpong", "allreduce"), "latency is not modelled"),
+}
+UNCHECKED = {"": "", "network": " (not verified on such networks)", "windows": " (not verified for such windows)"}
 LABELS = {"slowed": "Slowed", "clear": "Not slowed", INCONCLUSIVE: "Inconclusive"}
 
 
@@ -60,9 +65,9 @@ def say_shared(claim: ClaimRow) -> Row:
     measured = factor_text(claim["value"], claim["low"], claim["high"])
     if name == "link":
         known = more.get("predicted")
-        doubt = "" if more.get("checked") else " (shares are not verified on such networks)"
+        doubt = UNCHECKED[more.get("unchecked", "")]
         told = f"{times_text(claim['value'])} measured; {times_text(known)} predicted{doubt}"
-        unknown = f"{'the order of its messages' if claim['subject'] == 'alltoall' else 'latency'} is not modelled"
+        unknown = UNKNOWN.get(claim["subject"], "too many connections for a prediction")
         return Row(claim["id"], "Shared cable", more["link"], told if known else unknown)
     if name == "tail":
         parts = [

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What another job does to a call: ratios of one launch, their cable and prediction, the claims, and how they print."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +16,7 @@ from weft.analyse.tables.answers import IMPACTS, ImpactRow
 from weft.analyse.tables.claims import extras
 from weft.report.figures.theme import Figure
 from weft.report.view import RunView
+from weft.store.rows import LAUNCH_TABLE, LaunchRow
 from weft.words.card import card_rows
 from weft.words.say import say
 
@@ -76,10 +78,17 @@ def test_the_worst_impact_is_claimed_with_its_cable_and_what_leaves_of_ones_own_
     assert card_rows(view.claims)[0].label == "Slowed"
 
 
-def test_a_place_where_nothing_is_shared_is_a_remedy(tmp_path: Path) -> None:
-    view, rows = measured(tmp_path / "run", slow_jobs)
+def quiet_apart(folder: Path, **more: Any) -> RunView:
+    """A run whose calls are slowed only where a cable is shared."""
+    view, rows = measured(folder / "run", slow_jobs)
     quiet = {"factor": 1.0, "low": 0.99, "high": 1.01, "chance": 1.0}
-    IMPACTS.write(view.path, [cast(ImpactRow, {**row, **quiet}) if row["link"] == "" else row for row in rows])
+    new = [{**row, **(quiet if row["link"] == "" else {}), **more} for row in rows if row["victim"] == "stream"]
+    IMPACTS.write(view.path, [cast(ImpactRow, row) for row in new])
+    return view
+
+
+def test_a_place_where_nothing_is_shared_is_a_remedy(tmp_path: Path) -> None:
+    view = quiet_apart(tmp_path)
     found = find_claims(Known(view.path, view.plan, view.rows))
     assert found[0]["id"] == "interference.slowed"
     link = next(each for each in found if each["id"] == "shared.link")
@@ -90,6 +99,36 @@ def test_a_place_where_nothing_is_shared_is_a_remedy(tmp_path: Path) -> None:
     assert remedy["id"] == "remedy.whole-leaves"
     assert remedy["value"] == pytest.approx(1 - 1 / 2.1, rel=0.02)
     assert remedy["next"].startswith("weft place {run}/fabric.toml --nodes 4 --beside node1,")
+
+
+@pytest.mark.parametrize(
+    ("window", "why"), [("65536", ""), ("0", "windows"), ("6291456", "windows"), (None, "windows")]
+)
+def test_a_prediction_is_checked_only_with_windows_as_they_were_measured(
+    tmp_path: Path, window: str | None, why: str
+) -> None:
+    view = quiet_apart(tmp_path)
+    settings = json.dumps({} if window is None else {"OMPI_MCA_btl_tcp_rcvbuf": window})
+    launches = [cast(LaunchRow, {**row, "settings": settings}) for row in LAUNCH_TABLE.read(view.path)]
+
+    def unchecked() -> str:
+        LAUNCH_TABLE.write(view.path, launches)
+        found = find_claims(Known(view.path, view.plan, view.rows))
+        link = next(each for each in found if each["id"] == "shared.link")
+        given = extras(link).get("unchecked", "")
+        assert ("not verified" in say(link).note) == bool(given)
+        return given
+
+    assert unchecked() == why
+    launches[-1]["settings"] = "{}"
+    assert unchecked() == "windows"
+
+
+def test_more_connections_than_the_model_follows_are_no_latency(tmp_path: Path) -> None:
+    view = quiet_apart(tmp_path, predicted=None)
+    found = find_claims(Known(view.path, view.plan, view.rows))
+    link = next(each for each in found if each["id"] == "shared.link")
+    assert "connections" in say(link).note
 
 
 def test_jobs_that_leave_each_other_alone_are_not_slowed(tmp_path: Path) -> None:

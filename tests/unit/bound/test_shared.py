@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two jobs on the same cables: hand-made cases of max-min fairness, and which cable is named."""
+"""Two jobs on the same cables: hand-made cases, rates of sockets, and which cable is named."""
 
 from typing import Any
 
@@ -139,6 +139,18 @@ def test_acknowledgements_are_a_use_of_a_cable() -> None:
     assert found is not None
     assert found.link in ("leaf1 -> spine0", "spine0 -> leaf0")
     assert found.factor == pytest.approx(3.94 / 2.0, rel=0.03)
+
+
+@pytest.mark.parametrize(("flows", "named"), [(600, True), (25_001, False)])
+def test_the_cable_of_more_connections_than_a_prediction_follows_is_named(flows: int, named: bool) -> None:
+    """Above 1,000 of them the cable was not known, either."""
+    found = share_links([("n0", "n4")] * flows, [("n1", "n5")] * flows, 100, fabric())
+    assert (found is not None) == named
+    if found is not None:
+        assert (found.link, found.factor) == ("leaf0 -> spine0", None)
+    apart = share_links([("n0", "n1")] * 600, [("n2", "n3")] * 600, 100, fabric())
+    assert apart is not None
+    assert (apart.link, apart.factor) == ("", 1.0)
 
 
 def test_hashed_ways_are_known_only_where_there_is_one() -> None:

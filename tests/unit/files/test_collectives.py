@@ -87,6 +87,18 @@ def test_execution_traces_before_chakra_are_read_from_their_inputs(tmp_path: Pat
     assert read(tmp_path, [early(0, [5, 1]), early(1, [0, 2])]) == [[36, 20], [16, 24]]
 
 
+def test_groups_without_a_name_are_not_one_group(tmp_path: Path) -> None:
+    """Each call has as many peers as it has parts; one without parts has the size of its own group, if it is known."""
+    traces = [early(0, [5, 1]), early(1, [0, 2])]
+    for call in (node["inputs"] for trace in traces for node in trace["nodes"] if len(node["inputs"]) > 5):
+        call[2] = None
+    with pytest.raises(StudyError, match="Group size"):
+        read(tmp_path, traces)
+    for trace in traces:
+        del trace["nodes"][0]
+    assert read(tmp_path, traces) == [[20, 4], [0, 8]]
+
+
 def test_nccl_tests_matrix_for_alltoallv_is_read_as_it_stands(tmp_path: Path) -> None:
     (tmp_path / "matrix.txt").write_text("0 1024 512 \n\n256  0 128\n64 32 0\n\n")
     assert read_matrix(tmp_path / "matrix.txt") == [[0, 1024, 512], [256, 0, 128], [64, 32, 0]]
@@ -101,7 +113,8 @@ BAD: list[tuple[object, str]] = [
     (kineto(0), "no all-to-all"),
     ({"traceEvents": 3}, "neither"),
     ([[]], "neither a trace"),
-    (kineto(0, GOOD | {"In split size": "[1, ..., 3]"}), "cut short"),
+    (kineto(0, GOOD | {"In split size": "[1, ..., 3]"}), "cut short.* sizes per peer"),
+    (kineto(0, GOOD | {"Process Group Ranks": "[0, ..., 3]"}), "cut short.* ranks of its group"),
     (kineto(0, GOOD | {"In split size": "[1, -3]"}), "no list of whole"),
     (kineto(0, GOOD | {"In split size": "[1, 2, 3]"}), "3 sizes for 2"),
     (kineto(0, GOOD | {"In split size": "[1, "}), "all.json"),

@@ -204,8 +204,8 @@ class ImpactRow(TypedDict):
     the given ``coverage``; the same at ``p95`` and ``p99``, null of a model and of too few samples. ``chance``: Holm's
     p of all rows of the run that the factor is at most `MATTERS`, null of a model and of a single launch. ``percent``:
     share of the time with a burst of traffic under way. ``link``: the fullest link that both use by their routes, empty
-    where they share none, null where routes are not known; ``predicted`` is the factor by max-min fairness, null there
-    and where latency decides, of which the model knows nothing.
+    where they share none, null where routes are not known; ``predicted`` is the factor that the model of shares
+    gives: null there, where latency decides, and for more flows than the model follows.
     """
 
     cell: str

@@ -32,7 +32,7 @@ class InterferenceStory(Story):
             ("median", BESIDE, lambda row: times_text(row["factor"], row["low"], row["high"])),
             ("p95", BESIDE, lambda row: times_text(row["p95"], row["p95_low"], row["p95_high"])),
             ("p99", BESIDE, lambda row: times_text(row["p99"], row["p99_low"], row["p99_high"])),
-            ("predicted", "fair shares", lambda row: times_text(row["predicted"])),
+            ("predicted", "model", lambda row: times_text(row["predicted"])),
             (Words("both use"), "fullest cable", _link),
         )  # fmt: skip
         return existing(table)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which call another job slows most, on which cable, what fair shares predict, and what leaves of its own save."""
+"""Which call another job slows most, on which cable, what the model predicts, and what leaves of its own save."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,11 +9,14 @@ from weft.analyse.claims.known import Known
 from weft.analyse.statistics.significance import FAMILY
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, IMPACTS, MATTERS, ImpactRow
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
+from weft.store.rows import LAUNCH_TABLE
 
 REPEATED = (
     "aggressor", "percent", "place", "bytes", "nodes", "beside_nodes", "launches", "link", "predicted", "p95",
     "p95_low", "p95_high", "p99", "p99_low", "p99_high",
 )  # fmt: skip
+WINDOWS = ("btl_tcp_rcvbuf", "OMPI_MCA_btl_tcp_rcvbuf")  # settings of Open MPI: bytes of a receive window, 0 for any
+MOST_CHECKED = 98_304  # bytes: the largest window with which predictions were held against measurements
 
 
 def find_claims(known: Known) -> list[ClaimRow]:
@@ -71,10 +75,22 @@ def _shared(known: Known, rows: Sequence[ImpactRow], worst: ImpactRow) -> list[C
         "bend": min(begins, key=lambda row: row["percent"], default=None),
     }
     percents = [row["percent"] for row in strengths]
-    checked = known.plan.planned_fabric.is_emulated
+    unchecked = _unchecked(known)
     return [
-        _impact(rows, row, name, "breakdown", strengths=percents, checked=checked) for name, row in of.items() if row
+        _impact(rows, row, name, "breakdown", strengths=percents, unchecked=unchecked)
+        for name, row in of.items()
+        if row
     ]
+
+
+def _unchecked(known: Known) -> str:
+    """Why a prediction was never held against a measurement like this one; empty where it was."""
+    if not known.plan.planned_fabric.is_emulated:
+        return "network"
+    settings: list[dict[str, str]] = [json.loads(row["settings"]) for row in LAUNCH_TABLE.read(known.path)]
+    windows = [next((each[name] for name in WINDOWS if name in each), "") for each in settings]
+    bounded = [each.isdecimal() and 0 < int(each) <= MOST_CHECKED for each in windows]
+    return "" if bounded and all(bounded) else "windows"
 
 
 def _apart(rows: Sequence[ImpactRow], worst: ImpactRow) -> ImpactRow | None:
