@@ -10,6 +10,7 @@
 #PBS --hint=nomultithread
 
 # Written by Weft; you may read, edit and submit it by hand: `weft run` with the same arguments picks up what it leaves.
+# First end Weft's own job (`weft run ... --cancel`, then Ctrl-C): two jobs at a time would write the same files.
 # Each launch is skipped when its end is already noted, so the script may be submitted again as it is.
 cd '/scratch/a run' || exit 1
 module load openmpi
