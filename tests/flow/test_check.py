@@ -187,9 +187,22 @@ def test_too_few_rounds_do_not_tell_that_a_machine_is_healthy(fabric: Fabric, tm
     (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
     assert answer["id"] == "check.inconclusive"
     assert extras(answer)["rounds"] == 5
-    assert answer["next"] == "weft check --on {run}/fabric.toml --time 2min"  # of a name no file was found
-    assert card_of(load_view(folder.path)).rows[1].value == f"weft check --on {folder.path}/fabric.toml --time 2min"
+    again = "weft check --on {run}/fabric.toml --ranks-per-node 1 --time 60s"  # of a name no file was found
+    assert answer["next"] == again
+    rows = card_of(load_view(folder.path)).rows
+    assert rows[1].value == again.replace("{run}", str(folder.path))
+    assert "5 of 16 rounds" in rows[0].note
     assert exit_code(folder) == 1
+
+
+@pytest.mark.parametrize(("time", "twice"), [("40s", "80s"), ("5min", "600s")])
+def test_a_check_whose_time_was_over_advises_twice_its_own(
+    fabric: Fabric, tmp_path: Path, time: str, twice: str
+) -> None:
+    asked = Asked(nodes="n[0-15]", time=time)
+    folder = run_check(fabric, asked, MadeCheck(fabric, [{}], ends_after=5), Silent(), tmp_path / "run")
+    (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
+    assert answer["next"] == f"weft check --on {{run}}/fabric.toml --nodes 'n[0-15]' --ranks-per-node 1 --time {twice}"
 
 
 def test_nodes_that_all_differ_much_do_not_tell_that_a_machine_is_healthy(fabric: Fabric, tmp_path: Path) -> None:
@@ -198,6 +211,9 @@ def test_nodes_that_all_differ_much_do_not_tell_that_a_machine_is_healthy(fabric
     (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
     assert (answer["id"], extras(answer)["within"]) == ("check.inconclusive", 0.5)
     assert answer["next"] == "weft run pairs --on {run}/fabric.toml"
+    far = extras(answer)["far"]
+    assert 32 / 20 < far < 32
+    assert f"{far} of 32 nodes over 30 %" in card_of(load_view(folder.path)).rows[0].note
     assert exit_code(folder) == 1
 
 

@@ -26,7 +26,15 @@ from weft.analyse.statistics.significance import (
     rank_test,
     trimmed_mean,
 )
-from weft.analyse.tables.answers import FEWEST_LAUNCHES, MATTERS, FindingRow, GuidelineRow, OverlapRow, WinnerRow
+from weft.analyse.tables.answers import (
+    FEWEST_LAUNCHES,
+    GUIDELINE_LAUNCHES,
+    MATTERS,
+    FindingRow,
+    GuidelineRow,
+    OverlapRow,
+    WinnerRow,
+)
 from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
 from weft.format import plural
@@ -48,7 +56,7 @@ def guideline_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[
     ]
     chances = adjust_by_holm([row["chance"] for row in rows])
     for row, chance in zip(rows, chances, strict=True):
-        row["chance"], row["violated"] = chance, chance <= FAMILY and row["launches"] >= FEWEST_LAUNCHES
+        row["chance"], row["violated"] = chance, chance <= FAMILY and row["launches"] >= GUIDELINE_LAUNCHES
     order = {name: place for place, name in enumerate(cells)}
     return sorted(rows, key=lambda row: (order[row["cell"]], row["bytes"]))
 

@@ -5,12 +5,14 @@ import time
 from functools import partial
 from pathlib import Path
 
+from weft.analyse.tables.answers import GUIDELINE_LAUNCHES
 from weft.errors import StudyError
 from weft.fabric import Fabric
 from weft.files.section import put
 from weft.launch.launcher import Launcher
 from weft.plan.records import Plan
 from weft.plan.rounds import with_launches
+from weft.plan.trials import AUDIT_SHARE
 from weft.run.extend import replace_plan
 from weft.run.load import look_once
 from weft.run.one import plan_study, run_study
@@ -19,10 +21,8 @@ from weft.run.shipped import ShippedStudy
 from weft.store.folder import RunFolder
 from weft.study import Study
 
-SHARE = 0.4  # share of the asked time that samples take; the rest is for starts, warm-up and the tables
 MOST_BUDGETS = 6  # of one call at one size, which its least samples may take; where they take longer it is left out
 TABLES_S = 6.0  # tables and card
-LEAST_LAUNCHES = 6  # fewer have no test that finds a factor of two among so many
 NODES = 2  # at most, where nobody names some: guidelines hold on any number, and a node pair is soon had
 
 
@@ -33,14 +33,14 @@ def audit_study(fabric: Fabric, nodes: str, time: str, ranks_per_node: str) -> S
         raise StudyError(f"an audit measures an MPI library, and {fabric.name} is a model", "weft audit --on local")
     section, launches = own.tree["collective"], own.tree["measure"]["launches"]
     turns = 2 * len(section["collectives"]) * len(section["sizes"]) * launches
-    budget_s = max(SHARE * own.time_s / turns, 0.001)
+    budget_s = max(AUDIT_SHARE * own.time_s / turns, 0.001)
     put(own.lines, "measure", "budget", f'"{budget_s:.3g} s"')
     put(own.lines, "collective", "guidelines_within", f'"{MOST_BUDGETS * budget_s:.3g} s"')
     return own.study()
 
 
 class Deadline:
-    """Ends an audit after the last round of launches that its time allows, once there are `LEAST_LAUNCHES`."""
+    """Ends an audit after the last round of launches that its time allows, once there are `GUIDELINE_LAUNCHES`."""
 
     def __init__(self, folder: RunFolder, plan: Plan, time_s: float) -> None:
         self.folder, self.plan = folder, plan
@@ -57,7 +57,7 @@ class Deadline:
         self.longest_s, self.round_began = max(self.longest_s, now - self.round_began), now
         is_last = index == self.plan.measure.launches
         # a network on which even those take longer than twice the time has fewer
-        most_s = self.time_s - TABLES_S if index >= LEAST_LAUNCHES else 2 * self.time_s
+        most_s = self.time_s - TABLES_S if index >= GUIDELINE_LAUNCHES else 2 * self.time_s
         in_time = now + self.longest_s <= self.began + most_s
         if is_last or in_time or not self.plan.planned_fabric.runs_here:
             return self.plan

@@ -24,6 +24,7 @@ from weft.launch.batch.schedulers import allocated_nodes
 from weft.launch.launcher import Launcher
 from weft.plan.records import Plan
 from weft.plan.stored import plan_of
+from weft.plan.trials import CHECK_SHARE
 from weft.run.extend import begin_within, plan_within
 from weft.run.folder import locked
 from weft.run.load import look_once
@@ -38,9 +39,9 @@ from weft.units import parse_seconds
 
 ROUNDS, SEED = 8, 27  # rounds of the second pass, and the seed that draws them
 MOST_AIMS = 16  # parts that the second pass aims at: the strongest first
-#: Share of the asked time in which the first pass takes samples. The second pass has what is then left, less the time
-#: of its start and that of the tables: seconds of a processor, and for each node.
-SHARE, TABLES_S, TABLES_NODE_S = 0.35, 2.5, 0.002
+#: The second pass has what the first leaves of the time, less its own start and the tables: seconds of a processor, and
+#: for each node.
+TABLES_S, TABLES_NODE_S = 2.5, 0.002
 #: Rounds that the second pass has in any case, and the least time of one round at one size.
 LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001
 #: A host lets this process compute for at least one in so many seconds: others waited for a disk.
@@ -82,7 +83,7 @@ def check_study(fabric: Fabric, asked: Asked) -> Study:
     rounds = section["matchings"]
     if not fabric.network or len(own.hosts) <= rounds:  # a round is divided, or there are fewer partners
         rounds = len(matched_rounds(plan_study(own.study(), fabric, str))) or rounds
-    budget_s = max(SHARE * own.time_s / (len(section["bytes"]) * rounds), LEAST_BUDGET_S)
+    budget_s = max(CHECK_SHARE * own.time_s / (len(section["bytes"]) * rounds), LEAST_BUDGET_S)
     put(own.lines, "measure", "budget", f'"{budget_s:.3g} s"')
     put(own.lines, "pairs", "bytes", f'["8 B", "{_large(fabric, budget_s)} B"]')
     return own.study()

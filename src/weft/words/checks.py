@@ -45,7 +45,19 @@ def say(claim: ClaimRow) -> Row:
     if not more.get("nodes"):
         why = one_line(str(more.get("why") or ""))
         return Row(claim["id"], LABELS[INCONCLUSIVE], "no pair has been measured", why, claim["next"])
-    return Row(claim["id"], LABELS[name], f"{plural(more['nodes'], 'node')}, {plural(more['rounds'], 'round')}")
+    measured = f"{plural(more['nodes'], 'node')}, {plural(more['rounds'], 'round')}"
+    return Row(claim["id"], LABELS[name], measured, _doubt(more) if name == INCONCLUSIVE else "")
+
+
+def _doubt(more: dict[str, Any]) -> str:
+    """Why nothing that was seen is not nothing that is there: ``5 of 16 rounds in the time``."""
+    if more.get("why"):
+        return one_line(str(more["why"]))
+    if "of_rounds" not in more:  # of an earlier Weft
+        return ""
+    if 2 * more["rounds"] < more["of_rounds"]:
+        return f"{more['rounds']} of {plural(more['of_rounds'], 'round')} in the time"
+    return f"{more['far']:,} of {plural(more['nodes'], 'node')} over {percent(more['far_share'])} off their peers"
 
 
 def _own_pace(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
@@ -145,19 +157,27 @@ def say_audit(claim: ClaimRow) -> Row:
     if name == "next":
         return Row(claim["id"], "Try", *_audit_next(claim, more), claim["next"])
     if name == "covered":
-        calls = ", ".join(f"{name_calls(call)} at {exact_bytes(size)}" for call, size in more["left"])
-        return Row(claim["id"], "Left out", calls, "too slow for the time of the audit: --time")
+        left = [(name_calls(call), ", ".join(map(exact_bytes, sizes))) for call, sizes in more["left"]]
+        return Row(claim["id"], "Left out", "; ".join(f"{call} at {sizes}" for call, sizes in left), "raise --time")
     tests = f"{plural(more['guidelines'], 'guideline')}, {plural(more['tests'], 'test')}"
     over = f"{tests} over {plural(more['launches'], 'launch')}"
     if claim["value"] is None:
-        note = f"a factor of 2 is excluded in {more['excluded']}" if "excluded" in more else ""
-        return Row(claim["id"], AUDITS[name], over, note)
+        return Row(claim["id"], AUDITS[name], over, _audit_doubt(more))
     half = " on half of the ranks" if more["guideline"] == "fewer" else ""
     factor = faster_text(claim["value"], claim["low"], claim["high"], claim["coverage"])
     at = f"{name_calls(claim['subject'])}{half}, {exact_bytes(more['bytes'])}"
     value = f"{at}: {factor} than {name_rival(more['guideline'])}"
     times = f"{format_seconds(more['seconds'])} against {format_seconds(more['rival_s'])}"
     return Row(claim["id"], AUDITS[name], value, f"{times}; {len(more['sizes'])} of {plural(more['of_sizes'], 'size')}")
+
+
+def _audit_doubt(more: dict[str, Any]) -> str:
+    """What failed, or was measured too seldom; else how many tests exclude a factor of 2."""
+    if more.get("failed"):
+        return f"failed: {', '.join(map(name_calls, more['failed']))}"
+    if more["launches"] < more.get("fewest", 0):
+        return f"at least {plural(more['fewest'], 'launch')} needed"
+    return f"a factor of 2 is excluded in {more['excluded']}" if "excluded" in more else ""
 
 
 def _audit_next(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:

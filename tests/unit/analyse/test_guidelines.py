@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from made.plain_run import make_plain_run
+from made.sweeps import TWO_NODES
 from made.view import load_view
 from weft.analyse.claims.kernels.collective import claim_guidelines, find_overlaps
 from weft.analyse.claims.known import Known
@@ -27,9 +28,11 @@ from weft.kernel.studies import load_study
 from weft.mpi.guidelines import FEWER, MOCK_UPS, guidelines_of
 from weft.plan.make import make_plan
 from weft.plan.records import Cell
+from weft.plan.rounds import with_launches
 from weft.plan.stored import plan_of
 from weft.run.audit import Deadline, audit_study
 from weft.run.check import exit_code
+from weft.run.extend import replace_plan
 from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
 from weft.study import Measure
@@ -183,7 +186,7 @@ def test_a_run_too_noisy_to_see_a_factor_of_two_is_not_called_consistent(tmp_pat
         GUIDELINES.write(tmp_path / "run", rows)
         (claim,) = claim_guidelines(known)
         assert claim["id"] == answer
-        again = "weft audit --on {run}/fabric.toml --ranks-per-node 2 --time 180s"  # not the study of other nodes
+        again = "weft audit --on {run}/fabric.toml --ranks-per-node 2 --time 180s"
         assert claim["next"] == (again if answer.endswith("inconclusive") else "")
         assert extras(claim)["excluded"] == len(rows) - int(blind * len(rows))
 
@@ -194,12 +197,54 @@ def test_a_size_that_was_too_slow_for_the_time_is_named(tmp_path: Path) -> None:
     rows = GUIDELINES.read(folder.path)
     kept = [row for row in rows if (row["collective"], row["bytes"]) != ("alltoall", 65536)]
     GUIDELINES.write(folder.path, kept)
-    answer, left = claim_guidelines(Known(folder.path, plan_of(folder), []))
+    known = Known(folder.path, plan_of(folder), [])
+    answer, left = claim_guidelines(known)
     assert (answer["id"], left["id"], extras(left)["left"]) == (
-        "audit.consistent", "audit.covered", [["alltoall", 65536]]
+        "audit.consistent", "audit.covered", [["alltoall", [65536]]]
     )  # fmt: skip
     assert "MPI_Alltoall at 64 KiB" in say(left).value
     assert extras(answer)["tests"] == len(kept) < len(rows)
+    # two of eight launches had time for a size, and the whole audit could not tell
+    for row in rows:
+        row["launches"] = 2 if row["collective"] == "alltoall" and row["bytes"] > 16 else 8
+    GUIDELINES.write(folder.path, rows)
+    answer, left = claim_guidelines(known)
+    assert (answer["id"], extras(answer)["launches"]) == ("audit.consistent", 8)
+    assert extras(left)["left"] == [["alltoall", [1024, 65536]]]
+    assert extras(answer)["tests"] == sum(row["launches"] == 8 for row in rows) < len(rows)
+
+
+@pytest.mark.parametrize(("launches", "answer"), [(5, "audit.inconclusive"), (6, "audit.consistent")])
+def test_an_audit_answers_from_the_launches_that_its_help_promises(tmp_path: Path, launches: int, answer: str) -> None:
+    folder, _ = audited(tmp_path / "run", lambda op: 1e-5 * (0.8 if op.endswith("fewer") else 1.0))
+    rows = GUIDELINES.read(folder.path)
+    for row in rows:
+        row["launches"] = launches
+    GUIDELINES.write(folder.path, rows)
+    (claim,) = claim_guidelines(Known(folder.path, plan_of(folder), []))
+    assert (claim["id"], extras(claim)["launches"]) == (answer, launches)
+
+
+@pytest.mark.parametrize("time_s", [45, 90, 600])
+def test_an_audit_that_could_not_tell_advises_twice_its_own_time(tmp_path: Path, time_s: int) -> None:
+    study = audit_study(load_fabric("virtual-default"), "n[2-3]", f"{time_s}s", "1")
+    four = TWO_NODES.replace("n[1-2]", "n[1-4]")
+    make_plain_run(tmp_path / "run", study.text, lambda op: 1e-5, four)
+    load_view(tmp_path / "run")
+    folder = RunFolder(tmp_path / "run")
+    replace_plan(folder, with_launches(plan_of(folder), 4))  # as where the time ends an audit
+    GUIDELINES.write(folder.path, [])
+    (claim,) = claim_guidelines(Known(folder.path, plan_of(folder), []))
+    assert claim["next"].endswith(f"--nodes 'n[2-3]' --ranks-per-node 1 --time {2 * time_s}s")
+
+
+def test_a_study_of_ones_own_is_advised_more_launches_of_itself(tmp_path: Path) -> None:
+    own = re.sub(r'^name = "audit"', 'name = "mine"', STUDY, flags=re.MULTILINE)
+    make_plain_run(tmp_path / "run", own, lambda op: 1e-5)
+    load_view(tmp_path / "run")
+    GUIDELINES.write(tmp_path / "run", [])
+    (claim,) = claim_guidelines(Known(tmp_path / "run", plan_of(RunFolder(tmp_path / "run")), []))
+    assert claim["next"] == "weft run {run}/study.toml --on {run}/fabric.toml --into {run} --launches 6"
 
 
 def test_launches_that_the_time_does_not_allow_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,7 +279,11 @@ def test_a_call_that_failed_leaves_the_audit_inconclusive(tmp_path: Path) -> Non
     for record in (folder.path / "cells").glob("c000.l*.json"):
         record.unlink()
     refresh(folder.path)
-    assert load_view(folder.path).claimed("answer")[0]["id"] == "audit.inconclusive"
+    view = load_view(folder.path)
+    (answer,) = view.claimed("answer")
+    call = plan_of(folder).cell("c000").parameters["collective"]
+    assert (answer["id"], extras(answer)["failed"], answer["next"]) == ("audit.inconclusive", [call], "")
+    assert not [claim for claim in view.claims if claim["id"] == "audit.covered"]  # it crashed, and was not too slow
     assert exit_code(folder) == 1
 
 

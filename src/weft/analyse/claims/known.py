@@ -11,6 +11,7 @@ from weft.analyse.tables.breakdown import BOTTLENECKS, BREAKDOWN, CAUSES, REMEDI
 from weft.analyse.tables.quality import QUALITY
 from weft.analyse.tables.sweeps import Line, lines_of
 from weft.analyse.tables.times import CallRow, TimedRow, timed
+from weft.fabric.nodeset import fold
 from weft.files.shipped import shipped
 from weft.plan.records import Plan
 from weft.store.rows import LAUNCH_TABLE
@@ -59,6 +60,14 @@ class Known:
     def tuning(self) -> str:
         """The command that makes a selection table for this machine."""
         return f"weft tune --on {self.machine}"
+
+    def longer(self, verb: str, time_s: float) -> str:
+        """The command of ``verb`` for twice ``time_s``, on the nodes and with the ranks per node of this run."""
+        cell = max(self.plan.measured, key=lambda cell: cell.nodes)
+        is_part = cell.hosts and set(cell.hosts) != set(self.plan.planned_fabric.hosts)
+        nodes = f" --nodes '{fold(cell.hosts)}'" if is_part else ""
+        time = max(round(float(f"{2 * time_s:.2g}")), 1)
+        return f"weft {verb} --on {self.machine}{nodes} --ranks-per-node {cell.ranks_per_node} --time {time}s"
 
     def again(self, *options: str) -> str:
         """The command that adds to this run; ``{run}`` is its folder where study or fabric are no shipped ones."""

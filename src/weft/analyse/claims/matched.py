@@ -12,10 +12,12 @@ from weft.analyse.tables.pairs import NAMES, NODES, OUTLIERS, NameRow, OutlierRo
 from weft.fabric.kinds import KINDS
 from weft.fabric.network.build import build_network
 from weft.fabric.nodeset import fold
+from weft.plan.trials import CHECK_SHARE
 from weft.store.rows import SEGMENT_TABLE
 
 #: Nodes are counted within the first of these shares of their class that holds 19 of 20.
 SHARES = (0.02, 0.04, 0.06, 0.08, 0.10, 0.15, 0.20, 0.30, 0.50)
+FAR = SHARES[-2]  # if more than one node in twenty is farther off, nothing is told of smaller faults
 
 #: Faults of a host by which its messages are slow, too.
 OWN = ("memory", "processor", "waiting", "core", "cores")
@@ -24,8 +26,8 @@ OWN = ("memory", "processor", "waiting", "core", "cores")
 def find_claims(known: Known) -> list[ClaimRow]:
     """The slow parts, the strongest first; else that the machine is healthy, or that those seen are in doubt."""
     every = NAMES.read(known.path)
+    why = next((row["what"] for row in known.findings if row["rule"] == "failed"), "")
     if not every:
-        why = next((row["what"] for row in known.findings if row["rule"] == "failed"), "")
         return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), why=why)]
     outliers = largest(OUTLIERS.read(known.path), every)
     counted = _counted(known)
@@ -41,13 +43,11 @@ def find_claims(known: Known) -> list[ClaimRow]:
         return [first, *found[1:], *facts, _next(known, [row for _, row in sure], faults)]
     if outliers:
         return [{**_slow(0, outliers[0], INCONCLUSIVE, counted), "confidence": "C", "next": _pairs(known)}, *facts]
-    if 2 * counted["rounds"] < len(
-        matched_rounds(known.plan)
-    ):  # their time was over: nothing seen is not nothing there
-        more = _pairs(known).replace("weft run pairs", "weft check") + " --time 2min"
-        return [make_claim(f"check.{INCONCLUSIVE}", "answer", confidence="C", next=more, **counted), *facts]
+    unsure: dict[str, Any] = {"confidence": "C", "why": why, **counted}
+    if 2 * counted["rounds"] < counted["of_rounds"]:  # their time was over: nothing seen is not nothing there
+        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next="" if why else _longer(known), **unsure), *facts]
     if counted["within"] >= SHARES[-1]:  # nodes that differ as much tell of no smaller fault
-        return [make_claim(f"check.{INCONCLUSIVE}", "answer", confidence="C", next=_pairs(known), **counted), *facts]
+        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), **unsure), *facts]
     return [make_claim("check.healthy", "answer", **counted), *facts]
 
 
@@ -103,6 +103,14 @@ def _pairs(known: Known) -> str:
     return command.replace("{run}/study.toml", "pairs").replace(" --into {run}", "")
 
 
+def _longer(known: Known) -> str:
+    """The check with twice its time; for a study of one's own the full picture."""
+    if known.plan.study != "check":
+        return _pairs(known)
+    rounds, sizes = len(matched_rounds(known.plan)), len(known.plan.measured[0].parameters["bytes"])
+    return known.longer("check", known.plan.measure.budget * rounds * sizes / CHECK_SHARE)
+
+
 def _counted(known: Known) -> dict[str, Any]:
     """Rounds, nodes, and how many of them are within which share of their class at the largest size."""
     every = NAMES.read(known.path)
@@ -112,6 +120,7 @@ def _counted(known: Known) -> dict[str, Any]:
     within = next((share for share in SHARES if sum(each <= share for each in off) >= 0.95 * len(off)), SHARES[-1])
     return {
         "nodes": len(names), "within": within, "close": sum(each <= within for each in off),
+        "far": sum(each > FAR for each in off), "far_share": FAR, "of_rounds": len(matched_rounds(known.plan)),
         "rounds": len({row["op"] for row in SEGMENT_TABLE.read(known.path) if row["op"].startswith("partner.")}),
     }  # fmt: skip
 

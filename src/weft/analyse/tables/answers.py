@@ -10,6 +10,8 @@ from weft.store.tables import Long, TableOf
 
 #: METHOD 15: two sides of so many launches can differ beyond chance; fewer cannot, and get no verdict.
 FEWEST_LAUNCHES = 4
+#: Fewer have no test of a guideline that finds a factor of two among so many.
+GUIDELINE_LAUNCHES = 6
 
 UNKNOWN_KNOB = "no knob that Weft knows has this value"
 

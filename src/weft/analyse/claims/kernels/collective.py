@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which guidelines a library violates, or else which collective is furthest above its alternative, or its bound."""
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Sequence, Set
 from functools import partial
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from weft.analyse.claims.known import Known
 from weft.analyse.claims.sweeps import claim_winners, find_thresholds
 from weft.analyse.tables.answers import (
     FEWEST_LAUNCHES,
+    GUIDELINE_LAUNCHES,
     GUIDELINES,
     OVERLAPS,
     GuidelineRow,
@@ -28,37 +30,50 @@ from weft.analyse.tables.times import TimedRow, holding_bound_s, reach
 from weft.bound.placed import terms_of, traffic_of
 from weft.bound.terms import largest
 from weft.errors import FabricError
+from weft.files.beneath import read_plain
 from weft.kernel.traffic import MatrixTraffic
 from weft.mpi.algorithms import DEFAULT, algorithms, knob, progress_thread, setting
 from weft.mpi.guidelines import MOCK_UPS
 from weft.mpi.knobs import known_issue
+from weft.plan.trials import AUDIT_SHARE
+from weft.store.folder import RunFolder
 
 #: A library is consistent if nearly every test excludes that the call takes so many times what it is held against.
 EXCLUDED, NEARLY = 2.0, 0.9
-LONGER = "180s"  # twice what an audit takes by default
 
 
 def claim_guidelines(known: Known) -> list[ClaimRow]:
     """A claim for each violated guideline with the size at which it is worst, and what to do about the first."""
-    rows = GUIDELINES.read(known.path)
+    every = list(enumerate(GUIDELINES.read(known.path)))
+    enough = [(index, row) for index, row in every if row["launches"] >= GUIDELINE_LAUNCHES]
+    rows = [row for _, row in enough or every]
     launches = min((row["launches"] for row in rows), default=0)
+    bad = {row["cell"] for row in known.rows if row["status"] != "ok"}
+    failed = sorted({cell.parameters["collective"] for cell in known.plan.measured if cell.id in bad})
     counted: dict[str, Any] = {
         "guidelines": len({(row["collective"], row["guideline"]) for row in rows}), "tests": len(rows),
         "launches": launches, "excluded": sum(row["high"] < EXCLUDED for row in rows),
     }  # fmt: skip
-    on_nodes = next((cell.ranks_per_node for cell in known.plan.measured), 1)
-    again = f"weft audit --on {known.machine} --ranks-per-node {on_nodes} --time {LONGER}"
-    inconclusive = make_claim(f"audit.{INCONCLUSIVE}", "answer", next=again, confidence="C", **counted)
-    if launches < FEWEST_LAUNCHES:
+    again = "" if failed else _again(known, launches)
+    inconclusive = make_claim(
+        f"audit.{INCONCLUSIVE}",
+        "answer",
+        next=again,
+        confidence="C",
+        failed=failed,
+        fewest=GUIDELINE_LAUNCHES,
+        **counted,
+    )
+    if not enough:
         return [inconclusive]
-    left = _left_out(known, rows)
+    left = _left_out(known, rows, bad)
     covered = [make_claim("audit.covered", "breakdown", left=left, **counted)] if left else []
     groups: dict[tuple[str, str], list[tuple[int, GuidelineRow]]] = {}
-    for index, row in enumerate(rows):
+    for index, row in enough:
         groups.setdefault((row["collective"], row["guideline"]), []).append((index, row))
     found = [group for group in groups.values() if any(row["violated"] for _, row in group)]
     blind = counted["excluded"] < NEARLY * len(rows)
-    if not found and (blind or any(row["status"] != "ok" for row in known.rows)):
+    if not found and (blind or failed):
         return [inconclusive, *covered]
     if not found:
         return [make_claim("audit.consistent", "answer", confidence="B", **counted), *covered]
@@ -70,15 +85,26 @@ def claim_guidelines(known: Known) -> list[ClaimRow]:
     ]
 
 
-def _left_out(known: Known, rows: Sequence[GuidelineRow]) -> list[tuple[str, int]]:
-    """Calls and sizes that were planned and not measured, as too long for the time of the audit."""
+def _again(known: Known, launches: int) -> str:
+    """The audit with twice its time; for a study of one's own more launches."""
+    if known.plan.study != "audit":
+        return known.again("--launches", str(max(GUIDELINE_LAUNCHES, 2 * launches)))
+    # those of the plan are the ones that the time allowed
+    planned = tomllib.loads(read_plain(RunFolder(known.path).study).decode())["measure"]["launches"]
+    turns = 2 * planned * sum(len(cell.parameters["bytes"]) for cell in known.plan.measured)
+    return known.longer("audit", known.plan.measure.budget * turns / AUDIT_SHARE)
+
+
+def _left_out(known: Known, rows: Sequence[GuidelineRow], failed: Set[str]) -> list[tuple[str, list[int]]]:
+    """Calls, and sizes that took too long for the time of the audit in some launches or in all."""
     measured = {(row["cell"], row["bytes"]) for row in rows}
-    return [
-        (str(cell.parameters["collective"]), size)
-        for cell in known.plan.measured
-        for size in (cell.parameters["bytes"] if "within_s" in cell.parameters else ())
-        if (cell.id, size) not in measured
-    ]
+    left: dict[str, list[int]] = {}
+    for cell in known.plan.measured:
+        sizes = cell.parameters["bytes"] if cell.parameters.get("guidelines") and cell.id not in failed else ()
+        for size in sizes:
+            if (cell.id, size) not in measured:
+                left.setdefault(cell.parameters["collective"], []).append(size)
+    return list(left.items())
 
 
 def _worst_violation(group: Sequence[tuple[int, GuidelineRow]]) -> GuidelineRow:
