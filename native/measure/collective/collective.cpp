@@ -248,12 +248,17 @@ Need collective_need(Cell const &cell) {
     return need;
 }
 
-void run_collective(Cell &cell) {
+static CollectiveRequest request_with_graph(Cell &cell) {
     CollectiveRequest request = collective_request(cell);
     if (request.form.collective == &neighbor_alltoall()) {
         request.graph = make_graph(cell.team(), *request.pattern);
         request.form.graph = request.graph;
     }
+    return request;
+}
+
+void run_collective(Cell &cell) {
+    CollectiveRequest request = request_with_graph(cell);
     CollectiveData data(cell.team(), request.form, request.sizes.back());
     data.settle();
     platform::split_by_node(cell.team().comm);

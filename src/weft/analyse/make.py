@@ -13,22 +13,11 @@ from weft.analyse.engine import Backend, Expression, connect, read
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.startup import startup_rows
-from weft.analyse.tables.answers import CHANGES, FINDINGS, GUIDELINES, IMPACTS, OVERLAPS, SLOWER, VERDICTS, WINNERS
 from weft.analyse.tables.breakdown import (
-    BOTTLENECKS,
-    BREAKDOWN,
-    CAUSES,
     LINKS,
-    LOADS,
-    REMEDIES,
-    ROUND_TIMES,
-    SENSITIVITY,
     TURNS,
     TurnRow,
 )
-from weft.analyse.tables.claims import CLAIMS
-from weft.analyse.tables.quality import QUALITY
-from weft.analyse.tables.sweeps import TRIALS
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP, MedianRow
 from weft.analyse.times import is_of_breakdown, iteration_times, launch_weighted, order_statistics, quartiles, turn_rows
 from weft.bound.placed import Bounds
@@ -36,10 +25,10 @@ from weft.kernel.registry import kernel_named
 from weft.kernel.steps import split_step
 from weft.plan.stored import plan_of
 from weft.store.cells import folder_path
-from weft.store.files import count_rows, write_parquet
+from weft.store.files import write_parquet
 from weft.store.folder import RunFolder
 from weft.store.parquet import sample_files
-from weft.store.rows import LAUNCH_TABLE, MEASURED, NODE_REPORTS, RANK_TABLE, SEGMENT_TABLE
+from weft.store.rows import MEASURED, SEGMENT_TABLE
 
 GROUP = ["cell", "call", "phase"]
 
@@ -137,27 +126,3 @@ def _medians(times: Expression) -> list[MedianRow]:
     if not sizes:
         return []
     return order_statistics(times, key, sizes).order_by(key).to_pyarrow().to_pylist()
-
-
-ANSWERS = (
-    VERDICTS, SENSITIVITY, CHANGES, TRIALS, SLOWER, WINNERS, GUIDELINES, IMPACTS, OVERLAPS, REMEDIES, FINDINGS, QUALITY,
-    CAUSES, CLAIMS,
-)  # fmt: skip
-"""Tables with a few rows for each cell, whatever it has measured."""
-TABLES = (
-    MEASURED, SEGMENT_TABLE, LAUNCH_TABLE, RANK_TABLE, NODE_REPORTS, ITERATIONS, MEDIANS, TURNS, QUARTILES, STARTUP,
-    FLOOR, LINKS, CALLS, LOADS, BOTTLENECKS, BREAKDOWN, ROUND_TIMES, *ANSWERS,
-)  # fmt: skip
-
-
-def has_tables(root: Path, most_answers: int, most_rows: int) -> bool:
-    """Whether a run has every table, none with more rows than its plan allows, whoever wrote a checksum for it.
-
-    One made by an earlier Weft lacks some, or some of their columns.
-    """
-    answers = {table.name for table in ANSWERS}
-    few = all(
-        count_rows(path) <= (most_answers if path.stem in answers else most_rows)
-        for path in (root / "tables").glob("*.parquet")
-    )
-    return few and all(table.is_current(root) for table in TABLES)

@@ -141,7 +141,7 @@ def reading(*runs: Path, kind: type[WeftError] = DataError) -> Generator[None, N
 
 def stale(folder: RunFolder) -> bool:
     """Whether a cell or launch was written after the last table was, or a table is not what this analysis writes."""
-    from weft.analyse.make import has_tables  # not where tables cannot be made
+    from weft.analyse.tables.every import has_tables  # not where tables cannot be made
 
     manifest = folder.tables / MANIFEST
     plan = plan_of(folder)
