@@ -88,3 +88,15 @@ class PlantedFault {
     PlantedFault &operator=(PlantedFault const &) = delete;
     ~PlantedFault() { ::unsetenv("WEFT_PLANT"); }
 };
+
+/// Why a cell is refused before anything is allocated.
+inline std::string refusal_of(MeasuredCell &cell) {
+    try {
+        cell.need();
+    } catch (weft::Refusal const &refusal) {
+        return refusal.status() + ": " + refusal.what();
+    } catch (weft::Failure const &failure) {
+        return failure.what();
+    }
+    return "no refusal";
+}

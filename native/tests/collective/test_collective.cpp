@@ -3,12 +3,10 @@
 #include "collective/collective_data.hpp"
 #include "collective/mock_ups.hpp"
 #include "measured_cell.hpp"
-#include "scratch_file.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -53,17 +51,6 @@ void check_proven(MeasuredCell &cell, std::string const &what) {
 }
 
 /// The refusal of a cell that must not run.
-std::string refusal_of(MeasuredCell &cell) {
-    try {
-        cell.need();
-    } catch (weft::Refusal const &refusal) {
-        return refusal.status() + ": " + refusal.what();
-    } catch (weft::Failure const &failure) {
-        return failure.what();
-    }
-    return "no refusal";
-}
-
 } // namespace
 
 TEST_CASE("calls with a root are timed one by one, whether it rotates or not: a batch of them would pipeline") {
@@ -281,15 +268,6 @@ TEST_CASE("what MPI has no form for is a mistake of the plan") {
     auto unknown = measured("scan");
     CHECK(refusal_of(unknown).find("unknown collective `scan`") != std::string::npos);
     CHECK_FALSE(is_rooted("alltoall"));
-}
-
-TEST_CASE("a table that is no file, or larger than any table, is not read to its end") {
-    ScratchFile const large("{");
-    std::filesystem::resize_file(large.path(), (64 << 20) + 1);
-    auto cell = measured("alltoall", {{"table", large.path()}});
-    CHECK(refusal_of(cell).find("has more than 64 MiB") != std::string::npos);
-    auto none = measured("alltoall", {{"table", "/no/such"}});
-    CHECK(refusal_of(none).find("cannot read the selection table") != std::string::npos);
 }
 
 TEST_CASE("the sizes that refinement adds are the same on every rank, and within its budget") {

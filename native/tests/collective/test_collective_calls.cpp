@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the measured calls are given: their roots, their numbers.
 #include "measured_cell.hpp"
+#include "scratch_file.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -46,4 +48,13 @@ TEST_CASE("sums stay what they are however often the call repeats, in place, too
         CHECK(cell.run().errors == 0);
         CHECK(largest_sum <= ranks * (ranks + 1) / 2); // that of the proof
     }
+}
+
+TEST_CASE("a table that is no file, or larger than any table, is not read to its end") {
+    ScratchFile const large("{");
+    std::filesystem::resize_file(large.path(), (64 << 20) + 1);
+    MeasuredCell cell("collective", {{"collective", "alltoall"}, {"bytes", "8"}, {"table", large.path()}});
+    CHECK(refusal_of(cell).find("has more than 64 MiB") != std::string::npos);
+    MeasuredCell none("collective", {{"collective", "alltoall"}, {"bytes", "8"}, {"table", "/no/such"}});
+    CHECK(refusal_of(none).find("cannot read the selection table") != std::string::npos);
 }

@@ -16,7 +16,6 @@ namespace {
 // A clock per node whose rate changes, so that a line through two measurements does not describe it.
 std::int64_t bent_from_ns = 0;
 double bend = 0; // in a second, of the rate
-
 std::int64_t bent_now() noexcept {
     std::int64_t const now = platform::now_ns();
     double const passed_s = double(now - bent_from_ns) * 1e-9;
