@@ -24,23 +24,18 @@ RESULTS = ROOT / "build" / "results"
 
 #: Rooms whose tests start ranks.
 RANK_ROOMS = ("tests/mpi", "tests/virtual", "tests/slurm")
-#: Their files that judge how long ranks took: alone, one test after the other. All others ask what ranks wrote, or
-#: whether they took at least so long: two at a time.
+#: Their files that run alone, one test after the other: those that judge how long ranks took, and all that stand up a
+#: cluster, of which another test would take over one of the same name. All others run two files at a time.
 TIMED = [
-    f"tests/{name}.py"
-    for name in (
-        *("mpi/test_audit", "mpi/test_bounds_under_load", "mpi/test_confirm", "mpi/test_eager_limit"),
-        *("mpi/test_lost_time", "mpi/test_trace_cost", "mpi/test_why", "virtual/test_virtual_cluster"),
-        *("virtual/test_virtual_compare", "virtual/test_virtual_fit", "virtual/test_virtual_loads"),
-        *("virtual/test_virtual_death", "virtual/test_virtual_hashed"),
-        *("virtual/test_virtual_mpi", "virtual/test_virtual_pairs", "virtual/test_virtual_routed"),
-        *(
-            "virtual/test_virtual_shares",
-            "virtual/test_virtual_sweeps",
-            "virtual/test_virtual_verdict",
-            "virtual/test_virtual_why",
-        ),
-    )
+    *(
+        f"tests/mpi/test_{name}.py"
+        for name in ("audit", "bounds_under_load", "confirm", "eager_limit", "lost_time", "trace_cost", "why")
+    ),
+    *sorted(
+        str(path.relative_to(ROOT))
+        for room in ("virtual", "slurm")
+        for path in (ROOT / "tests" / room).glob("test_*.py")
+    ),
 ]
 
 
@@ -97,7 +92,7 @@ class Count:
 
 def pytest(result: str, *words: str, pairs: bool = False, chosen: str = "not long") -> list[str]:
     """One start of pytest; `pairs`: two tests at a time."""
-    two = ["--numprocesses", "2", "--dist", "loadgroup" if result == "untimed" else "worksteal"] if pairs else []
+    two = ["--numprocesses", "2", "--dist", "loadfile" if result == "untimed" else "worksteal"] if pairs else []
     xml = f"--junitxml={RESULTS / f'{result}.xml'}"
     return [sys.executable, "-m", "pytest", "-q", "-m", chosen, *two, xml, "-o", "junit_family=xunit1", *words]
 

@@ -20,8 +20,6 @@ from weft.cli.app import main
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, TRACE_RANKS
 from weft.store.trace.layout import Flag
 
-pytestmark = pytest.mark.xdist_group("new calls")  # one launch of each library for all tests
-
 HEAD = """
 #include <mpi.h>
 #include <stdio.h>

@@ -19,7 +19,6 @@ from weft.launch.slurm_here import CORES, RootlessSlurm, fabric_text, node_mib, 
 
 pytestmark = [
     pytest.mark.slurm,
-    pytest.mark.xdist_group("slurm"),
     pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}"),
 ]
 

@@ -17,7 +17,6 @@ from weft.launch.slurm_here import why_not
 
 pytestmark = [
     pytest.mark.slurm,
-    pytest.mark.xdist_group("slurm"),
     pytest.mark.long,
     pytest.mark.skipif(bool(why_not()), reason=f"no Slurm: {why_not()}"),
 ]

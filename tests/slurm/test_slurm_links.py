@@ -36,7 +36,6 @@ def why_no_links() -> str:
 
 pytestmark = [
     pytest.mark.slurm,
-    pytest.mark.xdist_group("slurm"),
     pytest.mark.virtual,
     pytest.mark.timeout(600),
     pytest.mark.skipif(bool(why_no_links()), reason=f"no Slurm over virtual links: {why_no_links()}"),

@@ -25,13 +25,6 @@ WRAPPERS = {
 NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker runs all of this folder: a run takes a standing cluster of its fabric, also that of another test."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("virtual"))
-
-
 @pytest.fixture(scope="session")
 def reason() -> str:
     """Why there can be no virtual cluster here, if so."""
