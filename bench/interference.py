@@ -24,6 +24,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "tests" / each) for ea
 
 from test_virtual_routed import way_of  # noqa: E402
 
+from made.two_jobs import EIGHT_HOSTS  # noqa: E402
 from weft.analyse.tables.answers import IMPACTS, ImpactRow  # noqa: E402
 from weft.fabric import Fabric, load_fabric  # noqa: E402
 from weft.kernel.registry import kernel_named  # noqa: E402
@@ -50,28 +51,10 @@ uplinks = {spines}
 spines = {spines}
 link_rate = "8 MB/s"
 """
-SIMULATED = """
-name = "{name}"
-kind = "simulated"
-[node]
-names = "node[0-7]"
-cores = 1
-memory = "8 GiB"
-copy_rate = "8 GB/s"
-latency = "1 us"
-[network]
-topology = "fat-tree"
-adapter_rate = "1 GB/s"
-latency = "2 us"
-[network.tree]
-nodes_per_leaf = 4
-uplinks = 2
-link_rate = "1 GB/s"
-"""
 FABRICS = {
     "one-way": VIRTUAL.format(name="one-way", routing="ecmp", spines=1),
     "two-spines": VIRTUAL.format(name="two-spines", routing="tables", spines=2),
-    "simulated": SIMULATED.format(name="simulated"),
+    "simulated": EIGHT_HOSTS.format(name="simulated", nodes="node[0-7]"),
 }
 STUDY = """
 name = "two-jobs"
@@ -209,9 +192,9 @@ def main() -> int:
                 asked = None if up is None else partial(ask_switches, up)
                 for each in measure(fabric, seed, into, asked):
                     row = each.row
-                    told = f"{row['factor']:.3f} measured, {row['predicted']:.3f} predicted, {each.off:+.1%}"
+                    text = f"{row['factor']:.3f} measured, {row['predicted']:.3f} predicted, {each.off:+.1%}"
                     wrong = "" if each.is_named else f" (switches: {', '.join(sorted(each.links or ()))})"
-                    print(f"{name} {seed:2} {row['call']}: {told}, {row['link'] or 'nothing'}{wrong}", flush=True)
+                    print(f"{name} {seed:2} {row['call']}: {text}, {row['link'] or 'nothing'}{wrong}", flush=True)
                     found.append(each)
         good = print_rows(name, found) and good
     return int(not good)

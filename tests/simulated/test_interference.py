@@ -5,29 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from made.two_jobs import EIGHT_HOSTS
 from weft.analyse.tables.answers import IMPACTS
 from weft.cli.app import main
 from weft.launch.simulated.simgrid import Programs
 
 pytestmark = pytest.mark.simulated
-FABRIC = """
-name = "two-jobs"
-kind = "simulated"
-[node]
-names = "n[0-7]"
-cores = 1
-memory = "8 GiB"
-copy_rate = "8 GB/s"
-latency = "1 us"
-[network]
-topology = "fat-tree"
-adapter_rate = "1 GB/s"
-latency = "2 us"
-[network.tree]
-nodes_per_leaf = 4
-uplinks = 2
-link_rate = "1 GB/s"
-"""
+FABRIC = EIGHT_HOSTS.format(name="two-jobs", nodes="n[0-7]")
 STUDY = """
 name = "two-jobs"
 kernel = "interference"

@@ -237,7 +237,7 @@ void Traffic::run(TrafficKind const &kind) {
           "MPI_Irecv of a stop");
     Pauses pauses(kind.percent);
     bool const always = kind.percent == 100;
-    bool full = false, told = false, ends = false;
+    bool full = false, answered = false, ends = false;
     auto const meet = [&] {
         if (!full && streams.is_full()) {
             check(PMPI_Ibarrier(team_.comm, &streams.ready()), "MPI_Ibarrier of traffic");
@@ -246,13 +246,13 @@ void Traffic::run(TrafficKind const &kind) {
     };
     streams.burst(always ? slots * burst_ : burst_);
     meet(); // a rank without peers
-    while (!ends || !told || !streams.has_ended()) {
+    while (!ends || !answered || !streams.has_ended()) {
         bool const stopped = streams.stop() == MPI_REQUEST_NULL;
         streams.move(always && !stopped, ends || !pauses.under_way());
         meet();
-        if (full && !told && streams.ready() == MPI_REQUEST_NULL) {
+        if (full && !answered && streams.ready() == MPI_REQUEST_NULL) {
             answer();
-            told = true;
+            answered = true;
         }
         if (!ends && stopped && streams.sends_none()) {
             streams.send_last();

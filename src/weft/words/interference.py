@@ -66,9 +66,9 @@ def say_shared(claim: ClaimRow) -> Row:
     if name == "link":
         known = more.get("predicted")
         doubt = UNCHECKED[more.get("unchecked", "")]
-        told = f"{times_text(claim['value'])} measured; {times_text(known)} predicted{doubt}"
+        text = f"{times_text(claim['value'])} measured; {times_text(known)} predicted{doubt}"
         unknown = UNKNOWN.get(claim["subject"], "too many connections for a prediction")
-        return Row(claim["id"], "Shared cable", more["link"], told if known else unknown)
+        return Row(claim["id"], "Shared cable", more["link"], text if known else unknown)
     if name == "tail":
         parts = [
             f"{each} {times_text(more[each], more.get(f'{each}_low'), more.get(f'{each}_high'))}"

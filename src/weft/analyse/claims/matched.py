@@ -17,7 +17,7 @@ from weft.store.rows import SEGMENT_TABLE
 
 #: Nodes are counted within the first of these shares of their class that holds 19 of 20.
 SHARES = (0.02, 0.04, 0.06, 0.08, 0.10, 0.15, 0.20, 0.30, 0.50)
-FAR = SHARES[-2]  # if more than one node in twenty is farther off, nothing is told of smaller faults
+FAR = SHARES[-2]  # if more than one node in twenty is farther off, smaller faults cannot be excluded
 
 #: Faults of a host by which its messages are slow, too.
 OWN = ("memory", "processor", "waiting", "core", "cores")
