@@ -6,7 +6,6 @@ from collections import OrderedDict
 from typing import Any
 
 from ibis.backends.duckdb import Backend
-from ibis.expr import operations
 
 MOST_KEPT = 300  # expressions: each keeps the connection, with its threads, that it was first of
 
@@ -15,16 +14,14 @@ def remember_sql() -> None:
     """Compile equal Ibis expressions once in a process: over half of the time in which tables of small runs are made.
 
     An expression is equal to that of another connection if its files have the same names there: numbers, one after the
-    other. SQL depends on nothing else, except on tables in memory, whose names are never the same.
+    other. SQL depends on nothing else: a table in memory is equal to itself alone (`weft.analyse.engine.memory_table`).
     """
     sql: OrderedDict[Any, str] = OrderedDict()
     compile_anew, read_under = Backend.compile, Backend.read_parquet
 
     def compile_once(self: Backend, expression: Any, /, **options: Any) -> str:
         node = expression.op()
-        if any(value is not None and value is not False for value in options.values()) or node.find(
-            operations.InMemoryTable
-        ):
+        if any(value is not None and value is not False for value in options.values()):
             return compile_anew(self, expression, **options)
         if node not in sql:
             sql[node] = compile_anew(self, expression)

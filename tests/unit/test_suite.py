@@ -98,6 +98,8 @@ def test_every_test_is_in_one_part_of_a_level() -> None:
     assert set(SUITE.RANK_ROOMS) <= set(untimed.commands[0])
     assert set(SUITE.TIMED) <= set(ranks.commands[0])
     assert all((ROOT / name).is_file() for name in SUITE.TIMED)
+    for file, _, test in (name.partition("::") for name in SUITE.NOT_EACH_TIME):
+        assert f"def {test}" in (ROOT / file).read_text()
 
 
 def test_without_doctest_the_native_tests_fail(

@@ -16,10 +16,9 @@ from weft.analyse.startup import startup_rows
 from weft.analyse.tables.breakdown import (
     LINKS,
     TURNS,
-    TurnRow,
 )
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP, MedianRow
-from weft.analyse.times import is_of_breakdown, iteration_times, launch_weighted, order_statistics, quartiles, turn_rows
+from weft.analyse.times import is_of_breakdown, iteration_times, launch_weighted, order_statistics, turn_rows
 from weft.bound.placed import Bounds
 from weft.kernel.registry import kernel_named
 from weft.kernel.steps import split_step
@@ -31,6 +30,7 @@ from weft.store.parquet import sample_files
 from weft.store.rows import MEASURED, SEGMENT_TABLE
 
 GROUP = ["cell", "call", "phase"]
+Samples = tuple[Expression, Expression]
 
 
 def make_tables(folder: Any, engine: str = "duckdb://") -> None:
@@ -50,21 +50,17 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     if of_pairs:
         make_pair_tables(root, backend, of_pairs)
         make_pair_analysis(root, plan, backend, launches)
-    times = _write_iterations(root, backend, of_pairs)
+    samples = _good_samples(root, backend, of_pairs)
+    times = _write_iterations(root, backend, samples)
     medians = _medians(times) if times is not None else []
     mixed: list[Any] = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist() if medians else []
     found = summaries(mixed, medians, modelled=plan.is_model)
     MEDIANS.write(root, medians)
-    turns = _turns(root, backend, of_pairs) if any(split_step(row["op"])[1] for row in segments) else []
+    QUARTILES.write(root, medians)
+    turns = turn_rows(*samples) if samples and any(split_step(row["op"])[1] for row in segments) else []
     TURNS.write(root, turns)
-    key = ["launch", *GROUP]
-    counts = sorted({row["samples"] for row in medians})
-    QUARTILES.write(
-        root,
-        (quartiles(times, key, counts).order_by(key).to_pyarrow().to_pylist() if times is not None and counts else []),
-    )
     STARTUP.write(root, [] if plan.is_model else startup_rows(root, plan, medians))
-    floors = floor.with_rates_beside(floor.floor_rows(found, cells), _beside(root, backend, of_pairs), cells)
+    floors = floor.with_rates_beside(floor.floor_rows(found, cells), _beside(samples), cells)
     FLOOR.write(root, floors)
     counted = links.link_rows(root, plan, segments, medians, turns, launches)
     LINKS.write(root, counted)
@@ -76,7 +72,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     CALLS.write(root, rows)  # last: its presence means that all others are there
 
 
-def _good_samples(root: Path, backend: Backend, but: Collection[str]) -> tuple[Expression, Expression] | None:
+def _good_samples(root: Path, backend: Backend, but: Collection[str]) -> Samples | None:
     """Samples ``but`` of some cells, and all segments; None where there are none."""
     files = [path for path in sample_files(root) if path.stem not in but]
     if not files:
@@ -89,14 +85,8 @@ def _good_samples(root: Path, backend: Backend, but: Collection[str]) -> tuple[E
     return read(backend, files).semi_join(good, ["cell", "launch"]), segments
 
 
-def _turns(root: Path, backend: Backend, but: Collection[str]) -> list[TurnRow]:
-    found = _good_samples(root, backend, but)
-    return turn_rows(*found) if found else []
-
-
-def _beside(root: Path, backend: Backend, but: Collection[str]) -> list[floor.BesideRow]:
+def _beside(found: Samples | None) -> list[floor.BesideRow]:
     """The shortest times of what cells measured for their bounds."""
-    found = _good_samples(root, backend, but)
     if found is None:
         return []
     samples = found[0].filter(found[0]["op"].startswith(floor.BESIDE) & (found[0].phase == "warm"))
@@ -106,11 +96,11 @@ def _beside(root: Path, backend: Backend, but: Collection[str]) -> list[floor.Be
     return longest.group_by(["cell", "op"]).agg(seconds=longest.ns.min() / 1e9).to_pyarrow().to_pylist()
 
 
-def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Expression | None:
-    """Write the time of each iteration, except of the cells in ``but``; a table of the engine, None without samples."""
+def _write_iterations(root: Path, backend: Backend, found: Samples | None) -> Expression | None:
+    """Write the time of each iteration; as a table of the engine, None without samples."""
     path = ITERATIONS.path(root)
     batches: Any = []
-    if found := _good_samples(root, backend, but):
+    if found:
         samples, segments = found
         times = iteration_times(samples.filter(~is_of_breakdown(samples)), segments).rename(call="op")
         # one whole table: DuckDB 2.0 removed the call with which Ibis 12 reads a result batch by batch
@@ -119,10 +109,17 @@ def _write_iterations(root: Path, backend: Backend, but: Collection[str]) -> Exp
     return read(backend, [path]) if batches else None
 
 
-def _medians(times: Expression) -> list[MedianRow]:
+class OrderRow(MedianRow):
+    """A row of the tables of medians and of quartiles."""
+
+    q1_s: float
+    q3_s: float
+
+
+def _medians(times: Expression) -> list[OrderRow]:
     key = ["launch", *GROUP]
     counts = times.group_by(key).agg(samples=times.count()).samples
     sizes = counts.name("samples").as_table().distinct().to_pyarrow()["samples"].to_pylist()
     if not sizes:
         return []
-    return order_statistics(times, key, sizes).order_by(key).to_pyarrow().to_pylist()
+    return order_statistics(times, key, sorted(sizes)).order_by(key).to_pyarrow().to_pylist()

@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.analyse.engine import Expression, memory_table
 from weft.analyse.floor import BESIDE
-from weft.analyse.statistics.quantile import median_ranks, middle_ranks, quantile_rank, with_effective_interval
+from weft.analyse.statistics.quantile import middle_ranks, quantile_rank, with_effective_interval
 from weft.analyse.tables.breakdown import TurnRow
 from weft.kernel.steps import MARK, ROUNDS, WHOLE, split_step
 
@@ -46,13 +46,9 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
     return joined.select(*key, "iteration", time_s=time_s, least_s=least_s, disturbed=lost > DISTURBED * span)
 
 
-def order_statistics(
-    times: Expression, key: Sequence[str], counts: Sequence[int], in_order: str | None = "iteration"
-) -> Expression:
-    """Exact order statistics of ``time_s`` within each group."""
-    joined = _ranked(times, key, counts)
-    if in_order is not None:
-        joined = with_effective_interval(joined, key, in_order, max(counts, default=1))
+def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
+    """Exact order statistics of ``time_s`` within each group; ``counts``: the sizes that groups have."""
+    joined = with_effective_interval(_ranked(times, key, counts), key, "iteration", max(counts, default=1))
 
     def at(column: str) -> Expression:
         return joined.time_s.max(where=joined.place == joined[column])
@@ -67,6 +63,8 @@ def order_statistics(
         coverage=joined.coverage.max(),
         min_s=joined.time_s.min(),
         p5_s=at("p5"),
+        q1_s=at("p25"),
+        q3_s=at("p75"),
         p95_s=at("p95"),
         p99_s=at("p99"),
         max_s=joined.time_s.max(),
@@ -106,17 +104,6 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
     )
 
 
-def quartiles(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
-    """Quartiles of ``time_s`` within each group, as order statistics; parameters as for `order_statistics`."""
-    joined = _ranked(times, key, counts)
-
-    def at(column: str) -> Expression:
-        return joined.time_s.max(where=joined.place == joined[column])
-
-    median_s = (at("middle_low") + at("middle_high")) / 2
-    return joined.group_by(list(key)).agg(q1_s=at("p25"), median_s=median_s, q3_s=at("p75"))
-
-
 def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
     """Times with their rank within their group, and the ranks of the group's quantiles."""
     import ibis
@@ -126,19 +113,18 @@ def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Exp
     ranked = times.mutate(samples=times.count().over(group), place=ibis.row_number().over(ordered) + 1)
     ranks = memory_table(
         {name: [row[name] for row in map(_ranks_of, counts)] for name in _ranks_of(1)},
-        schema={name: "float64" if name == "coverage" else "int64" for name in _ranks_of(1)},
+        schema=dict.fromkeys(_ranks_of(1), "int64"),
     )
     return ranked.join(ranks, ranked.samples == ranks.of)
 
 
-def _ranks_of(n: int) -> dict[str, float]:
+def _ranks_of(n: int) -> dict[str, int]:
     """Ranks of all quantiles of n samples; 0 (no sample's rank) for a quantile that is not reported."""
-    low, high, coverage = median_ranks(n)
-    middle_low, middle_high = middle_ranks(n)
+    low, high = middle_ranks(n)
     return {
-        "of": n, "low": low, "high": high, "coverage": coverage, "middle_low": middle_low, "middle_high": middle_high,
-        "p5": quantile_rank(n, 0.05), "p25": quantile_rank(n, 0.25), "p75": quantile_rank(n, 0.75),
-        "p95": quantile_rank(n, 0.95), "p99": quantile_rank(n, 0.99) if n >= P99_FROM else 0,
+        "of": n, "middle_low": low, "middle_high": high, "p5": quantile_rank(n, 0.05), "p25": quantile_rank(n, 0.25),
+        "p75": quantile_rank(n, 0.75), "p95": quantile_rank(n, 0.95),
+        "p99": quantile_rank(n, 0.99) if n >= P99_FROM else 0,
     }  # fmt: skip
 
 

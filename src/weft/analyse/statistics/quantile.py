@@ -122,8 +122,7 @@ def with_effective_interval(ranked: Expression, key: Sequence[str], in_order: st
     biased = ibis.ifelse(summed.squares > 0, summed.products / summed.squares, 0.0)
     corrected = ibis.ifelse((n < 3) | (summed.squares == 0), 0.0, (biased + (1 + 3 * biased) / n).clip(-1.0, 1.0))
     effective = ibis.ifelse(corrected <= 0, n, ibis.greatest(1.0, n * (1 - corrected) / (1 + corrected)))
-    replaced = {"low", "high", "coverage"} & set(summed.columns)
-    counted = summed.drop(*replaced).mutate(of_effective=effective.floor().cast("int64"))
+    counted = summed.mutate(of_effective=effective.floor().cast("int64"))
     known = range(1, min(most, MANY) + 1)
     found = [median_ranks(each) for each in known]
     table = memory_table(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from weft.analyse.statistics import quantile
 from weft.analyse.statistics.quantile import group_medians, median_ranks, middle_ranks, quantile_rank
-from weft.analyse.times import quartiles
+from weft.analyse.times import order_statistics
 
 
 def coverage(n: int, k: int) -> float:
@@ -110,9 +110,11 @@ def test_the_median_is_the_middle_sample_or_the_mean_of_two(n: int, ranks: tuple
 
 def test_a_box_is_made_of_order_statistics() -> None:
     times = [(1, float(value)) for value in range(100, 0, -1)] + [(2, 3.0)]
-    table = ibis.memtable({"launch": [launch for launch, _ in times], "time_s": [value for _, value in times]})
-    found = quartiles(table, ["launch"], [1, 100]).order_by("launch").to_pyarrow().to_pylist()
-    assert found == [
+    launches, values = zip(*times, strict=True)
+    of_others = {"least_s": values, "disturbed": [False] * len(times), "iteration": range(len(times))}
+    table = ibis.memtable({"launch": launches, "time_s": values, **of_others})
+    found = order_statistics(table, ["launch"], [1, 100]).order_by("launch").to_pyarrow().to_pylist()
+    assert [{name: row[name] for name in ("launch", "q1_s", "median_s", "q3_s")} for row in found] == [
         {"launch": 1, "q1_s": 25, "median_s": 50.5, "q3_s": 75},
         {"launch": 2, "q1_s": 3, "median_s": 3, "q3_s": 3},
     ]
