@@ -60,7 +60,7 @@ HELP = "Is the interconnect of a parallel computer the bottleneck, why, what wou
 # Plain text: parsing help as Markdown costs another 50 ms at each start.
 app = App(
     name="weft", help=HELP, version=__version__, version_flags=("--version", "-V"), help_format="plaintext",
-    suppress_keyboard_interrupt=False, default_parameter=Parameter(show_default=default_in_words),
+    suppress_keyboard_interrupt=False, default_parameter=Parameter(show_default=default_in_words, negative=""),
 )  # fmt: skip
 for _name, (_path, _help) in VERBS.items():
     app.command(_path, name=_name, help=_help)

@@ -2,14 +2,12 @@
 """The verb ``audit``."""
 
 from pathlib import Path
-from typing import Annotated, Literal
-
-from cyclopts import Parameter
+from typing import Literal
 
 
 def audit(
     *,
-    on: Annotated[str, Parameter(negative="")] = "local",
+    on: str = "local",
     nodes: str = "",
     time: str = "90s",
     ranks_per_node: str = "cores",

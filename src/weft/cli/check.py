@@ -3,14 +3,12 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
-
-from cyclopts import Parameter
+from typing import Literal
 
 
 def check(
     *,
-    on: Annotated[str, Parameter(negative="")] = "",
+    on: str = "",
     nodes: str = "",
     time: str = "30s",
     ranks_per_node: str = "1",
@@ -18,7 +16,7 @@ def check(
     exclude_file: Path | None = None,
     into: Path | None = None,
     mpicxx: str | None = None,
-    build: Annotated[bool, Parameter(negative="")] = False,
+    build: bool = False,
 ) -> int:
     """Check whether every node, cable and switch is as fast as its peers, in a few rounds of disjoint pairs.
 

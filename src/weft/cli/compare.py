@@ -12,13 +12,13 @@ from cyclopts import Parameter
 def compare(
     *runs: Path,
     format: Literal["text", "md", "csv", "json"] = "text",
-    fail_if: Annotated[list[str] | None, Parameter(name="--fail-if", negative=())] = None,
+    fail_if: Annotated[list[str] | None, Parameter(name="--fail-if")] = None,
     phase: Literal["warm", "cold", "both"] = "both",
     sizes: str | None = None,
     margin: float | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    figures: Annotated[tuple[Literal["svg", "pdf", "png"], ...], Parameter(negative="")] = (),
-    trend: Annotated[bool, Parameter(negative="")] = False,
+    figures: tuple[Literal["svg", "pdf", "png"], ...] = (),
+    trend: bool = False,
 ) -> int:
     """Show whether runs differ, by how much and with what confidence: two networks, two libraries, before and after.
 

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verb ``doctor``."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Literal
 
 from weft.cli.output import print_answer
 
@@ -20,7 +18,7 @@ WIDE = 80
 
 def doctor(
     *,
-    on: Annotated[str, Parameter(negative="")] = "",
+    on: str = "",
     mpicxx: str | None = None,
     format: Literal["text", "json"] = "text",
 ) -> int:

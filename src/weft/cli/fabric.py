@@ -50,7 +50,7 @@ def show(
     file: str,
     /,
     *,
-    output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"), negative="")] = (),
+    output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"))] = (),
     ranks: int | None = None,
     format: Literal["text", "json"] = "text",
 ) -> None:

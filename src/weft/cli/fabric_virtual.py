@@ -46,7 +46,7 @@ def up(file: str = "virtual-default", /) -> None:
     print(usage(spec, file))
 
 
-def down(name: str = "", /, *, everything: Annotated[bool, Parameter(name="--all", negative="")] = False) -> None:
+def down(name: str = "", /, *, everything: Annotated[bool, Parameter(name="--all")] = False) -> None:
     """Take a virtual fabric down, with all processes on it.
 
     Parameters

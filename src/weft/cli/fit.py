@@ -19,7 +19,7 @@ def learn(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     ranks_per_node: int | None = None,
     into: Path | None = None,
-    against: Annotated[tuple[Path, ...], Parameter(consume_multiple=True, negative="")] = (),
+    against: Annotated[tuple[Path, ...], Parameter(consume_multiple=True)] = (),
     model: Literal["simulation", "bound"] = "simulation",
 ) -> int:
     """Probe one node pair of a machine for two minutes, and write its fabric file with the numbers found.

@@ -13,7 +13,7 @@ def init(
     /,
     *,
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
-    force: Annotated[bool, Parameter(negative="")] = False,
+    force: bool = False,
 ) -> None:
     """Write an annotated fabric file of this cluster, from what its scheduler and adapters say.
 

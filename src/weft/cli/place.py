@@ -16,7 +16,7 @@ def place(
     nodes: int,
     free: str | None = None,
     traffic: Path | None = None,
-    beside: Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="")] = (),
+    beside: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
     engine: str = "present",
     format: Literal["text", "json"] = "text",
 ) -> None:

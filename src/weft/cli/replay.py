@@ -2,16 +2,13 @@
 """The verb ``replay``."""
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 
 def replay(
     trace: Path,
     /,
     *,
-    on: Annotated[tuple[str, ...], Parameter(negative="")] = ("local",),
+    on: tuple[str, ...] = ("local",),
     into: Path | None = None,
     nodes: int | None = None,
     place: str = "compact",

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 def report(
     *runs: Path,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    figures: Annotated[tuple[Literal["svg", "pdf", "png"], ...], Parameter(negative="")] = (),
+    figures: tuple[Literal["svg", "pdf", "png"], ...] = (),
     engine: str | None = None,
 ) -> None:
     """Write one offline page about runs: verdict, figures, tables, warnings, provenance.

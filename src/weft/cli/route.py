@@ -17,7 +17,7 @@ app = App(
     name="route",
     help="Which link limits which traffic, on real forwarding tables, and better tables: show, failures, fix.",
 )
-Several = Parameter(consume_multiple=True, negative="")
+Several = Parameter(consume_multiple=True)
 
 
 @Parameter(name="*")
@@ -78,7 +78,7 @@ class Hashing:
         Seeds to draw.
     """
 
-    hash: Annotated[bool, Parameter(negative="")] = False
+    hash: bool = False
     connections: int = 1
     seeds: int = 1000
 
@@ -101,7 +101,7 @@ def show(
     paths: Path | None = None,
     sl2vl: Path | None = None,
     keep: Path | None = None,
-    output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"), negative="")] = (),
+    output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"))] = (),
     format: Literal["text", "json"] = "text",
 ) -> None:
     """Show the loads of a fabric's routes, the fullest links and the hosts that use them. Starts no MPI.

@@ -3,9 +3,6 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from weft.cli.signals import code_after
 
@@ -14,20 +11,20 @@ def run(
     study: str,
     /,
     *,
-    on: Annotated[tuple[str, ...], Parameter(negative="")] = ("local",),
+    on: tuple[str, ...] = ("local",),
     into: Path | None = None,
     mpicxx: str | None = None,
-    pcap: Annotated[tuple[str, ...], Parameter(negative="")] = (),
-    cancel: Annotated[bool, Parameter(negative="")] = False,
-    confirm: Annotated[bool, Parameter(negative="")] = False,
+    pcap: tuple[str, ...] = (),
+    cancel: bool = False,
+    confirm: bool = False,
     time: str = "",
     nodes: str = "",
     launches: int | None = None,
     budget: str = "",
-    quick: Annotated[bool, Parameter(negative="")] = False,
-    wait: Annotated[bool, Parameter(negative="")] = False,
-    anyway: Annotated[bool, Parameter(negative="")] = False,
-    no_report: Annotated[bool, Parameter(negative="")] = False,
+    quick: bool = False,
+    wait: bool = False,
+    anyway: bool = False,
+    no_report: bool = False,
 ) -> int:
     """Measure a study on a fabric; the same command again continues where this one stopped.
 

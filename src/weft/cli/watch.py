@@ -3,16 +3,13 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 
 def watch(
     study: str,
     /,
     *,
-    on: Annotated[str, Parameter(negative="")],
+    on: str,
     every: str = "1d",
     time: str = "5min",
     into: Path | None = None,
