@@ -15,7 +15,7 @@ import tempfile
 from itertools import cycle, islice
 from pathlib import Path
 
-from weft.analyse.compare import Comparison
+from weft.analyse.compare.comparison import Comparison
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for

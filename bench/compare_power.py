@@ -18,7 +18,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from made.sides import CALLS, drawn_side, keys
-from weft.analyse.compare import Comparison, Key, compare
+from weft.analyse.compare.comparison import Comparison, compare
+from weft.analyse.compare.sides import Key
 
 ROWS = keys(CALLS, tuple(4**power for power in range(2, 10)))
 NOISE = {

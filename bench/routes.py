@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.fabric.network import Network, TreeSection, fat_tree
-from weft.fabric.network.graph import Addresses
+from weft.fabric.network.graph import Addresses, Network
+from weft.fabric.network.sections import TreeSection
+from weft.fabric.network.tree import fat_tree
 from weft.fabric.readers import read_dump, read_tables
 from weft.launch.preload import route_library
 from weft.route.patterns import all_to_all, phases

@@ -10,7 +10,7 @@ from remedies import DUMPS, Cases, Typed, fabric_of, run_here
 from weft.cli.app import main
 from weft.errors import FabricError, LaunchError, WeftError
 from weft.fabric import load_fabric
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 from weft.fabric.nodeset import expand
 from weft.kernel.pairs.plan import part_links
 from weft.launch.simulated.machine import stated

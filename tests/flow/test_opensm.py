@@ -13,7 +13,11 @@ import numpy as np
 import pytest
 
 from weft.errors import FabricError, LaunchError
-from weft.fabric.network import Cables, Network, Switch, TreeSection, fat_tree, network_of, star
+from weft.fabric.network.build import star
+from weft.fabric.network.dumped import network_of
+from weft.fabric.network.graph import Cables, Network, Switch
+from weft.fabric.network.sections import TreeSection
+from weft.fabric.network.tree import fat_tree
 from weft.fabric.readers import read_dump
 from weft.launch import opensm
 from weft.launch.opensm import manage
@@ -157,7 +161,7 @@ def test_the_simulator_ends_with_a_killed_weft_and_the_next_one_clears_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "import time\nfrom weft.fabric.network import TreeSection, fat_tree\nfrom weft.launch import opensm\n"
+        "import time\nfrom weft.fabric.network.sections import TreeSection\nfrom weft.fabric.network.tree import fat_tree\nfrom weft.launch import opensm\n"
         "opensm._opensm = lambda *a: (print('up', flush=True), time.sleep(60))\n"
         "tree = TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=1e9)\n"
         "opensm.manage(fat_tree(['a', 'b'], tree, rate=1e9))"

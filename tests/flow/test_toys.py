@@ -11,7 +11,8 @@ from made.batch import request
 from made.fake_kernel import FakeLauncher
 from made.toys import Toy, ToyScheduler
 from made.view import load_view
-from weft.analyse.compare import compare, side_of
+from weft.analyse.compare.comparison import compare
+from weft.analyse.compare.sides import side_of
 from weft.errors import FabricError, StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.kinds import KINDS, FabricKind

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 
 from weft.errors import WeftError
 from weft.fabric.importing import folded_names
-from weft.fabric.network import Network, network_of
+from weft.fabric.network.dumped import network_of
+from weft.fabric.network.graph import Network
 from weft.fabric.nodeset import expand
 from weft.fabric.readers import Tables, read_dump
 from weft.fabric.readers.lanes import Service, read_service

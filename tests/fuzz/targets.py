@@ -32,7 +32,7 @@ from read_again import (
 from weft.errors import WeftError
 from weft.fabric.checks import check_dump, check_network
 from weft.fabric.model import Fabric, load_fabric
-from weft.fabric.network import network_of
+from weft.fabric.network.dumped import network_of
 from weft.fabric.nodeset import expand
 from weft.fabric.readers import Lines, read_dump, read_names, read_tables
 from weft.fabric.readers.hwloc import read_hwloc

@@ -8,7 +8,7 @@ import pytest
 
 from made.routes import routes, tree
 from weft.errors import LaunchError
-from weft.fabric.network import Network
+from weft.fabric.network.graph import Network
 from weft.launch import opensm
 from weft.launch.opensm import manage
 from weft.route.deadlock import find_circle

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from weft.analyse.outliers.few_fit import Messages
 from weft.analyse.outliers.few_parts import Leaves, Parts, cluster_nodes, list_parts
-from weft.fabric.network import DragonflySection, TreeSection
 from weft.fabric.network.dragonfly import dragonfly
 from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.pair_loads import limiting_loads
+from weft.fabric.network.sections import DragonflySection, TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings
 

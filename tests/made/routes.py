@@ -6,8 +6,10 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from weft.fabric.network import Cables, Network, Switch, TreeSection, fat_tree
+from weft.fabric.network.graph import Cables, Network, Switch
 from weft.fabric.network.minimal import minimal_tables
+from weft.fabric.network.sections import TreeSection
+from weft.fabric.network.tree import fat_tree
 from weft.launch.preload import route_library
 from weft.route.library import Library
 from weft.route.routes import Routes

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.analyse.compare import Key, Point, Side
+from weft.analyse.compare.sides import Key, Point, Side
 
 CALLS = ("bcast", "alltoall", "scatter", "gather")
 SIZES = (64, 1024, 16384)

@@ -9,7 +9,7 @@ import pytest
 from made.view import load_view
 from weft.fabric import load_fabric
 from weft.fabric.importing import import_dump
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 from weft.kernel.studies import load_study
 from weft.launch.preload import route_library
 from weft.launch.simulated.launcher import SimulatedLauncher

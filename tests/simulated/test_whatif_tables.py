@@ -14,7 +14,7 @@ from weft.cli.app import main
 from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.importing import import_dump
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 from weft.fabric.presets import SHEET_ERRORS
 from weft.launch.simulated.simgrid import Programs
 from weft.trace.replay import Asked

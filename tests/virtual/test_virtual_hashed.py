@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from weft.fabric import load_fabric
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 from weft.launch.preload import route_library
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import read_counters

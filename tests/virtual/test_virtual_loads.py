@@ -13,7 +13,8 @@ from over_fabric import OVER_FABRIC, run_over
 from made.view import load_view
 from weft.analyse.tables.breakdown import LINKS
 from weft.fabric import load_fabric
-from weft.fabric.network import Network, build_network
+from weft.fabric.network.build import build_network
+from weft.fabric.network.graph import Network
 from weft.kernel.skew import skewed_weights
 from weft.launch.preload import route_library
 from weft.report.view import RunView

@@ -12,7 +12,7 @@ import pytest
 from clusters import Installed, asked, crossed, send
 
 from weft.fabric import load_fabric
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 from weft.launch.preload import route_library
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import counters_now, read_counters

@@ -18,8 +18,9 @@ from weft.fabric.cuts import Cut, cuts
 from weft.fabric.kinds import link_seconds
 from weft.fabric.loads import DOWN, UP, all_to_all_loads, link_name, pair_loads
 from weft.fabric.model import Fabric
-from weft.fabric.network import NetworkSection, TreeSection, make_network
+from weft.fabric.network.build import make_network
 from weft.fabric.network.graph import Network
+from weft.fabric.network.sections import NetworkSection, TreeSection
 from weft.fabric.placement import leaves
 from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform
 

@@ -72,7 +72,7 @@ def show(
     from weft.fabric import load_fabric
     from weft.fabric.drawing.describe import describe, ranks_by_socket
     from weft.fabric.drawing.drawing import draw_summary, save
-    from weft.fabric.network import build_network
+    from weft.fabric.network.build import build_network
     from weft.fabric.summary import summarise
 
     fabric = load_fabric(file)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from weft.errors import FabricError, LaunchError
-from weft.fabric.network import Network
+from weft.fabric.network.graph import Network
 from weft.fabric.readers import read_dump, read_tables
 from weft.fabric.readers.lanes import Service
 from weft.files.atomic import file_errors

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from weft.errors import FabricError, LaunchError
 from weft.fabric.model import Fabric
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 from weft.fabric.nodeset import expand, fold_for_people
 from weft.fabric.presets import with_presets
 from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm

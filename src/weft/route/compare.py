@@ -10,7 +10,7 @@ import numpy as np
 
 from weft.errors import FabricError
 from weft.fabric.findings import Finding
-from weft.fabric.network import Network
+from weft.fabric.network.graph import Network
 from weft.fabric.readers.lanes import Service
 from weft.format import format_factor
 from weft.route.checks import check_routes, hosts_text

@@ -11,7 +11,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from weft.fabric.network import Network
+from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import ports_by_switch
 from weft.route.library import Ints, Longs
 from weft.route.routes import Routes

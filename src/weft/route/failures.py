@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.fabric.network import Network
-from weft.fabric.network.graph import islands
+from weft.fabric.network.graph import Network, islands
 from weft.route.library import Ints
 from weft.route.patterns import all_to_all
 from weft.route.routes import Routes

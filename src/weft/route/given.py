@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric import load_fabric
-from weft.fabric.network import Network, build_network
+from weft.fabric.network.build import build_network
+from weft.fabric.network.graph import Network
 from weft.fabric.nodeset import expand
 from weft.files.matrix import read_matrix
 from weft.route.library import Floats, Ints

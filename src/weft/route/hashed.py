@@ -18,7 +18,7 @@ from statistics import NormalDist
 import numpy as np
 
 from weft.errors import FabricError
-from weft.fabric.network import Network
+from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import EqualCost, equal_cost
 from weft.route.hashed_phases import HashedPhases, hash_phases
 from weft.route.library import Floats, Ints, Longs

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.fabric.network import Network
+from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import equal_cost
 from weft.route.library import Floats, Ints
 from weft.route.patterns import phases

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.fabric.network import Network
+from weft.fabric.network.graph import Network
 from weft.route.deadlock import find_circle
 from weft.route.dmodk import d_mod_k
 from weft.route.library import Ints

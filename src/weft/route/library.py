@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import DataError
-from weft.fabric.network import Links, Network
+from weft.fabric.network.graph import Links, Network
 from weft.files.atomic import make_folder, write_atomic
 from weft.files.beneath import plain_file
 from weft.files.shipped import cache

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from weft.errors import FabricError
 from weft.fabric.importing import folded_names
-from weft.fabric.network import Network
+from weft.fabric.network.graph import Network
 from weft.format import format_factor
 from weft.route.compare import share
 from weft.route.library import Floats, Ints

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.fabric.network import Network
+from weft.fabric.network.graph import Network
 from weft.route.library import Floats, Graph, Ints, Library, Paths, delivery_of, pointer, threads_here
 
 MOST_PATH_BYTES = 6 << 30

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from weft.errors import FabricError
-from weft.fabric.network import Network
-from weft.fabric.network.graph import Addresses
+from weft.fabric.network.graph import Addresses, Network
 from weft.fabric.network.minimal import FAR, distances, ports_by_switch
 from weft.fabric.network.tables import TableReport, forward_of
 from weft.fabric.readers import Dump, Tables

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from weft.analyse.compare import side_of
+from weft.analyse.compare.sides import side_of
 from weft.analyse.tables.claims import claims_of
 from weft.errors import DataError, StudyError
 from weft.fabric import Fabric

@@ -4,8 +4,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from weft.analyse.compare import Key
 from weft.analyse.compare.claims import Each, describe_place
+from weft.analyse.compare.sides import Key
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
 from weft.format import format_bytes, measured_factor, plural, times_text
 from weft.words.answers import number_text

@@ -20,7 +20,8 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.cuts import cuts
 from weft.fabric.kinds import burst
 from weft.fabric.loads import all_to_all_loads, depths, link_name
-from weft.fabric.network import Network, build_network
+from weft.fabric.network.build import build_network
+from weft.fabric.network.graph import Network
 from weft.kernel.traffic import Mirror, Uniform
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "networks"
@@ -134,7 +135,8 @@ def test_an_imported_dump_has_a_link_term_too(tmp_path: Path) -> None:
 
 
 def as_toml(folder: Path, network: dict[str, Any]) -> str:
-    from weft.fabric.network import make_network, sections
+    from weft.fabric.network import sections
+    from weft.fabric.network.build import make_network
 
     section = sections.NetworkSection.model_validate(network)
     hosts = ",".join(make_network(section, (), folder).hosts)

@@ -7,7 +7,7 @@ import pytest
 
 from weft.bound.shared import find_flows, share_by_windows, share_links
 from weft.fabric import Fabric
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 
 
 def fabric(uplinks: int = 1, link: str = "4 MB/s", routing: str = "tables", kind: str = "virtual") -> Fabric:

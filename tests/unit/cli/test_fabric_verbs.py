@@ -9,7 +9,7 @@ import pytest
 from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.fabric.importing import folded_names
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 from weft.fabric.nodeset import expand
 
 DATA = Path(__file__).parents[2] / "data" / "networks"

@@ -9,7 +9,11 @@ from hypothesis import given, settings
 
 from made.networks import names, networks
 from weft.fabric.cuts import levels
-from weft.fabric.network import Network, TorusSection, TreeSection, fat_tree, star, torus
+from weft.fabric.network.build import star
+from weft.fabric.network.graph import Network
+from weft.fabric.network.sections import TorusSection, TreeSection
+from weft.fabric.network.torus import torus
+from weft.fabric.network.tree import fat_tree
 from weft.fabric.summary import _cut, bisection  # pyright: ignore[reportPrivateUsage]
 
 

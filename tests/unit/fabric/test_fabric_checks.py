@@ -9,7 +9,9 @@ import pytest
 from weft.fabric import load_fabric
 from weft.fabric.checks import check_dump, check_fabric, check_network
 from weft.fabric.findings import Finding
-from weft.fabric.network import TreeSection, fat_tree, network_of
+from weft.fabric.network.dumped import network_of
+from weft.fabric.network.sections import TreeSection
+from weft.fabric.network.tree import fat_tree
 from weft.fabric.readers import Lines, read_dump
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
 
@@ -175,7 +177,7 @@ def test_a_leaf_with_a_missing_uplink_is_a_warning() -> None:
     gone = next(i for i in range(0, len(network.links), 2) if network.link_name(i).startswith("leaf2:4"))
     from dataclasses import replace
 
-    from weft.fabric.network import Links
+    from weft.fabric.network.graph import Links
     from weft.fabric.network.minimal import minimal_tables
 
     kept = [i for i in range(len(network.links)) if i not in (gone, gone + 1)]

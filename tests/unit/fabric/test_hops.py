@@ -9,7 +9,10 @@ from hypothesis import given, settings
 
 from made.networks import names, networks
 from weft.fabric.hops import LEVELS, HopClass, hop_classes, host_hops, rank_pairs
-from weft.fabric.network import Network, TreeSection, fat_tree, star
+from weft.fabric.network.build import star
+from weft.fabric.network.graph import Network
+from weft.fabric.network.sections import TreeSection
+from weft.fabric.network.tree import fat_tree
 
 
 def three_levels(hosts: int = 4518) -> Network:

@@ -16,9 +16,10 @@ from made.networks import names, networks
 from made.usage import usage_of
 from weft.errors import FabricError
 from weft.fabric.hops import groups_alike, hop_classes, host_hops, host_levels, rank_pairs
-from weft.fabric.network import Network, TreeSection, fat_tree
 from weft.fabric.network.follow import steps_on
-from weft.fabric.network.graph import Ints
+from weft.fabric.network.graph import Ints, Network
+from weft.fabric.network.sections import TreeSection
+from weft.fabric.network.tree import fat_tree
 
 PODS = TreeSection.model_construct(nodes_per_leaf=30, uplinks=10, leaves_per_pod=30, pod_uplinks=100, link_rate=1e9)
 

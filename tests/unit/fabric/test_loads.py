@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from made.networks import names, networks
 from weft.errors import FabricError
 from weft.fabric.loads import all_to_all_loads, hottest, pair_loads, relative_times
-from weft.fabric.network import Network, TreeSection, fat_tree, star
+from weft.fabric.network.build import star
+from weft.fabric.network.graph import Network
+from weft.fabric.network.sections import TreeSection
+from weft.fabric.network.tree import fat_tree
 
 
 @settings(max_examples=120, deadline=None)

@@ -8,7 +8,7 @@ import pytest
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.checks import check_fabric
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 from weft.fabric.numbers import doubtful
 from weft.fabric.presets import SECTIONS, presets
 from weft.kernel.studies import load_study

@@ -7,7 +7,7 @@ import pytest
 from weft.fabric import load_fabric
 from weft.fabric.checks import check_fabric
 from weft.fabric.hops import rank_pairs
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 from weft.fabric.nodeset import expand
 from weft.files.shipped import shipped
 

@@ -65,7 +65,7 @@ def test_a_file_of_the_report_computes_nothing(path: Path) -> None:
         "import numpy as np\nmiddle = np.median([1])",
         "import statistics",
         "middle = sorted(rows)[len(rows) // 2]",
-        "from weft.analyse.compare import compare",
+        "from weft.analyse.compare.comparison import compare",
     ],
 )
 def test_what_computes_is_seen(source: str) -> None:

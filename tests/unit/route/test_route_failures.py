@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from made.routes import network_of_cables, random_networks, routes, tree
 from weft.cli.app import main
-from weft.fabric.network import Network
-from weft.fabric.network.graph import islands
+from weft.fabric.network.graph import Network, islands
 from weft.fabric.network.minimal import FAR, distances, distances_between, ports_by_switch
 from weft.route.failures import Failure, fail_each
 from weft.route.given import without

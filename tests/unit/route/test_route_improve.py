@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from made.routes import network_of_cables, random_networks, routes, tree
-from weft.fabric.network import Network
+from weft.fabric.network.graph import Network
 from weft.route.deadlock import find_circle
 from weft.route.dmodk import d_mod_k
 from weft.route.given import fail, fail_random

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from made.routes import library, network_of_cables, random_networks, routes, tree, walked_loads
 from weft.errors import FabricError
 from weft.fabric.loads import all_to_all_loads
-from weft.fabric.network import Network, minimal
+from weft.fabric.network import minimal
+from weft.fabric.network.graph import Network
 from weft.files.shipped import LENT
 from weft.route import library as native
 from weft.route.compare import Routed, compare

@@ -7,7 +7,7 @@ from os.path import commonprefix
 
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import equal_cost_ways
 from weft.fabric.network.pair_loads import name_link

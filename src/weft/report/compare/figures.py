@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import altair as alt
 
-from weft.analyse.compare import Compared, Comparison, Key
+from weft.analyse.compare.comparison import Compared, Comparison
+from weft.analyse.compare.sides import Key
 from weft.format import faster_text, measured_seconds, plural
 from weft.report.compare.load import Compare
 from weft.report.figures.theme import (

@@ -8,8 +8,9 @@ from functools import cached_property
 from itertools import chain, combinations
 from typing import Any
 
-from weft.analyse.compare import PHASES, Comparison, Side, compare, side_of
 from weft.analyse.compare.claims import claim_comparison, name_doubts
+from weft.analyse.compare.comparison import PHASES, Comparison, compare
+from weft.analyse.compare.sides import Side, side_of
 from weft.analyse.tables.claims import ClaimRow
 from weft.analyse.tables.manifest import made_by
 from weft.errors import CompareError, DataError

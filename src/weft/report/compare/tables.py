@@ -9,8 +9,10 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from weft.analyse.compare import Compared, Comparison, Side, Summary, Verdict, exit_code
 from weft.analyse.compare.claims import claim_gate, claim_ratio, describe_place
+from weft.analyse.compare.comparison import Compared, Comparison, Summary
+from weft.analyse.compare.gate import Verdict, exit_code
+from weft.analyse.compare.sides import Side
 from weft.analyse.tables.claims import extras
 from weft.format import format_bytes, measured_seconds
 from weft.report.card import print_rows, row_lines

@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from weft.analyse.compare import side_of
+from weft.analyse.compare.sides import side_of
 from weft.analyse.compare.trend import Change, Trend, trend
 from weft.analyse.tables.claims import is_doubtful
 from weft.format import format_factor, plural, times_text

@@ -9,8 +9,8 @@ import pytest
 from made.checks import Machine, Noise, machine, measure
 from weft.analyse.outliers.few_rounds import find_candidates, find_slow_parts
 from weft.analyse.outliers.rule import CONFIRMED_SIGMAS
-from weft.fabric.network import TreeSection
 from weft.fabric.network.pair_loads import name_cable, name_link
+from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree
 
 NOISES: tuple[Noise, ...] = ("normal", "heavy", "bursts", "steal")

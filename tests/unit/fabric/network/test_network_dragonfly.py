@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import FabricError
-from weft.fabric.network import DragonflySection, Network, dragonfly
+from weft.fabric.network.dragonfly import dragonfly
+from weft.fabric.network.graph import Network
+from weft.fabric.network.sections import DragonflySection
 
 
 def make(groups: int, routers: int, nodes: int, global_links: int, hosts: int | None = None) -> Network:

@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from weft.errors import FabricError
-from weft.fabric.network import Cables, Network, Switch, TreeSection, fat_tree, star, walk
+from weft.fabric.network.build import star
+from weft.fabric.network.follow import walk
+from weft.fabric.network.graph import Cables, Network, Switch
+from weft.fabric.network.sections import TreeSection
+from weft.fabric.network.tree import fat_tree
 
 HOSTS = tuple(f"n{i}" for i in range(12))
 

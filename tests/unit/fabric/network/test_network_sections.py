@@ -7,7 +7,7 @@ import pytest
 
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
-from weft.fabric.network import build_network
+from weft.fabric.network.build import build_network
 
 HEAD = """name = "f"
 kind = "simulated"

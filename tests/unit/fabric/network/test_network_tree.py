@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from weft.errors import FabricError
 from weft.fabric.loads import all_to_all_loads, hottest
-from weft.fabric.network import Network, TreeSection, fat_tree
+from weft.fabric.network.graph import Network
+from weft.fabric.network.sections import TreeSection
+from weft.fabric.network.tree import fat_tree
 
 
 def tree(hosts: int, *, rate: float = 1e9, **numbers: object) -> Network:

@@ -10,7 +10,8 @@ import pytest
 from weft.errors import FabricError
 from weft.fabric.importing import import_dump
 from weft.fabric.model import load_fabric
-from weft.fabric.network import build_network, network_of
+from weft.fabric.network.build import build_network
+from weft.fabric.network.dumped import network_of
 from weft.fabric.network.pair_loads import name_cable
 from weft.fabric.readers import Lines, detect
 from weft.fabric.readers.lldp import read_lldp

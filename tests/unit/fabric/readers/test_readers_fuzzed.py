@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from weft.errors import FabricError
 from weft.fabric.checks import check_dump, check_network
-from weft.fabric.network import network_of
+from weft.fabric.network.dumped import network_of
 from weft.fabric.readers import Lines, detect, read_dump, read_tables
 from weft.fabric.readers.edges import read_edges
 from weft.fabric.readers.hwloc import read_hwloc

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from weft.errors import FabricError
-from weft.fabric.network import Network, network_of
+from weft.fabric.network.dumped import network_of
+from weft.fabric.network.graph import Network
 from weft.fabric.readers import Dump, Lines, detect, read_dump, read_names
 from weft.fabric.readers.dump import rate_of
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover, read_ports_report

@@ -9,7 +9,8 @@ from weft.errors import FabricError
 from weft.fabric.checks import check_dump
 from weft.fabric.importing import import_dump
 from weft.fabric.model import load_fabric
-from weft.fabric.network import build_network, network_of
+from weft.fabric.network.build import build_network
+from weft.fabric.network.dumped import network_of
 from weft.fabric.readers import Dump, Lines, detect, read_dump
 from weft.fabric.readers.edges import read_edges
 from weft.fabric.readers.ibdiagnet import read_ibdiagnet

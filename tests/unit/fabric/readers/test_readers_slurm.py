@@ -5,7 +5,7 @@ import pytest
 
 from weft.errors import FabricError
 from weft.fabric.hops import hop_classes
-from weft.fabric.network import network_of
+from weft.fabric.network.dumped import network_of
 from weft.fabric.readers import Lines, detect
 from weft.fabric.readers.slurm import read_slurm
 

@@ -9,7 +9,8 @@ import pytest
 
 from weft.errors import FabricError
 from weft.fabric.checks import check_dump
-from weft.fabric.network import Network, network_of
+from weft.fabric.network.dumped import network_of
+from weft.fabric.network.graph import Network
 from weft.fabric.readers import Dump, Lines, read_dump, read_tables
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
 from weft.fabric.readers.tables import Tables, tables_of
