@@ -19,7 +19,8 @@ import altair as alt
 
 from weft.fabric import load_fabric
 from weft.format import format_bytes, format_seconds
-from weft.report.figures.theme import BLUE, GREEN, HEIGHT, ORANGE, Figure, values
+from weft.report.figures import Figure
+from weft.report.figures.theme import BLUE, GREEN, HEIGHT, ORANGE, values
 from weft.report.html import write_figures
 from weft.report.tabular import Table, Words, markdown
 from weft.report.view import load_view

@@ -161,7 +161,8 @@ def test_the_simulator_ends_with_a_killed_weft_and_the_next_one_clears_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (
-        "import time\nfrom weft.fabric.network.sections import TreeSection\nfrom weft.fabric.network.tree import fat_tree\nfrom weft.launch import opensm\n"
+        "import time\nfrom weft.fabric.network.sections import TreeSection\n"
+        "from weft.fabric.network.tree import fat_tree\nfrom weft.launch import opensm\n"
         "opensm._opensm = lambda *a: (print('up', flush=True), time.sleep(60))\n"
         "tree = TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=1e9)\n"
         "opensm.manage(fat_tree(['a', 'b'], tree, rate=1e9))"

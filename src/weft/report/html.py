@@ -16,8 +16,8 @@ from weft.errors import WeftError
 from weft.files.atomic import file_errors, write_atomic
 from weft.files.shipped import cache
 from weft.format import capital, measured_factor
-from weft.report.figures import Picture
-from weft.report.figures.theme import BLUE, DARKER, GREY, INK, Figure
+from weft.report.figures import Figure, Picture
+from weft.report.figures.theme import BLUE, DARKER, GREY, INK
 from weft.text import plain, plain_tree
 
 _BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|us|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")

@@ -15,10 +15,9 @@ from weft.files.atomic import guard
 from weft.format import plural
 from weft.report import method
 from weft.report.card import call_title, card_of, with_folder
-from weft.report.figures import Picture
+from weft.report.figures import Figure, Figures, Picture
 from weft.report.figures.breakdown import breakdown_figures
 from weft.report.figures.proof import links_figure
-from weft.report.figures.theme import Figure
 from weft.report.html import figure_values, fill, paint_for_page, write_figures, write_page
 from weft.report.method import how_measured
 from weft.report.tables import all_tables, meaning, others_of
@@ -97,13 +96,13 @@ def write(folders: Sequence[Any], path: Path, *, formats: Collection[str] = (), 
     return path
 
 
-def all_figures(view: RunView) -> list[Figure | Picture]:
+def all_figures(view: RunView) -> Figures:
     """Every figure of a run, in the order of the page: the breakdown, its kernel's, then those of any run."""
     links = links_figure(view)
     return [*breakdown_figures(view), *view.story.figures(view), *([links] if links else [])]
 
 
-def render(views: Sequence[RunView], figures: Sequence[Sequence[Figure | Picture]], front: Front | None = None) -> str:
+def render(views: Sequence[RunView], figures: Sequence[Figures], front: Front | None = None) -> str:
     """The page's HTML."""
     runs = [
         _run(index, view, own_figures) for index, (view, own_figures) in enumerate(zip(views, figures, strict=True))
@@ -174,7 +173,7 @@ def _folds(view: RunView) -> dict[str, str]:
     }
 
 
-def _run(index: int, view: RunView, figures: Sequence[Figure | Picture]) -> dict[str, Any]:
+def _run(index: int, view: RunView, figures: Figures) -> dict[str, Any]:
     """The values of a run for the template."""
     proof = view.story.proof(view, figures)
     shown = {each.name for each in proof}

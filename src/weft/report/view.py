@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run for the report: its tables, plan and verdicts, and the story of its kernel, which `stories/` overrides."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -17,6 +17,7 @@ from weft.analyse.tables.times import FLOOR, CallRow, phase_in_words
 from weft.kernel.registry import main_call
 from weft.plan.records import Plan, PlannedSeries
 from weft.plan.stored import plan_of
+from weft.report.figures import Figures
 from weft.report.intervals import bound_text, interval_heading, time_text
 from weft.report.tabular import Table, Words, existing, make_table
 from weft.store.cells import folder_path
@@ -28,8 +29,6 @@ from weft.words.say import say
 
 if TYPE_CHECKING:
     from weft.report.bars import Bar
-    from weft.report.figures import Picture
-    from weft.report.figures.theme import Figure
 
 STORIES = "weft.report.stories"
 
@@ -50,7 +49,7 @@ class Story(Protocol):
         """What the bars are times of: ``MPI_Alltoall, 10 MiB per rank``."""
         return ""
 
-    def proof(self, view: "RunView", figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
+    def proof(self, view: "RunView", figures: Figures) -> Figures:
         """The pictures beside the card, which prove its answer: the first of its ``figures``, or else bars."""
         from weft.report.bars import draw_times
 
@@ -61,7 +60,7 @@ class Story(Protocol):
         """Tables in reading order; each table's first row is its second heading."""
         ...
 
-    def figures(self, view: "RunView") -> "list[Figure | Picture]":
+    def figures(self, view: "RunView") -> Figures:
         """Figures in the order of the page."""
         ...
 
@@ -93,7 +92,7 @@ class PlainStory(Story):
         )  # fmt: skip
         return existing(table)
 
-    def figures(self, view: "RunView") -> "list[Figure | Picture]":
+    def figures(self, view: "RunView") -> Figures:
         """None: the figures depend on the kernel."""
         return []
 

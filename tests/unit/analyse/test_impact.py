@@ -14,7 +14,7 @@ from weft.analyse.claims.kernels.interference import find_claims
 from weft.analyse.claims.known import Known
 from weft.analyse.tables.answers import IMPACTS, ImpactRow
 from weft.analyse.tables.claims import extras
-from weft.report.figures.theme import Figure
+from weft.report.figures import Figure
 from weft.report.view import RunView
 from weft.store.rows import LAUNCH_TABLE, LaunchRow
 from weft.words.card import card_rows

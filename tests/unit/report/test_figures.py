@@ -13,8 +13,9 @@ from PIL import Image
 
 from made.run import Made, make_run, tara_like
 from made.view import load_view
+from weft.report.figures import Figure
 from weft.report.figures.spread import links, places, thinned
-from weft.report.figures.theme import Figure, dodged
+from weft.report.figures.theme import dodged
 from weft.report.html import vegalite_version, write_figures
 from weft.report.page import all_figures
 from weft.report.view import RunView

@@ -16,8 +16,8 @@ from weft.analyse.tables.answers import WINNERS
 from weft.analyse.tables.sweeps import Line, lines_of, size_of
 from weft.analyse.tables.times import TimedRow
 from weft.plan.records import Cell
+from weft.report.figures import Figure
 from weft.report.figures.sizes import Drawn, size_panel
-from weft.report.figures.theme import Figure
 from weft.report.html import parts, write_figures
 from weft.report.page import all_figures, write
 from weft.report.stories.collective import CollectiveStory

@@ -12,6 +12,7 @@ from weft.analyse.compare.comparison import Compared, Comparison
 from weft.analyse.compare.sides import Key
 from weft.format import faster_text, measured_seconds, plural
 from weft.report.compare.load import Compare
+from weft.report.figures import Figure
 from weft.report.figures.theme import (
     BLUE,
     BYTES_LABEL,
@@ -21,7 +22,6 @@ from weft.report.figures.theme import (
     ORANGE,
     RED,
     SECONDS_LABEL,
-    Figure,
     beside,
     decades,
     palettes,

@@ -13,8 +13,8 @@ from weft.files.atomic import write_atomic
 from weft.format import format_factor, plural, times_text
 from weft.report.compare.trend import day, draw_history
 from weft.report.export import escaped
-from weft.report.figures import Picture
-from weft.report.figures.theme import BLUE, FONT, INK, RED, Figure
+from weft.report.figures import Figure, Picture
+from weft.report.figures.theme import BLUE, FONT, INK, RED
 from weft.report.html import figure_values, fill, write_page
 from weft.report.tabular import Table, Words, make_table
 from weft.words.card import Card

@@ -15,8 +15,7 @@ from weft.report import method
 from weft.report.compare.figures import all_figures
 from weft.report.compare.load import Compare
 from weft.report.compare.tables import MEANING, all_tables
-from weft.report.figures import Picture
-from weft.report.figures.theme import Figure
+from weft.report.figures import Figure, Picture
 from weft.report.html import figure_values, fill, write_figures, write_page
 from weft.words.comparisons import factor_text, name_place
 from weft.words.say import say

@@ -19,7 +19,8 @@ from weft.report.card import print_rows
 from weft.report.compare.load import Compare, view_of
 from weft.report.compare.page import again, differences, provenance
 from weft.report.compare.tables import p_equals
-from weft.report.figures.theme import BLUE, GREY, RED, Figure, values
+from weft.report.figures import Figure
+from weft.report.figures.theme import BLUE, GREY, RED, values
 from weft.report.html import figure_values, fill, write_figures, write_page
 from weft.report.tabular import Table, Words, comma_separated, make_table, markdown, terminal
 from weft.report.view import RunView

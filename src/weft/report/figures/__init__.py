@@ -1,26 +1,66 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures: a `Picture` is drawn, a `Figure` (`weft.report.figures.theme`) made of charts."""
+"""Figures: a `Picture` is drawn, a `Figure` made of charts."""
 
 import json
+import textwrap
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.resources import files
+from typing import Any, TypeAlias
+
+from weft.text import plain
 
 
 @dataclass(frozen=True)
-class Picture:
-    """One drawn figure of the report; `weft.report.figures.theme.Figure` is one made of charts."""
+class Shown:
+    """What stands beside a figure of the report."""
 
     name: str  # name of its files, without ending
-    # title, key, reading: as for a `Figure`: what it shows, how to read the marks, its result in one sentence
-    title: str
-    key: str
-    reading: str
+    title: str  # what the figure shows
+    key: str  # how to read the marks
+    reading: str  # its result in one sentence
+
+
+@dataclass(frozen=True)
+class Picture(Shown):
+    """One drawn figure of the report."""
+
     # the drawing: one ``<svg>`` element with a ``viewBox``, inserted into the page unchanged, so its maker must escape
     # every text. Identifiers inside (gradients, clips) must be unique on the page: start them with the name. A raster
     # is an ``<image>`` whose ``href`` is a ``data:`` address.
     svg: str
     # markup after the drawing, on the page only (a tooltip's script, a list), also escaped by its maker
     extra_html: str = ""
+
+
+@dataclass(frozen=True)
+class Figure(Shown):
+    """One made of charts; Altair is imported where it is drawn."""
+
+    panels: tuple[Any, ...]  # charts: one, or several small ones side by side that wrap on a narrow page
+
+    @cached_property
+    def drawn(self) -> list[dict[str, Any]]:
+        """Each panel as Vega-Lite JSON: for the page and for the figure's own file."""
+        from weft.report.figures.theme import specification
+
+        return [specification(panel) for panel in self.panels]
+
+    def specifications(self) -> list[dict[str, Any]]:
+        """Each panel for a page, without the title (the page has it); a single panel fills the width."""
+        return [panel | {"width": "container"} for panel in self.drawn] if len(self.drawn) == 1 else self.drawn
+
+    def whole(self) -> dict[str, Any]:
+        """The figure with its title, for its own file."""
+        from weft.report.figures.theme import COLUMNS, WIDTH, beside
+
+        title = {"text": plain(self.title), "subtitle": textwrap.wrap(plain(self.key), 95)}
+        if len(self.drawn) == 1:
+            return self.drawn[0] | {"title": title, "width": WIDTH, "padding": 12}
+        return beside(self.drawn, COLUMNS, 28) | {"title": title, "padding": 12}
+
+
+Figures: TypeAlias = list[Figure | Picture]
 
 
 def with_script(data: object, script: str) -> str:

@@ -11,7 +11,8 @@ from weft.analyse.tables.answers import main_verdict
 from weft.analyse.tables.breakdown import ROUND_TIMES, STEPS, BreakdownRow, RoundRow
 from weft.format import format_seconds
 from weft.report.card import breakdowns, factor_text, say_breakdown, title
-from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, Figure, unit_of, values
+from weft.report.figures import Figure
+from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, unit_of, values
 from weft.report.view import RunView
 
 COLOURS = {"hardware": GREY, "messages": BLUE, "contention": ORANGE, "algorithm": RED, "arrival": GREEN}

@@ -10,6 +10,7 @@ import altair as alt
 from weft.analyse.tables.times import FloorRow, TimedRow, is_beaten, reach, timed
 from weft.format import measured_factor, measured_seconds
 from weft.plan.records import PlannedSeries
+from weft.report.figures import Figure
 from weft.report.figures.theme import (
     BLUE,
     GREEN,
@@ -19,7 +20,6 @@ from weft.report.figures.theme import (
     ORANGE,
     RED,
     SECONDS_LABEL,
-    Figure,
     along,
     dodged,
     grows_by,

@@ -9,10 +9,10 @@ import altair as alt
 from weft.analyse.tables.claims import extras
 from weft.analyse.tables.pairs import FARTHEST, LEAST_SHOWN_S, HistogramRow, bucket_starts_s
 from weft.format import format_bytes, format_factor, measured_factor, measured_seconds, seconds_unit
-from weft.report.figures import Picture
+from weft.report.figures import Figure, Picture
 from weft.report.figures.matrix import PairMatrix, matrix_picture
 from weft.report.figures.raster import scale_of
-from weft.report.figures.theme import BLUE, HEIGHT, Figure, values
+from weft.report.figures.theme import BLUE, HEIGHT, values
 from weft.report.pair_view import MODES, PairView
 
 #: A pair slower than the slowest class's median by this factor is drawn as slow.

@@ -13,8 +13,8 @@ from weft.fabric.drawing.sketch import LinkLoad, Place, Sketch, sketch, sketch_l
 from weft.fabric.network.build import build_network
 from weft.format import format_bytes, format_rate, percent, times_text
 from weft.report.common import drawn_cells, reading
-from weft.report.figures import Picture
-from weft.report.figures.theme import WIDTH, Figure
+from weft.report.figures import Figure, Picture
+from weft.report.figures.theme import WIDTH
 from weft.report.view import RunView
 
 WIDE = 760

@@ -11,6 +11,7 @@ from weft.analyse.tables.claims import extras
 from weft.analyse.tables.times import MedianRow, TimedRow, holding_bound_s, reach, timed
 from weft.format import measured_seconds
 from weft.plan.records import PlannedSeries
+from weft.report.figures import Figure
 from weft.report.figures.theme import (
     BLUE,
     DARKER,
@@ -18,7 +19,6 @@ from weft.report.figures.theme import (
     HEIGHT,
     ORANGE,
     RED,
-    Figure,
     along,
     decades,
     dodged,

@@ -10,7 +10,8 @@ import altair as alt
 
 from weft.analyse.tables.times import ITERATIONS, QUARTILES, IterationRow, QuartileRow, timed
 from weft.format import percent, plural
-from weft.report.figures.theme import BLUE, COLUMNS, INK, RED, Figure, unit_of, values
+from weft.report.figures import Figure
+from weft.report.figures.theme import BLUE, COLUMNS, INK, RED, unit_of, values
 from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The class of figures, the look that all share, and the labels of logarithmic axes."""
+"""The look that all figures share, and the labels of logarithmic axes."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -12,7 +10,7 @@ import altair as alt
 from altair.utils import schemapi
 
 from weft.format import SECONDS, seconds_unit
-from weft.text import plain, plain_tree
+from weft.text import plain_tree
 from weft.units import RATES, SIZES
 
 Chart: TypeAlias = Any
@@ -72,33 +70,6 @@ CONFIG: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One figure of the report."""
-
-    name: str  # name of its files, without ending
-    title: str  # what the figure shows
-    key: str  # how to read the marks
-    reading: str  # its result in one sentence
-    panels: tuple[Chart, ...]  # charts: one, or several small ones side by side that wrap on a narrow page
-
-    @cached_property
-    def drawn(self) -> list[dict[str, Any]]:
-        """Each panel as Vega-Lite JSON: for the page and for the figure's own file."""
-        return [specification(panel) for panel in self.panels]
-
-    def specifications(self) -> list[dict[str, Any]]:
-        """Each panel for a page, without the title (the page has it); a single panel fills the width."""
-        return [panel | {"width": "container"} for panel in self.drawn] if len(self.drawn) == 1 else self.drawn
-
-    def whole(self) -> dict[str, Any]:
-        """The figure with its title, for its own file."""
-        title = {"text": plain(self.title), "subtitle": _wrapped(plain(self.key))}
-        if len(self.drawn) == 1:
-            return self.drawn[0] | {"title": title, "width": WIDTH, "padding": 12}
-        return beside(self.drawn, COLUMNS, 28) | {"title": title, "padding": 12}
-
-
 def beside(panels: Sequence[Mapping[str, Any]], columns: int, spacing: int) -> dict[str, Any]:
     """Specifications side by side as one."""
     whole: dict[str, Any] = {"concat": [], "columns": columns, "spacing": spacing}
@@ -117,12 +88,6 @@ def specification(chart: Chart) -> dict[str, Any]:
     """
     found: dict[str, Any] = plain_tree(chart.to_dict(validate=schemapi.DEBUG_MODE))
     return found | {"config": CONFIG | {"view": found["config"]["view"] | CONFIG["view"]}}
-
-
-def _wrapped(text: str, width: int = 95) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(text, width)
 
 
 def values(rows: Iterable[Mapping[str, object]]) -> alt.InlineData:

@@ -10,7 +10,8 @@ from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.sweeps import beats
 from weft.format import exact_bytes, measured_factor
 from weft.mpi.algorithms import DEFAULT
-from weft.report.figures.theme import BLUE, DARKER, GREEN, INK, ORANGE, RED, Figure, values
+from weft.report.figures import Figure
+from weft.report.figures.theme import BLUE, DARKER, GREEN, INK, ORANGE, RED, values
 
 KEY = (
     "Colour: the fastest algorithm. Number: its time over that of the library's own choice. "

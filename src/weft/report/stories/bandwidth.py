@@ -2,9 +2,9 @@
 """The story of ``bandwidth``: rates of flows of messages, and the library's eager limit."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from weft.analyse.tables.sweeps import Line
+from weft.report.figures import Figure, Figures
 from weft.report.sweep_tables import (
     CHANGE_TITLE,
     MOVED,
@@ -16,10 +16,6 @@ from weft.report.sweep_tables import (
 )
 from weft.report.tabular import Table, existing
 from weft.report.view import RunView
-
-if TYPE_CHECKING:
-    from weft.report.figures import Picture
-    from weft.report.figures.theme import Figure
 
 
 class BandwidthStory(SweepStory):
@@ -40,10 +36,9 @@ class BandwidthStory(SweepStory):
             slower_table(view.titled("Messages slower than their double"), lines, names),
         )
 
-    def figures(self, view: RunView) -> "list[Figure | Picture]":
+    def figures(self, view: RunView) -> Figures:
         """Rate and time against size."""
         from weft.report.figures.sizes import KEY, RATE_KEY, Drawn, size_panel
-        from weft.report.figures.theme import Figure
 
         drawn = [Drawn(line, line.name) for line in self.lines(view)]
         if not drawn:

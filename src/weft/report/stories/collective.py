@@ -2,7 +2,7 @@
 """The story of ``collective``: time against size and process count, and where the library switches algorithm."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, WINNERS, GuidelineRow, OverlapRow, WinnerRow
 from weft.analyse.tables.sweeps import Line, common_rows, find_stretches, largest_lines, own_lines
@@ -10,6 +10,7 @@ from weft.analyse.tables.times import TimedRow, timed
 from weft.format import exact_bytes, format_seconds, percent, times_text
 from weft.mpi.algorithms import DEFAULT
 from weft.report.bars import Bar, bar_of
+from weft.report.figures import Figure, Figures, Picture
 from weft.report.intervals import interval_heading, time_text
 from weft.report.sweep_tables import (
     CHANGE_TITLE,
@@ -24,11 +25,6 @@ from weft.report.sweep_tables import (
 from weft.report.tabular import Table, Words, existing, make_table
 from weft.report.view import RunView
 from weft.words.checks import name_calls, name_rival
-
-if TYPE_CHECKING:
-    from weft.report.figures import Picture
-    from weft.report.figures.theme import Figure
-
 
 TIMES = "collectives"  # name of the figure of times against size
 
@@ -92,17 +88,16 @@ class CollectiveStory(SweepStory):
         rows = ("", *(interval_heading([row]) for row in found)), ("MPI_Barrier", *map(time_text, found))
         return Table(view.titled("An empty exchange: MPI_Barrier"), columns, rows if found else ())
 
-    def proof(self, view: RunView, figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
+    def proof(self, view: RunView, figures: Figures) -> Figures:
         """The map of winners where an algorithm beats the library's own choice, and times against size."""
         won = any(each["id"] == "collective.faster-algorithm" for each in view.claimed("answer"))
         maps = [each for each in figures if won and each.name == "winners"]
         others = sorted((each for each in figures if each not in maps), key=lambda each: each.name != TIMES)
         return [*maps, *super().proof(view, others)]
 
-    def figures(self, view: RunView) -> "list[Figure | Picture]":
+    def figures(self, view: RunView) -> Figures:
         """Time against size, a panel for each call; the map of winners."""
         from weft.report.figures.sizes import KEY, Drawn, size_panel
-        from weft.report.figures.theme import Figure
         from weft.report.figures.winners import winner_figure
 
         groups: dict[str, list[Line]] = {}

@@ -4,7 +4,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from weft.analyse.tables.answers import by_weight, main_verdict
 from weft.analyse.tables.times import MEDIANS, CallRow, timed
@@ -12,15 +11,11 @@ from weft.format import UNKNOWN, format_bytes, plural
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar, bar_of
 from weft.report.common import held_back_table
+from weft.report.figures import Figure, Figures, Picture
 from weft.report.intervals import bound_text, interval_heading, time_text
 from weft.report.plan_tables import memory_tables
 from weft.report.tabular import Table, existing
 from weft.report.view import CALLS, RunView, Story, call_name, m_text
-
-if TYPE_CHECKING:
-    from weft.report.figures import Picture
-    from weft.report.figures.theme import Figure
-
 
 #: Series with figures and tables of their own: beyond, a page is no longer read. The table of times has all.
 MOST_SHOWN = 24
@@ -49,7 +44,7 @@ class ExchangeStory(Story):
         each = f", {format_bytes(sizes[-1])} per rank" if len(sizes) == 1 else ""
         return f"{call_name(view.main_call)}{each}"
 
-    def proof(self, view: RunView, figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
+    def proof(self, view: RunView, figures: Figures) -> Figures:
         """The links with their load, and the times of the series that answers."""
         from weft.report.bars import draw_times
         from weft.report.figures.proof import draw_loads
@@ -68,7 +63,7 @@ class ExchangeStory(Story):
             *time_tables(view), *existing(held_back_table(view)), *calls, *_naming_others(memory, others, "weft plan"),
         ]  # fmt: skip
 
-    def figures(self, view: RunView) -> "list[Figure | Picture]":
+    def figures(self, view: RunView) -> Figures:
         """Time along each series, the calls, the complete graph, the spread of samples."""
         from weft.report.figures.calls import calls_figure
         from weft.report.figures.scaling import scaling_figure

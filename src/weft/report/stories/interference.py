@@ -2,17 +2,14 @@
 """The story of ``interference``: a tile for each call beside each kind of traffic; a table with tails and causes."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft.analyse.tables.answers import IMPACTS, ImpactRow
 from weft.format import exact_bytes, format_seconds, measured_factor, times_text
+from weft.report.figures import Figure, Figures
 from weft.report.tabular import Table, Words, existing, make_table
 from weft.report.view import RunView, Story
 from weft.words.interference import PLACES, VICTIMS
-
-if TYPE_CHECKING:
-    from weft.report.figures import Picture
-    from weft.report.figures.theme import Figure
 
 KEY = "Number and colour: time beside the traffic of the other job over the time alone, medians in turns of one launch."
 BESIDE = "beside / alone"
@@ -37,10 +34,8 @@ class InterferenceStory(Story):
         )  # fmt: skip
         return existing(table)
 
-    def figures(self, view: RunView) -> "list[Figure | Picture]":
+    def figures(self, view: RunView) -> Figures:
         """Tiles of all victims and aggressors, a panel for each place."""
-        from weft.report.figures.theme import Figure
-
         rows = IMPACTS.read(view.path)
         panels = tuple(
             _panel(PLACES[place], [row for row in rows if row["place"] == place])

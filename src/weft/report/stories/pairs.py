@@ -1,22 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The story of ``pairs``: slow nodes and links, latency by hops, and contention between pairs (paper 002)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from weft.analyse.tables.claims import extras
 from weft.analyse.tables.pairs import ClassRow, ContentionRow, NodeRow, WorstRow
 from weft.format import format_bytes, measured_seconds
+from weft.report.figures import Figures
 from weft.report.intervals import interval_heading
 from weft.report.pair_view import PairView
 from weft.report.tabular import Column, Table, Words, existing, make_table
 from weft.report.view import RunView, Story
-
-if TYPE_CHECKING:
-    from weft.report.figures import Picture
-    from weft.report.figures.theme import Figure
 
 TEN = 10
 ROLES = {"sender": "slow as sender", "receiver": "slow as receiver", "both": "slow in both directions"}
@@ -35,14 +32,14 @@ class PairsStory(Story):
             return []
         return existing(_hops(pairs), _nodes(pairs), _pairs(pairs), _contention(pairs), _cold(pairs))
 
-    def figures(self, view: RunView) -> "list[Figure | Picture]":
+    def figures(self, view: RunView) -> Figures:
         """Matrices by rank and node, contention, histograms."""
         from weft.report.figures.pairs import pair_figures
 
         pairs = PairView(view)
         return pair_figures(pairs) if pairs.measured else []
 
-    def proof(self, view: RunView, figures: "Sequence[Figure | Picture]") -> "list[Figure | Picture]":
+    def proof(self, view: RunView, figures: Figures) -> Figures:
         """The matrix at the message size that answers; with a slow cable or switch, the tree with it in red."""
         from weft.report.figures.proof import draw_outlier
 
