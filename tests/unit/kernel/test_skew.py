@@ -13,7 +13,8 @@ from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
 from weft.kernel import Shape
-from weft.kernel.collective.kernel import Collective, traffic_at, weights_of
+from weft.kernel.collective.kernel import Collective
+from weft.kernel.collective.traffic import traffic_at, weights_of
 from weft.kernel.skew import skewed_weights
 from weft.kernel.studies import make_study
 from weft.kernel.traffic import MatrixTraffic

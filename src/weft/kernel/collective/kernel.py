@@ -1,48 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kernel ``collective``: an MPI collective over sizes, process counts and nodes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.files.matrix import read_matrix
-from weft.format import format_bytes
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
-from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy, variants
-from weft.kernel.collective.traffic import CollectiveTraffic
+from weft.kernel.collective.cells import ALL_RECEIVED, ALL_SENT, ROOTED, calls_of, fitting, needs_wide, process_counts
+from weft.kernel.collective.study import CollectiveSeries, CollectiveStudy, variants
+from weft.kernel.collective.traffic import ELEMENT, traffic_at, weights_of
 from weft.kernel.sizes import op_name, split_op
-from weft.kernel.skew import (
-    GRAPHS,
-    SKEWED,
-    has_weights,
-    is_skewed,
-    made_weights,
-    named_skew,
-    peak_of,
-    skewed_weights,
-)
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
-from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform, barrier_messages
+from weft.kernel.traffic import Traffic, barrier_messages
 from weft.mpi.alltoall import is_own
-from weft.mpi.guidelines import guidelines_of
-from weft.study import Measure, Series, Study, doubling
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from weft.study import Measure, Series, Study
 
 MOST_ROOTS = 32  # most roots that take turns, if each is measured once
-MOST_INT = 2**31 - 1
 WIDE_BYTES = 8  # of a count or a displacement of MPI 4
-ELEMENT = 8  # bytes of an element of a reduction or of a derived datatype
-ALL_SENT = frozenset({"alltoall", "alltoallv", "scatter", "reduce_scatter"})
-ALL_RECEIVED = frozenset({"alltoall", "alltoallv", "gather", "allgather"})
-ROOTED = frozenset({"bcast", "scatter", "gather", "reduce"})
-REDUCING = frozenset({"allreduce", "reduce", "reduce_scatter"})
 
 
 class Collective(MeasuredKernel):
@@ -197,13 +173,6 @@ class Collective(MeasuredKernel):
         return [*((op_name(call, size), call, size) for size in values["bytes"]), ("barrier", "barrier", 0)]
 
 
-def needs_wide(values: Mapping[str, Any], ranks: int) -> bool:
-    """Whether an int cannot count the elements of the largest block, or where the last of unequal blocks begins."""
-    unit = ELEMENT if values["form"] == "vector" or values["collective"] in REDUCING else 1
-    block = values["bytes"][-1] // unit
-    return block > MOST_INT or (values["collective"] == "alltoallv" and block > MOST_INT // ranks)
-
-
 def op_prefix(values: Mapping[str, Any]) -> str:
     """Name of a cell's operations, without the size: ``alltoall``, ``alltoallv-linear``, ``allgather-inplace``."""
     words = [values["collective"]]
@@ -212,155 +181,3 @@ def op_prefix(values: Mapping[str, Any]) -> str:
     if values["form"] != "plain":
         words.append(values["form"])
     return "-".join(words)
-
-
-def traffic_at(values: Mapping[str, Any], size: int, ranks: int) -> Traffic:
-    """Least traffic of a cell's call at one size; it is exact for an all-to-all of equal blocks on even nodes."""
-    least = CollectiveTraffic(
-        collective=values["collective"],
-        block_bytes=size,
-        ranks=ranks,
-        node_ranks=tuple(values.get("node_ranks", ())),
-        in_place=values["form"] == "inplace",
-        pattern=values.get("pattern", "equal"),
-    )
-    try:
-        weights = weights_of(values, ranks)
-    except StudyError:  # the matrix stayed on another machine: what holds for any pattern is lower, and valid
-        weights = None
-    if weights is not None and len(weights) == ranks:
-        unit = ELEMENT if values["form"] == "vector" else 1
-        return MatrixTraffic(size, ranks, weights, unit, least.node_ranks, values.get("cyclic", False))
-    everywhere = least.collective in ("alltoall", "alltoallv") and least.pattern == "equal"
-    if everywhere and not least.in_place and not least.node_ranks:
-        return Uniform(size, least.rounds, least.messages)
-    return least
-
-
-def process_counts(series: CollectiveSeries, shape: Shape, notes: list[str]) -> list[int]:
-    """Process counts of a shape, ascending; adds a note on those larger than its number of ranks."""
-    if series.processes is None:
-        return [shape.ranks]
-    if series.processes == UP_TO_ALL:
-        return sorted({*doubling(shape.ranks), shape.ranks} - {1}) or [1]
-    assert not isinstance(series.processes, str)
-    found = sorted(count for count in series.processes if count <= shape.ranks)
-    for count in series.processes:
-        if count > shape.ranks:
-            notes.append(
-                f"series {series.name}: {count} processes are more than the {shape.ranks} of {shape.nodes} nodes"
-            )
-    return found
-
-
-def fitting(section: CollectiveSection, rows: int, ranks: int, where: str) -> None:
-    """StudyError for a root that is not below the number of ranks, or a matrix with another number of rows."""
-    if section.root >= ranks:
-        raise StudyError(
-            f"{where}.root = {section.root} is not one of the {ranks} ranks", 'give a lower one, or "rotating"'
-        )
-    if section.matrix and rows != ranks:
-        raise StudyError(
-            f"{where}.matrix = {section.matrix!r} has {rows} rows, and a cell has {ranks} ranks",
-            f"give the series {rows} ranks, such as processes = [{rows}]",
-        )
-
-
-def calls_of(
-    section: CollectiveSection, ranks: int, study: CollectiveStudy, notes: list[str]
-) -> Iterable[dict[str, Any]]:
-    """Values for each call, pattern and form that exists."""
-    for collective, form in product(section.collectives, section.forms):
-        for pattern in patterns_of(section, ranks, notes) if collective == "alltoallv" else ("",):
-            if why := impossible(collective, form, pattern):
-                notes.append(f"{collective} {form}: {why}")
-                continue
-            values: dict[str, Any] = {"collective": collective, "form": form}
-            # of skewed blocks the study gives the mean, the cell the largest
-            peak = peak_of(skewed_weights(pattern, ranks)) if is_skewed(pattern) else 1.0
-            values |= {"bytes": list(fitting_sizes(section, collective, form, ranks, study, notes, peak))}
-            values |= {"columns": ranks} if has_weights(pattern) else {}
-            if study.placement.order == "cyclic" and (pattern == "matrix" or has_weights(pattern)):
-                values["cyclic"] = True
-            values |= {"refine": section.refine}
-            in_turns = section.guidelines or section.overlap or form == "neighbor"
-            if study.explain and collective in ALL_SENT & ALL_RECEIVED and not in_turns:
-                values["explain"] = True
-            values |= {"guidelines": guidelines_of(collective, ranks)} if section.guidelines else {}
-            values |= {"within_s": section.guidelines_within} if section.guidelines_within else {}
-            values |= {"overlap": True} if section.overlap else {}
-            if collective in ROOTED:
-                values["root"] = 0 if in_turns else section.root
-            if pattern:
-                values["pattern"] = pattern
-            if pattern == "matrix" and section.matrix:
-                values["matrix"] = str((study.path.parent / section.matrix).resolve())
-            yield values
-
-
-def patterns_of(section: CollectiveSection, ranks: int, notes: list[str]) -> list[str]:
-    """The patterns of a study with their skews: ``zipf2.5``; adds a note on skews that so few ranks cannot have."""
-    found: list[str] = []
-    for pattern in section.patterns:
-        if pattern not in SKEWED:
-            found.append(pattern)
-            continue
-        found += [named_skew(pattern, skew) for skew in section.skew if skew <= ranks]
-        if any(skew > ranks for skew in section.skew):
-            notes.append(f"alltoallv {pattern}: a skew over {ranks} does not exist among {ranks} ranks")
-    return found
-
-
-def weights_of(values: Mapping[str, Any], ranks: int) -> "NDArray[np.int64] | None":
-    """Weights of the blocks of a cell with a matrix or a skew, shape (ranks, ranks); None for other patterns."""
-    if has_weights(values.get("pattern", "")):
-        return made_weights(values["pattern"], ranks)
-    if "matrix" not in values:
-        return None
-    import numpy as np
-
-    return np.array(read_matrix(Path(values["matrix"])), dtype=np.int64)
-
-
-def impossible(collective: str, form: str, pattern: str) -> str:
-    """Why MPI does not have this form of a call; empty if it does."""
-    if form == "inplace" and collective == "bcast":
-        return "it has one buffer as it is"
-    if form == "inplace" and pattern not in ("", "equal"):
-        return f"in place the counts must be alike both ways, and those of {pattern} are not"
-    if form == "vector" and collective in REDUCING:
-        return "MPI_SUM takes no derived datatype"
-    if form == "neighbor" and pattern not in GRAPHS:
-        return f"neighbours are those of a graph: Alltoallv with the patterns {' and '.join(GRAPHS)}"
-    return ""
-
-
-def fitting_sizes(
-    section: CollectiveSection,
-    collective: str,
-    form: str,
-    ranks: int,
-    study: CollectiveStudy,
-    notes: list[str],
-    peak: float = 1.0,
-) -> list[int]:
-    """The sizes that a call can have, times ``peak``: whole elements, within ``memory_most``; StudyError for none."""
-    whole = collective in REDUCING or form == "vector"
-    sizes = [size for size in section.sizes if not whole or size % ELEMENT == 0]
-    if len(sizes) < len(section.sizes):
-        notes.append(f"{collective} {form}: sizes that are no whole doubles are left out")
-    unit = ELEMENT if whole else 1
-    sizes = sorted({round(size * peak / unit) * unit for size in sizes})
-    blocks = (ranks if collective in ALL_SENT | ALL_RECEIVED else 1) * (2 if form == "vector" else 1)
-    if section.memory_most is not None:
-        small = [size for size in sizes if size * blocks <= section.memory_most]
-        if len(small) < len(sizes):
-            most = format_bytes(section.memory_most)
-            notes.append(f"{collective} {form} on {ranks} ranks: sizes whose buffers exceed {most} are left out")
-        sizes = small
-    if not sizes:
-        raise StudyError(
-            f"{study.path}: collective.sizes leaves none for {collective} {form} on {ranks} ranks",
-            "give it sizes in whole doubles (8 B, 16 B ...), or a larger memory_most",
-        )
-    return sizes

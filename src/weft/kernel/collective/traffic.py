@@ -18,12 +18,22 @@ A rank can send to all others at once, so only one latency is certain; trees and
 node only certain copies count: on a single node every rank but one must receive data that it did not have.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from weft.kernel.traffic import Combined
+from weft.errors import StudyError
+from weft.files.matrix import read_matrix
+from weft.kernel.skew import has_weights, made_weights
+from weft.kernel.traffic import Combined, MatrixTraffic, Traffic, Uniform
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ELEMENT = 8  # bytes of an element of a reduction or of a derived datatype
 LIGHT_SHARE = 8
 
 
@@ -100,3 +110,37 @@ class CollectiveTraffic(Combined):
             return self.block_bytes * max(inside, outside)
         shares = least_share(self.pattern, self.ranks, outside) if self.collective == "alltoallv" else Fraction(outside)
         return int(inside * shares * self.block_bytes)
+
+
+def traffic_at(values: Mapping[str, Any], size: int, ranks: int) -> Traffic:
+    """Least traffic of a cell's call at one size; it is exact for an all-to-all of equal blocks on even nodes."""
+    least = CollectiveTraffic(
+        collective=values["collective"],
+        block_bytes=size,
+        ranks=ranks,
+        node_ranks=tuple(values.get("node_ranks", ())),
+        in_place=values["form"] == "inplace",
+        pattern=values.get("pattern", "equal"),
+    )
+    try:
+        weights = weights_of(values, ranks)
+    except StudyError:  # the matrix stayed on another machine: what holds for any pattern is lower, and valid
+        weights = None
+    if weights is not None and len(weights) == ranks:
+        unit = ELEMENT if values["form"] == "vector" else 1
+        return MatrixTraffic(size, ranks, weights, unit, least.node_ranks, values.get("cyclic", False))
+    everywhere = least.collective in ("alltoall", "alltoallv") and least.pattern == "equal"
+    if everywhere and not least.in_place and not least.node_ranks:
+        return Uniform(size, least.rounds, least.messages)
+    return least
+
+
+def weights_of(values: Mapping[str, Any], ranks: int) -> "NDArray[np.int64] | None":
+    """Weights of the blocks of a cell with a matrix or a skew, shape (ranks, ranks); None for other patterns."""
+    if has_weights(values.get("pattern", "")):
+        return made_weights(values["pattern"], ranks)
+    if "matrix" not in values:
+        return None
+    import numpy as np
+
+    return np.array(read_matrix(Path(values["matrix"])), dtype=np.int64)
