@@ -56,6 +56,9 @@ NOT_EACH_TIME = [
     *(f"tests/unit/files/test_{name}.py" for name in ("bombs", "flipped_bits", "fuzzed_files", "links_of_strangers")),
     *("tests/unit/analyse/pairs/test_pair_statistics.py", "tests/unit/report/test_every_output.py"),
     *("tests/unit/analyse/compare/test_trend.py", "tests/unit/analyse/outliers/test_few_rounds.py"),
+    *("tests/unit/fabric/test_fabric_drawing.py", "tests/unit/launch/test_route_library.py"),
+    *(f"tests/unit/report/test_{name}.py" for name in ("figures", "many_cells")),
+    *("tests/unit/test_doctor_here.py", "tests/unit/analyse/test_many_samples.py"),
     "tests/unit/test_method_tests.py::"
     "test_the_program_kills_a_fault_planted_in_a_copy_of_weft_and_lets_a_harmless_change_live",
 ]
@@ -137,7 +140,8 @@ def program(name: str, *words: str) -> list[str]:
 def levels() -> dict[str, list[Part]]:
     """What each level runs, in order."""
     style = Part("style", (program("ruff", "check", "-q", "."), program("ruff", "format", "-q", "--check", ".")))
-    types = Part("types", (program("pyright"),), beside=True)
+    types = Part("types", (program("pyrefly", "check", "--output-format", "min-text"),), beside=True)
+    strict = Part("types", (program("pyright"),), beside=True)
     docs = Part("docs", (program("sphinx-build", "-W", "-q", "docs", "docs/_build/html"),), beside=True)
     unit = pytest("unit", "tests/unit", "tests/flow", *without(NOT_EACH_TIME), *in_memory("unit"), pairs=True)
     others = pytest("others", "tests", *without(RANK_ROOMS), *in_memory("others"), pairs=True)
@@ -147,6 +151,7 @@ def levels() -> dict[str, list[Part]]:
         "check": [style, types, Part("native", (native("--level", "check"),)), Part("python", (unit,))],
         "test": [
             style,
+            types,
             docs,
             Part("native", (native("--level", "test"),)),
             Part("python", (others,)),
@@ -154,7 +159,7 @@ def levels() -> dict[str, list[Part]]:
             Part("ranks", (ranks,)),
         ],
         "long": [
-            types,
+            strict,
             Part("native", (native("--level", "long"),)),
             Part("python", (pytest("long", "tests", chosen="long"),)),
             Part("mutants", tuple([sys.executable, "bench/mutants.py", "--check", *each] for each in MUTANTS)),

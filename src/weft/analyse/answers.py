@@ -130,7 +130,7 @@ def write_answers(root: Path, found: Found) -> None:
     order = {name: place for place, name in enumerate(found.cells)}
     REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
     ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
-    stands: frozenset[Doubt] = frozenset({"steal"} if found.of_pairs and standing_outlier(root) else ())
+    stands = frozenset[Doubt](("steal",) if found.of_pairs and standing_outlier(root) else ())
     beyond = latency_beyond(_latencies(root, found), found.plan.planned_fabric) if found.modelled else None
     against = _quality(found, looks, main_verdict(verdicts), stands, beyond[1] if beyond else None)
     FINDINGS.write(root, _findings(root, found, changes, slower, trials))

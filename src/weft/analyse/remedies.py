@@ -100,7 +100,7 @@ def remedies(
     seen: Basis = "simulated" if modelled else "measured"
     found: list[RemedyRow] = []
     for (cell, _), group in groupby(breakdown, key=lambda row: (row["cell"], row["call"])):
-        steps = {row["step"]: row for row in group}
+        steps: dict[str, BreakdownRow] = {row["step"]: row for row in group}
         top, floor = steps["arrival"], steps.get("hardware")
         whole = Whole(top["cell"], top["call"], top["nodes"], top["ranks"], top["seconds"])
         own = [*_of_steps(steps, whole, seen), *_of_winners(whole, winners, seen)]

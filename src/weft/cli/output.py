@@ -91,7 +91,7 @@ def guarded() -> Generator[None, None, None]:
         sys.stdout, sys.stderr = before
         for stream in ours:
             with suppress(OutputError):  # main has flushed before: what is left was dropped
-                stream.flush()
+                stream.flush()  # pyrefly: ignore[missing-attribute]
 
 
 def _open_all() -> None:

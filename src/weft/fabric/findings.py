@@ -47,6 +47,6 @@ def found(id: str, places: Sequence[str], count: int | None = None, **values: An
     count = len(places) if count is None else count
     if not count:
         return []
-    made = finding(id, n=count, **(SINGULAR if count == 1 else PLURAL), **values)
+    made = finding(id, n=count, **(SINGULAR if count == 1 else PLURAL), **values)  # pyrefly: ignore[bad-argument-type]
     more = f" and {count - EXAMPLES} more" if count > EXAMPLES else ""
     return [replace(made, what=f"{made.what}: {'; '.join(places[:EXAMPLES])}{more}")]

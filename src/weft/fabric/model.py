@@ -114,7 +114,7 @@ class Fabric(WholeFile, frozen=True):
     @property
     def presets(self) -> tuple[str, ...]:
         """Names of the presets that give numbers which the file does not state."""
-        return tuple(name for name in (self.node.preset, self.network and self.network.preset) if name)
+        return tuple(name for name in (self.node.preset, self.network.preset if self.network else None) if name)
 
     @property
     def label(self) -> str:

@@ -147,7 +147,7 @@ class MatrixTraffic(Combined):
     """What an all-to-all of known unequal blocks moves, whoever combines and forwards them."""
 
     block_bytes: int  # of the largest block
-    ranks: int
+    ranks: int  # pyrefly: ignore[bad-override]
     # weights, unit: blocks are whole multiples of ``unit`` bytes, in proportion to the weights, shape (ranks, ranks)
     weights: "NDArray[np.int64]"
     unit: int = 1

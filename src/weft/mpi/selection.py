@@ -61,7 +61,7 @@ class Rule(Part):
     @model_validator(mode="after")
     def supported(self) -> Self:
         """Refuse ranges that are turned round, and another algorithm than the library's without evidence."""
-        evidence = self.evidence and self.evidence.interval_us
+        evidence = self.evidence.interval_us if self.evidence else None
         for ends in (self.nodes, self.ranks_per_node, self.p, self.bytes, self.skew, evidence):
             if ends:
                 _ordered(ends)

@@ -47,7 +47,7 @@ def _of_largest(table: TableOf[P]) -> cached_property[list[P]]:
     def rows(view: "PairView") -> list[P]:
         return view.of_largest(table)
 
-    return cached_property(rows)
+    return cached_property(rows)  # pyrefly: ignore[bad-return]
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Story(Protocol):
     ``streams``: its times are those of messages in a stream, so that size over time is a bandwidth.
     """
 
-    streams = False
+    streams: bool = False
 
     def bars(self, view: "RunView") -> "list[Bar]":
         """Times to draw as bars under the verdict on a terminal."""

@@ -145,7 +145,7 @@ class _Search:
         row = self.routes.row[self.members]
         by_leaf = [self.members[row == leaf] for leaf in np.unique(row)]
         largest = sorted(by_leaf, key=len, reverse=True)
-        packed = np.concatenate(largest)[: self.count]
+        packed = np.concatenate(largest)[: self.count]  # pyrefly: ignore[no-matching-overload]
         closest = next((hosts[: self.count] for hosts in by_leaf[::-1] if len(hosts) >= self.count), packed)
         turns = [hosts[i] for i in range(max(map(len, by_leaf))) for hosts in by_leaf if i < len(hosts)]
         chosen = [packed, closest, np.array(turns[: self.count], dtype=np.int32), self.members[: self.count]]

@@ -64,7 +64,7 @@ def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Tria
 def trials_of(changes: Sequence[ChangeRow], plan: Plan, say: Callable[[str], None] | None = None) -> list[Trial]:
     """The knobs to move, the likeliest of each jump first; says which are left out."""
     found: list[Trial] = []
-    say = say or Silent().say
+    say = say or Silent().say  # pyrefly: ignore[bad-instantiation]
     for change in (row for row in changes if row["kind"] == "jump"):
         is_far = False  # one far launch a round for each jump: the likeliest knob's that the sweep leaves room for
         values = dict(zip(change["knobs"], change["knob_values"], strict=True))

@@ -55,7 +55,7 @@ def run_study(
     deadline: Callable[[RunFolder, Plan], Rounds] | None = None,
 ) -> RunFolder:
     """Measure what is unfinished of a study on a fabric, in ``into`` or below ``runs/``; DataError, LaunchError."""
-    progress = progress or Silent()
+    progress = progress or Silent()  # pyrefly: ignore[bad-instantiation]
     folder = RunFolder(into) if into else choose_folder(study, fabric, progress, more=more)
     check_place(folder)
     with locked(folder, say=progress.say):
@@ -207,12 +207,12 @@ def first_difference(stored: bytes, given: bytes) -> str:
 def statuses(folder: RunFolder) -> Counter[str]:
     """Count the cells of a run by status: a cell counts once per launch, an impossible one once."""
     plan = plan_of(folder)
-    counts = Counter(cell.status for cell in plan.cells if cell.status != "planned")
+    counts: Counter[str] = Counter(cell.status for cell in plan.cells if cell.status != "planned")
     for launch in plan.launches:
         for cell in launch.cells:
             record = folder.cell_record(cell, launch.index)
             counts[str(read_json(record).get("status")) if record.exists() else "missing"] += 1
-    return Counter(dict(counts))
+    return counts
 
 
 def exit_code(counts: Counter[str]) -> int:

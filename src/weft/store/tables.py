@@ -108,4 +108,4 @@ def read_once(table: TableOf[Row]) -> cached_property[list[Row]]:
     def rows(of: Any) -> list[Row]:
         return table.read(of.path)
 
-    return cached_property(rows)
+    return cached_property(rows)  # pyrefly: ignore[bad-return]

@@ -73,7 +73,7 @@ def _slow_loops(rows: Sequence[NodeReportRow]) -> Iterator[Own]:
 
 
 def _slow_alone(rows: Sequence[NodeReportRow], column: str) -> Iterator[Own]:
-    times: list[int] = [row[column] for row in rows]
+    times: list[int] = [row[column] for row in rows]  # pyrefly: ignore[bad-typed-dict-key]
     logs = np.log(times) - np.log(np.median(times)) if times else np.zeros(0)
     for place in list_outliers(logs.tolist(), scatter=2 * LEAST_SCATTER):
         rate = rows[place]["copy_bytes"] / times[place] * 1e9
@@ -114,7 +114,7 @@ def _one_core(rows: Sequence[NodeReportRow]) -> Iterator[Own]:
 
 
 def _odd(rows: Sequence[NodeReportRow], column: str) -> Iterator[Own]:
-    values: list[str] = [row[column] for row in rows]
+    values: list[str] = [row[column] for row in rows]  # pyrefly: ignore[bad-typed-dict-key]
     return _differing([row["host"] for row in rows], values)
 
 

@@ -128,7 +128,7 @@ def _by_launch(
     found: dict[tuple[str, str], dict[int, dict[int, float]]] = {}
     for row in medians:
         name, size = split_op(row["call"])
-        if size is not None and (row.get(column) or 0.0) > 0:
+        if size is not None and (row.get(column) or 0.0) > 0:  # pyrefly: ignore[unsupported-operation]
             found.setdefault((row["cell"], name), {}).setdefault(row["launch"], {})[size] = row[column]
     return found
 

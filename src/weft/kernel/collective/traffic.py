@@ -61,7 +61,7 @@ class CollectiveTraffic(Combined):
     # collective, block_bytes, ranks: the collective, the bytes of a block, and the number of ranks
     collective: str
     block_bytes: int
-    ranks: int
+    ranks: int  # pyrefly: ignore[bad-override]
     node_ranks: tuple[int, ...] = ()  # ranks on each node, if the numbers differ; otherwise empty
     in_place: bool = False  # whether a rank's own block is not copied
     pattern: str = "equal"  # pattern of the blocks of alltoallv

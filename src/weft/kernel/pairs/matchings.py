@@ -16,7 +16,7 @@ from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.pair_loads import both_ways, loads_of
 from weft.kernel.tournament import circle
 
-Unit = Sequence["Unit"] | Ints
+Unit = Sequence["Unit"] | Ints  # pyrefly: ignore[not-a-type]
 """A leaf's nodes, or the units of a pod or group."""
 
 #: Draws of a round, of which the flattest is taken; further draws where nodes meet for a second time.

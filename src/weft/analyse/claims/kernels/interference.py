@@ -60,7 +60,7 @@ def _impact(rows: Sequence[ImpactRow], row: ImpactRow, name: str, kind: Any, **m
     return make_claim(
         f"{family}.{name}", kind, row["victim"], row["factor"], "factor", (row["low"], row["high"]),
         coverage=row["coverage"], cell=row["cell"], call=row["call"], evidence=[f"impacts:{rows.index(row)}"],
-        shares=row["link"] != "", **{key: row[key] for key in REPEATED}, **more,
+        shares=row["link"] != "", **{key: row[key] for key in REPEATED}, **more,  # pyrefly: ignore[bad-argument-type]
     )  # fmt: skip
 
 
