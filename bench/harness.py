@@ -3,7 +3,8 @@
 
     python bench/harness.py [--kernel exchange | pairs | sweep | rates] [--mpicxx PATH] [--ranks 2] [--rounds 9]
 
-Prints, for each call and size, the median over the rounds of harness / bare, and their range. Goal: 1.00 +- 0.05.
+Prints, for each call and size, the median over the rounds of harness / bare, with its 95 % interval from six rounds on
+(their range with fewer). Goal: 1.00 +- 0.05. Real times: leave the machine alone; `rates` takes about two minutes.
 """
 
 import argparse
@@ -13,6 +14,8 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
+from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
+from weft.format import percent
 from weft.mpi.library import find_mpi, parse_library
 from weft.mpi.starting import cores_here, family_of
 
@@ -67,13 +70,16 @@ def main() -> None:
         if len(fastest) == 2:
             least[call, int(size)].append(tuple(map(float, fastest)))
         times[call, int(size)].append(float(bare_ns))
-    print(f"{library}, {given.ranks} ranks, {given.rounds} rounds interleaved; harness / bare loop, median (range)")
+    print(f"{library}, {given.ranks} ranks, {given.rounds} rounds interleaved; harness / bare loop: median over rounds")
     for (call, size), values in ratios.items():
         ratio = statistics.median(values)
+        ends = interval_over_launches(values, NO_INTERVAL)
+        share = f"{percent(ends.coverage)} " if ends.coverage else ""
+        between = f"({share}{ends.low:.3f}-{ends.high:.3f})" if ends.low and ends.high else "(one round)"
         mark = "" if abs(ratio - 1) <= GOAL else f"  outside 1.00 +- {GOAL}"
         fastest = [min(each) for each in zip(*least[call, size], strict=True)]
         beside = f"  fastest {fastest[0] / fastest[1]:.3f}" if fastest else ""
-        print(f"{call:15} {size:8} B  {ratio:.3f} ({min(values):.3f}-{max(values):.3f}){beside}"
+        print(f"{call:15} {size:8} B  {ratio:.3f} {between}{beside}"
               f"  bare {statistics.median(times[call, size]) / 1000:.2f} us{mark}")  # fmt: skip
 
 

@@ -44,6 +44,11 @@ def seconds_unit(seconds: float) -> tuple[str, float]:
     return unit_of(seconds, SECONDS)
 
 
+def rate_unit(rate: float) -> tuple[str, float]:
+    """Name and factor of the unit of a rate in bytes a second: ``("MB/s", 1e6)``."""
+    return unit_of(rate, RATES)
+
+
 def format_bytes(size: float) -> str:
     """A size of memory or traffic in bytes, rounded: ``91.1 MiB``."""
     return _scaled(size, SIZES)

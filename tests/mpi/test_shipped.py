@@ -4,6 +4,9 @@
 import subprocess
 from pathlib import Path
 
+import pytest
+from real_weft import AS_SHIPPED, MPIS, build_with
+
 from weft.launch.build import Kernels
 
 FAULTS = ("planted", "plant_", "step_hook", "platform::hang", "platform::crash", "platform::stop", "::corrupt")
@@ -21,6 +24,15 @@ def faults_in(program: Path) -> list[str]:
 
 def test_the_kernels_that_users_run_have_no_faults_to_plant(shipped: Kernels) -> None:
     assert faults_in(shipped.program) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MPIS)
+def test_nor_have_those_of_any_other_mpi(name: str) -> None:
+    """`make test` builds what users have under one MPI alone: a build takes a minute, and the sources are the same."""
+    if not MPIS[name].exists():
+        pytest.skip(f"{name} is not installed: {MPIS[name]}")
+    assert faults_in(build_with(MPIS[name], AS_SHIPPED["CXXFLAGS"]).program) == []
 
 
 def test_the_kernels_of_tests_have_them(kernels: Kernels, shipped: Kernels) -> None:

@@ -286,7 +286,7 @@ void run_collective(Cell &cell) {
         if (std::find(request.sizes.begin(), request.sizes.end(), bytes) == request.sizes.end()) {
             first_call(bytes);
         }
-        if (guidelines && Guidelines::is_too_long(cell, request.op, bytes)) {
+        if (guidelines && guidelines->is_too_long(cell, request.op, bytes)) {
             return;
         }
         measure_size(cell, data, request, guidelines ? &*guidelines : nullptr, overlap ? &*overlap : nullptr, bytes);

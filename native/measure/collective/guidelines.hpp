@@ -30,8 +30,9 @@ class Guidelines {
     static void add_need(Need &need, Cell const &cell, CollectiveForm const &form, std::int64_t most_bytes,
                          std::int64_t sizes);
 
-    /// Collective: whether a size is left out, by its first call.
-    [[nodiscard]] static bool is_too_long(Cell const &cell, std::string const &op, std::int64_t bytes);
+    /// Collective: whether a size is left out: by its first call, or where that is too long, by the median of some
+    /// more.
+    [[nodiscard]] bool is_too_long(Cell const &cell, std::string const &op, std::int64_t bytes);
     /// Collective: warm samples of `call`, whose data have this block size, and of all else in turns.
     void measure(Sampler &sampler, std::string const &op, std::int64_t bytes, std::function<void()> const &call,
                  How how);

@@ -5,6 +5,7 @@
 //   bytes          message sizes
 //   threads        multiple: MPI_THREAD_MULTIPLE is required (WEFT_THREADS asks for it before the plan is read)
 //   window         messages under way at once (1); the time of an operation is that of them all
+//   window_bytes   and most bytes of them together: one message always is under way
 //   places         shared | apart: whether the messages of a window share one place (apart, in plans of older versions)
 //   mode           isolated | node | all: one pair in the job, one pair per node, or all pairs of a round at a time
 //   contention     1: also measure each round isolated, interleaved chunk by chunk (METHOD 17)
@@ -40,7 +41,13 @@ struct PairsRequest {
 
     std::int64_t rounds() const { return last - first + 1; }
     std::int64_t largest() const { return *std::max_element(sizes.begin(), sizes.end()); }
-    std::int64_t buffer() const { return window.room(largest()); }
+    std::int64_t buffer() const {
+        std::int64_t most = 0;
+        for (std::int64_t const size : sizes) {
+            most = std::max(most, window.room(size));
+        }
+        return most;
+    }
 };
 
 Failure bad_value(Cell const &cell, std::string const &what) {
@@ -93,9 +100,11 @@ PairsRequest pairs_request(Cell const &cell) {
     if (request.sizes.empty() || *std::min_element(request.sizes.begin(), request.sizes.end()) < 0) {
         throw bad_value(cell, "`bytes " + cell.text("bytes") + "`: sizes from 0 on");
     }
-    request.window = {cell.integer("window", 1), cell.has("window") && cell.text("places", "apart") == "apart"};
-    if (request.window.messages < 1 || request.window.messages > 100'000) {
-        throw bad_value(cell, "`window " + cell.text("window") + "`: from 1 to 100000 messages");
+    request.window = {cell.integer("window", 1), cell.has("window") && cell.text("places", "apart") == "apart",
+                      cell.integer("window_bytes", INT64_MAX)};
+    if (request.window.most < 1 || request.window.most > 100'000 || request.window.most_bytes < 1) {
+        throw bad_value(cell,
+                        "`window " + cell.text("window", "1") + "`: from 1 to 100000 messages, of at least a byte");
     }
     request.raw = cell.text("store", "raw") == "raw";
     if (cell.has("pairs")) {

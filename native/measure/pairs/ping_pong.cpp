@@ -7,7 +7,7 @@ PingPong::PingPong(MPI_Comm comm, Clock const &clock, Losses const &losses, Buff
                    std::int64_t bytes, PingWindow window)
     : comm_(comm), clock_(clock), losses_(losses), send_(send.data()), receive_(receive.data()), bytes_(bytes),
       stride_(window.stride(bytes)),
-      requests_(window.messages > 1 ? std::size_t(window.messages) : 0, MPI_REQUEST_NULL) {}
+      requests_(window.messages(bytes) > 1 ? std::size_t(window.messages(bytes)) : 0, MPI_REQUEST_NULL) {}
 
 void PingPong::send_window(int partner) const {
     for (std::size_t k = 0; k < requests_.size(); ++k) {

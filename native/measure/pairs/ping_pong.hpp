@@ -8,6 +8,7 @@
 #include "sample/recorder.hpp"
 #include "time/clock.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -31,15 +32,21 @@ struct Answer {
 
 /// Messages that make one ping, all under way at once.
 struct PingWindow {
-    std::int64_t messages = 1;
+    std::int64_t most = 1; ///< messages
     /// Each in its own place (as in mpiGraph) or all in one (as in osu_bw), which stays in the cache; MPI leaves open
     /// what that then contains.
     bool apart = false;
+    std::int64_t most_bytes = INT64_MAX; ///< of them together; one message always is under way
 
+    [[nodiscard]] std::int64_t messages(std::int64_t bytes) const {
+        return std::clamp<std::int64_t>(most_bytes / std::max<std::int64_t>(bytes, 1), 1, most);
+    }
     /// Distance between two messages: each has its own cache lines.
     [[nodiscard]] std::int64_t stride(std::int64_t bytes) const { return apart ? (bytes + 63) / 64 * 64 : 0; }
     /// Bytes of a buffer.
-    [[nodiscard]] std::int64_t room(std::int64_t bytes) const { return apart ? messages * stride(bytes) : bytes; }
+    [[nodiscard]] std::int64_t room(std::int64_t bytes) const {
+        return apart ? messages(bytes) * stride(bytes) : bytes;
+    }
 };
 
 /// Ping-pongs of one size. There is no barrier between two samples: a ping-pong synchronises its two ranks by itself,

@@ -12,16 +12,20 @@
 
 /// Calls of MPI_Alltoall with counts that are ints: the public name is the tests' own here.
 static int narrow_calls = 0;
+static int slow_calls = 0; ///< the next ones of 1000 bytes, which take 20 ms
 
 extern "C" int MPI_Alltoall(void const *from, int sent, MPI_Datatype type, void *to, int received, MPI_Datatype into,
                             MPI_Comm comm) {
     ++narrow_calls;
+    if (sent == 1000 && slow_calls > 0) {
+        --slow_calls;
+        weft::platform::sleep_ns(20'000'000);
+    }
     return PMPI_Alltoall(from, sent, type, to, received, into, comm);
 }
 
-using Values = MeasuredCell::Values;
-
 namespace {
+using Values = MeasuredCell::Values;
 
 MeasuredCell measured(std::string const &collective, Values more = {}) {
     more.insert({{"collective", collective}, {"bytes", "8 20480"}});
@@ -50,7 +54,6 @@ void check_proven(MeasuredCell &cell, std::string const &what) {
     CHECK(validation.errors == 0);
 }
 
-/// The refusal of a cell that must not run.
 } // namespace
 
 TEST_CASE("calls with a root are timed one by one, whether it rotates or not: a batch of them would pipeline") {
@@ -143,6 +146,16 @@ TEST_CASE("a size that would take too long with its guidelines is left out, but 
     auto whole = measured("bcast", {{"bytes", "8 1000"}, {"guidelines", "split"}, {"within_ns", "900000000000"}});
     check_proven(whole, "split");
     CHECK(whole.segment("bcast@1000", weft::Phase::warm) != nullptr);
+}
+
+TEST_CASE("a size is not left out for a long first call, but for long calls") {
+    for (auto const &[slow, kept] : {std::pair{1000, false}, {1, true}, {2, true}}) {
+        slow_calls = slow;
+        auto cell = measured("alltoall", {{"bytes", "8 1000"}, {"guidelines", "split"}, {"within_ns", "99000000"}});
+        check_proven(cell, std::to_string(slow));
+        CHECK((cell.segment("alltoall@1000", weft::Phase::warm) != nullptr) == kept);
+        CHECK(slow_calls == (kept ? 0 : 1000 - 4));
+    }
 }
 
 TEST_CASE("a guideline holds plain calls alone, and by words that are known") {

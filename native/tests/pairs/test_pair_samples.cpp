@@ -73,3 +73,33 @@ TEST_CASE("MPI_THREAD_MULTIPLE is required where a plan says so, and refused by 
         CHECK_THROWS_WITH_AS(measured.need(), doctest::Contains("MPI_THREAD_MULTIPLE was asked for"), Refusal);
     }
 }
+
+TEST_CASE("the need counts samples of every round, and a summary needs less than many samples") {
+    if (make_team(MPI_COMM_WORLD).size < 2) {
+        return;
+    }
+    MeasuredPairs measured;
+    std::int64_t kept = 0;
+    auto const samples = [](Need const &need) { return need.parts[1].bytes; };
+    std::int64_t const need = samples(measured.need());
+    measured.run();
+    for (Segment const &segment : measured.recorder().segments()) {
+        kept += std::int64_t(segment.rows.size() * sizeof(Row));
+    }
+    CHECK(need >= 2 * kept);
+    MeasuredPairs both(Values{{"contention", "1"}});
+    CHECK(samples(both.need()) == 2 * need);
+}
+
+TEST_CASE("a window has as many messages as its bytes allow, and one at least") {
+    PingWindow const window{64, true, 1 << 20};
+    CHECK(window.messages(0) == 64);
+    CHECK(window.messages(16384) == 64);
+    CHECK(window.messages(16385) == 63);
+    CHECK(window.messages(1 << 24) == 1);
+    CHECK(window.room(1 << 18) == 1 << 20);
+    if (make_team(MPI_COMM_WORLD).size > 1) {
+        MeasuredPairs pairs({{"bytes", "100000 1000000"}, {"window", "64"}, {"window_bytes", "4000000"}});
+        CHECK(pairs.need().parts.front().bytes == 2 * 40 * 100'032);
+    }
+}

@@ -83,6 +83,7 @@ TEST_CASE("windows of messages are measured for every pair, too, each message wi
         check_whole_tournament({{"window", "5"}}, {"all"});
         check_whole_tournament({{"window", "5"}, {"places", "shared"}}, {"all"});
         check_whole_tournament({{"window", "64"}, {"mode", "isolated"}}, {"isolated"});
+        check_whole_tournament({{"window", "5"}, {"window_bytes", "9"}}, {"all"});
     }
 }
 
@@ -280,21 +281,4 @@ TEST_CASE("a plan that makes no sense is refused with the value seen") {
         MeasuredPairs measured(wrong);
         CHECK_THROWS_AS(measured.need(), Failure);
     }
-}
-
-TEST_CASE("the need counts samples of every round, and a summary needs less than many samples") {
-    if (make_team(MPI_COMM_WORLD).size < 2) {
-        return;
-    }
-    MeasuredPairs measured;
-    std::int64_t kept = 0;
-    auto const samples = [](Need const &need) { return need.parts[1].bytes; };
-    std::int64_t const need = samples(measured.need());
-    measured.run();
-    for (Segment const &segment : measured.recorder().segments()) {
-        kept += std::int64_t(segment.rows.size() * sizeof(Row));
-    }
-    CHECK(need >= 2 * kept);
-    MeasuredPairs both(Values{{"contention", "1"}});
-    CHECK(samples(both.need()) == 2 * need);
 }

@@ -52,6 +52,12 @@ def in_all(series: Iterable[Iterable[int]]) -> set[int]:
     return first.intersection(*others)
 
 
+def window_of(values: Mapping[str, Any], size: int) -> int:
+    """Messages of ``size`` bytes in one operation of a cell of pairs: 1 where latency is measured."""
+    most = values.get("window", 1)
+    return max(1, min(most, values.get("window_bytes", most * size) // max(size, 1))) if size else most
+
+
 def op_name(name: str, size: int) -> str:
     """Name of an operation at one size, as records and tables carry it: ``alltoall@1024``."""
     return f"{name}{MARK}{size}"

@@ -26,6 +26,7 @@ from weft.analyse.tables.pairs import (
     largest,
 )
 from weft.format import format_bytes, format_rate, measured_seconds
+from weft.kernel.sizes import window_of
 from weft.report.tabular import Table, Words, markdown
 from weft.report.view import RunView
 from weft.store.files import Table as ArrowTable
@@ -73,10 +74,20 @@ class PairView:
         """Rows of a table, of the largest placement."""
         return largest(table.read(self.run.path), self._names) if self._names else []
 
+    def window(self, size: int = 1) -> int:
+        """Messages of ``size`` bytes in one operation: 1 where latency was measured."""
+        return max((window_of(cell.parameters, size) for cell in self.run.plan.measured), default=1)
+
     @cached_property
-    def window(self) -> int:
-        """Messages that are one operation: 1 where latency was measured."""
-        return max((int(cell.parameters.get("window", 1)) for cell in self.run.plan.measured), default=1)
+    def rates(self) -> bool:
+        """Whether windows of messages were measured, whose rates are shown."""
+        return self.window() > 1
+
+    @property
+    def under_way(self) -> str:
+        """How many messages an operation has, over all sizes: ``64 messages``, ``16-64 messages``."""
+        counts = {self.window(row["bytes"]) for row in self.classes} or {self.window()}
+        return "-".join(f"{count:,}" for count in sorted({min(counts), max(counts)})) + " messages"
 
     @cached_property
     def places(self) -> str:
@@ -86,9 +97,7 @@ class PairView:
 
     def value_text(self, size: int, seconds: float | None) -> str:
         """What a pair takes: the time of a message, or the rate of a window of messages of ``size`` bytes."""
-        return (
-            measured_seconds(seconds) if self.window == 1 or not seconds else format_rate(self.window * size / seconds)
-        )
+        return format_rate(self.window(size) * size / seconds) if self.rates and seconds else measured_seconds(seconds)
 
     @property
     def measured(self) -> bool:
@@ -189,6 +198,6 @@ def exact_table(view: RunView, rows: Sequence[ExactRow]) -> Table:
         for row in rows
     ]
     heading = (Words("Message, pairs"), Words("hops"), "samples", "min", "mean", "median", "p99", "max")
-    window = PairView(view).window
-    what = "Half a round trip" if window == 1 else f"One way of {window} messages under way"
+    pairs = PairView(view)
+    what = f"One way of {pairs.under_way} under way" if pairs.rates else "Half a round trip"
     return Table(view.titled(f"{what}, over all samples, exact"), heading, tuple(body))

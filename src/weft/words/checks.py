@@ -239,7 +239,7 @@ def say_latency(claim: ClaimRow) -> Row:
     more = extras(claim)
     if window := more.get("window"):
         rate = rate_text(window * more["bytes"] / claim["value"]) if claim["value"] else ""
-        under_way = f"{window} messages of {exact_bytes(more['bytes'])} under way, {MODES[more['mode']]}"
+        under_way = f"{plural(window, 'message')} of {exact_bytes(more['bytes'])} under way, {MODES[more['mode']]}"
         return Row(claim["id"], claim["subject"].capitalize(), rate, under_way)
     time = seconds_text(claim["value"], claim["low"], claim["high"])
     size = exact_bytes(more["bytes"])

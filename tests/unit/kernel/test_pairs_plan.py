@@ -13,6 +13,7 @@ from weft.kernel.pairs.classes import Classes
 from weft.kernel.pairs.kernel import count_rounds
 from weft.kernel.pairs.plan import Pace, blocks
 from weft.kernel.pairs.study import disjoint, draw_pairs, draw_rounds
+from weft.kernel.sizes import window_of
 from weft.kernel.studies import load_study, make_study
 from weft.kernel.tournament import PairSchedule
 from weft.plan.make import make_plan
@@ -257,6 +258,18 @@ def test_by_default_the_messages_of_a_window_share_one_place_as_in_osu_bw() -> N
     assert "\nplaces shared\n" in flat_plan(plan, plan.launches[-1])
 
 
+def test_fewer_large_messages_are_under_way() -> None:
+    """64 of 1 MiB are half a second at 1 Gb/s, and a round has many windows of them."""
+    plan = planned(rates(bytes=["8 B", "1 MiB", "64 MiB"]), cluster())
+    cell = plan.measured[0]
+    assert [window_of(cell.parameters, size) for size in cell.parameters["bytes"]] == [64, 16, 1]
+    assert "\nwindow 64\nwindow_bytes 16777216\nplaces shared\n" in flat_plan(plan, plan.launches[-1])
+    (apart, *_) = planned(rates(bytes=["100 KiB", "1 MiB"], window_bytes="4 MiB", places="apart"), cluster()).measured
+    assert "messages 8 MiB" in apart.memory.formula
+    whole = planned(rates(bytes=["8 B", "256 KiB"]), cluster()).measured[0]
+    assert "window_bytes" not in whole.parameters
+
+
 def test_ranks_with_threads_are_started_so_and_say_so() -> None:
     plan = planned(rates(bytes=["8 B"], threads="multiple"), cluster())
     own = [launch for launch in plan.launches if plan.measured[0].id in launch.cells]
@@ -270,10 +283,11 @@ def test_ranks_with_threads_are_started_so_and_say_so() -> None:
     [
         {},
         {"measure": "latency", "window": 16, "bytes": ["1 B"]},
+        {"measure": "latency", "window_bytes": "1 MiB", "bytes": ["1 B"]},
         {"measure": "latency", "places": "apart", "bytes": ["1 B"]},
         {"bytes": ["0 B", "8 B"]},
     ],
 )
 def test_windows_without_a_rate_and_rates_without_bytes_are_refused(keys: dict[str, Any]) -> None:
-    with pytest.raises(StudyError, match=r"(window|places) is for|no bandwidth"):
+    with pytest.raises(StudyError, match=r"(window|window_bytes|places) is for|no bandwidth"):
         rates(**keys)

@@ -2,7 +2,9 @@
 """Job scripts of every scheduler against golden files, and a batch launcher over a scheduler that is made up."""
 
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -126,6 +128,44 @@ def test_a_launch_that_no_job_can_end_is_lost_and_the_others_go_on(tmp_path: Pat
 
     outcomes = list(walk(tmp_path, Hopeless(launches_a_job=5), lambda r: ["true"]))
     assert [o.returncode for o in outcomes] == [1, 0, 0]
+
+
+def test_two_jobs_of_a_run_measure_one_after_the_other(tmp_path: Path) -> None:
+    """They wrote the same cells, each beside the other's ranks: elements of an array, or one beside Weft's own job."""
+    (tmp_path / "launches").mkdir()
+    requests = [request(f"c00{i}.l1", ("n0",), tmp_path) for i in range(3)]
+    once = f"mkdir {tmp_path}/busy || exit 3; echo $0 >> {tmp_path}/ran; sleep 0.2; rmdir {tmp_path}/busy"
+    script = render(Slurm(), BatchSection(), requests, "small", Starter(lambda r: ["sh", "-c", once, r.id]))
+    jobs = [
+        subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    said = sorted(job.communicate(timeout=60) for job in jobs)
+    assert (tmp_path / "ran").read_text().split() == [each.id for each in requests]
+    assert {end_file(each).read_text() for each in requests} <= {"0 0\n", "0 1\n"}
+    assert [out.startswith("waiting for another job of this run: process ") for out, _ in said] == [False, True, True]
+
+
+def test_a_job_that_was_killed_leaves_no_lock(tmp_path: Path) -> None:
+    """Not even where its ranks live on: they do not hold it."""
+    (tmp_path / "launches").mkdir()
+    (tmp_path / "launches/job.lock").write_text("process 1 on elsewhere\n")
+    endless = Starter(lambda r: ["sh", "-c", f"touch {tmp_path}/ran; exec sleep 60"])
+    script = render(Slurm(), BatchSection(), [request("c000.l1", ("n0",), tmp_path)], "small", endless)
+    killed = subprocess.Popen(["bash", "-c", script], start_new_session=True)
+    try:
+        for _ in range(600):
+            if (tmp_path / "ran").exists():
+                break
+            time.sleep(0.05)
+        killed.kill()
+        killed.wait()
+        after = render(
+            Slurm(), BatchSection(), [request("c001.l1", ("n0",), tmp_path)], "s", Starter(lambda r: ["true"])
+        )
+        assert subprocess.run(["bash", "-c", after], timeout=20, capture_output=True, check=True).stdout == b""
+    finally:
+        os.killpg(killed.pid, signal.SIGKILL)
 
 
 def test_an_old_end_does_not_stand_for_a_launch_that_is_asked_for_again(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the report tells of a run of pairs."""
 
+import base64
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from made.pairs import Cluster, Faults
@@ -12,6 +15,7 @@ from made.pairs_run import make_pairs_run
 from made.view import load_view
 from weft.analyse.tables.claims import extras
 from weft.cli.app import main
+from weft.report.figures import Picture
 from weft.report.figures.pairs import pair_figures
 from weft.report.page import write
 from weft.report.pair_view import PairView
@@ -108,6 +112,28 @@ def test_the_node_that_the_answer_names_is_framed_in_its_matrices(view: RunView)
         if each.name.startswith("latency")
     }
     assert framed and set(framed.values()) == {2}
+
+
+def test_where_windows_were_measured_the_matrices_show_rates(view: RunView, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They showed the time of a window, beside tables and answers in bytes a second."""
+    monkeypatch.setattr(PairView, "window", lambda _view, size=1: 16)
+    pairs = PairView(view)
+    size, mode = max(pairs.shown)
+    figures = {each.name: each for each in pair_figures(pairs)}
+    for kind, column in (("ranks", "slowest_s"), ("nodes", "time_s")):
+        figure = figures[f"latency-{kind}-{size}-{mode}"]
+        assert isinstance(figure, Picture)
+        assert figure.title.startswith("Rate, 16 messages under way, ")
+        fastest, cut, slowest = map(float, re.findall(r">([\d.]+) [MG]B/s<", figure.svg))
+        assert fastest > cut > slowest
+        assert " us<" not in figure.svg
+        (data,) = re.findall(r"<script type=.application/json.>(.*?)</script>", figure.extra_html)
+        found = json.loads(data)
+        (unit, scale), shown = found["unit"], np.frombuffer(base64.b64decode(found["exact"]), "<f4")
+        assert unit[1:] == "B/s"
+        assert np.nanmin(shown) / scale == pytest.approx(slowest, rel=0.01) or kind == "ranks"
+        rates = 16 * size / pairs.matrix(size, mode, column).ravel()
+        assert shown == pytest.approx(rates, rel=1e-5, nan_ok=True)
 
 
 def test_exact_quantiles_without_samples_are_refused(slow: Path, capsys: pytest.CaptureFixture[str]) -> None:

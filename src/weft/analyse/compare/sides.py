@@ -273,11 +273,13 @@ def pair_points(kernel: str, root: Path, nodes: int, ranks: int, parameters: str
 
 
 def _window(plan: Plan) -> str:
-    """Messages of a pair under way and where they are, as JSON; empty for one message, which is another operation."""
-    window, places = max(
-        (cell.parameters.get("window", 1), cell.parameters.get("places", "apart")) for cell in plan.measured
-    )
-    return json.dumps({"window": window, "places": places}) if window > 1 else ""
+    """What of a pair is under way at once and where, as JSON; empty for one message, which is another operation."""
+    kinds = [
+        {"places": "apart"} | {key: of[key] for key in ("window", "window_bytes", "places") if key in of}
+        for of in (cell.parameters for cell in plan.measured)
+        if "window" in of
+    ]
+    return max((json.dumps(kind, sort_keys=True) for kind in kinds), default="")
 
 
 def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:

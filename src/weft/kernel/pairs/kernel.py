@@ -9,6 +9,7 @@ from weft.fabric.model import Fabric
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import MOST_PARTNERS, ROW_BYTES, staging
 from weft.kernel.pairs.study import PairsStudy
+from weft.kernel.sizes import window_of
 from weft.kernel.traffic import barrier_messages
 from weft.study import DOUBLING, Measure, Series, Study
 
@@ -85,11 +86,13 @@ class Pairs(MeasuredKernel):
         """
         kept = measure.max_samples if values["store"] == "raw" else min(measure.max_samples, SUMMARY_ROWS)
         modes = 2 if values["contention"] else 1
-        largest = max(values["bytes"])
         apart = "window" in values and values.get("places", "apart") == "apart"
         operations = count_rounds(values) * len(values["bytes"]) * modes
         return {
-            "messages": 2 * (values["window"] * (-(-largest // LINE) * LINE) if apart else max(1, largest)),
+            "messages": 2
+            * max(
+                window_of(values, size) * -(-size // LINE) * LINE if apart else max(1, size) for size in values["bytes"]
+            ),
             "samples": 2 * operations * (kept + BESIDE) * ROW_BYTES
             + operations * measure.max_samples * RAW_FORWARD_BYTES
             + modes * measure.max_samples * (ROW_BYTES + ANSWER_BYTES),
@@ -128,7 +131,7 @@ class Pairs(MeasuredKernel):
         found["contention"] = int(values["contention"])
         if "matchings" in values:
             found["check"] = 1
-        found |= {key: values[key] for key in ("threads", "window", "places") if key in values}
+        found |= {key: values[key] for key in ("threads", "window", "window_bytes", "places") if key in values}
         if "pairs" in values:
             found["pairs"] = [",".join(f"{low}-{high}" for low, high in rounds) for rounds in values["pairs"]]
         else:
@@ -143,8 +146,10 @@ class Pairs(MeasuredKernel):
             rounds = count_rounds(values)
             pairs = rounds * ranks // 2
         modes = 1 + bool(values.get("contention"))  # contention is measured beside isolated pairs
-        pings = 2 * PINGS * calls * pairs * values.get("window", 1)
-        return modes * len(values["bytes"]) * (pings + rounds * barrier_messages(ranks))
+        pings = 2 * PINGS * calls * pairs
+        return modes * sum(
+            pings * window_of(values, size) + rounds * barrier_messages(ranks) for size in values["bytes"]
+        )
 
 
 def count_rounds(values: Mapping[str, Any]) -> int:

@@ -20,6 +20,7 @@ from weft.kernel.budget import ROW_BYTES
 from weft.kernel.pairs.classes import SAME_NODE, Classes
 from weft.kernel.pairs.matchings import draw_alone, draw_matchings
 from weft.kernel.pairs.study import Chosen, PairsStudy, draw_pairs, draw_rounds
+from weft.kernel.sizes import window_of
 from weft.kernel.tournament import PairSchedule
 
 # Defaults if the fabric states no latency or rate; a factor of ten is accurate enough for blocks.
@@ -73,7 +74,7 @@ def round_s(study: PairsStudy, fabric: Fabric, schedule: PairSchedule, concurren
     sharing = schedule.slots if concurrency == "all" and not within else 1
     total = 0.0
     for size in study.pairs.bytes:
-        each = 4 * trips * one_way_s(fabric, study.pairs.messages * size, within, sharing)
+        each = 4 * trips * one_way_s(fabric, window_of(study.pairs.under_way, size) * size, within, sharing)
         total += turns * min(each, 1.2 * measure.budget) + TAKES * (TAKE_S + (turns > 1) * turns * TURN_S)
     return total
 
@@ -130,8 +131,7 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
     pace = pace_of(study, fabric, schedule)
     places, network, hosts = coordinates(study, fabric, shape)
     common: dict[str, Any] = {"bytes": list(section.bytes), "mode": section.concurrency, "contention": False, **places}
-    if section.messages > 1:
-        common |= {"window": section.messages, "places": section.places}
+    common |= section.under_way
     if section.threads == "multiple":
         common |= {"threads": "multiple", "setting": {"WEFT_THREADS": "multiple"}}
     where = f"{shape.ranks} ranks on {shape.nodes} node{'s' if shape.nodes > 1 else ''}"

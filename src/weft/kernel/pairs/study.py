@@ -12,7 +12,7 @@ from weft.kernel.pairs.classes import Classes
 from weft.kernel.sizes import few_enough
 from weft.kernel.tournament import PairSchedule
 from weft.study import MOST_CELLS, Count, Measure, Series, Study
-from weft.units import Seconds, parse_bytes
+from weft.units import Bytes, Seconds, parse_bytes
 
 # Drawn pairs are measured one at a time: a larger round would not be faster, and a killed job would lose more.
 MOST_A_ROUND = 32
@@ -102,6 +102,9 @@ class PairsSection(Section, frozen=True):
     window: Annotated[int, Field(strict=True, ge=2, le=10_000)] = Field(
         64, description="of bandwidth: messages under way at once, which together are one operation"
     )
+    window_bytes: Annotated[Bytes, Field(ge=1)] = Field(
+        16 * 2**20, description='and bytes of them, at most (one message always may be): "16 MiB"'
+    )
     places: Literal["shared", "apart"] = Field(
         "shared",
         description="of bandwidth: shared (one place for all messages of a window, as osu_bw), "
@@ -152,7 +155,7 @@ class PairsSection(Section, frozen=True):
             raise ValueError("matchings replaces the tournament: leave out contention and sample_rounds")
         if self.aim and self.matchings is None:
             raise ValueError("aim is for matchings: give their number")
-        for name in ("window", "places"):
+        for name in ("window", "window_bytes", "places"):
             if self.measure == "latency" and getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f'{name} is for measure = "bandwidth"')
         if self.measure == "bandwidth" and min(self.bytes) < 1:
@@ -162,9 +165,12 @@ class PairsSection(Section, frozen=True):
         return self
 
     @property
-    def messages(self) -> int:
-        """Messages of one operation."""
-        return self.window if self.measure == "bandwidth" else 1
+    def under_way(self) -> dict[str, Any]:
+        """Values of cells whose operation is a window of messages; of a latency none."""
+        if self.measure == "latency":
+            return {}
+        bound = self.window * max(self.bytes) > self.window_bytes
+        return {"window": self.window, "places": self.places} | ({"window_bytes": self.window_bytes} if bound else {})
 
 
 class PairsStudy(Study, frozen=True):

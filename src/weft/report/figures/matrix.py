@@ -39,6 +39,8 @@ class PairMatrix:
     what: str  # description of the number in the tooltip: ``median of its pairs``
     missing: str = field(default="not measured", kw_only=True)  # what the legend calls a pair without a number
     outlined: Sequence[int] = field(default=(), kw_only=True)  # places of slow nodes, whose rows and columns are framed
+    # bytes that take the seconds in `values` and `exact`, for a matrix of rates; its unit is one of rates then
+    rate_of: int = field(default=0, kw_only=True)
     block: int = 1  # number of ranks in one row or column of ``values``
 
     @property
@@ -49,7 +51,7 @@ class PairMatrix:
     def text(self, value: float) -> str:
         """A number as the scale has it: ``2.1 us``."""
         name, size = self.unit
-        return f"{format_factor(value / size)} {name}"
+        return f"{format_factor((self.rate_of / value if self.rate_of else value) / size)} {name}"
 
 
 def matrix_picture(name: str, title: str, key: str, reading: str, shown: PairMatrix) -> Picture:
@@ -148,7 +150,7 @@ def _pointer(shown: PairMatrix) -> str:
     """The line under the picture that names the two nodes under the pointer, with their number."""
     if len(shown.nodes) > MOST_READ:
         return f'<p class="soft">The line for the nodes under the pointer is available up to {MOST_READ} nodes.</p>'
-    exact = np.ascontiguousarray(shown.exact, "<f4")
+    exact = np.ascontiguousarray(shown.rate_of / shown.exact if shown.rate_of else shown.exact, "<f4")
     data = {
         "nodes": list(shown.nodes),
         "ends": np.cumsum(shown.parts).tolist(),

@@ -8,10 +8,10 @@ import altair as alt
 
 from weft.analyse.tables.claims import extras
 from weft.analyse.tables.pairs import FARTHEST, LEAST_SHOWN_S, HistogramRow, bucket_starts_s
-from weft.format import format_bytes, format_factor, measured_factor, measured_seconds, seconds_unit
+from weft.format import format_bytes, format_factor, measured_factor, plural, rate_unit, seconds_unit
 from weft.report.figures import Figure, Picture
 from weft.report.figures.matrix import PairMatrix, matrix_picture
-from weft.report.figures.raster import scale_of
+from weft.report.figures.raster import Scale, scale_of
 from weft.report.figures.theme import BLUE, HEIGHT, values
 from weft.report.pair_view import MODES, PairView
 
@@ -42,8 +42,18 @@ def _name(kind: str, size: int, mode: str) -> str:
     return f"{kind}-{size}-{mode}"
 
 
-def _what(view: PairView) -> str:
-    return "Latency" if view.window == 1 else f"Time of {view.window} messages under way"
+def _what(view: PairView, size: int) -> str:
+    return f"Rate, {plural(view.window(size), 'message')} under way," if view.rates else "Latency"
+
+
+def _trip(view: PairView) -> str:
+    return "one way of all messages under way" if view.rates else "half a round trip"
+
+
+def _unit(view: PairView, size: int, scale: Scale) -> tuple[tuple[str, float], int]:
+    """Unit of a matrix of times or rates, and the bytes that take each time, where rates are shown."""
+    moved = view.window(size) * size if view.rates else 0
+    return (rate_unit(moved / scale.cut) if moved and scale.cut else seconds_unit(scale.cut)), moved
 
 
 def _where(view: PairView, size: int, mode: str, what: str) -> str:
@@ -58,14 +68,15 @@ def _cut(view: PairView, size: int, mode: str) -> float:
 def _ranks(view: PairView, size: int, mode: str) -> Picture:
     blocks, block = view.blocks(size, mode)
     scale = scale_of(blocks, _cut(view, size, mode))
+    unit, moved = _unit(view, size, scale)
     shown = PairMatrix(
-        blocks, view.on_node, view.nodes, view.matrix(size, mode, "slowest_s"), scale, seconds_unit(scale.cut),
-        "the slowest of their pairs", block, outlined=_slow_nodes(view),
+        blocks, view.on_node, view.nodes, view.matrix(size, mode, "slowest_s"), scale, unit,
+        "the slowest of their pairs", block, outlined=_slow_nodes(view), rate_of=moved,
     )  # fmt: skip
     each = "one pair of ranks" if block == 1 else f"the slowest pair of {block} x {block} ranks"
-    key = f"Each point is {each}: half a round trip, started by the row. Ranks are sorted by node. "
+    key = f"Each point is {each}: {_trip(view)}, started by the row. Ranks are sorted by node. "
     key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
-    title = _where(view, size, mode, f"{_what(view)} of every pair of ranks")
+    title = _where(view, size, mode, f"{_what(view, size)} of every pair of ranks")
     return matrix_picture(_name("latency-ranks", size, mode), title, key, _slowest(view, size, mode), shown)
 
 
@@ -86,9 +97,9 @@ def _slowest(view: PairView, size: int, mode: str) -> str:
         return "No pair is noticeably slower than its class."
     ends = f"rank {row['source']} on {row['source_name']} with rank {row['target']} on {row['target_name']}"
     return (
-        f"The pair farthest from its class is {ends}: {measured_seconds(row['time_s'])}, "
-        f"{format_factor(row['factor'])} times the {measured_seconds(row['base_s'])} that "
-        f"{row['class']} take without what was found slow."
+        f"The pair farthest from its class is {ends}: {view.value_text(size, row['time_s'])}, "
+        f"{format_factor(row['factor'])} times the time of {row['class']} without what was found slow "
+        f"({view.value_text(size, row['base_s'])})."
     )
 
 
@@ -96,13 +107,14 @@ def _nodes(view: PairView, size: int, mode: str) -> Picture:
     times = view.matrix(size, mode, "time_s")
     scale = scale_of(times, _cut(view, size, mode))
     ones = [1] * len(view.nodes)
+    unit, moved = _unit(view, size, scale)
     shown = PairMatrix(
-        times, ones, view.nodes, times, scale, seconds_unit(scale.cut), "the median of their pairs",
-        outlined=_slow_nodes(view),
+        times, ones, view.nodes, times, scale, unit, "the median of their pairs",
+        outlined=_slow_nodes(view), rate_of=moved,
     )  # fmt: skip
-    key = "Each point is the median over the pairs of ranks of two nodes: half a round trip. "
+    key = f"Each point is the median over the pairs of ranks of two nodes: {_trip(view)}. "
     key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
-    title = _where(view, size, mode, f"{_what(view)} by node (median)")
+    title = _where(view, size, mode, f"{_what(view, size)} by node (median)")
     return matrix_picture(_name("latency-nodes", size, mode), title, key, _worst_node(view, size, mode), shown)
 
 
@@ -150,7 +162,7 @@ def _histogram(view: PairView, size: int, mode: str) -> Figure:
     unit, scale = seconds_unit(max(bucket_starts_s(row["bucket"]) for row in rows))
     ends = [bucket_starts_s(row["bucket"] + more) / scale for row in rows for more in (0, 1)]
     panels = tuple(
-        _panel([row for row in rows if row["class"] == name], name, unit, scale, (min(ends), max(ends)))
+        _panel([row for row in rows if row["class"] == name], name, f"{_trip(view)} ({unit})", scale, ends)
         for name in classes
     )
     title = _where(view, size, mode, "Samples by hop class")
@@ -162,7 +174,7 @@ def _histogram(view: PairView, size: int, mode: str) -> Figure:
     return Figure(_name("histogram", size, mode), title, key, reading, panels)
 
 
-def _panel(rows: Sequence[HistogramRow], name: str, unit: str, scale: float, ends: tuple[float, float]) -> Any:
+def _panel(rows: Sequence[HistogramRow], name: str, title: str, scale: float, ends: Sequence[float]) -> Any:
     bars = [
         {
             "x": bucket_starts_s(row["bucket"]) / scale,
@@ -172,7 +184,8 @@ def _panel(rows: Sequence[HistogramRow], name: str, unit: str, scale: float, end
         for row in rows
     ]
     # a bar mark starts at zero, which a logarithmic axis does not have: rectangles start below one sample
-    x = alt.X("x:Q", title=f"half a round trip ({unit})", scale=alt.Scale(type="log", domain=list(ends), nice=False))
+    whole = alt.Scale(type="log", domain=[min(ends), max(ends)], nice=False)
+    x = alt.X("x:Q", title=title, scale=whole)
     y = alt.Y(
         "n:Q", title="samples", scale=alt.Scale(type="log", domainMin=0.8), axis=alt.Axis(tickCount=5, format="~s")
     )

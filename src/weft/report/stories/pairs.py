@@ -58,7 +58,7 @@ class PairsStory(Story):
             return {"pairs": None}
         return {
             "pairs": {
-                "messages": pairs.window, "classes": pairs.classes, "cold": pairs.cold,
+                "messages": pairs.window(), "classes": pairs.classes, "cold": pairs.cold,
                 "contention": pairs.contention,
                 "nodes": pairs.node_rows, "worst": pairs.worst, "outliers": pairs.outliers, "unknown": pairs.unknown,
             }
@@ -93,8 +93,8 @@ WHICH = (Words("Message, pairs"), "", _where), (Words("hops"), "", _class), ("pa
 def _hops(pairs: PairView) -> Table:
     """The table of paper 002, with median and p99; or the rates by hop class."""
     samples: Column[ClassRow] = ("samples", "", lambda row: f"{row['samples']:,}")
-    if pairs.window > 1:
-        title = f"Rate by hops: one way, {pairs.window} messages under way {pairs.places}"
+    if pairs.rates:
+        title = f"Rate by hops: one way, {pairs.under_way} under way {pairs.places}"
         ends: tuple[str, ...] = ("slowest", "median", "fastest")
         names, units = ("max_s", "median_s", "min_s"), ("", "of pairs", "")
     else:
@@ -139,7 +139,7 @@ def _pairs(pairs: PairView) -> Table:
         (Words("Pair"), "",
          lambda row: f"{row['source']} on {row['source_name']} > {row['target']} on {row['target_name']}"),
         (Words("message, pairs"), "", _where), (Words("hops"), "", _class),
-        ("time" if pairs.window == 1 else "rate", "median of those measured",
+        ("rate" if pairs.rates else "time", "median of those measured",
          lambda row: pairs.value_text(row["bytes"], row["time_s"])),
         ("time of its class", "", lambda row: _factor(row["factor"])),
         ("measured", "first, and again beside the same traffic",

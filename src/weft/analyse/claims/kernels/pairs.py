@@ -20,6 +20,7 @@ from weft.analyse.tables.pairs import (
     OutlierRow,
     largest,
 )
+from weft.kernel.sizes import window_of
 
 
 def find_claims(known: Known) -> list[ClaimRow]:
@@ -32,8 +33,9 @@ def find_claims(known: Known) -> list[ClaimRow]:
     names = largest(every, every)
     table = CLASSES.read(known.path)
     outliers = largest(OUTLIERS.read(known.path), every)
-    window = max((int(cell.parameters.get("window", 1)) for cell in known.plan.measured), default=1)
-    size, mode, own = shown_classes(largest(table, every), rates=window > 1)
+    rates = any("window" in cell.parameters for cell in known.plan.measured)
+    size, mode, own = shown_classes(largest(table, every), rates=rates)
+    window = max((window_of(cell.parameters, size) for cell in known.plan.measured), default=1)
     counted: dict[str, Any] = {
         "pairs": sum(row["pairs"] for row in own), "nodes": len(names), "ranks": sum(row["on_node"] for row in names)
     }  # fmt: skip
@@ -43,7 +45,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
         found = [{**_outlier(0, outliers[0], counted), "id": f"pairs.{INCONCLUSIVE}", "confidence": "C"}]
     if not outliers:
         found = [_healthy(known, size, mode, own, counted)]
-    found += [_latency(row, table.index(row), window) for row in own]
+    found += [_latency(row, table.index(row), window if rates else None) for row in own]
     if sure:
         kind = sure[0][1]["kind"]
         found.append(make_claim(f"remedy.check-{kind}", "remedy", REMEDIES[kind], confidence="B"))
@@ -87,9 +89,9 @@ def _healthy(known: Known, size: int, mode: str, own: Sequence[ClassRow], counte
     return make_claim("pairs.no-outlier", "answer", "", factor, "factor", slow=slow, bytes=size, mode=mode, **counted)
 
 
-def _latency(row: ClassRow, place: int, window: int) -> ClaimRow:
+def _latency(row: ClassRow, place: int, window: int | None) -> ClaimRow:
     return make_claim(
         f"latency.{row['hops']}-hops", "breakdown", row["class"], row["median_s"], "seconds",
         evidence=[f"pair_classes:{place}"], bytes=row["bytes"], mode=row["mode"], pairs=row["pairs"], hops=row["hops"],
-        window=window if window > 1 else None,
+        window=window,
     )  # fmt: skip
