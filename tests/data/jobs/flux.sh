@@ -10,10 +10,18 @@
 #flux: --hint=nomultithread
 
 # Written by Weft; you may read, edit and submit it by hand: `weft run` with the same arguments picks up what it leaves.
-# First end Weft's own job (`weft run ... --cancel`, then Ctrl-C): two jobs at a time would write the same files.
 # Each launch is skipped when its end is already noted, so the script may be submitted again as it is.
 cd '/scratch/a run' || exit 1
 module load openmpi
+
+# One job at a time measures this run; another one (of an array, or Weft's own) waits, and goes on where that ends.
+exec 9>>launches/job.lock
+flock -n -E 75 9 2>/dev/null
+if [ $? = 75 ]; then
+    echo "waiting for another job of this run, which holds launches/job.lock"
+    flock 9
+fi
+echo "process $$ on $(uname -n)" >launches/job.lock
 
 # Where perfquery may read them, the counters of the nodes' InfiniBand ports are kept before and after each launch.
 timeout 30 perfquery -x >/dev/null 2>&1 && counted=yes
@@ -29,7 +37,7 @@ launch() {
     ports "$name" before
     rm -f "launches/$name.status" # of an earlier start
     local began=$SECONDS
-    timeout --kill-after=10 "$limit" "$@" >"launches/$name.log" 2>&1 </dev/null
+    timeout --kill-after=10 "$limit" "$@" >"launches/$name.log" 2>&1 </dev/null 9>&-
     local code=$? took=$((SECONDS - began))
     ports "$name" after
     # at the job's own time limit the scheduler ends the launch: that is no end of its own, the next job takes it up

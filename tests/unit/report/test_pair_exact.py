@@ -55,7 +55,11 @@ def test_they_are_those_of_all_samples_of_a_class(run: Path) -> None:
 def test_the_title_of_a_rate_says_that_a_window_was_timed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     view = load_view(run)
     assert "messages" not in exact_table(view, []).title
-    monkeypatch.setattr(PairView, "window", lambda _view, size=1: 64 if size < 1000 else 4)
+
+    def window(_view: PairView, size: int = 1) -> int:
+        return 64 if size < 1000 else 4
+
+    monkeypatch.setattr(PairView, "window", window)
     assert "4-64 messages" in exact_table(view, []).title
 
 

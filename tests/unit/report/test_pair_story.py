@@ -116,7 +116,11 @@ def test_the_node_that_the_answer_names_is_framed_in_its_matrices(view: RunView)
 
 def test_where_windows_were_measured_the_matrices_show_rates(view: RunView, monkeypatch: pytest.MonkeyPatch) -> None:
     """They showed the time of a window, beside tables and answers in bytes a second."""
-    monkeypatch.setattr(PairView, "window", lambda _view, size=1: 16)
+
+    def window(_view: PairView, _size: int = 1) -> int:
+        return 16
+
+    monkeypatch.setattr(PairView, "window", window)
     pairs = PairView(view)
     size, mode = max(pairs.shown)
     figures = {each.name: each for each in pair_figures(pairs)}
@@ -131,7 +135,7 @@ def test_where_windows_were_measured_the_matrices_show_rates(view: RunView, monk
         found = json.loads(data)
         (unit, scale), shown = found["unit"], np.frombuffer(base64.b64decode(found["exact"]), "<f4")
         assert unit[1:] == "B/s"
-        assert np.nanmin(shown) / scale == pytest.approx(slowest, rel=0.01) or kind == "ranks"
+        assert 0.9 * slowest < np.nanmin(shown) / scale < fastest
         rates = 16 * size / pairs.matrix(size, mode, column).ravel()
         assert shown == pytest.approx(rates, rel=1e-5, nan_ok=True)
 
