@@ -97,9 +97,7 @@ FOLDED = (
     .replace('kernel = "exchange"', 'kernel = "exchange"\nexplain = false')
     .replace("[exchange]", '[placement]\nnodes = "n[6-9,56-63]"\n[exchange]')
 )  # fmt: skip
-SPREAD = FOLDED.replace('"n[6-9,56-63]"', '"n[3,11,19,27,35,43,51,59]"').replace(
-    "[2, 12]", "[8]"
-)  # one node of each leaf
+SPREAD = FOLDED.replace('"n[6-9,56-63]"', '"n[3,11,19,27,35,43,51,59]"').replace("[2, 12]", "[8]")
 DRAINED = FOLDED.replace("launches = 2", "launches = 5")
 RUNS = f"""
 {WEFT} init slurm -o mine.toml
