@@ -51,7 +51,7 @@ WHOLE_LAUNCHES = r"launch\.(plain|crash|hang|version|settings)"
 CHOSEN: dict[str, tuple[Sequence[str], ...]] = {
     "check": (("-LE", "large|many", "-E", r"^alltoall\.life|\.([3-9]|[0-9][0-9]+)$"),),
     "test": (
-        ("-LE", "large|many"),
+        ("-LE", "large|many", "-E", r"^(launch\.hang|parts\.hang|sampler_steps)\.4$"),
         ("-LE", "large|many", "-R", rf"^(({'|'.join(map(re.escape, SHORT))})|{WHOLE_LAUNCHES})(\.[12])?$"),
     ),
     "long": (

@@ -39,26 +39,33 @@ TIMED = [
 ]
 
 
-#: Files and tests that `check` leaves to `test`: they start Spark, build a wheel, hide packages, ask about pages of
-#: docs, do what every error advises, send signals, close outputs, flip bits, fill memories, plant faults in a copy of
-#: Weft, or draw many seeds. Two fifths of all their time.
+#: Files and tests that `check` leaves to `test`: they start Spark, build a wheel or a library, hide packages, ask about
+#: this machine or pages of docs, do what every error advises, send signals, close outputs, make tables after each round
+#: of a run, draw every picture, flip bits, fill memories, plant faults in a copy of Weft, or take many seeds. Half of
+#: the time of all.
 NOT_EACH_TIME = [
     *(
         f"tests/flow/test_{name}.py"
         for name in (
             *("conditions", "engines", "hostile_names", "interrupts", "keeper", "opensm", "output", "remedies"),
-            *("slim", "trend_verb"),
+            *("nights", "refined_runs", "slim", "trend_verb"),
         )
     ),
-    *(f"tests/unit/test_{name}.py" for name in ("benches", "docs_figures", "packaging", "printed_commands", "wheel")),
-    *(f"tests/unit/analyse/outliers/test_{name}.py" for name in ("attribution", "outlier_doubts", "slow_cables")),
-    *("tests/unit/analyse/test_interrupted_queries.py", "tests/unit/analyse/thresholds/test_changeover.py"),
+    *(
+        f"tests/unit/test_{name}.py"
+        for name in ("benches", "docs_figures", "doctor_here", "packaging", "printed_commands", "wheel")
+    ),
+    *(
+        f"tests/unit/analyse/{name}.py"
+        for name in (
+            *(f"outliers/test_{name}" for name in ("attribution", "few_rounds", "outlier_doubts", "slow_cables")),
+            *("compare/test_trend", "pairs/test_pair_statistics", "thresholds/test_changeover"),
+            *("test_interrupted_queries", "test_many_samples"),
+        )
+    ),
     *(f"tests/unit/files/test_{name}.py" for name in ("bombs", "flipped_bits", "fuzzed_files", "links_of_strangers")),
-    *("tests/unit/analyse/pairs/test_pair_statistics.py", "tests/unit/report/test_every_output.py"),
-    *("tests/unit/analyse/compare/test_trend.py", "tests/unit/analyse/outliers/test_few_rounds.py"),
+    *(f"tests/unit/report/test_{name}.py" for name in ("every_output", "figures", "many_cells")),
     *("tests/unit/fabric/test_fabric_drawing.py", "tests/unit/launch/test_route_library.py"),
-    *(f"tests/unit/report/test_{name}.py" for name in ("figures", "many_cells")),
-    *("tests/unit/test_doctor_here.py", "tests/unit/analyse/test_many_samples.py"),
     "tests/unit/test_method_tests.py::"
     "test_the_program_kills_a_fault_planted_in_a_copy_of_weft_and_lets_a_harmless_change_live",
 ]

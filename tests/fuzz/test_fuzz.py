@@ -33,7 +33,7 @@ def changed(chance: random.Random, good: bytes) -> bytes:
     return bytes(content)
 
 
-@pytest.mark.parametrize("share", [3, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("share", [6, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_changed_file_is_read_or_refused(name: str, share: int, tmp_path: Path) -> None:
     target, chance = TARGETS[name], random.Random(f"fuzz/{name}")

@@ -77,7 +77,7 @@ def test_after_a_kill_of_everything_the_next_run_removes_its_shared_memory(make:
     weft.nothing_is_left()
 
 
-@pytest.mark.parametrize(("most", "launches"), [(9, 7), pytest.param(20, 14, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("most", "launches"), [(6, 5), pytest.param(20, 14, marks=pytest.mark.long)])
 def test_kills_at_random_moments_lose_at_most_the_cell_under_way(
     most: int, launches: int, make: Callable[..., Weft]
 ) -> None:

