@@ -214,11 +214,7 @@ def _trials(root: Path, changes: Sequence[ChangeRow]) -> list[TrialRow]:
 
 
 def _findings(
-    root: Path,
-    found: Found,
-    changes: Sequence[ChangeRow],
-    slower: Sequence[SlowerRow],
-    trials: Sequence[TrialRow],
+    root: Path, found: Found, changes: Sequence[ChangeRow], slower: Sequence[SlowerRow], trials: Sequence[TrialRow]
 ) -> list[FindingRow]:
     findings = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
     if found.modelled:  # its ranks run where the plan says, and one launch of it is enough

@@ -77,10 +77,7 @@ def doubted_calls(rows: Iterable[CallRow], floor: Floor) -> frozenset[tuple[str,
 
 
 def doubts(
-    rows: Sequence[CallRow],
-    medians: Iterable[MedianRow],
-    measured: Iterable[MeasuredRow],
-    floor: Floor,
+    rows: Sequence[CallRow], medians: Iterable[MedianRow], measured: Iterable[MeasuredRow], floor: Floor
 ) -> dict[str, list[Against]]:
     """Cell to all that is said against its warm times; cells without are left out.
 

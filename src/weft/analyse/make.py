@@ -13,10 +13,7 @@ from weft.analyse.engine import Backend, Expression, connect, read
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.startup import startup_rows
-from weft.analyse.tables.breakdown import (
-    LINKS,
-    TURNS,
-)
+from weft.analyse.tables.breakdown import LINKS, TURNS
 from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP, MedianRow
 from weft.analyse.times import is_of_breakdown, iteration_times, launch_weighted, order_statistics, turn_rows
 from weft.bound.placed import Bounds

@@ -16,12 +16,7 @@ WIDE = 80
 """Columns from which on what was found stands beside its name."""
 
 
-def doctor(
-    *,
-    on: str = "",
-    mpicxx: str | None = None,
-    format: Literal["text", "json"] = "text",
-) -> int:
+def doctor(*, on: str = "", mpicxx: str | None = None, format: Literal["text", "json"] = "text") -> int:
     """Show what this host has, what it lacks and for which purpose, and the command that installs it.
 
     With --on, measure a little on a fabric, in one job, and show whether its nodes, ranks, MPI, counters and clocks

@@ -121,9 +121,7 @@ KNOBS: Mapping[str, tuple[Knob, ...]] = {
     ),
 }  # fmt: skip
 #: Reports on a call that is slower than its mock-up: (family, collective, guideline) -> where.
-ISSUES: Mapping[tuple[str, str, str], str] = {
-    (OPEN_MPI, "alltoallv", "alltoall"): "open-mpi/ompi#9761",
-}
+ISSUES: Mapping[tuple[str, str, str], str] = {(OPEN_MPI, "alltoallv", "alltoall"): "open-mpi/ompi#9761"}
 #: The knob to try if no value is known: (family, where) -> name.
 USUAL: Mapping[tuple[str, Where], str] = {
     (OPEN_MPI, "node"): "btl_sm_eager_limit",

@@ -51,15 +51,12 @@ SUMMARY: tuple[Columns, ...] = (
     ("", "samples", "disturbed"), ("", "min_ns", "p5_ns"), ("", "p25_ns", "median_ns"), ("", "p75_ns", "p95_ns"),
     ("", "p99_ns", "max_ns"), ("", "mean_ns", "least_ns"), ("", "low_ns", "high_ns"),
 )  # fmt: skip
-#: The same of earlier kernels: ``tainted`` samples had a context switch or a page fault.
-EARLIER_SUMMARY = (("", "samples", "tainted"), *SUMMARY[1:5], ("", "mean_ns", ""), *SUMMARY[6:])
-#: Layouts of records without column names, as earlier versions of Weft wrote them.
-_EARLIER: dict[str, dict[str, Any]] = {
-    "partner": {"columns": ("", "partner", "")},
-    "samples": {"columns": EARLIER_COLUMNS},
-    "summary": {"columns": ("", "bucket", "count"), "head": EARLIER_SUMMARY},
-    "forward": {"columns": ("start_ns", "forward_samples", "forward_ns")},
-    "again": {"columns": ("", "again_1_ns", "again_2_ns")},
+#: Columns of records that do not name them, as earlier versions of Weft wrote them; their summaries are not read.
+_EARLIER: dict[str, Columns] = {
+    "partner": ("", "partner", ""),
+    "samples": EARLIER_COLUMNS,
+    "forward": ("start_ns", "forward_samples", "forward_ns"),
+    "again": ("", "again_1_ns", "again_2_ns"),
 }
 _PARTNER = re.compile(r"partner\.r(?P<round>\d+)")
 
@@ -127,13 +124,13 @@ def _refused(record: CellRecord, why: str) -> DataError:
 def _add_places(layout: Layout, record: CellRecord, what: str, segment: Segment) -> Segment:
     """Note where the columns that are read stand; the segment, with its columns where the record does not name them."""
     if "columns" not in segment.model_fields_set:
-        segment = segment.model_copy(update=_EARLIER[what])
+        segment = segment.model_copy(update={"columns": _EARLIER.get(what, EARLIER_COLUMNS)})
     if not set(HELD[what]) <= set(segment.columns) or (what == "samples" and not segment.lost_column):
         raise _refused(record, f"segment {segment.op!r} holds {segment.columns}, but {HELD[what]} are read")
     places = [segment.columns.index(name) for name in HELD[what]]
     if layout.places.setdefault(what, places) != places:
         raise _refused(record, f"segment {segment.op!r} has its columns in another order than the one before")
-    if what == "summary" and segment.head not in (SUMMARY, EARLIER_SUMMARY):
+    if what == "summary" and segment.head != SUMMARY:
         raise _refused(record, f"segment {segment.op!r} begins with rows of {segment.head}, but {SUMMARY} are read")
     return segment
 

@@ -23,7 +23,7 @@ from weft.errors import DataError
 from weft.files.beneath import plain_file
 from weft.store.cells import CellData
 from weft.store.files import UNREADABLE, Schema, Table
-from weft.store.pair_layout import EARLIER_SUMMARY, HELD, PAIR, SUMMARY, WAY, Layout, Way, read_runs
+from weft.store.pair_layout import HELD, PAIR, SUMMARY, WAY, Layout, Way, read_runs
 from weft.store.pair_tally import NodesOfRanks, Tally, known_buckets
 from weft.store.records import CellRecord, Segment
 
@@ -61,8 +61,7 @@ def finding_tables(data: CellData, layout: Layout) -> Iterator[Table]:
     for name in ("again_1_ns", "again_2_ns"):
         columns[name] = pa.array(columns[name], mask=columns[name] == 0)  # zero means not measured
     rows = _rows(samples, ends, [summaries.get(way) for way in ways], len(SUMMARY), [0, 1, 2])
-    earlier = any(each.head == EARLIER_SUMMARY for each in summaries.values())
-    columns |= _summary_columns(_with_least(rows) if earlier else rows)
+    columns |= _summary_columns(rows)
     columns["batch"] = np.array([measured[way].batch for way in ways], np.int64)[ends.way]
     yield _table_pair_findings(data.record, ways, ends, columns, FINDINGS_SCHEMA)
 
@@ -79,14 +78,6 @@ def bucket_tables(data: CellData, layout: Layout) -> Iterator[Table]:
     pair, place = np.nonzero(rows[:, :, 1])
     columns: dict[str, Any] = dict(zip(HELD["summary"], rows[pair, place].T, strict=True))
     yield _table_pair_findings(data.record, ways, Ends(*(each[pair] for each in ends)), columns, BUCKETS_SCHEMA)
-
-
-def _with_least(rows: Column) -> Column:
-    """The rows of an earlier kernel with the least median that its flags leave possible: they say not for how long."""
-    count, flagged, least, middle = rows[:, 0, 1], rows[:, 0, 2], rows[:, 1, 1], rows[:, 2, 2]
-    known = rows.copy()
-    known[:, 5, 2] = np.where(flagged == 0, middle, np.where(2 * flagged < count, least, 0))
-    return known
 
 
 def _summary_columns(rows: Column) -> dict[str, Any]:

@@ -5,16 +5,7 @@ from typing import Any
 
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
-from weft.format import (
-    exact_bytes,
-    faster_text,
-    format_seconds,
-    percent,
-    plural,
-    rate_text,
-    seconds_text,
-    times_text,
-)
+from weft.format import exact_bytes, faster_text, format_seconds, percent, plural, rate_text, seconds_text, times_text
 from weft.words.row import Row
 
 UNTIMED = "no time was measured"

@@ -55,8 +55,7 @@ def make_claims(known: Known) -> list[ClaimRow]:
     cell, call = (first["cell"], first["call"]) if first else ("", "")
     helps = claim_remedies(known, cell, call)
     return judge(
-        [*answers, *claim_breakdown(known), *helps, *claim_findings(known), *claim_doubts(known)],
-        known.quality,
+        [*answers, *claim_breakdown(known), *helps, *claim_findings(known), *claim_doubts(known)], known.quality
     )
 
 

@@ -67,12 +67,7 @@ def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
 
 
 def _analysed(
-    file: PairFile,
-    launches: Sequence[str],
-    modelled: bool,
-    share: float,
-    places: Places,
-    passes: Sequence[Pass] = (),
+    file: PairFile, launches: Sequence[str], modelled: bool, share: float, places: Places, passes: Sequence[Pass] = ()
 ) -> Found:
     """Rows of every table for one placement, with the typical share of CPU steal; ``passes`` of a run of matchings."""
     ways = read_pair_times(file, launches, places)

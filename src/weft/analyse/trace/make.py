@@ -138,11 +138,7 @@ def pieces(rows: Sequence[TraceRankRow], most: int) -> list[tuple[int, int]]:
 
 
 def _waited(
-    kept: Scratch,
-    events: Expression,
-    communicators: Expression,
-    counts: Expression,
-    several: Sequence[tuple[int, int]],
+    kept: Scratch, events: Expression, communicators: Expression, counts: Expression, several: Sequence[tuple[int, int]]
 ) -> tuple[Expression, Expression]:
     """rank, event, call, waiting_ns, own_ns, awaited of each call whose waiting is known; messages that were seen."""
     import ibis

@@ -93,10 +93,7 @@ BY_COUNTS = {
 def sends_of(events: Expression) -> Expression:
     """Every point-to-point message as its sender gave it; those to MPI_PROC_NULL are none."""
     sends = events.filter(events.call.isin(sorted(SENDS | {"MPI_Start"})), events.peer >= 0)
-    return without(
-        sends,
-        Flag.RECEIVE | Flag.INTER | Flag.FAILED,
-    )
+    return without(sends, Flag.RECEIVE | Flag.INTER | Flag.FAILED)
 
 
 def matrix(events: Expression, counts: Expression, members: Expression) -> Expression:

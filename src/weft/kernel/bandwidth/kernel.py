@@ -12,14 +12,7 @@ from weft.fabric.network.build import build_network
 from weft.fabric.placement import NoRoomError, place
 from weft.format import exact_bytes
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
-from weft.kernel.bandwidth.study import (
-    FANS,
-    FEWEST_PLACES,
-    BandwidthSection,
-    BandwidthSeries,
-    BandwidthStudy,
-    Cache,
-)
+from weft.kernel.bandwidth.study import FANS, FEWEST_PLACES, BandwidthSection, BandwidthSeries, BandwidthStudy, Cache
 from weft.kernel.budget import enough_time, sample_bytes, staging
 from weft.kernel.sizes import CACHES, flows_text, op_name
 from weft.kernel.teams import rank_at

@@ -27,25 +27,11 @@ from weft.launch.local import kept, without_job
 from weft.launch.preload import route_library
 from weft.launch.simulated.learned import Learned, Seen, in_waves
 from weft.launch.simulated.machine import INFINIBAND, describe_machine, host_file, host_slots
-from weft.launch.simulated.simgrid import (
-    MACHINE,
-    Programs,
-    build_programs,
-    eager_below,
-    find_simgrid,
-    options,
-)
+from weft.launch.simulated.simgrid import MACHINE, Programs, build_programs, eager_below, find_simgrid, options
 from weft.mpi.algorithms import SELECTED_BY
 from weft.plan.records import LaunchCell
 from weft.plan.schedules import Scheduled, in_rounds, rounds_cost
-from weft.plan.simulation_budget import (
-    START_S,
-    Cost,
-    content_matters,
-    cost_of_actors,
-    refusal,
-    simulation_of,
-)
+from weft.plan.simulation_budget import START_S, Cost, content_matters, cost_of_actors, refusal, simulation_of
 from weft.plan.simulation_laws import SHARED_ABOVE
 from weft.plan.wire import Rules
 

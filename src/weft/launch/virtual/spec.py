@@ -59,8 +59,8 @@ class VirtualSpec:
         return cls(
             *(record["name"], tuple(record["hosts"]), tuple(record["switches"])),
             tuple(VirtualLink(**link) for link in record["links"]),
-            tuple(tuple(map(tuple, row)) for row in record.get("ways", ())),  # one that an older Weft left up has none
-            record.get("hash_seed", 0),
+            tuple(tuple(map(tuple, row)) for row in record["ways"]),
+            record["hash_seed"],
         )
 
     @property

@@ -55,11 +55,7 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     ]
     title = f"The calls, cold and warm: {series.name}, {m_text(series)}"
     return Figure(
-        f"calls-{series.name}",
-        view.titled(title),
-        KEY,
-        reading(rows, view.floor),
-        (_chart(axis, points, calls),),
+        f"calls-{series.name}", view.titled(title), KEY, reading(rows, view.floor), (_chart(axis, points, calls),)
     )
 
 

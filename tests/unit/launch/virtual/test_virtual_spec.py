@@ -97,11 +97,6 @@ def test_switches_that_route_may_have_parallel_cables_and_survive_json() -> None
     assert (ROUTED.spaces, STAR.spaces) == (("a", "b", "s", "t"), ("a", "b"))
 
 
-def test_a_cluster_that_an_older_weft_left_up_can_be_read() -> None:
-    record = {key: value for key, value in asdict(STAR).items() if key not in ("ways", "hash_seed")}
-    assert VirtualSpec.from_record(record) == STAR
-
-
 @pytest.mark.parametrize(
     "ways",
     [

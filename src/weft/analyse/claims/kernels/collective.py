@@ -19,13 +19,7 @@ from weft.analyse.tables.answers import (
     WinnerRow,
 )
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
-from weft.analyse.tables.sweeps import (
-    Line,
-    common_rows,
-    largest_lines,
-    own_lines,
-    size_of,
-)
+from weft.analyse.tables.sweeps import Line, common_rows, largest_lines, own_lines, size_of
 from weft.analyse.tables.times import TimedRow, holding_bound_s, reach
 from weft.bound.placed import terms_of, traffic_of
 from weft.bound.terms import largest
