@@ -123,8 +123,8 @@ def pytest(result: str, *words: str, pairs: bool = False, chosen: str = "not lon
 
 def in_memory(name: str) -> list[str]:
     """Words that keep temporary files of tests in memory where there is much, each until its test has passed."""
-    if not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < MUCH:
-        return []
+    if not MEMORY.is_dir() or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC or shutil.disk_usage(MEMORY).free < MUCH:
+        return []  # tests start programs that they write
     return [f"--basetemp={MEMORY / f'{OURS}-{name}'}", "-o", "tmp_path_retention_policy=failed"]
 
 
