@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The order in which nodes exchange uneven data, so that the busiest sender and receiver never wait: an open shop in
-// which nodes send and receive one part at a time, the hottest first. Receivers are given 1 / 8 more than they can
-// take, so that a sender that is late leaves no gap. Pure: no MPI.
+// which nodes send one part at a time, the hottest receiver first. Receivers are given more than they can take, so that a
+// sender that is late leaves no gap: 1 / 8 more where few nodes send most, twice as much or all where senders are
+// even. Pure: no MPI.
 //
 // No part of over 16 KiB exceeds the mean that the busiest node exchanges with another one: fewer than two parts a
 // pair. Time: N^2 picks, each the hottest of 64 candidates; of more nodes the first of 16 that is free.
@@ -39,8 +40,7 @@ struct NodeMatrix {
     std::int64_t busiest() const;
 };
 
-/// The parts of node `home` in the order of all nodes: no two of one sender overlap in time, or of one receiver by more
-/// than 1 / 8.
+/// The parts of node `home` in the order of all nodes: no two of one sender overlap in time.
 std::vector<Part> matrix_order(NodeMatrix const &matrix, int home);
 
 /// A part of the block for, or from, a rank.

@@ -122,7 +122,7 @@ void set_parameter(Spec &spec, std::string_view pair) {
 Spec defaults_of(Kind kind) {
     Spec spec;
     spec.kind = kind;
-    spec.window = kind == Kind::node_direct ? 64 : kind == Kind::sched_matrix ? 4 : 8;
+    spec.window = kind == Kind::node_direct ? 64 : 8;
     spec.bytes_in_flight = std::int64_t(4) << 20;
     return spec;
 }

@@ -4,7 +4,7 @@
  * weft_alltoall.
  *
  * A spec names an algorithm and its parameters: "pmpi", "flat.window{w=8,order=shift,bytes_in_flight=4MiB}",
- * "flat.pairwise", "bruck{r=4}", "node.multi{nl=4}", "node.direct{w=64}", "node.bruck{r=2}", "sched{file=PATH}", "sched.matrix{w=4}".
+ * "flat.pairwise", "bruck{r=4}", "node.multi{nl=4}", "node.direct{w=64}", "node.bruck{r=2}", "sched{file=PATH}", "sched.matrix{w=8}".
  * Omitted parameters have their defaults. All ranks of a communicator must give the same spec.
  *
  * The arguments are those of MPI_Alltoall_c and MPI_Alltoallv_c (MPI 4), with any MPI: MPI_IN_PLACE, derived datatypes

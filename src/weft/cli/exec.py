@@ -27,7 +27,7 @@ def execute(
     force
         Algorithm for every MPI_Alltoall and MPI_Alltoallv: pmpi (the library's own), flat.window{w=8}, flat.pairwise,
         bruck{r=2}, node.multi{nl=4}, node.direct{w=64}, node.bruck{r=2}, sched{file=PATH} or
-        sched.matrix{w=4}.
+        sched.matrix{w=8}.
     table
         Selection table: the algorithm by operation, nodes, ranks and size.
     report
