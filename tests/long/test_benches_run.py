@@ -25,7 +25,7 @@ SMALL = {
     "first_answer": "help show sweep --repeats 1",
     "flips": "--count 700",
     "fuzz": "all --seconds 4",
-    "interference": "--on two-spines --seeds 2 --into {into}",
+    "interference": "--on two-spines hashed --seeds 1 --into {into}",
     "kills": "--kills 3 --disks 1 --launches 3 --seed 3",
     "pairs_analysis": "--ranks 64 --iterations 20 --folder {into}",
     "pairs_conversion": "--ranks 32 --samples 20 --cells 1",

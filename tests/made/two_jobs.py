@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A simulated machine of eight hosts on two leaves, of which two jobs take parts."""
+"""Simulated machines of eight hosts on two leaves, of which two jobs take parts."""
 
 EIGHT_HOSTS = """
 name = "{name}"
@@ -19,3 +19,7 @@ nodes_per_leaf = 4
 uplinks = 2
 link_rate = "1 GB/s"
 """
+ONE_CABLE = (
+    EIGHT_HOSTS.format(name="one-cable", nodes="n[0-7]").replace("uplinks = 2", "uplinks = 1")
+    + '[simulation]\nsharing = "equal"\n'
+)

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from made.two_jobs import EIGHT_HOSTS
+from made.two_jobs import EIGHT_HOSTS, ONE_CABLE
 from weft.analyse.tables.answers import IMPACTS
+from weft.analyse.tables.claims import CLAIMS, extras
 from weft.cli.app import main
 from weft.launch.simulated.simgrid import Programs
 
@@ -45,3 +46,27 @@ def test_jobs_on_cables_of_their_own_leave_each_other_alone(tmp_path: Path, prog
         # minimal routes by destination take the jobs of alternating nodes over cables of their own, too
         assert (row["link"], row["predicted"]) == ("", 1.0)
         assert row["factor"] == pytest.approx(1, abs=0.05), row
+
+
+@pytest.mark.parametrize(("bytes_beside", "burst"), [("512 KiB", 1), ("16 KiB", 2), ("4 KiB", 4)])
+def test_streams_that_share_a_cable_get_halves_of_it(
+    bytes_beside: str, burst: int, tmp_path: Path, programs: Programs
+) -> None:
+    fabric, study, run = tmp_path / "fabric.toml", tmp_path / "study.toml", tmp_path / "run"
+    fabric.write_text(ONE_CABLE)
+    text = STUDY.replace('large = "256 KiB"', f'large = "1 MiB"\nwindow = {2 * burst}\ntraffic = "{bytes_beside}"')
+    text = text.replace("seed = 4", "seed = 3").replace('"other-leaf"', '"other-leaf", "random"')
+    text = text.replace("chunk = 3", f"chunk = 3\nburst = {burst}").replace('"allreduce", "stream"', '"stream"')
+    study.write_text(text)
+    assert main(["run", str(study), "--on", str(fabric), "--into", str(run)]) == 0
+    rows = {(row["victim"], row["aggressor"], row["place"]): row for row in IMPACTS.read(run)}
+    for (victim, aggressor, place), row in rows.items():
+        if row["link"] == "":
+            assert row["factor"] == pytest.approx(1, abs=0.01), row
+        elif victim == "stream":
+            assert row["predicted"] and row["factor"] == pytest.approx(row["predicted"], rel=0.05), row
+        if (victim, aggressor, place) == ("stream", "stream", "alternating"):
+            assert row["link"] == "leaf0 -> spine0"
+            assert row["factor"] == pytest.approx(2, rel=0.05)
+    assert [extras(each)["unchecked"] for each in CLAIMS.read(run) if each["id"] == "shared.link"] == [""]
+    assert len(rows) == 24  # and of random places rank 0 makes traffic

@@ -25,6 +25,8 @@ struct Kernel {
     /// What ranks that a cell names `beside`, which do not measure it, do meanwhile: the function that this returns is
     /// called until the cell is over, and returns whether it had work. Collective over them.
     std::function<bool()> (*beside)(Cell &) = nullptr;
+    /// The memory that each of those will allocate, as `need`.
+    Need (*need_beside)(Cell const &) = nullptr;
 };
 
 std::span<Kernel const> kernels();
@@ -57,6 +59,7 @@ Need replay_need(Cell const &cell);
 void run_replay(Cell &cell);
 
 Need interference_need(Cell const &cell);
+Need interference_need_beside(Cell const &cell);
 void run_interference(Cell &cell);
 std::function<bool()> interfere(Cell &cell);
 

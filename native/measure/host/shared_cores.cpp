@@ -79,6 +79,22 @@ std::string sharing_warning(std::string const &host, std::vector<int> const &who
            "), so they take turns";
 }
 
+std::string hosts_of(Team const &team, std::vector<int> const &ranks) {
+    std::string words, last;
+    for (int const rank : ranks) {
+        std::string const &host = team.hosts[std::size_t(team.node_of[std::size_t(rank)])];
+        words += host == last ? "" : (words.empty() ? "" : ", ") + host;
+        last = host;
+    }
+    return words;
+}
+
+/// Of a machine.
+struct Ranks {
+    std::vector<Cores> cores;
+    std::vector<int> ranks;
+};
+
 Cores numbers_in(std::string const &text) {
     Cores found;
     std::istringstream numbers(text);
@@ -130,28 +146,31 @@ std::vector<std::string> placement_warnings(Team const &team) {
     if (platform::one_clock()) {
         return found; // simulated ranks do not share cores
     }
-    std::string mine;
+    std::string mine = platform::host().boot_id + ":";
     for (int const core : cores_of(platform::host().cpus)) {
         mine += std::to_string(core) + " ";
     }
+    bool const made_up = platform::variable("WEFT_NODE_NAMED_BY").has_value();
     std::vector<std::string> const lines = texts_on_rank_0(team, mine);
-    std::vector<std::vector<Cores>> cores_on(std::size_t(team.nodes));
-    std::vector<std::vector<int>> ranks_on(std::size_t(team.nodes));
+    std::map<std::string, Ranks> machines; // of nodes that are made up, those that one kernel runs
     for (std::size_t rank = 0; rank < lines.size(); ++rank) {
-        auto const node = std::size_t(team.node_of[rank]);
-        cores_on[node].push_back(numbers_in(lines[rank]));
-        ranks_on[node].push_back(int(rank));
+        auto const colon = lines[rank].find(':');
+        Ranks &own = machines[made_up ? lines[rank].substr(0, colon) : std::to_string(team.node_of[rank])];
+        own.cores.push_back(numbers_in(lines[rank].substr(colon + 1)));
+        own.ranks.push_back(int(rank));
     }
-    for (std::size_t node = 0; node < cores_on.size() && found.empty(); ++node) {
-        std::vector<int> who = crowded(cores_on[node]);
+    for (auto machine = machines.begin(); machine != machines.end() && found.empty(); ++machine) {
+        auto const &[cores, ranks] = machine->second;
+        std::vector<int> who = crowded(cores);
         if (!who.empty()) {
-            Cores const &cores = cores_on[node][std::size_t(who.front())];
-            std::transform(who.begin(), who.end(), who.begin(), [&](int k) { return ranks_on[node][std::size_t(k)]; });
-            found.push_back(sharing_warning(team.hosts[node], who, cores));
+            Cores const &shared = cores[std::size_t(who.front())];
+            std::transform(who.begin(), who.end(), who.begin(), [&](int k) { return ranks[std::size_t(k)]; });
+            found.push_back(sharing_warning(hosts_of(team, who), who, shared));
         }
     }
-    if (team.nodes > 1 && platform::variable("WEFT_NODE_NAMED_BY")) {
-        found.push_back("nodes share a host: " + std::to_string(team.nodes) + " nodes are made up on it");
+    if (made_up && !lines.empty() && team.nodes > int(machines.size())) {
+        found.push_back("nodes share a host: " + std::to_string(team.nodes) + " nodes are made up on " +
+                        std::to_string(machines.size()));
     }
     return found;
 }

@@ -10,6 +10,8 @@
 //   traffic_bytes  of each of its messages
 //   burst          its messages to each peer before a pause; at full strength twice as many are always under way
 //   chunk          samples of one turn: alone, then beside each kind of traffic
+//   mates          ranks beside for each rank that measures, if both jobs are on one node
+//   counted        1: before the samples each job runs by itself for a while, for a reader of the links' counters
 //
 // The operations are `VICTIM@BYTES`, and beside traffic `VICTIM+incast.25@BYTES`.
 #include "cell/kernels.hpp"
@@ -67,6 +69,34 @@ class Commander {
     std::size_t count_;
 };
 
+/// Each job by itself, between pauses in which a reader of counters sees its name in the status and queues run empty.
+template <class Call> void show_jobs(Cell &cell, Commander const &commander, Call const &call) {
+    constexpr std::int64_t pause_ns = 300'000'000, run_ns = 500'000'000;
+    Status &status = cell.sampler().status();
+    auto const show = [&](std::string_view job, auto const &work) {
+        status.set(job, "counted", "job");
+        platform::sleep_ns(pause_ns);
+        work();
+        status.set("-", "-", "between");
+        platform::sleep_ns(pause_ns);
+    };
+    show(op_at(cell.text("victim"), cell.integer("bytes")), [&] {
+        std::int64_t const began = platform::now_ns();
+        call();
+        std::int64_t const once_ns = std::max<std::int64_t>(max_over(cell.team(), platform::now_ns() - began), 1);
+        for (std::int64_t k = 0; k < run_ns / once_ns; ++k) {
+            call();
+        }
+    });
+    for (std::size_t k = 0; k < cell.words("traffic").size(); ++k) {
+        show(cell.words("traffic")[k], [&] {
+            commander.begin(int(k));
+            platform::sleep_ns(run_ns);
+            commander.stop();
+        });
+    }
+}
+
 void require_two_jobs(Cell const &cell) {
     std::set<std::string> both;
     for (auto const *key : {"members", "beside"}) {
@@ -90,11 +120,17 @@ Need interference_need(Cell const &cell) {
     }
     Need need;
     Victim::add_need(need, cell);
-    // of a rank beside it, on the same node perhaps
-    need.parts.push_back({"traffic", Traffic::need(cell, int(cell.words("beside").size()))});
+    if (std::int64_t const mates = cell.integer("mates", 0); mates > 0) {
+        need.parts.push_back({"traffic of mates", mates * interference_need_beside(cell).total()});
+    }
     need.parts.push_back({"samples", Recorder::bytes(std::int64_t(cell.words("traffic").size()) + 1, cell.rules())});
     need.parts.push_back({"library staging", library_staging_bytes(cell.team().size)});
     return need;
+}
+
+Need interference_need_beside(Cell const &cell) {
+    int const ranks = int(cell.words("beside").size());
+    return {{{"traffic", Traffic::need(cell, ranks)}, {"library staging", library_staging_bytes(ranks)}}};
 }
 
 void run_interference(Cell &cell) {
@@ -109,8 +145,11 @@ void run_interference(Cell &cell) {
                   .chunk = cell.integer("chunk")};
     auto const call = [&] { victim.call(); };
     cell.sampler().cold(op_at(name, bytes), call, how);
-    std::vector<Turn> turns{{op_at(name, bytes), call, 0, call, {}}};
     std::vector<std::string> const traffic = cell.words("traffic");
+    if (cell.integer("counted", 0) != 0) {
+        show_jobs(cell, commander, call);
+    }
+    std::vector<Turn> turns{{op_at(name, bytes), call, 0, call, {}}};
     for (std::size_t k = 0; k < traffic.size(); ++k) {
         auto const enter = [&, k] {
             commander.begin(int(k));

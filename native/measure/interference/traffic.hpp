@@ -44,6 +44,7 @@ class Traffic {
   public:
     /// Collective over them. Throws Refusal `memory` on all ranks together.
     explicit Traffic(Cell const &cell);
+    /// Of one of `ranks`, with the records of messages under way both ways.
     static std::int64_t need(Cell const &cell, int ranks);
 
     /// Collective where there is an order: makes the traffic that it asks for until it is stopped. False without one.

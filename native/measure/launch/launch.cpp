@@ -101,7 +101,7 @@ Refused shared_refusal(Team const &world, Refused const &own) {
 /// Collective over those who have work beside a cell; what they cannot do is in `refused`.
 std::function<bool()> work_beside(Launch const &launch, Kernel const &kernel, Cell &cell, Refused &refused) {
     try {
-        auto const memory = guard_memory(cell.team(), kernel.need(cell), launch.plan.memory_limit_bytes);
+        auto const memory = guard_memory(cell.team(), kernel.need_beside(cell), launch.plan.memory_limit_bytes);
         if (!memory.fits) {
             throw Refusal("memory", memory.reason);
         }

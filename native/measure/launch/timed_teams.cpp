@@ -115,6 +115,13 @@ TimedTeam *TimedTeams::of(CellPlan const &cell) {
 }
 
 void TimedTeams::wait_for(TimedTeam const *team, std::function<bool()> const &work) const {
+    wait_once(team, work);
+    if (platform::one_clock()) { // SMPI lets all others go once rank 0 has come: only that one has waited for all
+        wait_once(team, work);
+    }
+}
+
+void TimedTeams::wait_once(TimedTeam const *team, std::function<bool()> const &work) const {
     MPI_Request request = MPI_REQUEST_NULL;
     check(PMPI_Ibarrier(all_.team.comm, &request), "MPI_Ibarrier after a cell");
     if (platform::one_clock() && !work) { // in a simulator waiting is free, and polling is not

@@ -56,6 +56,8 @@ class TimedTeams {
     void wait_for(TimedTeam const *team, std::function<bool()> const &work = {}) const;
 
   private:
+    void wait_once(TimedTeam const *team, std::function<bool()> const &work) const;
+
     TimedTeam &all_;
     std::map<std::vector<int>, std::unique_ptr<TimedTeam>> known_;
 };

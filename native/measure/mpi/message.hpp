@@ -48,6 +48,17 @@ inline int start_sending(std::byte const *from, std::int64_t bytes, int to, int 
     return MPI_Isend(from, int(bytes), MPI_BYTE, to, tag, comm, request);
 }
 
+/// Ends only once its receiver has met it.
+inline int start_sending_together(std::byte const *from, std::int64_t bytes, int to, int tag, MPI_Comm comm,
+                                  MPI_Request *request) {
+#if MPI_VERSION >= 4
+    if (bytes > INT_MAX) [[unlikely]] {
+        return MPI_Issend_c(from, MPI_Count(bytes), MPI_BYTE, to, tag, comm, request);
+    }
+#endif
+    return MPI_Issend(from, int(bytes), MPI_BYTE, to, tag, comm, request);
+}
+
 inline int start_receiving(std::byte *into, std::int64_t bytes, int from, int tag, MPI_Comm comm,
                            MPI_Request *request) {
 #if MPI_VERSION >= 4

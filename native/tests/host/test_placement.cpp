@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host/platform.hpp"
+#include "host/shared_cores.hpp"
 #include "mpi/error.hpp"
 #include "mpi/team.hpp"
 
 #include <doctest/doctest.h>
+
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -75,6 +78,34 @@ TEST_CASE("nodes made up on one host are named by their environment") {
     CHECK(team.local_size == std::min(2, team.size - team.node * 2));
     unsetenv("MADE_UP_NODE");
     unsetenv("WEFT_NODE_NAMED_BY");
+}
+
+TEST_CASE("ranks of made-up nodes on one core are named, and that one host runs the nodes") {
+    cpu_set_t before{}, one{};
+    REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
+    int cpu = 0; // the same on all ranks of one host
+    while (!CPU_ISSET(cpu, &before)) {
+        ++cpu;
+    }
+    CPU_SET(cpu, &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    setenv("WEFT_NODE_NAMED_BY", "MADE_UP_NODE", 1);
+    setenv("MADE_UP_NODE", ("n" + std::to_string(rank)).c_str(), 1);
+    weft::Team const team = weft::make_team(MPI_COMM_WORLD, 0);
+    REQUIRE(team.nodes == team.size);
+    std::vector<std::string> const found = weft::placement_warnings(team);
+    if (team.size > 1 && rank == 0) {
+        REQUIRE(found.size() == 2);
+        CHECK(found[0].starts_with("two ranks on one core: ranks 0, 1 of n0, n1 may use 1 core only"));
+        CHECK(found[1] == "nodes share a host: " + std::to_string(team.nodes) + " nodes are made up on 1");
+    } else {
+        CHECK(found.empty());
+    }
+    unsetenv("MADE_UP_NODE");
+    unsetenv("WEFT_NODE_NAMED_BY");
+    REQUIRE(sched_setaffinity(0, sizeof before, &before) == 0);
 }
 
 TEST_CASE("a rank knows where it runs") {

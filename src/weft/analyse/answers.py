@@ -12,7 +12,7 @@ from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings, mixed
 from weft.analyse.claims.make import write_claims
 from weft.analyse.doubts import doubted_calls, doubts, few_of_pairs, find_crowded_hosts, find_few_samples
 from weft.analyse.floor import Floor
-from weft.analyse.impact import impact_rows
+from weft.analyse.impact import count_jobs, impact_rows
 from weft.analyse.pairs.findings import pair_findings, standing_outlier
 from weft.analyse.quality import quality
 from weft.analyse.ranges import latency_beyond, latency_findings, left_out, range_findings
@@ -143,7 +143,9 @@ def _races(root: Path, found: Found) -> list[WinnerRow]:
     WINNERS.write(root, won)
     GUIDELINES.write(root, guideline_rows(found.turns, found.cells))
     OVERLAPS.write(root, overlap_rows(found.turns, found.cells))
-    IMPACTS.write(root, impact_rows(found.medians, found.cells, found.plan.planned_fabric))
+    IMPACTS.write(
+        root, impact_rows(found.medians, found.cells, found.plan.planned_fabric, count_jobs(root, found.plan))
+    )
     return won
 
 

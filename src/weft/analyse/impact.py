@@ -2,7 +2,9 @@
 """How much slower calls of one job are beside the traffic of another: measured, and by the cables that both use."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Literal
 
@@ -16,11 +18,20 @@ from weft.fabric.model import Fabric
 from weft.kernel.jobs import Jobs, count_pairs, read_word
 from weft.kernel.registry import kernel_named
 from weft.kernel.teams import node_of
-from weft.plan.records import Cell
+from weft.plan.records import Cell, Plan
+from weft.store.links import LinkCount, job_key, links_file, read_cell_links
+
+USED = 0.1  # of the bytes on its fullest link: what a job sends over a link that it uses, acknowledgements are less
+Counts = Mapping[str, Sequence[Sequence[LinkCount]]]
 
 
-def impact_rows(medians: Iterable[MedianRow], cells: Mapping[str, Cell], fabric: Fabric) -> list[ImpactRow]:
-    """A row for each kind of traffic beside each cell's call, in their order."""
+def impact_rows(
+    medians: Iterable[MedianRow], cells: Mapping[str, Cell], fabric: Fabric, counts: Counts
+) -> list[ImpactRow]:
+    """A row for each kind of traffic beside each cell's call, in their order.
+
+    `counts`: what crossed the links in each launch while a job ran by itself, by `job_key`.
+    """
     found: dict[str, dict[str, dict[int, MedianRow]]] = {}
     for row in medians:
         if row["phase"] == "warm":
@@ -30,7 +41,7 @@ def impact_rows(medians: Iterable[MedianRow], cells: Mapping[str, Cell], fabric:
         row
         for name, jobs in both.items()
         if jobs and name in found
-        for row in _of_cell(cells[name], jobs, found[name], fabric)
+        for row in _of_cell(cells[name], jobs, found[name], fabric, counts)
     ]
     known = [(row, row["chance"]) for row in rows if row["chance"] is not None]
     for (row, _), chance in zip(known, adjust_by_holm([chance for _, chance in known]), strict=True):
@@ -38,18 +49,54 @@ def impact_rows(medians: Iterable[MedianRow], cells: Mapping[str, Cell], fabric:
     return rows
 
 
-def _of_cell(cell: Cell, jobs: Jobs, found: Mapping[str, Mapping[int, MedianRow]], fabric: Fabric) -> list[ImpactRow]:
+def count_jobs(root: Path, plan: Plan) -> Counts:
+    """The counters of jobs that ran by themselves, of each launch, by `job_key`; DataError for another format."""
+    found: dict[str, list[list[LinkCount]]] = {}
+    if not any(cell.parameters.get("counted") for cell in plan.measured):
+        return found
+    for path in (links_file(root, launch.id) for launch in plan.launches):
+        for key, counts in (read_cell_links(path, "jobs") if path.is_file() else {}).items():
+            found.setdefault(key, []).append(counts)
+    return found
+
+
+def find_counted(own: Sequence[Sequence[LinkCount]], beside: Sequence[Sequence[LinkCount]]) -> Shared | None:
+    """The fullest link that both jobs used by themselves, in most launches; None without counters."""
+    links = Counter(_fullest(*both) for both in zip(own, beside, strict=False))
+    return Shared(links.most_common(1)[0][0], None) if links else None
+
+
+def _fullest(own: Sequence[LinkCount], beside: Sequence[LinkCount]) -> str:
+    least = [USED * max((each.bytes for each in counts), default=0) for counts in (own, beside)]
+    theirs = {(each.link, each.source): each for each in beside}
+    both = [
+        ((each.bytes + other.bytes) / (each.rate or 1.0), f"{each.source} -> {each.target}")
+        for each in own
+        if each.bytes > least[0]
+        and (other := theirs.get((each.link, each.source))) is not None
+        and other.bytes > least[1]
+    ]
+    return max(both, default=(0.0, ""))[1]
+
+
+def _of_cell(
+    cell: Cell, jobs: Jobs, found: Mapping[str, Mapping[int, MedianRow]], fabric: Fabric, counts: Counts
+) -> list[ImpactRow]:
     alone = found.get(jobs.alone, {})
     pairs = {
         word: [(alone[k], row) for k, row in found.get(call, {}).items() if k in alone]
         for word, call in jobs.beside_calls.items()
     }
-    return [_row(cell, jobs, word, each, fabric) for word, each in pairs.items() if each]
+    return [_row(cell, jobs, word, each, fabric, counts) for word, each in pairs.items() if each]
 
 
-def _row(cell: Cell, jobs: Jobs, word: str, pairs: list[tuple[MedianRow, MedianRow]], fabric: Fabric) -> ImpactRow:
+def _row(
+    cell: Cell, jobs: Jobs, word: str, pairs: list[tuple[MedianRow, MedianRow]], fabric: Fabric, counts: Counts
+) -> ImpactRow:
     aggressor, percent = read_word(word)
-    shared = find_shared(cell, jobs, word, fabric)
+    shared = find_shared(cell, jobs, word, fabric) or find_counted(
+        *(counts.get(job_key(cell.id, job), ()) for job in (jobs.alone, word))
+    )
     factor, middle = _ratio(pairs, "median_s", fabric)
     (p95, tail), (p99, far) = (_ratio([] if fabric.is_model else pairs, each, fabric) for each in ("p95_s", "p99_s"))
     assert factor is not None

@@ -107,7 +107,9 @@ def find_flows(fabric: Fabric, network: Network, pairs: Hosts, depth: int) -> Fl
         return Flows(routes, back, np.ones(len(routes)))
     path_bytes = PATH_BYTES[fabric.simulation.sharing if fabric.simulation else "by-path"]
     seconds = network.links.latency + path_bytes / network.links.rate
-    return Flows(routes, back, depth / np.where(routes >= 0, seconds[routes], 0.0).sum(axis=1))
+    assert fabric.network is not None
+    at_hosts = fabric.network.latency or 0.0  # of both host links; `network_of` leaves it out
+    return Flows(routes, back, depth / (at_hosts + np.where(routes >= 0, seconds[routes], 0.0).sum(axis=1)))
 
 
 def _are_known(fabric: Fabric, network: Network, targets: Ints, routes: Ints) -> bool:

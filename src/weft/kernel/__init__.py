@@ -80,6 +80,10 @@ class Kernel:
         """Bytes of each part of one rank's memory, by its name (METHOD 22); the C++ kernel counts the same parts."""
         raise NotImplementedError
 
+    def need_beside(self, values: Mapping[str, Any]) -> dict[str, int]:
+        """The same of a rank that makes traffic on another node meanwhile; nothing without one."""
+        return {}
+
     def jobs(self, values: Mapping[str, Any], ranks: int) -> Jobs | None:
         """The two jobs of a cell that measures a call of one beside traffic of the other; None of other cells."""
         return None

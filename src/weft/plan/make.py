@@ -208,10 +208,13 @@ def make_cell(
     values = values if team.even else values | {"node_ranks": list(team.counts)}
     most = max(team.counts)
     sizes = kernel.sizes(values, team.ranks)
-    terms = kernel.need(values, team.ranks, study.measure)
+    terms, beside = kernel.need(values, team.ranks, study.measure), kernel.need_beside(values)
     if fabric.simulation:
         terms = fabric.simulation.staged(terms, team.ranks)
     memory = memory_need(terms, most, len(team.counts), limit)
+    if beside and memory.fits:  # on nodes of their own, which may be fuller
+        others = memory_need(beside, shape.ranks_per_node, shape.nodes - len(team.counts), limit)
+        memory = memory if others.fits else others
     status, reason, hosts = placed(study, fabric, shape)
     cell = Cell(
         id=name, kernel=study.kernel, series=tuple(dict.fromkeys(series)), nodes=len(team.counts), ranks_per_node=most,

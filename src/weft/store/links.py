@@ -59,13 +59,19 @@ def links_file(folder: Path, launch: str) -> Path:
 
 
 def write_links(
-    path: Path, launch: str, method: str, counts: Sequence[LinkCount], cells: Mapping[str, Sequence[LinkCount]] = {}
+    path: Path,
+    launch: str,
+    method: str,
+    counts: Sequence[LinkCount],
+    cells: Mapping[str, Sequence[LinkCount]] = {},
+    jobs: Mapping[str, Sequence[LinkCount]] = {},
 ) -> None:
     """Write the counters of a launch (schema ``weft-links/1``)."""
     record: dict[str, Any] = {"schema": SCHEMA, "launch": launch, "method": method}
     record["links"] = ROWS.dump_python(list(counts), by_alias=True)
-    if cells:
-        record["cells"] = {cell: ROWS.dump_python(list(own), by_alias=True) for cell, own in cells.items()}
+    for part, found in (("cells", cells), ("jobs", jobs)):
+        if found:
+            record[part] = {name: ROWS.dump_python(list(own), by_alias=True) for name, own in found.items()}
     write_json(path, record)
 
 
@@ -74,11 +80,16 @@ def read_links(path: Path) -> list[LinkCount]:
     return _counts(path, _record(path)["links"])
 
 
-def read_cell_links(path: Path) -> dict[str, list[LinkCount]]:
-    """Read the counters of each cell of a launch, if any; DataError if there are none, or of another format."""
-    cells = _record(path).get("cells", {})
+def job_key(cell: str, job: str) -> str:
+    """Of the counters of one job of a cell: the name of its call, or of its traffic."""
+    return f"{cell} {job}"
+
+
+def read_cell_links(path: Path, part: str = "cells") -> dict[str, list[LinkCount]]:
+    """Read the counters of each cell of a launch, or of its ``jobs``; DataError if they have another format."""
+    cells = _record(path).get(part, {})
     if not isinstance(cells, dict):
-        raise DataError(f"{path}: cells is not a table", "measure the cell again")
+        raise DataError(f"{path}: {part} is not a table", "measure the cell again")
     return {cell: _counts(path, rows) for cell, rows in cells.items()}  # pyright: ignore[reportUnknownVariableType]
 
 

@@ -67,7 +67,7 @@ def say_shared(claim: ClaimRow) -> Row:
         known = more.get("predicted")
         doubt = UNCHECKED[more.get("unchecked", "")]
         text = f"{times_text(claim['value'])} measured; {times_text(known)} predicted{doubt}"
-        unknown = UNKNOWN.get(claim["subject"], "too many connections for a prediction")
+        unknown = UNKNOWN.get(claim["subject"], "a prediction needs known ways and at most 1,000 connections")
         return Row(claim["id"], "Shared cable", more["link"], text if known else unknown)
     if name == "tail":
         parts = [

@@ -12,10 +12,13 @@ from made.plain_run import make_jobs_run, slow_jobs
 from made.view import load_view
 from weft.analyse.claims.kernels.interference import find_claims
 from weft.analyse.claims.known import Known
+from weft.analyse.impact import find_counted
 from weft.analyse.tables.answers import IMPACTS, ImpactRow
 from weft.analyse.tables.claims import extras
+from weft.bound.shared import Shared
 from weft.report.figures import Figure
 from weft.report.view import RunView
+from weft.store.links import LinkCount
 from weft.store.rows import LAUNCH_TABLE, LaunchRow
 from weft.words.card import card_rows
 from weft.words.say import say
@@ -122,6 +125,20 @@ def test_a_prediction_is_checked_only_with_windows_as_they_were_measured(
     assert unchecked() == why
     launches[-1]["settings"] = "{}"
     assert unchecked() == "windows"
+
+
+def test_of_hashed_ways_the_counters_name_the_link_that_both_jobs_used_by_themselves() -> None:
+    def counts(**sent: int) -> list[LinkCount]:
+        ends = {"up0": ("leaf0", "spine0"), "up1": ("leaf0", "spine1"), "back1": ("spine1", "leaf0")}
+        return [LinkCount(name, *ends[name], 8e6, sent.get(name, 0), 0, 0) for name in ends]
+
+    own = counts(up1=4_000_000, back1=120_000)  # acknowledgements come back
+    others = counts(up0=9_000_000, up1=2_000_000, back1=8_000_000)
+    assert find_counted([own], [others]) == Shared("leaf0 -> spine1", None)
+    assert find_counted([own], [counts(up0=9_000_000, back1=8_000_000)]) == Shared("", None)
+    assert find_counted([], []) is None
+    hashed = [own, counts(up0=4_000_000), own]  # each launch has connections of its own
+    assert find_counted(hashed, [others, others, others]) == Shared("leaf0 -> spine1", None)
 
 
 def test_more_connections_than_the_model_follows_are_no_latency(tmp_path: Path) -> None:

@@ -57,6 +57,13 @@ def test_traffic_that_another_link_holds_back_leaves_the_rest() -> None:
     assert alone.link == "leaf0 -> spine0"  # both use it, and it is wide enough
 
 
+def test_flows_of_one_latency_share_alike_over_paths_of_any_length() -> None:
+    """A near sender and two far ones get 4 / 3 MB/s each at their target, which leaves 4 / 3 MB/s of the cable."""
+    found = share_links([("n4", "n0")], [("n1", "n3"), ("n5", "n3"), ("n6", "n3")], 100, fair())
+    assert found is not None
+    assert found.factor == pytest.approx(3, rel=5e-3)
+
+
 def test_no_flow_of_a_job_waits_for_another_one() -> None:
     """Two of three share an adapter: what each of them leaves of the cable goes to the call, not to the third."""
     beside = [("n1", "n5"), ("n1", "n6"), ("n2", "n3")]
@@ -86,7 +93,7 @@ def test_a_call_ends_with_its_last_message_whose_rate_rises_when_others_have_end
     found = share_links([("n0", "n4"), ("n0", "n1")], [("n2", "n5"), ("n3", "n6")], 100, fair())
     assert found is not None
     first = 4 / 3  # MB/s over the cable
-    assert found.factor == pytest.approx((1 / first) / (1 / 2))
+    assert found.factor == pytest.approx((1 / first) / (1 / 2), rel=1e-3)
 
 
 def test_traffic_of_half_of_the_time_slows_down_less() -> None:

@@ -84,6 +84,27 @@ def test_each_victim_is_one_cell_with_all_traffic_at_every_rate() -> None:
     assert jobs.pairs_beside("incast.25")[0] == (3, 2)
 
 
+def test_each_job_has_memory_of_its_own_and_both_count_where_they_share_a_node() -> None:
+    huge: dict[str, Any] = {"victims": ["stream"], "aggressors": ["shift"], "large": "64 MiB", "window": 32, "burst": 2}
+    (apart,) = plan(places=["alternating"], traffic="4 KiB", **huge).measured
+    assert apart.memory.fits and "traffic" not in apart.memory.formula
+    assert 2**31 < apart.memory.rank_bytes < 2**31 + 2**26
+    full, *_ = plan("simulated", places=["alternating"], traffic="1 GiB", **huge | {"large": "8 B", "burst": 12}).cells
+    assert full.status == "memory"
+    assert full.memory.rank_bytes >= 2**30 * (1 + 2 * 3 * 12)  # of a rank beside
+    one, *_ = plan(nodes=1, ranks=6, places=["alternating"], traffic="64 MiB", share=0.34, **huge).cells
+    assert one.parameters["mates"] == 2
+    assert one.memory.rank_bytes >= 2**31 + 2 * 2**26 * (1 + 2 * 3 * 2)
+
+
+def test_messages_of_many_bursts_have_records() -> None:
+    kernel, need = kernel_named("interference"), dict[int, int]()
+    for burst in (1, 1000):
+        (cell,) = plan(places=["alternating"], traffic="8 B", burst=burst, victims=["pingpong"]).measured
+        need[burst] = kernel.need_beside(cell.parameters)["traffic"]
+    assert need[1000] - need[1] == 999 * 2 * 3 * (8 + 2 * 512)  # both ways
+
+
 def test_a_model_measures_only_calls_whose_bytes_decide() -> None:
     found = plan("simulated", victims=["pingpong", "allreduce", "stream", "alltoall"], places=["alternating"])
     assert [cell.parameters["victim"] for cell in found.measured] == ["stream", "alltoall"]

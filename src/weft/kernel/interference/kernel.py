@@ -19,6 +19,7 @@ from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform, any_eager, barr
 from weft.study import Measure, Series, Study
 
 IN_PAIRS = frozenset({"pingpong", "stream"})
+RECORD = 512  # bytes of a message under way: its request and status, and the library's own
 LINE = 64  # bytes: each message of a stream has its own cache lines
 MOST_PAIRED = 1024  # ranks
 
@@ -44,30 +45,34 @@ class Interference(MeasuredKernel):
         """Each victim with all its aggressors, at each place that the nodes have; notes on the others."""
         assert isinstance(study, InterferenceStudy)
         section, found = study.interference, list[tuple[Shape, dict[str, Any]]]()
+        counted = int(fabric.is_emulated and not fabric.routes_known)  # hashed ways: only counters tell them
         victims = [each for each in section.victims if each in MOVING or not fabric.is_model]
         notes = [f"{each}: not modelled, a model has no queues" for each in section.victims if each not in victims]
         for where in section.places:
             splits = [(shape, jobs_of(study, fabric, shape, where)) for shape in shapes]
             there = [(shape, split) for shape, split in splits if not isinstance(split, str)]
-            found += [(shape, values_of(section, each, where, *split)) for shape, split in there for each in victims]
+            found += [
+                (shape, values_of(section, each, where, *split) | {"mates": _mates(shape, *split), "counted": counted})
+                for shape, split in there
+                for each in victims
+            ]
             notes += [] if there else [f"{where}: {splits[-1][1]}"]
         return Sweep(tuple(found), tuple(notes))
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory, ``traffic`` that of a rank beside it; the C++ kernel counts them."""
-        size, beside = values["size"], len(values["beside"])
+        """Bytes of each part of one rank's memory, and of ranks beside on its node; the C++ kernel counts them."""
+        size, mates = values["size"], values["mates"] * sum(_traffic_need(values).values())
         if values["victim"] in IN_PAIRS:
             own = {"messages under way": values.get("window", 1) * max(-(-size // LINE), 1) * LINE}
         else:
             blocks = 1 if values["victim"] == "allreduce" else ranks
             own = {"send": blocks * size, "receive": blocks * size, "counts": 4 * INT_BYTES * ranks}
-        burst = BURSTS * max(beside - 1, 1) * values["burst"]
-        return {
-            **own,
-            "traffic": values["traffic_size"] * (1 + burst),
-            "samples": sample_bytes(len(values["traffic"]) + 1, measure),
-            **staging(ranks),
-        }
+        samples = sample_bytes(len(values["traffic"]) + 1, measure)
+        return {**own, **({"traffic of mates": mates} if mates else {}), "samples": samples, **staging(ranks)}
+
+    def need_beside(self, values: Mapping[str, Any]) -> dict[str, int]:
+        """Messages of the traffic and their records."""
+        return {} if values["mates"] else _traffic_need(values)
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
         """The victim's block or message."""
@@ -105,7 +110,7 @@ class Interference(MeasuredKernel):
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        keys = ("victim", "window", "traffic", "burst", "chunk", "beside")
+        keys = ("victim", "window", "traffic", "burst", "chunk", "beside", "mates", "counted")
         sizes = {"bytes": values["size"], "traffic_bytes": values["traffic_size"]}
         return {key: values[key] for key in keys if key in values} | sizes
 
@@ -157,6 +162,17 @@ def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place
         [rank_at(node, local, shape.nodes, each, order) for node in nodes for local in range(each)] for nodes in split
     )
     return measuring, others
+
+
+def _mates(shape: Shape, measuring: Sequence[int], others: Sequence[int]) -> int:
+    """Ranks beside for each that measures, if both jobs are on one node."""
+    return -(-len(others) // len(measuring)) if shape.nodes == 1 else 0
+
+
+def _traffic_need(values: Mapping[str, Any]) -> dict[str, int]:
+    ranks, size = len(values["beside"]), values["traffic_size"]
+    messages = BURSTS * max(ranks - 1, 1) * values["burst"]
+    return {"traffic": size + messages * (size + 2 * RECORD), **staging(ranks)}
 
 
 def values_of(

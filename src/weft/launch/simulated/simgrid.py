@@ -106,6 +106,7 @@ def options(simulation: SimulationSection, eager_limit: int | None, measured: Co
         "smpi/simulate-computation": "no",
         "smpi/host-speed": "1f",
         "smpi/iprobe": "1e-7",  # s that a look for a message takes: 100 us by default, and longer each time
+        "smpi/test": "1e-7",  # that a look at a request takes: 100 us by default
         "smpi/grow-injected-times": "no",
         "smpi/privatization": "no",  # the kernels keep no globals
         "contexts/stack-size": "512",  # KiB a rank

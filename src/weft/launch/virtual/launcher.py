@@ -25,7 +25,7 @@ from weft.launch.virtual.starters import starter_for
 from weft.launch.virtual.wiring import QUEUE_S, ROUTER, SEED, SETTINGS
 from weft.mpi.library import find_mpi
 from weft.plan.wire import Rules
-from weft.store.links import LinkCount, links_file, passed, write_links
+from weft.store.links import LinkCount, job_key, links_file, passed, write_links
 
 EVERY_S = 0.1  # interval of reading the ranks' status: a file of 64 bytes per rank, so a read costs some microseconds
 
@@ -39,10 +39,11 @@ class CellMarks:
 
     def __init__(self, request: LaunchRequest, status: Path, read: Callable[[], list[LinkCount]]) -> None:
         self._cells = [cell.id for cell in request.cells]
-        self._borders = sum(not kernel_named(cell.kernel).is_floor for cell in request.cells) > 1
+        self._counted = any(cell.parameters.get("counted") for cell in request.cells)
+        self._borders = self._counted or sum(not kernel_named(cell.kernel).is_floor for cell in request.cells) > 1
         self._before = version(status)
         self._status, self._read = status, read
-        self._marks: list[tuple[str, list[LinkCount]]] = []
+        self._marks: list[tuple[str, str, list[LinkCount]]] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -60,18 +61,26 @@ class CellMarks:
         while not self._stop.wait(EVERY_S):
             slots = read_slots(self._status, self._before)
             cell = slots[0].cell if slots else ""
-            if cell in self._cells and (not self._marks or self._marks[-1][0] != cell):
+            job = next((slot.op for slot in slots if slot.phase == "counted"), "") if self._counted else ""
+            if cell in self._cells and (not self._marks or self._marks[-1][:2] != (cell, job)):
                 try:
-                    self._marks.append((cell, self._read()))
+                    self._marks.append((cell, job, self._read()))
                 except WeftError:  # the cluster is going down: whoever waits for the launch will say so
                     return
 
     def loads(self, end: list[LinkCount]) -> dict[str, list[LinkCount]]:
         """What crossed the links during each cell that was seen; nothing for a launch of one cell."""
-        if len(self._marks) < 2:
+        first = {cell: counts for cell, _, counts in reversed(self._marks)}
+        seen = list(dict.fromkeys(cell for cell, *_ in self._marks))
+        if len(seen) < 2:
             return {}
-        readings = [*(counts for _, counts in self._marks), end]
-        return {cell: passed(readings[k], readings[k + 1]) for k, (cell, _) in enumerate(self._marks)}
+        readings = [*(first[cell] for cell in seen), end]
+        return {cell: passed(readings[k], readings[k + 1]) for k, cell in enumerate(seen)}
+
+    def jobs(self) -> dict[str, list[LinkCount]]:
+        """What crossed the links while a job of a cell ran by itself, by `job_key`."""
+        each = zip(self._marks, self._marks[1:], strict=False)
+        return {job_key(cell, job): passed(begin, end) for (cell, job, begin), (*_, end) in each if job}
 
 
 Say = Callable[[str], None]
@@ -151,7 +160,7 @@ class VirtualLauncher:
             )
         after = read_counters(cluster)
         counts, cells = passed(before, after), marks.loads(after)
-        write_links(links_file(request.folder, request.id), request.id, METHOD, counts, cells)
+        write_links(links_file(request.folder, request.id), request.id, METHOD, counts, cells, marks.jobs())
         return outcome
 
 

@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,9 @@ class Ranks:
         self.readings += 1
         return counts(100 * self.readings)
 
-    def begin(self, cell: str) -> None:
-        slot = f"{cell} alltoall warm busy".encode().ljust(64, b"\0")
-        self.status.write_bytes(slot * 2)
+    def begin(self, cell: str, other: str = "alltoall warm busy") -> None:
+        slots = (f"{cell} {words}".encode().ljust(64, b"\0") for words in ("- waiting for-others", other))
+        self.status.write_bytes(b"".join(slots))
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +56,17 @@ def test_each_cell_gets_what_crossed_between_its_border_and_the_next(tmp_path: P
     assert ranks.readings == 3
     found = marks.loads(counts(1000))
     assert {cell: own[0].bytes for cell, own in found.items()} == {"c001": 100, "c000": 100, "c002": 700}
+
+
+def test_jobs_that_run_by_themselves_get_what_crossed_meanwhile_and_no_more(tmp_path: Path) -> None:
+    ranks = Ranks(tmp_path, "c000")
+    asked = LaunchCell("c000", "interference", {"counted": 1}, 2)
+    with CellMarks(replace(ranks.request, cells=(asked,)), ranks.status, ranks.read) as marks:
+        for borders, job in enumerate(("stream@8 cold", "stream@8 counted", "- -", "incast counted", "- -"), 1):
+            ranks.begin("c000", f"{job} busy")
+            wait_until(lambda borders=borders: ranks.readings == borders)
+    assert {job: own[0].bytes for job, own in marks.jobs().items()} == {"c000 stream@8": 100, "c000 incast": 100}
+    assert marks.loads(counts(1000)) == {}  # one cell
 
 
 def test_a_launch_of_one_cell_is_left_alone(tmp_path: Path) -> None:

@@ -85,6 +85,8 @@ def _shared(known: Known, rows: Sequence[ImpactRow], worst: ImpactRow) -> list[C
 
 def _unchecked(known: Known) -> str:
     """Why a prediction was never held against a measurement like this one; empty where it was."""
+    if known.plan.is_model:
+        return ""
     if not known.plan.planned_fabric.is_emulated:
         return "network"
     settings: list[dict[str, str]] = [json.loads(row["settings"]) for row in LAUNCH_TABLE.read(known.path)]
