@@ -7,6 +7,7 @@ Pages are written by templates that escape everything, drawings by ``html.escape
 """
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from shutil import get_terminal_size
 from typing import Any
@@ -115,6 +116,16 @@ def console(otherwise: int | None = None, **options: Any) -> Any:
         made.width = otherwise
     if made.is_dumb_terminal:
         made.size = tuple(get_terminal_size((80, 25)))  # rich takes each of them for one of 80 columns
+    return made
+
+
+def lean_table(*columns: str, words: Collection[int] = (0,), **options: Any) -> Any:
+    """A rich table without lines, its title on the left: words stand left, numbers right, long texts go on below."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, title_justify="left", **options)
+    for place, name in enumerate(columns):
+        made.add_column(name, justify="left" if place in words else "right", overflow="fold")
     return made
 
 

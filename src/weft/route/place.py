@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from weft.errors import FabricError
@@ -23,6 +22,7 @@ from weft.route.compare import share
 from weft.route.library import Floats, Ints
 from weft.route.patterns import all_to_all, flow_loads, phases
 from weft.route.routes import Routes
+from weft.text import lean_table
 
 EXHAUSTIVE = 20_000  # most sets for an exhaustive search
 SWAPS = 400  # swaps tried from each start
@@ -200,13 +200,8 @@ def placement_text(found: Placements, network: Network, title: str, free: list[s
         f"{title}: the best {len(best.hosts)} nodes carry {found.traffic} at {share(best.all_to_all):.0f} % of "
         f"injection, the worst at {share(worst.all_to_all):.0f} % ({how})"
     )
-    table = Table(
-        box=None, pad_edge=False, title="Times over that of the fastest host's own link", title_justify="left"
-    )
-    table.add_column("set")
-    for name in (found.traffic.removeprefix("an "), "shift"):
-        table.add_column(name, justify="right")
-    table.add_column("nodes", overflow="fold")
+    columns = ("set", found.traffic.removeprefix("an "), "shift", "nodes")
+    table = lean_table(*columns, words=(0, 3), title="Times over that of the fastest host's own link")
     for name, each in (("best", best), ("worst", worst)):
         table.add_row(name, f"{each.all_to_all:.3f}", f"{each.shift:.3f}", folded_names(sorted(names(network, each))))
     if not found.exact:

@@ -15,6 +15,7 @@ from weft.format import format_factor, plural
 from weft.route.compare import Comparison, Engine, Full, Rows, engine_rows, link_rows, share
 from weft.route.hashed import EXACT, MOST_CONNECTIONS, WELL_BELOW, Hashed, Slowdowns
 from weft.route.improve import Candidate, Improvement
+from weft.text import lean_table
 
 if TYPE_CHECKING:
     import altair
@@ -79,9 +80,7 @@ def as_text(found: Comparison, title: str) -> RenderableType:
 
 def _printed(rows: Rows, faint: str = "") -> Table:
     """Rows for the terminal; rows of names are dim."""
-    table = Table(box=None, pad_edge=False, title_justify="left", title=rows.title)
-    for index, name in enumerate(rows.columns):
-        table.add_column(name, justify="left" if index in rows.words else "right", overflow="fold")
+    table = lean_table(*rows.columns, words=rows.words, title=rows.title)
     for row in rows.rows:
         table.add_row(*row, style="dim" if row[0] == faint else None)
     return table
@@ -140,10 +139,7 @@ def hashed_text(found: Hashed, title: str) -> RenderableType:
         f"{title}: over hashed paths an all-to-all takes {_times(asked.quantile(0.5))} at once, and "
         f"{_times(mean[0])} ({format_factor(mean[1])}-{format_factor(mean[2])}) in the phases of a shift"
     )
-    table = Table(box=None, pad_edge=False)
-    table.add_column("paths", overflow="fold")
-    for name in ("at once: median", "95 % of seeds", "shift: mean", "95 % of phases"):
-        table.add_column(name, justify="right")
+    table = lean_table("paths", "at once: median", "95 % of seeds", "shift: mean", "95 % of phases")
     for each in dict.fromkeys(filter(None, (asked, found.enough))):
         method = f"hash, {plural(each.connections, 'connection')} a pair, {each.method}"
         once = (_times(each.quantile(0.5)), _times(each.quantile(0.95)))
@@ -212,10 +208,7 @@ def improvement_text(found: Improvement, title: str) -> RenderableType:
         head = f"{title}: the current tables already reach the lower bound"
     else:
         head = f"{title}: no better tables among {found.tried}"
-    table = Table(box=None, pad_edge=False)
-    table.add_column("tables", overflow="fold")
-    for name in ("all-to-all", "shift, mean", "bisection", "entries changed"):
-        table.add_column(name, justify="right")
+    table = lean_table("tables", "all-to-all", "shift, mean", "bisection", "entries changed")
     rows: list[tuple[str, Candidate]] = [("present", found.present)]
     rows += [("better", found.best)] if found.better else []
     if found.fastest.score.all_to_all < best.all_to_all * (1 - EVEN):

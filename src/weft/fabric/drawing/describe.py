@@ -20,6 +20,7 @@ from weft.fabric.nodeset import fold_for_people
 from weft.fabric.presets import SECTIONS, Preset, presets
 from weft.fabric.summary import Summary
 from weft.format import format_factor, format_rate
+from weft.text import lean_table
 
 if TYPE_CHECKING:
     from weft.fabric.model import Fabric
@@ -143,10 +144,8 @@ def _classes(summary: Summary) -> Table:
     on_node = sum(summary.ranks_per_socket)
     what = f"{on_node} ranks a host" if on_node > 1 else "one rank a host"
     unit = "links, host links included" if summary.network.end_hops else "links between switches"
-    table = Table(title=f"Pairs of ranks, {what}; hops count {unit}", title_justify="left", box=None, pad_edge=False)
-    table.add_column("nearest common")
-    for name in ("hops", "ordered pairs", "share"):
-        table.add_column(name, justify="right")
+    title = f"Pairs of ranks, {what}; hops count {unit}"
+    table = lean_table("nearest common", "hops", "ordered pairs", "share", title=title)
     total = sum(c.pairs for c in summary.classes)
     for c in summary.classes:
         hops = "no route" if c.hops < 0 else str(c.hops)
@@ -191,9 +190,8 @@ def _preset_table(section: str, known: tuple[Preset, ...]) -> Table:
     caption = (
         "copy_rate is worked out from the memory's data sheet" if section == "node" else "rates count data, one way"
     )
-    table = Table(title=f"[{section}] preset = ...", title_justify="left", caption=caption, box=None, pad_edge=False)
-    for name in ("preset", *PRESET_COLUMNS[section]):
-        table.add_column(name, overflow="fold")
+    columns = ("preset", *PRESET_COLUMNS[section])
+    table = lean_table(*columns, words=range(len(columns)), title=f"[{section}] preset = ...", caption=caption)
     for each in known:
         table.add_row(each.name, *(str(each.values.get(key, "-")) for key in PRESET_COLUMNS[section]))
     return table
