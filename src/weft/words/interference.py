@@ -34,8 +34,6 @@ def name_traffic(aggressor: str, percent: int) -> str:
 def say(claim: ClaimRow) -> Row:
     """``MPI_Allreduce, 8 B: 3.1x slower (2.8–3.4) beside an all-to-all of 4 nodes, on alternating nodes``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
-    if name == "untimed":
-        return Row(claim["id"], LABELS[INCONCLUSIVE], "no time was measured")
     beside = f"{name_traffic(more['aggressor'], more['percent'])} of {plural(more['beside_nodes'], 'node')}"
     factor = faster_text(claim["value"], claim["low"], claim["high"], claim["coverage"])
     value = (

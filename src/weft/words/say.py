@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The words of any claim, by its kind and the first part of its id."""
 
-from weft.analyse.tables.claims import ClaimRow
+from weft.analyse.tables.claims import ClaimRow, extras
 from weft.words import answers, breakdown, checks, doubts, interference, sweeps, traces
 from weft.words.row import Row
 
@@ -20,13 +20,22 @@ FAMILIES = {
     "interference": interference.say, "shared": interference.say_shared,
     "trace": traces.say, "share": traces.say_share, "failure": traces.say_failure,
 }  # fmt: skip
+#: Why a claim has no value, by the reason that it states or its family.
+UNTIMED = {
+    "nothing-replayed": "the trace has no call that is replayed",
+    "not-simulated": "the unchanged machine, or every alternative, has no simulated time",
+    "replay": "no replay has a time", "trace": "no MPI call was recorded",
+}  # fmt: skip
 
 
 def say(claim: ClaimRow) -> Row:
     """Label, value and note of a claim."""
-    family = claim["id"].partition(".")[0]
+    family, _, name = claim["id"].partition(".")
     if claim["kind"] == "doubt":
         return doubts.say(claim)
+    if name == "untimed":
+        why = UNTIMED.get(extras(claim).get("reason", family), "no time was measured")
+        return Row(claim["id"], "Inconclusive", why)
     if family in FAMILIES:
         return FAMILIES[family](claim)
     from weft.words.comparisons import SAID  # imports what compares runs, which a single run does not need

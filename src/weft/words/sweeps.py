@@ -8,14 +8,10 @@ from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
 from weft.format import exact_bytes, faster_text, format_seconds, percent, plural, rate_text, seconds_text, times_text
 from weft.words.row import Row
 
-UNTIMED = "no time was measured"
-
 
 def say_collective(claim: ClaimRow) -> Row:
     """``pairwise for MPI_Alltoall, 64 B to 4 KiB: 2.8x faster (2.1–3.4)``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
-    if name == "untimed":
-        return Row(claim["id"], "Inconclusive", UNTIMED)
     if name == "imbalance":
         bound, even = format_seconds(claim["value"] or 0.0), format_seconds(more["even"])
         text = f"{bound} of {format_seconds(more['seconds'])} ({more['limit']}); {even} if all blocks were alike"
@@ -85,8 +81,6 @@ def say_overlap(claim: ClaimRow) -> Row:
 def say_auto(claim: ClaimRow) -> Row:
     """``Table against best   at most 1.03x the time (node.direct), MPI_Alltoall, 8 B, 4 nodes, 16 ranks``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
-    if name == "untimed":
-        return Row(claim["id"], "Inconclusive", UNTIMED)
     if "name" not in more:  # no difference is shown
         return Row(claim["id"], "Against the library", "no difference shown at any size")
     label = {"best": "Table against best", "library": "Against the library"}.get(name, "Inconclusive")
@@ -99,8 +93,6 @@ def say_auto(claim: ClaimRow) -> Row:
 def say_rate(claim: ClaimRow) -> Row:
     """``6.1 GB/s (5.9–6.3) between nodes, messages of 1 MiB``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
-    if name == "untimed":
-        return Row(claim["id"], "Inconclusive", UNTIMED)
     if name == "saturated":
         text = f"{plural(int(claim['value'] or 0), 'pair')} of ranks at once, {rate_text(more['rate'])} together"
         counts = f"{', '.join(map(str, more['counts']))} pairs measured"
@@ -153,8 +145,6 @@ def _causes(more: dict[str, Any]) -> str:
 def say_probe(claim: ClaimRow) -> Row:
     """``1.31 us (1.28–1.35) one way, 8 B, 2 nodes``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
-    if name == "untimed":
-        return Row(claim["id"], "Inconclusive", UNTIMED)
     time = seconds_text(claim["value"], claim["low"], claim["high"])
     label = "Inconclusive" if name == INCONCLUSIVE else "Latency"
     return Row(claim["id"], label, f"{time} one way, {exact_bytes(more['bytes'])}, {plural(more['nodes'], 'node')}")
@@ -178,8 +168,6 @@ def say_pace(claim: ClaimRow) -> Row:
 def say_replay(claim: ClaimRow) -> Row:
     """``4.1x faster than traced (3.9–4.3); 2.4 s of 10 s, 4 nodes``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
-    if name == "untimed":
-        return Row(claim["id"], "Inconclusive", "no replay has a time")
     labels = {"time": "Replay", "slowest": "Slowest replay"}
     change = faster_text(claim["value"], claim["low"], claim["high"])
     times = f"{format_seconds(more['seconds'])} here, {format_seconds(more['traced'])} traced"

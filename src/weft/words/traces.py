@@ -6,18 +6,12 @@ from weft.fabric.nodeset import fold_for_people
 from weft.format import capital, format_seconds, percent, plural
 from weft.words.row import Row, factor_text
 
-UNTIMED = {
-    "nothing-replayed": "the trace has no call that is replayed",
-    "not-simulated": "the unchanged machine, or every alternative, has no simulated time",
-}
 WHATIF_LABELS = {"helps": "Helps most", INCONCLUSIVE: "Inconclusive", "nothing-helps": "Nothing helps"}
 
 
 def say_whatif(claim: ClaimRow) -> Row:
     """``Helps most   twice the uplinks: 2x faster (simulated)``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
-    if name == "untimed":
-        return Row(claim["id"], "Inconclusive", UNTIMED[more["reason"]])
     tried = f"{plural(more['simulated'], 'alternative')} simulated"
     tried += f", {more['of'] - more['simulated']} only bounded" if more["of"] > more["simulated"] else ""
     if claim["value"] is None:
@@ -44,8 +38,6 @@ NAMES = {
 def say(claim: ClaimRow) -> Row:
     """``Waiting for others: 41 % of the time   4 ranks on 2 nodes, 1.2 s``."""
     name, more = claim["id"].partition(".")[2], extras(claim)
-    if name == "untimed":
-        return Row(claim["id"], "Inconclusive", "no MPI call was recorded")
     share = f"{percent(claim['value'] or 0)} of the time"
     where = f"{plural(more['ranks'], 'rank')} on {plural(more['nodes'], 'node')}, {format_seconds(more['seconds'])}"
     if name == INCONCLUSIVE:
