@@ -46,14 +46,14 @@ double least_ns(weft::Recorder const &recorder, MPI_Comm comm) {
     return found;
 }
 
-/// With all messages in one place, as in OSU, or each in its own.
-Found bandwidth(Rating &job, int bytes, std::string const &transfer, std::string const &way, bool shared) {
+/// In a footprint: of one message, all are in one place, as in OSU.
+Found bandwidth(Rating &job, int bytes, std::string const &transfer, std::string const &way, std::int64_t footprint) {
     weft::CellPlan const values{"c000",
                                 "bandwidth",
                                 "",
                                 {{"bytes", std::to_string(bytes)},
-                                 {"footprint", std::to_string(shared ? bytes : footprint_of(bytes))},
-                                 {"cache", shared ? "shared" : ""},
+                                 {"footprint", std::to_string(footprint)},
+                                 {"cache", footprint == bytes ? "shared" : ""},
                                  {"transfer", transfer},
                                  {"way", way}}};
     weft::Recorder recorder;
@@ -103,25 +103,26 @@ void compare(Rating &job, int bytes, int round) {
     double const flows = job.half();
     std::string const one = job.team.size == 2 ? "osu_bw" : "osu_mbw_mr";
     for (bool const shared : {true, false}) {
-        Found const way = bandwidth(job, bytes, "send", "one", shared);
+        Found const way = bandwidth(job, bytes, "send", "one", shared ? bytes : footprint_of(bytes));
         report(job, one + (shared ? "" : ":places"), bytes, round, way,
                osu_bw(job, bytes, !shared).over(window * flows));
     }
     if (job.team.size > 2) {
         return;
     }
-    report(job, "osu_bibw", bytes, round, bandwidth(job, bytes, "send", "both", true),
+    report(job, "osu_bibw", bytes, round, bandwidth(job, bytes, "send", "both", bytes),
            osu_bibw(job, bytes, false).over(2 * window));
-    Found const both = bandwidth(job, bytes, "send", "both", false);
-    report(job, "osu_bibw:places", bytes, round, both, osu_bibw(job, bytes, true).over(2 * window));
-    report(job, "mpiGraph", bytes, round, both, mpigraph(job, bytes).over(2 * window));
+    report(job, "osu_bibw:places", bytes, round, bandwidth(job, bytes, "send", "both", footprint_of(bytes)),
+           osu_bibw(job, bytes, true).over(2 * window));
+    report(job, "mpiGraph", bytes, round, bandwidth(job, bytes, "send", "both", window * stride_of(bytes)),
+           mpigraph(job, bytes).over(2 * window)); // each window at the same place
     for (bool const apart : {false, true}) {
         report(job, apart ? "pairs:places" : "pairs:osu_bw", bytes, round, pairs(job, bytes, apart),
                osu_bw(job, bytes, apart).over(window));
     }
     for (bool const puts : {true, false}) {
         std::string const call = puts ? "put" : "get";
-        report(job, "osu_" + call + "_bw", bytes, round, bandwidth(job, bytes, call, "one", true),
+        report(job, "osu_" + call + "_bw", bytes, round, bandwidth(job, bytes, call, "one", bytes),
                osu_one_sided(job, bytes, puts).over(window));
     }
 }

@@ -13,9 +13,13 @@
 namespace bench {
 
 constexpr int window = 64;
+/// Distance between messages, in whole cache lines.
+std::int64_t stride_of(int bytes) {
+    return (bytes + 63) / 64 * 64;
+}
 /// As in Weft, but never so small that fewer messages are under way.
 std::int64_t footprint_of(int bytes) {
-    return std::max<std::int64_t>(2 << 20, std::int64_t(window) * std::max(bytes, 64));
+    return std::max<std::int64_t>(2 << 20, window * stride_of(bytes));
 }
 constexpr int skipped = 10; // windows before the timed ones, as in OSU
 constexpr int timed = 100;
@@ -90,7 +94,7 @@ struct Memory {
 
     Memory(int message, bool rotates)
         : bytes(std::size_t(rotates ? footprint_of(message) : message) + page, 'a'),
-          stride(rotates ? (message + 63) / 64 * 64 : 0), places(rotates ? footprint_of(message) / stride : 1) {}
+          stride(rotates ? stride_of(message) : 0), places(rotates ? footprint_of(message) / stride : 1) {}
     char *at(int k) {
         auto const begin = (reinterpret_cast<std::uintptr_t>(bytes.data()) + page - 1) / page * page;
         return reinterpret_cast<char *>(begin) + (next + k) % places * stride;

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from weft.mpi.starting import Family, OpenMpi5
+
 # Each rank sends 1000 * rank + target: by MPI_ALLTOALL and MPI_ALLTOALLV, each also in place, and by MPI_IALLTOALL.
 BODY = """
   implicit none
@@ -149,10 +151,7 @@ def weft_exec(options: list[str], command: list[str], folder: Path, fake: str) -
 
 def as_root() -> dict[str, str]:
     """Variables with which root may start ranks, also more of them than there are cores."""
-    return {
-        **os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_mpi_yield_when_idle": "1", "MPIR_CVAR_POLLS_BEFORE_YIELD": "1",
-    }  # fmt: skip
+    return {**os.environ, **Family().environment(True), **OpenMpi5().environment(True)}
 
 
 def calls_of(report: Path) -> dict[tuple[str, str], int]:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from interposed import Site
 
+from weft.mpi.starting import Family, OpenMpi5
 from weft.store.trace.convert import event_files
 from weft.store.trace.folder import TraceFolder
 
@@ -211,10 +212,7 @@ def weft_trace(
     folder: Path, command: list[str], *options: str, name: str = "run", **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """Run ``weft trace`` into ``folder/run``."""
-    variables = {
-        **os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_mpi_yield_when_idle": "1", "MPIR_CVAR_POLLS_BEFORE_YIELD": "1", **environment,
-    }  # fmt: skip
+    variables = {**os.environ, **Family().environment(True), **OpenMpi5().environment(True), **environment}
     words = [sys.executable, "-m", "weft", "trace", "-o", str(folder / name), *options, "--", *command]
     return subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder, env=variables, timeout=200)
 

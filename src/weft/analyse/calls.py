@@ -43,9 +43,10 @@ def call_rows(
     for cell in (cell for cell in cells if not kernel_named(cell.kernel).is_floor):
         status, reason = cell_status(cell, statuses.get(cell.id, []))
         own = _grouped(by_cell.get(cell.id, []), lambda row: (row["op"], row["phase"]))
+        floored = kernel_named(cell.kernel).has_floor(cell.parameters)  # it measures the rates behind a bound
         for call, phase in _calls_of(cell, list(own)):
             row = _unmeasured(cell, call, phase, status, reason)
-            row["bound_s"], row["bound"], row["bound_basis"] = bounds(cell, call) or (None, "", "")
+            row["bound_s"], row["bound"], row["bound_basis"] = (floored and bounds(cell, call)) or (None, "", "")
             row["algorithm"] = algorithms.get((cell.id, call), "")
             found = known.get((cell.id, call, phase))
             if status == "ok" and found:

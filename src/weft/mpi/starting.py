@@ -46,8 +46,11 @@ class Family:
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
         """Variables that make a waiting rank give its core to another one, where ranks outnumber cores."""
-        # hydra has no option for it; without it each rank burns its whole time slice before the next one runs
-        return {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1"} if oversubscribed else {}
+        # hydra has no option for it; without it each rank burns its whole time slice before the next one runs. The
+        # first variable is of the device ch3; ch4 sleeps after so many polls in vain, which shorter waits do not reach.
+        polls = {"": "1", "_NO_PROGRESS_COUNT": "256"}
+        throttle = {f"MPIR_CVAR_CH4_PROGRESS_THROTTLE{name}": value for name, value in polls.items()}
+        return {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1", **throttle} if oversubscribed else {}
 
     def here(self) -> list[str]:
         """Arguments that start all ranks on this host, even inside a job of several hosts."""

@@ -67,15 +67,25 @@ def say_overlap(claim: ClaimRow) -> Row:
     call = f"MPI_I{claim['subject']}"
     if name == "next":
         polls = f"call MPI_Test while {call} is under way" if more["polls"] else ""
-        thread = f"{more['knob']} (a core for its thread)" if more.get("knob") else ""
+        lacks = f": here the call took {times_text(more['slower'])} its time" if more.get("slower") else ""
+        thread = f"{more['knob']} (a core for its thread{lacks})" if more.get("knob") else ""
         none = "no progress thread is known for this library" if more["unknown"] else ""
         text = "; ".join(filter(None, (polls, thread, none)))
         return Row(claim["id"], "Try", text, "no progress of its own")
-    share = f"{percent(claim['value'] or 0)} {'saved' if 'persistent' in name else 'hidden'}"
-    if claim["low"] is not None and claim["high"] is not None:
-        share += f" ({percent(claim['low']).removesuffix(' %')}–{percent(claim['high'])})"
+    share = _share_text("saved" if "persistent" in name else "hidden", claim["value"] or 0, claim["low"], claim["high"])
     alone = f"{format_seconds(more['alone_s'])} alone"
     return Row(claim["id"], WAYS.get(name, "Overlap"), f"{call}, {exact_bytes(more['bytes'])}: {share}", alone)
+
+
+def _share_text(done: str, value: float, low: float | None, high: float | None) -> str:
+    """``12 % hidden (5–20 %)``, ``nothing hidden, 12 % longer (5.5–19 %)``."""
+    if low is None or high is None:
+        return f"{percent(value)} {done}"
+    if high < 0:
+        return f"nothing {done}, {percent(-value)} longer ({percent(-high).removesuffix(' %')}–{percent(-low)})"
+    if low < 0:
+        return f"nothing {done} (at most {percent(high)})"
+    return f"{percent(value)} {done} ({percent(low).removesuffix(' %')}–{percent(high)})"
 
 
 def say_auto(claim: ClaimRow) -> Row:

@@ -11,12 +11,15 @@ import pytest
 from made.plain_run import make_plain_run
 from made.sweeps import TWO_NODES
 from made.view import load_view
+from weft.analyse.claims.gate import judge
 from weft.analyse.claims.kernels.collective import claim_guidelines, find_overlaps
 from weft.analyse.claims.known import Known
 from weft.analyse.statistics.significance import paired_test, student_tail, trimmed_mean
-from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow
+from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow, OverlapRow
 from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.claims import ClaimRow, extras, make_claim
+from weft.analyse.tables.quality import QUALITY, QualityRow
+from weft.analyse.tables.times import CALLS
 from weft.analyse.winners import guideline_rows
 from weft.cli.audit import audit
 from weft.errors import StudyError
@@ -174,6 +177,9 @@ def test_a_library_without_violations_is_consistent_and_ends_with_0(tmp_path: Pa
     assert [each["id"] for each in answers] == ["audit.consistent"]
     assert extras(answers[0])["excluded"] == extras(answers[0])["tests"]
     assert exit_code(folder) == 0
+    # no rate was measured beside these calls, and one that was assumed was beaten
+    assert "times.below-bound" not in {each["id"] for each in load_view(folder.path).claimed("doubt")}
+    assert {row["bound_s"] for row in CALLS.read(folder.path)} == {None}
 
 
 def test_a_run_too_noisy_to_see_a_factor_of_two_is_not_called_consistent(tmp_path: Path) -> None:
@@ -356,6 +362,47 @@ def test_the_share_that_hides_is_what_both_take_less_than_one_after_the_other(
         assert remedies["overlap.next"]["knob"] == "OMPI_MCA_btl_tcp_progress_thread=1"
     assert all(say(claim).value for claim in view.claims if claim["id"].startswith("overlap."))
     assert {row.id for row in card_rows(view.claims)} >= {"overlap.hidden", "overlap.test"}
+
+
+def test_shares_in_turns_survive_launches_that_differ(tmp_path: Path) -> None:
+    """Of a run on a busy host, one launch of 355 times the others, nothing was told and nothing advised."""
+    run = make_plain_run(tmp_path / "run", OVERLAP, lambda op: 2e-5 if op.endswith("hidden") else 1e-5)
+    load_view(run)
+    varied = QualityRow(
+        doubt="launches", grade="D", count=2, of=6, share=1 / 3, noun="row", worst=355.0, launches=10, turns=""
+    )
+    QUALITY.write(run, [varied])
+    known = Known(run, plan_of(RunFolder(run)), [])
+    judged = judge(find_overlaps(known, OVERLAPS.read(run)), [varied])
+    assert {claim["confidence"] for claim in judged} == {"B"}
+    assert {"overlap.hidden", "overlap.test", "overlap.next"} <= {claim["id"] for claim in judged}
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [((-0.19, -0.055), "nothing hidden, 12 % longer (5.5–19 %)"), ((-0.2, 0.014), "nothing hidden (at most 1.4 %)"),
+     ((0.1, 0.2), "12 % hidden (10–20 %)")],
+)  # fmt: skip
+def test_a_share_below_nothing_is_told_as_what_it_costs(ends: tuple[float, float], text: str) -> None:
+    value = 0.12 if ends[0] > 0 else -0.12
+    claim = make_claim("overlap.hidden", "answer", "allreduce", value, "share", ends, bytes=8, alone_s=1e-6)
+    assert say(claim).value == f"MPI_Iallreduce, 8 B: {text}"
+
+
+@pytest.mark.parametrize(("alone_s", "slower"), [(1.1e-5, None), (2e-3, 200.0)])
+def test_a_thread_that_shares_the_cores_of_the_ranks_is_advised_with_a_core_of_its_own(
+    tmp_path: Path, alone_s: float, slower: float | None
+) -> None:
+    """Two ranks of MPICH and their threads on two cores took 26 ms for 9 us, and were advised to use the thread."""
+    run = make_plain_run(tmp_path / "run", OVERLAP, lambda op: 2e-5 if op.endswith("hidden") else 1e-5)
+    load_view(run)
+    rows = OVERLAPS.read(run)
+    wide = {"thread": True, "alone_s": alone_s, "share": 0.1, "low": -0.5, "high": 0.7}
+    rows += [OverlapRow(**{**row, **wide}) for row in rows]
+    claims = find_overlaps(Known(run, plan_of(RunFolder(run)), []), rows)
+    (advice,) = (extras(claim) for claim in claims if claim["id"] == "overlap.next")
+    assert bool(advice.get("knob")) == (slower is not None)
+    assert advice.get("slower") == (slower and pytest.approx(slower, rel=0.02))
 
 
 def test_a_library_without_a_thread_is_advised_to_poll() -> None:

@@ -259,14 +259,14 @@ def test_by_default_the_messages_of_a_window_share_one_place_as_in_osu_bw() -> N
 
 
 def test_fewer_large_messages_are_under_way() -> None:
-    """64 of 1 MiB are half a second at 1 Gb/s, and a round has many windows of them."""
+    """64 of 1 MiB are half a second at 1 Gb/s, and a round has many windows of them; 4 MiB keep any adapter busy."""
     plan = planned(rates(bytes=["8 B", "1 MiB", "64 MiB"]), cluster())
     cell = plan.measured[0]
-    assert [window_of(cell.parameters, size) for size in cell.parameters["bytes"]] == [64, 16, 1]
-    assert "\nwindow 64\nwindow_bytes 16777216\nplaces shared\n" in flat_plan(plan, plan.launches[-1])
-    (apart, *_) = planned(rates(bytes=["100 KiB", "1 MiB"], window_bytes="4 MiB", places="apart"), cluster()).measured
-    assert "messages 8 MiB" in apart.memory.formula
-    whole = planned(rates(bytes=["8 B", "256 KiB"]), cluster()).measured[0]
+    assert [window_of(cell.parameters, size) for size in cell.parameters["bytes"]] == [64, 4, 1]
+    assert "\nwindow 64\nwindow_bytes 4194304\nplaces shared\n" in flat_plan(plan, plan.launches[-1])
+    (apart, *_) = planned(rates(bytes=["100 KiB", "1 MiB"], window_bytes="8 MiB", places="apart"), cluster()).measured
+    assert "messages 16 MiB" in apart.memory.formula
+    whole = planned(rates(bytes=["8 B", "64 KiB"]), cluster()).measured[0]
     assert "window_bytes" not in whole.parameters
 
 

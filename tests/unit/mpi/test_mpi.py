@@ -167,6 +167,13 @@ def test_waiting_ranks_yield_only_when_oversubscribed(family: Family) -> None:
     assert not yields & set(family.environment(False))
 
 
+def test_mpich_gives_up_a_core_after_polls_in_vain() -> None:
+    """Its device ch4 has no POLLS_BEFORE_YIELD: four ranks on two cores took 8 ms for what takes 0.4 to 2.5 so."""
+    crowded = Family().environment(True)
+    assert crowded["MPIR_CVAR_CH4_PROGRESS_THROTTLE"] == "1"
+    assert crowded["MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT"] == "256"
+
+
 def test_open_mpi_may_run_as_root_only_where_we_are_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert as_root() == {}

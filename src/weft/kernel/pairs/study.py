@@ -103,7 +103,7 @@ class PairsSection(Section, frozen=True):
         64, description="of bandwidth: messages under way at once, which together are one operation"
     )
     window_bytes: Annotated[Bytes, Field(ge=1)] = Field(
-        16 * 2**20, description='and bytes of them, at most (one message always may be): "16 MiB"'
+        4 * 2**20, description='and bytes of them, at most (one message always may be): "4 MiB"'
     )
     places: Literal["shared", "apart"] = Field(
         "shared",

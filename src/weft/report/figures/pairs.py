@@ -47,7 +47,7 @@ def _what(view: PairView, size: int) -> str:
 
 
 def _trip(view: PairView) -> str:
-    return "one way of all messages under way" if view.rates else "half a round trip"
+    return "a window of messages, one way" if view.rates else "half a round trip"
 
 
 def _unit(view: PairView, size: int, scale: Scale) -> tuple[tuple[str, float], int]:

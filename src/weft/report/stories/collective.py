@@ -145,9 +145,14 @@ def overlap_table(title: str, rows: Sequence[OverlapRow]) -> Table:
         ("size", "per block", lambda row: exact_bytes(row["bytes"])), ("ranks", "", lambda row: str(row["ranks"])),
         ("alone", "", lambda row: format_seconds(row["alone_s"])),
         (Words("way"), "", lambda row: ways[row["way"]] + (", progress thread" if row["thread"] else "")),
-        ("hidden", "share", lambda row: percent(row["share"])), ("at least", "95 %", lambda row: percent(row["low"])),
-        ("at most", "95 %", lambda row: percent(row["high"])),
+        ("hidden", "share", lambda row: _share(row["share"])), ("at least", "95 %", lambda row: _share(row["low"])),
+        ("at most", "95 %", lambda row: _share(row["high"])),
     )  # fmt: skip
+
+
+def _share(value: float) -> str:
+    """A share that launches which scatter may put beyond any sense."""
+    return percent(value) if abs(value) <= 1 else "over 100 %" if value > 0 else "under -100 %"
 
 
 def ordered(lines: Sequence[Line]) -> list[Line]:
