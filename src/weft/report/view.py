@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run for the report: its tables, plan and verdicts, and the story of its kernel, which `stories/` overrides."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -176,7 +177,8 @@ class RunView:
             for row in LAUNCH_TABLE.read(self.path)
             if row["mpi_library"]
         }
-        return "; ".join(sorted(name.strip() for name in names)) or "unknown MPI"
+        plain = {" ".join(re.sub(r"Version\s*:", "", name).split()) for name in names}  # as MPICH spells it
+        return "; ".join(sorted(plain)) or "unknown MPI"
 
     @cached_property
     def _by_series(self) -> dict[str, list[CallRow]]:

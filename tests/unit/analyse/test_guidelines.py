@@ -15,7 +15,7 @@ from weft.analyse.claims.gate import judge
 from weft.analyse.claims.kernels.collective import claim_guidelines, find_overlaps
 from weft.analyse.claims.known import Known
 from weft.analyse.statistics.significance import paired_test, student_tail, trimmed_mean
-from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow, OverlapRow
+from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow
 from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.claims import ClaimRow, extras, make_claim
 from weft.analyse.tables.quality import QUALITY, QualityRow
@@ -397,8 +397,8 @@ def test_a_thread_that_shares_the_cores_of_the_ranks_is_advised_with_a_core_of_i
     run = make_plain_run(tmp_path / "run", OVERLAP, lambda op: 2e-5 if op.endswith("hidden") else 1e-5)
     load_view(run)
     rows = OVERLAPS.read(run)
-    wide = {"thread": True, "alone_s": alone_s, "share": 0.1, "low": -0.5, "high": 0.7}
-    rows += [OverlapRow(**{**row, **wide}) for row in rows]
+    for row in list(rows):
+        rows.append({**row, "thread": True, "alone_s": alone_s, "share": 0.1, "low": -0.5, "high": 0.7})
     claims = find_overlaps(Known(run, plan_of(RunFolder(run)), []), rows)
     (advice,) = (extras(claim) for claim in claims if claim["id"] == "overlap.next")
     assert bool(advice.get("knob")) == (slower is not None)
