@@ -228,7 +228,7 @@ def times(mode: str, size: int, source: int, target: int) -> Any:
 
 @with_spark
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("raw", [True, False], ids=["samples", "summaries"])
+@pytest.mark.parametrize("raw", [pytest.param(True, marks=pytest.mark.long), False], ids=["samples", "summaries"])
 def test_statistics_of_pairs_are_the_same_on_both_engines(tmp_path: Path, raw: bool) -> None:
     """Spark refused the BIGINT by which a quantile was looked up among the samples of a real run."""
     write_pairs_cell(tmp_path, MadePairs([0, 0, 1, 1], times, raw=raw))

@@ -105,6 +105,7 @@ def test_beyond_tara_the_closed_form_stands_beside_what_was_simulated(
     assert any("up to N = 18 in constant-global and up to N = 18 in constant-local" in each for each in found.found)
 
 
+@pytest.mark.long
 def test_a_data_sheet_alone_errs_by_what_its_page_says(
     tmp_path: Path, programs: Programs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

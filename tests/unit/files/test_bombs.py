@@ -196,7 +196,10 @@ BOMBS = (
     *SIGNED, sparse_samples, more_samples_than_planned, many_segments, lists_in_a_cell, lists_in_a_launch, many_links,
     many_looks, long_manifest, deep_folders, much_meta, many_cells, many_launches, lists_in_a_plan,
 )  # fmt: skip
-SLOW = {long_texts, large_table, many_samples, many_segments, lists_in_a_launch, many_links, many_looks, many_launches}
+SLOW = {
+    *(long_texts, large_table, many_samples, many_segments, lists_in_a_launch, many_links, many_looks, many_launches),
+    many_cells,
+}
 ANEW = {some_rows, many_rows, large_table, many_samples, long_manifest}
 """Of these the truth is in the cells: they are made again."""
 
