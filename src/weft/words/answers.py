@@ -4,7 +4,7 @@
 from typing import Any
 
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.format import exact_bytes, faster_text, format_rate, format_seconds, percent, plural
 from weft.words.row import Row
 
@@ -16,9 +16,8 @@ LABELS = {
 FREE = {"none": "no change", "hardly rises": "less than 10 % slower"}
 
 
-def say(claim: ClaimRow) -> Row:
+def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """A series in words: ``weak scaling, 1 -> 4 nodes: 248x slower (95 % 216–288)``."""
-    more, name = extras(claim), claim["id"].partition(".")[2]
     own = claim["id"].startswith("scaling.")
     if claim["value"] is None and claim["low"] is None:
         return Row(claim["id"], LABELS[name], f"{claim['subject']}: {_missing(more)}", "", claim["next"])
@@ -45,18 +44,18 @@ def _note(claim: ClaimRow, more: dict[str, Any]) -> str:
     return f"range of what the model leaves out: {more['left_out']}" if more.get("left_out") else ""
 
 
-def say_plain(claim: ClaimRow) -> Row:
+def say_plain(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """How many times were measured."""
-    of = extras(claim)["of"]
+    of = more["of"]
     share = percent(claim["value"] / of) if claim["value"] and of else "0 %"
     return Row(
         claim["id"], "Measured", f"{claim['value'] or 0:,.0f} of {plural(of, 'time')} of {claim['subject']} ({share})"
     )
 
 
-def say_dependence(claim: ClaimRow) -> Row:
+def say_dependence(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``network.overhead = 165 us (assumed, 16.5 us to 1.65 ms): from 18 us down still scales at N = 36``."""
-    more, unit = extras(claim), extras(claim).get("number_unit", "")
+    unit = more.get("number_unit", "")
     value = number_text(claim["value"] or 0.0, unit)
     span = f"{number_text(claim['low'] or 0.0, unit)} to {number_text(claim['high'] or 0.0, unit)}"
     way = "on" if more["flips_at"] >= (claim["value"] or 0.0) else "down"

@@ -4,7 +4,7 @@
 from typing import Any
 
 from weft.analyse.tables.breakdown import Effect
-from weft.analyse.tables.claims import ClaimRow, extras
+from weft.analyse.tables.claims import ClaimRow
 from weft.bound.terms import INJECTION, LINK
 from weft.format import faster_text, format_seconds, percent, times_text
 from weft.words.row import Row, name_part
@@ -40,9 +40,8 @@ TEXTS = {
 BASES = {"measured": "measured", "simulated": "simulated", "only bounded": "upper bound"}
 
 
-def say_remedy(claim: ClaimRow) -> Row:
+def say_remedy(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``a second cable leaf0-spine0: saves at most 36 %``."""
-    more, name = extras(claim), claim["id"].partition(".")[2]
     text = TEXTS.get(name, "{subject}").format(
         subject=claim["subject"], stated=_stated(claim["subject"]), link=name_part(f"{LINK}{claim['subject']}")
     )
@@ -72,9 +71,8 @@ PARTS = {
 }  # fmt: skip
 
 
-def say_bottleneck(claim: ClaimRow) -> Row:
+def say_bottleneck(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``uplink of leaf0: 79 % busy; bound 343 ms of 400 ms measured (86 %)``."""
-    more = extras(claim)
     return Row(claim["id"], "Bottleneck", "; ".join(filter(None, (_limiting(claim, more), _bound(claim, more)))))
 
 
@@ -108,19 +106,17 @@ def _bound(claim: ClaimRow, more: dict[str, Any]) -> str:
     return f"bound{whose} {format_seconds(claim['bound'])} of {time} ({share})"
 
 
-def say_step(claim: ClaimRow) -> Row:
+def say_step(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``1 -> 2 nodes   122x (100–149)   leaving shared memory for the network``."""
-    more = extras(claim)
     note = "leaving shared memory for the network" if more["start"] == 1 else ""
     factor = times_text(claim["value"], claim["low"], claim["high"])
     return Row(claim["id"], f"{more['start']} -> {more['end']} nodes", factor, note)
 
 
-def say_part(claim: ClaimRow) -> Row:
+def say_part(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """A part of a call beside what it would be without: ``+12 % (8–16)``, ``none detected``."""
-    more, part = extras(claim), claim["id"].partition(".")[2]
-    name = claim["subject"]
-    label = f"{PARTS[part]} ({name_part(name) if part == 'hardware' else name})" if name else PARTS[part]
+    part = claim["subject"]
+    label = f"{PARTS[name]} ({name_part(part) if name == 'hardware' else part})" if part else PARTS[name]
     if claim["unit"] == "seconds":
         return Row(claim["id"], label, format_seconds(more["seconds"]), more.get("mover", ""))
     return Row(claim["id"], label, _added(claim, more["effect"]), more.get("mover", ""))

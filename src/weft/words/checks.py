@@ -33,9 +33,8 @@ REMEDIES = {
 }  # fmt: skip
 
 
-def say(claim: ClaimRow) -> Row:
+def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``cable leaf2 - spine0: 4.64x slower in both directions (95 % 4.20–5.10)``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "next":
         return Row(claim["id"], "Next", *_next(claim, more))
     if more.get("of") in FAULTS:
@@ -94,9 +93,8 @@ FAULTS = {
 }  # fmt: skip
 
 
-def say_start(claim: ClaimRow) -> Row:
+def say_start(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """How MPI started, or a kernel that differs."""
-    more = extras(claim)
     if claim["id"] == "start.kernel":
         return Row(claim["id"], "Kernel", f"{claim['subject']}: {more['own']}", f"peers: {more['peers']}")
     if claim["id"] == "start.leaves":
@@ -106,9 +104,9 @@ def say_start(claim: ClaimRow) -> Row:
     return Row(claim["id"], "MPI started", f"{plural(more['nodes'], 'node')} in {seconds_text(claim['value'])}", late)
 
 
-def say_counted(claim: ClaimRow) -> Row:
+def say_counted(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """What adapters or TCP counted during a check: ``n5: 12 errors (mlx5_0/1 symbol_error)``."""
-    more, count = extras(claim), int(claim["value"] or 0)
+    count = int(claim["value"] or 0)
     if claim["id"] == "counted.retransmissions":
         return Row(claim["id"], "Retransmitted", f"{claim['subject']}: {plural(count, 'segment')} of TCP")
     others = f"errors on {plural(more['nodes'], 'node')}" if more["nodes"] > 1 else ""
@@ -151,9 +149,8 @@ def name_rival(guideline: str) -> str:
     return RIVALS.get(guideline) or name_calls(guideline)
 
 
-def say_audit(claim: ClaimRow) -> Row:
+def say_audit(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``MPI_Bcast, 64 KiB: 2.31x slower (95 % 2.20-2.43) than MPI_Scatter + MPI_Allgather``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "next":
         return Row(claim["id"], "Try", *_audit_next(claim, more), claim["next"])
     if name == "covered":
@@ -196,14 +193,12 @@ PAIR_ROLES = {**ROLES, "both": "as sender and receiver"}
 MODES = {"isolated": "one pair at a time", "node": "one pair per node at a time", "all": "all pairs at once"}
 
 
-def say_pair_outlier(claim: ClaimRow) -> Row:
+def say_pair_outlier(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``leaf2 - spine0: 4.64x (1 MiB, one pair at a time)``, with what the same pairs cross."""
-    kind = claim["id"].partition(".")[2]
-    return Row(claim["id"], PAIR_LABELS[kind], *_outlier(claim))
+    return Row(claim["id"], PAIR_LABELS[name], *_outlier(claim, more))
 
 
-def _outlier(claim: ClaimRow) -> tuple[str, str]:
-    more = extras(claim)
+def _outlier(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
     factor = times_text(claim["value"], claim["low"], claim["high"])
     role = f" {PAIR_ROLES[more['role']]}" if more.get("role") in PAIR_ROLES else ""
     ways = f" and {plural(more['ways'] - 1, 'other way')}" if more["ways"] > 1 else ""
@@ -212,13 +207,12 @@ def _outlier(claim: ClaimRow) -> tuple[str, str]:
     return f"{claim['subject']}{role}: {factor} slower ({where})", "; ".join(filter(None, (more.get("detail"), also)))
 
 
-def say_pairs(claim: ClaimRow) -> Row:
+def say_pairs(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """That there is no outlier, or that those seen are in doubt."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "unmeasured":
         return Row(claim["id"], "Inconclusive", "no pair has been measured yet")
     if more.get("affected"):
-        return Row(claim["id"], "Inconclusive", *_outlier(claim))
+        return Row(claim["id"], "Inconclusive", *_outlier(claim, more))
     label = "No outlier" if name == "no-outlier" else "Inconclusive"
     return Row(claim["id"], label, _counted(more), _spread(claim, more))
 
@@ -234,9 +228,8 @@ def _spread(claim: ClaimRow, more: dict[str, Any]) -> str:
     return f"{slow}at most {times_text(claim['value'])}"
 
 
-def say_latency(claim: ClaimRow) -> Row:
+def say_latency(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """Half a round trip of a hop class, or the rate of so many messages under way."""
-    more = extras(claim)
     if window := more.get("window"):
         rate = rate_text(window * more["bytes"] / claim["value"]) if claim["value"] else ""
         under_way = f"{plural(window, 'message')} of {exact_bytes(more['bytes'])} under way, {MODES[more['mode']]}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.analyse.compare.claims import Each, describe_place
 from weft.analyse.compare.sides import Key
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.format import format_bytes, measured_factor, plural, times_text
 from weft.words.answers import number_text
 from weft.words.row import Row, factor_text, name_call
@@ -19,20 +19,18 @@ LABELS = {
 MOST_COUNTS = 7
 
 
-def say(claim: ClaimRow) -> Row:
+def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``MPI_Alltoallv(m-vector) warm: 1.25x slower (95 % 1.20–1.31)   10 of 30 rows slower, 20 without difference``."""
-    more = extras(claim)
-    label = LABELS[claim["id"].partition(".")[2]]
+    label = LABELS[name]
     if claim["next"]:  # too few launches
         return Row(claim["id"], label, more["why"], _unmatched(more), claim["next"])
     note = "; ".join(filter(None, (_counts(more), _unmatched(more))))
     return Row(claim["id"], label, _said(claim, more), note)
 
 
-def say_ratio(claim: ClaimRow) -> Row:
+def say_ratio(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``MPI_Alltoallv(m-vector) warm, N = 4, p = 16: 1.25x slower (1.20–1.31)``."""
-    more, label = extras(claim), LABELS[claim["id"].partition(".")[2]]
-    return Row(claim["id"], label, _said(claim, more), more.get("why", ""))
+    return Row(claim["id"], LABELS[name], _said(claim, more), more.get("why", ""))
 
 
 def _said(claim: ClaimRow, more: Mapping[str, Any]) -> str:
@@ -58,9 +56,8 @@ def _unmatched(more: Mapping[str, Any]) -> str:
     return f"{plural(more['unmatched'], 'row')} in one run only" if more["unmatched"] else ""
 
 
-def say_assumed(claim: ClaimRow) -> Row:
+def say_assumed(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``network.latency 50 us against 5.45 us``."""
-    more = extras(claim)
     one, other = (number_text(more[side], more.get("number_unit", "")) if more.get(side) is not None else "none"
                   for side in ("base", "other"))  # fmt: skip
     digits = more.get("digits")
@@ -69,16 +66,15 @@ def say_assumed(claim: ClaimRow) -> Row:
     return Row(claim["id"], "Assumed", f"{claim['subject']} {one} against {other}", note)
 
 
-def say_gate(claim: ClaimRow) -> Row:
+def say_gate(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``failed: 3 rows or summaries, at most 1.25x slower (1.20–1.31) in ...``."""
-    more, state = extras(claim), claim["id"].partition(".")[2]
     label = f"Gate {claim['subject']}"
     if more.get("missing"):
-        return Row(claim["id"], label, f"{state}: {plural(more['missing'], 'row')} of the base not measured")
+        return Row(claim["id"], label, f"{name}: {plural(more['missing'], 'row')} of the base not measured")
     if more.get("count"):
         worst = f"{more['other']}, {_said(claim, more)}"
-        return Row(claim["id"], label, f"{state} in {plural(more['count'], 'row')} or summaries", f"most: {worst}")
-    return Row(claim["id"], label, state, more.get("why", ""))
+        return Row(claim["id"], label, f"{name} in {plural(more['count'], 'row')} or summaries", f"most: {worst}")
+    return Row(claim["id"], label, name, more.get("why", ""))
 
 
 def place_text(where: Mapping[str, Any]) -> str:

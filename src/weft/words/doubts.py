@@ -100,8 +100,8 @@ def model_text(claim: ClaimRow | None) -> str:
     return f"Confidence {claim['confidence']}: {say(claim).value}" if claim else ""
 
 
-def say_finding(claim: ClaimRow) -> Row:
+def say_finding(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``launch medians vary ... : A warm, N = 2 (and 12 others)``."""
-    more, count = extras(claim), int(claim["value"] or 1)
+    count = int(claim["value"] or 1)
     others = f" (and {plural(count - 1, 'other')})" if count > 1 else ""
     return Row(claim["id"], more["level"], f"{claim['subject']}: {more['what']}{others}", more["remedy"])

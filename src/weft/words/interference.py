@@ -4,7 +4,7 @@
 from typing import Any
 
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.format import exact_bytes, faster_text, plural, times_text
 from weft.words.row import Row, factor_text
 
@@ -31,9 +31,8 @@ def name_traffic(aggressor: str, percent: int) -> str:
     return AGGRESSORS[aggressor] + ("" if percent == 100 else f" at {percent} %")
 
 
-def say(claim: ClaimRow) -> Row:
+def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``MPI_Allreduce, 8 B: 3.1x slower (2.8–3.4) beside an all-to-all of 4 nodes, on alternating nodes``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     beside = f"{name_traffic(more['aggressor'], more['percent'])} of {plural(more['beside_nodes'], 'node')}"
     factor = faster_text(claim["value"], claim["low"], claim["high"], claim["coverage"])
     value = (
@@ -57,9 +56,8 @@ def _cause(more: dict[str, Any]) -> str:
     return "no cable is shared" if not more["shares"] else ""
 
 
-def say_shared(claim: ClaimRow) -> Row:
+def say_shared(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``leaf0 -> spine0: 1.80x measured; 2.00x predicted``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     measured = factor_text(claim["value"], claim["low"], claim["high"])
     if name == "link":
         known = more.get("predicted")

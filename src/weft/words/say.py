@@ -5,7 +5,7 @@ from weft.analyse.tables.claims import ClaimRow, extras
 from weft.words import answers, breakdown, checks, doubts, interference, sweeps, traces
 from weft.words.row import Row
 
-#: First part of an id to the function that says such claims.
+#: First part of an id to the function that says such claims, from the rest of it and their extras.
 FAMILIES = {
     "check": checks.say, "audit": checks.say_audit, "start": checks.say_start, "counted": checks.say_counted,
     "contention": answers.say, "scaling": answers.say, "plain": answers.say_plain,
@@ -33,11 +33,11 @@ def say(claim: ClaimRow) -> Row:
     family, _, name = claim["id"].partition(".")
     if claim["kind"] == "doubt":
         return doubts.say(claim)
+    more = extras(claim)
     if name == "untimed":
-        why = UNTIMED.get(extras(claim).get("reason", family), "no time was measured")
-        return Row(claim["id"], "Inconclusive", why)
+        return Row(claim["id"], "Inconclusive", UNTIMED.get(more.get("reason", family), "no time was measured"))
     if family in FAMILIES:
-        return FAMILIES[family](claim)
+        return FAMILIES[family](claim, name, more)
     from weft.words.comparisons import SAID  # imports what compares runs, which a single run does not need
 
-    return SAID[family](claim)
+    return SAID[family](claim, name, more)

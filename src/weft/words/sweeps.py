@@ -4,14 +4,13 @@
 from typing import Any
 
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.format import exact_bytes, faster_text, format_seconds, percent, plural, rate_text, seconds_text, times_text
 from weft.words.row import Row
 
 
-def say_collective(claim: ClaimRow) -> Row:
+def say_collective(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``pairwise for MPI_Alltoall, 64 B to 4 KiB: 2.8x faster (2.1–3.4)``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "imbalance":
         bound, even = format_seconds(claim["value"] or 0.0), format_seconds(more["even"])
         text = f"{bound} of {format_seconds(more['seconds'])} ({more['limit']}); {even} if all blocks were alike"
@@ -56,9 +55,8 @@ WAYS = {
 }  # fmt: skip
 
 
-def say_overlap(claim: ClaimRow) -> Row:
+def say_overlap(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``MPI_Ialltoall, 64 KiB: 12 % hidden (5–20 %)   41 us alone``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     if name == INCONCLUSIVE and "launches" in more:
         launches = plural(more["launches"], "launch")
         few = more["launches"] < FEWEST_LAUNCHES
@@ -88,9 +86,8 @@ def _share_text(done: str, value: float, low: float | None, high: float | None) 
     return f"{percent(value)} {done} ({percent(low).removesuffix(' %')}–{percent(high)})"
 
 
-def say_auto(claim: ClaimRow) -> Row:
+def say_auto(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``Table against best   at most 1.03x the time (node.direct), MPI_Alltoall, 8 B, 4 nodes, 16 ranks``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     if "name" not in more:  # no difference is shown
         return Row(claim["id"], "Against the library", "no difference shown at any size")
     label = {"best": "Table against best", "library": "Against the library"}.get(name, "Inconclusive")
@@ -100,9 +97,8 @@ def say_auto(claim: ClaimRow) -> Row:
     return Row(claim["id"], label, text, f"{where}, {plural(more['ranks'], 'rank')}")
 
 
-def say_rate(claim: ClaimRow) -> Row:
+def say_rate(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``6.1 GB/s (5.9–6.3) between nodes, messages of 1 MiB``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "saturated":
         text = f"{plural(int(claim['value'] or 0), 'pair')} of ranks at once, {rate_text(more['rate'])} together"
         counts = f"{', '.join(map(str, more['counts']))} pairs measured"
@@ -122,9 +118,8 @@ def say_rate(claim: ClaimRow) -> Row:
     return Row(claim["id"], labels.get(name, "Inconclusive"), text, "; ".join(notes))
 
 
-def say_threshold(claim: ClaimRow) -> Row:
+def say_threshold(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``between 4 KiB and 8 KiB: btl_vader_eager_limit (4 KiB), confirmed``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "eager-limit":
         span = f"{exact_bytes(more['lower'])} to {exact_bytes(more['upper'])}"
         knobs = [
@@ -152,17 +147,15 @@ def _causes(more: dict[str, Any]) -> str:
     return ", ".join(f"{count} {text}" for text, count in counts.items() if count)
 
 
-def say_probe(claim: ClaimRow) -> Row:
+def say_probe(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``1.31 us (1.28–1.35) one way, 8 B, 2 nodes``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     time = seconds_text(claim["value"], claim["low"], claim["high"])
     label = "Inconclusive" if name == INCONCLUSIVE else "Latency"
     return Row(claim["id"], label, f"{time} one way, {exact_bytes(more['bytes'])}, {plural(more['nodes'], 'node')}")
 
 
-def say_pace(claim: ClaimRow) -> Row:
+def say_pace(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """The pace of short messages, alone and together; the share of a replay that calls take."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     if name == "calls":
         text = f"{percent(claim['value'] or 0)} of the time, {format_seconds(more['seconds'])}"
         return Row(claim["id"], "In MPI calls", text, f"{format_seconds(more['there'])} where it was traced")
@@ -175,9 +168,8 @@ def say_pace(claim: ClaimRow) -> Row:
     )
 
 
-def say_replay(claim: ClaimRow) -> Row:
+def say_replay(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``4.1x faster than traced (3.9–4.3); 2.4 s of 10 s, 4 nodes``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     labels = {"time": "Replay", "slowest": "Slowest replay"}
     change = faster_text(claim["value"], claim["low"], claim["high"])
     times = f"{format_seconds(more['seconds'])} here, {format_seconds(more['traced'])} traced"

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Traces and routes in words: where the ranks' time goes, which alternative helps most, what a failed cable does."""
 
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras
+from typing import Any
+
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.fabric.nodeset import fold_for_people
 from weft.format import capital, format_seconds, percent, plural
 from weft.words.row import Row, factor_text
@@ -9,9 +11,8 @@ from weft.words.row import Row, factor_text
 WHATIF_LABELS = {"helps": "Helps most", INCONCLUSIVE: "Inconclusive", "nothing-helps": "Nothing helps"}
 
 
-def say_whatif(claim: ClaimRow) -> Row:
+def say_whatif(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``Helps most   twice the uplinks: 2x faster (simulated)``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     tried = f"{plural(more['simulated'], 'alternative')} simulated"
     tried += f", {more['of'] - more['simulated']} only bounded" if more["of"] > more["simulated"] else ""
     if claim["value"] is None:
@@ -23,7 +24,7 @@ def say_whatif(claim: ClaimRow) -> Row:
     return Row(claim["id"], WHATIF_LABELS[name], f"{claim['subject']}: {value}", f"{also}{tried}")
 
 
-def say_alternative(claim: ClaimRow) -> Row:
+def say_alternative(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``Alternative   twice the uplinks: 2x faster``."""
     value = factor_text(claim["value"], claim["low"], claim["high"])
     return Row(claim["id"], "Alternative", f"{claim['subject']}: {value}")
@@ -35,9 +36,8 @@ NAMES = {
 }  # fmt: skip
 
 
-def say(claim: ClaimRow) -> Row:
+def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``Waiting for others: 41 % of the time   4 ranks on 2 nodes, 1.2 s``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     share = f"{percent(claim['value'] or 0)} of the time"
     where = f"{plural(more['ranks'], 'rank')} on {plural(more['nodes'], 'node')}, {format_seconds(more['seconds'])}"
     if name == INCONCLUSIVE:
@@ -45,18 +45,16 @@ def say(claim: ClaimRow) -> Row:
     return Row(claim["id"], capital(NAMES[name]), share, where)
 
 
-def say_share(claim: ClaimRow) -> Row:
+def say_share(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``Moving data: 20 % of the time``."""
-    name = claim["id"].partition(".")[2]
     return Row(claim["id"], capital(NAMES[name]), f"{percent(claim['value'] or 0)} of the time")
 
 
 FAILURES = {"cuts-off": "Cuts off hosts", "slows": "Slows most", "harmless": "Harmless", "bound": "At best"}
 
 
-def say_failure(claim: ClaimRow) -> Row:
+def say_failure(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     """``Slows most   leaf0:19->spine0:1: all-to-all 1.99x slower   17 more cables alike``."""
-    name, more = claim["id"].partition(".")[2], extras(claim)
     label, factor = FAILURES[name], factor_text(claim["value"])
     if name == "harmless":
         return Row(claim["id"], label, f"no failure of {plural(more['cables'], 'cable')} slows an all-to-all")
