@@ -36,7 +36,7 @@ topology = "fat-tree"
 adapter_rate = "1 GB/s"
 [network.tree]
 nodes_per_leaf = 8
-uplinks = 4
+uplinks = 8
 link_rate = "1 GB/s"
 """
 SLOW = {("cable", "leaf1 - spine2"): 4.6, ("node", "n5"): 1.31}
@@ -217,6 +217,19 @@ def test_nodes_that_all_differ_much_do_not_tell_that_a_machine_is_healthy(fabric
     assert exit_code(folder) == 1
 
 
+@pytest.mark.parametrize("slow", [{}, SLOW])
+def test_what_nodes_say_of_themselves_stays_where_the_kernel_warned(
+    fabric: Fabric, tmp_path: Path, slow: dict[tuple[str, str], float]
+) -> None:
+    """MPI's start was not reported where the kernel warned of its samples."""
+    launcher = MadeCheck(fabric, [slow], warnings=["the time ended after 4 of 9 rounds"],
+                         reports={"n7": {"kernel": "5.9.0"}})  # fmt: skip
+    folder = checked(launcher, tmp_path)
+    facts = claims_of(CLAIMS.read(folder.path), "breakdown")
+    assert [each["id"] for each in facts] == ["start.mpi", "start.kernel"]
+    assert "start.mpi" in [row.id for row in card_of(load_view(folder.path)).rows]
+
+
 def test_under_a_slow_leaf_switch_its_nodes_are_left_out(fabric: Fabric, tmp_path: Path) -> None:
     folder = checked(MadeCheck(fabric, [{("switch", "leaf2"): 1.5}]), tmp_path)
     answers = claims_of(CLAIMS.read(folder.path), "answer")
@@ -289,15 +302,19 @@ def test_ranks_that_do_not_start_leave_the_answer_open(fabric: Fabric, tmp_path:
     assert exit_code(folder) == 1
 
 
-def test_the_study_follows_what_is_asked(fabric: Fabric, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_study_follows_what_is_asked(fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_study(fabric, Asked()).series[0].nodes == (32,)
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[8-15]")  # inside an allocation
     assert check_study(fabric, Asked()).placement.nodes == "n[8-15]"
     assert check_study(fabric, Asked(nodes="n[0-3]", ranks_per_node="socket")).series[0].ranks_per_node == (2,)
     budgets = [check_study(fabric, Asked(time=each)).measure.budget for each in ("10s", "60s")]
     assert budgets[1] == pytest.approx(6 * budgets[0], rel=0.02)
-    # eight nodes of one leaf have seven partners each: their rounds share the time of sixteen
+    # eight nodes of one leaf have seven partners each: their rounds share the time of sixteen; half as many uplinks
+    # divide those between leaves
     assert check_study(fabric, Asked(nodes="n[0-7]")).measure.budget == pytest.approx(0.35 * 30 / (2 * 7), rel=0.01)
+    (tmp_path / "made.toml").write_text(FABRIC.replace("uplinks = 8", "uplinks = 4"))
+    narrow = check_study(load_fabric(tmp_path / "made.toml"), Asked(nodes="n[0-31]")).measure.budget
+    assert 0.35 * 30 / (2 * 35) < narrow < 0.35 * 30 / (2 * 28)
     for wrong in (
         Asked(nodes="n[0"),
         Asked(nodes="n0"),

@@ -40,6 +40,8 @@ class MadeCheck:
         Whether nodes report nothing, as in a simulator.
     ends_after
         Rounds after which the time of each pass is over; all by default.
+    warnings
+        What the kernel of the pairs warns of.
     passes
         Plans that were run.
     """
@@ -51,6 +53,7 @@ class MadeCheck:
     refused: str = ""
     is_model: bool = False
     ends_after: int = 1000
+    warnings: Sequence[str] = ()
     passes: list[FlatPlan] = field(default_factory=list[FlatPlan])
     rules: Rules = field(default_factory=Rules)
 
@@ -108,9 +111,8 @@ class MadeCheck:
                 _add(columns, segments, f"forward.{op}", "warm", paired, one_way,
                      columns_of=["start_ns", "forward_samples", "forward_ns"])  # fmt: skip
         nodes = [report_of(number, name) | self.reports.get(name, {}) for number, name in enumerate(request.nodes)]
-        _write(
-            request, plan, cell, np.concatenate(columns, axis=1), segments, [] if self.is_model else nodes, self.refused
-        )
+        nodes = [] if self.is_model else nodes
+        _write(request, plan, cell, np.concatenate(columns, axis=1), segments, nodes, self.refused, self.warnings)
 
 
 def report_of(number: int, name: str) -> dict[str, Any]:
@@ -150,6 +152,7 @@ def _write(
     segments: list[dict[str, Any]],
     nodes: Sequence[dict[str, Any]] = (),
     refused: str = "",
+    warnings: Sequence[str] = (),
 ) -> None:
     stem = Path(plan.head["folder"]) / "cells" / f"{cell['cell']}.l{plan.head['launch_index']}"
     samples = np.ascontiguousarray(samples.astype("<i8"))
@@ -160,7 +163,7 @@ def _write(
         "kernel": cell["kernel"], "ranks": request.ranks, "shape": list(samples.shape),
         "crc32": [zlib.crc32(slab.tobytes()) for slab in samples], "segments": segments, "definition": "local",
         "clock": {"method": "shared", "residual_ns": 1}, "validation": {"performed": True, "errors": 0, "detail": ""},
-        "nodes": list(nodes), "wall_ns": 10**9,
+        "nodes": list(nodes), "wall_ns": 10**9, "warnings": list(warnings),
     }  # fmt: skip
     if refused:
         stem.with_name(stem.name + ".npy").unlink()

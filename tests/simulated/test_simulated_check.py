@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``weft check`` of 1,024 simulated nodes: a planted cable is named, in two minutes of processor time."""
+"""``weft check`` of simulated trees and dragonflies names what is slow, of 1,024 nodes in 120 s of processor time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from weft.analyse.tables.claims import CLAIMS, claims_of, extras
 from weft.fabric import load_fabric
+from weft.fabric.network.build import build_network
+from weft.fabric.network.pair_loads import name_cable
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.simgrid import Programs
 from weft.run.check import Asked, exit_code, run_check
 from weft.run.progress import Silent
+from weft.store.folder import RunFolder
 
 pytestmark = [pytest.mark.simulated, pytest.mark.long]
 MOST_S = 120  # of a processor, for both passes
@@ -21,7 +24,7 @@ MACHINE = """
 name = "machine"
 kind = "simulated"
 [node]
-names = "n[0-1023]"
+names = "n[0-{last}]"
 sockets = 2
 cores = 8
 memory = "24 GiB"
@@ -29,12 +32,22 @@ copy_rate = "5 GB/s"
 [network]
 latency = "1.2 us"
 adapter_rate = "2 GB/s"
-topology = "fat-tree"
+"""
+TREE = """topology = "fat-tree"
 [network.tree]
 nodes_per_leaf = 32
 uplinks = 16
 link_rate = "2 GB/s"
 """
+DRAGONFLY = """topology = "dragonfly"
+[network.dragonfly]
+nodes_per_router = 4
+routers_per_group = 8
+global_links = 4
+local_rate = "2 GB/s"
+global_rate = "2 GB/s"
+"""
+RATE, FAR = 2e9, "group1-router2 - group2-router2"
 
 
 class Counting(SimulatedLauncher):
@@ -49,17 +62,64 @@ class Counting(SimulatedLauncher):
             yield outcome
 
 
-def test_a_slow_cable_of_a_tree_of_1024_nodes_is_named(
-    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cable = "leaf3 - spine5"
-    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
-    (tmp_path / "machine.toml").write_text(f'{MACHINE}[network.rates]\n"{cable}" = "1 GB/s"\n')
-    fabric = load_fabric(tmp_path / "machine.toml")
+def checked(machine: str, path: Path, programs: Programs, slow: Mapping[str, float]) -> tuple[RunFolder, Counting]:
+    """A check of a machine of which the cables of some parts are slower: all that touch a node or a switch."""
+    (path / "machine.toml").write_text(machine)
+    network = build_network(load_fabric(path / "machine.toml"))
+    names = [name_cable(network, cable) for cable in range(len(network.links) // 2)]
+    rates = {name: RATE / factor for part, factor in slow.items() for name in names
+             if name == part or part in name.split(" - ")}  # fmt: skip
+    assert bool(rates) == bool(slow)
+    lines = [f'"{name}" = "{rate / 1e6:.0f} MB/s"' for name, rate in rates.items()]
+    (path / "machine.toml").write_text("\n".join([machine, "[network.rates]", *lines]) + "\n")
+    fabric = load_fabric(path / "machine.toml")
     launcher = Counting(fabric, programs)
-    folder = run_check(fabric, Asked(), launcher, Silent(), tmp_path / "run")
+    return run_check(fabric, Asked(), launcher, Silent(), path / "run"), launcher
+
+
+@pytest.fixture(autouse=True)
+def outside_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "part", "factor"),
+    [
+        (DRAGONFLY, "cable", FAR, 4.0),  # was healthy: its messages shared cables with others by max-min
+        (DRAGONFLY, "cable", "group2-router1 - group2-router5", 1.5),
+        (DRAGONFLY, "node", "n77", 1.4),
+        (DRAGONFLY, "switch", "group3-router6", 1.5),
+        (TREE, "node", "n77", 1.4),  # of each uplink a message had half, so that most rounds showed nothing
+    ],
+)
+def test_a_slow_part_of_128_nodes_is_named(
+    programs: Programs, tmp_path: Path, shape: str, kind: str, part: str, factor: float
+) -> None:
+    folder, _ = checked(MACHINE.format(last=127) + shape, tmp_path, programs, {part: factor})
+    answers = claims_of(CLAIMS.read(folder.path), "answer")
+    assert [(each["id"], extras(each)["of"], each["subject"]) for each in answers] == [
+        ("check.not-healthy", kind, part)
+    ]
+    assert (answers[0]["value"] or 0.0) == pytest.approx(factor, rel=0.05)
+    assert exit_code(folder) == 3
+
+
+@pytest.mark.parametrize("shape", [DRAGONFLY, TREE])
+def test_128_equal_nodes_are_healthy(programs: Programs, tmp_path: Path, shape: str) -> None:
+    folder, _ = checked(MACHINE.format(last=127) + shape, tmp_path, programs, {})
+    (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
+    assert (answer["id"], exit_code(folder)) == ("check.healthy", 0)
+    assert extras(answer)["within"] <= 0.04
+
+
+@pytest.mark.parametrize(
+    ("shape", "cable", "factor"), [(TREE, "leaf3 - spine5", 2.0), (DRAGONFLY, "group7-router2 - group7-router3", 4.0)]
+)
+def test_a_slow_cable_of_1024_nodes_is_named(
+    programs: Programs, tmp_path: Path, shape: str, cable: str, factor: float
+) -> None:
+    folder, launcher = checked(MACHINE.format(last=1023) + shape, tmp_path, programs, {cable: factor})
     (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
     assert (answer["id"], extras(answer)["of"], answer["subject"]) == ("check.not-healthy", "cable", cable)
-    assert (answer["value"] or 0.0) == pytest.approx(2, rel=0.05)  # 1 GB/s, from adapters of 2 GB/s
-    assert exit_code(folder) == 3
+    assert (answer["value"] or 0.0) == pytest.approx(factor, rel=0.05)
     assert 0 < launcher.processor_s < MOST_S

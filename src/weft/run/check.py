@@ -80,9 +80,8 @@ def check_study(fabric: Fabric, asked: Asked) -> Study:
             "weft check --on FABRIC, with at least two nodes; weft list fabrics",
         )
     section = own.tree["pairs"]
-    rounds = section["matchings"]
-    if not fabric.network or len(own.hosts) <= rounds:  # a round is divided, or there are fewer partners
-        rounds = len(matched_rounds(plan_study(own.study(), fabric, str))) or rounds
+    # rounds are divided where pairs would share a cable, or few nodes have fewer partners
+    rounds = len(matched_rounds(plan_study(own.study(), fabric, str))) or section["matchings"]
     budget_s = max(CHECK_SHARE * own.time_s / (len(section["bytes"]) * rounds), LEAST_BUDGET_S)
     put(own.lines, "measure", "budget", f'"{budget_s:.3g} s"')
     put(own.lines, "pairs", "bytes", f'["8 B", "{_large(fabric, budget_s)} B"]')

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from made.checks import machine
-from weft.fabric.network.pair_loads import both_ways, limiting_loads
+from weft.fabric.network.pair_loads import both_ways
 from weft.kernel.pairs.matchings import draw_alone, draw_matchings
 
 
@@ -18,15 +18,17 @@ def test_a_round_is_a_matching_of_one_level(leaves: list[int]) -> None:
         assert set(same.tolist()) == {each.level == "leaf"}
 
 
-@pytest.mark.parametrize("kind", ["tree", "pods"])
-def test_a_healthy_round_is_flat_and_no_pair_meets_twice(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "fresh"), [("tree", 1.0), ("pods", 1.0), ("dragonfly", 0.85)])
+def test_a_healthy_round_is_flat_and_no_pair_meets_twice(kind: str, fresh: float) -> None:
+    """Of two messages on one cable, each hides what slows the other elsewhere by less than twice."""
     of = machine(kind, 256)
     rounds = of.rounds(16, 1)
     met = [tuple(sorted(pair)) for each in rounds for pair in each.pairs.tolist()]
-    assert len(set(met)) == len(met) == 16 * 128
+    assert len(set(met)) >= fresh * len(met)
+    assert len(met) == 16 * 128
     for each in rounds:
-        loads = limiting_loads(each.pairs, of.network, of.hosts)
-        assert loads.max() <= 1.5 * loads.min()
+        routes = both_ways(each.pairs, of.network, of.hosts)
+        assert np.bincount(routes[routes >= 0]).max() == 1
 
 
 def test_every_cable_of_a_dragonfly_is_crossed() -> None:

@@ -45,8 +45,13 @@ def find_node_facts(known: Known) -> list[ClaimRow]:
     last, late_s = int(began.argmax()), float(began.max() - np.median(began))
     init_s = max(row["init_ns"] for row in rows) / 1e9
     name = rows[last]["host"] if late_s >= LEAST_LATE_S else ""
-    start = make_claim("start.mpi", "breakdown", name, init_s, "seconds", late_s=late_s, nodes=len(rows))
-    others = [make_claim("start.kernel", "breakdown", name, **more) for name, more in _odd(rows, "kernel")]
+    # B: what disturbs samples changes nothing of what a node says of itself
+    start = make_claim(
+        "start.mpi", "breakdown", name, init_s, "seconds", confidence="B", late_s=late_s, nodes=len(rows)
+    )
+    others = [
+        make_claim("start.kernel", "breakdown", name, confidence="B", **more) for name, more in _odd(rows, "kernel")
+    ]
     return [start, *others[:1], *_counted(rows)]
 
 

@@ -28,7 +28,7 @@ MIDMEAN = 1.15
 WIDE = 0.2
 #: A part with a smaller share of messages that no chosen part slows is judged by all of them.
 LEAST_FREE = 0.2
-#: So few messages give no level of their own: theirs is that of their class and load in all rounds.
+#: So few messages give no level of their own: theirs is that of their class and load, and of their round.
 FEWEST_LEVEL = 6
 
 
@@ -83,7 +83,7 @@ class Fit:
 
     def _from_level(self, of: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
         """Remainders from the median of some messages of their stratum, those by the round's scatter, and that."""
-        level = _levels(self._left, self.stratum, self.messages.group, of)
+        level = _levels(self._left, self.stratum, self.messages, of)
         remainder = self._left - level
         known = of & np.isfinite(remainder)
         scatter = _scatter(remainder[known], self.messages.round[known], self.rounds)
@@ -193,12 +193,18 @@ class Fit:
         return float(np.median(self._middles(part, second))) >= AGAIN_SHARE * effect and shown >= AGAIN_SIGMAS
 
 
-def _levels(values: Floats, stratum: NDArray[np.int64], group: NDArray[np.int64], of: NDArray[np.bool_]) -> Floats:
-    """The median of some of the values of each value's stratum, or where these are few of its group; else nan."""
-    strata, groups = int(stratum.max(initial=-1)) + 1, int(group.max(initial=-1)) + 1
+def _levels(values: Floats, stratum: NDArray[np.int64], messages: Messages, of: NDArray[np.bool_]) -> Floats:
+    """The median of some of the values of each value's stratum; where these are few, of its group in all rounds, and
+    what its round adds to that; else nan.
+    """
+    strata, groups = int(stratum.max(initial=-1)) + 1, int(messages.group.max(initial=-1)) + 1
     own = group_medians(stratum[of], values[of], strata)
     own[np.bincount(stratum[of], minlength=strata) < FEWEST_LEVEL] = np.nan
-    return np.where(np.isfinite(own[stratum]), own[stratum], group_medians(group[of], values[of], groups)[group])
+    usual = group_medians(messages.group[of], values[of], groups)[messages.group]
+    rounds = int(messages.round.max(initial=-1)) + 1
+    added = group_medians(messages.round[of], (values - usual)[of], rounds)
+    added[np.bincount(messages.round[of], minlength=rounds) < FEWEST_LEVEL] = 0.0
+    return np.where(np.isfinite(own[stratum]), own[stratum], usual + added[messages.round])
 
 
 def _scatter(remainder: Floats, of: NDArray[np.int64], rounds: int) -> Floats:

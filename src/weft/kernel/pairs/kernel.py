@@ -140,8 +140,8 @@ class Pairs(MeasuredKernel):
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Eight messages per sample of a pair, in one mode or both, and a barrier before each round."""
-        if "pairs" in values:
-            rounds, pairs = 1, sum(map(len, values["pairs"]))
+        if "pairs" in values:  # drawn pairs are isolated: a token passes from one to the next
+            rounds, pairs = len(values["pairs"]) if "matchings" in values else 1, sum(map(len, values["pairs"]))
         else:
             rounds = count_rounds(values)
             pairs = rounds * ranks // 2

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rounds of a check: matchings of all nodes, each of one hop level, that load equal links equally.
+"""Rounds of a check: matchings of nodes, each of one hop level, in which no two pairs share a link.
 
-Whole units meet: every leaf of a round exchanges with one other leaf, node by node. So routes by destination (d-mod-k)
-put the same number of messages on each of its cables, and a healthy round is flat. Units meet by the circle method;
-which node meets which is a cyclic shift, drawn by the seed. Where the tables are known, the flattest of several draws
-is taken.
+Whole units meet: every leaf exchanges with one other leaf, node by node. So routes by destination (d-mod-k) put the
+same number of messages on each of its cables. Units meet by the circle method; which node meets which is a cyclic
+shift, drawn by the seed. Where the tables are known, the flattest of several draws is taken, and divided into rounds
+without a shared link: a message that shares a cable waits for that one, whatever slows it elsewhere by less, and how
+much its peers leave it differs from pair to pair.
 """
 
 from collections.abc import Collection, Sequence
@@ -75,8 +76,31 @@ def draw_matchings(
             best = min(drawn, key=lambda pairs: cables.cost(pairs, few, _repeats(pairs, met)))
             met.update(_keys(best))
             cables.add(best)
-            found.append(Round(name, best))
+            found += [Round(name, some) for some in _divide(best, network, hosts)]
     return [found[place] for place in dice.permutation(len(found))]
+
+
+def _divide(pairs: Ints, network: Network | None, hosts: Ints | None) -> list[Ints]:
+    """Pairs in parts of about one size in which none share a link, those on crowded links first; all where routes are
+    not known.
+    """
+    if network is None or hosts is None:
+        return [pairs]
+    routes = both_ways(pairs, network, hosts)
+    own = np.concatenate([routes[: len(pairs)], routes[len(pairs) :]], axis=1)
+    load = np.append(np.bincount(routes[routes >= 0], minlength=len(network.links)), 0)
+    part_of, sizes = np.zeros(len(pairs), np.int64), np.zeros(int(load.max()))
+    taken = np.zeros((len(sizes), len(load)), bool)
+    for pair in np.argsort(-load[own].max(axis=1), kind="stable"):
+        links = own[pair][own[pair] >= 0]
+        fits = np.flatnonzero(~taken[:, links].any(axis=1))
+        if not len(fits):
+            fits, sizes = np.array([len(sizes)]), np.append(sizes, 0)
+            taken = np.concatenate([taken, np.zeros((1, len(load)), bool)])
+        part = fits[sizes[fits].argmin()]
+        part_of[pair], taken[part, links] = part, True
+        sizes[part] += 1
+    return [pairs[part_of == part] for part in range(len(sizes))]
 
 
 def draw_alone(nodes: int, count: int, seed: int, apart: Collection[int] = ()) -> list[Round]:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cells of a study of pairs at one shape: blocks of rounds, by their estimated times, or of drawn pairs."""
 
+import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +20,7 @@ from weft.format import format_bytes, format_seconds
 from weft.kernel import Shape
 from weft.kernel.budget import ROW_BYTES
 from weft.kernel.pairs.classes import SAME_NODE, Classes
-from weft.kernel.pairs.matchings import draw_alone, draw_matchings
+from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings
 from weft.kernel.pairs.study import Chosen, PairsStudy, draw_pairs, draw_rounds
 from weft.kernel.sizes import window_of
 from weft.kernel.tournament import PairSchedule
@@ -174,14 +176,11 @@ def matched(
     apart = [place for place, name in enumerate(names) if name in study.pairs.aim]
     local = [[int(rank) for rank in np.flatnonzero(node_of == node)] for node in range(nodes)]
     if network is None or hosts is None or "leaf" not in places:
-        rounds, why = draw_alone(nodes, count, seed, apart), "the topology is not known, so few nodes send at a time"
-    else:
-        leaf, pod = (np.array(places[key], np.int32) if key in places else None for key in ("leaf", "pod"))
-        assert leaf is not None
-        known = (network, hosts) if network.cables_known else (None, None)
-        parts = [name for name in study.pairs.aim if name not in names] if network.cables_known else []
-        aim = [part_links(network, name) for name in parts]
-        rounds, why = draw_matchings(leaf, pod, count, seed, *known, aim, apart), "each between whole leaves"
+        network, hosts = None, None
+    rounds = _drawn(nodes, count, seed, apart, places, network, hosts, [n for n in study.pairs.aim if n not in names])
+    why = "between whole leaves" if network else "the topology is not known, so few nodes send at a time"
+    if network and network.cables_known:
+        why += ", divided so that no two pairs share a cable"
     chosen: Chosen = []
     seen: set[tuple[int, int]] = set()
     for each in rounds:  # the table of pairs has one time for each: nobody meets again
@@ -190,6 +189,34 @@ def matched(
         seen.update(fresh)
         chosen += [fresh] if fresh else []
     return chosen, f"{len(chosen)} rounds of disjoint pairs, drawn by seed {seed}: {why}"
+
+
+_LAST: dict[bytes, list[Round]] = {}
+"""The rounds last drawn: a check plans twice, as the time of a round depends on their number."""
+
+
+def _drawn(
+    nodes: int,
+    count: int,
+    seed: int,
+    apart: Sequence[int],
+    places: Mapping[str, list[int]],
+    network: Network | None,
+    hosts: Ints | None,
+    aim: Sequence[str],
+) -> list[Round]:
+    key = blake2b(pickle.dumps((nodes, count, seed, apart, places, network, hosts, aim))).digest()
+    if key not in _LAST:
+        _LAST.clear()
+        if network is None:
+            _LAST[key] = draw_alone(nodes, count, seed, apart)
+        else:
+            leaf, pod = (np.array(places[name], np.int32) if name in places else None for name in ("leaf", "pod"))
+            assert leaf is not None
+            known = (network, hosts) if network.cables_known else (None, None)
+            links = [part_links(network, name) for name in aim] if network.cables_known else []
+            _LAST[key] = draw_matchings(leaf, pod, count, seed, *known, links, apart)
+    return _LAST[key]
 
 
 def part_links(network: Network, name: str) -> Ints:
