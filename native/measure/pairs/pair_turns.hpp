@@ -36,8 +36,9 @@ PairRound make_round(Team const &team, int number, std::vector<Pair> pairs);
 /// power from the ranks that measure.
 class PairTurns {
   public:
-    /// Both arguments must outlive it.
-    PairTurns(Team const &team, Barrier &start) : team_(team), start_(start) {}
+    /// `team` and `start` must outlive it. `apart`: pairs of a round share no cable, so that in a simulator, where
+    /// messages are costly, they may start some microseconds apart.
+    PairTurns(Team const &team, Barrier &start, bool apart = false) : team_(team), start_(start), apart_(apart) {}
 
     /// The work of a rank with its partner in its turn. The pair's higher rank must finish last.
     using Work = std::function<void(int partner)>;
@@ -58,6 +59,7 @@ class PairTurns {
     void let_sleep(bool sleep) noexcept { sleep_ = sleep; }
 
   private:
+    void gather() const;
     void together(PairRound const &round, Work const &work, Company const &company);
     void one_a_node(PairRound const &round, Work const &work, Company const &company);
     void stay(int partner, Company const &company);
@@ -67,6 +69,7 @@ class PairTurns {
 
     Team const &team_;
     Barrier &start_;
+    bool apart_;
     bool sleep_ = true;
 };
 

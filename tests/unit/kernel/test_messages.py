@@ -21,7 +21,7 @@ DRAWN = [[[0, 1], [2, 3]], [[4, 5]]]
         ("collective", {"collective": "bcast", "bytes": [1]}, 4, 2 * (4 * 4 + 8)),
         ("pairs", {"bytes": [8], "first_round": 0, "last_round": 1}, 8, 2 * 8 * 2 * 8 + 2 * 24),
         ("pairs", {"bytes": [8], "pairs": DRAWN}, 8, 2 * 8 * 2 * 3 + 24),
-        ("pairs", {"bytes": [8], "pairs": DRAWN, "matchings": 2}, 8, 2 * 8 * 2 * 3 + 2 * 24),
+        ("pairs", {"bytes": [8], "pairs": DRAWN, "matchings": 2}, 8, 2 * 8 * 2 * 3 + 2 * 16),
         ("pairs", {"bytes": [8], "pairs": DRAWN, "contention": True}, 8, 2 * (2 * 8 * 2 * 3 + 24)),
         ("bandwidth", {"bytes": [8]}, 2, 2 * (64 * 2 + 2)),
         (

@@ -139,7 +139,10 @@ class Pairs(MeasuredKernel):
         return found | {key: values[key] for key in ("leaf", "pod") if key in values}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Eight messages per sample of a pair, in one mode or both, and a barrier before each round."""
+        """Eight messages per sample of a pair, in one mode or both, and a barrier before each round: of matchings along
+        a tree.
+        """
+        barrier = 2 * ranks if "matchings" in values else barrier_messages(ranks)
         if "pairs" in values:  # drawn pairs are isolated: a token passes from one to the next
             rounds, pairs = len(values["pairs"]) if "matchings" in values else 1, sum(map(len, values["pairs"]))
         else:
@@ -147,9 +150,7 @@ class Pairs(MeasuredKernel):
             pairs = rounds * ranks // 2
         modes = 1 + bool(values.get("contention"))  # contention is measured beside isolated pairs
         pings = 2 * PINGS * calls * pairs
-        return modes * sum(
-            pings * window_of(values, size) + rounds * barrier_messages(ranks) for size in values["bytes"]
-        )
+        return modes * sum(pings * window_of(values, size) + rounds * barrier for size in values["bytes"])
 
 
 def count_rounds(values: Mapping[str, Any]) -> int:
