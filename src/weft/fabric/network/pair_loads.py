@@ -52,6 +52,13 @@ def loads_of(routes: Ints, network: Network) -> NDArray[np.float64]:
     return np.where(routes >= 0, load[routes], 0.0).max(axis=1, initial=0.0)
 
 
+def filling_flows(network: Network) -> NDArray[np.int64]:
+    """How many messages fill each link, as fast as the nodes' own links send them; shape (links,), one at least."""
+    share, hosts = _shares(network), len(network.hosts)
+    own = (network.links.source < hosts) | (network.links.target < hosts)
+    return np.maximum(np.floor(share[own].max(initial=0.0) / share + 1e-9), 1).astype(np.int64)
+
+
 @lru_cache(maxsize=2)
 def _shares(network: Network) -> NDArray[np.float64]:
     """The fastest rate over the usual rate of each link, shape (links,)."""

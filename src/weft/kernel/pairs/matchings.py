@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rounds of a check: matchings of nodes, each of one hop level, in which no two pairs share a link.
+"""Rounds of a check: matchings of nodes, each of one hop level, that fill links and crowd none.
 
 Whole units meet: every leaf exchanges with one other leaf, node by node. So routes by destination (d-mod-k) put the
 same number of messages on each of its cables. Units meet by the circle method; which node meets which is a cyclic
 shift, drawn by the seed. Where the tables are known, the flattest of several draws is taken, and divided into rounds
-without a shared link: a message that shares a cable waits for that one, whatever slows it elsewhere by less, and how
-much its peers leave it differs from pair to pair.
+in which every message is as fast as its node: on a crowded cable a message waits for that one, whatever slows it
+elsewhere by less, and how much its peers leave it differs from pair to pair. A cable of twice a node's rate carries two
+messages: one alone would not show that it is slow.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.network.pair_loads import both_ways, loads_of
+from weft.fabric.network.pair_loads import both_ways, filling_flows, loads_of
 from weft.kernel.tournament import circle
 
 Unit = Sequence["Unit"] | Ints  # pyrefly: ignore[not-a-type]
@@ -81,24 +82,27 @@ def draw_matchings(
 
 
 def _divide(pairs: Ints, network: Network | None, hosts: Ints | None) -> list[Ints]:
-    """Pairs in parts of about one size in which none share a link, those on crowded links first; all where routes are
-    not known.
+    """Pairs in parts of about one size in which no link carries more messages than fill it, those on crowded links
+    first; all where routes are not known.
     """
     if network is None or hosts is None:
         return [pairs]
     routes = both_ways(pairs, network, hosts)
     own = np.concatenate([routes[: len(pairs)], routes[len(pairs) :]], axis=1)
-    load = np.append(np.bincount(routes[routes >= 0], minlength=len(network.links)), 0)
-    part_of, sizes = np.zeros(len(pairs), np.int64), np.zeros(int(load.max()))
-    taken = np.zeros((len(sizes), len(load)), bool)
-    for pair in np.argsort(-load[own].max(axis=1), kind="stable"):
+    most = np.append(filling_flows(network), 1)
+    crowding = np.append(np.bincount(routes[routes >= 0], minlength=len(most) - 1), 0) / most
+    part_of, sizes = np.zeros(len(pairs), np.int64), np.zeros(max(int(np.ceil(crowding.max())), 1))
+    taken = np.zeros((len(sizes), len(most)), np.int64)
+    for pair in np.argsort(-crowding[own].max(axis=1), kind="stable"):
         links = own[pair][own[pair] >= 0]
-        fits = np.flatnonzero(~taken[:, links].any(axis=1))
+        fits = np.flatnonzero((taken[:, links] < most[links]).all(axis=1))
         if not len(fits):
             fits, sizes = np.array([len(sizes)]), np.append(sizes, 0)
-            taken = np.concatenate([taken, np.zeros((1, len(load)), bool)])
-        part = fits[sizes[fits].argmin()]
-        part_of[pair], taken[part, links] = part, True
+            taken = np.concatenate([taken, np.zeros((1, len(most)), np.int64)])
+        shared = (taken[:, links] / most[links]).sum(axis=1)  # a link is full, or free
+        part = fits[(sizes[fits] - len(pairs) * shared[fits]).argmin()]
+        part_of[pair] = part
+        taken[part, links] += 1
         sizes[part] += 1
     return [pairs[part_of == part] for part in range(len(sizes))]
 

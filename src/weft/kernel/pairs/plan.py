@@ -180,7 +180,7 @@ def matched(
     rounds = _drawn(nodes, count, seed, apart, places, network, hosts, [n for n in study.pairs.aim if n not in names])
     why = "between whole leaves" if network else "the topology is not known, so few nodes send at a time"
     if network and network.cables_known:
-        why += ", divided so that no two pairs share a cable"
+        why += ", divided so that no cable is crowded"
     chosen: Chosen = []
     seen: set[tuple[int, int]] = set()
     for each in rounds:  # the table of pairs has one time for each: nobody meets again
