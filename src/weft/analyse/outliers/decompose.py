@@ -52,6 +52,8 @@ def decompose(times: Floats, places: Places, candidates: Sequence[Candidate]) ->
     """
     start = Polish(times, places)
     able = [candidate for candidate in candidates if start.contrasts(candidate)]
+    if not able:
+        return start.result(LEAST_FACTOR)
     first = _chosen(times, places, able)
     fits = [first, *_repeated(first.chosen, times, places, able)]
     left = [fit.remainder() for fit in fits]
