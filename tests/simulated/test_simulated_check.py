@@ -91,6 +91,7 @@ def outside_of_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
         (DRAGONFLY, "switch", "group3-router6", 1.5),
         (TREE, "node", "n77", 1.4),  # of each uplink a message had half, so that most rounds showed nothing
     ],
+    ids=["global cable", "local cable", "node", "switch", "node of a tree"],
 )
 def test_a_slow_part_of_128_nodes_is_named(
     programs: Programs, tmp_path: Path, shape: str, kind: str, part: str, factor: float
@@ -104,7 +105,7 @@ def test_a_slow_part_of_128_nodes_is_named(
     assert exit_code(folder) == 3
 
 
-@pytest.mark.parametrize("shape", [DRAGONFLY, TREE])
+@pytest.mark.parametrize("shape", [DRAGONFLY, TREE], ids=["dragonfly", "tree"])
 def test_128_equal_nodes_are_healthy(programs: Programs, tmp_path: Path, shape: str) -> None:
     folder, _ = checked(MACHINE.format(last=127) + shape, tmp_path, programs, {})
     (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
@@ -113,7 +114,9 @@ def test_128_equal_nodes_are_healthy(programs: Programs, tmp_path: Path, shape: 
 
 
 @pytest.mark.parametrize(
-    ("shape", "cable", "factor"), [(TREE, "leaf3 - spine5", 2.0), (DRAGONFLY, "group7-router2 - group7-router3", 4.0)]
+    ("shape", "cable", "factor"),
+    [(TREE, "leaf3 - spine5", 2.0), (DRAGONFLY, "group7-router2 - group7-router3", 4.0)],
+    ids=["tree", "dragonfly"],
 )
 def test_a_slow_cable_of_1024_nodes_is_named(
     programs: Programs, tmp_path: Path, shape: str, cable: str, factor: float
