@@ -172,7 +172,8 @@ def test_the_tables_of_a_busy_host_take_longer(fabric: Fabric, tmp_path: Path) -
     assert tables_s(plan, 0.5, 0.5) == pytest.approx(2.5, abs=0.1)
     assert tables_s(plan, 2.0, 0.5) == pytest.approx(4 * tables_s(plan, 0.5, 0.5))
     assert tables_s(plan, 0.1, 0.5) == tables_s(plan, 0.5, 0.5)  # several threads
-    assert tables_s(plan, 20.0, 0.5) == tables_s(plan, 2.0, 0.5)  # a slow file system is no slow processor
+    # a slow file system is no slow processor; beside eight busy processes on two cores a check of 30 s took 38.6 s
+    assert tables_s(plan, 20.0, 0.5) == tables_s(plan, 3.0, 0.5) == pytest.approx(6 * tables_s(plan, 0.5, 0.5))
 
 
 def test_the_second_pass_of_few_nodes_is_in_time_too(fabric: Fabric, tmp_path: Path) -> None:

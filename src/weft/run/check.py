@@ -45,7 +45,7 @@ TABLES_S, TABLES_NODE_S = 2.5, 0.002
 #: Rounds that the second pass has in any case, and the least time of one round at one size.
 LEAST_ROUNDS, LEAST_BUDGET_S = 3, 0.001
 #: A host lets this process compute for at least one in so many seconds: others waited for a disk.
-MOST_SLOWER = 4.0
+MOST_SLOWER = 6.0
 #: Bytes of the large message, and the fewest; messages that a round sends at least.
 LARGE, LEAST, MESSAGES = 2**20, 2**16, 64
 UNKNOWN = 1
