@@ -88,9 +88,12 @@ def slow_jobs(operation: str) -> float:
     return base * (1.3 if ".50@" in operation else 2.1 if "+" in operation else 1.0)
 
 
-def make_jobs_run(path: Path, seconds: Callable[[str], float] = slow_jobs, launches: int = 6) -> Path:
-    """A run of two jobs on the eight hosts of two leaves, with one cable from either leaf."""
-    return make_plain_run(path, JOBS.format(launches=launches), seconds, JOBS_FABRIC)
+def make_jobs_run(
+    path: Path, seconds: Callable[[str], float] = slow_jobs, launches: int = 6, hashed: bool = False
+) -> Path:
+    """A run of two jobs on the eight hosts of two leaves, with one cable from either leaf, or two by a hash."""
+    fabric = JOBS_FABRIC.replace('"tables"', '"ecmp"').replace("uplinks = 1", "uplinks = 2") if hashed else JOBS_FABRIC
+    return make_plain_run(path, JOBS.format(launches=launches), seconds, fabric)
 
 
 def make_plain_run(path: Path, study: str, seconds: Callable[[str], float], fabric: str = TWO_NODES) -> Path:

@@ -16,9 +16,12 @@ from weft.analyse.impact import find_counted
 from weft.analyse.tables.answers import IMPACTS, ImpactRow
 from weft.analyse.tables.claims import extras
 from weft.bound.shared import Shared
+from weft.kernel.registry import kernel_named
+from weft.plan.stored import plan_of
 from weft.report.figures import Figure
 from weft.report.view import RunView
-from weft.store.links import LinkCount
+from weft.store.folder import RunFolder
+from weft.store.links import LinkCount, job_key, links_file, write_links
 from weft.store.rows import LAUNCH_TABLE, LaunchRow
 from weft.words.card import card_rows
 from weft.words.say import say
@@ -139,6 +142,20 @@ def test_of_hashed_ways_the_counters_name_the_link_that_both_jobs_used_by_themse
     assert find_counted([], []) is None
     hashed = [own, counts(up0=4_000_000), own]  # each launch has connections of its own
     assert find_counted(hashed, [others, others, others]) == Shared("leaf0 -> spine1", None)
+
+
+def test_a_run_on_hashed_ways_names_the_link_from_its_counters_and_predicts_nothing(tmp_path: Path) -> None:
+    run = make_jobs_run(tmp_path / "run", launches=4, hashed=True)
+    plan = plan_of(RunFolder(run))
+    sent = [LinkCount("cable", "leaf0", "spine1", 8e6, 1_000_000, 0, 0)]
+    for launch in plan.launches:
+        cells = [each for each in map(plan.cell, launch.cells) if each.parameters.get("counted")]
+        jobs = {each.id: kernel_named(each.kernel).jobs(each.parameters, each.ranks) for each in cells}
+        keys = [job_key(name, job) for name, each in jobs.items() if each for job in (each.alone, *each.words)]
+        write_links(links_file(run, launch.id), launch.id, "made", sent, {}, dict.fromkeys(keys, sent))
+    rows = IMPACTS.read(load_view(run).path)
+    found = {(row["place"], row["link"], row["predicted"]) for row in rows}
+    assert found == {("alternating", "leaf0 -> spine1", None), ("other-leaf", "", 1.0)}  # in a leaf one way is known
 
 
 def test_more_connections_than_the_model_follows_are_no_latency(tmp_path: Path) -> None:
