@@ -261,7 +261,7 @@ def _islands(network: Network, cabled: Ints) -> Iterator[tuple[int, NDArray[np.b
     hosts, links = len(network.hosts), network.links
     island = islands(hosts + len(network.switches), links.source, links.target)
     of_hosts = island[cabled]
-    return ((leaf, of_hosts == island[hosts + leaf]) for leaf in np.unique(network.leaf[cabled]).tolist())
+    return ((leaf, of_hosts == island[hosts + leaf]) for leaf in network.hosts_below)
 
 
 def _idle(network: Network) -> list[Finding]:
@@ -271,7 +271,7 @@ def _idle(network: Network) -> list[Finding]:
     for a, b in zip(network.links.source.tolist(), network.links.target.tolist(), strict=True):
         if a >= hosts:
             neighbours[int(a) - hosts].add(b)
-    bearing = {int(leaf) for leaf in network.leaf}
+    bearing = network.hosts_below
     lowest = [s for s in range(count) if network.switches[s].level == 1 and s not in bearing]
     ends = [s for s in range(count) if s not in bearing and s not in lowest and len(neighbours[s]) < 2]
     names = [switch.name for switch in network.switches]
@@ -283,11 +283,11 @@ def _uneven(network: Network) -> list[Finding]:
     leaf = (network.links.source >= hosts) & up
     source = network.links.source[leaf] - hosts
     cables = np.bincount(source, minlength=len(network.switches))
-    bearing = np.unique(network.leaf[network.leaf >= 0])
-    if not len(bearing) or not network.cables_known:
+    bearing = list(network.hosts_below)
+    if not bearing or not network.cables_known:
         return []
     usual = int(np.bincount(cables[bearing]).argmax())
-    few = sorted((int(cables[s]), network.switches[int(s)].name) for s in bearing if cables[s] < usual)
+    few = sorted((int(cables[s]), network.switches[s].name) for s in bearing if cables[s] < usual)
     return found("uneven-leaves", [f"{name} has {n}" for n, name in few], usual=usual)
 
 

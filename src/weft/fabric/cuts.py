@@ -109,8 +109,8 @@ def _cut(network: Network, name: str, inside: NDArray[np.bool_]) -> Cut:
 
 def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     numbers = np.arange(len(network.switches))
-    for leaf in np.unique(network.leaf[network.leaf >= 0]):
-        yield link_name(network.switches[int(leaf)].name, UP), numbers == leaf
+    for leaf in network.hosts_below:
+        yield link_name(network.switches[leaf].name, UP), numbers == leaf
     if network.topology == "dragonfly":
         groups = [switch.name.partition("-")[0] for switch in network.switches]
         for group in dict.fromkeys(groups):

@@ -120,8 +120,8 @@ def _idle(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
 
     def place(link: int) -> str:
         leaf = int(network.links.source[link]) - len(network.hosts)
-        own = np.flatnonzero(network.leaf == leaf).tolist()
-        return network.link_name(link) + (f" (of {hosts_text(network, own)})" if own else "")
+        own = network.hosts_below.get(leaf)
+        return network.link_name(link) + ("" if own is None else f" (of {hosts_text(network, own.tolist())})")
 
     return found("idle-uplink", _lazily(idle.tolist(), place))
 

@@ -266,5 +266,5 @@ def _refuse_lost(network: Network, near: EqualCost, pairs: Floats) -> None:
     reached[np.concatenate([*near.rings, [near.home]])] = True
     lost = np.flatnonzero((pairs > 0) & ~reached)
     if lost.size:
-        start, end = (int(np.flatnonzero(network.leaf == leaf)[0]) for leaf in (lost[0], near.home))
+        start, end = (int(network.hosts_below[int(leaf)][0]) for leaf in (lost[0], near.home))
         raise network.no_route(start, end)

@@ -69,7 +69,7 @@ class Routes:
     @cached_property
     def leaves(self) -> Ints:
         """Indices of switches with hosts, shape (leaves,)."""
-        return np.unique(self.network.leaf[self.network.leaf >= 0]).astype(np.int32)
+        return np.array(list(self.network.hosts_below), np.int32)
 
     @cached_property
     def row(self) -> Ints:

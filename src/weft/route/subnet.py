@@ -161,9 +161,8 @@ def _towards_switches(network: Network) -> Ints:
     found = np.full((count, count), -1, dtype=np.int32)
     out, peer = ports_by_switch(hosts, count, network.links)
     for end in range(count):
-        on_it = np.flatnonzero(network.leaf == end)
-        if on_it.size:
-            found[:, end] = network.forward[:, on_it[0]]
+        if end in network.hosts_below:
+            found[:, end] = network.forward[:, network.hosts_below[end][0]]
             found[end, end] = -1
             continue
         distance = distances(end, out, peer)

@@ -95,20 +95,16 @@ def _level_facts(network: Network, level: Level) -> str:
 
 def _leaf_lines(network: Network) -> list[Text]:
     """A line for each leaf; if there are many, the first and the last ones and how many are omitted."""
-    order = np.argsort(network.leaf, kind="stable")
-    order = order[network.leaf[order] >= 0]
-    leaves, first = np.unique(network.leaf[order], return_index=True)
-    under = np.split(order, first)[1:]
 
     def line(leaf: int, hosts: NDArray[np.intp]) -> Text:
         count = f"{len(hosts):>3} {'host' if len(hosts) == 1 else 'hosts'}"
         names = fold_for_people(network.hosts[int(host)] for host in hosts)
         return Text.assemble(network.switches[leaf].name, (f"  {count}  ", "dim"), names)
 
-    rows = list(zip(leaves.tolist(), under, strict=True))
+    rows = list(network.hosts_below.items())
     if len(rows) <= 12:
         return [line(*each) for each in rows]
-    sizes = [len(hosts) for hosts in under[FIRST:-LAST]]
+    sizes = [len(hosts) for _, hosts in rows[FIRST:-LAST]]
     each = f"{min(sizes)} hosts each" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)} hosts each"
     between = Text(f"... {len(sizes)} more, {each}", style="dim")
     return [*(line(*one) for one in rows[:FIRST]), between, *(line(*one) for one in rows[-LAST:])]

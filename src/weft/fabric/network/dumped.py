@@ -216,7 +216,7 @@ def _coordinates(network: Network) -> Mapping[str, Ints]:
     a, b = network.links.source[inside] - first, network.links.target[inside] - first
     low = (level[a] < 3) & (level[b] < 3)
     part = islands(count, a[low], b[low])
-    leaves = np.unique(network.leaf[network.leaf >= 0])
+    leaves = list(network.hosts_below)
     pods = np.unique(part[leaves])
     if 1 < len(pods) < len(leaves):
         number = np.full(count, -1)

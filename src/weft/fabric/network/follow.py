@@ -89,7 +89,7 @@ class LeavesAlike:
 
 def leaves_alike(network: Network, wanted: Container[int] | None = None) -> Iterator[LeavesAlike]:
     """Leaf switches with a host, by equal tables; among those with the same neighbours compared with the first only."""
-    hosts_of = _hosts_of(network)
+    hosts_of = network.hosts_below
     chosen = [leaf for leaf in hosts_of if wanted is None or leaf in wanted]
     for leaves in _joined_alike(network, np.array(chosen, dtype=np.int32)):
         onward = _onward(network, int(leaves[0]))
@@ -109,13 +109,6 @@ def leaves_alike(network: Network, wanted: Container[int] | None = None) -> Iter
                 same.append(leaf)
         if same:
             yield LeavesAlike(np.array(same, np.int32), onward)
-
-
-def _hosts_of(network: Network) -> dict[int, NDArray[np.intp]]:
-    order = np.argsort(network.leaf, kind="stable")
-    order = order[network.leaf[order] >= 0]
-    leaves, first = np.unique(network.leaf[order], return_index=True)
-    return dict(zip(leaves.tolist(), np.split(order, first[1:]), strict=True))
 
 
 def _onward(network: Network, switch: int) -> Ints:

@@ -120,6 +120,14 @@ class Network:
         return np.maximum(leaf, -1)
 
     @cached_property
+    def hosts_below(self) -> Mapping[int, NDArray[np.intp]]:
+        """Hosts of each switch that has some, both ascending."""
+        order = np.argsort(self.leaf, kind="stable")
+        order = order[self.leaf[order] >= 0]
+        leaves, first = np.unique(self.leaf[order], return_index=True)
+        return dict(zip(leaves.tolist(), np.split(order, first)[1:], strict=True))
+
+    @cached_property
     def switch_links(self) -> NDArray[np.bool_]:
         """True for each link between two switches, shape (links,)."""
         hosts = len(self.hosts)

@@ -60,7 +60,7 @@ class EqualCost(NamedTuple):
 def equal_cost(network: Network) -> Iterator[EqualCost]:
     """The shortest ways to each leaf switch with hosts, in order."""
     out, peer = ports_by_switch(len(network.hosts), len(network.switches), network.links)
-    for home in np.unique(network.leaf[network.leaf >= 0]).tolist():
+    for home in network.hosts_below:
         distance = distances(home, out, peer)
         nearer = (out >= 0) & (distance[peer] < distance[:, np.newaxis])
         far = np.unique(distance[(distance > 0) & (distance < FAR)])[::-1]
@@ -73,7 +73,7 @@ def equal_cost_ways(network: Network) -> list[list[list[int]]]:
     ways: list[list[list[int]]] = [[[] for _ in network.hosts] for _ in network.switches]
     for near in equal_cost(network):
         links = [row[chosen].tolist() for row, chosen in zip(near.out, near.nearer, strict=True)]
-        for host in np.flatnonzero(network.leaf == near.home).tolist():
+        for host in network.hosts_below[near.home].tolist():
             for switch, own in enumerate(links):
                 ways[switch][host] = own
             ways[near.home][host] = [int(delivery[host])]
