@@ -34,17 +34,15 @@ def doubling(most: int) -> tuple[int, ...]:
     return tuple(2**power for power in range(most.bit_length()))
 
 
-def whole_numbers(value: object) -> tuple[int, ...] | None:
-    """``value`` as a list of counts of nodes or ranks; None where it is something else.
-
-    Raises ValueError: more than a thousand: each would be a cell.
-    """
+def whole_numbers(value: object, wanted: str) -> tuple[int, ...]:
+    """Different counts of nodes, ranks or pairs; ValueError ``wanted`` for others, or for over a thousand: cells."""
     listed = as_list(value)
     if len(listed) > MOST_CELLS:
         raise ValueError(f"holds {len(listed):,} numbers; at most {MOST_CELLS:,} keep a run readable")
-    if not listed or not all(type(item) is int and 1 <= item <= MOST_RANKS for item in listed):
-        return None
-    return tuple(listed)
+    numbers = [item for item in listed if type(item) is int and 1 <= item <= MOST_RANKS]
+    if not listed or len(set(numbers)) != len(listed):
+        raise ValueError(wanted)
+    return tuple(numbers)
 
 
 def parse_nodes(value: object) -> tuple[int, ...] | Literal["1..nodes"]:
@@ -52,12 +50,11 @@ def parse_nodes(value: object) -> tuple[int, ...] | Literal["1..nodes"]:
 
     Raises ValueError: It is neither a list of different positive integers nor "1..nodes".
     """
-    numbers = whole_numbers(value)
     if value == DOUBLING:
         return DOUBLING
-    if numbers is None or len(set(numbers)) != len(numbers):
-        raise ValueError(f'a list of different whole numbers from 1, such as [1, 3, 9], or "{DOUBLING}" (1, 2, 4 ...)')
-    return numbers
+    return whole_numbers(
+        value, f'a list of different whole numbers from 1, such as [1, 3, 9], or "{DOUBLING}" (1, 2, 4 ...)'
+    )
 
 
 def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
@@ -65,16 +62,13 @@ def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
 
     Raises ValueError: It is neither a positive integer, a list of different ones, "cores" nor "fill".
     """
-    numbers = whole_numbers(value)
     if value == "cores":
         return "cores"
     if value == "fill":
         return "fill"
-    if numbers is None or len(set(numbers)) != len(numbers):
-        raise ValueError(
-            'a whole number from 1, a list of different ones, "cores", or "fill" (1, 2, 4 .. cores, twice cores)'
-        )
-    return numbers
+    return whole_numbers(
+        value, 'a whole number from 1, a list of different ones, "cores", or "fill" (1, 2, 4 .. cores, twice cores)'
+    )
 
 
 def parse_hosts(value: object) -> str | dict[int, str]:

@@ -23,10 +23,8 @@ def parse_pairs(value: object) -> tuple[int, ...] | Literal["cores"]:
     """Counts of pairs; ValueError for anything but "cores" and a list of different whole numbers from 1."""
     if value == "cores":
         return "cores"
-    numbers = whole_numbers(value)
-    if numbers is None or len(set(numbers)) != len(numbers):
-        raise ValueError('a list of different whole numbers from 1, such as [1, 4], or "cores" (1, 2, 4 ...)')
-    return tuple(sorted(numbers))
+    wanted = 'a list of different whole numbers from 1, such as [1, 4], or "cores" (1, 2, 4 ...)'
+    return tuple(sorted(whole_numbers(value, wanted)))
 
 
 PairCounts = Annotated[

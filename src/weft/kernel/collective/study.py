@@ -38,12 +38,9 @@ def parse_processes(value: object) -> tuple[int, ...] | Literal["2..p"] | None:
         return None
     if value == UP_TO_ALL:
         return UP_TO_ALL
-    numbers = whole_numbers(value)
-    if numbers is None or len(set(numbers)) != len(numbers):
-        raise ValueError(
-            f'a list of different whole numbers from 1, such as [8, 16, 32], or "{UP_TO_ALL}" (2, 4, 8 ..)'
-        )
-    return numbers
+    return whole_numbers(
+        value, f'a list of different whole numbers from 1, such as [8, 16, 32], or "{UP_TO_ALL}" (2, 4, 8 ..)'
+    )
 
 
 def parse_root(value: object) -> int:
