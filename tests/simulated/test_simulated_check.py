@@ -115,8 +115,8 @@ def test_128_equal_nodes_are_healthy(programs: Programs, tmp_path: Path, shape: 
 
 @pytest.mark.parametrize(
     ("shape", "cable", "factor"),
-    [(TREE, "leaf3 - spine5", 2.0), (DRAGONFLY, "group7-router2 - group7-router3", 4.0)],
-    ids=["tree", "dragonfly"],
+    [(DRAGONFLY, "group7-router2 - group7-router3", 4.0), (TREE, "leaf3 - spine5", 2.0)],
+    ids=["dragonfly", "tree"],
 )
 def test_a_slow_cable_of_1024_nodes_is_named(
     programs: Programs, tmp_path: Path, shape: str, cable: str, factor: float
