@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from made.checks import Machine, Noise, machine, measure
+from weft.analyse.outliers.few_fit import Fit, Messages
+from weft.analyse.outliers.few_parts import list_parts
 from weft.analyse.outliers.few_rounds import find_candidates, find_slow_parts
 from weft.analyse.outliers.rule import CONFIRMED_SIGMAS
 from weft.fabric.network.pair_loads import name_cable, name_link
@@ -148,3 +150,14 @@ def test_a_slow_cable_is_not_its_switch_on_leaves_of_two_nodes(
     made = measure(of, [first, of.rounds(8, 10 * seed + 1, aim)], slow, noise, sigma, 10 * seed)
     found = find_slow_parts(made.messages, made.parts, CONFIRMED_SIGMAS)
     assert [made.parts.parts[each.part].name for each in found] == ["leaf0 - spine0"]
+
+
+def test_few_messages_of_a_class_have_the_level_of_their_round() -> None:
+    """Those of a divided round were compared with all rounds, and what slowed theirs was a part's effect."""
+    dice = np.random.default_rng(1)
+    of_round, group = np.repeat(np.arange(20), 12), np.tile(np.repeat(np.arange(3), 4), 20)
+    shift, noise = dice.normal(0, 0.5, 20), dice.normal(0, 0.01, 240)
+    source, target = np.tile(np.arange(12), 20), np.tile(np.roll(np.arange(12), 1), 20)
+    parts = list_parts(tuple(f"n{i}" for i in range(12)), source, target)
+    fit = Fit(Messages(of_round, group, 0.3 * group + shift[of_round] + noise), parts)
+    assert np.abs(fit.remainder).max() < 0.1
