@@ -89,7 +89,8 @@ def test_each_job_has_memory_of_its_own_and_both_count_where_they_share_a_node()
     (apart,) = plan(places=["alternating"], traffic="4 KiB", **huge).measured
     assert apart.memory.fits and "traffic" not in apart.memory.formula
     assert 2**31 < apart.memory.rank_bytes < 2**31 + 2**26
-    full, *_ = plan("simulated", places=["alternating"], traffic="1 GiB", **huge | {"large": "8 B", "burst": 12}).cells
+    tiny: dict[str, Any] = huge | {"large": "8 B", "burst": 12}
+    full, *_ = plan("simulated", places=["alternating"], traffic="1 GiB", **tiny).cells
     assert full.status == "memory"
     assert full.memory.rank_bytes >= 2**30 * (1 + 2 * 3 * 12)  # of a rank beside
     one, *_ = plan(nodes=1, ranks=6, places=["alternating"], traffic="64 MiB", share=0.34, **huge).cells
