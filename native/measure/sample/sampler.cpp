@@ -127,15 +127,12 @@ std::int64_t Sampler::next_chunk_or_end(Timing const &timing, std::int64_t least
     std::int64_t const count = open_.back()->count;
     std::int64_t const now = clock_.now();
     bool const long_enough = now - timing.began_samples >= least_ns;
-    // What a sample costs beside its calls, a barrier above all, is not multiplied by the batch.
-    std::int64_t const expected_ns =
-        timing.pass_ns + (timing.calls - 1) * timing.operation_ns * std::int64_t(open_.size());
-    Decision const next =
-        decide(rules_, {.kept = count,
-                        .taken = timing.taken,
-                        .precise = count > 0 && long_enough && is_settled_so_far(),
-                        .left_ns = rules_.budget_ns - (now - timing.began),
-                        .sample_ns = timing.taken > 0 ? (now - timing.began_samples) / timing.taken : expected_ns});
+    Decision const next = decide(rules_, {.kept = count,
+                                          .taken = timing.taken,
+                                          .precise = count > 0 && long_enough && is_settled_so_far(),
+                                          .left_ns = rules_.budget_ns - (now - timing.began),
+                                          .sample_ns = timing.taken > 0 ? (now - timing.began_samples) / timing.taken
+                                                                        : timing.pass_ns * timing.calls});
     return next.samples > 0 ? next.samples : -std::int64_t(next.ended_by);
 }
 
