@@ -3,7 +3,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +11,13 @@ from weft.errors import FabricError
 from weft.fabric.cuts import levels
 from weft.fabric.findings import EXAMPLES, SEVERITIES, Finding, finding, found
 from weft.fabric.hops import leaf_hops
+from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network, read_section_dump
 from weft.fabric.network.dumped import UNROUTED, unrouted
 from weft.fabric.network.graph import Ints, Network, directions, islands
 from weft.fabric.network.tables import forward_of
 from weft.fabric.readers.dump import TEXT, Dump, End, rate_of
 from weft.format import format_factor, format_rate
-
-if TYPE_CHECKING:
-    from weft.fabric.model import Fabric
 
 
 def check_tables(dump: Dump) -> list[Finding]:
@@ -150,7 +147,7 @@ def _is_switch(dump: Dump, key: str) -> bool:
     return box is not None and box.kind == "switch"
 
 
-def check_fabric(fabric: "Fabric") -> tuple[Finding, ...]:
+def check_fabric(fabric: Fabric) -> tuple[Finding, ...]:
     """All findings about a fabric, worst first."""
     findings = [*_nodes(fabric), *_network(fabric), *_model(fabric), *_sources(fabric)]
     section = fabric.network.dump if fabric.network else None
@@ -164,7 +161,7 @@ def check_fabric(fabric: "Fabric") -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda f: SEVERITIES.index(f.severity)))
 
 
-def _nodes(fabric: "Fabric") -> Iterator[Finding]:
+def _nodes(fabric: Fabric) -> Iterator[Finding]:
     node = fabric.node
     if node.sockets and node.cores and node.cores % node.sockets:
         yield finding("uneven-sockets", cores=node.cores, sockets=node.sockets)
@@ -172,7 +169,7 @@ def _nodes(fabric: "Fabric") -> Iterator[Finding]:
         yield finding("little-memory", memory=node.memory, cores=node.cores)
 
 
-def _network(fabric: "Fabric") -> Iterator[Finding]:
+def _network(fabric: Fabric) -> Iterator[Finding]:
     """Rates and a latency that are missing or contradict; reading the file refuses implausible ones."""
     copies, network = fabric.node.copy_rate, fabric.network
     if network is None:
@@ -185,7 +182,7 @@ def _network(fabric: "Fabric") -> Iterator[Finding]:
         yield finding("no-latency")
 
 
-def _model(fabric: "Fabric") -> Iterator[Finding]:
+def _model(fabric: Fabric) -> Iterator[Finding]:
     """Keys that a simulation requires: without them `weft run` refuses the file. The routes of a dump need none."""
     if not fabric.is_model:
         return
@@ -200,7 +197,7 @@ def _model(fabric: "Fabric") -> Iterator[Finding]:
         yield finding("no-number-of-model", "warning" if dumped else None, key=key)
 
 
-def _sources(fabric: "Fabric") -> list[Finding]:
+def _sources(fabric: Fabric) -> list[Finding]:
     """Numbers without a source; local and virtual fabrics need none."""
     if fabric.runs_here:
         return []

@@ -59,7 +59,7 @@ LINK_LATENCIES = (
 # of two either way. Latencies: of one adapter, EDR, 1.05 us and 2.44 us were published (fabrics/presets/network.toml).
 # Eager limits: defaults of libraries range from 4 KiB to 64 KiB. What a message costs its sender: LogGP's o of
 # published adapters is up to 2 us. Latencies of switches: 100 ns to 350 ns were published (same file), and a fabric
-# file that leaves them out says 0.
+# file that leaves them out says 0. docs/dev/simulation.md says why other numbers are not moved.
 SPREADS = (
     Spread("node.copy_rate", "B/s", 1.4, below=5.0),
     Spread("node.core_copy_rate", "B/s", 2.0),
@@ -75,27 +75,6 @@ SPREADS = (
     Spread("network.eager_limit", "B", low=4096, high=65536),
     Spread("simulation.inside_cost", "s", low=0.0, high=2e-6),
 )
-
-#: Numbers of a fabric that are not moved, and why; a number with a section of its own by that section's key.
-LEFT_OUT = {
-    "node.sockets": "a count that its owner knows",
-    "node.cores": "a count that its owner knows",
-    "node.memory": "it decides which cells fit, and no time",
-    "network.rails": "a count that its owner knows",
-    "network.segments": "they come from a measurement of all sizes at once; one alone would contradict the others",
-    "network.flow_penalty": "its effect is the range of the model beside each time",
-    "network.hash_seed": "it draws the cable of each connection, and is no property of a machine",
-    "network.rates": "links are named one by one because they are known to differ, or to see what if",
-    "network.tree": "its counts are those of cables and switches",
-    "network.dragonfly": "its counts are those of cables and switches",
-    "network.torus": "its counts are those of cables and switches",
-    "network.dump": "rates are in the file of the real fabric, which no run folder keeps",
-    "simulation.connection_cost": "first calls alone pay it, and verdicts are about later ones",
-    "simulation.connected_up_to": "first calls alone depend on it, and verdicts are about later ones",
-    "simulation.peer_buffers": "it decides which cells fit, and no time",
-    "simulation.samples": "a choice of how much is simulated",
-    "simulation.budget": "a choice of how much is simulated",
-}
 
 
 @dataclass(frozen=True)

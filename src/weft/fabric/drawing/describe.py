@@ -2,7 +2,6 @@
 """A fabric as text for the terminal: its tree, bisection, hop classes and all-to-all."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +14,13 @@ from weft.errors import FabricError
 from weft.fabric.cuts import Level
 from weft.fabric.drawing.layout import switch_pods
 from weft.fabric.findings import COLOURS, Finding
+from weft.fabric.model import Fabric
 from weft.fabric.network.graph import Network
 from weft.fabric.nodeset import fold_for_people
 from weft.fabric.presets import SECTIONS, Preset, presets
 from weft.fabric.summary import Summary
 from weft.format import format_factor, format_rate
 from weft.text import lean_table
-
-if TYPE_CHECKING:
-    from weft.fabric.model import Fabric
 
 FIRST, LAST = 3, 1
 ROLES = {1: "leaves", 2: "spines", 3: "cores"}
@@ -160,7 +157,7 @@ def show_findings(name: str, findings: Sequence[Finding], console: Console) -> N
     console.print(Text(f"{name}: {counted or 'nothing found'}"))
 
 
-def ranks_by_socket(fabric: "Fabric", ranks: int | None = None) -> tuple[int, ...]:
+def ranks_by_socket(fabric: Fabric, ranks: int | None = None) -> tuple[int, ...]:
     """Ranks on each socket of a node, sockets filled in turn; its cores by default. FabricError for less than one."""
     cores = fabric.node.cores or 1
     sockets = fabric.node.sockets or 1

@@ -12,6 +12,7 @@ from weft.errors import FabricError
 from weft.fabric.drawing.describe import rate, sizes
 from weft.fabric.drawing.sketch import Sketch, sketch
 from weft.fabric.loads import relative_times
+from weft.fabric.model import Fabric
 from weft.fabric.network.graph import Network
 from weft.fabric.summary import Summary
 from weft.format import format_factor
@@ -19,8 +20,6 @@ from weft.text import plain_tree
 
 if TYPE_CHECKING:
     import altair
-
-    from weft.fabric.model import Fabric
 
 FORMATS = (".svg", ".png", ".html", ".json")
 LEFT = 130.0  # space for the texts of the rows
@@ -210,7 +209,7 @@ def _texts(plan: Sketch, left: float) -> list["altair.Chart"]:
     ]
 
 
-def draw_summary(summary: Summary, fabric: "Fabric") -> "altair.LayerChart":
+def draw_summary(summary: Summary, fabric: Fabric) -> "altair.LayerChart":
     """The drawing of a fabric, its cables coloured by their time in an all-to-all."""
     network, cut, hot = summary.network, summary.bisection, summary.hottest
     subtitle = sizes(summary)
