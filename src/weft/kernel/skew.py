@@ -17,11 +17,9 @@ Graphs, in which all blocks are alike and most ranks exchange none:
 import math
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
 SKEWED = ("zipf", "hot", "moe")
 NAME = re.compile(rf"({'|'.join(SKEWED)})(\d+(?:\.\d+)?)")
@@ -48,15 +46,13 @@ def has_weights(pattern: str) -> bool:
     return is_skewed(pattern) or pattern in GRAPHS
 
 
-def made_weights(pattern: str, ranks: int) -> "NDArray[np.int64]":
+def made_weights(pattern: str, ranks: int) -> NDArray[np.int64]:
     """Weights of ``zipf2.5`` or ``cartesian``, row i what rank i sends to each, shape (ranks, ranks)."""
     return _graph(pattern, ranks) if pattern in GRAPHS else skewed_weights(pattern, ranks)
 
 
-def _graph(pattern: str, ranks: int) -> "NDArray[np.int64]":
+def _graph(pattern: str, ranks: int) -> NDArray[np.int64]:
     """1 from each rank to its neighbours; a rank alone is its own."""
-    import numpy as np
-
     found = np.zeros((ranks, ranks), dtype=np.int64)
     here = np.arange(ranks)
     if pattern == "cartesian":
@@ -84,10 +80,8 @@ def skew_of(pattern: str) -> float:
 
 
 @lru_cache(maxsize=8)
-def skewed_weights(pattern: str, ranks: int) -> "NDArray[np.int64]":
+def skewed_weights(pattern: str, ranks: int) -> NDArray[np.int64]:
     """Weights of ``zipf2.5``, row i what rank i sends to each, shape (ranks, ranks); the largest is a million."""
-    import numpy as np
-
     found = NAME.fullmatch(pattern)
     assert found is not None
     kind, skew = found[1], min(float(found[2]), float(ranks))
@@ -109,15 +103,13 @@ def skewed_weights(pattern: str, ranks: int) -> "NDArray[np.int64]":
     return np.asarray(np.round(shares * (SCALE / float(shares.max()))), dtype=np.int64)
 
 
-def peak_of(weights: "NDArray[np.int64]") -> float:
+def peak_of(weights: NDArray[np.int64]) -> float:
     """The largest block over the mean one."""
     return float(weights.max() / weights.mean())
 
 
-def _falling(ranks: int, skew: float) -> "NDArray[np.float64]":
+def _falling(ranks: int, skew: float) -> NDArray[np.float64]:
     """1 / k^a for k = 1 .. ranks with mean 1 and the first one ``skew``; ``a`` by bisection."""
-    import numpy as np
-
     place = np.arange(1.0, ranks + 1)
     low, high = 0.0, 60.0
     for _ in range(100):

@@ -5,11 +5,10 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
 
 def barrier_messages(ranks: int) -> int:
@@ -149,7 +148,7 @@ class MatrixTraffic(Combined):
     block_bytes: int  # of the largest block
     ranks: int  # pyrefly: ignore[bad-override]
     # weights, unit: blocks are whole multiples of ``unit`` bytes, in proportion to the weights, shape (ranks, ranks)
-    weights: "NDArray[np.int64]"
+    weights: NDArray[np.int64]
     unit: int = 1
     node_ranks: tuple[int, ...] = ()  # ranks on each node, if the numbers differ; otherwise empty
     cyclic: bool = False  # rank i is on node i modulo N; otherwise ranks fill one node after the other
@@ -195,10 +194,8 @@ class MatrixTraffic(Combined):
 
 
 @lru_cache(maxsize=4)
-def _node_matrix(traffic: MatrixTraffic, nodes: int, ranks_per_node: int) -> "NDArray[np.int64]":
+def _node_matrix(traffic: MatrixTraffic, nodes: int, ranks_per_node: int) -> NDArray[np.int64]:
     """Bytes from each node to each, itself included, shape (nodes, nodes)."""
-    import numpy as np
-
     largest = traffic.block_bytes // traffic.unit
     blocks = np.floor(traffic.weights * (largest / float(traffic.weights.max()))).astype(np.int64) * traffic.unit
     ranks, counts = np.arange(traffic.ranks), traffic.node_ranks or (ranks_per_node,) * nodes

@@ -11,6 +11,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import altair
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
 from weft import __version__
 from weft.errors import WeftError
 from weft.files.atomic import file_errors, write_atomic
@@ -27,8 +31,6 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?: \d+)?")
 
 def fill(template: str, *, charts: bool = True, **values: Any) -> str:
     """A template of ``template/`` filled with values, style, version and (with ``charts``) the drawing script."""
-    from markupsafe import Markup
-
     own = files("weft.report") / "template"
     if charts:
         values |= {"script": Markup((own / "page.js").read_text()), "vega": Markup(vega_bundle())}
@@ -39,8 +41,6 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
 @lru_cache(maxsize=1)
 def _environment() -> Any:
     """What fills the templates, which are compiled once."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     environment = Environment(
         loader=PackageLoader("weft.report", "template"),
         autoescape=True,
@@ -64,8 +64,6 @@ def shown(value: Any) -> Any:
 
 def unbroken(text: str) -> Any:
     """A sentence as HTML: no line ends within an option, ``--launches 10``; what stands in backticks is a command."""
-    from markupsafe import Markup, escape
-
     whole = _OPTION.sub(r'<span class="option">\g<0></span>', str(escape(plain(text))))
     return Markup(_CODE.sub(r"<code>\g<1></code>", whole))
 
@@ -79,8 +77,6 @@ def write_page(path: Path, text: str) -> None:
 
 def figure_values(place: str, figure: Figure | Picture) -> dict[str, Any]:
     """A figure for the template: panels of charts, or a drawing that needs no script."""
-    from markupsafe import Markup
-
     said = {"id": place, "title": figure.title, "key": figure.key, "reading": figure.reading}
     if isinstance(figure, Picture):
         return said | {"panels": [], "svg": Markup(paint_for_page(figure.svg)), "extra": Markup(figure.extra_html)}
@@ -118,8 +114,6 @@ def parts(cell: str) -> tuple[str, str]:
 
 def embedded(value: Any) -> Any:
     """JSON as Markup that cannot close its script element."""
-    from markupsafe import Markup
-
     text = json.dumps(plain_tree(value), allow_nan=False, separators=(",", ":"), ensure_ascii=False).replace(
         "<", "\\u003c"
     )
@@ -151,7 +145,6 @@ PNG_SCALE = 2
 
 def vegalite_version() -> str:
     """Vega-Lite version of Altair's charts, as vl-convert names it: ``6.4``."""
-    import altair
     import vl_convert
 
     wanted = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])

@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+
 from weft.analyse.thresholds.fit import LEAST, Piece, Pieces
 from weft.analyse.thresholds.series import NORMAL_95, SizeSeries
 
@@ -105,8 +107,6 @@ def _narrowed(change: ChangeOver, series: SizeSeries, keep: Sequence[int], sides
 
 
 def _fit(series: SizeSeries, keep: Sequence[int]) -> Pieces:
-    import numpy as np
-
     places = list(keep)
     sizes = np.array(series.sizes, dtype=np.float64)[places]
     return Pieces(sizes, series.seconds[places], series.errors[places])

@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 
+import numpy as np
+
 from weft.analyse.tables.answers import SlowerRow
 from weft.analyse.tables.times import reach
 from weft.analyse.thresholds.changes import LEAST_FACTOR, ChangeOver, find_steps_and_bends
@@ -133,8 +135,6 @@ def _lines(series: SizeSeries, places: range, *, last: bool) -> list[Piece]:
 
 
 def _line(series: SizeSeries, places: Sequence[int]) -> Piece:
-    import numpy as np
-
     index = list(places)
     sizes = np.array(series.sizes, dtype=np.float64)[index]
     return Pieces(sizes, series.seconds[index], np.full(len(index), 1.0)).piece(0, len(index) - 1)

@@ -22,16 +22,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from weft.errors import StudyError
 from weft.files.matrix import read_matrix
 from weft.kernel.skew import has_weights, made_weights
 from weft.kernel.traffic import Combined, MatrixTraffic, Traffic, Uniform
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 ELEMENT = 8  # bytes of an element of a reduction or of a derived datatype
 LIGHT_SHARE = 8
@@ -135,12 +134,10 @@ def traffic_at(values: Mapping[str, Any], size: int, ranks: int) -> Traffic:
     return least
 
 
-def weights_of(values: Mapping[str, Any], ranks: int) -> "NDArray[np.int64] | None":
+def weights_of(values: Mapping[str, Any], ranks: int) -> NDArray[np.int64] | None:
     """Weights of the blocks of a cell with a matrix or a skew, shape (ranks, ranks); None for other patterns."""
     if has_weights(values.get("pattern", "")):
         return made_weights(values["pattern"], ranks)
     if "matrix" not in values:
         return None
-    import numpy as np
-
     return np.array(read_matrix(Path(values["matrix"])), dtype=np.int64)
