@@ -4,6 +4,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import ibis
+
 from weft.analyse.engine import Expression, memory_table
 from weft.analyse.floor import BESIDE
 from weft.analyse.statistics.quantile import middle_ranks, quantile_rank, with_effective_interval
@@ -26,8 +28,6 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
     The undisturbed time lies in least_s .. time_s (METHOD 11): a rank that waits for another loses what the other lost,
     so an iteration may have lost the sum over its ranks. It is disturbed if that is over `DISTURBED` of it.
     """
-    import ibis
-
     key = ["cell", "launch", "op", "phase"]
     whole = samples.group_by([*key, "iteration"]).agg(
         first=samples.start_ns.min(),
@@ -79,8 +79,6 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
     A sample of a launch with n weighs 1 / n; the quantile q is the smallest time up to which the share q of the weight
     lies. Of launches with as many samples each that is x(ceil(q n)) of them all.
     """
-    import ibis
-
     alike = ibis.window(group_by=[*key, "launch"])
     weighed = times.mutate(weight=1.0 / times.count().over(alike))
     so_far = ibis.cumulative_window(group_by=list(key), order_by=["time_s", "launch", "iteration"])
@@ -106,8 +104,6 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
 
 def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
     """Times with their rank within their group, and the ranks of the group's quantiles."""
-    import ibis
-
     group = ibis.window(group_by=list(key))
     ordered = ibis.window(group_by=list(key), order_by="time_s")
     ranked = times.mutate(samples=times.count().over(group), place=ibis.row_number().over(ordered) + 1)
@@ -166,8 +162,6 @@ def medians(turns: Expression) -> list[TurnRow]:
     All in the engine: a cell may have ten million samples. `turns`: cell, launch, op, iteration, first, last_start,
     end, longest, batch, definition; times in ns.
     """
-    import ibis
-
     of_rounds = turns["op"].endswith(f"{MARK}{ROUNDS}")
     turns = turns.mutate(
         place=ibis.ifelse(of_rounds, turns.iteration, 0).cast("int32"),

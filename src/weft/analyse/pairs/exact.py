@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
+import ibis
+
 from weft.analyse.engine import Expression, connect, read
 from weft.analyse.pairs.hop_tables import CLASS
 from weft.analyse.pairs.pair_times import PairFile
@@ -36,8 +38,6 @@ def quantiles(histogram: Expression, key: Sequence[str], wanted: dict[str, float
     Bucket k holds durations from 2^(k/32) up to 2^((k+1)/32) ns, and a quantile is the geometric middle of its bucket.
     Returns the key, samples, and a column of seconds for each quantile.
     """
-    import ibis
-
     key = list(key)
     counted = histogram.group_by([*key, "bucket"]).agg(count=histogram["count"].sum())
     group = ibis.window(group_by=key)
@@ -103,8 +103,6 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
 
     Raises DataError: the run did not measure pairs, kept no samples, or they would not fit into memory.
     """
-    import ibis
-
     plan = plan_of(RunFolder(root))
     cells = {cell.id for cell in plan.cells if kernel_named(cell.kernel).has_pair_samples}
     files = [path for path in sample_files(root) if path.stem in cells]

@@ -8,6 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import ibis
 import numpy as np
 import pyarrow as pa
 
@@ -213,8 +214,6 @@ def _of_way(columns: Mapping[str, Any], times: PairTimes) -> Table:
 
 def _of_samples(root: Path, backend: Backend, places: Places) -> Found:
     """The histogram of the samples of each class, and their spread."""
-    import ibis
-
     path = root / "tables" / "pair_histogram.parquet"
     counted = class_histogram(read(backend, [path]), ibis.memtable(places.class_table()))
     named = _named(counted.order_by([*CLASS, "bucket"]), places)

@@ -9,6 +9,7 @@ Every time is a one-way latency: half a round trip (METHOD 25).
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -67,8 +68,6 @@ def statistics(samples: Expression, most: int) -> Expression:
 
 def _intervals(timed: Expression, most: int) -> Expression:
     """Ranks low and high of the samples that enclose the median of each pair's effective ones (METHOD 8)."""
-    import ibis
-
     key: list[str] = list(PAIR)
     group, ordered = ibis.window(group_by=key), ibis.window(group_by=key, order_by="time_s")
     placed = timed.mutate(samples=timed.count().over(group), place=ibis.row_number().over(ordered) + 1)
@@ -147,8 +146,6 @@ PAIRS = pa.schema(
 
 def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> None:
     """Write both tables from the samples, findings and buckets of these cells."""
-    import ibis
-
     launches = _launches(root, backend, cells)
     tables = (_pair_rows(root, backend, some, launches) for some in _parts(root, cells))
     write_parquet(root / "tables" / "pairs.parquet", tables, PAIRS, "weft-pairs/1")
@@ -198,8 +195,6 @@ def _placed(
     root: Path, backend: Backend, cells: Collection[str], place: str, schema: Schema, launches: Expression
 ) -> Expression:
     """Rows of some files of the store with the launch of each."""
-    import ibis
-
     there = _files(root, cells, place)
     rows = read(backend, there) if there else ibis.memtable(schema.empty_table())
     return rows.join(launches, ["cell", "launch"])
