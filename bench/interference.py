@@ -225,7 +225,7 @@ def main() -> int:
         (into / "fabric.toml").write_text(FABRICS[name])
         fabric, found = load_fabric(into / "fabric.toml"), list[Found]()
         with ExitStack() as ending:
-            up = None if fabric.is_model else ending.enter_context(Cluster.start(spec_of(fabric)))
+            up = None if fabric.is_model else ending.enter_context(Cluster.start(spec_of(fabric), standing=True))
             for seed in range(given.first, given.first + given.seeds):
                 for each in measure(fabric, seed, into, up):
                     row = each.row

@@ -55,7 +55,7 @@ def test_streams_that_share_a_cable_get_halves_of_it(
     fabric, study, run = tmp_path / "fabric.toml", tmp_path / "study.toml", tmp_path / "run"
     fabric.write_text(ONE_CABLE)
     text = STUDY.replace('large = "256 KiB"', f'large = "1 MiB"\nwindow = {2 * burst}\ntraffic = "{bytes_beside}"')
-    text = text.replace("seed = 4", "seed = 3").replace('"other-leaf"', '"other-leaf", "random"')
+    text = text.replace("seed = 4", "seed = 8").replace('"other-leaf"', '"other-leaf", "random"')
     text = text.replace("chunk = 3", f"chunk = 3\nburst = {burst}").replace('"allreduce", "stream"', '"stream"')
     study.write_text(text)
     assert main(["run", str(study), "--on", str(fabric), "--into", str(run)]) == 0
@@ -68,5 +68,5 @@ def test_streams_that_share_a_cable_get_halves_of_it(
         if (victim, aggressor, place) == ("stream", "stream", "alternating"):
             assert row["link"] == "leaf0 -> spine0"
             assert row["factor"] == pytest.approx(2, rel=0.05)
-    assert [extras(each)["unchecked"] for each in CLAIMS.read(run) if each["id"] == "shared.link"] == [""]
-    assert len(rows) == 24  # and of random places rank 0 makes traffic
+    assert [extras(each).get("unchecked", "") for each in CLAIMS.read(run) if each["id"] == "shared.link"] == [""]
+    assert len(rows) == 24  # of random places rank 0 makes traffic, and only one of two streams shares a cable

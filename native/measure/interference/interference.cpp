@@ -45,7 +45,8 @@ class Commander {
             wait_for_answer();
         }
     }
-    void stop() const {
+    void stop() const { // not before the last of those who measure has ended its call
+        check(PMPI_Barrier(cell_.team().comm), "MPI_Barrier before a stop");
         if (cell_.team().rank == 0) {
             send(nullptr, 0, order::stop_tag);
             wait_for_answer();
@@ -71,7 +72,7 @@ class Commander {
 
 /// Each job by itself, between pauses in which a reader of counters sees its name in the status and queues run empty.
 template <class Call> void show_jobs(Cell &cell, Commander const &commander, Call const &call) {
-    constexpr std::int64_t pause_ns = 300'000'000, run_ns = 500'000'000;
+    constexpr std::int64_t pause_ns = 700'000'000, run_ns = 500'000'000; // a look takes long on busy cores
     Status &status = cell.sampler().status();
     auto const show = [&](std::string_view job, auto const &work) {
         status.set(job, "counted", "job");

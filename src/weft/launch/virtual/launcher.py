@@ -44,6 +44,7 @@ class CellMarks:
         self._before = version(status)
         self._status, self._read = status, read
         self._marks: list[tuple[str, str, list[LinkCount]]] = []
+        self._late = set[int]()  # marks that may have bytes of what came next
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -62,11 +63,14 @@ class CellMarks:
             slots = read_slots(self._status, self._before)
             cell = slots[0].cell if slots else ""
             job = next((slot.op for slot in slots if slot.phase == "counted"), "") if self._counted else ""
+            phases = {slot.phase for slot in slots}
             if cell in self._cells and (not self._marks or self._marks[-1][:2] != (cell, job)):
                 try:
                     self._marks.append((cell, job, self._read()))
                 except WeftError:  # the cluster is going down: whoever waits for the launch will say so
                     return
+                if self._counted and {each.phase for each in read_slots(self._status, self._before)} != phases:
+                    self._late.add(len(self._marks) - 1)
 
     def loads(self, end: list[LinkCount]) -> dict[str, list[LinkCount]]:
         """What crossed the links during each cell that was seen; nothing for a launch of one cell."""
@@ -78,9 +82,13 @@ class CellMarks:
         return {cell: passed(readings[k], readings[k + 1]) for k, cell in enumerate(seen)}
 
     def jobs(self) -> dict[str, list[LinkCount]]:
-        """What crossed the links while a job of a cell ran by itself, by `job_key`."""
-        each = zip(self._marks, self._marks[1:], strict=False)
-        return {job_key(cell, job): passed(begin, end) for (cell, job, begin), (*_, end) in each if job}
+        """What crossed the links while a job of a cell ran by itself, by `job_key`; nothing where a look took long."""
+        each = enumerate(zip(self._marks, self._marks[1:], strict=False))
+        return {
+            job_key(cell, job): passed(begin, end)
+            for k, ((cell, job, begin), (*_, end)) in each
+            if job and not self._late & {k, k + 1}
+        }
 
 
 Say = Callable[[str], None]

@@ -69,6 +69,23 @@ def test_jobs_that_run_by_themselves_get_what_crossed_meanwhile_and_no_more(tmp_
     assert marks.loads(counts(1000)) == {}  # one cell
 
 
+def test_a_look_that_lasts_into_the_next_phase_tells_nothing_of_the_job_before(tmp_path: Path) -> None:
+    ranks = Ranks(tmp_path, "c000")
+    asked = LaunchCell("c000", "interference", {"counted": 1}, 2)
+
+    def slow() -> list[LinkCount]:
+        if ranks.readings == 2:
+            ranks.begin("c000", "stream@8 warm busy")
+        return ranks.read()
+
+    with CellMarks(replace(ranks.request, cells=(asked,)), ranks.status, slow) as marks:
+        for borders, job in enumerate(("stream@8 cold", "stream@8 counted", "- -"), 1):
+            ranks.begin("c000", f"{job} busy")
+            wait_until(lambda borders=borders: ranks.readings == borders)
+        time.sleep(0.05)
+    assert marks.jobs() == {}
+
+
 def test_a_launch_of_one_cell_is_left_alone(tmp_path: Path) -> None:
     ranks = Ranks(tmp_path, "c000")
     with CellMarks(ranks.request, ranks.status, ranks.read) as marks:
