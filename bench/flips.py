@@ -26,7 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from made.kept import copy_of
 from made.traces import MadeRank
-from weft.analyse.trace.make import has_trace_tables, make_trace_tables
+from weft.analyse.tables.traces import has_trace_tables
+from weft.analyse.trace.make import make_trace_tables
 from weft.errors import WeftError
 from weft.files.atomic import read_json, write_json
 from weft.files.checksum import with_checksum

@@ -33,7 +33,8 @@ from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.pairs.pair_times import Ends
 from weft.analyse.tables.pairs import ALL
-from weft.analyse.trace.make import WRITTEN, make_trace_tables
+from weft.analyse.tables.traces import WRITTEN
+from weft.analyse.trace.make import make_trace_tables
 from weft.errors import DataError
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder

@@ -15,7 +15,8 @@ from read_again import same_trace
 from rich.console import Console
 
 from made.traces import MadeRank
-from weft.analyse.trace.make import has_trace_tables, make_trace_tables
+from weft.analyse.tables.traces import has_trace_tables
+from weft.analyse.trace.make import make_trace_tables
 from weft.analyse.trace.timeline import timeline
 from weft.errors import WeftError
 from weft.report.tabular import terminal

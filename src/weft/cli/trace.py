@@ -104,7 +104,7 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
     """Print the tables of a trace, made first where they are missing, and write its page."""
     import sys
 
-    from weft.analyse.trace.make import has_trace_tables, make_trace_tables
+    from weft.analyse.trace.current import ensure_trace_tables
     from weft.report.card import print_rows
     from weft.report.tabular import terminal
     from weft.report.trace.page import as_json, trace_tables, write_matrix, write_trace_page
@@ -112,8 +112,7 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
     from weft.text import console
     from weft.trace.take import describe_trace
 
-    if engine or not has_trace_tables(folder):
-        make_trace_tables(folder, engine or "duckdb://")
+    ensure_trace_tables(folder, engine)
     view, notes = load_trace(folder), describe_trace(folder)
     if format == "json":
         sys.stdout.write(as_json(view))

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.analyse.tables.traces import MATRIX
-from weft.analyse.trace.make import has_trace_tables, make_trace_tables
+from weft.analyse.trace.current import ensure_trace_tables
 from weft.errors import DataError
 from weft.route.given import matrix_of
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder
@@ -33,8 +33,7 @@ def traffic_of_trace(run: Path) -> npt.NDArray[np.float64]:
 def _sent(folder: TraceFolder) -> npt.NDArray[np.float64]:
     """Bytes from each rank to each other, shape (ranks, ranks); DataError if there are too many ranks."""
     bring_in(folder)
-    if not has_trace_tables(folder):
-        make_trace_tables(folder)
+    ensure_trace_tables(folder)
     ranks = 1 + max((row["rank"] for row in TRACE_RANKS.read(folder.path)), default=-1)
     if ranks > MOST_RANKS:
         raise DataError(

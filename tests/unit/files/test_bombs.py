@@ -17,8 +17,9 @@ import pytest
 from made.kept import copy_of
 from made.traces import MadeRank
 from weft.analyse.tables.answers import FINDINGS
-from weft.analyse.tables.traces import CALL_TIMES
-from weft.analyse.trace.make import MANIFEST, has_trace_tables, make_trace_tables
+from weft.analyse.tables.manifest import MANIFEST
+from weft.analyse.tables.traces import CALL_TIMES, has_trace_tables
+from weft.analyse.trace.make import make_trace_tables
 from weft.errors import WeftError
 from weft.files.atomic import read_json, write_json
 from weft.files.checksum import NAME, file_checksum

@@ -17,7 +17,8 @@ import pytest
 from made.kept import copy_of
 from made.traces import MadeRank
 from weft.analyse.tables.manifest import MADE_BY, MANIFEST
-from weft.analyse.trace.make import has_trace_tables, make_trace_tables
+from weft.analyse.tables.traces import has_trace_tables
+from weft.analyse.trace.make import make_trace_tables
 from weft.errors import WeftError
 from weft.files.atomic import read_json, write_json
 from weft.files.checksum import NAME, is_damaged, with_checksum

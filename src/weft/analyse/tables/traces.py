@@ -3,8 +3,14 @@
 
 from typing import Literal, TypedDict
 
+from weft.analyse.tables.claims import CLAIMS
+from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.analyse.tables.quality import Grade
+from weft.errors import DataError
+from weft.files.atomic import read_json
+from weft.files.checksum import file_checksum
 from weft.store.tables import Long, Single, TableOf
+from weft.store.trace.folder import STAMP, TraceFolder
 
 #: Kinds of calls in a timeline, and their letters; the last is none of them.
 LETTERS = {
@@ -188,3 +194,21 @@ ACTIVITY = TableOf("trace_activity", ActivityRow)
 SHARES = TableOf("trace_shares", ShareRow)
 NODE_PAIRS = TableOf("trace_node_pairs", NodePairRow)
 TRACE_DOUBTS = TableOf("trace_doubts", TraceDoubtRow)
+WRITTEN = (
+    CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, SHARES, NODE_PAIRS, TRACE_DOUBTS, VERDICT, ACTIVITY,
+    CLAIMS,
+)  # fmt: skip
+
+
+def has_trace_tables(folder: TraceFolder) -> bool:
+    """Whether every table of answers is, byte for byte, what this analysis wrote of the events that there are."""
+    try:
+        return read_json(folder.tables / MANIFEST) == trace_manifest(folder)
+    except (DataError, OSError):
+        return False
+
+
+def trace_manifest(folder: TraceFolder) -> dict[str, str]:
+    """Checksum of each table of answers and of what it was made of, and the analysis; OSError if one is missing."""
+    paths = [*(table.path(folder.path) for table in WRITTEN), *folder.tables.glob(STAMP)]
+    return {MADE_BY: analysis_digest(), **{path.name: file_checksum(path) for path in paths}}

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import ibis
+
 from weft.analyse.claims.traces import make_claims
 from weft.analyse.engine import Backend, Expression, Scratch, bound_memory, connect, read, scratch
 from weft.analyse.tables.claims import CLAIMS
-from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
+from weft.analyse.tables.manifest import MANIFEST
 from weft.analyse.tables.traces import (
     ACTIVITY,
     CALL_SIZES,
@@ -24,44 +26,25 @@ from weft.analyse.tables.traces import (
     LateRow,
     ShareRow,
     Spent,
+    trace_manifest,
 )
 from weft.analyse.trace.doubts import busiest_s, sharing, trace_doubts, verdict
 from weft.analyse.trace.phases import phases
 from weft.analyse.trace.sums import NS, by_call, by_communicator, by_size, matrix, node_pairs
 from weft.analyse.trace.timeline import find_activity
 from weft.analyse.trace.waiting import collectives, late_ranks, per_call, receives, transfers
-from weft.errors import DataError
-from weft.files.atomic import read_json, try_remove, write_json
-from weft.files.checksum import file_checksum
+from weft.files.atomic import try_remove, write_json
 from weft.store.files import write_parquet
 from weft.store.tables import TableOf
 from weft.store.trace.convert import count_files, event_files
-from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, SITES, STAMP, TRACE_RANKS, TraceFolder, TraceRankRow
+from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceFolder, TraceRankRow
 from weft.store.trace.layout import ALL_TO_ALLS
 
-WRITTEN = (
-    CALL_TIMES, CALL_SIZES, COMM_TIMES, MATRIX, LATE, PHASES, SHARES, NODE_PAIRS, TRACE_DOUBTS, VERDICT, ACTIVITY,
-    CLAIMS,
-)  # fmt: skip
 MOST_MEMORY = "768MiB"
 """Of the engine's buffers, however many events there are; what does not fit goes to the trace's folder meanwhile."""
 MATCHED = ("rank", "peer", "begin_ns", "end_ns", "waiting_ns", "own_ns", "awaited", "sent_ns", "bytes")
 MOST_EVENTS = 32_000_000
 """Of the ranks whose receives are matched with their messages at a time; each piece reads all events once more."""
-
-
-def has_trace_tables(folder: TraceFolder) -> bool:
-    """Whether every table of answers is, byte for byte, what this analysis wrote of the events that there are."""
-    try:
-        return read_json(folder.tables / MANIFEST) == _manifest(folder)
-    except (DataError, OSError):
-        return False
-
-
-def _manifest(folder: TraceFolder) -> dict[str, str]:
-    """Checksum of each table of answers and of what it was made of, and the analysis; OSError if one is missing."""
-    paths = [*(table.path(folder.path) for table in WRITTEN), *folder.tables.glob(STAMP)]
-    return {MADE_BY: analysis_digest(), **{path.name: file_checksum(path) for path in paths}}
 
 
 def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
@@ -98,7 +81,7 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     bounds = verdict(late, exchanging, moved, _whole(folder), cores)
     VERDICT.write(root, bounds)
     CLAIMS.write(root, make_claims(root, _whole(folder), busiest_s(late, cores)))
-    write_json(folder.tables / MANIFEST, _manifest(folder))
+    write_json(folder.tables / MANIFEST, trace_manifest(folder))
 
 
 def _shares(late: Sequence[LateRow], moved: dict[int, float]) -> list[ShareRow]:
@@ -141,8 +124,6 @@ def _waited(
     kept: Scratch, events: Expression, communicators: Expression, counts: Expression, several: Sequence[tuple[int, int]]
 ) -> tuple[Expression, Expression]:
     """rank, event, call, waiting_ns, own_ns, awaited of each call whose waiting is known; messages that were seen."""
-    import ibis
-
     columns = ["rank", "event", "call", "waiting_ns", "own_ns", "awaited", "begin_ns", "end_ns"]
     together = kept.keep(
         "collectives",
@@ -162,8 +143,6 @@ def _waited(
 
 def _members(backend: Backend, root: Path, ranks: Expression, communicators: Expression) -> Expression:
     """comm, rank, size of every communicator's members; the world's are all ranks, one's own is left out."""
-    import ibis
-
     given = read(backend, [MEMBER_TABLE.path(root)])
     named = given.filter(given.rank >= 0).select("comm", "rank")
     world = ranks.select(comm=ibis.literal(0).cast("int32"), rank=ranks.rank)

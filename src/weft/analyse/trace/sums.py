@@ -8,6 +8,8 @@ other collective calls are not in the matrix: which pairs their data takes depen
 from collections import defaultdict
 from statistics import median
 
+import ibis
+
 from weft.analyse.engine import Expression
 from weft.analyse.tables.traces import NodePairRow
 from weft.store.trace.layout import ALL_TO_ALLS, FINISH, ONE_SIDED, SENDS, Flag, calls_of
@@ -42,8 +44,6 @@ def by_call(events: Expression, waited: Expression, rank_seconds: float) -> Expr
 
 def by_size(events: Expression) -> Expression:
     """Rows of CALL_SIZES; calls without bytes are left out. A summary counts with its mean size."""
-    import ibis
-
     calls = timed_calls(events)
     mean = ibis.greatest(calls.bytes, calls.received).cast("float64") / ibis.greatest(calls.calls, 1)
     calls = calls.mutate(mean=ibis.ifelse(calls.bytes > 0, calls.bytes / ibis.greatest(calls.calls, 1), mean))
@@ -62,8 +62,6 @@ def by_size(events: Expression) -> Expression:
 
 def by_communicator(events: Expression, communicators: Expression) -> Expression:
     """Rows of COMM_TIMES, the longest first."""
-    import ibis
-
     calls = timed_calls(events)
     within = ibis.ifelse(calls.call.isin(sorted(ALL_TO_ALLS)), calls.seconds_ns, 0)
     sums = calls.group_by("comm").agg(
@@ -101,8 +99,6 @@ def matrix(events: Expression, counts: Expression, members: Expression) -> Expre
 
     `events`, `counts`: all events; bytes to each member of the calls that have counts.
     """
-    import ibis
-
     sends = sends_of(events)
     parts = [
         _row(sends, "point-to-point", sends.calls, sends.bytes),
@@ -117,8 +113,6 @@ def matrix(events: Expression, counts: Expression, members: Expression) -> Expre
 
 
 def _row(table: Expression, kind: str, messages: Expression, sent: Expression) -> Expression:
-    import ibis
-
     return table.select(
         rank=table.rank.cast("int32"), peer=table.peer.cast("int32"), kind=ibis.literal(kind),
         messages=messages.cast("int64"), bytes=sent.cast("int64"),
@@ -127,8 +121,6 @@ def _row(table: Expression, kind: str, messages: Expression, sent: Expression) -
 
 def _one_sided(events: Expression) -> Expression:
     """What is put, and what is fetched from the other."""
-    import ibis
-
     calls = without(events.filter(events.call.isin(sorted(ONE_SIDED)), events.peer >= 0), Flag.FAILED)
     put = calls.filter((calls.bytes > 0) | (calls.received == 0))
     got = calls.filter(calls.received > 0)
@@ -147,8 +139,6 @@ def _equal_blocks(events: Expression, members: Expression) -> Expression:
 
 
 def _counted(events: Expression, counts: Expression) -> Expression:
-    import ibis
-
     found: list[Expression] = []
     for kind in sorted(set(BY_COUNTS.values())):
         names = sorted(name for name, its in BY_COUNTS.items() if its == kind)
@@ -167,8 +157,6 @@ SLOW = 2.0
 
 def node_pairs(seen: Expression, ranks: Expression) -> list[NodePairRow]:
     """Rows of NODE_PAIRS, the slowest first. `seen`: rank, peer, bytes and ns of messages whose whole way was seen."""
-    import ibis
-
     places = ranks.select("rank", "node")
     both = seen.filter(seen.bytes >= LEAST_BYTES).join(places, "rank")
     both = both.join(places.select(peer=places.rank, other=places.node), "peer")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import ibis
 import numpy as np
 import pyarrow
 from numpy.typing import NDArray
@@ -84,8 +85,6 @@ def _spans(events: Expression, waited: Expression) -> tuple[Expression, ...]:
 
 def _sum_spans(spans: Expression, firsts: Sequence[int], begin: int, width: float, columns: int) -> Floats:
     """Time of spans in each column, shape (lanes, columns), in ns; summed by their columns in the engine."""
-    import ibis
-
     spans = spans.filter(spans.end_ns > spans.begin_ns)
     starts = (spans.begin_ns - begin).cast("float64")
     ends = (spans.end_ns - begin).cast("float64")

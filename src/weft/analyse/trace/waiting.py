@@ -13,6 +13,8 @@ The rest it lost inside of MPI calls, in which it waited for others or for the n
 
 from typing import Any
 
+import ibis
+
 from weft.analyse.engine import Expression
 from weft.analyse.trace.sums import NS, sends_of, timed_calls, without
 from weft.store.trace.layout import BLOCKING_RECEIVES, FILES, FINISH, FROM_ROOT, SPARSE, TO_ROOT, TOGETHER, Flag
@@ -29,8 +31,6 @@ def collectives(events: Expression, communicators: Expression, counts: Expressio
     ``last_ns`` and ``done_ns`` are when the last member came and left. Calls of which a member's record is missing are
     left out.
     """
-    import ibis
-
     calls = without(
         events.filter(events.call.isin(sorted(FROM_ROOT | TO_ROOT | TOGETHER | SPARSE)), events.comm != OWN), LOST
     )
@@ -60,14 +60,10 @@ def collectives(events: Expression, communicators: Expression, counts: Expressio
 
 def _own(waiting_ns: Expression, other_ns: Expression, since_ns: Expression) -> Expression:
     """How much of a waiting time the other computed longer than the one that waited."""
-    import ibis
-
     return ibis.greatest(ibis.least(waiting_ns, (other_ns - since_ns).fill_null(0)), 0)
 
 
 def _with_waiting(rows: Expression) -> Expression:
-    import ibis
-
     is_root = rows.rank == rows.peer
     until = ibis.cases(
         (rows.call.isin(sorted(TOGETHER)), rows.last_ns),
@@ -91,8 +87,6 @@ def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
     Messages of a pair, communicator and tag are received in the order in which receives were posted (MPI 3.5), so the
     n-th such receive has the n-th such message.
     """
-    import ibis
-
     own = events.filter(events.rank.between(*ranks))
     came = without(own, LOST)
     completed = came.filter((came.call == FINISH) & ((came.flags & int(Flag.RECEIVE)) != 0) & (came.peer >= 0))
@@ -121,14 +115,10 @@ def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
 
 def _since(rows: Expression, group: list[str], order: str) -> Expression:
     """What a rank computed since the last message between the same two, ns."""
-    import ibis
-
     return rows.computed_ns - rows.computed_ns.lag(default=0).over(ibis.window(group_by=group, order_by=order))
 
 
 def _number(group: list[str], order: str) -> Expression:
-    import ibis
-
     return ibis.row_number().over(ibis.window(group_by=group, order_by=order))
 
 
@@ -154,15 +144,11 @@ def transfers(waits: Expression) -> Expression:
 
 
 def _window(group: list[str]) -> Any:
-    import ibis
-
     return ibis.window(group_by=group)
 
 
 def late_ranks(events: Expression, ranks: Expression, waited: Expression) -> Expression:
     """Rows of LATE, by rank; ``last`` counts the calls for which others waited for the rank."""
-    import ibis
-
     calls = timed_calls(events)
     of_files = ibis.ifelse(calls.call.isin(sorted(FILES)), calls.seconds_ns, 0)
     inside = calls.group_by("rank").agg(mpi_s=calls.seconds_ns.sum() * NS, file_s=of_files.sum() * NS)

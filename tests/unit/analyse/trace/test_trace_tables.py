@@ -18,9 +18,10 @@ from weft.analyse.tables.traces import (
     PHASES,
     SHARES,
     VERDICT,
+    has_trace_tables,
 )
 from weft.analyse.trace import make, phases
-from weft.analyse.trace.make import has_trace_tables, make_trace_tables
+from weft.analyse.trace.make import make_trace_tables
 from weft.analyse.trace.phases import Codes, repeating
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
