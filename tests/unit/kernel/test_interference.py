@@ -98,6 +98,17 @@ def test_each_job_has_memory_of_its_own_and_both_count_where_they_share_a_node()
     assert one.memory.rank_bytes >= 2**31 + 2 * 2**26 * (1 + 2 * 3 * 2)
 
 
+@pytest.mark.parametrize(("routing", "uplinks", "counted"), [("ecmp", 2, 1), ("ecmp", 1, 0), ("tables", 2, 0)])
+def test_jobs_are_counted_only_where_a_hash_chooses_among_ways(routing: str, uplinks: int, counted: int) -> None:
+    base = fabric()
+    assert base.network and base.network.tree
+    tree = base.network.tree.model_copy(update={"uplinks": uplinks})
+    where = base.model_copy(update={"network": base.network.model_copy(update={"routing": routing, "tree": tree})})
+    study = {"name": "s", "kernel": "interference", "series": [{"name": "s", "nodes": [8], "ranks_per_node": 1}]}
+    cells = make_plan(make_study(study, "s.toml"), where, host=HOST).measured
+    assert {cell.parameters["counted"] for cell in cells} == {counted}
+
+
 def test_messages_of_many_bursts_have_records() -> None:
     kernel, need = kernel_named("interference"), dict[int, int]()
     for burst in (1, 1000):

@@ -45,14 +45,20 @@ class Interference(MeasuredKernel):
         """Each victim with all its aggressors, at each place that the nodes have; notes on the others."""
         assert isinstance(study, InterferenceStudy)
         section, found = study.interference, list[tuple[Shape, dict[str, Any]]]()
-        counted = int(fabric.is_emulated and not fabric.routes_known)  # hashed ways: only counters tell them
+        network = fabric.network
+        hashed = (
+            network is not None and network.routing == "ecmp" and (network.tree is None or network.tree.uplinks > 1)
+        )
         victims = [each for each in section.victims if each in MOVING or not fabric.is_model]
         notes = [f"{each}: not modelled, a model has no queues" for each in section.victims if each not in victims]
         for where in section.places:
             splits = [(shape, jobs_of(study, fabric, shape, where)) for shape in shapes]
             there = [(shape, split) for shape, split in splits if not isinstance(split, str)]
             found += [
-                (shape, values_of(section, each, where, *split) | {"mates": _mates(shape, *split), "counted": counted})
+                (
+                    shape,
+                    values_of(section, each, where, *split) | {"mates": _mates(shape, *split), "counted": int(hashed)},
+                )
                 for shape, split in there
                 for each in victims
             ]
