@@ -60,7 +60,7 @@ def test_a_call_that_a_tool_slows_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_alltoallv_is_held_against_alltoall_under_mpich(tmp_path: Path) -> None:
-    """Its twofold Alltoallv is one of many ranks (Bruck's algorithm begins at 8), which two cores cannot time."""
+    """Its twofold Alltoallv is one of many ranks (tests/virtual/test_virtual_guidelines.py)."""
     wrapper = next((each for name, each in MPIS.items() if "mpich" in name and each.exists()), None)
     if wrapper is None:
         pytest.skip("no MPICH wheel here")
