@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hooks by which tests insert failures or delays into the steps of an algorithm, and the simulator its copies. What users
-// run on a real MPI has none.
+// Hooks by which tests insert failures or delays into the steps of an algorithm, and the simulator its copies. What
+// users run on a real MPI has none.
 #pragma once
 
 #include <atomic>

@@ -81,7 +81,7 @@ class Calendar {
     int count_ = 0;
 };
 
-constexpr int most_compared = 64; // candidates for a pick
+constexpr int most_compared = 64;           // candidates for a pick
 constexpr std::int64_t least_part = 16'384; // bytes: below that a message's own cost exceeds that of its bytes
 
 /// A receiver is given 1 / n more than it can take, so that late senders leave no gap; n = 1: as much as others send.
@@ -105,8 +105,8 @@ class OpenShop {
         : matrix_(matrix), home_(home), nodes_(std::size_t(matrix.nodes)), lines_(matrix),
           part_(std::max<std::int64_t>(least_part, (lines_.most() + matrix.nodes - 2) / std::max(matrix.nodes - 1, 1))),
           slot_(std::max<std::int64_t>(1, lines_.most() / (16 * matrix.nodes))),
-          is_large_(matrix.nodes > most_compared), ahead_(given_ahead(lines_, is_large_)), free_(nodes_, 0), jobs_(nodes_ * nodes_), first_(nodes_),
-          last_(nodes_) {}
+          is_large_(matrix.nodes > most_compared), ahead_(given_ahead(lines_, is_large_)), free_(nodes_, 0),
+          jobs_(nodes_ * nodes_), first_(nodes_), last_(nodes_) {}
 
     std::vector<Part> run() {
         Calendar calendar(matrix_.nodes, slot_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The order in which nodes exchange uneven data, so that the busiest sender and receiver never wait: an open shop in
-// which nodes send one part at a time, the hottest receiver first. Receivers are given more than they can take, so that a
-// sender that is late leaves no gap: 1 / 8 more where few nodes send most, twice as much or all where senders are
+// which nodes send one part at a time, the hottest receiver first. Receivers are given more than they can take, so that
+// a sender that is late leaves no gap: 1 / 8 more where few nodes send most, twice as much or all where senders are
 // even. Pure: no MPI.
 //
 // No part of over 16 KiB exceeds the mean that the busiest node exchanges with another one: fewer than two parts a

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sched.matrix{w}: a message a pair of ranks, in an order made for the very matrix of bytes between nodes: the hottest
-// receiver first, no more to it at a time than it can take if senders are uneven, long ones in parts (matrix_order.hpp).
+// receiver first, no more to it at a time than it can take if senders are uneven, long ones in parts
+// (matrix_order.hpp).
 //
 // Messages per rank: p - 1, or up to twice as many where blocks are cut. No copies, except of what is sent with
 // MPI_IN_PLACE and of cut blocks with gaps. Of MPI_Alltoallv the nodes gather the matrix: a reduction of N numbers in

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Marks that a preloaded library leaves for whoever preloaded it: a byte in the file LIBWEFT_MARKS when a process loads it,
-// another when MPI_Init was seen. A program without both is not served, and would say nothing of it.
+// Marks that a preloaded library leaves for whoever preloaded it: a byte in the file LIBWEFT_MARKS when a process loads
+// it, another when MPI_Init was seen. A program without both is not served, and would say nothing of it.
 #pragma once
 
 #include <cstdlib>

@@ -10,7 +10,6 @@ namespace weft::interpose {
 
 namespace {
 
-
 bool fits_everywhere(alltoall::Exchange const &exchange, MPI_Comm comm) {
     int fits = exchange.send.total_bytes() <= INT_MAX && exchange.receive.total_bytes() <= INT_MAX ? 1 : 0;
     check(PMPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");

@@ -29,8 +29,7 @@ struct NeighborEqual : Plain<NeighborEqual> {
 };
 
 struct NeighborAllGatherV : Plain<NeighborAllGatherV> {
-    template <typename L>
-    static void after(Event &e, auto, auto sn, auto st, auto, auto rn, auto, auto rt, auto comm) {
+    template <typename L> static void after(Event &e, auto, auto sn, auto st, auto, auto rn, auto, auto rt, auto comm) {
         std::int64_t const gives = L::number(sn) * size_of(L::type(st)), unit = size_of(L::type(rt));
         between_neighbours(e, L::comm(comm), [&](int) { return gives; }, [&](int i) { return unit * rn[i]; });
     }

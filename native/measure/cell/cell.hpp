@@ -107,7 +107,9 @@ void refuse_together(Team const &team, std::string const &status, std::optional<
 /// True if WEFT_PLANT=fault or WEFT_PLANT=fault:cell requests this fault in this cell.
 bool planted(Cell const &cell, std::string_view fault);
 #else
-constexpr bool planted(Cell const &, std::string_view) { return false; }
+constexpr bool planted(Cell const &, std::string_view) {
+    return false;
+}
 #endif
 
 } // namespace weft

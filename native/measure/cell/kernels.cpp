@@ -14,8 +14,7 @@ std::span<Kernel const> kernels() {
         Kernel{"pairs", pairs_need, run_pairs},
         Kernel{"replay", replay_need, run_replay},
         Kernel{"probe", probe_need, run_probe},
-        Kernel{"interference", interference_need, run_interference, false, interfere,
-               interference_need_beside},
+        Kernel{"interference", interference_need, run_interference, false, interfere, interference_need_beside},
         Kernel{"floor", floor_need, run_floor},
     };
     return table;

@@ -93,8 +93,8 @@ std::string allowed_cpus() {
     return list;
 }
 
-/// How long this thread was runnable without a processor: the second of "run_ns delay_ns turns". -1 if a kernel does not
-/// count it (no CONFIG_SCHED_INFO, or "0 0 0"). The first thread that asks is the one that measures.
+/// How long this thread was runnable without a processor: the second of "run_ns delay_ns turns". -1 if a kernel does
+/// not count it (no CONFIG_SCHED_INFO, or "0 0 0"). The first thread that asks is the one that measures.
 std::int64_t read_delay_ns() noexcept {
     static int const file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     std::array<char, 80> text{};

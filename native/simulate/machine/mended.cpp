@@ -86,8 +86,8 @@ int alltoall__mvapich2_scatter_dest(void const *send, int send_count, Datatype *
         }
         for (auto step = first; step < end; ++step) {
             auto const to = (rank - step + ranks) % ranks;
-            requests.push_back(Request::isend(static_cast<std::byte const *>(send) + MPI_Aint{to} * send_count * out, send_count,
-                                              send_type, to, alltoall_tag, comm));
+            requests.push_back(Request::isend(static_cast<std::byte const *>(send) + MPI_Aint{to} * send_count * out,
+                                              send_count, send_type, to, alltoall_tag, comm));
         }
         for (auto *&each : requests)
             Request::wait(&each, MPI_STATUS_IGNORE);

@@ -22,8 +22,7 @@ Zone::Zone(Description net) : NetZoneImpl(net.name), net_(std::move(net)) {
         for (auto core = 0; core < net_.ranks_per_node; ++core) {
             add_host(name + "/" + std::to_string(core), node, core);
             if (net_.core_bytes_per_s > 0)
-                core_.push_back(
-                    add_link("core." + name + "/" + std::to_string(core), net_.core_bytes_per_s, 0));
+                core_.push_back(add_link("core." + name + "/" + std::to_string(core), net_.core_bytes_per_s, 0));
         }
         memory_.push_back(add_link("memory." + name, net_.memory_bytes_per_s, net_.memory_latency_s));
     }
