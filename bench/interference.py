@@ -231,8 +231,9 @@ def main() -> int:
                     row = each.row
                     known = f", {row['predicted']:.3f} predicted, {each.off:+.1%}" if row["predicted"] else ""
                     text = f"{row['factor']:.3f} measured{known}"
+                    named = "not known" if row["link"] is None else row["link"] or "nothing"
                     wrong = "" if each.is_named else f" (switches: {', '.join(sorted(each.links or ()))})"
-                    print(f"{name} {seed:2} {row['call']}: {text}, {row['link'] or 'nothing'}{wrong}", flush=True)
+                    print(f"{name} {seed:2} {row['call']}: {text}, {named}{wrong}", flush=True)
                     found.append(each)
         good = print_rows(name, found) and good
     return int(not good)
