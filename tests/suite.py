@@ -128,6 +128,18 @@ def in_memory(name: str) -> list[str]:
     return [f"--basetemp={MEMORY / f'{OURS}-{name}'}", "-o", "tmp_path_retention_policy=failed"]
 
 
+def drop_temporary(kept: str = "") -> None:
+    """Remove what runs of tests that have ended left in memory, and what this one did; a failed one's is ``kept``."""
+    for left in MEMORY.glob("weft-tests-*"):
+        owner = left.name.split("-")[2]
+        if not (kept and left.name.startswith(kept)) and (
+            owner == str(os.getpid()) or not Path("/proc", owner).exists()
+        ):
+            shutil.rmtree(left, ignore_errors=True)
+    if left := sorted(MEMORY.glob(f"{kept}-*")) if kept else []:
+        print("files of failed tests, until the next run:", *left)
+
+
 def without(names: Iterable[str]) -> list[str]:
     """Words that leave out files, folders or single tests."""
     return [f"--{'deselect' if '::' in name else 'ignore'}={name}" for name in names]
@@ -252,11 +264,9 @@ def main(words: Sequence[str]) -> int:
     unknown = set(given.parts) - {part.name for part in parts}
     if unknown:
         parser.error(f"{given.level} has no part {', '.join(sorted(unknown))}: {' '.join(part.name for part in parts)}")
-    try:
-        found = run_level([part for part in parts if not given.parts or part.name in given.parts])
-    finally:
-        for left in MEMORY.glob(f"{OURS}-*"):
-            shutil.rmtree(left, ignore_errors=True)
+    drop_temporary()
+    found = run_level([part for part in parts if not given.parts or part.name in given.parts])
+    drop_temporary(kept=OURS if found.failed else "")
     print(f"{found} in {found.seconds:.0f} s")
     return 1 if found.failed else 0
 
