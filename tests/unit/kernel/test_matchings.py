@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Matchings: every node meets one other in a round of one level, nobody twice, and equal links carry equal loads."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from made.checks import machine
+from weft.fabric.network.dragonfly import dragonfly
+from weft.fabric.network.graph import Network
 from weft.fabric.network.pair_loads import both_ways, limiting_loads
+from weft.fabric.network.sections import DragonflySection, TreeSection
+from weft.fabric.network.tree import fat_tree
 from weft.kernel.pairs.matchings import draw_alone, draw_matchings
 
 
@@ -16,6 +22,38 @@ def test_a_round_is_a_matching_of_one_level(leaves: list[int]) -> None:
         assert len(np.unique(each.pairs)) == each.pairs.size
         same = leaf[each.pairs[:, 0]] == leaf[each.pairs[:, 1]]
         assert set(same.tolist()) == {each.level == "leaf"}
+
+
+def _small(kind: str) -> Network:
+    """48 nodes, four on a leaf: of three pods or groups, or of two levels."""
+    names = [f"n{i}" for i in range(48)]
+    if kind == "dragonfly":
+        own = DragonflySection.model_construct(
+            nodes_per_router=4, routers_per_group=4, global_links=2, local_rate=2e9, global_rate=2e9
+        )
+        return dragonfly(names, own, rate=1e9)
+    pods: dict[str, Any] = {"leaves_per_pod": 4, "pod_uplinks": 4} if kind == "pods" else {}
+    return fat_tree(names, TreeSection.model_construct(nodes_per_leaf=4, uplinks=2, link_rate=1e9, **pods), rate=1e9)
+
+
+@pytest.mark.parametrize("kind", ["pods", "dragonfly", "tree"])
+@pytest.mark.parametrize("routed", [True, False])
+def test_every_node_of_a_scattered_allocation_meets_somebody(kind: str, routed: bool) -> None:
+    """The halves of pods of single nodes are empty in part: such rounds are left out, not an error."""
+    network, dice = _small(kind), np.random.default_rng(41)
+    scattered = [[0, 16, 32], [0, 16, 32, 36], [0, 4, 16, 20, 32, 36], [7, 20, 26, 30, 38], [0, 1, 16], [0, 16, 20]]
+    scattered += [sorted(dice.choice(48, int(dice.integers(2, 13)), replace=False).tolist()) for _ in range(25)]
+    leaf, pod = network.leaf, network.coordinates.get("pod", network.coordinates.get("group"))
+    for seed, nodes in enumerate(scattered):
+        hosts = np.array(nodes, np.int32)
+        given = (leaf[hosts], None if pod is None else pod[hosts])
+        known = (network, hosts) if routed else (None, None)
+        aimed = draw_matchings(*given, 4, seed, *known, apart=[0, 1])
+        rounds = draw_matchings(*given, 16, seed, *known)
+        for each in (*rounds, *aimed):
+            assert 0 < each.pairs.size == len(np.unique(each.pairs)), nodes
+        assert aimed, nodes
+        assert len(np.unique(np.concatenate([each.pairs for each in rounds]))) == len(nodes), nodes
 
 
 @pytest.mark.parametrize(("kind", "fresh"), [("tree", 1.0), ("pods", 1.0), ("dragonfly", 0.85)])

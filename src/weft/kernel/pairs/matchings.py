@@ -77,7 +77,7 @@ def draw_matchings(
             best = min(drawn, key=lambda pairs: cables.cost(pairs, few, _repeats(pairs, met)))
             met.update(_keys(best))
             cables.add(best)
-            found += [Round(name, some) for some in _divide(best, network, hosts)]
+            found += [Round(name, some) for some in _divide(best, network, hosts) if len(some)]
     return [found[place] for place in dice.permutation(len(found))]
 
 
@@ -85,7 +85,7 @@ def _divide(pairs: Ints, network: Network | None, hosts: Ints | None) -> list[In
     """Pairs in parts of about one size in which no link carries more messages than fill it, those on crowded links
     first; all where routes are not known.
     """
-    if network is None or hosts is None:
+    if network is None or hosts is None or not len(pairs):
         return [pairs]
     routes = both_ways(pairs, network, hosts)
     own = np.concatenate([routes[: len(pairs)], routes[len(pairs) :]], axis=1)
@@ -245,7 +245,7 @@ def _camps(units: list[Unit]) -> tuple[list[Unit], int]:
     if count % 2 == 0:
         return units, 0
     if all(_size(unit) == 1 for unit in units):  # a node cannot be halved: one has a bye
-        return [*units, np.empty(0, np.int32)], 0
+        return [*units, _part(units[0], 1, 2)], 0
     halves = [(_part(unit, 0, 2), _part(unit, 1, 2)) for unit in units]
     last = 2 * count - 1
     camps = [halves[k][0] if k < count else halves[0 if k == last else last - k][1] for k in range(2 * count)]
@@ -298,8 +298,10 @@ class _Visits:
         """How little a round adds for the parts to aim at, those crossed least so far first, and for the ``few`` nodes;
         pairs that meet again; the mean load that limits a message; how little it adds where few messages went before.
         """
+        if not len(pairs):  # the halves of single nodes, some of them empty
+            return (np.inf,)
         together = float(_together(pairs, few))
-        if self._network is None or self._hosts is None or not len(pairs):
+        if self._network is None or self._hosts is None:
             return together, repeats, 0.0, 0.0
         routes = both_ways(pairs, self._network, self._hosts)
         load = np.bincount(routes[routes >= 0], minlength=len(self._seen))
