@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Matchings: every node meets one other in a round of one level, nobody twice, and equal links carry equal loads."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def test_every_node_of_a_scattered_allocation_meets_somebody(kind: str, routed: 
     """The halves of pods of single nodes are empty in part: such rounds are left out, not an error."""
     network, dice = _small(kind), np.random.default_rng(41)
     scattered = [[0, 16, 32], [0, 16, 32, 36], [0, 4, 16, 20, 32, 36], [7, 20, 26, 30, 38], [0, 1, 16], [0, 16, 20]]
-    scattered += [sorted(dice.choice(48, int(dice.integers(2, 13)), replace=False).tolist()) for _ in range(25)]
+    scattered += [sorted(dice.choice(48, int(dice.integers(2, 13)), replace=False).tolist()) for _ in range(14)]
     leaf, pod = network.leaf, network.coordinates.get("pod", network.coordinates.get("group"))
     for seed, nodes in enumerate(scattered):
         hosts = np.array(nodes, np.int32)
@@ -78,6 +79,27 @@ def test_a_cable_of_twice_a_nodes_rate_carries_two_messages() -> None:
         flows += on[on > 0].tolist()
     assert max(flows) == 2
     assert np.mean(flows) > 1.45
+
+
+@pytest.mark.parametrize("nodes", [range(0, 64, 2), range(32)], ids=["mixed", "apart"])
+def test_messages_of_fast_adapters_share_no_cable_of_their_rate(nodes: range) -> None:
+    """Half of the nodes have 1 GB/s, the others 2 GB/s as the cables: two of the former share one."""
+    tree = TreeSection.model_construct(nodes_per_leaf=16, uplinks=8, link_rate=2e9)
+    network = fat_tree([f"n{i}" for i in range(64)], tree, rate=1e9)
+    hosts = np.arange(64, dtype=np.int32)
+    fast = np.isin(network.links.source, nodes) | np.isin(network.links.target, nodes)
+    rate = np.where(fast, 2e9, network.links.rate)
+    network = replace(network, links=replace(network.links, rate=rate))
+    own, most = np.where(np.isin(hosts, nodes), 2e9, 1e9), list[float]()
+    rounds = draw_matchings(network.leaf, None, 8, 1, network, hosts)
+    for each in rounds:
+        speed = own[each.pairs].min(axis=1)
+        routes = both_ways(each.pairs, network, hosts)
+        carried = np.zeros(len(rate))
+        np.add.at(carried, routes.ravel(), (np.append(speed, speed)[:, None] * (routes >= 0)).ravel())
+        most.append((carried / rate).max())
+    assert max(most) == 1.0
+    assert len(rounds) > 8
 
 
 def test_every_cable_of_a_dragonfly_is_crossed() -> None:

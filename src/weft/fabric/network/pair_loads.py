@@ -52,11 +52,15 @@ def loads_of(routes: Ints, network: Network) -> NDArray[np.float64]:
     return np.where(routes >= 0, load[routes], 0.0).max(axis=1, initial=0.0)
 
 
-def filling_flows(network: Network) -> NDArray[np.int64]:
-    """How many messages fill each link, as fast as the nodes' own links send them; shape (links,), one at least."""
-    share, hosts = _shares(network), len(network.hosts)
-    own = (network.links.source < hosts) | (network.links.target < hosts)
-    return np.maximum(np.floor(share[own].max(initial=0.0) / share + 1e-9), 1).astype(np.int64)
+def needed_shares(routes: Ints, network: Network) -> NDArray[np.float64]:
+    """The share of each link's usual rate that a message needs to be as fast as the slower of its two nodes' links.
+
+    At most 1, and 0 for padding; of the shape of ``routes``.
+    """
+    share = np.append(_shares(network), 0)
+    ends = np.append((network.links.source < len(network.hosts)) | (network.links.target < len(network.hosts)), False)
+    node = np.where(ends[routes], share[routes], 0.0).max(axis=1, keepdims=True, initial=1.0)
+    return np.minimum(share[routes] / node, 1.0)
 
 
 @lru_cache(maxsize=2)

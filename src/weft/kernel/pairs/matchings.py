@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.network.pair_loads import both_ways, filling_flows, loads_of
+from weft.fabric.network.pair_loads import both_ways, loads_of, needed_shares
 from weft.kernel.tournament import circle
 
 Unit = Sequence["Unit"] | Ints  # pyrefly: ignore[not-a-type]
@@ -30,6 +30,7 @@ SPARSE = 16
 #: A round that aims at parts tries every meeting of units, up to so many; and what a message of a node that is aimed at
 #: costs where it crosses a part that is aimed at too, in visits to a part.
 AIMED, CROSSING = 64, 0.5
+ROUNDING = 1e-9  # of sums of shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,27 +83,27 @@ def draw_matchings(
 
 
 def _divide(pairs: Ints, network: Network | None, hosts: Ints | None) -> list[Ints]:
-    """Pairs in parts of about one size in which no link carries more messages than fill it, those on crowded links
-    first; all where routes are not known.
+    """Pairs in parts of about one size in which no link carries more than its rate, those on the fullest links first;
+    all where routes are not known.
     """
     if network is None or hosts is None or not len(pairs):
         return [pairs]
     routes = both_ways(pairs, network, hosts)
-    own = np.concatenate([routes[: len(pairs)], routes[len(pairs) :]], axis=1)
-    most = np.append(filling_flows(network), 1)
-    crowding = np.append(np.bincount(routes[routes >= 0], minlength=len(most) - 1), 0) / most
-    part_of, sizes = np.zeros(len(pairs), np.int64), np.zeros(max(int(np.ceil(crowding.max())), 1))
-    taken = np.zeros((len(sizes), len(most)), np.int64)
-    for pair in np.argsort(-crowding[own].max(axis=1), kind="stable"):
-        links = own[pair][own[pair] >= 0]
-        fits = np.flatnonzero((taken[:, links] < most[links]).all(axis=1))
+    own = np.concatenate(np.split(routes, 2), axis=1)
+    needed = np.concatenate(np.split(needed_shares(routes, network), 2), axis=1)
+    load = np.bincount(own[own >= 0], needed[own >= 0], len(network.links) + 1)  # and none on padding
+    part_of, sizes = np.zeros(len(pairs), np.int64), np.zeros(max(int(np.ceil(load.max() - ROUNDING)), 1))
+    taken = np.zeros((len(sizes), len(load)))
+    for pair in np.argsort(-load[own].max(axis=1), kind="stable"):
+        links = own[pair]
+        fits = np.flatnonzero((taken[:, links] + needed[pair] <= 1 + ROUNDING).all(axis=1))
         if not len(fits):
             fits, sizes = np.array([len(sizes)]), np.append(sizes, 0)
-            taken = np.concatenate([taken, np.zeros((1, len(most)), np.int64)])
-        shared = (taken[:, links] / most[links]).sum(axis=1)  # a link is full, or free
+            taken = np.concatenate([taken, np.zeros((1, len(load)))])
+        shared = taken[:, links].sum(axis=1)  # a link is full, or free
         part = fits[(sizes[fits] - len(pairs) * shared[fits]).argmin()]
         part_of[pair] = part
-        taken[part, links] += 1
+        taken[part, links] += needed[pair]
         sizes[part] += 1
     return [pairs[part_of == part] for part in range(len(sizes))]
 
