@@ -89,6 +89,20 @@ std::string hosts_of(Team const &team, std::vector<int> const &ranks) {
     return words;
 }
 
+/// The warnings of rank 0, on every rank: each of them may be the first of a cell's ranks.
+std::vector<std::string> spread(Team const &team, std::vector<std::string> const &found) {
+    std::string lines;
+    for (auto const &each : found) {
+        lines += each + "\n";
+    }
+    std::istringstream all(text_of(team, lines));
+    std::vector<std::string> same;
+    for (std::string line; std::getline(all, line);) {
+        same.push_back(line);
+    }
+    return same;
+}
+
 /// Of a machine.
 struct Ranks {
     std::vector<Cores> cores;
@@ -169,10 +183,10 @@ std::vector<std::string> placement_warnings(Team const &team) {
         }
     }
     if (made_up && !lines.empty() && team.nodes > int(machines.size())) {
-        found.push_back("nodes share a host: " + std::to_string(team.nodes) + " nodes are made up on " +
-                        std::to_string(machines.size()));
+        found.push_back("nodes share a host: " + std::to_string(team.nodes) + " nodes ran on " +
+                        std::to_string(machines.size()) + (machines.size() == 1 ? " host" : " hosts"));
     }
-    return found;
+    return spread(team, found);
 }
 
 } // namespace weft

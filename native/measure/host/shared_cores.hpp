@@ -21,8 +21,8 @@ Cores cores_of(std::string_view cpus, std::string const &root = "");
 /// those it competes with; empty if all can. Indices into `ranks`.
 std::vector<int> crowded(std::vector<Cores> const &ranks);
 
-/// Collective. On rank 0: warnings of a node where ranks share a core, and of nodes that are made up on one host; none
-/// in a simulator.
+/// Collective. On every rank: warnings of a node where ranks share a core, and of nodes that are made up on one host;
+/// none in a simulator.
 std::vector<std::string> placement_warnings(Team const &team);
 
 } // namespace weft
