@@ -158,17 +158,18 @@ def find_ports(up: Cluster) -> Ports:
     return found
 
 
-def run_watched(command: list[str], up: Cluster | None) -> Ports:
-    """Run a command to its end; the ports of the last connections that were seen meanwhile."""
+def run_watched(command: list[str], up: Cluster | None, output: Path) -> Ports:
+    """Run a command to its end, its words in a file; the ports of the last connections that were seen meanwhile."""
     ports = Ports()
-    with subprocess.Popen(
-        command, env={**os.environ, **WINDOWS}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as running:
+    with (
+        output.open("w", encoding="utf-8") as words,
+        subprocess.Popen(command, env={**os.environ, **WINDOWS}, stdout=words, stderr=subprocess.STDOUT) as running,
+    ):
         while running.poll() is None:
             time.sleep(1)
             ports = (find_ports(up) if up else ports) or ports
-        if running.returncode:
-            raise SystemExit(running.stdout.read()[-4000:] if running.stdout else "")
+    if running.returncode:
+        raise SystemExit(output.read_text(encoding="utf-8")[-4000:])
     return ports
 
 
@@ -190,7 +191,7 @@ def measure(fabric: Fabric, seed: int, into: Path, up: Cluster | None) -> list[F
         str(run),
         "--anyway",
     ]
-    ports = run_watched(command, up if fabric.name == "hashed" else None)
+    ports = run_watched(command, up if fabric.name == "hashed" else None, into / f"{seed}.log")
     plan = plan_of(RunFolder(run))
     return [
         Found(row, ask_switches(up, ports, plan.cell(row["cell"]), row["aggressor"]) if up else None)

@@ -46,8 +46,8 @@ SHORT = (
     "alltoall.session",
 )
 WHOLE_LAUNCHES = r"launch\.(plain|crash|hang|version|settings)"
-#: What CTest runs under the first, second and third MPI at each level. MPICH's waiting ranks do not yield the cores
-#: that they share, so it gets at most five; the third is an older release of the first.
+#: What CTest runs under the first, second and third MPI at each level. Waiting ranks of MPICH poll before they
+#: yield a core, so it gets at most five; the third is an older release of the first.
 CHOSEN: dict[str, tuple[Sequence[str], ...]] = {
     "check": (("-LE", "large|many", "-E", r"^alltoall\.life|\.([3-9]|[0-9][0-9]+)$"),),
     "test": (

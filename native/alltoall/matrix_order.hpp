@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The order in which nodes exchange uneven data, so that the busiest sender and receiver never wait: an open shop in
 // which nodes send one part at a time, the hottest receiver first. Receivers are given more than they can take, so that
-// a sender that is late leaves no gap: 1 / 8 more where few nodes send most, twice as much or all where senders are
-// even. Pure: no MPI.
+// a sender that is late leaves no gap: 8 / 7 of it where few nodes send most, or of over 64 nodes; else twice as much,
+// or all where senders are even. Pure: no MPI.
 //
 // No part of over 16 KiB exceeds the mean that the busiest node exchanges with another one: fewer than two parts a
 // pair. Time: N^2 picks, each the hottest of 64 candidates; of more nodes the first of 16 that is free.

@@ -178,16 +178,12 @@ class MatrixTraffic(Combined):
 
     def busiest(self, nodes: int, ranks_per_node: int) -> int:
         """The node that sends or receives most."""
-        import numpy as np
-
         moved = _node_matrix(self, nodes, ranks_per_node)
         lines = np.maximum(moved.sum(axis=0), moved.sum(axis=1)) - moved.diagonal()
         return int(lines.argmax())
 
     def crossing(self, group: Collection[int], nodes: int, ranks_per_node: int) -> tuple[int, int]:
         """Bytes that leave the set, and bytes that enter it."""
-        import numpy as np
-
         moved = _node_matrix(self, nodes, ranks_per_node)
         inside = np.isin(np.arange(nodes), list(group))
         return int(moved[inside][:, ~inside].sum()), int(moved[~inside][:, inside].sum())
