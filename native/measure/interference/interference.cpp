@@ -11,7 +11,8 @@
 //   burst          its messages to each peer before a pause; at full strength twice as many are always under way
 //   chunk          samples of one turn: alone, then beside each kind of traffic
 //   mates          ranks beside for each rank that measures, if both jobs are on one node
-//   counted        1: before the samples each job runs by itself for a while, for a reader of the links' counters
+//   counted        1: before the samples the call runs by itself for a while, for a reader of the links' counters;
+//                  more: then each kind of traffic too
 //
 // The operations are `VICTIM@BYTES`, and beside traffic `VICTIM+incast.25@BYTES`.
 #include "cell/kernels.hpp"
@@ -70,16 +71,17 @@ class Commander {
     std::size_t count_;
 };
 
-/// Each job by itself, between pauses in which a reader of counters sees its name in the status and queues run empty.
+/// Each job by itself, after a pause in which a reader of counters sees its name in the status. All have ended one
+/// before any rank names the next.
 template <class Call> void show_jobs(Cell &cell, Commander const &commander, Call const &call) {
     constexpr std::int64_t pause_ns = 700'000'000, run_ns = 500'000'000; // a look takes long on busy cores
     Status &status = cell.sampler().status();
     auto const show = [&](std::string_view job, auto const &work) {
+        status.set(job, "counted", "soon");
+        platform::sleep_ns(pause_ns);
         status.set(job, "counted", "job");
-        platform::sleep_ns(pause_ns);
         work();
-        status.set("-", "-", "between");
-        platform::sleep_ns(pause_ns);
+        check(PMPI_Barrier(cell.team().comm), "MPI_Barrier after a job");
     };
     show(op_at(cell.text("victim"), cell.integer("bytes")), [&] {
         std::int64_t const began = platform::now_ns();
@@ -89,13 +91,16 @@ template <class Call> void show_jobs(Cell &cell, Commander const &commander, Cal
             call();
         }
     });
-    for (std::size_t k = 0; k < cell.words("traffic").size(); ++k) {
-        show(cell.words("traffic")[k], [&] {
+    std::vector<std::string> const traffic = cell.words("traffic");
+    for (std::size_t k = 0; k < traffic.size() && cell.integer("counted") > 1; ++k) {
+        show(traffic[k], [&] {
             commander.begin(int(k));
             platform::sleep_ns(run_ns);
             commander.stop();
         });
     }
+    status.set("-", "-", "counted");
+    platform::sleep_ns(pause_ns);
 }
 
 void require_two_jobs(Cell const &cell) {

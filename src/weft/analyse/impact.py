@@ -19,10 +19,11 @@ from weft.kernel.jobs import Jobs, count_pairs, read_word
 from weft.kernel.registry import kernel_named
 from weft.kernel.teams import node_of
 from weft.plan.records import Cell, Plan
+from weft.plan.rounds import placement_of
 from weft.store.links import LinkCount, job_key, links_file, read_cell_links
 
 USED = 0.1  # of the bytes on its fullest link: what a job sends over a link that it uses, acknowledgements are less
-Counts = Mapping[str, Sequence[Sequence[LinkCount]]]
+Counts = Mapping[str, Mapping[str, Sequence[LinkCount]]]  # by `job_key`, then by launch
 
 
 def impact_rows(
@@ -30,7 +31,7 @@ def impact_rows(
 ) -> list[ImpactRow]:
     """A row for each kind of traffic beside each cell's call, in their order.
 
-    `counts`: what crossed the links in each launch while a job ran by itself, by `job_key`.
+    `counts`: what crossed the links in each launch while a job ran by itself.
     """
     found: dict[str, dict[str, dict[int, MedianRow]]] = {}
     for row in medians:
@@ -50,19 +51,27 @@ def impact_rows(
 
 
 def count_jobs(root: Path, plan: Plan) -> Counts:
-    """The counters of jobs that ran by themselves, of each launch, by `job_key`; DataError for another format."""
-    found: dict[str, list[list[LinkCount]]] = {}
-    if not any(cell.parameters.get("counted") for cell in plan.measured):
-        return found
-    for path in (links_file(root, launch.id) for launch in plan.launches):
+    """The counters of jobs that ran by themselves, of each launch; DataError for another format.
+
+    Traffic is counted in one cell of a place, for all of them.
+    """
+    found: dict[str, dict[str, list[LinkCount]]] = {}
+    cells = [cell for cell in plan.measured if cell.parameters.get("counted")]
+    for launch in plan.launches if cells else ():
+        path = links_file(root, launch.id)
         for key, counts in (read_cell_links(path, "jobs") if path.is_file() else {}).items():
-            found.setdefault(key, []).append(counts)
+            found.setdefault(key, {})[launch.id] = counts
+    both = [(cell, (placement_of(cell), tuple(cell.parameters["beside"]))) for cell in cells]
+    shown = {place: cell.id for cell, place in both if cell.parameters["counted"] > 1}
+    for cell, place in both:
+        for word in cell.parameters["traffic"] if place in shown else ():
+            found.setdefault(job_key(cell.id, word), found.get(job_key(shown[place], word), {}))
     return found
 
 
-def find_counted(own: Sequence[Sequence[LinkCount]], beside: Sequence[Sequence[LinkCount]]) -> Shared | None:
-    """The fullest link that both jobs used by themselves, in most launches; None without counters."""
-    links = Counter(_fullest(*both) for both in zip(own, beside, strict=False))
+def find_counted(own: Mapping[str, Sequence[LinkCount]], beside: Mapping[str, Sequence[LinkCount]]) -> Shared | None:
+    """The fullest link that both jobs used by themselves, in most launches that counted both; None without any."""
+    links = Counter(_fullest(own[launch], beside[launch]) for launch in own if launch in beside)
     return Shared(links.most_common(1)[0][0], None) if links else None
 
 
@@ -95,7 +104,7 @@ def _row(
 ) -> ImpactRow:
     aggressor, percent = read_word(word)
     shared = find_shared(cell, jobs, word, fabric) or find_counted(
-        *(counts.get(job_key(cell.id, job), ()) for job in (jobs.alone, word))
+        *(counts.get(job_key(cell.id, job), {}) for job in (jobs.alone, word))
     )
     factor, middle = _ratio(pairs, "median_s", fabric)
     (p95, tail), (p99, far) = (_ratio([] if fabric.is_model else pairs, each, fabric) for each in ("p95_s", "p99_s"))

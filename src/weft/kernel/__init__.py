@@ -118,6 +118,10 @@ class Kernel:
         refined = values.get("refine", 0) * (2 if breakdowns else 1)
         return len(self.operations(values, ranks)) + breakdowns + refined + 1
 
+    def apart_s(self, values: Mapping[str, Any]) -> float:
+        """Seconds of a cell that are not of its operations."""
+        return 0.0
+
     def collective_of(self, operation: str) -> str:
         """The MPI collective that an operation measures, in lower case (``alltoall``); empty if it is none."""
         return ""

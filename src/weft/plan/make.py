@@ -15,7 +15,7 @@ from weft.fabric.presets import SHEET_ERRORS
 from weft.format import format_rate, format_seconds, percent
 from weft.host import Host, Limit, read_host
 from weft.kernel import Shape
-from weft.kernel.budget import time_limit
+from weft.kernel.budget import ROOM, time_limit
 from weft.kernel.registry import FLOOR, kernel_named, measured_kernels
 from weft.kernel.steps import MOST_RANKS
 from weft.kernel.teams import team_of
@@ -228,7 +228,8 @@ def make_cell(
             kernel.budgets(values, team.ranks) + budgets_beside(kernel, values),
             study.measure,
             values.get("expected_s", 0.0),
-        ),
+        )
+        + ROOM * kernel.apart_s(values),
     )  # fmt: skip
     return bounded(cell, fabric) if cell.hosts else cell  # without hosts it is unknown which links it would use
 

@@ -160,4 +160,4 @@ def cell_s(cell: Cell, plan: Plan) -> float:
     sampled = sum(max(min(calls * seconds, longest + seconds), fewest * seconds) for seconds in each_s)
     sampled += OPERATION_S * len(cell.bounds) + breakdown_s(cell, plan)
     touched = 4 * cell.local_bytes * cell.ranks_per_node / rate if rate else 0.0
-    return sampled + touched
+    return sampled + touched + kernel_named(cell.kernel).apart_s(cell.parameters)

@@ -15,6 +15,7 @@ from weft.kernel.registry import kernel_named
 from weft.kernel.studies import make_study
 from weft.plan.make import make_plan
 from weft.plan.records import Plan
+from weft.plan.rounds import cell_s
 from weft.plan.wire import flat_plan
 
 HOST = Host("here", 4, 2**34, (Limit(2**34, "MemAvailable"),))
@@ -98,15 +99,43 @@ def test_each_job_has_memory_of_its_own_and_both_count_where_they_share_a_node()
     assert one.memory.rank_bytes >= 2**31 + 2 * 2**26 * (1 + 2 * 3 * 2)
 
 
-@pytest.mark.parametrize(("routing", "uplinks", "counted"), [("ecmp", 2, 1), ("ecmp", 1, 0), ("tables", 2, 0)])
-def test_jobs_are_counted_only_where_a_hash_chooses_among_ways(routing: str, uplinks: int, counted: int) -> None:
+@pytest.mark.parametrize(
+    ("routing", "uplinks", "hashed"), [("ecmp", 2, True), ("ecmp", 1, False), ("tables", 2, False)]
+)
+def test_jobs_are_counted_only_where_a_hash_chooses_and_traffic_once_a_place(
+    routing: str, uplinks: int, hashed: bool
+) -> None:
     base = fabric()
     assert base.network and base.network.tree
     tree = base.network.tree.model_copy(update={"uplinks": uplinks})
     where = base.model_copy(update={"network": base.network.model_copy(update={"routing": routing, "tree": tree})})
     study = {"name": "s", "kernel": "interference", "series": [{"name": "s", "nodes": [8], "ranks_per_node": 1}]}
     cells = make_plan(make_study(study, "s.toml"), where, host=HOST).measured
-    assert {cell.parameters["counted"] for cell in cells} == {counted}
+    found = [(cell.parameters["place"], cell.parameters["victim"], cell.parameters["counted"]) for cell in cells]
+    assert [each for each in found if each[2]] == (
+        [("alternating", "allreduce", 3), ("alternating", "stream", 1)] if hashed else []
+    )
+
+
+def test_the_seconds_of_counted_jobs_are_in_estimates_and_limits_even_in_a_stated_one() -> None:
+    base = fabric()
+    assert base.network and base.network.tree
+    tree = base.network.tree.model_copy(update={"uplinks": 2})
+    study = {"name": "s", "kernel": "interference", "series": [{"name": "s", "nodes": [8], "ranks_per_node": 1}]}
+    study |= {"measure": {"limit": "5 s", "budget": "50 ms"}, "interference": {"places": ["alternating"]}}
+    plans = [
+        make_plan(
+            make_study(study, "s.toml"),
+            base.model_copy(update={"network": base.network.model_copy(update={"routing": routing, "tree": tree})}),
+            host=HOST,
+        )
+        for routing in ("tables", "ecmp")
+    ]
+    known, hashed = ([(cell.limit_s, cell_s(cell, plan)) for cell in plan.measured] for plan in plans)
+    more = [(3 * 1.2 + 0.7), (1.2 + 0.7)]  # seconds that the ranks sleep and send
+    assert [one[0] for one in known] == [5.0, 5.0]
+    assert [b[1] - a[1] for a, b in zip(known, hashed, strict=True)] == pytest.approx(more, abs=0.2)
+    assert [b[0] - a[0] for a, b in zip(known, hashed, strict=True)] == pytest.approx([1.2 * each for each in more])
 
 
 def test_messages_of_many_bursts_have_records() -> None:

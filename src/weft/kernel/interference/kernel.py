@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kernel ``interference``: a victim's call, alone and beside each kind of traffic, in turns of one launch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 from weft.fabric.model import Fabric
@@ -14,7 +15,7 @@ from weft.kernel.interference.places import split_places
 from weft.kernel.interference.study import AT_ONCE, MOVING, InterferenceSection, InterferenceStudy, Place
 from weft.kernel.jobs import BESIDE, BURSTS, Jobs, pairs_of, word_of
 from weft.kernel.sizes import split_op
-from weft.kernel.teams import rank_at
+from weft.kernel.teams import node_of, rank_at
 from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform, any_eager, barrier_messages
 from weft.study import Measure, Series, Study
 
@@ -22,6 +23,7 @@ IN_PAIRS = frozenset({"pingpong", "stream"})
 RECORD = 512  # bytes of a message under way: its request and status, and the library's own
 LINE = 64  # bytes: each message of a stream has its own cache lines
 MOST_PAIRED = 1024  # ranks
+SHOWN_S, PAUSE_S = 1.2, 0.7  # of a job that is counted by itself, and after the last one (interference.cpp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,7 @@ class Interference(MeasuredKernel):
 
     name = "interference"
     study: type[Study] = InterferenceStudy
-    incidental = frozenset({"chunk"})
+    incidental = frozenset({"chunk", "mates", "counted"})
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """Each victim with all its aggressors, at each place that the nodes have; notes on the others."""
@@ -55,12 +57,9 @@ class Interference(MeasuredKernel):
             splits = [(shape, jobs_of(study, fabric, shape, where)) for shape in shapes]
             there = [(shape, split) for shape, split in splits if not isinstance(split, str)]
             found += [
-                (
-                    shape,
-                    values_of(section, each, where, *split) | {"mates": _mates(shape, *split), "counted": int(hashed)},
-                )
+                (shape, values_of(section, each, where, *split) | {"mates": _mates(shape, *split), "counted": jobs})
                 for shape, split in there
-                for each in victims
+                for each, jobs in zip(victims, _counted(study, fabric, shape, split, hashed), strict=False)
             ]
             notes += [] if there else [f"{where}: {splits[-1][1]}"]
         return Sweep(tuple(found), tuple(notes))
@@ -100,6 +99,10 @@ class Interference(MeasuredKernel):
         """What the victim moves, alone or beside others."""
         own = victim_traffic(values["victim"], values["size"], ranks, tuple(values.get("node_ranks", ())))
         return {} if own is None else dict.fromkeys(self.operations(values, ranks), own)
+
+    def apart_s(self, values: Mapping[str, Any]) -> float:
+        """Of the jobs that are counted by themselves."""
+        return values["counted"] * SHOWN_S + PAUSE_S if values.get("counted") else 0.0
 
     def collective_of(self, operation: str) -> str:
         """The victim, if it is a collective of the library."""
@@ -168,6 +171,25 @@ def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place
         [rank_at(node, local, shape.nodes, each, order) for node in nodes for local in range(each)] for nodes in split
     )
     return measuring, others
+
+
+def _counted(
+    study: InterferenceStudy, fabric: Fabric, shape: Shape, jobs: tuple[list[int], list[int]], hashed: bool
+) -> Iterator[int]:
+    """How many jobs each victim's cell counts by themselves: its own, the first one also all others of its place.
+
+    None where `hashed` switches do not choose: each job is under one leaf.
+    """
+    crosses = False
+    if hashed and shape.nodes > 1:
+        network, order = build_network(fabric), study.placement.order
+        hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
+        leaf = network.leaf[network.indices(list(hosts))].tolist()
+        under = [{leaf[node_of(rank, shape.nodes, shape.ranks_per_node, order)] for rank in job} for job in jobs]
+        crosses = max(map(len, under)) > 1
+    section = study.interference
+    yield int(crosses) * (1 + len(section.aggressors) * len(section.rates))
+    yield from repeat(int(crosses))
 
 
 def _mates(shape: Shape, measuring: Sequence[int], others: Sequence[int]) -> int:

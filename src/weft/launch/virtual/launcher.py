@@ -59,17 +59,18 @@ class CellMarks:
             self._thread.join()
 
     def _watch(self) -> None:
+        rank = 0  # the one that named the last job
         while not self._stop.wait(EVERY_S):
-            slots = read_slots(self._status, self._before)
-            cell = slots[0].cell if slots else ""
-            job = next((slot.op for slot in slots if slot.phase == "counted"), "") if self._counted else ""
-            phases = {slot.phase for slot in slots}
+            slots = {slot.rank: slot for slot in read_slots(self._status, self._before)}
+            cell = next((slot.cell for slot in slots.values()), "")
+            named = next((slot for slot in slots.values() if slot.phase == "counted"), None) if self._counted else None
+            job, rank = (named.op, named.rank) if named else ("", rank)
             if cell in self._cells and (not self._marks or self._marks[-1][:2] != (cell, job)):
                 try:
                     self._marks.append((cell, job, self._read()))
                 except WeftError:  # the cluster is going down: whoever waits for the launch will say so
                     return
-                if self._counted and {each.phase for each in read_slots(self._status, self._before)} != phases:
+                if slots.get(rank) not in read_slots(self._status, self._before):
                     self._late.add(len(self._marks) - 1)
 
     def loads(self, end: list[LinkCount]) -> dict[str, list[LinkCount]]:

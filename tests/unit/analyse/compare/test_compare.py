@@ -244,6 +244,10 @@ def test_parameters_tell_rows_apart_but_the_extent_of_a_sweep_and_the_place_of_a
     assert here == there != other
     # what says how much of a sweep there is to one kernel may be a measurement of its own to another
     assert identity("exchange", {"n": 4, "m": 2, "explain": False}) == identity("exchange", {"n": 8, "m": 4})
+    beside = {"victim": "stream", "place": "random", "members": [0, 1], "beside": [2, 3], "traffic": ["incast"]}
+    tables, hashed = (beside | {"mates": 0, "counted": counted, "chunk": 2} for counted in (0, 2))
+    assert identity("interference", tables) == identity("interference", hashed)
+    assert identity("interference", beside | {"members": [0, 2]}) != identity("interference", hashed)
     assert identity("bandwidth", {"n": 4}) != identity("bandwidth", {"n": 8})
 
 

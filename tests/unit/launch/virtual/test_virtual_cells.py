@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from weft.errors import LaunchError
+from weft.files.beneath import Version
 from weft.launch.launcher import LaunchRequest
+from weft.launch.status import Slot, read_slots
 from weft.launch.virtual import launcher
 from weft.launch.virtual.launcher import CellMarks
 from weft.plan.records import LaunchCell
@@ -39,10 +41,26 @@ class Ranks:
         self.status.write_bytes(b"".join(slots))
 
 
+looks: list[Path] = []  # at the status
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look every 5 ms, so that no test waits."""
+
+    def read(path: Path, before: Version | None = None) -> list[Slot]:
+        found = read_slots(path, before)
+        looks.append(path)
+        return found
+
     monkeypatch.setattr(launcher, "EVERY_S", 0.005)
+    monkeypatch.setattr(launcher, "read_slots", read)
+
+
+def after_a_look() -> None:
+    """Wait until the reader has seen the status again: it may compare that with what it saw before its reading."""
+    before = len(looks)
+    wait_until(lambda: len(looks) > before + 1)
 
 
 def test_each_cell_gets_what_crossed_between_its_border_and_the_next(tmp_path: Path) -> None:
@@ -65,6 +83,7 @@ def test_jobs_that_run_by_themselves_get_what_crossed_meanwhile_and_no_more(tmp_
         for borders, job in enumerate(("stream@8 cold", "stream@8 counted", "- -", "incast counted", "- -"), 1):
             ranks.begin("c000", f"{job} busy")
             wait_until(lambda borders=borders: ranks.readings == borders)
+            after_a_look()
     assert {job: own[0].bytes for job, own in marks.jobs().items()} == {"c000 stream@8": 100, "c000 incast": 100}
     assert marks.loads(counts(1000)) == {}  # one cell
 
@@ -82,8 +101,32 @@ def test_a_look_that_lasts_into_the_next_phase_tells_nothing_of_the_job_before(t
         for borders, job in enumerate(("stream@8 cold", "stream@8 counted", "- -"), 1):
             ranks.begin("c000", f"{job} busy")
             wait_until(lambda borders=borders: ranks.readings == borders)
+            after_a_look()
         time.sleep(0.05)
     assert marks.jobs() == {}
+
+
+def test_a_look_is_good_while_the_rank_that_named_the_job_stays_whatever_others_do(tmp_path: Path) -> None:
+    ranks = Ranks(tmp_path, "c000")
+    asked = LaunchCell("c000", "interference", {"counted": 2}, 3)
+
+    def say(*others: str) -> None:
+        slots = [f"c000 {words}".encode().ljust(64, b"\0") for words in ("- waiting for-others", *others)]
+        ranks.status.write_bytes(b"".join(slots))
+
+    def look() -> list[LinkCount]:
+        if ranks.readings == 1:  # the last rank is later than the other
+            say("stream@8 counted soon", "stream@8 counted soon")
+        return ranks.read()
+
+    with CellMarks(replace(ranks.request, cells=(asked,)), ranks.status, look) as marks:
+        last = "- cold busy"
+        for borders, step in enumerate((last, "stream@8 counted soon", "incast counted soon", "- - between"), 1):
+            say(step, step if borders == 4 else last)  # all have ended the last job
+            last = step
+            wait_until(lambda borders=borders: ranks.readings == borders)
+            after_a_look()
+    assert {job: own[0].bytes for job, own in marks.jobs().items()} == {"c000 stream@8": 100, "c000 incast": 100}
 
 
 def test_a_launch_of_one_cell_is_left_alone(tmp_path: Path) -> None:
