@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from weft.analyse.pairs.places import locate
 from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
@@ -40,7 +41,7 @@ def cluster(nodes: int = 4, cores: int = 2, **network: Any) -> Fabric:
     return Fabric.model_validate(
         {
             "name": "cluster",
-            "kind": "slurm",
+            "kind": "virtual" if "routing" in network else "slurm",
             "node": {"names": f"n[1-{nodes}]", "cores": cores, "memory": "4 GiB", "copy_rate": "5 GB/s"},
             "network": {"topology": "star", "adapter_rate": "1 GB/s", "latency": "1 us", **network},
         }
@@ -291,3 +292,17 @@ def test_ranks_with_threads_are_started_so_and_say_so() -> None:
 def test_windows_without_a_rate_and_rates_without_bytes_are_refused(keys: dict[str, Any]) -> None:
     with pytest.raises(StudyError, match=r"(window|window_bytes|places) is for|no bandwidth"):
         rates(**keys)
+
+
+@pytest.mark.parametrize(("routing", "uplinks", "most"), [("tables", 2, 2), ("ecmp", 2, 4), ("ecmp", 1, 1)])
+def test_rounds_are_divided_by_cables_only_where_no_hash_chooses_them(routing: str, uplinks: int, most: int) -> None:
+    """Four nodes of each leaf meet those of the other, over a cable each or some on one: nobody knows."""
+    tree = {"nodes_per_leaf": 4, "uplinks": uplinks, "link_rate": "1 GB/s"}
+    fabric = cluster(8, topology="fat-tree", routing=routing, tree=tree)
+    plan = planned(study({"nodes": [8], "ranks_per_node": 1}, matchings=6), fabric)
+    (cell,) = plan.measured
+    between = [len(pairs) for pairs in cell.parameters["pairs"] if (pairs[0][0] < 4) != (pairs[0][1] < 4)]
+    assert max(between) == most
+    known = locate(fabric.hosts, np.arange(8, dtype=np.int32), np.zeros(8, np.int32), fabric)
+    assert known.routed == (most < 4) == ("cable" in "".join(plan.notes))
+    assert len(known.hops) == 3  # same node, same leaf, other leaf

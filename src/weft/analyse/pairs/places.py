@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from weft.errors import DataError, FabricError
 from weft.fabric.hops import LEAF, LEVELS, NODE, POD, host_hops, host_levels
 from weft.fabric.model import Fabric
-from weft.fabric.network.build import build_network, star
+from weft.fabric.network.build import build_followed, star
 from weft.fabric.network.graph import Network
 from weft.plan.records import Plan
 from weft.store.files import Table
@@ -143,7 +143,7 @@ def locate(
 ) -> Places:
     """Places of ranks on named hosts of a fabric; arrays of indices have the shape (ranks,)."""
     try:
-        network = build_network(fabric)
+        network = build_followed(fabric)
     except FabricError as problem:  # e.g. its dump was deleted: hops and links are unknown, times are still valid
         return _unrouted(hosts, node_of, local_of, problem.what)
     for names in (hosts, [name.partition(".")[0] for name in hosts], planned):

@@ -93,7 +93,8 @@ class Network:
     # hops that the two host links add for a pair on different hosts: with 0 only switch-to-switch links count, with 2
     # every link of the route, as in the table of the Yellowstone study (where 0 means the same node)
     end_hops: int = 0
-    # False if a connection represents an unknown number of cables (Slurm's topologies): hops are valid, loads are not
+    # False if a connection represents an unknown number of cables (Slurm's topologies), or a hash chooses among them:
+    # hops are valid, loads are not
     cables_known: bool = True
     addresses: Addresses | None = None  # GUIDs and LIDs if a dump states them
 

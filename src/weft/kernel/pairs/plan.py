@@ -12,7 +12,7 @@ import numpy as np
 
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
-from weft.fabric.network.build import build_network
+from weft.fabric.network.build import build_followed
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.fabric.placement import NoRoomError, place
@@ -180,7 +180,7 @@ def matched(
     rounds = _drawn(nodes, count, seed, apart, places, network, hosts, [n for n in study.pairs.aim if n not in names])
     why = "between whole leaves" if network else "the topology is not known, so few nodes send at a time"
     if network and network.cables_known:
-        why += ", divided so that no cable is crowded"
+        why += ", divided so that no cable carries more than its rate"
     chosen: Chosen = []
     seen: set[tuple[int, int]] = set()
     for each in rounds:  # the table of pairs has one time for each: nobody meets again
@@ -302,7 +302,7 @@ def coordinates(
         hosts = place(fabric, study.placement.nodes, shape.nodes)
     except NoRoomError:  # the plan adds a row with the reason
         return {}, None, None
-    network = build_network(fabric)
+    network = build_followed(fabric)
     chosen = network.indices(list(hosts))
     columns = {key: network.coordinates[key][chosen].tolist() for key in ("leaf", "pod") if key in network.coordinates}
     return columns, network, chosen
