@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from made.check_run import MadeCheck
+from weft.analyse.outliers.matched import matched_rounds
 from weft.analyse.tables.answers import FINDINGS
 from weft.analyse.tables.claims import CLAIMS, claims_of, extras
 from weft.cli.check import check
@@ -19,6 +20,7 @@ from weft.report.card import card_of
 from weft.report.figures import Picture
 from weft.report.view import load_view
 from weft.run.check import Asked, check_study, clear_exclude, exit_code, plan_second, run_check, tables_s, write_exclude
+from weft.run.one import plan_study
 from weft.run.progress import Silent
 from weft.run.refresh import make_tables, stale
 from weft.store.folder import RunFolder
@@ -152,18 +154,40 @@ def test_the_second_pass_takes_what_is_left_of_the_time(
     fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = checked(MadeCheck(fabric, [{}]), tmp_path)  # 32 operations took 1 s
-    long, short = plan_second(folder, 30.0), plan_second(folder, 0.0)
+
+    def second(left_s: float) -> tuple[int, float]:
+        return planned(folder, fabric, left_s)
+
+    long, short = second(30.0), second(0.0)
     assert long[0] == 8
     assert 2 * 8 * long[1] == pytest.approx(30, rel=0.01)
     assert short[0] == 3
     assert 2 * short[1] == pytest.approx(1 / 16, rel=0.01)  # each as long as one of the first pass, in any case
-    rounds, budget_s = plan_second(folder, 0.4)
+    rounds, budget_s = second(0.4)
     assert 3 < rounds < 8
     assert 2 * rounds * budget_s == pytest.approx(0.4, rel=0.01)
     # the wait of the first job in a queue is in no budget of its samples
-    assert plan_second(folder, -600.0) == (3, pytest.approx(1 / 32, rel=0.01))
+    assert second(-600.0) == (3, pytest.approx(1 / 32, rel=0.01))
     monkeypatch.setattr("weft.fabric.model.Fabric.runs_here", True)
-    assert plan_second(folder, -600.0) == (3, pytest.approx(1 / 96, rel=0.01))  # where nothing waits, in time
+    assert second(-600.0) == (3, pytest.approx(1 / 96, rel=0.01))  # where nothing waits, in time
+
+
+def planned(folder: RunFolder, fabric: Fabric, left_s: float, aim: str = "n3") -> tuple[int, float]:
+    """Rounds of a second pass, divided ones by themselves, and the seconds of one at one size."""
+    study = plan_second(folder, fabric, [aim], left_s)
+    return len(matched_rounds(plan_study(study, fabric, str))), study.measure.budget
+
+
+@pytest.mark.parametrize("left_s", [30.0, 0.7])
+def test_a_second_pass_that_is_divided_more_is_in_time_too(tmp_path: Path, left_s: float) -> None:
+    """16 matchings of the first pass are 30 rounds, but 8 that aim at a cable 21, and 42 s were planned for 30 s."""
+    narrow = FABRIC.replace("nodes_per_leaf = 8", "nodes_per_leaf = 4").replace("uplinks = 8", "uplinks = 2")
+    (tmp_path / "made.toml").write_text(narrow.replace("[0-31]", "[0-63]"))
+    fabric = load_fabric(tmp_path / "made.toml")
+    folder = checked(MadeCheck(fabric, [{}]), tmp_path)
+    rounds, budget_s = planned(folder, fabric, left_s, "leaf1 - spine1")
+    assert rounds == 21 or left_s < 30
+    assert 2 * rounds * budget_s == pytest.approx(left_s, rel=0.01)
 
 
 def test_the_tables_of_a_busy_host_take_longer(fabric: Fabric, tmp_path: Path) -> None:
@@ -179,7 +203,8 @@ def test_the_tables_of_a_busy_host_take_longer(fabric: Fabric, tmp_path: Path) -
 def test_the_second_pass_of_few_nodes_is_in_time_too(fabric: Fabric, tmp_path: Path) -> None:
     """Eight nodes have seven rounds of the sixteen that were asked for: their second pass took twice its time."""
     folder = run_check(fabric, Asked(nodes="n[0-7]"), MadeCheck(fabric, [{}]), Silent(), tmp_path / "run")
-    rounds, budget_s = plan_second(folder, 30.0)
+    rounds, budget_s = planned(folder, fabric, 30.0)
+    assert rounds == 7
     assert 2 * rounds * budget_s == pytest.approx(30, rel=0.01)
 
 

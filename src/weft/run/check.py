@@ -3,7 +3,6 @@
 
 import sys
 import time
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,20 +171,14 @@ def measure_again(
 ) -> None:
     """A few rounds more that aim at some parts, in the folder ``second`` of a run; the caller holds its lock.
 
-    They take ``left_s``, as the first pass has shown what rounds take.
+    They take ``left_s``, by what a round of the first pass took.
 
     Raises DataError: The folder belongs to another run, or cannot be written.
     """
     inner = RunFolder(folder.again)
     plan = plan_within(folder, inner)
     if plan is None:
-        lines = read_plain(folder.study).decode().splitlines()
-        put(lines, "pairs", "aim", "[" + ", ".join(f'"{name}"' for name in aims) + "]")
-        rounds, budget_s = plan_second(folder, left_s)
-        put(lines, "pairs", "matchings", str(rounds))
-        put(lines, "measure", "budget", f'"{budget_s:.3g} s"')
-        put(lines, "measure", "seed", str(SEED))
-        study = study_of(lines, folder.study)
+        study = plan_second(folder, fabric, aims, left_s)
         plan = plan_study(study, fabric, str)
         begin_within(folder, inner, plan, study.text.encode())
     with locked(inner):
@@ -193,8 +186,8 @@ def measure_again(
             Walk(inner, plan, launcher, progress).go()
 
 
-def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
-    """Rounds of the second pass, and seconds of one of them at one size, that fit into the time that is left."""
+def plan_second(folder: RunFolder, fabric: Fabric, aims: Sequence[str], left_s: float) -> Study:
+    """The study of the second pass: rounds that aim at some parts, in the time that is left."""
     plan = plan_of(folder)
     cell = next(cell for cell in plan.measured if "matchings" in cell.parameters)
     record = read_json(folder.cell_record(cell.id, 1))
@@ -203,13 +196,23 @@ def plan_second(folder: RunFolder, left_s: float) -> tuple[int, float]:
     start_s = max(read_json(folder.outcome(plan.launches[0].id))["wall_s"] - measured_s, 0.0)
     free_s = left_s - start_s
     a_round_s = max(measured_s / max(rounds, 1), LEAST_BUDGET_S)
-    asked = tomllib.loads(read_plain(folder.study).decode())["pairs"]["matchings"]
-    # of an unknown topology a round is divided; few nodes have fewer rounds than asked for, and the second pass its own
-    split = max(len(cell.parameters["pairs"]) / asked, 1.0)
-    rounds = min(max(int(free_s / (split * a_round_s)), LEAST_ROUNDS), ROUNDS)
+    lines = read_plain(folder.study).decode().splitlines()
+    put(lines, "pairs", "aim", "[" + ", ".join(f'"{name}"' for name in aims) + "]")
+    put(lines, "measure", "seed", str(SEED))
+
+    def divided(matchings: int) -> int:  # rounds that aim are divided into more parts than those of the first pass
+        put(lines, "pairs", "matchings", str(matchings))
+        return len(matched_rounds(plan_study(study_of(lines, folder.study), fabric, str))) or matchings
+
+    parts = divided(ROUNDS)
+    fitting = max(int(ROUNDS * free_s / (parts * a_round_s)), LEAST_ROUNDS)
+    if fitting < ROUNDS:
+        parts = divided(fitting)
     # the least rounds are measured even if nothing is left: with fewer samples, unless a queue took the time
     least_s = a_round_s / LEAST_ROUNDS if plan.planned_fabric.runs_here else a_round_s
-    return rounds, max(free_s / (split * rounds), least_s) / len(cell.parameters["bytes"])
+    budget_s = max(free_s / parts, least_s) / len(cell.parameters["bytes"])
+    put(lines, "measure", "budget", f'"{budget_s:.3g} s"')
+    return study_of(lines, folder.study)
 
 
 def print_check(folder: RunFolder, format: Literal["text", "json"]) -> None:
