@@ -80,7 +80,7 @@ void PairTurns::take(PairMode mode, PairRound const &round, Work const &work, Co
 }
 
 /// A barrier along a binomial tree: a fifth of the messages of the usual one.
-void PairTurns::gather() const {
+void PairTurns::wait_along_tree() const {
     char token = 0;
     int const rank = team_.rank;
     int const most = rank == 0 ? int(std::bit_ceil(unsigned(team_.size))) : rank & -rank; // below it are its own ranks
@@ -106,7 +106,7 @@ void PairTurns::gather() const {
 
 void PairTurns::together(PairRound const &round, Work const &work, Company const &company) {
     if (apart_ && platform::one_clock()) {
-        gather();
+        wait_along_tree();
     } else {
         start_.wait();
     }

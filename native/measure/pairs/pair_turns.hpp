@@ -36,8 +36,8 @@ PairRound make_round(Team const &team, int number, std::vector<Pair> pairs);
 /// power from the ranks that measure.
 class PairTurns {
   public:
-    /// `team` and `start` must outlive it. `apart`: pairs of a round share no cable, so that in a simulator, where
-    /// messages are costly, they may start some microseconds apart.
+    /// `team` and `start` must outlive it. `apart`: pairs of a round load no cable beyond its rate, so that in a
+    /// simulator, where messages are costly, they may start some microseconds apart.
     PairTurns(Team const &team, Barrier &start, bool apart = false) : team_(team), start_(start), apart_(apart) {}
 
     /// The work of a rank with its partner in its turn. The pair's higher rank must finish last.
@@ -59,7 +59,7 @@ class PairTurns {
     void let_sleep(bool sleep) noexcept { sleep_ = sleep; }
 
   private:
-    void gather() const;
+    void wait_along_tree() const;
     void together(PairRound const &round, Work const &work, Company const &company);
     void one_a_node(PairRound const &round, Work const &work, Company const &company);
     void stay(int partner, Company const &company);

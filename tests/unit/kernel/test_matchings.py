@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Matchings: every node meets one other in a round of one level, nobody twice, and equal links carry equal loads."""
+"""Matchings: nodes meet in rounds of one level, nobody twice in one, and no link is loaded beyond its rate."""
 
 from dataclasses import replace
 from typing import Any

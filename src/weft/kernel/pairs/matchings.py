@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rounds of a check: matchings of nodes, each of one hop level, that fill links and crowd none.
+"""Rounds of a check: matchings of nodes, each of one hop level, that load no link beyond its rate.
 
 Whole units meet: every leaf exchanges with one other leaf, node by node. So routes by destination (d-mod-k) put the
 same number of messages on each of its cables. Units meet by the circle method; which node meets which is a cyclic
 shift, drawn by the seed. Where the tables are known, the flattest of several draws is taken, and divided into rounds
-in which every message is as fast as its node: on a crowded cable a message waits for that one, whatever slows it
+in which every message is as fast as its node: on a fuller cable a message waits for that one, whatever slows it
 elsewhere by less, and how much its peers leave it differs from pair to pair. A cable of twice a node's rate carries two
 messages: one alone would not show that it is slow.
 """

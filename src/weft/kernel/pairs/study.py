@@ -126,7 +126,8 @@ class PairsSection(Section, frozen=True):
     sample_rounds: Count | None = Field(None, description="the number of rounds of the tournament, drawn by the seed")
     matchings: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = Field(
         None,
-        description="in place of the tournament: so many rounds in which every node meets one other, at equal loads",
+        description="in place of the tournament: so many meetings of whole leaves, divided into rounds that "
+        "load no link beyond its rate",
     )
     aim: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
         (),
