@@ -18,10 +18,14 @@ module load openmpi
 # One job at a time measures this run; another one (of an array, or Weft's own) waits, and goes on where that ends.
 exec 9>>launches/job.lock
 flock -n -E 75 9 2>/dev/null
-if [ $? = 75 ]; then
+case $? in
+0) ;;
+75)
     echo "waiting for another job of this run, which holds launches/job.lock"
     flock 9
-fi
+    ;;
+*) echo "warning: launches/job.lock cannot be locked here: submit one job of this run at a time" ;;
+esac
 echo "process $$ on $(uname -n)" >launches/job.lock
 
 # Where perfquery may read them, the counters of the nodes' InfiniBand ports are kept before and after each launch.

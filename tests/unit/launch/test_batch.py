@@ -4,7 +4,6 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from made.batch import MadeUpScheduler, Starter, request
+from made.waiting import wait_until
 from weft.errors import FabricError, LaunchError
 from weft.fabric.batch import BatchSection
 from weft.launch.batch.launcher import BatchLauncher, end_file
@@ -134,16 +134,37 @@ def test_two_jobs_of_a_run_measure_one_after_the_other(tmp_path: Path) -> None:
     """They wrote the same cells, each beside the other's ranks: elements of an array, or one beside Weft's own job."""
     (tmp_path / "launches").mkdir()
     requests = [request(f"c00{i}.l1", ("n0",), tmp_path) for i in range(3)]
-    once = f"mkdir {tmp_path}/busy || exit 3; echo $0 >> {tmp_path}/ran; sleep 0.2; rmdir {tmp_path}/busy"
+    until = f"for i in $(seq 600); do [ -e {tmp_path}/go ] && break; sleep 0.1; done"
+    once = f"mkdir {tmp_path}/busy || exit 3; echo $0 >> {tmp_path}/ran; {until}; rmdir {tmp_path}/busy"
     script = render(Slurm(), BatchSection(), requests, "small", Starter(lambda r: ["sh", "-c", once, r.id]))
-    jobs = [
-        subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(3)
-    ]
-    said = sorted(job.communicate(timeout=60) for job in jobs)
+
+    def submit() -> subprocess.Popen[str]:
+        return subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    first = submit()
+    wait_until((tmp_path / "ran").exists)
+    others = [submit(), submit()]
+    said = [job.stdout.readline() for job in others if job.stdout]  # the first ends no launch before they wait
+    (tmp_path / "go").touch()
+    assert [job.communicate(timeout=60) for job in (first, *others)] == [("", "")] * 3
     assert (tmp_path / "ran").read_text().split() == [each.id for each in requests]
-    assert {end_file(each).read_text() for each in requests} <= {"0 0\n", "0 1\n"}
-    assert [out.startswith("waiting for another job of this run") for out, _ in said] == [False, True, True]
+    assert {end_file(each).read_text().split()[0] for each in requests} == {"0"}
+    assert [out.startswith("waiting for another job of this run") for out in said] == [True, True]
+
+
+@pytest.mark.parametrize(("code", "warned"), [(0, False), (1, True), (65, True), (127, True)])
+def test_a_job_that_cannot_lock_its_run_warns_once_and_measures(tmp_path: Path, code: int, warned: bool) -> None:
+    """Without `flock`, or on a file system without locks, jobs measured beside each other in silence."""
+    (tmp_path / "launches").mkdir()
+    flock = tmp_path / "flock"
+    flock.write_text(f"#!/bin/sh\nexit {code}\n")
+    flock.chmod(0o755)
+    requests = [request(f"c00{i}.l1", ("n0",), tmp_path) for i in range(2)]
+    script = render(Slurm(), BatchSection(), requests, "small", Starter(lambda r: ["true"]))
+    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    job = subprocess.run(["bash", "-c", script], timeout=60, capture_output=True, check=True, env=path, text=True)
+    assert job.stdout.count("job.lock") == job.stdout.count("\n") == int(warned)
+    assert {end_file(each).read_text().split()[0] for each in requests} == {"0"}
 
 
 def test_a_job_that_was_killed_leaves_no_lock(tmp_path: Path) -> None:
@@ -156,12 +177,11 @@ def test_a_job_that_was_killed_leaves_no_lock(tmp_path: Path) -> None:
         for name, starter in (("c000.l1", endless), ("c001.l1", Starter(lambda r: ["true"])))
     )
     killed = subprocess.Popen(["bash", "-c", first])
-    while not alive.exists() and killed.poll() is None:
-        time.sleep(0.02)
+    wait_until(alive.exists)
     killed.kill()
     killed.wait()
     try:
-        assert subprocess.run(["bash", "-c", second], timeout=20, capture_output=True, check=True).stdout == b""
+        assert subprocess.run(["bash", "-c", second], timeout=60, capture_output=True, check=True).stdout == b""
     finally:
         os.kill(int(alive.read_text()), signal.SIGKILL)
 

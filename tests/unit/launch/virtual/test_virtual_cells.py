@@ -2,12 +2,12 @@
 """A launch of several cells: the links' counters are read whenever the ranks begin the next one."""
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from made.waiting import wait_until
 from weft.errors import LaunchError
 from weft.files.beneath import Version
 from weft.launch.launcher import LaunchRequest
@@ -170,13 +170,6 @@ def test_the_loads_of_cells_are_kept_beside_those_of_the_launch(tmp_path: Path) 
     assert read_cell_links(path) == {"c000": counts(100), "c001": counts(200)}
     write_links(path, "c000.l1", "tbf", counts(300))
     assert read_cell_links(path) == {}
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.005)
 
 
 def test_a_border_is_seen_within_a_look(tmp_path: Path) -> None:
