@@ -6,8 +6,8 @@
 Each seed draws the nodes of both jobs anew on eight hosts of two leaves, and is a run that the same command continues.
 On virtual fabrics a receive window bounds what each connection has under way, so that no queue overflows, and the cable
 that both jobs fill most is asked of the switches themselves. Prints each row, then how many are within 10 % of the
-prediction (5 % where nothing is shared). Of hashed ways Weft predicts no factor and takes the cable from counters: the
-switches are asked with the ports of the library's own connections.
+prediction (5 % where nothing is shared). Of hashed routes Weft predicts no factor and takes the cable from counters:
+the switches are asked with the ports of the library's own connections.
 Seconds: about 25 a seed on a virtual fabric, 4 in the simulator.
 """
 

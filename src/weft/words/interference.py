@@ -63,7 +63,7 @@ def say_shared(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
         known = more.get("predicted")
         doubt = UNCHECKED[more.get("unchecked", "")]
         text = f"{times_text(claim['value'])} measured; {times_text(known)} predicted{doubt}"
-        unknown = UNKNOWN.get(claim["subject"], "a prediction needs known ways and at most 1,000 connections")
+        unknown = UNKNOWN.get(claim["subject"], "a prediction needs known routes and at most 1,000 connections")
         return Row(claim["id"], "Shared cable", more["link"], text if known else unknown)
     if name == "tail":
         parts = [

@@ -99,21 +99,33 @@ def test_each_job_has_memory_of_its_own_and_both_count_where_they_share_a_node()
     assert one.memory.rank_bytes >= 2**31 + 2 * 2**26 * (1 + 2 * 3 * 2)
 
 
+PODS = {"leaves_per_pod": 1, "pod_uplinks": 2}
+
+
 @pytest.mark.parametrize(
-    ("routing", "uplinks", "hashed"), [("ecmp", 2, True), ("ecmp", 1, False), ("tables", 2, False)]
+    ("routing", "tree", "counted"),
+    [
+        ("ecmp", {"uplinks": 2}, True),
+        ("ecmp", {}, False),
+        ("ecmp", PODS, True),  # their spines hash: neither counters nor routes named a cable
+        ("ecmp", PODS | {"pod_uplinks": 1}, False),
+        ("minimal", {"uplinks": 2}, True),  # two spines, merged into one bridge: no such routes
+        ("minimal", {}, False),
+        ("tables", {"uplinks": 2}, False),
+    ],
 )
-def test_jobs_are_counted_only_where_a_hash_chooses_and_traffic_once_a_place(
-    routing: str, uplinks: int, hashed: bool
+def test_jobs_are_counted_only_where_there_are_several_ways_and_traffic_once_a_place(
+    routing: str, tree: dict[str, int], counted: bool
 ) -> None:
     base = fabric()
     assert base.network and base.network.tree
-    tree = base.network.tree.model_copy(update={"uplinks": uplinks})
-    where = base.model_copy(update={"network": base.network.model_copy(update={"routing": routing, "tree": tree})})
+    network = {"routing": routing, "tree": base.network.tree.model_copy(update=tree)}
+    where = base.model_copy(update={"network": base.network.model_copy(update=network)})
     study = {"name": "s", "kernel": "interference", "series": [{"name": "s", "nodes": [8], "ranks_per_node": 1}]}
     cells = make_plan(make_study(study, "s.toml"), where, host=HOST).measured
     found = [(cell.parameters["place"], cell.parameters["victim"], cell.parameters["counted"]) for cell in cells]
     assert [each for each in found if each[2]] == (
-        [("alternating", "allreduce", 3), ("alternating", "stream", 1)] if hashed else []
+        [("alternating", "allreduce", 3), ("alternating", "stream", 1)] if counted else []
     )
 
 

@@ -206,7 +206,7 @@ class ImpactRow(TypedDict):
     the given ``coverage``; the same at ``p95`` and ``p99``, null of a model and of too few samples. ``chance``: Holm's
     p of all rows of the run that the factor is at most `MATTERS`, null of a model and of a single launch. ``percent``:
     share of the time with a burst of traffic under way. ``link``: the fullest link that both use by their routes or,
-    of hashed ways, by counters; empty where they share none, null where neither is known. ``predicted``: the factor of
+    of hashed ones, by counters; empty where they share none, null where neither is known. ``predicted``: the factor of
     the model of shares; null without routes, where latency decides, and for more flows than the model follows.
     """
 

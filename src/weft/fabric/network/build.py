@@ -10,7 +10,7 @@ from weft.errors import FabricError
 from weft.fabric.network.dragonfly import dragonfly
 from weft.fabric.network.dumped import network_of, unrouted
 from weft.fabric.network.graph import Network
-from weft.fabric.network.minimal import equal_cost_ways
+from weft.fabric.network.minimal import has_several_ways
 from weft.fabric.network.sections import DumpSection, NetworkSection
 from weft.fabric.network.torus import torus
 from weft.fabric.network.tree import fat_tree
@@ -40,8 +40,7 @@ def build_followed(fabric: "Fabric") -> Network:
     """The network of a fabric; its cables are unknown where a hash of its switches chooses among several ways."""
     network = build_network(fabric)
     hashed = fabric.network is not None and fabric.network.routing == "ecmp"
-    several = hashed and any(len(ways) > 1 for row in equal_cost_ways(network) for ways in row)
-    return replace(network, cables_known=False) if several else network
+    return replace(network, cables_known=False) if hashed and has_several_ways(network) else network
 
 
 def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path, *, routed: bool = True) -> Network:

@@ -80,6 +80,11 @@ def equal_cost_ways(network: Network) -> list[list[list[int]]]:
     return ways
 
 
+def has_several_ways(network: Network) -> bool:
+    """Whether a switch has more than one of them to some host."""
+    return any(len(ways) > 1 for row in equal_cost_ways(network) for ways in row)
+
+
 class _Graph:
     """The switches' ports as arrays, and the load of every link so far."""
 

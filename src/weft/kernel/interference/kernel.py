@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
+from weft.fabric.network.minimal import has_several_ways
 from weft.fabric.placement import NoRoomError, place
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import INT_BYTES, sample_bytes, staging
@@ -47,10 +48,9 @@ class Interference(MeasuredKernel):
         """Each victim with all its aggressors, at each place that the nodes have; notes on the others."""
         assert isinstance(study, InterferenceStudy)
         section, found = study.interference, list[tuple[Shape, dict[str, Any]]]()
-        network = fabric.network
-        hashed = (
-            network is not None and network.routing == "ecmp" and (network.tree is None or network.tree.uplinks > 1)
-        )
+        unknown = fabric.is_emulated and not fabric.routes_known and fabric.network is not None
+        # where a switch has several ways, only counters tell which are taken
+        several = unknown and has_several_ways(build_network(fabric))
         victims = [each for each in section.victims if each in MOVING or not fabric.is_model]
         notes = [f"{each}: not modelled, a model has no queues" for each in section.victims if each not in victims]
         for where in section.places:
@@ -59,7 +59,7 @@ class Interference(MeasuredKernel):
             found += [
                 (shape, values_of(section, each, where, *split) | {"mates": _mates(shape, *split), "counted": jobs})
                 for shape, split in there
-                for each, jobs in zip(victims, _counted(study, fabric, shape, split, hashed), strict=False)
+                for each, jobs in zip(victims, _counted(study, fabric, shape, split, several), strict=False)
             ]
             notes += [] if there else [f"{where}: {splits[-1][1]}"]
         return Sweep(tuple(found), tuple(notes))
@@ -174,14 +174,14 @@ def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place
 
 
 def _counted(
-    study: InterferenceStudy, fabric: Fabric, shape: Shape, jobs: tuple[list[int], list[int]], hashed: bool
+    study: InterferenceStudy, fabric: Fabric, shape: Shape, jobs: tuple[list[int], list[int]], several: bool
 ) -> Iterator[int]:
     """How many jobs each victim's cell counts by themselves: its own, the first one also all others of its place.
 
-    None where `hashed` switches do not choose: each job is under one leaf.
+    None where messages have not `several` ways: each job is under one leaf.
     """
     crosses = False
-    if hashed and shape.nodes > 1:
+    if several and shape.nodes > 1:
         network, order = build_network(fabric), study.placement.order
         hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
         leaf = network.leaf[network.indices(list(hosts))].tolist()
