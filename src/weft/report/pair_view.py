@@ -25,7 +25,7 @@ from weft.analyse.tables.pairs import (
     P,
     largest,
 )
-from weft.format import format_bytes, format_rate, measured_seconds
+from weft.format import format_bytes, format_rate, measured_seconds, plural
 from weft.kernel.sizes import window_of
 from weft.report.tabular import Table, Words, markdown
 from weft.report.view import RunView
@@ -77,13 +77,14 @@ class PairView:
     @cached_property
     def rates(self) -> bool:
         """Whether windows of messages were measured, whose rates are shown."""
-        return self.window() > 1
+        return any("window" in cell.parameters for cell in self.run.plan.measured)
 
     @property
     def under_way(self) -> str:
         """How many messages an operation has, over all sizes: ``64 messages``, ``16-64 messages``."""
         counts = {self.window(row["bytes"]) for row in self.classes} or {self.window()}
-        return "-".join(f"{count:,}" for count in sorted({min(counts), max(counts)})) + " messages"
+        few, most = min(counts), plural(max(counts), "message")
+        return most if few == max(counts) else f"{few:,}-{most}"
 
     @cached_property
     def places(self) -> str:

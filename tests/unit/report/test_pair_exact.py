@@ -12,11 +12,11 @@ import pytest
 from made.pair_cells import MadePairs, write_pairs_cell
 from made.pairs import Cluster
 from made.pairs_run import make_pairs_run
-from made.view import load_view
+from made.view import load_view, with_parameters
 from weft.analyse.pairs import exact as samples
 from weft.analyse.pairs.exact import exact_rows
 from weft.cli.app import main
-from weft.report.pair_view import PairView, exact_table
+from weft.report.pair_view import exact_table
 
 NODES, PER_NODE, COUNT = 4, 2, 101
 
@@ -52,15 +52,10 @@ def test_they_are_those_of_all_samples_of_a_class(run: Path) -> None:
                 assert float(number) * {"ns": 1, "us": 1e3}[unit] == pytest.approx(value, rel=6e-3)  # as printed
 
 
-def test_the_title_of_a_rate_says_that_a_window_was_timed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_title_of_a_rate_says_that_a_window_was_timed(run: Path) -> None:
     view = load_view(run)
     assert "messages" not in exact_table(view, []).title
-
-    def window(_view: PairView, size: int = 1) -> int:
-        return 64 if size < 1000 else 4
-
-    monkeypatch.setattr(PairView, "window", window)
-    assert "4-64 messages" in exact_table(view, []).title
+    assert "4-64 messages" in exact_table(with_parameters(view, window=64, window_bytes=1 << 20), []).title
 
 
 def test_where_they_do_not_fit_the_verb_says_so_with_both_numbers(

@@ -12,13 +12,14 @@ import pytest
 
 from made.pairs import Cluster, Faults
 from made.pairs_run import make_pairs_run
-from made.view import load_view
+from made.view import load_view, with_parameters
 from weft.analyse.tables.claims import extras
 from weft.cli.app import main
 from weft.report.figures import Picture
 from weft.report.figures.pairs import pair_figures
 from weft.report.page import write
 from weft.report.pair_view import PairView
+from weft.report.stories.pairs import PairsStory
 from weft.report.tables import render
 from weft.report.view import RunView
 
@@ -114,14 +115,9 @@ def test_the_node_that_the_answer_names_is_framed_in_its_matrices(view: RunView)
     assert framed and set(framed.values()) == {2}
 
 
-def test_where_windows_were_measured_the_matrices_show_rates(view: RunView, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_windows_were_measured_the_matrices_show_rates(view: RunView) -> None:
     """They showed the time of a window, beside tables and answers in bytes a second."""
-
-    def window(_view: PairView, _size: int = 1) -> int:
-        return 16
-
-    monkeypatch.setattr(PairView, "window", window)
-    pairs = PairView(view)
+    pairs = PairView(with_parameters(view, window=16))
     size, mode = max(pairs.shown)
     figures = {each.name: each for each in pair_figures(pairs)}
     for kind, column in (("ranks", "slowest_s"), ("nodes", "time_s")):
@@ -138,6 +134,21 @@ def test_where_windows_were_measured_the_matrices_show_rates(view: RunView, monk
         assert 0.9 * slowest < np.nanmin(shown) / scale < fastest
         rates = 16 * size / pairs.matrix(size, mode, column).ravel()
         assert shown == pytest.approx(rates, rel=1e-5, nan_ok=True)
+
+
+def test_each_size_of_a_rate_says_how_many_messages_were_timed(view: RunView) -> None:
+    """The number was that of 1 B for all sizes: whoever divided by the time of a large one had 16 times the rate."""
+    fields = PairsStory().fields(with_parameters(view, window=64, window_bytes=1 << 20))["pairs"]
+    assert {(row["bytes"], row["messages"]) for row in fields["classes"]} == {(0, 64), (1 << 18, 4)}
+    assert {row["messages"] for row in PairsStory().fields(view)["pairs"]["classes"]} == {1}
+
+
+def test_a_window_of_one_message_is_a_rate_as_the_card_says(view: RunView) -> None:
+    pairs = PairView(with_parameters(view, window=64, window_bytes=1))
+    assert (pairs.rates, pairs.value_text(1 << 18, 1e-3)) == (True, "262 MB/s")
+    assert pairs.under_way == "1-64 messages"  # of no bytes any number
+    assert PairsStory().tables(pairs.run)[0].title.startswith("Rate by hops")
+    assert not PairView(view).rates
 
 
 def test_exact_quantiles_without_samples_are_refused(slow: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,7 +58,8 @@ class PairsStory(Story):
             return {"pairs": None}
         return {
             "pairs": {
-                "messages": pairs.window(), "classes": pairs.classes, "cold": pairs.cold,
+                "classes": [{**row, "messages": pairs.window(row["bytes"])} for row in pairs.classes],
+                "cold": pairs.cold,
                 "contention": pairs.contention,
                 "nodes": pairs.node_rows, "worst": pairs.worst, "outliers": pairs.outliers, "unknown": pairs.unknown,
             }
