@@ -50,8 +50,8 @@ def _algorithm(claim: ClaimRow, more: dict[str, Any], where: str) -> Row:
 
 #: How the rest of a non-blocking call is hidden, or what it saves.
 WAYS = {
-    "test": "With MPI_Test", "persistent": "Persistent", "thread": "Progress thread", "thread-test": "Thread, MPI_Test",
-    "thread-persistent": "Thread, persistent",
+    "hidden": "Overlap", "also": "Overlap", "test": "With MPI_Test", "persistent": "Persistent",
+    "thread": "Progress thread", "thread-test": "Thread, MPI_Test", "thread-persistent": "Thread, persistent",
 }  # fmt: skip
 
 
@@ -72,16 +72,16 @@ def say_overlap(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
         return Row(claim["id"], "Try", text, "no progress of its own")
     share = _share_text("saved" if "persistent" in name else "hidden", claim["value"] or 0, claim["low"], claim["high"])
     alone = f"{format_seconds(more['alone_s'])} alone"
-    return Row(claim["id"], WAYS.get(name, "Overlap"), f"{call}, {exact_bytes(more['bytes'])}: {share}", alone)
+    return Row(claim["id"], WAYS.get(name, "Inconclusive"), f"{call}, {exact_bytes(more['bytes'])}: {share}", alone)
 
 
 def _share_text(done: str, value: float, low: float | None, high: float | None) -> str:
-    """``12 % hidden (5–20 %)``, ``nothing hidden, 12 % longer (5.5–19 %)``."""
+    """``12 % hidden (-5–20 %)``, ``nothing hidden (at most 8 %)``, ``nothing hidden, 12 % longer (5.5–19 %)``."""
     if low is None or high is None:
         return f"{percent(value)} {done}"
     if high < 0:
         return f"nothing {done}, {percent(-value)} longer ({percent(-high).removesuffix(' %')}–{percent(-low)})"
-    if low < 0:
+    if low < 0 and value <= 0:
         return f"nothing {done} (at most {percent(high)})"
     return f"{percent(value)} {done} ({percent(low).removesuffix(' %')}–{percent(high)})"
 

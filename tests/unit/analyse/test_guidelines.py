@@ -15,10 +15,10 @@ from weft.analyse.claims.gate import judge
 from weft.analyse.claims.kernels.collective import claim_guidelines, find_overlaps
 from weft.analyse.claims.known import Known
 from weft.analyse.statistics.significance import paired_test, student_tail, trimmed_mean
-from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow
+from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow, OverlapRow
 from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.claims import ClaimRow, extras, make_claim
-from weft.analyse.tables.quality import QUALITY, QualityRow
+from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
 from weft.analyse.tables.times import CALLS
 from weft.analyse.winners import guideline_rows
 from weft.cli.audit import audit
@@ -364,45 +364,79 @@ def test_the_share_that_hides_is_what_both_take_less_than_one_after_the_other(
     assert {row.id for row in card_rows(view.claims)} >= {"overlap.hidden", "overlap.test"}
 
 
-def test_shares_in_turns_survive_launches_that_differ(tmp_path: Path) -> None:
+@pytest.mark.parametrize("further", [None, "wrong", "oversubscribed", "kernel"])
+def test_shares_in_turns_survive_launches_that_differ_and_no_other_doubt(tmp_path: Path, further: Doubt | None) -> None:
     """Of a run on a busy host, one launch of 355 times the others, nothing was told and nothing advised."""
     run = make_plain_run(tmp_path / "run", OVERLAP, lambda op: 2e-5 if op.endswith("hidden") else 1e-5)
     load_view(run)
     varied = QualityRow(
         doubt="launches", grade="D", count=2, of=6, share=1 / 3, noun="row", worst=355.0, launches=10, turns=""
     )
-    QUALITY.write(run, [varied])
+    quality = [varied, *([] if further is None else [QualityRow(**{**varied, "doubt": further, "grade": "C"})])]
+    QUALITY.write(run, quality)
     known = Known(run, plan_of(RunFolder(run)), [])
-    judged = judge(find_overlaps(known, OVERLAPS.read(run)), [varied])
+    judged = judge(find_overlaps(known, OVERLAPS.read(run)), quality)
+    if further:
+        assert {(claim["id"], say(claim).label) for claim in judged} == {("overlap.inconclusive", "Inconclusive")}
+        return
     assert {claim["confidence"] for claim in judged} == {"B"}
     assert {"overlap.hidden", "overlap.test", "overlap.next"} <= {claim["id"] for claim in judged}
 
 
 @pytest.mark.parametrize(
-    ("ends", "text"),
-    [((-0.19, -0.055), "nothing hidden, 12 % longer (5.5–19 %)"), ((-0.2, 0.014), "nothing hidden (at most 1.4 %)"),
-     ((0.1, 0.2), "12 % hidden (10–20 %)")],
-)  # fmt: skip
-def test_a_share_below_nothing_is_told_as_what_it_costs(ends: tuple[float, float], text: str) -> None:
-    value = 0.12 if ends[0] > 0 else -0.12
+    ("value", "ends", "text"),
+    [
+        (-0.12, (-0.19, -0.055), "nothing hidden, 12 % longer (5.5–19 %)"),
+        (-0.12, (-0.2, 0.014), "nothing hidden (at most 1.4 %)"),
+        (0.0, (-0.01, 0.01), "nothing hidden (at most 1 %)"),
+        (0.2, (-0.05, 0.44), "20 % hidden (-5–44 %)"),  # "nothing hidden (at most 44 %)"
+        (0.12, (0.1, 0.2), "12 % hidden (10–20 %)"),
+    ],
+)
+def test_a_share_below_nothing_is_told_as_what_it_costs(value: float, ends: tuple[float, float], text: str) -> None:
     claim = make_claim("overlap.hidden", "answer", "allreduce", value, "share", ends, bytes=8, alone_s=1e-6)
     assert say(claim).value == f"MPI_Iallreduce, 8 B: {text}"
 
 
-@pytest.mark.parametrize(("alone_s", "slower"), [(1.1e-5, None), (2e-3, 200.0)])
+@pytest.mark.parametrize(
+    ("thread", "slower"),
+    [
+        ({"alone_s": 1.1e-5, "low": 0.0, "high": 0.2}, None),
+        ({"alone_s": 2e-3, "low": -0.5, "high": 0.7}, 200.0),
+        ({"alone_s": 2e-3, "low": 0.0, "high": 0.2}, 200.0),
+        ({"alone_s": 1.1e-5, "low": 0.0, "high": 0.2, "nodes": 4}, 0.0),
+        ({"alone_s": 2e-3, "low": 0.0, "high": 0.2, "nodes": 4}, 0.0),  # of other nodes: says nothing here
+        ({"alone_s": 1.1e-5, "low": -0.5, "high": 0.7}, 0.0),  # unknown whether it helps
+    ],
+)
 def test_a_thread_that_shares_the_cores_of_the_ranks_is_advised_with_a_core_of_its_own(
-    tmp_path: Path, alone_s: float, slower: float | None
+    tmp_path: Path, thread: dict[str, float], slower: float | None
 ) -> None:
     """Two ranks of MPICH and their threads on two cores took 26 ms for 9 us, and were advised to use the thread."""
     run = make_plain_run(tmp_path / "run", OVERLAP, lambda op: 2e-5 if op.endswith("hidden") else 1e-5)
     load_view(run)
     rows = OVERLAPS.read(run)
     for row in list(rows):
-        rows.append({**row, "thread": True, "alone_s": alone_s, "share": 0.1, "low": -0.5, "high": 0.7})
+        rows.append(OverlapRow(**{**row, "thread": True, "share": 0.1, **thread}))
     claims = find_overlaps(Known(run, plan_of(RunFolder(run)), []), rows)
     (advice,) = (extras(claim) for claim in claims if claim["id"] == "overlap.next")
     assert bool(advice.get("knob")) == (slower is not None)
-    assert advice.get("slower") == (slower and pytest.approx(slower, rel=0.02))
+    assert advice.get("slower", 0) == pytest.approx(slower or 0, rel=0.02)
+
+
+@pytest.mark.parametrize(("ends", "polls"), [((0.0, 0.2), False), ((-0.5, 0.9), True), ((0.3, 0.6), True)])
+def test_polling_is_advised_unless_it_is_known_not_to_help(
+    tmp_path: Path, ends: tuple[float, float], polls: bool
+) -> None:
+    run = make_plain_run(tmp_path / "run", OVERLAP, lambda op: 2e-5 if op.endswith("hidden") else 1e-5)
+    load_view(run)
+    rows = [
+        OverlapRow(**{**row, "low": ends[0], "high": ends[1]}) if row["way"] == "test" else row
+        for row in OVERLAPS.read(run)
+    ]
+    claims = find_overlaps(Known(run, plan_of(RunFolder(run)), []), rows)
+    (advice,) = (extras(claim) for claim in claims if claim["id"] == "overlap.next")
+    assert advice["polls"] is polls
 
 
 def test_a_library_without_a_thread_is_advised_to_poll() -> None:

@@ -19,6 +19,7 @@ from weft.analyse.tables.answers import (
     WinnerRow,
 )
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
+from weft.analyse.tables.quality import Doubt
 from weft.analyse.tables.sweeps import Line, common_rows, largest_lines, own_lines, size_of
 from weft.analyse.tables.times import TimedRow, holding_bound_s, reach
 from weft.bound.placed import terms_of, traffic_of
@@ -155,12 +156,14 @@ def find_claims(known: Known) -> list[ClaimRow]:
 HIDES, WIDEST = 0.5, 0.5
 #: A progress thread that makes the call itself slower than this factor waits for its turn on the rank's core.
 SHARES_A_CORE = 2.0
+#: Doubts that a share survives whose times were taken in turns, with an interval over launches: they touch all alike.
+IN_TURNS: frozenset[Doubt] = frozenset({"launches", "precision", "steal", "load", "lost"})
 
 
 def find_overlaps(known: Known, rows: Sequence[OverlapRow]) -> list[ClaimRow]:
     """What each call hides on the most ranks at the largest size at which that is known, the least first; a remedy."""
     most = max((row["ranks"] for row in rows), default=0)
-    sure = [row for row in rows if row["ranks"] == most and row["high"] - row["low"] <= WIDEST]
+    sure = [row for row in rows if row["ranks"] == most and _is_sure(row)]
     largest = {row["collective"]: row for row in sure if _kind(row) == "wait"}  # rows ascend in size
     plain = sorted(largest.values(), key=lambda row: row["share"])
     launches = min((row["launches"] for row in rows), default=0)
@@ -168,24 +171,26 @@ def find_overlaps(known: Known, rows: Sequence[OverlapRow]) -> list[ClaimRow]:
         again = known.again("--launches", str(max(FEWEST_LAUNCHES, launches + 1)))
         return [make_claim(f"overlap.{INCONCLUSIVE}", "answer", launches=launches, next=again)]
     worst = plain[0]
-    same = (worst["collective"], worst["bytes"])
-    others = [row for row in sure if (row["collective"], row["bytes"]) == same and _kind(row) != "wait"]
+    ways = [row for row in rows if all(row[key] == worst[key] for key in ("collective", "bytes", "nodes", "ranks"))]
     claims = [
         *(_overlap("also" if place else "hidden", "answer", row) for place, row in enumerate(plain)),
-        *(_overlap(_kind(row), "breakdown", row) for row in others),
+        *(_overlap(_kind(row), "breakdown", row) for row in ways if _is_sure(row) and _kind(row) != "wait"),
     ]
     if worst["high"] < HIDES:
-        claims += _next_progress(known, worst, [row for row in rows if (row["collective"], row["bytes"]) == same])
-    # taken in turns, with an interval over launches: a share survives what makes the launches' times differ
-    doubted = any(row["grade"] > "B" for row in known.quality)
-    return [{**claim, "confidence": "B"} for claim in claims] if doubted else claims
+        claims += _next_progress(known, worst, ways)
+    doubts = {row["doubt"] for row in known.quality if row["grade"] > "B"}
+    return [{**claim, "confidence": "B"} for claim in claims] if doubts and doubts <= IN_TURNS else claims
+
+
+def _is_sure(row: OverlapRow) -> bool:
+    return row["high"] - row["low"] <= WIDEST
 
 
 def _next_progress(known: Known, worst: OverlapRow, ways: Sequence[OverlapRow]) -> list[ClaimRow]:
-    """MPI_Test, or the library's thread: what helped in this run, or was not measured; a thread that makes the call
-    itself slower lacks a core.
+    """MPI_Test, or the library's thread: what helped in this run, or where that is unknown; a thread that makes
+    the call itself slower lacks a core.
     """
-    helps = {_kind(row): row["low"] > worst["high"] for row in ways if row["ranks"] == worst["ranks"]}
+    helps = {_kind(row): row["low"] > worst["high"] for row in ways if _is_sure(row)}
     thread = progress_thread(known.library, several_nodes=worst["nodes"] > 1)
     slower = max((row["alone_s"] / worst["alone_s"] for row in ways if _kind(row) == "thread"), default=0.0)
     wanted = helps.get("thread", True) or slower > SHARES_A_CORE
