@@ -243,6 +243,31 @@ def test_nodes_that_all_differ_much_do_not_tell_that_a_machine_is_healthy(fabric
     assert exit_code(folder) == 1
 
 
+TREE_OF_PODS = FABRIC.replace("nodes_per_leaf = 8", "nodes_per_leaf = 4\nleaves_per_pod = 4\npod_uplinks = 8")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "text", "slow", "lone"),
+    [("n[0-1]", FABRIC, "n1", 2), ("n[0,8,16]", TREE_OF_PODS, "n16", 1), ("n[0,8,16]", FABRIC, "n16", 0)],
+    ids=["two nodes", "one in another pod", "three leaves"],
+)
+def test_a_node_that_nothing_is_compared_with_is_not_healthy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes: str, text: str, slow: str, lone: int
+) -> None:
+    """Two nodes were healthy, one of them at half the rate."""
+    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+    (tmp_path / "made.toml").write_text(text)
+    fabric = load_fabric(tmp_path / "made.toml")
+    for number, part in enumerate(({("node", slow): 2.0}, {})):
+        folder = run_check(fabric, Asked(nodes=nodes), MadeCheck(fabric, [part]), Silent(), tmp_path / f"run{number}")
+        answer = claims_of(CLAIMS.read(folder.path), "answer")[0]
+        if lone:
+            assert (exit_code(folder), extras(answer)["lone"]) == (1, lone)
+            assert f"{lone} of {extras(answer)['nodes']} nodes without" in card_of(load_view(folder.path)).rows[0].note
+        else:
+            assert (exit_code(folder), answer["subject"]) == ((3, slow) if part else (0, ""))
+
+
 @pytest.mark.parametrize("slow", [{}, SLOW])
 def test_what_nodes_say_of_themselves_stays_where_the_kernel_warned(
     fabric: Fabric, tmp_path: Path, slow: dict[tuple[str, str], float]

@@ -56,6 +56,8 @@ def _doubt(more: dict[str, Any]) -> str:
         return ""
     if 2 * more["rounds"] < more["of_rounds"]:
         return f"{more['rounds']} of {plural(more['of_rounds'], 'round')} in the time"
+    if "lone" in more:
+        return f"{more['lone']:,} of {plural(more['nodes'], 'node')} without others to compare with"
     return f"{more['far']:,} of {plural(more['nodes'], 'node')} over {percent(more['far_share'])} off their peers"
 
 

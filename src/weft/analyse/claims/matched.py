@@ -4,9 +4,12 @@
 from collections.abc import Sequence, Set
 from typing import Any
 
+import numpy as np
+
 from weft.analyse.claims.known import Known
 from weft.analyse.claims.nodes import find_node_facts, find_node_faults
-from weft.analyse.outliers.matched import matched_rounds
+from weft.analyse.outliers.matched import matched_rounds, read_ranks
+from weft.analyse.pairs.places import Places, locate_ranks
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras, make_claim
 from weft.analyse.tables.pairs import NAMES, NODES, OUTLIERS, NameRow, OutlierRow, largest
 from weft.fabric.kinds import KINDS
@@ -48,7 +51,19 @@ def find_claims(known: Known) -> list[ClaimRow]:
         return [make_claim(f"check.{INCONCLUSIVE}", "answer", next="" if why else _longer(known), **unsure), *facts]
     if counted["within"] >= SHARES[-1]:  # nodes that differ as much tell of no smaller fault
         return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), **unsure), *facts]
+    if lone := count_lone(locate_ranks(read_ranks(known.path), known.plan), matched_rounds(known.plan)):
+        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), **unsure, lone=lone), *facts]
     return [make_claim("check.healthy", "answer", **counted), *facts]
+
+
+def count_lone(places: Places, rounds: Sequence[Sequence[Sequence[int]]]) -> int:
+    """How many nodes nothing is compared with: no class that one of them meets has a pair of others."""
+    met = places.node_of[np.array([pair for each in rounds for pair in each], np.int64).reshape(-1, 2)]
+    met = np.unique(np.sort(met[met[:, 0] != met[:, 1]], axis=1), axis=0)
+    of = places.classes[met[:, 0], met[:, 1]]
+    own = np.zeros((len(places.nodes), len(places.labels)), np.int64)
+    np.add.at(own, (met, of[:, None]), 1)
+    return int(np.sum(own.any(axis=1) & ~((own > 0) & (own < np.bincount(of, minlength=own.shape[1]))).any(axis=1)))
 
 
 def _clustered(every: Sequence[NameRow]) -> list[ClaimRow]:
