@@ -19,8 +19,8 @@ std::int64_t take_series(Team const &team, PairTurns &turns, PairRound const &ro
             ping.wake(partner, low); // a rank that slept takes time to wake
         }
         for (bool const initiates : {low, !low}) {
-            if (simulated) {
-                ping.meet(partner, initiates);
+            if (simulated || initiates != low) {
+                ping.meet(partner, initiates); // the last message of the series before has left the wire
             }
             if (initiates) {
                 ping.initiate(partner, series.trips, series.rows);
