@@ -16,6 +16,11 @@ constexpr std::int64_t slots = 2; // bursts under way: the next is posted before
 constexpr std::int64_t nap_ns = 20'000;
 constexpr std::int64_t record_bytes = 512; // of a message under way: its request and status, and the library's own
 
+/// Messages that one of so many ranks receives at a time.
+std::int64_t most_under_way(int ranks, std::int64_t burst) {
+    return slots * std::max(ranks - 1, 1) * burst;
+}
+
 Failure unknown(std::string_view word) {
     return {"unknown traffic `" + std::string(word) + "`", "use alltoall, incast, shift, bcast or stream", true};
 }
@@ -213,16 +218,15 @@ PeersOf::PeersOf(std::string_view pattern, int rank, int size) {
 }
 
 std::int64_t Traffic::need(Cell const &cell, int ranks) {
-    std::int64_t const messages = slots * std::max(ranks - 1, 1) * cell.integer("burst");
-    return cell.integer("traffic_bytes") + messages * (cell.integer("traffic_bytes") + 2 * record_bytes);
+    std::int64_t const bytes = cell.integer("traffic_bytes");
+    return bytes + most_under_way(ranks, cell.integer("burst")) * (bytes + 2 * record_bytes);
 }
 
 Traffic::Traffic(Cell const &cell)
     : team_(cell.team()), launch_(cell.launch()), commander_(int(to_integer(cell.words("members").at(0), "members"))),
       kinds_(kinds_of(cell)), bytes_(cell.integer("traffic_bytes")), burst_(cell.integer("burst")),
       send_(Buffer::make(team_, std::size_t(bytes_), "traffic sent")),
-      receive_(Buffer::make(team_, std::size_t(slots * std::max(team_.size - 1, 1) * burst_ * bytes_),
-                            "traffic received")) {}
+      receive_(Buffer::make(team_, std::size_t(most_under_way(team_.size, burst_) * bytes_), "traffic received")) {}
 
 bool Traffic::serve() {
     int there = 0;

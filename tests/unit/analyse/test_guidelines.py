@@ -366,7 +366,7 @@ def test_the_share_that_hides_is_what_both_take_less_than_one_after_the_other(
 
 @pytest.mark.parametrize("further", [None, "wrong", "oversubscribed", "kernel"])
 def test_shares_in_turns_survive_launches_that_differ_and_no_other_doubt(tmp_path: Path, further: Doubt | None) -> None:
-    """Of a run on a busy host, one launch of 355 times the others, nothing was told and nothing advised."""
+    """Of a run on a busy host, one launch of 355 times the others, no share was given and nothing advised."""
     run = make_plain_run(tmp_path / "run", OVERLAP, lambda op: 2e-5 if op.endswith("hidden") else 1e-5)
     load_view(run)
     varied = QualityRow(

@@ -163,7 +163,7 @@ def test_columns_are_found_by_their_names(tmp_path: Path) -> None:
 
 
 def test_summaries_of_a_record_that_does_not_name_its_columns_are_refused(tmp_path: Path) -> None:
-    """Earlier kernels told how many samples were disturbed, not for how long. (The rest is read: the kept runs.)"""
+    """Earlier kernels stated how many samples were disturbed, not for how long. (The rest is read: the kept runs.)"""
     record = cell_of(tmp_path).record
     bare = [each.model_dump(exclude={"columns", "head"}) for each in record.segments]
     unnamed = tuple(Segment.model_validate(each) for each in bare)

@@ -51,12 +51,12 @@ def find_claims(known: Known) -> list[ClaimRow]:
         return [make_claim(f"check.{INCONCLUSIVE}", "answer", next="" if why else _longer(known), **unsure), *facts]
     if counted["within"] >= SHARES[-1]:  # nodes that differ as much tell of no smaller fault
         return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), **unsure), *facts]
-    if lone := count_lone(locate_ranks(read_ranks(known.path), known.plan), matched_rounds(known.plan)):
+    if lone := _count_lone(locate_ranks(read_ranks(known.path), known.plan), matched_rounds(known.plan)):
         return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), **unsure, lone=lone), *facts]
     return [make_claim("check.healthy", "answer", **counted), *facts]
 
 
-def count_lone(places: Places, rounds: Sequence[Sequence[Sequence[int]]]) -> int:
+def _count_lone(places: Places, rounds: Sequence[Sequence[Sequence[int]]]) -> int:
     """How many nodes nothing is compared with: no class that one of them meets has a pair of others."""
     met = places.node_of[np.array([pair for each in rounds for pair in each], np.int64).reshape(-1, 2)]
     met = np.unique(np.sort(met[met[:, 0] != met[:, 1]], axis=1), axis=0)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Outliers of a run whose pairs are matchings: one result for each size, merged over sizes."""
 
-import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from weft.analyse.outliers.rule import CANDIDATE_SIGMAS, CONFIRMED_SIGMAS, NAMED
 from weft.analyse.pairs.places import Places
 from weft.fabric.network.pair_loads import limiting_loads, name_cable
 from weft.files.atomic import read_json
+from weft.latest import Latest
 from weft.plan.records import Plan
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
@@ -91,18 +90,14 @@ def matched_rounds(plan: Plan) -> Rounds:
     return ()
 
 
-_LAST: dict[bytes, list[Outlier]] = {}
+_LAST = Latest[list[Outlier]]()
 """What was found last: a check asks after its first pass, and for its tables again."""
 
 
 def find_outliers(passes: Sequence[Pass], places: Places, mode: str = "all") -> list[Outlier]:
     """The slow parts of a machine, the strongest first; those of one pass that a second should look at are in doubt."""
     given = (passes, mode, places.nodes, places.node_of, places.network.forward, places.routed)
-    key = blake2b(pickle.dumps(given)).digest()
-    if key not in _LAST:
-        _LAST.clear()
-        _LAST[key] = _found(passes, places, mode)
-    return _LAST[key]
+    return _LAST.get(given, lambda: _found(passes, places, mode))
 
 
 def _found(passes: Sequence[Pass], places: Places, mode: str) -> list[Outlier]:

@@ -81,8 +81,8 @@ def equal_cost_ways(network: Network) -> list[list[list[int]]]:
 
 
 def has_several_ways(network: Network) -> bool:
-    """Whether a switch has more than one of them to some host."""
-    return any(len(ways) > 1 for row in equal_cost_ways(network) for ways in row)
+    """Whether a switch has more than one shortest way to some host."""
+    return any(bool((near.nearer.sum(axis=1) > 1).any()) for near in equal_cost(network))
 
 
 class _Graph:

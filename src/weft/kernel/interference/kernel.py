@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
+from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import has_several_ways
 from weft.fabric.placement import NoRoomError, place
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
@@ -50,7 +51,7 @@ class Interference(MeasuredKernel):
         section, found = study.interference, list[tuple[Shape, dict[str, Any]]]()
         unknown = fabric.is_emulated and not fabric.routes_known and fabric.network is not None
         # where a switch has several ways, only counters tell which are taken
-        several = unknown and has_several_ways(build_network(fabric))
+        several = network if unknown and has_several_ways(network := build_network(fabric)) else None
         victims = [each for each in section.victims if each in MOVING or not fabric.is_model]
         notes = [f"{each}: not modelled, a model has no queues" for each in section.victims if each not in victims]
         for where in section.places:
@@ -174,17 +175,17 @@ def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place
 
 
 def _counted(
-    study: InterferenceStudy, fabric: Fabric, shape: Shape, jobs: tuple[list[int], list[int]], several: bool
+    study: InterferenceStudy, fabric: Fabric, shape: Shape, jobs: tuple[list[int], list[int]], several: Network | None
 ) -> Iterator[int]:
     """How many jobs each victim's cell counts by themselves: its own, the first one also all others of its place.
 
-    None where messages have not `several` ways: each job is under one leaf.
+    None where messages have not `several` ways in a network: each job is under one leaf.
     """
     crosses = False
     if several and shape.nodes > 1:
-        network, order = build_network(fabric), study.placement.order
+        order = study.placement.order
         hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
-        leaf = network.leaf[network.indices(list(hosts))].tolist()
+        leaf = several.leaf[several.indices(list(hosts))].tolist()
         under = [{leaf[node_of(rank, shape.nodes, shape.ranks_per_node, order)] for rank in job} for job in jobs]
         crosses = max(map(len, under)) > 1
     section = study.interference

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The cells of a study of pairs at one shape: blocks of rounds, by their estimated times, or of drawn pairs."""
 
-import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +22,7 @@ from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings
 from weft.kernel.pairs.study import Chosen, PairsStudy, draw_pairs, draw_rounds
 from weft.kernel.sizes import window_of
 from weft.kernel.tournament import PairSchedule
+from weft.latest import Latest
 
 # Defaults if the fabric states no latency or rate; a factor of ten is accurate enough for blocks.
 LATENCY_WITHIN_S, LATENCY_BETWEEN_S = 1e-6, 20e-6
@@ -177,7 +176,9 @@ def matched(
     local = [[int(rank) for rank in np.flatnonzero(node_of == node)] for node in range(nodes)]
     if network is None or hosts is None or "leaf" not in places:
         network, hosts = None, None
-    rounds = _drawn(nodes, count, seed, apart, places, network, hosts, [n for n in study.pairs.aim if n not in names])
+    aim = [name for name in study.pairs.aim if name not in names]
+    given = (nodes, count, seed, apart, places, network, hosts, aim)
+    rounds = _LAST.get(given, lambda: _drawn(*given))
     why = "between whole leaves" if network else "the topology is not known, so few nodes send at a time"
     if network and network.cables_known:
         why += ", divided so that no cable carries more than its rate"
@@ -191,7 +192,7 @@ def matched(
     return chosen, f"{len(chosen)} rounds of disjoint pairs, drawn by seed {seed}: {why}"
 
 
-_LAST: dict[bytes, list[Round]] = {}
+_LAST = Latest[list[Round]]()
 """The rounds last drawn: a check plans twice, as the time of a round depends on their number."""
 
 
@@ -205,18 +206,13 @@ def _drawn(
     hosts: Ints | None,
     aim: Sequence[str],
 ) -> list[Round]:
-    key = blake2b(pickle.dumps((nodes, count, seed, apart, places, network, hosts, aim))).digest()
-    if key not in _LAST:
-        _LAST.clear()
-        if network is None:
-            _LAST[key] = draw_alone(nodes, count, seed, apart)
-        else:
-            leaf, pod = (np.array(places[name], np.int32) if name in places else None for name in ("leaf", "pod"))
-            assert leaf is not None
-            known = (network, hosts) if network.cables_known else (None, None)
-            links = [part_links(network, name) for name in aim] if network.cables_known else []
-            _LAST[key] = draw_matchings(leaf, pod, count, seed, *known, links, apart)
-    return _LAST[key]
+    if network is None:
+        return draw_alone(nodes, count, seed, apart)
+    leaf, pod = (np.array(places[name], np.int32) if name in places else None for name in ("leaf", "pod"))
+    assert leaf is not None
+    known = (network, hosts) if network.cables_known else (None, None)
+    links = [part_links(network, name) for name in aim] if network.cables_known else []
+    return draw_matchings(leaf, pod, count, seed, *known, links, apart)
 
 
 def part_links(network: Network, name: str) -> Ints:
