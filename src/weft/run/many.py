@@ -17,6 +17,7 @@ from weft.launch import launcher_for, refuse_capture
 from weft.launch.launcher import Launcher
 from weft.plan.stored import plan_of
 from weft.run.extend import can_extend
+from weft.run.folder import check_place
 from weft.run.listing import RUNS
 from weft.run.load import disturbs, in_words, look_first
 from weft.run.one import (
@@ -143,7 +144,8 @@ class Measuring:
         self.at = None
         into = into or choose_folder(self.study, fabric, progress, self._is_left, more=self.more).path
         make = cache(lambda: launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel))
-        # what cannot be planned is refused before anything is compiled
+        # a place that cannot be used, and what cannot be planned, are refused before anything is compiled
+        check_place(RunFolder(into))
         begun = RunFolder(into).meta.is_file()
         plan = None if begun else plan_study(self.study, fabric, lambda: library_of(make()))
         launcher = make()

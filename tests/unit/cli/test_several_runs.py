@@ -31,7 +31,10 @@ def test_two_runs_that_begin_alike_are_told_apart_in_a_narrow_terminal(
     assert all(NAME.format(number) in printed.replace(" ", "") for number in (1, 2))
 
 
-def test_a_file_in_place_of_a_run_folder_is_a_users_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_in_place_of_a_run_folder_is_refused_before_anything_is_compiled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.run.many.launcher_for", lambda *_, **__: pytest.fail("a launcher was made"))
     (tmp_path / "file").write_text("mine")
     assert main(["run", "contention", "--on", "local", "--into", str(tmp_path / "file"), "--anyway"]) == 2
     assert "is a file" in capsys.readouterr().err
