@@ -12,9 +12,11 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,11 +88,14 @@ class Part:
     ----------
     beside
         Whether it runs beside the parts that follow, because it disturbs none of them.
+    together
+        Whether its commands run at the same time, because one waits much and the other computes.
     """
 
     name: str
     commands: tuple[Sequence[str], ...]
     beside: bool = False
+    together: bool = False
 
 
 @dataclass
@@ -173,8 +178,7 @@ def levels() -> dict[str, list[Part]]:
             types,
             docs,
             Part("native", (native("--level", "test"),)),
-            Part("python", (others,)),
-            Part("untimed", (untimed,)),
+            Part("python", (others, untimed), together=True),
             Part("ranks", (ranks,)),
         ],
         "long": [
@@ -208,11 +212,22 @@ def surroundings() -> dict[str, str]:
 
 
 def run(part: Part) -> list[int]:
-    """Exit codes of a part's commands."""
+    """Exit codes of a part's commands; what those beside the first print comes after it."""
+    aside = part.commands[1:] if part.together else ()
     codes: list[int] = []
-    for command in part.commands:
-        print("+", " ".join(command), flush=True)
-        codes.append(subprocess.run(command, cwd=ROOT, env=surroundings(), check=False).returncode)
+    with ExitStack() as stack:
+        outputs = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in aside]
+        started = [
+            subprocess.Popen(command, cwd=ROOT, env=surroundings(), stdout=output, stderr=subprocess.STDOUT)
+            for command, output in zip(aside, outputs, strict=True)
+        ]
+        for command in part.commands[: len(part.commands) - len(aside)]:
+            print("+", " ".join(command), flush=True)
+            codes.append(subprocess.run(command, cwd=ROOT, env=surroundings(), check=False).returncode)
+        for command, process, output in zip(aside, started, outputs, strict=True):
+            codes.append(process.wait())
+            output.seek(0)
+            print("+", " ".join(command), "(beside)", output.read(), sep="\n", flush=True)
     return codes
 
 
