@@ -19,6 +19,7 @@ from weft.fabric.network.tables import forward_of
 from weft.fabric.nodeset import expand, fold
 from weft.fabric.readers import Dump, Format, Lines, read_dump, read_names, read_tables
 from weft.fabric.readers.hwloc import NodeShape, read_hwloc
+from weft.files.atomic import write_output
 from weft.files.beneath import UNLIMITED, plain_file, read_plain
 from weft.files.reading import is_list, is_table
 
@@ -126,11 +127,9 @@ def _write(into: Path, text: str, beside: Sequence[tuple[Path, Path]], described
             _lay(source, target)
         if described:
             _lay_names(into.with_suffix(".names"), described)
-        part = into.with_name(f".{into.name}.part")
-        part.write_text(text, encoding="utf-8")
-        part.replace(into)
     except OSError as error:
         raise FabricError(f"cannot write {error.filename}: {error.strerror}", "choose another place with -o") from error
+    write_output(into, text.encode())
 
 
 def _lay_names(path: Path, names: Mapping[str, str]) -> None:

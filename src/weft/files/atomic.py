@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from weft.errors import DataError, StudyError
+from weft.errors import DataError, NotThereError, StudyError
 from weft.files import checksum
 from weft.files.beneath import (
     MOST_BYTES,
@@ -50,6 +50,14 @@ def write_atomic(path: Path, data: bytes) -> None:
     """Write a file completely or not at all; DataError if the disk is full or read-only."""
     with _whole_file(path) as file:
         file.write(data)
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that a user named with ``-o``, completely or not at all; NotThereError if impossible."""
+    try:
+        write_atomic(path, data)
+    except DataError as problem:
+        raise NotThereError(problem.what, "choose another place with -o") from problem
 
 
 def copy_atomic(source: Path, path: Path) -> None:

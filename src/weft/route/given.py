@@ -13,6 +13,7 @@ from weft.fabric import load_fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
 from weft.fabric.nodeset import expand
+from weft.files.atomic import write_output
 from weft.files.matrix import read_matrix
 from weft.route.library import Floats, Ints
 from weft.route.patterns import all_to_all
@@ -146,11 +147,5 @@ def matrix_of(path: Path | None) -> Floats | None:
 
 
 def write_tables(network: Network, path: Path) -> None:
-    """Write the tables of a network as OpenSM loads them; FabricError without GUIDs, or if that is impossible."""
-    text = tables_text(network)
-    try:
-        part = path.with_name(f".{path.name}.part")
-        part.write_text(text, encoding="ascii")
-        part.replace(path)
-    except OSError as error:
-        raise FabricError(f"cannot write {path}: {error.strerror}", "choose another place with -o") from error
+    """Write the tables of a network as OpenSM loads them; FabricError without GUIDs, NotThereError if impossible."""
+    write_output(path, tables_text(network).encode("ascii"))

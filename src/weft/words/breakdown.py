@@ -16,6 +16,7 @@ TEXTS = {
     "plain-rounds": "another algorithm: plain rounds ({subject}) are faster",
     "late-ranks": "remove the late arrival of ranks",
     "algorithm": "the algorithm {subject}",
+    "algorithm-of-smaller": "{subject}, the algorithm of smaller sizes",
     "algorithms": 'compare the algorithms of {subject}: algorithms = "each" in its study',
     "second-cable": "a second cable for the {link}",
     "faster-adapter": "an adapter twice as fast",
@@ -37,7 +38,10 @@ TEXTS = {
     "whatif": "change one thing of a simulated machine at a time",
     "faster-processors": "faster processors: the network has little left to save",
 }
-BASES = {"measured": "measured", "simulated": "simulated", "only bounded": "upper bound"}
+BASES = {
+    "measured": "measured", "simulated": "simulated", "only bounded": "upper bound",
+    "extended": "extrapolated from smaller sizes",
+}  # fmt: skip
 
 
 def say_remedy(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
@@ -46,7 +50,8 @@ def say_remedy(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
         subject=claim["subject"], stated=_stated(claim["subject"]), link=name_part(f"{LINK}{claim['subject']}")
     )
     most = "" if claim["bound"] is None else "at most "
-    saves = f": saves {most}{percent(claim['value'])}" if claim["value"] is not None else ""
+    whose = f" of {more['whose']}" if more.get("whose") else ""
+    saves = f": saves {most}{percent(claim['value'])}{whose}" if claim["value"] is not None else ""
     return Row(claim["id"], "Try", f"{text}{saves}", _reason(more), claim["next"])
 
 

@@ -460,3 +460,14 @@ def test_a_share_that_scatters_is_not_claimed_and_the_largest_size_that_is_known
         assert found == (answers or [])
         assert (claims[0]["id"] == "overlap.inconclusive") == (answers is None)
         assert all((claim["value"] or 0) > -1 for claim in claims)
+
+
+@pytest.mark.parametrize("other", [0.05, 0.95])
+def test_of_several_series_at_one_size_the_one_that_hides_least_is_told(tmp_path: Path, other: float) -> None:
+    run = make_plain_run(tmp_path / "run", OVERLAP, lambda op: 2e-5 if op.endswith("hidden") else 1e-5)
+    load_view(run)
+    waits = [row for row in OVERLAPS.read(run) if row["way"] == "wait"]
+    rows = [OverlapRow(**{**row, "low": share - 0.01, "high": share + 0.01, "share": share, "nodes": nodes})
+            for nodes, share in ((1, 0.5), (2, other)) for row in waits]  # fmt: skip
+    claims = find_overlaps(Known(run, plan_of(RunFolder(run)), []), rows)
+    assert {claim["value"] for claim in claims if claim["kind"] == "answer"} == {min(0.5, other)}

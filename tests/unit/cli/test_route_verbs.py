@@ -117,6 +117,15 @@ def test_fixed_tables_are_written_and_read_again(
     assert again["engines"][0]["findings"] == []
 
 
+def test_tables_that_cannot_be_written_leave_nothing(
+    small: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "better.lft").mkdir()
+    assert main(("route", "fix", str(small), "-o", str(tmp_path / "better.lft"))) == 2
+    assert "choose another place with -o" in capsys.readouterr().err
+    assert list(tmp_path.glob("*.part")) + list(tmp_path.glob(".*.part")) == []
+
+
 def test_one_change_is_offered(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = json.loads(run(capsys, "route", "fix", str(small), "--most-changes", "1", "--format", "json"))
     assert (told["best"]["changes"], told["best"]["all_to_all"]) == (1, 1)

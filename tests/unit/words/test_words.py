@@ -164,6 +164,14 @@ WORDS: list[tuple[ClaimRow, str, str]] = [
         "Table against best", "at most 1.03x the time of node.direct",
     ),
     (
+        make_claim("remedy.algorithm-of-smaller", "remedy", "binomial", 0.86, "share", basis="extended"),
+        "Try", "binomial, the algorithm of smaller sizes: saves 86 %",
+    ),
+    (
+        make_claim("remedy.placement", "remedy", "", 0.5, "share", bound=1.0, whose="MPI_Alltoallv, heavy, 512 KiB"),
+        "Try", "another placement or other routes: saves at most 50 % of MPI_Alltoallv, heavy, 512 KiB",
+    ),
+    (
         make_claim("remedy.table", "remedy", "tuning.json", 0.64, "share", bound=1e-3),
         "Try", "the selection table tuning.json: saves at most 64 %",
     ),

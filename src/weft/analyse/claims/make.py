@@ -16,6 +16,8 @@ from weft.analyse.tables.claims import CLAIMS, ClaimRow, claims_of, make_claim
 from weft.analyse.tables.quality import Doubt, QualityRow
 from weft.analyse.tables.times import CallRow
 from weft.fabric.model import Fabric
+from weft.format import format_bytes
+from weft.kernel.sizes import line_name, split_op
 from weft.plan.records import Plan
 
 
@@ -100,15 +102,26 @@ def claim_remedies(known: Known, cell: str, call: str) -> list[ClaimRow]:
         main = (row["cell"], row["call"]) == (cell, call)
         return not main, known.plan.cell(row["cell"]).oversubscribed, -row["saves_s"] / row["seconds"]
 
-    return [_remedy(index, row) for index, row in sorted(chosen, key=order)]
+    return [
+        _remedy(index, row, "" if (row["cell"], row["call"]) == (cell, call) else _size_of(known, row))
+        for index, row in sorted(chosen, key=order)
+    ]
 
 
-def _remedy(index: int, row: RemedyRow) -> ClaimRow:
+def _size_of(known: Known, row: RemedyRow) -> str:
+    """The call and size of a row of a sweep, which a remedy of another call than the answer's must name."""
+    name, size = split_op(row["call"])
+    if size is None:
+        return ""
+    return f"{line_name(name, known.plan.cell(row['cell']).parameters)}, {format_bytes(size)}"
+
+
+def _remedy(index: int, row: RemedyRow, whose: str) -> ClaimRow:
     return make_claim(
         f"remedy.{row['id']}", "remedy", row["subject"], row["saves_s"] / row["seconds"], "share", bound=row["saves_s"],
         cell=row["cell"], call=row["call"], evidence=[f"remedies:{index}"], seconds=row["seconds"], basis=row["basis"],
         floor_s=row["floor_s"], floor=row["floor"], ratio=row["ratio"], setting=row["setting"], nodes=row["nodes"],
-        confidence="B" if row["setting"] else "A",
+        whose=whose, confidence="B" if row["setting"] else "A",
     )  # fmt: skip
 
 

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Claims of collectives: imbalance is told apart from what the network and the algorithm add."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from weft.analyse.claims.kernels.collective import _imbalance  # pyright: ignore[reportPrivateUsage]
+from weft.analyse.claims.kernels.collective import (
+    _imbalance,  # pyright: ignore[reportPrivateUsage]
+    _left_algorithm,  # pyright: ignore[reportPrivateUsage]
+)
 from weft.analyse.claims.known import Known
+from weft.analyse.tables.answers import CHANGES, ChangeRow
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.analyse.tables.times import TimedRow
 from weft.fabric import load_fabric
@@ -45,3 +50,41 @@ def test_a_hot_receiver_is_told_beside_the_bound_of_the_same_bytes_in_even_block
 def test_even_blocks_have_no_imbalance_to_tell() -> None:
     assert imbalance() == []
     assert imbalance(patterns=["hot"], skew=[1]) == []
+
+
+def left_algorithm(
+    path: Path, *changes: dict[str, Any], size: int = 1 << 20, algorithm: str = "ring"
+) -> list[ClaimRow]:
+    """The claims about a call of 1 MiB by ring, after these change-overs of its line."""
+    plain = ChangeRow(
+        cell="c000", call="bcast", nodes=4, ranks=8, lower=4096, upper=8192, surely_lower=4096, surely_upper=8192,
+        lower_s=1e-5, upper_s=7e-5, algorithm_before="tree", algorithm_after="ring", kind="jump", factor=5.0, low=4.0,
+        high=6.0, before_rate=None, after_rate=None, confidence=1.0, knobs=[], knob_values=[], knob_value=None,
+        knob_meaning="", usual_knob="", eager_limit=False, confirmed="", refuted=[],
+    )  # fmt: skip
+    rows = [ChangeRow(**{**plain, **change}) for change in changes]
+    CHANGES.write(path, rows)
+    row = {"cell": "c000", "call": f"bcast@{1 << 20}", "median_s": 0.05, "algorithm": "ring"}
+    line = SimpleNamespace(jumps=[row for row in rows if row["kind"] == "jump"])
+    return _left_algorithm(cast(Known, SimpleNamespace(path=path)), cast(Any, line), cast(TimedRow, row))
+
+
+def test_the_algorithm_that_a_library_left_for_a_slower_one_is_advised(tmp_path: Path) -> None:
+    (claim,) = left_algorithm(tmp_path, {"factor": 2.0, "low": 1.5, "high": 2.5, "upper": 64}, {})
+    assert (claim["subject"], claim["evidence"]) == ("tree", ["change_overs:1"])  # the last before this size
+    assert (claim["value"], claim["low"], claim["high"]) == pytest.approx((0.8, 0.75, 5 / 6))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"factor": 0.5, "low": 0.4, "high": 0.6},  # the library was right to change
+        {"factor": 1.2, "low": 0.9, "high": 1.5},  # unsure
+        {"upper": 2 << 20},  # at a larger size
+        {"algorithm_before": "", "algorithm_after": ""},  # an eager limit
+        {"algorithm_after": "scatter"},  # and changed again since
+        {"kind": "switch", "factor": None, "low": None, "high": None},
+    ],
+)
+def test_no_algorithm_is_advised_that_was_not_left_for_a_slower_one(tmp_path: Path, change: dict[str, Any]) -> None:
+    assert left_algorithm(tmp_path, change) == []

@@ -10,6 +10,7 @@ from weft.analyse.claims.kernels.exchange import find_bottleneck
 from weft.analyse.claims.known import Known
 from weft.analyse.claims.sweeps import claim_winners, find_thresholds
 from weft.analyse.tables.answers import (
+    CHANGES,
     FEWEST_LAUNCHES,
     GUIDELINE_LAUNCHES,
     GUIDELINES,
@@ -164,7 +165,8 @@ def find_overlaps(known: Known, rows: Sequence[OverlapRow]) -> list[ClaimRow]:
     """What each call hides on the most ranks at the largest size at which that is known, the least first; a remedy."""
     most = max((row["ranks"] for row in rows), default=0)
     sure = [row for row in rows if row["ranks"] == most and _is_sure(row)]
-    largest = {row["collective"]: row for row in sure if _kind(row) == "wait"}  # rows ascend in size
+    waits = sorted((row for row in sure if _kind(row) == "wait"), key=lambda row: (row["bytes"], -row["share"]))
+    largest = {row["collective"]: row for row in waits}  # of several at one size, the one that hides least
     plain = sorted(largest.values(), key=lambda row: row["share"])
     launches = min((row["launches"] for row in rows), default=0)
     if not plain or launches < FEWEST_LAUNCHES:
@@ -246,8 +248,27 @@ def _above_bound(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:
         _call(known, "collective.above-bound", line, row),
         *find_bottleneck(known, row["cell"], row["call"]),
         *_imbalance(known, row),
+        *_left_algorithm(known, line, row),
         *_alternatives(known, line),
     ]
+
+
+def _left_algorithm(known: Known, line: Line, row: TimedRow) -> list[ClaimRow]:
+    """The algorithm that the library left below this size, where its smaller sizes lead to expect a shorter time."""
+    size = size_of(row)
+    left = [each for each in line.jumps if each["algorithm_after"] and each["upper"] <= size]
+    change = max(left, key=lambda each: each["upper"], default=None)
+    if change is None or change["algorithm_after"] != row["algorithm"]:
+        return []
+    factor, low, high = change["factor"], change["low"], change["high"]
+    if not factor or not low or not high or low <= 1:
+        return []
+    found = make_claim(
+        "remedy.algorithm-of-smaller", "remedy", change["algorithm_before"], 1 - 1 / factor, "share",
+        (1 - 1 / low, 1 - 1 / high), cell=row["cell"], call=row["call"], basis="extended", seconds=row["median_s"],
+        evidence=[f"change_overs:{CHANGES.read(known.path).index(change)}"],
+    )  # fmt: skip
+    return [found]
 
 
 def _imbalance(known: Known, row: TimedRow) -> list[ClaimRow]:
