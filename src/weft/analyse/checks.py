@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, cast
 from weft.analyse.floor import Floor
 from weft.analyse.statistics.interval import RANGES
 from weft.analyse.tables.answers import FindingRow
-from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, phase_in_words, timed
+from weft.analyse.tables.times import CallRow, TimedRow, is_beaten, is_refuted, phase_in_words, timed
 from weft.files.reading import is_table
 from weft.format import format_seconds, percent, plural
 from weft.store.rows import LaunchRow, MeasuredRow
@@ -88,7 +88,8 @@ def self_checks(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
             found.append(make_finding("self-check.statistics", place(row), problem=problem))
         elif row["bound_s"] and (row["median_s"] or 0.0) * TOO_FAST < row["bound_s"]:
             median, bound = format_seconds(row["median_s"] or 0.0), format_seconds(row["bound_s"])
-            found.append(make_finding("self-check.too-fast", place(row), median=median, bound=bound, name=row["bound"]))
+            id = f"self-check.{'measured' if row['bound_basis'] == 'measured' else 'too-fast'}"
+            found.append(make_finding(id, place(row), median=median, bound=bound, name=row["bound"]))
     return found
 
 
@@ -98,7 +99,8 @@ def bounds_beaten(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
     for row in sorted(measured(rows), key=lambda row: _over(row["min_s"], row["bound_s"])):
         if is_beaten(row):
             fastest, bound = format_seconds(row["min_s"] or 0.0), format_seconds(row["bound_s"] or 0.0)
-            id = f"bound-beaten.{'measured' if row['bound_basis'] == 'measured' else 'stated'}"
+            case = "measured" if is_refuted(row) else "within"
+            id = f"bound-beaten.{case if row['bound_basis'] == 'measured' else 'stated'}"
             found.append(make_finding(id, place(row), fastest=fastest, bound=bound, name=row["bound"]))
     return found
 

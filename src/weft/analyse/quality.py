@@ -26,7 +26,7 @@ from weft.analyse.doubts import OF_RULE, Launches, by_launch
 from weft.analyse.floor import Floor
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.quality import Doubt, Grade, QualityRow, Rule
-from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, is_beaten, timed
+from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, is_refuted, timed
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import fitted_numbers, leave_out_error
 from weft.store.load import DISTURBS, Look
@@ -142,7 +142,7 @@ def _of_rows(
     """The doubts about rows; what only a machine can do is not asked of a model."""
     by_rule: dict[Doubt, Callable[[TimedRow], bool]] = {
         "wrong": lambda row: any(each["level"] == "error" for each in self_checks([row])),
-        "bound": is_beaten,
+        "bound": is_refuted,
         "floor": lambda row: bool(below_floor([row], floor)),
     }
     if not modelled:

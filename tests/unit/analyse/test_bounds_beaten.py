@@ -2,11 +2,15 @@
 """A bound whose rate was measured twice, before the cells and beside them, and that samples beat both times."""
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from made.run import LOCAL, Made, make_run
 from made.view import load_view
+from weft.analyse.checks import bounds_beaten
+from weft.analyse.floor import Floor
+from weft.analyse.quality import quality
 from weft.analyse.tables.times import CallRow, holding_bound_s, is_beaten, timed
 from weft.report.intervals import bound_text
 from weft.report.view import RunView
@@ -39,6 +43,24 @@ def test_a_bound_that_is_beaten_by_both_measurements_is_none_and_says_why(tmp_pa
     assert {each["where"] for each in beaten} >= {f"C warm, N = 1, p = {row['ranks']}, m = 512" for row in first[:1]}
     assert {each["level"] for each in beaten} == {"error"}
     assert all("fabric file" not in each["remedy"] for each in beaten)
+    (doubt,) = [each for each in view.claimed("doubt") if each["id"] == "times.below-bound"]
+    assert doubt["next"].startswith("weft run"), "its fabric file states no rate that could be wrong"
+
+
+@pytest.mark.parametrize(("basis", "below", "level", "doubted"), [
+    ("measured", 0.007, "note", False), ("measured", 0.2, "error", True), ("stated", 0.007, "error", True),
+])  # fmt: skip
+def test_a_sample_within_the_error_of_a_measured_bound_is_no_doubt_about_the_run(
+    tmp_path: Path, basis: str, below: float, level: str, doubted: bool
+) -> None:
+    """A sample 0.7 % below a measured bound: the run was doubted, and advised to look into a file without rates."""
+    (row, *_) = exchanges(run_with(tmp_path / "run", beside=80e9))
+    beaten = row | {"bound_s": (row["min_s"] or 0.0) / (1 - below), "bound_basis": basis}
+    assert holding_bound_s(cast(CallRow, beaten)) is None
+    (finding,) = bounds_beaten([cast(CallRow, beaten)])
+    assert finding["level"] == level
+    found = {each["doubt"] for each in quality([cast(CallRow, beaten)], [], Floor([]), 0.05)}
+    assert ("bound" in found) == doubted
 
 
 def test_a_bound_that_is_mended_beside_its_cell_holds(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.breakdown import BreakdownRow, RemedyRow
 from weft.analyse.tables.claims import CLAIMS, ClaimRow, claims_of, make_claim
 from weft.analyse.tables.quality import Doubt, QualityRow
-from weft.analyse.tables.times import CallRow
+from weft.analyse.tables.times import CallRow, is_refuted
 from weft.fabric.model import Fabric
 from weft.format import format_bytes
 from weft.kernel.sizes import line_name, split_op
@@ -160,6 +160,7 @@ def _next(known: Known, row: QualityRow) -> str:
         return known.again("--launches", str(row["launches"] or 10))
     if row["doubt"] in ("load", "steal", "lost"):
         return known.again("--launches", str(row["launches"] or 10), "--wait")
-    if row["doubt"] in ("failed", "swap"):
+    stated = any(each["bound_basis"] == "stated" and is_refuted(each) for each in known.warm)
+    if row["doubt"] in ("failed", "swap") or (row["doubt"] == "bound" and not stated):
         return known.again()
     return "weft fabric fit --help" if row["doubt"] == "model" else ""

@@ -197,6 +197,17 @@ def is_beaten(row: CallRow | TimedRow) -> bool:
     return bool(bound_s) and fastest_s is not None and fastest_s < bound_s * (1 - 1e-3) - 1e-9
 
 
+#: A rate behind a bound is measured until its median is known to 5 % (METHOD 8), so such a bound is known no better.
+MEASURED_WITHIN = 0.05
+
+
+def is_refuted(row: CallRow | TimedRow) -> bool:
+    """Whether a sample beat the bound of its row by more than the bound's own error; a stated bound has none."""
+    if not is_beaten(row):
+        return False
+    return row["bound_basis"] != "measured" or (row["min_s"] or 0.0) < (1 - MEASURED_WITHIN) * (row["bound_s"] or 0.0)
+
+
 def holding_bound_s(row: CallRow | TimedRow) -> float | None:
     """The lower bound of a row in seconds; None where none is known, or where a sample beat it."""
     return None if is_beaten(row) else row["bound_s"] or None
