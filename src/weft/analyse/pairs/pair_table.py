@@ -107,12 +107,14 @@ def second_looks(findings: Expression) -> Expression:
 
 
 def buckets(samples: Expression) -> Expression:
-    """Histogram of the warm samples of each ordered pair: `PAIR`, bucket, count."""
+    """The bucket of each warm sample: `PAIR`, bucket, count (1).
+
+    They are summed by nodes alone (`by_node`): to sum them by pairs first would make tens of millions of groups.
+    """
     warm = samples.filter(samples.phase == "warm")
     each_ns = warm.duration_ns.cast("float64") / warm.batch
     bucket = (each_ns > 1).ifelse((each_ns.log2() * BUCKETS).floor(), 0).cast("int16")
-    counted = warm.mutate(bucket=bucket)
-    return counted.group_by([*PAIR, "bucket"]).agg(count=counted.count())
+    return warm.select(*PAIR, bucket=bucket, count=ibis.literal(1))
 
 
 def by_node(counted: Expression, ranks: Expression) -> Expression:
