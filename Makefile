@@ -61,7 +61,7 @@ $(VENV)/installed: $(VENV)/bin/pip requirements/study.txt requirements/uv.txt py
 	{ $(PIP) install --target $(VENV)/uv --require-hashes -r requirements/uv.txt && test -x $(UV) && \
 	  $(UV) pip install --quiet --python $(VENV)/bin/python --require-hashes -r requirements/study.txt || \
 	  $(PIP) install --require-hashes -r requirements/study.txt; } && rm -rf $(VENV)/uv && \
-	$(PIP) install --no-deps --no-build-isolation --editable . && \
+	$(PIP) install --no-deps --no-build-isolation --editable . && $(PIP) uninstall --yes setuptools 2>/dev/null && \
 	echo "installed in $$(($$(date +%s) - began)) s"
 	@touch $@
 

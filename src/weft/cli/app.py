@@ -16,7 +16,7 @@ from weft.cli.causes import among_verbs, cause_of, default_in_words, require_roo
 from weft.cli.output import NobodyReadsError, guarded
 from weft.cli.signals import code_after, heed_signals
 from weft.errors import LaunchError, PathError, WeftError
-from weft.extras import how_to_report, is_of_report, missing_report, what_is_missing
+from weft.extras import explain_missing
 from weft.files.shipped import LENT
 from weft.text import one_line, plain
 
@@ -128,9 +128,8 @@ def run_verb(words: list[str]) -> int:
     except CycloptsError as problem:
         return tell(what_is_wrong(problem), which_help(problem), 2)
     except ModuleNotFoundError as problem:
-        if not is_of_report(problem.name):
-            return tell_cause(problem)
-        return tell(what_is_missing(missing_report() or (str(problem.name),)), how_to_report(), 1)
+        missing = explain_missing(problem.name or "")
+        return tell(*missing, 1) if missing else tell_cause(problem)
     except KeyboardInterrupt as ended:
         sys.stderr.write("interrupted: the same command starts again\n")
         return code_after(ended)

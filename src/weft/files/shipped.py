@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Paths of the files that ship with Weft, and of its cache."""
+"""Files that ship with Weft, and the folder of its cache."""
 
+import gzip
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,12 @@ def shipped(folder: str) -> Path:
     """Path of the shipped folder ``native``, ``studies`` or ``fabrics``: in ``weft/data``, or a checkout's root."""
     installed = Path(str(files("weft"))) / "data" / folder
     return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / folder
+
+
+@lru_cache(maxsize=1)
+def vega_bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script without imports, whose only global name is ``vegaEmbed``."""
+    return gzip.decompress((files("weft.files") / "vega.js.gz").read_bytes()).decode()
 
 
 def cache() -> Path:

@@ -4,9 +4,7 @@
 import json
 import re
 from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from weft import __version__
-from weft.errors import WeftError
 from weft.files.atomic import file_errors, write_atomic
-from weft.files.shipped import cache
+from weft.files.shipped import vega_bundle
 from weft.format import capital, measured_factor
 from weft.report.figures import Figure, Picture
 from weft.report.figures.theme import BLUE, DARKER, GREY, INK
@@ -120,31 +117,11 @@ def embedded(value: Any) -> Any:
     return Markup(text)
 
 
-@lru_cache(maxsize=1)
-def vega_bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script without imports and without global names.
-
-    Bundling takes three seconds and depends only on two versions, so the result is cached.
-    """
-    import vl_convert
-
-    kept = cache() / f"vega-{vegalite_version()}-vl-convert-{version('vl-convert-python')}.js"
-    if kept.is_file():
-        return kept.read_text()
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
-    script = "(() => {" + bundle.replace("</script", "<\\/script") + "})();"
-    with suppress(OSError, WeftError):  # the page does not need the cache
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(kept, script.encode())
-    return script
-
-
-#: The Vega-Lite version that draws them here and on the page: the newest that both Altair and vl-convert support.
 PNG_SCALE = 2
 
 
 def vegalite_version() -> str:
-    """Vega-Lite version of Altair's charts, as vl-convert names it: ``6.4``."""
+    """Vega-Lite version of Altair's charts, as vl-convert names it: ``6.4``; the newest that both support."""
     import vl_convert
 
     wanted = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])
@@ -156,7 +133,10 @@ FORMATS = ("svg", "pdf", "png")
 
 
 def write_figures(figures: Iterable[Figure | Picture], folder: Path, formats: Collection[str] = FORMATS) -> list[Path]:
-    """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png``, or some of them, and return the paths."""
+    """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png``, or some of them, and return the paths.
+
+    Raises ModuleNotFoundError: the extra ``figures`` is not installed.
+    """
     import vl_convert
 
     version = vegalite_version()

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
 from made.run import Made, make_run, tara_like
 from made.view import load_view
+from weft.files.shipped import vega_bundle
 from weft.report.figures import Figure
 from weft.report.figures.spread import links, places, thinned
 from weft.report.figures.theme import dodged
@@ -137,7 +139,10 @@ def test_every_figure_becomes_svg_pdf_and_png(local: RunView, tmp_path: Path) ->
 
 
 def test_the_page_draws_with_the_version_that_made_the_charts() -> None:
+    """The shipped script is what vl-convert bundles of the version that Altair writes."""
     assert vegalite_version().startswith("6.")
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=vegalite_version())
+    assert vega_bundle() == "(() => {" + bundle.replace("</script", "<\\/script") + "})();"
 
 
 def test_a_run_with_nothing_measured_has_only_the_schematic(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 """A drawing of a fabric: leaves as boxes with their hosts, cables coloured by a value such as their load."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +16,7 @@ from weft.fabric.loads import relative_times
 from weft.fabric.model import Fabric
 from weft.fabric.network.graph import Network
 from weft.fabric.summary import Summary
+from weft.files.shipped import vega_bundle
 from weft.format import format_factor
 from weft.text import plain_tree
 
@@ -25,7 +27,6 @@ FORMATS = (".svg", ".png", ".html", ".json")
 LEFT = 130.0  # space for the texts of the rows
 FIT = "body { margin: 0; overflow-x: auto; } svg.marks { max-width: 100%; height: auto; }"
 """Style of a drawing's page: it is no wider than the window."""
-LESS = "\ue03c"  # a placeholder for "<" until a page is written
 INK, PAPER, QUIET = "#1f2933", "#f4f6f8", "#6b7785"
 CALM, BUSY, HOT = "#cfd8e3", "#f0a429", "#c01c1c"
 
@@ -68,13 +69,18 @@ def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float]
 
 
 def save(chart: "altair.LayerChart", path: Path) -> None:
-    """Write a drawing as SVG, PNG, HTML (offline) or Vega-Lite JSON, by its extension; FabricError if impossible."""
+    """Write a drawing as SVG, PNG, HTML (offline) or Vega-Lite JSON, by its extension; FabricError if impossible.
+
+    Raises ModuleNotFoundError: SVG and PNG need the extra ``figures``.
+    """
     if path.suffix.lower() not in FORMATS:
         raise FabricError(
             f"cannot draw into {path}: no format {path.suffix!r}", f"end the name in {', '.join(FORMATS)}"
         )
     import altair as alt
 
+    if path.suffix.lower() in (".svg", ".png"):
+        import_module("vl_convert")  # altair's own error would not name what to install
     tree = plain_tree(chart.to_dict())  # vl-convert aborts at control characters in names
     shown = alt.LayerChart.from_dict(tree, validate=False)
     try:
@@ -89,14 +95,16 @@ def save(chart: "altair.LayerChart", path: Path) -> None:
 
 
 def _page(tree: dict[str, Any]) -> str:
-    """A drawing as a complete HTML page; altair does not escape ``</script>`` in names."""
-    import altair as alt
-
-    marked = json.loads(json.dumps(tree).replace("<", LESS))
+    """A drawing as a complete HTML page."""
     options = {"renderer": "svg", "actions": {"source": False, "compiled": False, "editor": False}}
-    page = alt.LayerChart.from_dict(marked, validate=False).to_html(inline=True, embed_options=options)
-    page = page.replace("</style>", f"{FIT}</style>", 1)
-    return page.replace(LESS, "\\u003c").replace(json.dumps(LESS)[1:-1], "\\u003c")
+    drawn, how = (json.dumps(each).replace("<", "\\u003c") for each in (tree, options))  # no </script> in names
+    return f"""\
+<!DOCTYPE html>
+<html>
+<head><meta charset="UTF-8"><style>{FIT}</style><script>{vega_bundle()}</script></head>
+<body><div id="vis"></div><script>vegaEmbed("#vis", {drawn}, {how});</script></body>
+</html>
+"""
 
 
 def _axes(plan: Sketch, left: float, x: str = "x", y: str = "y") -> dict[str, Any]:

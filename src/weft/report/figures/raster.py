@@ -2,7 +2,8 @@
 """A matrix of numbers as a PNG: one pixel per number, in colours that separate usual values from slow ones."""
 
 import base64
-import io
+import struct
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -74,25 +75,27 @@ def palette() -> NDArray[np.uint8]:
 
 def png(indices: NDArray[np.uint8]) -> bytes:
     """Palette indices, shape (rows, columns), as a PNG of one pixel each."""
-    from PIL import Image
-
-    image = Image.fromarray(np.ascontiguousarray(indices), "P")
-    image.putpalette(palette().tobytes())
-    out = io.BytesIO()
-    image.save(out, "PNG", optimize=True)
-    return out.getvalue()
+    return _png(indices, palette())
 
 
 def png_of_colours(indices: NDArray[np.uint8], colours: Iterable[tuple[str, int]]) -> bytes:
     """Indices, shape (rows, columns), as a PNG: 0 is transparent, then come ``#rrggbb`` and an opacity to 255."""
-    from PIL import Image
-
     listed = [("#000000", 0), *colours]
-    image = Image.fromarray(np.ascontiguousarray(indices), "P")
-    image.putpalette([int(colour[place : place + 2], 16) for colour, _ in listed for place in (1, 3, 5)])
-    out = io.BytesIO()
-    image.save(out, "PNG", optimize=True, transparency=bytes(opacity for _, opacity in listed))
-    return out.getvalue()
+    red_green_blue = np.array([list(bytes.fromhex(colour[1:])) for colour, _ in listed], np.uint8)
+    return _png(indices, red_green_blue, bytes(opacity for _, opacity in listed))
+
+
+def _png(indices: NDArray[np.uint8], colours: NDArray[np.uint8], opacity: bytes = b"") -> bytes:
+    """A PNG with a palette: colours of shape (colours, 3), and the opacity of the first of them."""
+    rows, columns = indices.shape
+    lines = np.zeros((rows, columns + 1), np.uint8)  # each begins with the number of its filter: none
+    lines[:, 1:] = indices
+    parts = {b"IHDR": struct.pack(">2I5B", columns, rows, 8, 3, 0, 0, 0), b"PLTE": colours.tobytes()}
+    parts |= {b"tRNS": opacity} if opacity else {}
+    parts |= {b"IDAT": zlib.compress(lines.tobytes(), 9), b"IEND": b""}
+    framed = (struct.pack(">I", len(of)) + name + of + struct.pack(">I", zlib.crc32(name + of))
+              for name, of in parts.items())  # fmt: skip
+    return b"\x89PNG\r\n\x1a\n" + b"".join(framed)
 
 
 def data_address(content: bytes) -> str:
