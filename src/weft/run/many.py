@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from shlex import quote
@@ -34,6 +35,7 @@ from weft.run.progress import Progress, for_terminal
 from weft.run.refresh import refresh
 from weft.run.walk import pending
 from weft.store.folder import RunFolder
+from weft.store.load import Look
 from weft.study import Study
 from weft.text import plain
 
@@ -149,8 +151,7 @@ class Measuring:
         begun = RunFolder(into).meta.is_file()
         plan = None if begun else plan_study(self.study, fabric, lambda: library_of(make()))
         launcher = make()
-        here = KINDS[fabric.kind].runs_here
-        seen = look_first(progress.say, wait=self.wait, anyway=self.anyway) if here else None
+        seen = self._looked(progress) if KINDS[fabric.kind].runs_here else None
         self.at = into
         try:
             folder = run_study(
@@ -177,6 +178,13 @@ class Measuring:
         sys.stdout.write(plain(f"report: {folder.report if self.report else self._why_no_report(folder.path)}\n"))
         sys.stdout.flush()
         return folder, exit_code(counts)
+
+    def _looked(self, progress: Progress) -> Look:
+        """What else this host does; what makes tables and pages is imported meanwhile, before anything is measured."""
+        with ThreadPoolExecutor(1) as pool:
+            if self.report:
+                pool.submit(import_reporting)
+            return look_first(progress.say, wait=self.wait, anyway=self.anyway)
 
     def _shown(self, progress: Progress) -> Callable[[RunFolder, int], None]:
 
@@ -215,6 +223,13 @@ class Measuring:
         if not self.missing:
             return f"none, as asked; weft report {quote(str(run))} makes it"
         return f"none: {what_is_missing(self.missing)}\n  -> {how_to_report(run)}"
+
+
+def import_reporting() -> None:
+    """Import what makes tables and pages, which takes as long as a launch."""
+    from weft.analyse.engine import connect
+
+    connect().disconnect()  # imports what Ibis and DuckDB leave for then
 
 
 def unreported(folder: RunFolder) -> bool:
