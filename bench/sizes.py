@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Processor time and peak memory of Weft on the largest machines it promises to plan for, and on large runs.
 
-    python bench/sizes.py [machines | cells | many | pairs]
+    python bench/sizes.py [machines | cells | many | pairs | pairs-by-nodes]
 
 Exit code 1 if a command fails, or takes over 1.5 times its limit.
 """
@@ -59,16 +59,28 @@ m = {m}
 class Limit(NamedTuple):
     """What a command may take: processor time, memory, and the size of the page that it writes; 0 for any."""
 
-    processor_s: float = 0.0
-    peak_bytes: float = 0.0
+    processor_s: float
+    peak_bytes: float
     page_bytes: float = 0.0
 
 
+#: Of every row: a row without a limit ends the program.
 LIMITS = {
+    "fabric show": Limit(15.0, 1 << 30),
+    "fabric check": Limit(5.0, 1 << 30),
+    "plan pairs.toml": Limit(10.0, 2 << 30),
+    "978 cells, show, first": Limit(15.0, 1 << 30),
+    "978 cells, show, later": Limit(3.0, 1 << 29),
+    "978 cells, report": Limit(15.0, 1 << 30),
+    "19,998 cells, show, first": Limit(200.0, 2 << 30),
     "19,998 cells, show, later": Limit(30.0, 2 << 30),
     "19,998 cells, report": Limit(120.0, 2 << 30),
     "pairs of 4,096 ranks, analysis": Limit(25.0, 2 << 30),
     "pairs of 4,096 ranks, report": Limit(5.0, 1 << 30, 5e6),
+    "pairs of 4,096 ranks, ranks of two nodes": Limit(5.0, 1 << 30),
+    "pairs of 16,384 ranks, analysis": Limit(0.0, 2 << 30),
+    "pairs of 16,384 ranks, report": Limit(5.0, 1 << 30, 5e6),
+    "pairs of 16,384 ranks, ranks of two nodes": Limit(30.0, 1 << 30),
 }
 SLACK = 1.5  # a busy machine takes longer: a test that fails at the limit itself would fail by chance
 
@@ -78,7 +90,7 @@ def print_row(name: str, words: Sequence[object], page: Path | None = None) -> i
     program = ["-m", "weft", *map(str, words)] if len(words) > 1 else ["-c", str(words[0])]
     used = usage_of([sys.executable, *program])
     size = page.stat().st_size if page and page.is_file() else 0
-    limit, seen = LIMITS.get(name, Limit()), Limit(used.processor_s, used.peak_bytes, size)
+    limit, seen = LIMITS[name], Limit(used.processor_s, used.peak_bytes, size)
     took = f"{used.processor_s:.1f} s of processor time, {used.wall_s:.1f} s, {used.peak_bytes / 2**20:.0f} MiB"
     took += f", page {size / 1e6:.1f} MB" if page else ""
     above = any(value > SLACK * most > 0 for value, most in zip(seen, limit, strict=True))
@@ -97,19 +109,30 @@ analyse_pairs_run(Path({run!r}))
 """
 
 
-def pairs() -> int:
-    """The analysis of a made run of pairs of 4,096 ranks on 256 nodes, of which one is slow, and its page."""
+def show_pairs(per_node: int) -> int:
+    """The analysis of a made run of pairs of 256 nodes, of which one is slow, its page, and the ranks of two nodes."""
     from made.pairs import Cluster, Faults
     from made.pairs_run import begin_pairs_run, write_pair_tables
 
-    cluster = Cluster(256, 16)
+    cluster = Cluster(256, per_node)
     with tempfile.TemporaryDirectory(prefix="weft-sizes") as place:
         run = Path(place, "run")
         begin_pairs_run(run, cluster)
         write_pair_tables(run, cluster, cluster.many_pairs(Faults(senders={77: 2.0})))
         ranks = f"pairs of {cluster.places.ranks:,} ranks"
         code = print_row(f"{ranks}, analysis", [ANALYSE.format(paths=sys.path[:2], run=str(run))])
-        return code or print_row(f"{ranks}, report", ["report", run], run / "report.html")
+        code = code or print_row(f"{ranks}, report", ["report", run], run / "report.html")
+        return code or print_row(f"{ranks}, ranks of two nodes", ["show", run, "--between", "n077", "n200"])
+
+
+def pairs() -> int:
+    """4,096 ranks, each pair by itself."""
+    return show_pairs(16)
+
+
+def pairs_by_nodes() -> int:
+    """16,384 ranks, whose pairs are analysed by nodes; 6 GB on disk meanwhile."""
+    return show_pairs(64)
 
 
 def show_cells(lengths: int, launches: int, nodes: list[int]) -> int:
@@ -148,5 +171,5 @@ def machines() -> int:
 
 
 if __name__ == "__main__":
-    parts = {"machines": machines, "cells": cells, "many": many, "pairs": pairs}
+    parts = {"machines": machines, "cells": cells, "many": many, "pairs": pairs, "pairs-by-nodes": pairs_by_nodes}
     sys.exit(max(parts[name]() for name in sys.argv[1:] or parts))

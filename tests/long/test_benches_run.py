@@ -33,7 +33,7 @@ SMALL = {
     "replay_error": "--calls alltoall --into {into}",
     "routes": "--hosts 4518 --rounds 1",
     "simulated_costs": "--ranks 32 --seconds 4",
-    "sizes": "cells pairs",
+    "sizes": "machines cells pairs",
     "trace_events": "--events 1e5 --ranks 4 --folder {into}",
     "trend_power": "4",
     "virtual_fits": "--networks one-switch --into {into}",

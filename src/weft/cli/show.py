@@ -13,6 +13,7 @@ def show(
     format: Literal["text", "md", "csv", "json", "latex", "osu", "reframe", "openmetrics"] = "text",
     engine: str | None = None,
     exact: bool = False,
+    between: tuple[str, str] | None = None,
     all: bool = False,
 ) -> None:
     """Print a run: its card, findings and first table; everything with --all.
@@ -28,6 +29,8 @@ def show(
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     exact
         For a run of pairs, also print exact quantiles over all samples, if they fit into memory.
+    between
+        For a run of pairs, also print the ranks of these two nodes in their pairs with each other, the slowest first.
     all
         Print every table: times, the calls cold and warm, memory, links.
     """
@@ -57,3 +60,8 @@ def show(
             from weft.report.pair_view import exact_text
 
             sys.stdout.write(exact_text(view, exact_rows(view.path, engine or "duckdb://")))
+        if between:
+            from weft.analyse.pairs.exact import rank_rows
+            from weft.report.pair_view import ranks_text
+
+            sys.stdout.write(ranks_text(view, between, rank_rows(view.path, between)))

@@ -23,6 +23,7 @@ from weft.analyse.tables.pairs import (
     NameRow,
     OutlierRow,
     P,
+    RankOfPairs,
     largest,
 )
 from weft.format import format_bytes, format_rate, measured_seconds, plural
@@ -178,6 +179,22 @@ class PairView:
 def exact_text(view: RunView, rows: Sequence[ExactRow]) -> str:
     """The table of `exact_table` in Markdown."""
     return "\n" + markdown(exact_table(view, rows)) + "\n"
+
+
+def ranks_text(view: RunView, nodes: tuple[str, str], rows: Sequence[RankOfPairs]) -> str:
+    """The table of `weft.analyse.pairs.exact.rank_rows` in Markdown."""
+    pairs = PairView(view)
+    body = [
+        (
+            f"{format_bytes(row['bytes'])}, {row['mode']}", f"{row['rank']} on {row['node']}", f"{row['pairs']:,}",
+            pairs.value_text(row["bytes"], row["median_s"]), f"{row['factor']:.2f}x",
+            f"{pairs.value_text(row['bytes'], row['slowest_s'])} with {row['slowest_with']}",
+        )
+        for row in rows
+    ]  # fmt: skip
+    heading = (Words("Message, pairs"), Words("rank"), "pairs", "median", "over all of them", "slowest")
+    between = f"between {nodes[0]} and {nodes[1]}" if nodes[0] != nodes[1] else f"within {nodes[0]}"
+    return "\n" + markdown(Table(view.titled(f"Ranks in their pairs {between}"), heading, tuple(body))) + "\n"
 
 
 def exact_table(view: RunView, rows: Sequence[ExactRow]) -> Table:

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Exact quantiles over all samples of a run of pairs, computed on demand for ``weft show --exact``."""
+"""What of a run of pairs is computed on demand: exact quantiles over all samples, and the ranks of two nodes."""
 
 import math
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import ibis
+import numpy as np
+from numpy.typing import NDArray
 
 from weft.analyse.engine import Expression, connect, read
 from weft.analyse.pairs.hop_tables import CLASS
-from weft.analyse.pairs.pair_times import PairFile
+from weft.analyse.pairs.pair_times import MEASURED, PairFile, judged
 from weft.analyse.pairs.places import Places, list_placements
-from weft.analyse.tables.pairs import ExactRow
+from weft.analyse.tables.pairs import ExactRow, RankOfPairs
 from weft.errors import DataError
+from weft.fabric.nodeset import fold_for_people
 from weft.format import format_bytes
 from weft.host import read_host, smallest
 from weft.kernel.registry import kernel_named
@@ -23,6 +26,9 @@ from weft.store.folder import RunFolder
 from weft.store.pair_tally import BUCKETS
 from weft.store.parquet import sample_files
 from weft.store.rows import RANK_TABLE
+
+Mask: TypeAlias = NDArray[np.bool_]
+Between: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
 #: Bytes of memory that DuckDB needs per sample for an exact quantile (measured: 6.6 GiB for 501 million samples).
 EXACT_BYTES = 14
@@ -124,6 +130,55 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
     timed = timed.inner_join(nodes_of.select(target=nodes_of["rank"], target_node=nodes_of.node), "target")
     timed = timed.inner_join(classes, ["source_node", "target_node"])
     return [_named(row, places) for row in exact_hops(timed).order_by(CLASS).to_pyarrow().to_pylist()]
+
+
+def rank_rows(root: Path, nodes: tuple[str, str]) -> list[RankOfPairs]:
+    """The ranks of two nodes (or of one, named twice) in their pairs with each other, the slowest of each way first.
+
+    Raises DataError: no pair was measured, or a node is unknown.
+    """
+    with closing(PairFile(root)) as file:
+        launches, places = list_placements(RANK_TABLE.read(root), file.launches, plan_of(RunFolder(root)))[0]
+        for name in nodes:
+            if name not in places.nodes:
+                raise DataError(f"there is no node {name!r} in {root}", f"nodes: {fold_for_people(places.nodes)}")
+        one, other = (places.node_of == places.nodes.index(name) for name in nodes)
+        return [
+            row for way in file.ways(launches)
+            for row in _of_ranks(way, _times_between(file, launches, way, one, other), places)
+        ]  # fmt: skip
+
+
+def _times_between(file: PairFile, launches: Sequence[str], way: tuple[int, str], one: Mask, other: Mask) -> Between:
+    """Sources, targets and times of the pairs between ranks in ``one`` and in ``other``, of all launches."""
+    found: list[Between] = []
+    for piece in file.pieces:
+        for own in file.slices(piece) if (piece.bytes, piece.mode) == way and piece.launch in launches else ():
+            source = file.read("source", [own], np.int32)
+            if not (one | other)[source].any():
+                continue
+            target = file.read("target", [own], np.int32)
+            kept = (one[source] & other[target]) | (other[source] & one[target])
+            time_s = judged(*(file.read(name, [own])[kept] for name in MEASURED))[0]
+            found.append((source[kept], target[kept], time_s))
+    source, target = (np.concatenate([each[place] for each in found]) for place in (0, 1))
+    return source.astype(np.int32), target.astype(np.int32), np.concatenate([each[2] for each in found])
+
+
+def _of_ranks(way: tuple[int, str], between: Between, places: Places) -> list[RankOfPairs]:
+    source, target, time_s = between
+    usual = float(np.median(time_s)) if len(time_s) else 0.0
+    rows: list[RankOfPairs] = []
+    for rank in np.unique(source).tolist():
+        own = np.flatnonzero((source == rank) | (target == rank))
+        middle, worst = float(np.median(time_s[own])), int(own[np.argmax(time_s[own])])
+        rows.append({
+            "bytes": way[0], "mode": way[1], "rank": rank, "node": places.nodes[int(places.node_of[rank])],
+            "pairs": len(own), "median_s": middle, "factor": middle / usual if usual else 1.0,
+            "slowest_s": float(time_s[worst]),
+            "slowest_with": int(target[worst] if source[worst] == rank else source[worst]),
+        })  # fmt: skip
+    return sorted(rows, key=lambda row: -row["factor"])
 
 
 def _named(row: dict[str, Any], places: Places) -> ExactRow:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from weft.analyse.checks import make_finding
 from weft.analyse.outliers.matched import matched_rounds
+from weft.analyse.pairs.matrix import MOST_PAIRS
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.pairs import CLASSES, NAMES, OUTLIERS, ClassRow, NameRow, largest
 from weft.format import format_bytes, plural
@@ -33,7 +34,7 @@ def pair_findings(root: Path, plan: Plan) -> list[FindingRow]:
     names, classes = largest(every, every), largest(CLASSES.read(root), every)
     ranks = sum(row["on_node"] for row in names)
     sampled = [] if matched_rounds(plan) else _sampled(classes, ranks)  # a check means to measure few
-    return [*_unknown(names), *_broken(classes), *sampled]
+    return [*_unknown(names), *_broken(classes), *sampled, *_by_nodes(classes)]
 
 
 def standing_outlier(root: Path) -> bool:
@@ -62,6 +63,15 @@ def _broken(classes: list[ClassRow]) -> list[FindingRow]:
         for row in classes
         if row["broken"]
     ]
+
+
+def _by_nodes(classes: list[ClassRow]) -> list[FindingRow]:
+    """That pairs of ranks were too many to judge each."""
+    counts: dict[tuple[int, str], int] = {}
+    for row in classes:
+        counts[row["bytes"], row["mode"]] = counts.get((row["bytes"], row["mode"]), 0) + row["pairs"]
+    most = max(counts.values(), default=0)
+    return [make_finding("by-nodes", "all pairs", pairs=plural(most, "pair"))] if most > MOST_PAIRS else []
 
 
 def _sampled(classes: list[ClassRow], ranks: int) -> list[FindingRow]:

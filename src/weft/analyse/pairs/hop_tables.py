@@ -44,7 +44,8 @@ def hop_rows(times: PairTimes) -> Rows:
     for row, own in _by_class(times, times.ends.kind):
         time = times.time_s[own]
         found.append(row | {
-            "pairs": len(time), "samples": int(samples[own].sum()), "broken": int(broken[own].sum()),
+            "pairs": len(time) if times.pairs is None else int(times.pairs[own].sum()),
+            "samples": int(samples[own].sum()), "broken": int(broken[own].sum()),
             "min_s": float(time.min()), "mean_s": float(time.mean()), "median_s": float(np.median(time)),
             "p99_s": float(np.quantile(time, 0.99)) if len(time) >= P99_FROM else None, "max_s": float(time.max()),
             "least_s": float(np.fmin.reduce(least[own])), "most_s": float(np.fmax.reduce(most[own])),
@@ -142,21 +143,26 @@ def worst_rows(left: Iterable[Remainders], ways: Iterable[PairTimes], places: Pl
     """The slowest pairs relative to the time of their class, with the three measurements of each (METHOD 19)."""
     found: Rows = []
     for each, times in zip(left, ways, strict=True):
-        base = each.base_s
+        base, of_nodes = each.base_s, times.file.by_nodes
+        time = each.time_s
+        if of_nodes:  # ... of the slowest pair of their ranks, scaled by the same load
+            time = time * np.divide(times.slowest_s, times.time_s, out=np.ones_like(base), where=times.time_s > 0)
         # a model may give a message inside a node no time at all
-        factor = np.divide(each.time_s, base, out=np.ones_like(base), where=base > 0)
+        factor = np.divide(time, base, out=np.ones_like(base), where=base > 0)
         at = _largest(factor, most)
-        again = {name: times.over_launches(f"{name}_s" if name != "first" else "median_s")[at]
+        first = "slowest_s" if of_nodes else "median_s"
+        again = {name: times.over_launches(first if name == "first" else f"{name}_s")[at]
                  for name in ("first", "again_1", "again_2")}  # fmt: skip
+        ends = each.ends.source, each.ends.target
+        names = ("slowest_source", "slowest_target")
+        ranks = [next(times.each(name, np.int32)) for name in names] if of_nodes else ends
         for place, row in enumerate(at.tolist()):
-            source, target, class_ = (
-                int(column[row]) for column in (each.ends.source, each.ends.target, each.ends.kind)
-            )
-            time_s, base_s = float(each.time_s[row]), float(base[row])
+            source, target, class_ = (int(column[row]) for column in (*ranks, each.ends.kind))
+            source_name, target_name = (places.nodes[int(places.node_of[end[row]])] for end in ends)
+            time_s, base_s = float(time[row]), float(base[row])
             found.append({
                 "bytes": each.bytes, "mode": each.mode, "source": source, "target": target,
-                "source_name": places.nodes[int(places.node_of[source])],
-                "target_name": places.nodes[int(places.node_of[target])],
+                "source_name": source_name, "target_name": target_name,
                 "hops": places.hops[class_], "class": places.labels[class_],
                 "time_s": time_s, "base_s": base_s, "factor": float(factor[row]), "checked": bool(times.checked[row]),
                 **{f"{name}_s": _number(values[place]) for name, values in again.items()},

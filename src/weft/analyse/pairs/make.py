@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import ibis
@@ -20,7 +21,7 @@ from weft.analyse.outliers.outlier import Outlier
 from weft.analyse.outliers.remainders import Remainders
 from weft.analyse.pairs.exact import spread
 from weft.analyse.pairs.hop_tables import CLASS, class_histogram, cold_rows, hop_rows, list_contention, worst_rows
-from weft.analyse.pairs.matrix import Floats, node_matrix, node_rows, slowest
+from weft.analyse.pairs.matrix import Floats, by_nodes, node_matrix, node_rows, slowest
 from weft.analyse.pairs.pair_times import PairFile, PairTimes, read_pair_times
 from weft.analyse.pairs.places import Places, list_placements
 from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_SHOWN_S, PAIR_FACTOR
@@ -44,7 +45,9 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
             modelled = plan.is_model
             share = 0.0 if modelled else typical_steal(cells, launches)
             passes = read_passes(root, plan, launches) if matched_rounds(plan) else []
-            found = _analysed(file, launches, modelled, share, places, passes)
+            with TemporaryDirectory(prefix=".pairs-", dir=root / "tables") as scratch:
+                own, nodal = by_nodes(root, file, launches, places, Path(scratch) / "pairs.parquet")
+                found = _analysed(own, launches, modelled, share, nodal, passes, places)
             # the histogram is summed over launches and placements, so it is written for the largest, which contains
             # them all
             found |= _of_samples(root, backend, places) if number == 0 else {}
@@ -68,9 +71,13 @@ def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
 
 
 def _analysed(
-    file: PairFile, launches: Sequence[str], modelled: bool, share: float, places: Places, passes: Sequence[Pass] = ()
-) -> Found:
-    """Rows of every table for one placement, with the typical share of CPU steal; ``passes`` of a run of matchings."""
+    file: PairFile, launches: Sequence[str], modelled: bool, share: float, places: Places, passes: Sequence[Pass],
+    ranks: Places,
+) -> Found:  # fmt: skip
+    """Rows of every table for one placement, with the typical share of CPU steal; ``passes`` of a run of matchings.
+
+    `places`: of what `file` has pairs of, the ``ranks`` or their nodes.
+    """
     ways = read_pair_times(file, launches, places)
     found = attribute(ways, places, modelled=modelled, named=not passes)
     outliers = tuple(find_outliers(passes, places)) if passes else found.outliers
@@ -84,7 +91,7 @@ def _analysed(
                     for row in hop_rows(each)],
         "cold": [row for each in ways for row in cold_rows(each)],
         "contention": [row for each in contention for row in each.rows(modelled=modelled)],
-        "nodes": node_rows([(each.matrix, each.parts.base) for each in found.taken], places),
+        "nodes": node_rows([(each.matrix, each.parts.base) for each in found.taken], ranks),
         "matrix": pa.concat_tables(
             [_matrix(each, of, factors.get(each.way)) for each, of in zip(ways, found.taken, strict=True)]
         ),
@@ -92,12 +99,12 @@ def _analysed(
             {"bytes": size, "mode": mode, "factor": float(np.nanmedian(values))}
             for (size, mode), values in factors.items()
         ],
-        "blocks": pa.concat_tables([_blocks(each) for each in ways]),
+        "blocks": pa.concat_tables([_blocks(each, ranks.ranks) for each in ways]),
         "worst": worst_rows(left, ways, places, FARTHEST),
         "outliers": [
             asdict(each) | {"statement": each.statement} for each in sorted(outliers, key=attrgetter("doubted"))
         ],
-        "names": _names(passes, places),
+        "names": _names(passes, ranks),
     }  # fmt: skip
 
 
@@ -178,7 +185,7 @@ def _matrix(times: PairTimes, taken: Taken, factors: Floats | None) -> Table:
     source, target = np.divmod(known.astype(np.int32), count)
     numbers = {
         "time_s": matrix.time_s.ravel(), "forward_s": matrix.forward_s.ravel(),
-        "slowest_s": slowest(times.ends.nodes, times.time_s, count * count),
+        "slowest_s": slowest(times.ends.nodes, times.slowest_s, count * count),
         "factor": np.full(count * count, np.nan) if factors is None else factors,
     }  # fmt: skip
     columns: dict[str, Any] = {
@@ -188,17 +195,17 @@ def _matrix(times: PairTimes, taken: Taken, factors: Floats | None) -> Table:
     return _of_way(columns, times)
 
 
-def _blocks(times: PairTimes) -> Table:
-    """The slowest pair of every block of ranks."""
+def _blocks(times: PairTimes, ranks: int) -> Table:
+    """The slowest pair of every block of ranks; ``ranks`` in all."""
     ends, places = times.ends, times.ends.places
     block = -(-places.ranks // RASTER)
     side = -(-places.ranks // block)
     position = np.empty(places.ranks, np.int32)
     position[places.order] = np.arange(places.ranks, dtype=np.int32) // block
-    value = slowest(position[ends.source] * np.int32(side) + position[ends.target], times.time_s, side * side)
+    value = slowest(position[ends.source] * np.int32(side) + position[ends.target], times.slowest_s, side * side)
     known = np.flatnonzero(np.isfinite(value))
     row, column = np.divmod(known.astype(np.int32), side)
-    blocks = np.full(len(known), block, np.int32)
+    blocks = np.full(len(known), block * (ranks // places.ranks), np.int32)
     return _of_way({"row": row, "column": column, "value": value[known], "block": blocks}, times)
 
 

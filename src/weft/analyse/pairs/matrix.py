@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pairs as matrices: the median of every two nodes, and the slowest pair of every block of ranks."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from weft.analyse.pairs.pair_times import PairTimes
+from weft.analyse.pairs.pair_times import MEASURED, PairFile, PairTimes, Piece, judged
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import group_medians, robust_deviation
 from weft.analyse.tables.pairs import NodeRow
@@ -32,7 +36,7 @@ def node_matrix(times: PairTimes, time_s: Floats, forward_s: Floats) -> NodeMatr
     time, forward = (
         group_medians(nodes, values, count * count).reshape(count, count) for values in (time_s, forward_s)
     )
-    pairs = np.bincount(nodes, minlength=count * count).reshape(count, count)
+    pairs = np.bincount(nodes, times.pairs, minlength=count * count).astype(np.int64).reshape(count, count)
     return NodeMatrix(times.bytes, times.mode, time, forward, pairs)
 
 
@@ -45,6 +49,89 @@ def slowest(group: NDArray[np.integer], values: Floats, groups: int) -> Floats:
     np.maximum.at(found, group, values)
     found[np.isneginf(found)] = np.nan
     return found
+
+
+#: Ordered pairs of ranks in one way up to which each is analysed by itself: a column of them takes 268 MB.
+MOST_PAIRS = 1 << 25
+AT_ONCE = 1 << 23  # pairs of ranks of which medians are taken at a time
+BY_NODES = pa.schema(
+    [("launch", pa.int16()), ("bytes", pa.int64()), ("mode", pa.string()), ("launch_id", pa.string())]
+    + [(name, pa.int32()) for name in ("source", "target", "slowest_source", "slowest_target")]
+    + [(name, pa.int64()) for name in ("pairs", "samples")]
+    + [
+        (f"{name}_s", pa.float64())
+        for name in ("median", "cold", "forward", "min", "max", "slowest", "again_1", "again_2")
+    ]
+)
+
+
+def by_nodes(
+    root: Path, file: PairFile, launches: Sequence[str], places: Places, path: Path
+) -> tuple[PairFile, Places]:
+    """The pairs of nodes, where pairs of ranks are more than `MOST_PAIRS`, in a file that is written to ``path``.
+
+    Each is the median of the pairs of its ranks, with the slowest of them; in places where each node has one rank.
+    """
+    parts: dict[tuple[int, str, int], list[Piece]] = {}  # of each way in each launch
+    for piece in file.pieces:
+        if piece.launch in launches:
+            parts.setdefault((piece.bytes, piece.mode, piece.number), []).extend(file.slices(piece))
+    if max((sum(each.last - each.first for each in part) for part in parts.values()), default=0) <= MOST_PAIRS:
+        return file, places
+    with pq.ParquetWriter(path, BY_NODES, write_statistics=False) as writer:
+        for _, part in sorted(parts.items()):
+            for nodes, some in _some_nodes(file, part, places):
+                writer.write_table(_node_pairs(file, some, nodes, places))
+    nodes = np.arange(len(places.nodes), dtype=np.int32)
+    return PairFile(root, path), replace(places, node_of=nodes, local_of=np.zeros_like(nodes))
+
+
+def _some_nodes(file: PairFile, part: Sequence[Piece], places: Places) -> Iterator[tuple[range, list[Piece]]]:
+    """Some nodes at a time, with the pieces in which their ranks are sources."""
+    seen = [np.unique(places.node_of[file.read("source", [each], np.int32)]) for each in part]
+    count = len(places.nodes)
+    step = max(1, count * AT_ONCE // sum(each.last - each.first for each in part))
+    for low in range(0, count, step):
+        nodes = range(low, min(low + step, count))
+        own = [each for each, has in zip(part, seen, strict=True) if ((has >= low) & (has < nodes.stop)).any()]
+        if own:
+            yield nodes, own
+
+
+def _node_pairs(file: PairFile, pieces: Sequence[Piece], nodes: range, places: Places) -> pa.Table:
+    """The pairs of some nodes with all others, ascending, from the pieces in which their ranks are sources."""
+    count, groups = len(places.nodes), len(nodes) * len(places.nodes)
+    sources = [file.read("source", [each], np.int32) for each in pieces]
+    kept = [(places.node_of[own] >= nodes.start) & (places.node_of[own] < nodes.stop) for own in sources]
+
+    def column(name: str, kind: Any = np.float64) -> NDArray[Any]:
+        return np.concatenate([file.read(name, [each], kind)[own] for each, own in zip(pieces, kept, strict=True)])
+
+    source = np.concatenate([own[mask] for own, mask in zip(sources, kept, strict=True)])
+    target = column("target", np.int32)
+    code = (places.node_of[source] - np.int32(nodes.start)) * np.int32(count) + places.node_of[target]
+    pairs = np.bincount(code, minlength=groups)
+    known = np.flatnonzero(pairs)
+    time_s = judged(*(column(name) for name in MEASURED))[0]
+    slowest_s, place = slowest(code, time_s, groups), np.zeros(groups, np.int64)
+    at = np.flatnonzero(time_s == slowest_s[code])[::-1]
+    place[code[at]] = at  # the first of equal ones
+    of: dict[str, NDArray[Any]] = {
+        "launch": np.full(groups, pieces[0].number), "bytes": np.full(groups, pieces[0].bytes),
+        "source": np.arange(groups) // count + nodes.start, "target": np.arange(groups) % count,
+        "slowest_source": source[place], "slowest_target": target[place], "pairs": pairs,
+        "samples": np.bincount(code, column("samples", np.int64), minlength=groups).astype(np.int64),
+        "median_s": group_medians(code, time_s, groups), "slowest_s": slowest_s,
+        "max_s": slowest(code, column("max_s"), groups), "min_s": -slowest(code, -column("min_s"), groups),
+        **{name: group_medians(code, column(name), groups) for name in ("cold_s", "forward_s")},
+        **dict.fromkeys(MEASURED[1:], np.full(groups, np.nan)),
+    }  # fmt: skip
+    columns: dict[str, Any] = {
+        name: pa.array(values[known], mask=np.isnan(values[known])) for name, values in of.items()
+    }
+    texts = {"mode": pieces[0].mode, "launch_id": pieces[0].launch}
+    columns |= {name: pa.repeat(pa.scalar(text), len(known)) for name, text in texts.items()}
+    return pa.table(columns).select(BY_NODES.names).cast(BY_NODES)
 
 
 #: A node stands out at a size if it is this many standard deviations of all nodes slower.

@@ -8,6 +8,7 @@ an engine, which hashes the key of every row; so pairs are analysed here, whiche
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -40,10 +41,10 @@ class Piece(NamedTuple):
 
 
 class PairFile:
-    """``tables/pairs.parquet`` of a run. Raises DataError: It cannot be read."""
+    """``tables/pairs.parquet`` of a run, or ``by_nodes``: one of nodes, made of it; DataError if unreadable."""
 
-    def __init__(self, root: Path) -> None:
-        self._root, path = root, root / "tables" / "pairs.parquet"
+    def __init__(self, root: Path, by_nodes: Path | None = None) -> None:
+        self._root, self.by_nodes, path = root, by_nodes is not None, by_nodes or root / "tables" / "pairs.parquet"
         try:
             self._file = pq.ParquetFile(plain_file(path), read_dictionary=["mode", "launch_id"])
             self.pieces = list(self._pieces())
@@ -65,6 +66,12 @@ class PairFile:
     def ways(self, launches: Sequence[str]) -> list[tuple[int, str]]:
         """Size and mode of all ways in which these launches measured."""
         return sorted({(piece.bytes, piece.mode) for piece in self.pieces if piece.launch in launches})
+
+    def slices(self, piece: Piece) -> Iterator[Piece]:
+        """A piece cut where row groups end, which are read whole."""
+        within = self._ends[(self._ends > piece.first) & (self._ends < piece.last)]
+        for first, last in pairwise([piece.first, *within.tolist(), piece.last]):
+            yield piece._replace(first=first, last=last)
 
     def read(self, name: str, pieces: Sequence[Piece], kind: Any = np.float64) -> NDArray[Any]:
         """A column of these pieces, shape (rows,); nan for null."""
@@ -178,11 +185,28 @@ class PairTimes:
 
     def _judged(self, part: int) -> tuple[Floats, NDArray[np.bool_]]:
         one = PairTimes(self.file, self.bytes, self.mode, self.ends, (self.parts[part],), (self.rows[part],))
-        first, second, third = (next(one.each(name)) for name in ("median_s", "again_1_s", "again_2_s"))
-        again = np.isfinite(second) & np.isfinite(third)
-        at = np.flatnonzero(again)
-        first[at] = np.median([first[at], second[at], third[at]], axis=0)
-        return first, again
+        return judged(*(next(one.each(name)) for name in MEASURED))
+
+    @cached_property
+    def pairs(self) -> NDArray[np.int64] | None:
+        """How many pairs of ranks each is, of pairs of nodes; else None."""
+        return np.maximum.reduce(list(self.each("pairs", np.int64))) if self.file.by_nodes else None
+
+    @cached_property
+    def slowest_s(self) -> Floats:
+        """The time of the slowest of its pairs of ranks: its own, unless it is of nodes."""
+        return self.over_launches("slowest_s") if self.file.by_nodes else self.time_s
+
+
+MEASURED = ("median_s", "again_1_s", "again_2_s")
+
+
+def judged(first: Floats, second: Floats, third: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The median of three where a pair was measured again (in place), and where that is."""
+    again = np.isfinite(second) & np.isfinite(third)
+    at = np.flatnonzero(again)
+    first[at] = np.median([first[at], second[at], third[at]], axis=0)
+    return first, again
 
 
 def middle(columns: Sequence[Floats]) -> Floats:

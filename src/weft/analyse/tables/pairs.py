@@ -189,6 +189,20 @@ class NameRow(Placement):
     leaf: str
 
 
+class RankOfPairs(TypedDict):
+    """A rank of two nodes in its pairs with the ranks of the other: see `weft.analyse.pairs.exact.rank_rows`."""
+
+    bytes: int
+    mode: str
+    rank: int
+    node: str
+    pairs: int
+    median_s: float
+    factor: float  # over the median of all pairs of the two nodes
+    slowest_s: float
+    slowest_with: int
+
+
 ExactRow = TypedDict(
     "ExactRow",
     {
