@@ -3,7 +3,10 @@
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from weft.report.view import RunView
 
 
 def show(
@@ -55,13 +58,15 @@ def show(
             tables.show(view, every=all)
         else:
             sys.stdout.write(tables.render(view, format))
-        if exact:
-            from weft.analyse.pairs.exact import exact_rows
-            from weft.report.pair_view import exact_text
+        if exact or between:
+            _print_on_demand(view, engine or "duckdb://", exact, between)
 
-            sys.stdout.write(exact_text(view, exact_rows(view.path, engine or "duckdb://")))
-        if between:
-            from weft.analyse.pairs.exact import rank_rows
-            from weft.report.pair_view import ranks_text
 
-            sys.stdout.write(ranks_text(view, between, rank_rows(view.path, between)))
+def _print_on_demand(view: "RunView", engine: str, exact: bool, between: tuple[str, str] | None) -> None:
+    from weft.analyse.pairs.exact import exact_rows, rank_rows
+    from weft.report.pair_view import exact_text, ranks_text
+
+    if exact:
+        sys.stdout.write(exact_text(view, exact_rows(view.path, engine)))
+    if between:
+        sys.stdout.write(ranks_text(view, between, rank_rows(view.path, between)))

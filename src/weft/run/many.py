@@ -227,9 +227,9 @@ class Measuring:
 
 def import_reporting() -> None:
     """Import what makes tables and pages, which takes as long as a launch."""
-    from weft.analyse.engine import connect
+    from weft.run.refine import open_engine
 
-    connect().disconnect()  # imports what Ibis and DuckDB leave for then
+    open_engine()
 
 
 def unreported(folder: RunFolder) -> bool:

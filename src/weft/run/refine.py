@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from weft.analyse.engine import connect
 from weft.analyse.tables.times import CALLS, reach, timed
 from weft.errors import DataError
 from weft.files.atomic import read_json
@@ -19,6 +20,11 @@ from weft.run.extend import replace_plan
 from weft.run.progress import Progress
 from weft.run.refresh import make_tables, reading
 from weft.store.folder import RunFolder
+
+
+def open_engine() -> None:
+    """Import what Ibis and DuckDB leave for the first connection."""
+    connect().disconnect()
 
 
 def show_so_far(folder: RunFolder, rounds: int, progress: Progress) -> None:
