@@ -15,6 +15,8 @@ namespace {
 constexpr int clock_tag = 7;
 constexpr int round_trips = 50;
 constexpr int check_trips = 20;
+constexpr int fewest_trips = 5;                 // where they take longer than
+constexpr std::int64_t usual_trip_ns = 400'000; // this, on average
 constexpr std::int64_t soonest_check_ns = 100'000'000; // then after an eighth of the cell's time so far, up to
 constexpr std::int64_t rarest_check_ns = 2'000'000'000;
 constexpr std::int64_t check_share = 50; // checks take at most this part of the time
@@ -27,17 +29,21 @@ struct OffsetReading {
     std::int64_t round_trip_ns = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Asks `other` for its time. Disturbed round trips are longer than the smallest; the error of an offset is at most
-/// half of the smallest.
+/// Asks `other` for its time, at most so often; the last question says so. Disturbed round trips are longer than the
+/// smallest; the error of an offset is at most half of the smallest.
 OffsetReading ask(MPI_Comm comm, int other, int trips, Now now) {
     OffsetReading best;
-    for (int i = 0; i < trips; ++i) {
+    std::int64_t spent_ns = 0;
+    std::int64_t last = 0; // as long as the answer
+    for (int i = 1; last == 0; ++i) {
+        last = i == trips || (i >= fewest_trips && spent_ns > trips * usual_trip_ns) ? 1 : 0;
         std::int64_t theirs = 0;
         std::int64_t const sent = now();
-        check(PMPI_Send(&sent, 1, MPI_INT64_T, other, clock_tag, comm), "MPI_Send of a clock's question");
+        check(PMPI_Send(&last, 1, MPI_INT64_T, other, clock_tag, comm), "MPI_Send of a clock's question");
         check(PMPI_Recv(&theirs, 1, MPI_INT64_T, other, clock_tag, comm, MPI_STATUS_IGNORE),
               "MPI_Recv of a clock's answer");
         std::int64_t const received = now();
+        spent_ns += received - sent;
         if (received - sent < best.round_trip_ns) {
             best = {sent + (received - sent) / 2, theirs, received - sent};
         }
@@ -45,11 +51,9 @@ OffsetReading ask(MPI_Comm comm, int other, int trips, Now now) {
     return best;
 }
 
-void answer(MPI_Comm comm, int other, int trips, Now now) {
-    for (int i = 0; i < trips; ++i) {
-        std::int64_t question = 0;
-        check(PMPI_Recv(&question, 1, MPI_INT64_T, other, clock_tag, comm, MPI_STATUS_IGNORE),
-              "MPI_Recv of a question");
+void answer(MPI_Comm comm, int other, Now now) {
+    for (std::int64_t last = 0; last == 0;) {
+        check(PMPI_Recv(&last, 1, MPI_INT64_T, other, clock_tag, comm, MPI_STATUS_IGNORE), "MPI_Recv of a question");
         std::int64_t const mine = now();
         check(PMPI_Send(&mine, 1, MPI_INT64_T, other, clock_tag, comm), "MPI_Send of the time");
     }
@@ -62,9 +66,9 @@ bool read_the_same(Comm const &mates, Now now) {
     std::int64_t odd = 0;
     for (int other = 1; other < size; ++other) {
         if (rank == 0) {
-            answer(mates, other, 5, now);
+            answer(mates, other, now);
         } else if (rank == other) {
-            OffsetReading const measured = ask(mates, 0, 5, now);
+            OffsetReading const measured = ask(mates, 0, fewest_trips, now);
             odd = std::abs(measured.theirs_ns - measured.local_ns) > measured.round_trip_ns / 2 + 1;
         }
     }
@@ -145,7 +149,7 @@ void Clock::measure(bool at_end) {
         }
         for (step /= 2; step > 0; step /= 2) {
             if (rank % (2 * step) == 0 && rank + step < size) {
-                answer(leaders_, rank + step, round_trips, now_);
+                answer(leaders_, rank + step, now_);
                 check(PMPI_Send(&known, sizeof known, MPI_BYTE, rank + step, clock_tag, leaders_),
                       "MPI_Send of an offset");
             } else if (rank % (2 * step) == step) {
@@ -170,7 +174,7 @@ std::int64_t Clock::check_round() {
         int const size = leaders_.size();
         for (int other = 1; other < size; ++other) {
             if (rank == 0) {
-                answer(leaders_, other, check_trips, now_);
+                answer(leaders_, other, now_);
             } else if (rank == other) {
                 OffsetReading const measured = ask(leaders_, 0, check_trips, now_);
                 error = std::abs(measured.theirs_ns - global(measured.local_ns));
@@ -183,7 +187,7 @@ std::int64_t Clock::check_round() {
 }
 
 // As check_round, but the results are kept: within a cell the final line to compare them with is not yet known.
-void Clock::check_point(int trips) {
+void Clock::check_point() {
     if (leaders_.null()) {
         return;
     }
@@ -191,9 +195,9 @@ void Clock::check_point(int trips) {
     int const size = leaders_.size();
     for (int other = 1; other < size; ++other) {
         if (rank == 0) {
-            answer(leaders_, other, trips, now_);
+            answer(leaders_, other, now_);
         } else if (rank == other) {
-            OffsetReading const measured = ask(leaders_, 0, trips, now_);
+            OffsetReading const measured = ask(leaders_, 0, check_trips, now_);
             points_.push_back({measured.local_ns, measured.theirs_ns - measured.local_ns});
         }
     }
@@ -211,7 +215,7 @@ void Clock::check_if_due() {
     check(PMPI_Bcast(&due, 1, MPI_INT, 0, mates_), "MPI_Bcast of a clock check");
     if (due != 0) {
         std::int64_t const began = now_();
-        check_point(check_trips);
+        check_point();
         checked_ns_ = now_();
         std::int64_t const part = (checked_ns_ - begun_ns_) / 8;
         check_each_ns_ =
@@ -256,7 +260,7 @@ void Clock::begin() {
         points_.clear();
         measure(false);
         residual_ns_ = check_round();
-        check_point(check_trips);
+        check_point();
         begun_ns_ = checked_ns_ = now_();
         check_each_ns_ = soonest_check_ns;
     }
@@ -264,7 +268,7 @@ void Clock::begin() {
 
 void Clock::end() {
     if (!shared_) {
-        check_point(check_trips);
+        check_point();
         measure(true);
         straighten();
         std::int64_t error = worst_point();

@@ -72,7 +72,7 @@ class Clock {
     void measure(bool at_end);
     Offset line_beside(Offset const &parent, std::int64_t local_ns, std::int64_t parents_ns, bool at_end);
     std::int64_t check_round();
-    void check_point(int trips);
+    void check_point();
     void straighten();
     std::int64_t worst_point() const;
 

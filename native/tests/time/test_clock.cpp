@@ -13,10 +13,11 @@
 namespace {
 
 /// Time that all ranks share and that no other process takes: it passes with each read of a clock, and by `pass`. With
-/// it round trips are short and the same on any machine.
+/// it round trips are as short as `read_ns`, and the same on any machine.
 class SharedTime {
   public:
-    explicit SharedTime(weft::Team const &team) : team_(team) {
+    explicit SharedTime(weft::Team const &team, std::int64_t read_ns = 100) : team_(team) {
+        read_ns_ = read_ns;
         void *base = nullptr;
         MPI_Aint const bytes = team.rank == 0 ? MPI_Aint(sizeof(Word)) : 0;
         PMPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, team.comm, &base, &window_);
@@ -47,13 +48,13 @@ class SharedTime {
     }
     /// The time of a read; that of the host outside of the life of a shared time.
     static std::int64_t read() noexcept {
-        constexpr std::int64_t read_ns = 100;
-        return current_ != nullptr ? current_->fetch_add(read_ns) + read_ns : weft::platform::now_ns();
+        return current_ != nullptr ? current_->fetch_add(read_ns_) + read_ns_ : weft::platform::now_ns();
     }
 
   private:
     using Word = std::atomic<std::int64_t>;
     static inline Word *current_ = nullptr;
+    static inline std::int64_t read_ns_ = 0;
     weft::Team const &team_;
     MPI_Win window_ = MPI_WIN_NULL;
     Word *word_ = nullptr;
@@ -87,14 +88,19 @@ std::int64_t fake_now() noexcept {
     return fake.at(SharedTime::read()) + (odd ? jump_ns : 0);
 }
 
-/// Reads of the clock on a rank until a measurement of offsets ends: one, two for each of 50 questions to its parent in
-/// the binomial tree, and one for each of 50 that a child asks.
-std::int64_t reads_of_a_measurement(int rank, int size) {
-    std::int64_t reads = rank == 0 ? 1 : 101;
+/// Reads of the clock on a rank until a measurement of offsets ends: one, two for each of `trips` questions to its
+/// parent in the binomial tree, and one for each that a child asks.
+std::int64_t reads_of_a_measurement(int rank, int size, int trips = 50) {
+    std::int64_t reads = rank == 0 ? 1 : 1 + 2 * trips;
     for (int step = 1; step < size && rank % (2 * step) == 0; step *= 2) {
-        reads += rank + step < size ? 50 : 0;
+        reads += rank + step < size ? trips : 0;
     }
     return reads;
+}
+
+/// Reads of the clock by two rounds in which the first rank asks nobody and each other one `trips` times.
+std::int64_t reads_of_checks(int rank, int size, int trips) {
+    return 2 * trips * (rank == 0 ? size - 1 : 2);
 }
 
 /// Time of rank 0's fake clock at the instant `true_ns`.
@@ -258,6 +264,32 @@ TEST_CASE("an error that a check found at the beginning is still in the residual
     CHECK(found.residual_ns < 1'100'000);
 }
 
+TEST_CASE("quick round trips are many, and slow ones only as many as an offset needs") {
+    weft::Team const team = weft::make_team(MPI_COMM_WORLD, 1);
+    struct Trips {
+        std::int64_t read_ns;
+        int offset, check;
+    };
+    // of reads that take 10 ms or more even five are over the time of 50 usual round trips, as of those of 1 ms twenty
+    for (auto const &[read_ns, offset, check] : {Trips{100, 50, 20}, Trips{10'000'000, 5, 5}}) {
+        CAPTURE(read_ns);
+        SharedTime const time(team, read_ns);
+        fake = Fake{team.rank * 1'000'000'000, 0, 0};
+        weft::Clock clock(team, fake_now);
+        std::int64_t const before = fake.reads;
+        clock.begin();
+        std::int64_t const ends = 1; // of begin() itself
+        CHECK(fake.reads - before ==
+              (team.size == 1 ? 0
+                              : reads_of_a_measurement(team.rank, team.size, offset) +
+                                    reads_of_checks(team.rank, team.size, check) + ends));
+        std::int64_t const now = SharedTime::read();
+        std::int64_t const round_trips_ns = 4 * team.size * read_ns; // of all ranks at once
+        CHECK(distance(clock.global(fake.at(now)), rank_0_at(team, now)) <= round_trips_ns);
+        clock.end();
+    }
+}
+
 TEST_CASE("ranks of one host whose clocks differ after all are joined one by one") {
     weft::Team const team = weft::make_team(MPI_COMM_WORLD, 0);
     fake = Fake{team.rank * 1'000'000'000, 0, 0}; // as in time namespaces
@@ -270,6 +302,7 @@ TEST_CASE("ranks of one host whose clocks differ after all are joined one by one
 
 TEST_CASE("the residual is as large as the error that the check rounds find") {
     weft::Team const team = weft::make_team(MPI_COMM_WORLD, 0);
+    SharedTime const time(team);
     fake = Fake{team.rank * 1'000'000'000, 0, 0};
     weft::Clock clock(team, fake_now);
     bool const jumps = team.size > 1 && team.rank == team.size - 1;
