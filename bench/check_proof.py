@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from made.checks import Machine, Noise, crossed, machine, measure
-from weft.analyse.outliers.few_rounds import find_candidates, find_slow_parts
+from made.checks import Machine, Noise, crossed, find_candidates, machine, measure
+from weft.analyse.outliers.few_rounds import find_slow_parts
 from weft.analyse.outliers.rule import CONFIRMED_SIGMAS
 from weft.fabric.network.follow import walk
 from weft.fabric.network.pair_loads import name_cable, name_link

@@ -13,9 +13,9 @@ import numpy as np
 from made.checks import crossed, noise_of
 from made.fake_kernel import FlatPlan, read_plan
 from weft.fabric.model import Fabric
-from weft.fabric.network.build import build_network
+from weft.fabric.network.build import build_followed
 from weft.fabric.network.follow import walk
-from weft.fabric.network.pair_loads import limiting_loads
+from weft.fabric.network.pair_loads import both_ways, filled_shares, loads_of, name_cable
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.plan.wire import Rules
 
@@ -76,12 +76,13 @@ class MadeCheck:
             yield Outcome(request.id, 0, 0.1, False, request.log)
 
     def _measure(self, request: LaunchRequest, plan: FlatPlan, cell: dict[str, str]) -> None:
-        network = build_network(self.fabric)
+        network = build_followed(self.fabric)
         hosts = network.indices(list(request.nodes))
         rounds = [
             np.array([pair.split("-") for pair in each.split(",")], np.int32) for each in cell["pairs"].split(" ")
         ][: self.ends_after]
         slow = self.slow[min(len(self.passes), len(self.slow)) - 1]
+        cables = [name_cable(network, cable) for cable in range(len(network.links) // 2)]
         columns: list[Any] = []
         segments: list[dict[str, Any]] = []
         for number, pairs in enumerate(rounds):
@@ -90,11 +91,15 @@ class MadeCheck:
             _add(columns, segments, f"partner.r{number}", "cold", partner, columns_of=["", "partner", ""])
             source = np.concatenate([pairs[:, 0], pairs[:, 1]])
             target = np.concatenate([pairs[:, 1], pairs[:, 0]])
-            load = limiting_loads(pairs, network, hosts)
+            load = loads_of(both_ways(pairs, network, hosts), network)
             excess = np.ones(len(source))
             routes = walk(network, hosts[source], hosts[target])
+            filled = filled_shares(routes, network, np.zeros(len(routes), np.int64))
             for (kind, name), factor in slow.items():
                 own = crossed(network, kind, name, hosts[source], hosts[target], routes)
+                if kind == "cable":  # it first loses what its messages leave of its rate
+                    links = np.isin(routes // 2, [at for at, each in enumerate(cables) if each == name])
+                    factor *= np.where(links, filled, 0.0).max(axis=1)[own]
                 excess[own] = np.maximum(excess[own], factor)
             for size in map(int, cell["bytes"].split()):
                 dice = np.random.default_rng([number, size, len(self.passes)])

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from weft.analyse.outliers.few_fit import Messages
 from weft.analyse.outliers.few_parts import Leaves, Parts, cluster_nodes, list_parts
+from weft.analyse.outliers.few_rounds import find_slow_parts
+from weft.analyse.outliers.rule import CANDIDATE_SIGMAS
 from weft.fabric.network.dragonfly import dragonfly
 from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.network.pair_loads import limiting_loads
+from weft.fabric.network.pair_loads import both_ways, loads_of
 from weft.fabric.network.sections import DragonflySection, TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings
@@ -87,7 +89,7 @@ def measure(
     target = np.concatenate([each for r in rounds for each in (r.pairs[:, 1], r.pairs[:, 0])])
     number = np.repeat(np.arange(len(rounds)), [2 * len(r.pairs) for r in rounds])
     hosts = of.hosts
-    load = np.concatenate([limiting_loads(r.pairs, of.network, hosts) for r in rounds])
+    load = np.concatenate([loads_of(both_ways(r.pairs, of.network, hosts), of.network) for r in rounds])
     routes = walk(of.network, source, target)
     excess = np.zeros(len(source))
     for (kind, name), factor in slow.items():
@@ -110,10 +112,16 @@ def measure(
     if leaves is not None:
         levels = leaves.share(source, target).astype(np.int64)
     group = np.unique(levels * 1000.0 + planned, return_inverse=True)[1]
-    known = (of.network, hosts) if of.known else (None, None)
-    parts = list_parts(of.network.hosts, source, target, *known, leaves)
+    known = (of.network, routes) if of.known else (None, None)
+    parts = list_parts(of.network.hosts, source, target, *known, leaves=leaves)
     second = len(passes[0]) if len(passes) > 1 else None
     return Made(Messages(number, group, log_s, second), parts, source, target)
+
+
+def find_candidates(messages: Messages, parts: Parts) -> list[int]:
+    """Parts that a second pass should look at: those that stand out a little, and those that explain as much."""
+    found = find_slow_parts(messages, parts, CANDIDATE_SIGMAS)
+    return list(dict.fromkeys(part for each in found for part in (each.part, *each.alike)))
 
 
 def _clustered(

@@ -39,6 +39,7 @@ nodes_per_leaf = 32
 uplinks = 16
 link_rate = "2 GB/s"
 """
+WIDE = TREE.replace("32", "8").replace("16", "4").replace("2 GB/s", "4 GB/s")
 DRAGONFLY = """topology = "dragonfly"
 [network.dragonfly]
 nodes_per_router = 4
@@ -47,7 +48,7 @@ global_links = 4
 local_rate = "2 GB/s"
 global_rate = "2 GB/s"
 """
-RATE, FAR = 2e9, "group1-router2 - group2-router2"
+FAR = "group1-router2 - group2-router2"
 
 
 class Counting(SimulatedLauncher):
@@ -67,8 +68,8 @@ def checked(machine: str, path: Path, programs: Programs, slow: Mapping[str, flo
     (path / "machine.toml").write_text(machine)
     network = build_network(load_fabric(path / "machine.toml"))
     names = [name_cable(network, cable) for cable in range(len(network.links) // 2)]
-    rates = {name: RATE / factor for part, factor in slow.items() for name in names
-             if name == part or part in name.split(" - ")}  # fmt: skip
+    rates = {name: network.links.rate[2 * cable] / factor for part, factor in slow.items()
+             for cable, name in enumerate(names) if name == part or part in name.split(" - ")}  # fmt: skip
     assert bool(rates) == bool(slow)
     lines = [f'"{name}" = "{rate / 1e6:.0f} MB/s"' for name, rate in rates.items()]
     (path / "machine.toml").write_text("\n".join([machine, "[network.rates]", *lines]) + "\n")
@@ -111,6 +112,14 @@ def test_128_equal_nodes_are_healthy(programs: Programs, tmp_path: Path, shape: 
     (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
     assert (answer["id"], exit_code(folder)) == ("check.healthy", 0)
     assert extras(answer)["within"] <= 0.04
+
+
+def test_a_slow_cable_that_is_still_faster_than_a_node_is_named(programs: Programs, tmp_path: Path) -> None:
+    """Ping-pongs of two pairs did not fill it in both directions: it was healthy."""
+    folder, _ = checked(MACHINE.format(last=63) + WIDE, tmp_path, programs, {"leaf3 - spine1": 1.6})
+    (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
+    assert (answer["id"], extras(answer)["of"], answer["subject"]) == ("check.not-healthy", "cable", "leaf3 - spine1")
+    assert (answer["value"] or 0.0) == pytest.approx(1.6, rel=0.05)
 
 
 @pytest.mark.parametrize(

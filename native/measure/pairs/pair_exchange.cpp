@@ -18,6 +18,9 @@ std::int64_t take_series(Team const &team, PairTurns &turns, PairRound const &ro
         if (series.met && !simulated) {
             ping.wake(partner, low); // a rank that slept takes time to wake
         }
+        if (ping.moves_both_ways()) {
+            return ping.exchange(partner, series.trips, series.rows, series.answers, series.met);
+        }
         for (bool const initiates : {low, !low}) {
             if (simulated || initiates != low) {
                 ping.meet(partner, initiates); // the last message of the series before has left the wire

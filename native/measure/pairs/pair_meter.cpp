@@ -96,7 +96,7 @@ void PairMeter::first_contact(PairRound const &round, PingPong const &ping) {
         Segment &segment = cell_.sampler().recorder().open(series.op, Phase::cold, 1);
         segment.rows[0] = series.rows[0];
         segment.count = 1;
-        segment.batch = 2;
+        segment.batch = ping.legs();
     }
 }
 

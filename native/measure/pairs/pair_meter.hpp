@@ -74,7 +74,7 @@ class PairMeter {
     bool is_settled_here() const;
     Progress progress(Timing const &timing, std::int64_t taken, bool precise) const;
     void record(Series &series, PairRound const &round, PingPong const &ping, Timing const &timing);
-    void record_samples(Series &series, Timing const &timing, bool idle);
+    void record_samples(Series &series, Timing const &timing, bool idle, std::int64_t legs);
     int kind_of(PairMode mode, std::int64_t bytes);
     void record_forward(Series &series, PairRound const &round, std::span<Answer const> theirs);
 

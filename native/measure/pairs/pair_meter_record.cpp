@@ -11,10 +11,10 @@ namespace weft {
 void PairMeter::record(Series &series, PairRound const &round, PingPong const &ping, Timing const &timing) {
     bool const idle = round.partner < 0;
     auto durations = durations_of(std::span(series.rows).first(std::size_t(series.count)));
-    double const median_ns = idle ? 0.0 : double(median(durations)) / double(2 * timing.trips.timed);
+    double const median_ns = idle ? 0.0 : double(median(durations)) / double(ping.legs() * timing.trips.timed);
     findings_.push_back({series.op, round.number, series.mode, kind_of(series.mode, ping.bytes()), round.partner,
                          ping.bytes(), series.count, timing.trips, median_ns});
-    record_samples(series, timing, idle);
+    record_samples(series, timing, idle, ping.legs());
     record_forward(series, round, series.theirs);
 }
 
@@ -27,9 +27,9 @@ int PairMeter::kind_of(PairMode mode, std::int64_t bytes) {
 }
 
 /// Every rank records the same number of rows; those of a rank with a bye stay empty.
-void PairMeter::record_samples(Series &series, Timing const &timing, bool idle) {
+void PairMeter::record_samples(Series &series, Timing const &timing, bool idle, std::int64_t legs) {
     auto const samples = std::span<Row const>(series.rows).first(std::size_t(series.count));
-    std::int64_t const batch = 2 * timing.trips.timed;
+    std::int64_t const batch = legs * timing.trips.timed;
     std::vector<Row> summary;
     std::int64_t rows = series.count;
     if (!raw_) {
@@ -46,7 +46,7 @@ void PairMeter::record_samples(Series &series, Timing const &timing, bool idle) 
     std::copy(kept.begin(), kept.end(), segment.rows.begin());
     segment.count = rows;
     segment.batch = batch;
-    segment.warmup = 2 * timing.unrecorded;
+    segment.warmup = legs * timing.unrecorded;
     segment.ended_by = timing.ended_by;
     if (raw_) {
         cell_.sampler().losses().add(team_.comm, {&segment}, rows);

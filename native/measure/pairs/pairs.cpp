@@ -13,7 +13,7 @@
 //   rounds T, first_round, last_round   rounds (inclusive) of a tournament of T rounds; or
 //   pairs          these pairs, isolated: words `a-b`, pairs without common ranks joined by commas: `0-5,1-7 2-9`
 //   check          1: each node also reports on itself (cell/node_report.hpp), rounds end with the time of all of them,
-//                  and no pair is measured again
+//                  and no pair is measured again; messages of 4 KiB or more move both ways at the same time
 //   leaf, pod      of each node, for the classes that slow pairs are compared within; both optional
 #include "cell/kernels.hpp"
 #include "cell/node_report.hpp"
@@ -29,6 +29,8 @@
 namespace weft {
 
 namespace {
+
+constexpr std::int64_t both_ways_bytes = 4096; // of a check
 
 struct PairsRequest {
     std::vector<std::int64_t> sizes;
@@ -249,6 +251,9 @@ void run_pairs(Cell &cell) {
     auto const ping_of = [&](std::int64_t size) {
         PingPong ping(team.comm, cell.sampler().clock(), cell.sampler().losses(), send, receive, size, request.window);
         ping.slow_down(delay_ns);
+        if (is_check(cell) && size >= both_ways_bytes) {
+            ping.move_both_ways();
+        }
         return ping;
     };
     PairTurns turns(team, cell.sampler().start(), is_check(cell));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pairs/ping_pong.hpp"
 
+#include <array>
+
 namespace weft {
 
 PingPong::PingPong(MPI_Comm comm, Clock const &clock, Losses const &losses, Buffer const &send, Buffer const &receive,
@@ -65,6 +67,47 @@ void PingPong::respond(int partner, Trips trips, std::span<Answer> answers) cons
     }
 }
 
+void PingPong::exchange(int partner, Trips trips, std::span<Row> rows, std::span<Answer> answers, bool met) const {
+    if (met) {
+        join(partner);
+    }
+    auto before = losses_.read();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (trips.lead) {
+            swap(partner);
+        }
+        auto const begin = clock_.now();
+        auto const arrived = swap(partner);
+        for (std::int64_t call = 1; call < trips.timed; ++call) {
+            swap(partner);
+        }
+        auto const end = clock_.now();
+        auto const after = losses_.read();
+        auto const lost = losses_.between(before, after);
+        rows[i] = {begin, end - begin, lost};
+        answers[i] = {arrived, lost};
+        before = after;
+    }
+}
+
+std::int64_t PingPong::swap(int partner) const {
+    std::array<MPI_Request, 2> both{};
+    check(start_receiving(receive_, bytes_, partner, tag, comm_, &both[0]), "MPI_Irecv");
+    dawdle();
+    check(start_sending(send_, bytes_, partner, tag, comm_, &both[1]), "MPI_Isend");
+    check(MPI_Wait(&both[0], MPI_STATUS_IGNORE), "MPI_Wait");
+    auto const arrived = clock_.now();
+    check(MPI_Wait(&both[1], MPI_STATUS_IGNORE), "MPI_Wait");
+    join(partner);
+    return arrived;
+}
+
+void PingPong::join(int partner) const {
+    check(MPI_Sendrecv(send_, 0, MPI_BYTE, partner, meeting, receive_, 0, MPI_BYTE, partner, meeting, comm_,
+                       MPI_STATUS_IGNORE),
+          "MPI_Sendrecv of a meeting");
+}
+
 void PingPong::wake(int partner, bool initiates) const {
     if (initiates) {
         ping(partner);
@@ -77,6 +120,12 @@ void PingPong::wake(int partner, bool initiates) const {
 
 std::int64_t PingPong::accompany(int partner, bool initiates, std::function<bool()> const &over) const {
     std::int64_t last = clock_.now();
+    if (both_ways_) {
+        while (goes_on(partner, initiates, over)) {
+            last = swap(partner);
+        }
+        return last;
+    }
     if (initiates) {
         while (!over()) {
             ping(partner);
@@ -101,8 +150,19 @@ std::int64_t PingPong::accompany(int partner, bool initiates, std::function<bool
     }
 }
 
+/// What the initiator knows, on both sides.
+bool PingPong::goes_on(int partner, bool initiates, std::function<bool()> const &over) const {
+    char more = 0;
+    if (initiates) {
+        more = over() ? 0 : 1;
+        check(PMPI_Send(&more, 1, MPI_CHAR, partner, farewell, comm_), "MPI_Send of a farewell");
+    } else {
+        check(PMPI_Recv(&more, 1, MPI_CHAR, partner, farewell, comm_, MPI_STATUS_IGNORE), "MPI_Recv of a farewell");
+    }
+    return more != 0;
+}
+
 void PingPong::meet(int partner, bool initiates) const {
-    constexpr int meeting = 15;
     if (initiates) {
         check(PMPI_Recv(receive_, 0, MPI_BYTE, partner, meeting, comm_, MPI_STATUS_IGNORE), "MPI_Recv of a meeting");
     } else {

@@ -49,7 +49,7 @@ struct PingWindow {
     }
 };
 
-/// Ping-pongs of one size. There is no barrier between two samples: a ping-pong synchronises its two ranks by itself,
+/// Ping-pongs of one size, or messages both ways at the same time. There is no barrier between two samples: a ping-pong synchronises its two ranks by itself,
 /// and the exit from a barrier would add to its time.
 class PingPong {
   public:
@@ -61,6 +61,15 @@ class PingPong {
     void initiate(int partner, Trips trips, std::span<Row> rows) const;
     /// The responder's side of answers.size() samples.
     void respond(int partner, Trips trips, std::span<Answer> answers) const;
+    /// From now on each operation moves a message each way at the same time. Pairs that share a cable then fill it in
+    /// both directions, which ping-pongs do not: theirs go one way or the other.
+    void move_both_ways() noexcept { both_ways_ = true; }
+    bool moves_both_ways() const noexcept { return both_ways_; }
+    /// Messages of an operation, one after the other.
+    std::int64_t legs() const noexcept { return both_ways_ ? 1 : 2; }
+    /// Takes rows.size() samples on both ranks of a pair alike: each operation lasts until both messages have arrived.
+    /// `met`: whether the ranks may begin together, by an untimed message.
+    void exchange(int partner, Trips trips, std::span<Row> rows, std::span<Answer> answers, bool met) const;
     /// One untimed round trip, on either side, to warm caches and wake a rank that slept.
     void wake(int partner, bool initiates) const;
     /// The responder signals that it is ready. For a simulator, where a message starts only when its receive is posted,
@@ -92,8 +101,14 @@ class PingPong {
     /// The messages of a window from number `first` on.
     void receive_window(int partner, std::size_t first) const;
     void dawdle() const;
+    /// A message each way; returns when this rank's had arrived.
+    std::int64_t swap(int partner) const;
+    bool goes_on(int partner, bool initiates, std::function<bool()> const &over) const;
+    /// Both ranks have come here.
+    void join(int partner) const;
 
     static constexpr int tag = 0;
+    static constexpr int meeting = 15;
     static constexpr int farewell = 16;
     MPI_Comm comm_;
     Clock const &clock_;
@@ -103,6 +118,7 @@ class PingPong {
     std::int64_t bytes_;
     std::int64_t stride_;
     std::int64_t delay_ns_ = 0;
+    bool both_ways_ = false;
     mutable std::vector<MPI_Request> requests_; // of a window; empty for single messages, by blocking calls
 };
 

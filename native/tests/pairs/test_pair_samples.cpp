@@ -91,6 +91,42 @@ TEST_CASE("the need counts samples of every round, and a summary needs less than
     CHECK(samples(both.need()) == 2 * need);
 }
 
+TEST_CASE("a check's large message moves both ways at once, and its time is that of one message") {
+    Team const team = make_team(MPI_COMM_WORLD);
+    if (team.size < 2) {
+        return;
+    }
+    setenv("WEFT_PLANT", "slow", 1); // the last rank begins to send 10 ms late
+    MeasuredPairs measured({{"check", "1"}, {"bytes", "8 5000"}});
+    auto const &validation = measured.run();
+    unsetenv("WEFT_PLANT");
+    CHECK(validation.errors == 0);
+    constexpr std::int64_t late_ns = 10'000'000;
+    int const partner = measured.partner(0);
+    for (bool const both : {false, true}) {
+        CAPTURE(both);
+        std::string const op = both ? "all.r0@5000" : "all.r0@8";
+        Segment const *const cold = measured.find(op, Phase::cold);
+        Segment const *const warm = measured.find(op, Phase::warm);
+        Segment const *const forward = measured.find("forward." + op, Phase::warm);
+        REQUIRE((cold != nullptr && warm != nullptr && forward != nullptr));
+        CHECK(cold->batch == (both ? 1 : 2)); // messages of a sample, one after the other
+        CHECK(warm->batch % cold->batch == 0);
+        if (partner == team.rank) {
+            continue;
+        }
+        std::int64_t least = INT64_MAX; // of a sample
+        for (Row const &row : std::span(warm->rows).first(std::size_t(warm->count))) {
+            least = std::min(least, row.duration_ns);
+        }
+        bool const with_last = partner == team.size - 1 || team.rank == team.size - 1;
+        if (both && with_last) { // a sample is over when both messages have arrived
+            CHECK(least >= late_ns);
+            CHECK((team.rank < team.size - 1 || forward->rows[0].lost >= late_ns));
+        }
+    }
+}
+
 TEST_CASE("a window has as many messages as its bytes allow, and one at least") {
     PingWindow const window{64, true, 1 << 20};
     CHECK(window.messages(0) == 64);

@@ -12,6 +12,8 @@ class FabricKind:
     runs_here: bool = False  # its ranks run on this host, so memory is copied at this host's rate
     # its network is emulated by links that are limited with token buckets (`burst`)
     is_emulated: bool = False
+    # parallel switches of its network are one, unless they route
+    folds: bool = False
     # its times come from a model with the rates of the fabric file, and repeat exactly at every launch
     is_model: bool = False
     # what starts ranks by its scheduler's own means, as its site spells it; empty if only ``mpiexec`` does
@@ -24,7 +26,7 @@ class FabricKind:
 #: By the name in fabric files and stored runs.
 KINDS: dict[str, FabricKind] = {
     "local": FabricKind(is_this_host=True, runs_here=True),
-    "virtual": FabricKind(runs_here=True, is_emulated=True, label="virtual network"),
+    "virtual": FabricKind(runs_here=True, is_emulated=True, folds=True, label="virtual network"),
     "simulated": FabricKind(is_model=True, label="simulated"),
     "slurm": FabricKind(starter="srun", exclude="sbatch --exclude={nodes} ..."),
     "pbs": FabricKind(without=("qos",)),

@@ -27,7 +27,7 @@ from weft.analyse.tables.pairs import (
     largest,
 )
 from weft.format import format_bytes, format_rate, measured_seconds, plural
-from weft.kernel.sizes import window_of
+from weft.kernel.sizes import BOTH_WAYS, window_of
 from weft.report.tabular import Table, Words, markdown
 from weft.report.view import RunView
 from weft.store.files import Table as ArrowTable
@@ -79,6 +79,10 @@ class PairView:
     def rates(self) -> bool:
         """Whether windows of messages were measured, whose rates are shown."""
         return any("window" in cell.parameters for cell in self.run.plan.measured)
+
+    def moves_both_ways(self, size: int) -> bool:
+        """Whether an operation is a message each way at the same time: the large ones of a check."""
+        return size >= BOTH_WAYS and any("matchings" in cell.parameters for cell in self.run.plan.measured)
 
     @property
     def under_way(self) -> str:

@@ -102,6 +102,11 @@ def say_start(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
     if claim["id"] == "start.leaves":
         leaves = f"{int(claim['value'] or 0)} of {plural(more['nodes'], 'node')}"
         return Row(claim["id"], "Leaves", leaves, "clustered by the run's own times: the fabric file names none")
+    if claim["id"] == "start.cables":
+        crossed = f"{more['crossed']:,} of {int(claim['value'] or 0):,} crossed"
+        reserve = f"{plural(more['reserve'], 'cable')} not filled (minimum {percent(more['filled'])})"
+        hidden = f"{reserve}: a slowdown below {times_text(more['shown'])} may not show"
+        return Row(claim["id"], "Cables", crossed, hidden if more["reserve"] else "")
     late = f"{claim['subject']} began {format_seconds(more['late_s'], 2)} after its peers" if claim["subject"] else ""
     return Row(claim["id"], "MPI started", f"{plural(more['nodes'], 'node')} in {seconds_text(claim['value'])}", late)
 

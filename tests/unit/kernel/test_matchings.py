@@ -10,7 +10,7 @@ import pytest
 from made.checks import machine
 from weft.fabric.network.dragonfly import dragonfly
 from weft.fabric.network.graph import Network
-from weft.fabric.network.pair_loads import both_ways, limiting_loads
+from weft.fabric.network.pair_loads import both_ways, loads_of
 from weft.fabric.network.sections import DragonflySection, TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.kernel.pairs.matchings import draw_alone, draw_matchings
@@ -66,7 +66,7 @@ def test_a_healthy_round_is_flat_and_no_pair_meets_twice(kind: str, fresh: float
     assert len(set(met)) >= fresh * len(met)
     assert len(met) == 16 * 128
     for each in rounds:
-        loads = limiting_loads(each.pairs, of.network, of.hosts)
+        loads = loads_of(both_ways(each.pairs, of.network, of.hosts), of.network)
         assert set(loads.tolist()) == {2.0 if kind == "dragonfly" else 1.0}  # there a cable has twice a node's rate
 
 
@@ -119,6 +119,19 @@ def test_rounds_aim_at_a_part() -> None:
     link = int(used[of.network.switch_links[used]][-1])
     aimed = of.rounds(8, 2, [np.array([link], np.int32)])
     assert sum(link in both_ways(each.pairs, of.network, of.hosts) for each in aimed) >= 4
+
+
+@pytest.mark.parametrize("count", [3, 8])
+def test_rounds_that_aim_leave_no_node_out(count: int) -> None:
+    """The one round within leaves gave the fifth of seven nodes a bye, and those between leaves never had it."""
+    shape = TreeSection.model_construct(nodes_per_leaf=7, uplinks=2, link_rate=1e9)
+    network = fat_tree([f"n{i}" for i in range(8)], shape, rate=1e9)
+    hosts, leaf = np.arange(8, dtype=np.int32), network.coordinates["leaf"]
+    cables = np.flatnonzero(network.switch_links[::2])
+    for cable in cables.tolist():
+        aim = [np.array([2 * cable, 2 * cable + 1], np.int32)]
+        rounds = draw_matchings(leaf, None, count, 27, network, hosts, aim)
+        assert {node for each in rounds for node in each.pairs.ravel().tolist()} == set(range(8))
 
 
 def test_without_a_topology_few_nodes_send_at_a_time() -> None:

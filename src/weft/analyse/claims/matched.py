@@ -8,7 +8,8 @@ import numpy as np
 
 from weft.analyse.claims.known import Known
 from weft.analyse.claims.nodes import find_node_facts, find_node_faults
-from weft.analyse.outliers.matched import matched_rounds, read_ranks
+from weft.analyse.outliers.matched import FULL, Pass, Rounds, fullest, matched_rounds, plan_messages, read_ranks
+from weft.analyse.outliers.rule import LEAST_FACTOR
 from weft.analyse.pairs.places import Places, locate_ranks
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras, make_claim
 from weft.analyse.tables.pairs import NAMES, NODES, OUTLIERS, NameRow, OutlierRow, largest
@@ -36,7 +37,9 @@ def find_claims(known: Known) -> list[ClaimRow]:
     counted = _counted(known)
     sure = [(index, row) for index, row in enumerate(outliers) if not row["doubted"]]
     sure.sort(key=lambda each: -_worst(each[1])["factor"])
-    faults, facts = find_node_faults(known), [*find_node_facts(known), *_clustered(every)]
+    places, rounds = locate_ranks(read_ranks(known.path), known.plan), matched_rounds(known.plan)
+    told = _cables(places, rounds[: counted["rounds"]])
+    faults, facts = find_node_faults(known), [*find_node_facts(known), *_clustered(every), *told]
     # what a host does to itself, its messages only show
     own = {each["subject"] for each in faults if extras(each)["of"] in OWN}
     slow = [(row["kind"] == "node" and row["name"] in own, _slow(index, row, "also", counted)) for index, row in sure]
@@ -51,7 +54,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
         return [make_claim(f"check.{INCONCLUSIVE}", "answer", next="" if why else _longer(known), **unsure), *facts]
     if counted["within"] >= SHARES[-1]:  # nodes that differ as much tell of no smaller fault
         return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), **unsure), *facts]
-    if lone := _count_lone(locate_ranks(read_ranks(known.path), known.plan), matched_rounds(known.plan)):
+    if lone := _count_lone(places, rounds):
         return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), **unsure, lone=lone), *facts]
     return [make_claim("check.healthy", "answer", **counted), *facts]
 
@@ -64,6 +67,27 @@ def _count_lone(places: Places, rounds: Sequence[Sequence[Sequence[int]]]) -> in
     own = np.zeros((len(places.nodes), len(places.labels)), np.int64)
     np.add.at(own, (met, of[:, None]), 1)
     return int(np.sum(own.any(axis=1) & ~((own > 0) & (own < np.bincount(of, minlength=own.shape[1]))).any(axis=1)))
+
+
+def _cables(places: Places, rounds: Rounds) -> list[ClaimRow]:
+    """How many cables the rounds crossed, and from which factor on all of these show that they are slower.
+
+    A cable that messages cannot fill, as it is faster than the nodes beneath it, first loses what it has in reserve.
+    """
+    if not places.routed or not rounds:
+        return []
+    routed = np.unique(places.network.forward[places.network.forward >= 0])
+    cables = np.unique(routed[places.network.switch_links[routed]] // 2)  # a dragonfly has spare ones
+    filled = fullest(plan_messages([Pass(rounds, ())], places), places).reshape(-1, 2)[cables]
+    # some are crossed one way alone
+    shares: list[float] = np.where(filled.all(axis=1), filled.min(axis=1), filled.max(axis=1)).tolist()
+    crossed = [share for share in shares if share > 0]
+    least = min(crossed, default=1.0)
+    if len(crossed) == len(cables) and least >= FULL:
+        return []
+    reserve = sum(share < FULL for share in crossed)
+    return [make_claim("start.cables", "breakdown", "", len(cables), "count", crossed=len(crossed), reserve=reserve,
+                       filled=least, shown=LEAST_FACTOR / least)]  # fmt: skip
 
 
 def _clustered(every: Sequence[NameRow]) -> list[ClaimRow]:

@@ -55,7 +55,9 @@ class Fit:
         self.kinds = np.array([part.kind for part in parts.parts])
         beside = np.bincount(self.stratum)[self.stratum[parts.message]]
         width = int(self.stratum.max(initial=0)) + 1
-        strata = np.bincount(np.unique(owner * width + self.stratum[parts.message]) // width, minlength=count)
+        met = np.zeros(count * width, bool)
+        met[owner * width + self.stratum[parts.message]] = True
+        strata = met.reshape(count, width).sum(axis=1)
         share = np.bincount(owner, 1 / beside, minlength=count) / np.maximum(strata, 1)
         self.wide = np.flatnonzero(share > WIDE)
         self.effects: dict[int, float] = {}

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from weft.analyse.outliers.two_groups import BINS, two_modes
 from weft.analyse.pairs.places import Places
-from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.fabric.nodeset import fold
@@ -129,12 +128,14 @@ def list_parts(
     source: Nodes,
     target: Nodes,
     network: Network | None = None,
-    hosts: Ints | None = None,
+    routes: Ints | None = None,
+    full: NDArray[np.bool_] | None = None,
     leaves: Leaves | None = None,
 ) -> Parts:
     """Nodes, and with a network its links, cables and switches; with leaves alone their switches.
 
-    `source`, `target`: nodes at the ends of each message, shape (messages,).
+    `source`, `target`: nodes at the ends of each message, shape (messages,). `routes`: links that each crosses, -1 as
+    padding; `full`: of the same shape, whether it tells how fast the link is, by default always.
     """
     known: dict[bytes, int] = {}
     parts: list[Part] = []
@@ -142,8 +143,8 @@ def list_parts(
     groups = [_of_nodes(names, source, target)]
     if leaves is not None:
         groups.append(_of_leaves(leaves, source, target))
-    if network is not None and hosts is not None:
-        groups.append(_of_routes(network, walk(network, hosts[source], hosts[target])))
+    if network is not None and routes is not None:
+        groups.append(_of_routes(network, routes, routes >= 0 if full is None else full))
     for part, messages in (each for group in groups for each in group):
         if len(messages) < FEWEST_MESSAGES:
             continue
@@ -177,12 +178,12 @@ def _of_leaves(leaves: Leaves, source: Nodes, target: Nodes) -> Crossed:
     yield from _grouped(ends[ends >= 0], message[ends >= 0], lambda i: Part("switch", leaves.names[i]))
 
 
-def _of_routes(network: Network, routes: Ints) -> Crossed:
+def _of_routes(network: Network, routes: Ints, full: NDArray[np.bool_]) -> Crossed:
     """Links between switches, cables and switches that messages cross; a host's own cable is the host's part."""
     used = routes >= 0
     link = routes[used].astype(np.int64)
     message = np.broadcast_to(np.arange(len(routes), dtype=np.int64)[:, np.newaxis], routes.shape)[used]
-    between = network.switch_links[link]
+    between = network.switch_links[link] & full[used]
 
     def cable(number: int) -> Part:
         return Part("cable", name_cable(network, number), links=(2 * number, 2 * number + 1))

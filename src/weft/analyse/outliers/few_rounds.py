@@ -79,12 +79,6 @@ def _join_links(found: Sequence[Slow], parts: Parts) -> list[Slow]:
     return joint
 
 
-def find_candidates(messages: Messages, parts: Parts) -> list[int]:
-    """Parts that a second pass should look at: those that stand out a little, and those that explain as much."""
-    found = find_slow_parts(messages, parts, CANDIDATE_SIGMAS)
-    return list(dict.fromkeys(part for each in found for part in (each.part, *each.alike)))
-
-
 def list_shown_again(messages: Messages, parts: Parts, few: Sequence[Part]) -> list[Part]:
     """Those of a few parts, by kind and name, whose effect the second pass shows by itself."""
     fit = Fit(messages, parts)

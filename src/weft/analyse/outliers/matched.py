@@ -2,9 +2,8 @@
 """Outliers of a run whose pairs are matchings: one result for each size, merged over sizes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,9 @@ from weft.analyse.outliers.few_rounds import Slow, find_slow_parts, list_shown_a
 from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_outliers
 from weft.analyse.outliers.rule import CANDIDATE_SIGMAS, CONFIRMED_SIGMAS, NAMED_SIGMAS
 from weft.analyse.pairs.places import Places
-from weft.fabric.network.pair_loads import limiting_loads, name_cable
+from weft.fabric.network.follow import walk
+from weft.fabric.network.graph import Ints
+from weft.fabric.network.pair_loads import filled_shares, loads_of, name_cable
 from weft.files.atomic import read_json
 from weft.latest import Latest
 from weft.plan.records import Plan
@@ -28,6 +29,7 @@ Rounds = Sequence[Sequence[Sequence[int]]]
 ROLES: dict[str, Role] = {"node": "both", "sender": "sender", "receiver": "receiver"}
 #: Parts that half a round trip cannot tell from their opposite.
 ONE_WAY = frozenset({"sender", "receiver", "link"})
+FULL = 0.9  # of what the fullest round asks of a link
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +105,14 @@ def find_outliers(passes: Sequence[Pass], places: Places, mode: str = "all") -> 
 def _found(passes: Sequence[Pass], places: Places, mode: str) -> list[Outlier]:
     found: list[Outlier] = []
     leaves = leaves_of(passes, places)
-    known: dict[bytes, Parts] = {}
+    planned, known = plan_messages(passes, places), dict[bytes, Parts]()
     for size in _sizes(passes):
-        messages, parts = _messages_of(size, passes, places, leaves, known)
+        messages, parts = _messages_of(size, passes, planned, places, leaves, known)
         slow = find_slow_parts(messages, parts, CANDIDATE_SIGMAS)
         sure = NAMED_SIGMAS if messages.second is None else CONFIRMED_SIGMAS
         own = [_outlier(each, messages, parts, size, mode, places, doubted=each.sigmas < sure) for each in slow]
         if not own and len(passes) > 1:  # where the second pass shows what the first named, both may not suffice
-            first, of_first = _messages_of(size, passes[:1], places, leaves, known)
+            first, of_first = _messages_of(size, passes[:1], plan_messages(passes[:1], places), places, leaves, {})
             named = find_slow_parts(first, of_first)
             again = list_shown_again(messages, parts, [of_first.parts[each.part] for each in named])
             own = [_outlier(each, first, of_first, size, mode, places, doubted=True) for each in named
@@ -133,42 +135,88 @@ def _sizes(passes: Sequence[Pass]) -> list[int]:
     return sorted({size for each in passes[0].launches for size in np.unique(each.bytes).tolist()})
 
 
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """The messages of the rounds of some passes, one for each direction of each pair."""
+
+    of: NDArray[np.int64]  # round of each message, counted over all passes, shape (messages,)
+    source: NDArray[np.int64]  # ranks
+    target: NDArray[np.int64]
+    load: NDArray[np.float64]  # that limits each message; alike where routes are not known
+    routes: Ints | None = None  # links that each message crosses, -1 as padding; None where they are not known
+    filled: NDArray[np.float64] | None = None  # share of the rate of each of these links that its round needs
+
+
+def plan_messages(passes: Sequence[Pass], places: Places) -> Planned:
+    """The messages of all rounds of some passes."""
+    rounds = [np.array(pairs, np.int64).reshape(-1, 2) for each in passes for pairs in each.rounds]
+    met = np.concatenate([np.concatenate([pairs, pairs[:, ::-1]]) for pairs in rounds])
+    of = np.repeat(np.arange(len(rounds)), [2 * len(pairs) for pairs in rounds])
+    if not places.routed:
+        return Planned(of, met[:, 0], met[:, 1], np.ones(len(met)))
+    host = places.host[places.node_of[met]]
+    routes = walk(places.network, host[:, 0], host[:, 1])
+    filled = filled_shares(routes, places.network, of)
+    return Planned(of, met[:, 0], met[:, 1], loads_of(routes, places.network, of), routes, filled)
+
+
+def fullest(planned: Planned, places: Places) -> NDArray[np.float64]:
+    """The largest share of each link's rate that a round needs, shape (links,); 0 of one that no message crosses."""
+    most = np.zeros(len(places.network.links))
+    if planned.routes is not None and planned.filled is not None:
+        used = planned.routes >= 0
+        np.maximum.at(most, planned.routes[used], planned.filled[used])
+    return most
+
+
 def _messages_of(
-    size: int, passes: Sequence[Pass], places: Places, leaves: Leaves | None, known: dict[bytes, Parts]
+    size: int,
+    passes: Sequence[Pass],
+    planned: Planned,
+    places: Places,
+    leaves: Leaves | None,
+    known: dict[bytes, Parts],
 ) -> tuple[Messages, Parts]:
     """Messages of a size and the parts that they cross; ``known`` has those of messages between the same nodes."""
     one_way = all(each.is_one_way(size) for each in passes)
-    rows: list[tuple[NDArray[Any], ...]] = []
-    number = second = 0
+    wanted, seconds = planned.source * places.ranks + planned.target, np.zeros(len(planned.of))
+    first = ends = 0
     for each in passes:
-        pairs, seconds = each.times(size, places.ranks, one_way=one_way)
-        second = number
-        for met in (np.array(pairs, np.int64).reshape(-1, 2) for pairs in each.rounds):
-            source, target = np.concatenate([met, met[:, ::-1]]).T
-            wanted = source * places.ranks + target
-            at = np.minimum(np.asarray(np.searchsorted(pairs, wanted), np.int64), len(pairs) - 1)  # pyright: ignore[reportUnknownArgumentType]
-            timed = (pairs[at] == wanted) & (seconds[at] > 0)
-            columns = (np.full(len(source), number), source, target, _loads(met, places), np.log(seconds[at]))
-            rows.append(tuple(column[timed] for column in columns))
-            number += 1
-    of, source, target, load, log_s = (np.concatenate(column) for column in zip(*rows, strict=True))
-    source, target = (places.node_of[each].astype(np.int64) for each in (source, target))
+        first, ends = ends, ends + len(each.rounds)
+        pairs, times = each.times(size, places.ranks, one_way=one_way)
+        own = np.flatnonzero((planned.of >= first) & (planned.of < ends))
+        at = np.minimum(np.asarray(np.searchsorted(pairs, wanted[own]), np.int64), len(pairs) - 1)  # pyright: ignore[reportUnknownArgumentType]
+        seconds[own] = np.where(pairs[at] == wanted[own], times[at], 0.0)
+    timed = np.flatnonzero(seconds > 0)
+    source, target = (places.node_of[each[timed]].astype(np.int64) for each in (planned.source, planned.target))
     classes = places.classes[source, target].astype(np.int64)
     if leaves is not None:
         classes = leaves.share(source, target).astype(np.int64)
-    group = np.unique(np.stack([classes, np.round(1000 * load)]), axis=1, return_inverse=True)[1]
-    network, hosts = (places.network, places.host) if places.routed else (None, None)
-    key = source.tobytes() + target.tobytes()
-    parts = known.get(key) or known.setdefault(key, list_parts(places.nodes, source, target, network, hosts, leaves))
-    found = Messages(of, group.ravel().astype(np.int64), log_s, second if len(passes) > 1 else None)
-    return found, parts if one_way else _both_directions(parts)
+    group = np.unique(np.stack([classes, np.round(1000 * planned.load[timed])]), axis=1, return_inverse=True)[1]
+    key = timed.tobytes()
+    if key not in known:
+        routes, full = _crossed(planned, places, timed)
+        known[key] = list_parts(places.nodes, source, target, places.network, routes, full, leaves=leaves)
+    second = first if len(passes) > 1 else None
+    found = Messages(planned.of[timed], group.ravel().astype(np.int64), np.log(seconds[timed]), second)
+    return found, known[key] if one_way else _both_directions(known[key])
 
 
-def _loads(pairs: NDArray[np.int64], places: Places) -> NDArray[np.float64]:
-    """Planned load of each message, shape (2 * pairs,); alike where routes are not known."""
-    if not places.routed:
-        return np.ones(2 * len(pairs))
-    return limiting_loads(places.node_of[pairs].astype(np.int32), places.network, places.host)
+def _crossed(
+    planned: Planned, places: Places, timed: NDArray[np.int64]
+) -> tuple[Ints, NDArray[np.bool_]] | tuple[None, None]:
+    """The links that timed messages cross, and whether each fills the link as far as any message does.
+
+    A cable of twice a node's rate that is 1.6x slower slows two messages, and not one alone.
+    """
+    if planned.routes is None or planned.filled is None:
+        return None, None
+    routes, filled = planned.routes[timed], planned.filled[timed]
+    return (
+        places.network,
+        routes,
+        filled > FULL * fullest(replace(planned, routes=routes, filled=filled), places)[routes],
+    )
 
 
 def _both_directions(parts: Parts) -> Parts:

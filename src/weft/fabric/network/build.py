@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from weft.errors import FabricError
+from weft.fabric.kinds import KINDS
 from weft.fabric.network.dragonfly import dragonfly
 from weft.fabric.network.dumped import network_of, unrouted
 from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import has_several_ways
 from weft.fabric.network.sections import DumpSection, NetworkSection
 from weft.fabric.network.torus import torus
-from weft.fabric.network.tree import fat_tree
+from weft.fabric.network.tree import fat_tree, fold_parallel, sideways
 from weft.fabric.readers import Dump, read_dump, read_names, read_tables
+from weft.latest import Latest
 
 if TYPE_CHECKING:
     from weft.fabric.model import Fabric
@@ -37,10 +39,27 @@ def build_network(fabric: "Fabric", *, routed: bool = True) -> Network:
 
 
 def build_followed(fabric: "Fabric") -> Network:
-    """The network of a fabric; its cables are unknown where a hash of its switches chooses among several ways."""
+    """The network of a fabric as its messages see it.
+
+    Its cables are unknown where a hash of its switches chooses among several ways; parallel switches that are one on
+    this kind of fabric are one. The last one is kept: a check asks nine times.
+    """
+    section = fabric.network
+    if section is None or section.dump is not None:  # a dump may have changed
+        return _followed(fabric)
+    return _LAST.get((section, fabric.hosts, fabric.kind), lambda: _followed(fabric))
+
+
+_LAST = Latest[Network]()
+
+
+def _followed(fabric: "Fabric") -> Network:
     network = build_network(fabric)
-    hashed = fabric.network is not None and fabric.network.routing == "ecmp"
-    return replace(network, cables_known=False) if hashed and has_several_ways(network) else network
+    routing = fabric.network.routing if fabric.network else ""
+    if routing == "ecmp":
+        return replace(network, cables_known=False) if has_several_ways(network) else network
+    folds = KINDS[fabric.kind].folds and routing != "tables" and sideways(network) is None
+    return fold_parallel(network) if folds else network
 
 
 def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path, *, routed: bool = True) -> Network:

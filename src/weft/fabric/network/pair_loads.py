@@ -15,10 +15,18 @@ USUAL = 0.3  # a rate that fewer of the links between two levels have is one cab
 def name_link(network: Network, link: int) -> str:
     """A directed link by its two ends, ``leaf3 -> spine1``; with its port if several cables join the two."""
     links = network.links
-    source, target = links.source[link], links.target[link]
-    parallel = int(((links.source == source) & (links.target == target)).sum()) > 1
-    port = f":{links.source_port[link]}" if parallel else ""
-    return f"{network.vertex_name(int(source))}{port} -> {network.vertex_name(int(target))}"
+    port = f":{links.source_port[link]}" if _parallel(network)[link] else ""
+    return f"{network.vertex_name(int(links.source[link]))}{port} -> {network.vertex_name(int(links.target[link]))}"
+
+
+@lru_cache(maxsize=2)
+def _parallel(network: Network) -> NDArray[np.bool_]:
+    """Whether each link is one of several between two vertices, shape (links,)."""
+    vertices = len(network.hosts) + len(network.switches)
+    _, which, counts = np.unique(
+        network.links.source.astype(np.int64) * vertices + network.links.target, return_inverse=True, return_counts=True
+    )
+    return counts[which] > 1
 
 
 def name_cable(network: Network, cable: int) -> str:
@@ -33,23 +41,31 @@ def both_ways(pairs: Ints, network: Network, hosts: Ints) -> Ints:
     return walk(network, source, target)
 
 
-def limiting_loads(pairs: Ints, network: Network, hosts: Ints) -> NDArray[np.float64]:
-    """The largest number of messages on a link that each message of a round crosses, per usual rate of such links.
+def loads_of(routes: Ints, network: Network, of: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """The largest number of messages on a link that each message crosses, per usual rate of such links.
 
-    A cable that is stated to be slow is slow: it does not count as narrow.
-
-    `pairs`: node indices, shape (pairs, 2); both directions carry a message. `network`, `hosts`: the network, and the
-    host index of each node. Returns shape (2 * pairs,): the way from the first to the second of each pair, then the
-    ways back. Links without a stated rate count as the fastest.
+    A cable that is stated to be slow is slow: it does not count as narrow. Links without a stated rate count as the
+    fastest. `routes`: as of `both_ways`; `of`: the round of each message, by default one for all. Shape (messages,).
     """
-    return loads_of(both_ways(pairs, network, hosts), network)
+    share = np.append(_shares(network), 0)
+    place = _places(routes, network, of)
+    return (np.bincount(place.ravel())[place] * share[routes]).max(axis=1, initial=0.0)
 
 
-def loads_of(routes: Ints, network: Network) -> NDArray[np.float64]:
-    """The same for routes that are known."""
-    share = _shares(network)
-    load = np.bincount(routes[routes >= 0], minlength=len(share)) * share
-    return np.where(routes >= 0, load[routes], 0.0).max(axis=1, initial=0.0)
+def filled_shares(routes: Ints, network: Network, of: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The share of each link's usual rate that the messages of a round need together; 0 for padding.
+
+    `of`: the round of each message. Of the shape of ``routes``.
+    """
+    place = _places(routes, network, of)
+    needed: NDArray[np.float64] = np.bincount(place.ravel(), needed_shares(routes, network).ravel())
+    return needed[place]
+
+
+def _places(routes: Ints, network: Network, of: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """A number for each link of each round; padding has its own."""
+    count = len(network.links) + 1
+    return (0 if of is None else count * of[:, np.newaxis]) + np.where(routes < 0, count - 1, routes).astype(np.int64)
 
 
 def needed_shares(routes: Ints, network: Network) -> NDArray[np.float64]:

@@ -12,7 +12,8 @@ over the cable of the same number, which spreads the hosts of a leaf evenly over
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from os.path import commonprefix
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,3 +169,73 @@ def _tables(sizes: _Sizes, leaf_of: Ints, host_up: NDArray[np.int_], leaf_up: In
             chosen = (plane == spine) & (uplink == k)
             cores[core] = np.where(chosen | (cores[core] < 0), down, cores[core])
     return forward
+
+
+def sideways(network: Network) -> int | None:
+    """A link whose ends are not one level apart, so that the network is no tree; None in a tree."""
+    level = _levels(network)
+    found = np.flatnonzero(np.abs(level[network.links.source] - level[network.links.target]) != 1)
+    return int(found[0]) if len(found) else None
+
+
+def fold_parallel(network: Network) -> Network:
+    """A tree whose parallel switches are one, as of bridges: itself if it has none.
+
+    Switches above the leaves that reach the same switches below become one (all spines of a pod; all cores), and the
+    cables that then run in parallel become one of their summed rate.
+    """
+    links, hosts = network.links, len(network.hosts)
+    stands = _stand_ins(network)
+    kept, vertex = np.unique(stands, return_inverse=True)
+    ends = np.stack([vertex[links.source], vertex[links.target]], axis=1)
+    cables, first, which = np.unique(np.sort(ends[::2], axis=1), axis=0, return_index=True, return_inverse=True)
+    if 2 * len(cables) == len(links):
+        return network
+    which = which.ravel()
+    lower = (ends[::2, 0] > ends[::2, 1]).astype(np.int64)  # the direction of each old cable that begins below
+    new = np.stack([2 * which + lower, 2 * which + 1 - lower], axis=1).ravel().astype(np.int32)
+    rate = np.bincount(new, links.rate, 2 * len(cables))
+    made = Cables()
+    for place, (a, b) in enumerate(cables.tolist()):
+        made.add(
+            a, b, float(rate[2 * place]), float(links.latency[2 * first[place]]), back_rate=float(rate[2 * place + 1])
+        )
+    forward = network.forward[kept[kept >= hosts] - hosts]
+    names = _stand_in_names(network, stands)
+    switches = tuple(replace(network.switches[int(k) - hosts], name=names[int(k)]) for k in kept[kept >= hosts])
+    return replace(network, switches=switches, links=made.links(), addresses=None,
+                   forward=np.where(forward >= 0, new[forward], -1).astype(np.int32))  # fmt: skip
+
+
+def _levels(network: Network) -> NDArray[np.int64]:
+    return np.array([0] * len(network.hosts) + [switch.level for switch in network.switches], np.int64)
+
+
+def _stand_ins(network: Network) -> NDArray[np.int64]:
+    """The vertex that stands for each vertex: its own up to the leaves, the first of its group above them."""
+    level, links = _levels(network), network.links
+    group = list(range(len(level)))
+
+    def root(vertex: int) -> int:
+        while group[vertex] != vertex:
+            vertex = group[vertex]
+        return vertex
+
+    up = np.flatnonzero(level[links.source] < level[links.target])
+    first: dict[int, int] = {}  # of what is one switch below: a switch above
+    for link in up[np.argsort(level[links.source[up]], kind="stable")].tolist():
+        below, above = root(int(links.source[link])), root(int(links.target[link]))
+        if level[below]:
+            other = root(first.setdefault(below, above))
+            group[max(above, other)] = min(above, other)
+    return np.array([root(vertex) for vertex in range(len(level))], np.int64)
+
+
+def _stand_in_names(network: Network, stands: NDArray[np.int64]) -> dict[int, str]:
+    """A name for each vertex that stands for others: what theirs have in common."""
+    chosen: dict[int, str] = {}
+    for vertex in np.unique(stands).tolist():
+        names = [network.vertex_name(int(each)) for each in np.flatnonzero(stands == vertex)]
+        short = commonprefix(names).rstrip("0123456789-_.") if len(names) > 1 else names[0]  # noqa: RUF071 - names, not paths
+        chosen[vertex] = short if short and short not in chosen.values() else names[0]
+    return chosen

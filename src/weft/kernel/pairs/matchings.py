@@ -11,6 +11,7 @@ messages: one alone would not show that it is slow.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.pair_loads import both_ways, loads_of, needed_shares
 from weft.kernel.tournament import circle
 
-Unit = Sequence["Unit"] | Ints  # pyrefly: ignore[not-a-type]
-"""A leaf's nodes, or the units of a pod or group."""
+Unit = list["Unit"] | tuple[int, ...]
+"""A leaf's nodes, or the units of a pod or group: lists, since an array of few nodes takes longer to make."""
 
 #: Draws of a round, of which the flattest is taken; further draws where nodes meet for a second time.
 DRAWS, REDRAWS = 6, 12
@@ -61,11 +62,12 @@ def draw_matchings(
     levels = _levels(leaf, pod)
     shares = _shares({name: _most(parents) for name, parents in levels}, count, aimed=bool(aim))
     met: set[int] = set()
-    cables = _Visits(network, hosts, aim)
+    cables = _Visits(network, hosts, aim, nodes=len(leaf))
     few = np.array(sorted(apart), np.int32)
     visits = VISITS if network is not None and _joins_leaves(network) else 1
     found: list[Round] = []
-    for name, parents in levels:
+    # rounds that aim: those within leaves come last, and have the nodes that the others left out
+    for name, parents in reversed(levels) if aim else levels:
         slices = _slices(parents, shares[name] if visits == 1 else -(-shares[name] // visits))
         for numbers in _numbers(parents, shares[name], slices, dice):
             drawn = [_matching(parents, numbers, dice) for _ in range(DRAWS)]
@@ -140,15 +142,14 @@ def _slices(parents: list[list[Unit]], count: int) -> int:
 
 def _smallest(unit: Unit) -> int:
     """Nodes of its smallest leaf."""
-    return len(unit) if isinstance(unit, np.ndarray) else min(map(_smallest, unit))
+    return len(unit) if isinstance(unit, tuple) else min(map(_smallest, unit))
 
 
 def _levels(leaf: Ints, pod: Ints | None) -> list[tuple[str, list[list[Unit]]]]:
     """Level to the parents at it, each with the units that meet: single nodes, leaves, or pods."""
-    nodes = np.arange(len(leaf), dtype=np.int32)
-    leaves = [nodes[leaf == number] for number in np.unique(leaf)]
+    leaves: list[tuple[int, ...]] = [tuple(np.flatnonzero(leaf == number).tolist()) for number in np.unique(leaf)]
     found: list[tuple[str, list[list[Unit]]]] = []
-    alone: list[list[Unit]] = [[node[np.newaxis] for node in own] for own in leaves]
+    alone: list[list[Unit]] = [[(node,) for node in own] for own in leaves]
     if any(len(own) > 1 for own in alone):
         found.append(("leaf", alone))
     pods: list[list[Unit]] = [list[Unit](leaves)]
@@ -195,7 +196,7 @@ def _players(units: int) -> int:
 
 
 def _size(unit: Unit) -> int:
-    return len(unit) if isinstance(unit, np.ndarray) else sum(map(_size, unit))
+    return len(unit) if isinstance(unit, tuple) else sum(map(_size, unit))
 
 
 def _numbers(parents: list[list[Unit]], count: int, slices: int, dice: "np.random.Generator") -> list[list[int]]:
@@ -218,24 +219,21 @@ def _matching(parents: list[list[Unit]], numbers: list[int], dice: "np.random.Ge
     """The pairs of one round, shape (pairs, 2): slice ``s`` of every leaf follows round ``numbers[s]`` of the circle
     method, and meets the same slice elsewhere, so that d-mod-k routes stay even.
     """
-    found: list[tuple[Ints, Ints]] = []
+    found: tuple[list[int], list[int]] = [], []
     for units in parents:
         if len(units) < 2:
             continue
         for place, number in enumerate(numbers):
             own = [_part(unit, place, len(numbers)) for unit in units] if len(numbers) > 1 else units
             camps, first = _camps(own)
-            rounds = len(camps) - 1 - first
-            meetings = circle(len(camps), number % rounds + first)
-            if all(isinstance(camp, np.ndarray) and len(camp) < 2 for camp in camps):  # single nodes, one has a bye
-                nodes = np.array([camp[0] if len(camp) else -1 for camp in camps], np.int32)[meetings]
-                found.append(tuple(nodes[(nodes >= 0).all(axis=1)].T))
-                continue
-            for one, other in meetings.tolist():
+            for one, other in _circle(len(camps), number % (len(camps) - 1 - first) + first):
                 _meet(camps[one], camps[other], dice, found)
-    if not found:
-        return np.empty((0, 2), np.int32)
-    return np.stack([np.concatenate(side) for side in zip(*found, strict=True)], axis=1).astype(np.int32)
+    return np.array(found, np.int32).T
+
+
+@lru_cache(maxsize=1024)
+def _circle(players: int, number: int) -> list[list[int]]:
+    return circle(players, number).tolist()
 
 
 def _camps(units: list[Unit]) -> tuple[list[Unit], int]:
@@ -255,20 +253,19 @@ def _camps(units: list[Unit]) -> tuple[list[Unit], int]:
 
 def _part(unit: Unit, which: int, of: int) -> Unit:
     """Every ``of``-th node of each leaf."""
-    return unit[which::of] if isinstance(unit, np.ndarray) else [_part(each, which, of) for each in unit]
+    return unit[which::of] if isinstance(unit, tuple) else [_part(each, which, of) for each in unit]
 
 
-def _meet(one: Unit, other: Unit, dice: "np.random.Generator", found: list[tuple[Ints, Ints]]) -> None:
+def _meet(one: Unit, other: Unit, dice: "np.random.Generator", found: tuple[list[int], list[int]]) -> None:
     """Add nodes of two units and their partners, leaf by leaf."""
     few, many = (one, other) if len(one) <= len(other) else (other, one)
-    shift = int(dice.integers(len(many))) if len(many) else 0
-    if isinstance(few, np.ndarray) and isinstance(many, np.ndarray):
-        partner = many[shift : shift + len(few)]
-        left = len(few) - len(partner)
-        found.append((few, np.concatenate([partner, many[:left]]) if left else partner))
+    shift = int(dice.integers(len(many))) if len(many) > 1 else 0
+    if isinstance(few, tuple) and isinstance(many, tuple):
+        found[0].extend(few)
+        found[1].extend((many[shift:] + many[:shift])[: len(few)])
         return
-    assert not isinstance(few, np.ndarray)
-    assert not isinstance(many, np.ndarray)
+    assert isinstance(few, list)
+    assert isinstance(many, list)
     for place, each in enumerate(few):
         _meet(each, many[(place + shift) % len(many)], dice, found)
 
@@ -291,19 +288,21 @@ def _repeats(pairs: Ints, met: set[int]) -> int:
 class _Visits:
     """How often the rounds so far crossed each link."""
 
-    def __init__(self, network: Network | None, hosts: Ints | None, aim: Sequence[Ints]) -> None:
+    def __init__(self, network: Network | None, hosts: Ints | None, aim: Sequence[Ints], nodes: int) -> None:
         self._network, self._hosts, self._aim = network, hosts, aim
+        self._unmet = np.arange(nodes) if aim else np.empty(0, np.int64)
         self._seen = np.zeros(0 if network is None else len(network.links))
 
     def cost(self, pairs: Ints, few: Ints, repeats: int) -> tuple[float, ...]:
         """How little a round adds for the parts to aim at, those crossed least so far first, and for the ``few`` nodes;
-        pairs that meet again; the mean load that limits a message; how little it adds where few messages went before.
+        nodes that no round that aims has yet; pairs that meet again; the mean load that limits a message; how little it
+        adds where few messages went before.
         """
         if not len(pairs):  # the halves of single nodes, some of them empty
             return (np.inf,)
         together = float(_together(pairs, few))
         if self._network is None or self._hosts is None:
-            return together, repeats, 0.0, 0.0
+            return together, 0.0, repeats, 0.0, 0.0
         routes = both_ways(pairs, self._network, self._hosts)
         load = np.bincount(routes[routes >= 0], minlength=len(self._seen))
         missed = -sum(min(load[links].sum(), 2) / (1 + self._seen[links].sum()) for links in self._aim)
@@ -312,10 +311,12 @@ class _Visits:
             together += float(np.isin(own, np.concatenate(self._aim)).any(axis=1).sum())
         limiting = round(float(loads_of(routes, self._network).mean()), 2)
         fresh = -float((1 / (1 + self._seen[load > 0])).sum())
-        return missed + CROSSING * together, repeats, limiting, fresh
+        unmet = float((~np.isin(self._unmet, pairs)).sum())
+        return missed + CROSSING * together, unmet, repeats, limiting, fresh
 
     def add(self, pairs: Ints) -> None:
-        """Count the links of a round."""
+        """Count the links and nodes of a round."""
+        self._unmet = self._unmet[~np.isin(self._unmet, pairs)]
         if self._network is not None:
             self._seen += np.bincount(self._links(pairs), minlength=len(self._seen))
 

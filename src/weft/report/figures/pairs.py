@@ -46,8 +46,10 @@ def _what(view: PairView, size: int) -> str:
     return f"Rate, {plural(view.window(size), 'message')} under way," if view.rates else "Latency"
 
 
-def _trip(view: PairView) -> str:
-    return "a window of messages, one way" if view.rates else "half a round trip"
+def _trip(view: PairView, size: int) -> str:
+    if view.rates:
+        return "a window of messages, one way"
+    return "a message each way at once" if view.moves_both_ways(size) else "half a round trip"
 
 
 def _unit(view: PairView, size: int, scale: Scale) -> tuple[tuple[str, float], int]:
@@ -74,7 +76,7 @@ def _ranks(view: PairView, size: int, mode: str) -> Picture:
         "the slowest of their pairs", block, outlined=_slow_nodes(view), rate_of=moved,
     )  # fmt: skip
     each = "one pair of ranks" if block == 1 else f"the slowest pair of {block} x {block} ranks"
-    key = f"Each point is {each}: {_trip(view)}, started by the row. Ranks are sorted by node. "
+    key = f"Each point is {each}: {_trip(view, size)}, started by the row. Ranks are sorted by node. "
     key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
     title = _where(view, size, mode, f"{_what(view, size)} of every pair of ranks")
     return matrix_picture(_name("latency-ranks", size, mode), title, key, _slowest(view, size, mode), shown)
@@ -112,7 +114,7 @@ def _nodes(view: PairView, size: int, mode: str) -> Picture:
         times, ones, view.nodes, times, scale, unit, "the median of their pairs",
         outlined=_slow_nodes(view), rate_of=moved,
     )  # fmt: skip
-    key = f"Each point is the median over the pairs of ranks of two nodes: {_trip(view)}. "
+    key = f"Each point is the median over the pairs of ranks of two nodes: {_trip(view, size)}. "
     key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
     title = _where(view, size, mode, f"{_what(view, size)} by node (median)")
     return matrix_picture(_name("latency-nodes", size, mode), title, key, _worst_node(view, size, mode), shown)
@@ -162,7 +164,7 @@ def _histogram(view: PairView, size: int, mode: str) -> Figure:
     unit, scale = seconds_unit(max(bucket_starts_s(row["bucket"]) for row in rows))
     ends = [bucket_starts_s(row["bucket"] + more) / scale for row in rows for more in (0, 1)]
     panels = tuple(
-        _panel([row for row in rows if row["class"] == name], name, f"{_trip(view)} ({unit})", scale, ends)
+        _panel([row for row in rows if row["class"] == name], name, f"{_trip(view, size)} ({unit})", scale, ends)
         for name in classes
     )
     title = _where(view, size, mode, "Samples by hop class")

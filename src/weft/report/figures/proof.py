@@ -10,7 +10,7 @@ import altair as alt
 from weft.analyse.tables.breakdown import Load, LoadRow
 from weft.fabric.drawing.drawing import layered
 from weft.fabric.drawing.sketch import LinkLoad, Place, Sketch, sketch, sketch_loads
-from weft.fabric.network.build import build_network
+from weft.fabric.network.build import build_followed
 from weft.format import format_bytes, format_rate, percent, times_text
 from weft.report.common import drawn_cells, reading
 from weft.report.figures import Figure, Picture
@@ -61,7 +61,7 @@ def draw_outlier(view: RunView) -> Picture | None:
     answer, network = next(found, None), view.plan.planned_fabric.network
     if answer is None or network is None:
         return None
-    plan = sketch(build_network(view.plan.planned_fabric))
+    plan = sketch(build_followed(view.plan.planned_fabric))
     if len(plan.places) > MOST_BOXES or not plan.lines:
         return None
     ends = frozenset(part.strip() for part in answer["subject"].replace("->", "-").split(" - "))

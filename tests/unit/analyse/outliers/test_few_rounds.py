@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from made.checks import Machine, Noise, machine, measure
+from made.checks import Machine, Noise, find_candidates, machine, measure
 from weft.analyse.outliers.few_fit import Fit, Messages
 from weft.analyse.outliers.few_parts import list_parts
-from weft.analyse.outliers.few_rounds import find_candidates, find_slow_parts
+from weft.analyse.outliers.few_rounds import find_slow_parts
 from weft.analyse.outliers.rule import CONFIRMED_SIGMAS
 from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.fabric.network.sections import TreeSection
