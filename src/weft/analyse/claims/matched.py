@@ -79,8 +79,8 @@ def _cables(places: Places, rounds: Rounds) -> list[ClaimRow]:
     routed = np.unique(places.network.forward[places.network.forward >= 0])
     cables = np.unique(routed[places.network.switch_links[routed]] // 2)  # a dragonfly has spare ones
     filled = fullest(plan_messages([Pass(rounds, ())], places), places).reshape(-1, 2)[cables]
-    # some are crossed one way alone
-    shares: list[float] = np.where(filled.all(axis=1), filled.min(axis=1), filled.max(axis=1)).tolist()
+    both: list[list[float]] = filled.tolist()
+    shares = [min(ways) or max(ways) for ways in both]  # some are crossed one way alone
     crossed = [share for share in shares if share > 0]
     least = min(crossed, default=1.0)
     if len(crossed) == len(cables) and least >= FULL:

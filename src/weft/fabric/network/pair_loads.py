@@ -58,8 +58,7 @@ def filled_shares(routes: Ints, network: Network, of: NDArray[np.int64]) -> NDAr
     `of`: the round of each message. Of the shape of ``routes``.
     """
     place = _places(routes, network, of)
-    needed: NDArray[np.float64] = np.bincount(place.ravel(), needed_shares(routes, network).ravel())
-    return needed[place]
+    return np.bincount(place.ravel(), needed_shares(routes, network).ravel())[place].astype(np.float64)
 
 
 def _places(routes: Ints, network: Network, of: NDArray[np.int64] | None) -> NDArray[np.int64]:
