@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from made.pairs import Cluster, Faults
@@ -98,3 +99,12 @@ def test_the_ranks_of_two_nodes_are_listed_the_slowest_first(
     assert main(["show", str(run), "--between", "n00", "n10"]) == 0
     table = capsys.readouterr().out.rpartition("between n00 and n10")[2]
     assert next(line.split("|")[2].strip() for line in table.splitlines() if " on n" in line) == "42 on n10"
+
+
+def test_two_nodes_that_never_met_are_named(tmp_path: Path) -> None:
+    begin_pairs_run(tmp_path, CLUSTER)
+    met = CLUSTER.pairs()
+    apart = (met["source"].to_numpy() >= 8) & (met["target"].to_numpy() >= 8)
+    write_pair_tables(tmp_path, CLUSTER, [met.filter(pa.array(apart))])
+    with pytest.raises(DataError, match="no ranks of n00 and n01 were measured with each other"):
+        rank_rows(tmp_path, ("n00", "n01"))

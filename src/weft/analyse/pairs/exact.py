@@ -135,7 +135,7 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
 def rank_rows(root: Path, nodes: tuple[str, str]) -> list[RankOfPairs]:
     """The ranks of two nodes (or of one, named twice) in their pairs with each other, the slowest of each way first.
 
-    Raises DataError: no pair was measured, or a node is unknown.
+    Raises DataError: no pair of theirs was measured, or a node is unknown.
     """
     with closing(PairFile(root)) as file:
         launches, places = list_placements(RANK_TABLE.read(root), file.launches, plan_of(RunFolder(root)))[0]
@@ -143,15 +143,18 @@ def rank_rows(root: Path, nodes: tuple[str, str]) -> list[RankOfPairs]:
             if name not in places.nodes:
                 raise DataError(f"there is no node {name!r} in {root}", f"nodes: {fold_for_people(places.nodes)}")
         one, other = (places.node_of == places.nodes.index(name) for name in nodes)
-        return [
+        rows = [
             row for way in file.ways(launches)
             for row in _of_ranks(way, _times_between(file, launches, way, one, other), places)
         ]  # fmt: skip
+    if not rows:
+        raise DataError(f"no ranks of {nodes[0]} and {nodes[1]} were measured with each other", "name two other nodes")
+    return rows
 
 
 def _times_between(file: PairFile, launches: Sequence[str], way: tuple[int, str], one: Mask, other: Mask) -> Between:
     """Sources, targets and times of the pairs between ranks in ``one`` and in ``other``, of all launches."""
-    found: list[Between] = []
+    found: list[Between] = [(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))]
     for piece in file.pieces:
         for own in file.slices(piece) if (piece.bytes, piece.mode) == way and piece.launch in launches else ():
             source = file.read("source", [own], np.int32)
