@@ -17,7 +17,13 @@ from weft.store.load import Look
 BUSY, QUIET = (Look(when="", busy=busy, cores=2, by=(("python", busy),)) for busy in (1.5, 0.0))
 
 
-def measured(flag: str, looks: list[Look], monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def measured(
+    flag: str,
+    looks: list[Look],
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    more: tuple[str, ...] = ("--no-report",),
+) -> None:
     """A run on this host, whose load is fed."""
     coming, fake = iter(looks), FakeLauncher()
 
@@ -29,7 +35,7 @@ def measured(flag: str, looks: list[Look], monkeypatch: pytest.MonkeyPatch, fold
     monkeypatch.setattr("weft.run.many.launcher_for", launcher_for)
     monkeypatch.setattr("weft.run.many.look_first", partial(look_first, looks=lambda: next(coming)))
     monkeypatch.setattr(load, "AGAIN_S", 0.0)
-    assert main(["run", "study.toml", "--no-report", flag]) == 0
+    assert main(["run", "study.toml", flag, *more]) == 0
     assert next(coming, None) is None
 
 
@@ -55,3 +61,17 @@ def test_a_run_on_a_busy_host_says_so_before_and_again_at_the_end(
         "when it began, 1.5 of 2 cores were busy with other work (python 1.5): measure again on a quiet host (--wait)"
     )
     assert told.out.splitlines()[-2] == last
+
+
+@pytest.mark.parametrize(("more", "imported"), [((), True), (("--no-report",), False)])
+def test_what_makes_tables_is_imported_before_anything_is_measured(
+    more: tuple[str, ...], imported: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It takes as long as a launch, and the look at the load leaves this process idle."""
+    steps: list[str] = []
+    run = FakeLauncher.run
+    monkeypatch.setattr("weft.run.refine.open_engine", lambda: steps.append("imported"))
+    monkeypatch.setattr(FakeLauncher, "run", lambda *given: [steps.append("ranks"), *run(*given)][1:])
+    measured("--anyway", [QUIET], monkeypatch, tmp_path, more)
+    assert steps[: 1 + imported] == ["imported"] * imported + ["ranks"]
+    assert steps.count("imported") == imported
