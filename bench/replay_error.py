@@ -33,9 +33,13 @@ CALLS = ("sendrecv", "isend", "alltoall", "alltoallv", "allgather", "allreduce",
          "halo", "halo-asleep", "halo-asked", "skewed", "nested", "pipeline", "small")  # fmt: skip
 HOSTS = 8
 WIDER = (('"virtual-slow"', '"replay-error"'), ("node[0-5]", "node[0-7]"), ("nodes_per_leaf = 3", "nodes_per_leaf = 4"))
-CELLS = "N=4 m=512,N=8 m=512"
-FITTING = (("[3, 4, 5, 6]", "[4, 8]"), ("n = 3600", "n = 3584"), ("[128, 256, 512]", "[256, 512]"), LARGER[1])
+# Two cells of bytes, and one of messages of 4 B, in which eight ranks take turns on the cores that they share.
+CELLS = "N=4 m=512,N=8 m=512,N=8 m=512 A"
+FITTING = (("[3, 4, 5, 6]", "[4, 8]"), ("n = 3600", "n = 3584"), ("[128, 256, 512]", "[256, 512]"), LARGER[1],
+           ('["C"]', '["A", "C"]'))  # fmt: skip
 TRACES = 3
+# More ranks than cores: those that wait give way, as in Weft's own launches.
+TURNS = ("OMPI_MCA_mpi_yield_when_idle", "1")
 # The system's own grow until a queue overflows; the lost packets then cost a connection up to a second.
 BUFFERS = tuple((f"OMPI_MCA_btl_tcp_{way}buf", str(32 << 10)) for way in ("snd", "rcv"))
 MEASURE = '\n[measure]\nlaunches = 1\nmin_samples = 3\nmax_samples = 3\nwarmup_most = 1\nbudget = "60 s"\n'
@@ -67,7 +71,7 @@ def fitted(into: Path) -> tuple[Path, Path]:
         changed("fabrics/virtual-slow", (*SLOWER, *WIDER), virtual)
         study = changed("studies/virtual-fit", FITTING, into / "fit.toml")
         weft("run", study, "--on", virtual, "--into", into / "fit")
-        rates = ("--parameters", "adapter_rate,link_rate", "--cells", CELLS)
+        rates = ("--parameters", "adapter_rate,link_rate,overhead", "--cells", CELLS, "--calls", "A,C")
         weft("fabric", "fit", virtual, "--to", into / "fit", *rates, "-o", model)
     return virtual, model
 
@@ -150,7 +154,7 @@ def main() -> None:
     given = parser.parse_args()
     into = given.into.resolve()
     into.mkdir(parents=True, exist_ok=True)
-    for setting in (EAGER, *(() if given.own_buffers else BUFFERS)):
+    for setting in (EAGER, TURNS, *(() if given.own_buffers else BUFFERS)):
         os.environ.setdefault(*setting)
     before = os.getloadavg()[0]
     virtual, model = fitted(into)

@@ -2,6 +2,7 @@
 #include "call.hpp"
 
 #include "algorithms.hpp"
+#include "hooks.hpp"
 #include "transfer.hpp"
 
 #include <algorithm>
@@ -156,7 +157,9 @@ template <typename Call> Kind run_checked(Call const &call, Spec const &spec, St
 template <typename Call> Kind run_or_refuse(Call const &call, Spec const &spec, State &state) {
     state.barrier().begin_call();
     try {
-        return run_checked(call, spec, state);
+        Kind const ran = run_checked(call, spec, state);
+        at_step("end");
+        return ran;
     } catch (Refused const &) {
         state.refuse();
         return Kind::pmpi;

@@ -11,7 +11,7 @@ using StepHook = void (*)(char const *step);
 
 #if defined(WEFT_FAULTS) || defined(WEFT_SIMULATED)
 /// Called with the name of each step before it is done: "split", "shm", "attach", "map", "pack", "send", "receive",
-/// "wait", "barrier", "unpack".
+/// "wait", "barrier", "unpack", "end" (of the call).
 inline std::atomic<StepHook> step_hook{nullptr};
 
 inline void at_step(char const *step) {

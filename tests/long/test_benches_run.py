@@ -31,6 +31,7 @@ SMALL = {
     "pairs_conversion": "--ranks 32 --samples 20 --cells 1",
     "pipeline": "--cells 10",
     "replay_error": "--calls alltoall --into {into}",
+    "rounds": '--machines contended --nodes 3 --algorithms default node.multi --sizes "8 B" --into {into}',
     "routes": "--hosts 4518 --rounds 1",
     "simulated_costs": "--ranks 32 --seconds 4",
     "sizes": "machines cells pairs",

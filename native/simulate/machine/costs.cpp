@@ -116,6 +116,7 @@ void count_messages(std::shared_ptr<std::int64_t const> const &messages, std::st
 void charge_messages(Zone const &zone) {
     if (zone.net().library_copies)
         charge_library_copies();
+    alltoall_steps() = zone.net().alltoall_steps;
     auto const costs = std::make_shared<Costs>(zone);
     auto const messages = std::make_shared<std::int64_t>(0);
     if (auto const *const file = std::getenv("WEFT_COUNT_MESSAGES"))

@@ -3,7 +3,12 @@
 
 #include "zone.hpp"
 
+#include <cstdint>
+
 namespace weft::simulate {
+
+// Description::alltoall_steps; mended.cpp has the algorithms.
+std::int32_t &alltoall_steps();
 
 // Makes SMPI charge each send the fabric's cost of a message and of a first contact. `zone` must outlive the
 // simulation.

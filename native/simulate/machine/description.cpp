@@ -62,6 +62,8 @@ class Reader {
             net_.core_bytes_per_s = positive();
         else if (key_ == "library-copies")
             net_.library_copies = number() != 0;
+        else if (key_ == "alltoall-steps")
+            net_.alltoall_steps = static_cast<std::int32_t>(positive());
         else if (key_ == "message")
             net_.message.inside_s = number();
         else if (key_ == "segment")

@@ -60,6 +60,7 @@ struct Description {
     double memory_latency_s = 0;
     double core_bytes_per_s = 0;     // most that one rank copies; 0: as much as its node
     bool library_copies = false;     // SMPI's own algorithms pay for their copies, too
+    std::int32_t alltoall_steps = 0; // of all-to-alls under way in HPE Cray's MPICH; 0: another library
     double memory_bytes = 0;         // of a node, for its ranks
     std::int32_t rails = 1;          // adapters of a node; they share its links' rate evenly
     std::int32_t ranks_per_node = 0; // 0: ranks of a node share one SimGrid host; else each has its own

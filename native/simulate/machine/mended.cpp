@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Replacements of algorithms of SMPI 3.32 that its selectors choose where they do not work.
+#include "costs.hpp"
 #include "smpi_names.hpp"
 
 #include <xbt/config.hpp>
@@ -8,6 +9,11 @@
 #include <cstddef>
 #include <string>
 #include <vector>
+
+std::int32_t &weft::simulate::alltoall_steps() {
+    static std::int32_t steps = 0;
+    return steps;
+}
 
 namespace simgrid::smpi {
 namespace {
@@ -22,6 +28,7 @@ bool pairs_up(Comm *comm, char const *call) {
 
 // MPIR_CVAR_ALLTOALL_THROTTLE of MPICH: so many requests of an all-to-all are under way at a time.
 constexpr auto mpich_window = 32;
+constexpr auto cray_few_ranks = 1024, fewest_for_bruck = 8;
 constexpr auto alltoall_tag = -13; // of SMPI's own all-to-alls
 
 using Alltoall = int(void const *, int, Datatype *, void *, int, Datatype *, Comm *);
@@ -32,6 +39,7 @@ using Allreduce = int(void const *, void *, int, Datatype *, Op *, Comm *);
 } // namespace
 
 Allreduce allreduce__rab_rdb;
+Alltoall alltoall__bruck;
 Alltoall alltoall__ring;
 Alltoallv alltoallv__ring;
 
@@ -76,9 +84,10 @@ int alltoall__mvapich2_scatter_dest(void const *send, int send_count, Datatype *
     MPI_Aint lower = 0, out = 0, in = 0;
     PMPI_Type_get_extent(send_type, &lower, &out);
     PMPI_Type_get_extent(receive_type, &lower, &in);
-    for (auto first = 0; first < ranks; first += mpich_window) {
+    auto const window = weft::simulate::alltoall_steps() > 0 ? weft::simulate::alltoall_steps() : mpich_window;
+    for (auto first = 0; first < ranks; first += window) {
         std::vector<Request *> requests;
-        auto const end = std::min(ranks, first + mpich_window);
+        auto const end = std::min(ranks, first + window);
         for (auto step = first; step < end; ++step) {
             auto const from = (rank + step) % ranks;
             requests.push_back(Request::irecv(static_cast<std::byte *>(receive) + MPI_Aint{from} * receive_count * in,
@@ -93,6 +102,23 @@ int alltoall__mvapich2_scatter_dest(void const *send, int send_count, Datatype *
             Request::wait(&each, MPI_STATUS_IGNORE);
     }
     return MPI_SUCCESS;
+}
+
+// HPE Cray's MPICH: Bruck's algorithm below MPICH_ALLTOALL_SHORT_MSG (64 to 512 B, fewer at more ranks), and several
+// steps under way for all larger blocks.
+int alltoall__mpich(void const *send, int send_count, Datatype *send_type, void *receive, int receive_count,
+                    Datatype *receive_type, Comm *comm) {
+    static auto *const own =
+        weft::simulate::of_simgrid<Alltoall>("_ZN7simgrid4smpi15alltoall__mpichEPKviPNS0_8DatatypeEPviS4_PNS0_4CommE");
+    auto *taken = own;
+    if (weft::simulate::alltoall_steps() > 0 && send != MPI_IN_PLACE) {
+        auto ranks = 1, bytes = 0;
+        PMPI_Comm_size(comm, &ranks);
+        PMPI_Type_size(receive_type, &bytes);
+        auto const is_short = std::int64_t{receive_count} * bytes < (ranks <= cray_few_ranks ? 512 : 64);
+        taken = is_short && ranks >= fewest_for_bruck ? alltoall__bruck : alltoall__mvapich2_scatter_dest;
+    }
+    return taken(send, send_count, send_type, receive, receive_count, receive_type, comm);
 }
 
 } // namespace simgrid::smpi

@@ -26,6 +26,31 @@ inline void both(Acts &acts, std::int32_t rank, std::int32_t to, std::int32_t fr
     acts.push_back({Does::all});
 }
 
+// SMPI's reduction of a few bytes: all send to rank 0.
+inline void ask(Acts &acts, std::int32_t rank, std::int32_t ranks) {
+    for (auto other = 1; rank == 0 && other < ranks; ++other)
+        acts.push_back({Does::receive, other});
+    if (rank != 0)
+        acts.push_back({Does::send, 0, sizeof(std::int64_t)});
+    acts.push_back({Does::all});
+}
+
+// SMPI's binomial tree.
+inline void tell(Acts &acts, std::int32_t rank, std::int32_t ranks) {
+    std::int64_t reach = 1;
+    for (; reach < ranks && (rank & reach) == 0; reach *= 2)
+        ;
+    if (reach < ranks) {
+        acts.push_back({Does::receive, std::int32_t(rank - reach)});
+        acts.push_back({Does::all});
+    }
+    for (reach /= 2; reach > 0; reach /= 2)
+        if (rank + reach < ranks) {
+            acts.push_back({Does::send, std::int32_t(rank + reach), sizeof(std::int64_t)});
+            acts.push_back({Does::all});
+        }
+}
+
 // Recursive doubling of all blocks of all ranks; where p is no power of two, those who have a subtree send it on.
 class Doubling : public Schedule {
   public:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of ranks: they begin when both ends have come, and end one wait each.
+// Messages of ranks: they begin when both ends have come, and end one wait each. Their costs are those of
+// ../machine/costs.cpp.
 #include "ranks.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 
@@ -22,16 +24,32 @@ std::int32_t Ranks::new_message(Message const &message) {
     return index;
 }
 
-// A message is under way once both ranks have come to it.
-void Ranks::post(std::int32_t from, std::int32_t to, double bytes, bool receives) {
-    auto const barrier = std::uint64_t(ranks_[std::size_t(receives ? to : from)].call % 2);
-    auto const key = (std::uint64_t(from + 1) << 32 | std::uint64_t(to)) << 1 | barrier;
-    auto const detached = !receives && bytes < options_.eager_bytes;
-    auto &rank = ranks_[std::size_t(receives ? to : from)];
-    if (receives || !detached)
+void Ranks::count_up(Rank &rank, Act const &act, bool detached) {
+    if (act.what == Does::receive) {
+        auto const stage = std::size_t(act.amount);
+        if (rank.due.size() <= stage)
+            rank.due.resize(stage + 1, 0);
+        ++rank.due[stage];
+    } else
+        rank.sent_bytes += act.amount;
+    if (!detached)
         ++rank.under_way;
-    else if (Algorithm(call_of(rank).algorithm) == Algorithm::window)
-        ++rank.unreaped; // over at once, but its slot is free only when a wait finds it
+    else { // over at once, but its slot is free only when a wait finds it
+        ++rank.unreaped;
+        ++rank.unreaped_sends;
+    }
+}
+
+// A message is under way once both ranks have come to it.
+void Ranks::post(std::int32_t me, Act const &act) {
+    auto const receives = act.what == Does::receive;
+    auto const from = receives ? act.peer : me, to = receives ? me : act.peer;
+    auto const bytes = receives ? 0 : act.amount;
+    auto const stage = receives ? std::int32_t(act.amount) : -1;
+    auto &rank = ranks_[std::size_t(me)];
+    auto const key = (std::uint64_t(from + 1) << 32 | std::uint64_t(to)) << 1 | std::uint64_t(rank.call % 2);
+    auto const detached = !receives && bytes < options_.eager_bytes;
+    count_up(rank, act, detached);
     auto &first = waiting_[key];
     if (first >= 0 && messages_[std::size_t(first)].arrived != receives) {
         auto const index = first;
@@ -40,13 +58,15 @@ void Ranks::post(std::int32_t from, std::int32_t to, double bytes, bool receives
             waiting_.erase(key);
         else
             first = message.next;
-        if (!receives) {
+        if (receives)
+            message.stage = stage;
+        else {
             message.bytes = bytes;
             message.detached = detached;
         }
         return start(index);
     }
-    auto const index = new_message({from, to, -1, detached, receives, bytes});
+    auto const index = new_message({from, to, -1, stage, detached, receives, bytes});
     if (first < 0) {
         first = index;
         return;
@@ -74,16 +94,22 @@ void Ranks::end(std::int32_t index) {
         ready_.push_back(message.to);
         return;
     }
-    count_down(message.to);
+    count_down(message.to, message);
     if (!message.detached)
-        count_down(message.from);
+        count_down(message.from, message);
 }
 
-void Ranks::count_down(std::int32_t index) {
+void Ranks::count_down(std::int32_t index, Message const &message) {
     auto &rank = ranks_[std::size_t(index)];
     --rank.under_way;
     ++rank.unreaped;
-    if (rank.waits && (!rank.waits_for_all || rank.under_way == 0)) {
+    if (index == message.to) {
+        --rank.due[std::size_t(message.stage)];
+        if (message.stage < rank.waits_stages)
+            --rank.waits_for;
+    } else
+        ++rank.unreaped_sends;
+    if (rank.waits && (rank.waits_for_all ? rank.under_way == 0 : rank.waits_for == 0)) {
         rank.waits = false;
         ready_.push_back(index);
     }
@@ -93,8 +119,52 @@ void Ranks::count_down(std::int32_t index) {
 bool Ranks::copy(std::int32_t index, double bytes) {
     if (bytes <= 0)
         return true;
-    start(new_message({copying, index, -1, false, true, bytes}));
+    start(new_message({copying, index, -1, -1, false, true, bytes}));
     return false;
+}
+
+// As Contacts of ../machine/costs.cpp: the first end waits for both halves of the handshake, or for its own if the
+// other one sends meanwhile.
+bool Ranks::connect(std::int32_t index, std::int32_t peer) {
+    auto &rank = ranks_[std::size_t(index)];
+    auto const half_s = net_.connections.cost_s;
+    auto const key = pair(index, peer);
+    if (rank.stage == Stage::connect) {
+        if (open_[key])
+            return true;
+        auto const [opening, alone] = opening_s_.try_emplace(key, now_s_ + 2 * half_s);
+        rank.stage = Stage::meet;
+        if (alone) {
+            sleep(index, half_s);
+            return false;
+        }
+        opening->second = std::min(opening->second, now_s_ + half_s);
+    }
+    if (auto const opening = opening_s_.find(key); !open_[key] && opening != opening_s_.end()) {
+        if (opening->second > now_s_ + together_s()) {
+            calendar_.add(opening->second, {Happens::wake, index});
+            return false;
+        }
+        opening_s_.erase(opening);
+    }
+    open_[key] = true;
+    rank.stage = Stage::pay;
+    return true;
+}
+
+double Ranks::cost_s(std::int32_t from, double bytes) {
+    auto const segment = net_.message.of(bytes);
+    auto const seconds = segment.overhead_s + segment.s_per_byte * bytes;
+    if (segment.gap_s <= 0)
+        return seconds;
+    auto const slot = slot_[std::size_t(from)];
+    auto const node = slot / net_.ranks_per_node;
+    auto &free_s = adapter_free_s_[std::size_t(node * net_.rails + slot % net_.ranks_per_node % net_.rails)];
+    auto const start_s = std::max(now_s_, free_s);
+    free_s = start_s + segment.gap_s;
+    if (net_.gap_after_bytes)
+        free_s += bytes / (net_.links[std::size_t(net_.uplink[std::size_t(node)])].bytes_per_s / net_.rails);
+    return seconds + (start_s - now_s_);
 }
 
 } // namespace weft::rounds

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 
 namespace weft::rounds {
 
@@ -15,25 +16,35 @@ constexpr double exact_s = 1e-10;
 constexpr std::size_t befores = 3; // ways to come to a call
 
 bool alike(Call const &a, Call const &b) {
-    return a.algorithm == b.algorithm && a.own == b.own && a.parameter == b.parameter && a.itself == b.itself &&
-           a.bytes == b.bytes;
+    auto const key = [](Call const &call) {
+        return std::tuple(call.algorithm, call.own, call.parameter, call.second, call.asked, call.itself, call.bytes,
+                          call.blocks);
+    };
+    return key(a) == key(b);
+}
+
+alltoall::Nodes nodes_of(std::span<std::int32_t const> slot, std::int32_t ranks_per_node) {
+    std::vector<int> labels;
+    for (auto const each : slot)
+        labels.push_back(each / ranks_per_node);
+    return alltoall::Nodes(labels);
 }
 } // namespace
 
 Ranks::Ranks(simulate::Description const &net, std::span<std::int32_t const> slot, std::span<Call const> calls,
              Options const &options, Times times)
     : net_(net), slot_(slot), calls_(calls), options_(options), times_(times),
-      flows_(net, options.path_bytes, options.coarse, calendar_), ranks_(slot.size()),
+      flows_(net, options.path_bytes, options.coarse, calendar_), nodes_(nodes_of(slot, net.ranks_per_node)),
+      met_(std::size_t(nodes_.count()) + 1), ranks_(slot.size()),
       adapter_free_s_(net.hosts.size() * std::size_t(net.rails), 0) {
-    auto const p = std::int32_t(slot.size());
     for (auto const algorithm : {Algorithm::barrier, Algorithm::together, Algorithm::barrier_of_later}) {
         Call before{};
         before.algorithm = std::int32_t(algorithm);
-        schedules_.push_back(schedule_of(before, p));
+        schedules_.push_back(schedule_of(before, nodes_));
     }
     for (auto call = calls.begin(); call != calls.end(); ++call) { // the samples of an operation share theirs
         auto const same = std::find_if(calls.begin(), call, [&](Call const &other) { return alike(other, *call); });
-        schedules_.push_back(same == call ? schedule_of(*call, p)
+        schedules_.push_back(same == call ? schedule_of(*call, nodes_)
                                           : schedules_[befores + std::size_t(same - calls.begin())]);
     }
     if (auto const slots = std::int64_t(net.host_count()) * net.ranks_per_node;
@@ -58,6 +69,11 @@ std::size_t Ranks::pair(std::int32_t a, std::int32_t b) const {
 Call const &Ranks::call_of(Rank const &rank) const {
     static Call const barrier{};
     return rank.done || rank.call % 2 == 0 ? barrier : calls_[std::size_t(rank.call / 2)];
+}
+
+Schedule const &Ranks::schedule(Rank const &rank) const {
+    auto const number = std::size_t(rank.call / 2);
+    return *schedules_[rank.call % 2 == 1 ? number + befores : std::size_t(calls_[number].cold)];
 }
 
 void Ranks::run() {
@@ -131,9 +147,7 @@ bool Ranks::next_step(std::int32_t index) {
     auto const p = slot_.size();
     rank.acts.clear();
     rank.act = 0;
-    auto const number = std::size_t(rank.call / 2);
-    auto const &schedule = *schedules_[rank.call % 2 == 1 ? number + befores : std::size_t(calls_[number].cold)];
-    if (schedule.step(index, rank.step, rank.acts)) {
+    if (schedule(rank).step(index, rank.step, rank.acts)) {
         ++rank.step;
         return true;
     }
@@ -146,7 +160,7 @@ bool Ranks::next_step(std::int32_t index) {
     if (auto const call = std::size_t(rank.call / 2); rank.call % 2 == 1) {
         times_.begin_s[call * p + std::size_t(index)] = now_s_;
         if (auto const &its = calls_[call]; its.own == 0)
-            rank.acts.push_back({Does::copy, -1, its.bytes}); // ../ranks/collectives.cpp: the own block
+            rank.acts.push_back({Does::copy, -1, its.between(std::int32_t(p), index, index)}); // ../ranks/collectives.cpp: the own block
     }
     rank.done = rank.call == 2 * std::int32_t(calls_.size());
     return true;
@@ -158,55 +172,83 @@ bool Ranks::act(std::int32_t index, Act const &act) {
     auto const &call = call_of(rank);
     if (act.what == Does::charge) {
         if (call.own != 0 || net_.library_copies)
-            rank.owed_bytes += std::ceil(act.bytes / line_bytes) * line_bytes;
+            rank.owed_bytes += std::ceil(act.amount / line_bytes) * line_bytes;
         return true;
-    }
-    if (act.what == Does::meet) {
-        if (rank.stage == Stage::post)
-            return true;
-        rank.stage = Stage::post;
-        if (++met_ == slot_.size()) {
-            met_ = 0;
-            for (auto other = std::int32_t(slot_.size()); other-- > 0;)
-                if (other != index)
-                    ready_.push_back(other);
-        }
-        return met_ == 0;
-    }
-    if (act.what == Does::copy) {
-        if (rank.stage == Stage::post)
-            return true;
-        rank.stage = Stage::post;
-        return copy(index, act.bytes);
     }
     if (rank.owed_bytes > 0 && (act.what == Does::send || call.own != 0))
         return copy(index, std::exchange(rank.owed_bytes, 0));
-    if (act.what == Does::all) {
-        rank.waits = rank.waits_for_all = rank.under_way > 0;
-        rank.unreaped = rank.waits ? rank.unreaped : 0;
-        return !rank.waits;
+    switch (act.what) {
+    case Does::meet:
+    case Does::copy:
+    case Does::sleep:
+        if (rank.stage == Stage::post)
+            return true;
+        rank.stage = Stage::post;
+        if (act.what == Does::sleep)
+            sleep(index, act.amount);
+        return act.what == Does::meet ? meet(index, act.peer) : act.what == Does::copy && copy(index, act.amount);
+    case Does::all:
+    case Does::received:
+        return wait(rank, act);
+    default:
+        if (rank.stage == Stage::settle && !has_room(rank, act))
+            return false;
+        if (act.what == Does::send)
+            return send(index, act);
+        post(index, act);
+        return true;
     }
-    if (rank.stage == Stage::settle && !has_room(rank))
+}
+
+// Whether the rank comes last; the others wait for it.
+bool Ranks::meet(std::int32_t index, std::int32_t node) {
+    auto const count = node < 0 ? slot_.size() : std::size_t(nodes_.size_of(node));
+    if (++met_[std::size_t(node + 1)] < count)
         return false;
-    if (act.what == Does::send)
-        return send(index, act);
-    post(act.peer, index, 0, true);
+    met_[std::size_t(node + 1)] = 0;
+    for (auto i = count; i-- > 0;)
+        if (auto const other = node < 0 ? std::int32_t(i) : nodes_.members(node)[i]; other != index)
+            ready_.push_back(other);
     return true;
 }
 
-// Whether a window has a free slot; the rank waits for any of its messages otherwise.
-bool Ranks::has_room(Rank &rank) {
-    auto const &call = call_of(rank);
-    auto const slots = Algorithm(call.algorithm) == Algorithm::window ? 2 * call.parameter : 0;
-    if (slots == 0 || rank.under_way + rank.unreaped < slots)
-        return true;
-    if (rank.unreaped > 0) {
-        --rank.unreaped;
-        return true;
+// Whether nothing is left of what a rank waits for.
+bool Ranks::wait(Rank &rank, Act const &act) {
+    rank.waits_for_all = act.what == Does::all;
+    rank.waits_stages = rank.waits_for_all ? 0 : std::int32_t(act.amount) + 1;
+    rank.waits_for = 0;
+    for (auto i = std::size_t(0); i < std::min(rank.due.size(), std::size_t(rank.waits_stages)); ++i)
+        rank.waits_for += rank.due[i];
+    rank.waits = (rank.waits_for_all ? rank.under_way : rank.waits_for) > 0;
+    if (rank.waits_for_all && !rank.waits) {
+        rank.unreaped = rank.unreaped_sends = 0;
+        rank.sent_bytes = 0;
     }
-    rank.waits = true;
-    rank.waits_for_all = false;
-    return false;
+    return !rank.waits;
+}
+
+// Whether a window has a free slot, and room for the bytes of a send; the rank waits for any of its messages otherwise.
+bool Ranks::has_room(Rank &rank, Act const &act) {
+    auto const &its = schedule(rank);
+    auto const slots = its.slots();
+    if (slots == 0)
+        return true;
+    auto const bytes = act.what == Does::send ? act.amount : 0;
+    while (rank.under_way + rank.unreaped >= slots ||
+           (bytes > 0 && rank.sent_bytes > 0 && rank.sent_bytes + bytes > its.most_bytes())) {
+        if (rank.unreaped == 0) {
+            rank.waits = true;
+            rank.waits_for_all = false;
+            rank.waits_for = rank.waits_stages = 0;
+            return false;
+        }
+        --rank.unreaped;
+        if (rank.unreaped_sends > 0) {
+            --rank.unreaped_sends;
+            rank.sent_bytes = std::max(0.0, rank.sent_bytes - bytes);
+        }
+    }
+    return true;
 }
 
 bool Ranks::send(std::int32_t index, Act const &act) {
@@ -221,57 +263,13 @@ bool Ranks::send(std::int32_t index, Act const &act) {
         return false;
     if (rank.stage != Stage::post) {
         rank.stage = Stage::post;
-        if (auto const seconds = apart ? cost_s(index, act.bytes) : net_.message.inside_s; seconds > 0) {
+        if (auto const seconds = apart ? cost_s(index, act.amount) : net_.message.inside_s; seconds > 0) {
             sleep(index, seconds);
             return false;
         }
     }
-    post(index, act.peer, act.bytes, false);
+    post(index, act);
     return true;
-}
-
-// As Contacts of ../machine/costs.cpp: the first end waits for both halves of the handshake, or for its own if the
-// other one sends meanwhile.
-bool Ranks::connect(std::int32_t index, std::int32_t peer) {
-    auto &rank = ranks_[std::size_t(index)];
-    auto const half_s = net_.connections.cost_s;
-    auto const key = pair(index, peer);
-    if (rank.stage == Stage::connect) {
-        if (open_[key])
-            return true;
-        auto const [opening, alone] = opening_s_.try_emplace(key, now_s_ + 2 * half_s);
-        rank.stage = Stage::meet;
-        if (alone) {
-            sleep(index, half_s);
-            return false;
-        }
-        opening->second = std::min(opening->second, now_s_ + half_s);
-    }
-    if (auto const opening = opening_s_.find(key); !open_[key] && opening != opening_s_.end()) {
-        if (opening->second > now_s_ + together_s()) {
-            calendar_.add(opening->second, {Happens::wake, index});
-            return false;
-        }
-        opening_s_.erase(opening);
-    }
-    open_[key] = true;
-    rank.stage = Stage::pay;
-    return true;
-}
-
-double Ranks::cost_s(std::int32_t from, double bytes) {
-    auto const segment = net_.message.of(bytes);
-    auto const seconds = segment.overhead_s + segment.s_per_byte * bytes;
-    if (segment.gap_s <= 0)
-        return seconds;
-    auto const slot = slot_[std::size_t(from)];
-    auto const node = slot / net_.ranks_per_node;
-    auto &free_s = adapter_free_s_[std::size_t(node * net_.rails + slot % net_.ranks_per_node % net_.rails)];
-    auto const start_s = std::max(now_s_, free_s);
-    free_s = start_s + segment.gap_s;
-    if (net_.gap_after_bytes)
-        free_s += bytes / (net_.links[std::size_t(net_.uplink[std::size_t(node)])].bytes_per_s / net_.rails);
-    return seconds + (start_s - now_s_);
 }
 
 } // namespace weft::rounds

@@ -44,10 +44,13 @@ class Ranks {
         std::int32_t under_way = 0, unreaped = 0;
         Stage stage = Stage::settle;
         bool waits = false, waits_for_all = false, done = false;
-        double owed_bytes = 0;
+        std::int32_t waits_for = 0, waits_stages = 0; // receives of so many stages that it waits for
+        std::int32_t unreaped_sends = 0;
+        double owed_bytes = 0, sent_bytes = 0; // sent: in the window, until a wait finds their end
+        std::vector<std::int32_t> due; // receives under way by stage
     };
     struct Message {
-        std::int32_t from, to, path;
+        std::int32_t from, to, path, stage;
         bool detached, arrived = false; // arrived: a receive; otherwise a send that waits
         double bytes;
         std::int32_t next = -1; // of the same two ranks
@@ -59,11 +62,14 @@ class Ranks {
     bool send(std::int32_t rank, Act const &act);
     bool connect(std::int32_t rank, std::int32_t peer);
     double cost_s(std::int32_t from, double bytes);
-    bool has_room(Rank &rank);
-    void post(std::int32_t from, std::int32_t to, double bytes, bool receives);
+    bool has_room(Rank &rank, Act const &act);
+    bool wait(Rank &rank, Act const &act);
+    bool meet(std::int32_t rank, std::int32_t node);
+    void post(std::int32_t rank, Act const &act);
     void start(std::int32_t message);
     void end(std::int32_t message);
-    void count_down(std::int32_t rank);
+    void count_up(Rank &rank, Act const &act, bool detached);
+    void count_down(std::int32_t rank, Message const &message);
     void sleep(std::int32_t rank, double seconds) { calendar_.add(now_s_ + seconds, {Happens::wake, rank}); }
     bool copy(std::int32_t rank, double bytes);
     double together_s() const;
@@ -71,6 +77,7 @@ class Ranks {
     void open_neighbours();
     std::size_t pair(std::int32_t a, std::int32_t b) const;
     Call const &call_of(Rank const &rank) const;
+    Schedule const &schedule(Rank const &rank) const;
 
     simulate::Description const &net_;
     std::span<std::int32_t const> slot_;
@@ -81,7 +88,8 @@ class Ranks {
     Flows flows_;
     double now_s_ = 0;
     std::int64_t sent_ = 0;
-    std::size_t met_ = 0;
+    alltoall::Nodes nodes_;
+    std::vector<std::size_t> met_; // all, then by node
     std::vector<Rank> ranks_;
     std::vector<std::shared_ptr<Schedule const>> schedules_; // what is before calls, by their `cold`, then the calls
     std::vector<Message> messages_;

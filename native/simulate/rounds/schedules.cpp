@@ -2,8 +2,6 @@
 #include "doubling.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 namespace weft::rounds {
 namespace {
@@ -11,17 +9,19 @@ namespace {
 // Rank + s and rank - s, or rank xor s, one after the other.
 class Partners : public Schedule {
   public:
-    Partners(std::int32_t ranks, double bytes, bool exclusive) : p_(ranks), bytes_(bytes), exclusive_(exclusive) {}
+    Partners(std::int32_t ranks, Call const &call)
+        : p_(ranks), call_(call), exclusive_(Algorithm(call.algorithm) == Algorithm::exclusive_or) {}
     bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
         if (s >= p_)
             return false;
-        both(acts, rank, exclusive_ ? rank ^ s : (rank + s) % p_, exclusive_ ? rank ^ s : (rank - s + p_) % p_, bytes_);
+        auto const to = exclusive_ ? rank ^ s : (rank + s) % p_, from = exclusive_ ? to : (rank - s + p_) % p_;
+        both(acts, rank, to, from, call_.between(p_, rank, to));
         return true;
     }
 
   private:
     std::int32_t p_;
-    double bytes_;
+    Call call_;
     bool exclusive_;
 };
 
@@ -42,11 +42,11 @@ class Barrier : public Schedule {
     Barrier(std::int32_t ranks, std::int32_t told, std::int32_t asked) : p_(ranks), told_(told), asked_(asked) {}
     bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
         if (s < asked_) {
-            ask(rank, acts);
+            ask(acts, rank, p_);
             return true;
         }
         if (s < asked_ + told_) {
-            tell(rank, acts);
+            tell(acts, rank, p_);
             return true;
         }
         auto const reach = std::int64_t(1) << (s - told_ - asked_);
@@ -59,31 +59,6 @@ class Barrier : public Schedule {
     }
 
   private:
-    // SMPI's reduction: all send to rank 0.
-    void ask(std::int32_t rank, Acts &acts) const {
-        for (auto other = 1; rank == 0 && other < p_; ++other)
-            acts.push_back({Does::receive, other});
-        if (rank != 0)
-            acts.push_back({Does::send, 0, sizeof(std::int64_t)});
-        acts.push_back({Does::all});
-    }
-
-    // SMPI's binomial tree.
-    void tell(std::int32_t rank, Acts &acts) const {
-        std::int64_t reach = 1;
-        for (; reach < p_ && (rank & reach) == 0; reach *= 2)
-            ;
-        if (reach < p_) {
-            acts.push_back({Does::receive, std::int32_t(rank - reach)});
-            acts.push_back({Does::all});
-        }
-        for (reach /= 2; reach > 0; reach /= 2)
-            if (rank + reach < p_) {
-                acts.push_back({Does::send, std::int32_t(rank + reach), sizeof(std::int64_t)});
-                acts.push_back({Does::all});
-            }
-    }
-
     std::int32_t p_, told_, asked_;
 };
 
@@ -123,74 +98,22 @@ class Bruck : public Schedule {
 // MPI_Alltoallv (`by_rank`) in the order of the ranks.
 class Linear : public Schedule {
   public:
-    Linear(std::int32_t ranks, double bytes, bool by_rank) : p_(ranks), bytes_(bytes), by_rank_(by_rank) {}
+    Linear(std::int32_t ranks, Call const &call)
+        : p_(ranks), call_(call), by_rank_(Algorithm(call.algorithm) == Algorithm::linear_v) {}
     bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
         auto const others = p_ - 1;
         if (s == 0) {
-            acts.push_back({Does::charge, -1, bytes_});
+            acts.push_back({Does::charge, -1, call_.between(p_, rank, rank)});
             return true;
         }
         auto const i = (s - 1) % std::max(1, others);
         auto const nth = by_rank_ ? i + (i >= rank ? 1 : 0) : -1;
         if (s <= others)
             acts.push_back({Does::receive, by_rank_ ? nth : (rank + 1 + i) % p_});
-        else if (s <= 2 * others)
-            acts.push_back({Does::send, by_rank_ ? nth : (rank - 1 - i + p_) % p_, bytes_});
-        else if (s == 2 * others + 1)
-            acts.push_back({Does::all});
-        else
-            return false;
-        return true;
-    }
-
-  private:
-    std::int32_t p_;
-    double bytes_;
-    bool by_rank_;
-};
-
-// Some receives and sends, and a wait for all of them, again and again.
-class Scattered : public Schedule {
-  public:
-    Scattered(std::int32_t ranks, Call const &call)
-        : p_(ranks), window_(call.parameter), itself_(call.itself != 0), bytes_(call.bytes) {}
-    bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
-        auto const first = std::int64_t(s) * window_;
-        if (first >= p_)
-            return false;
-        auto const end = std::int32_t(std::min<std::int64_t>(p_, first + window_));
-        if (s == 0 && !itself_)
-            acts.push_back({Does::charge, -1, bytes_});
-        auto const least = std::max(std::int32_t(first), itself_ ? 0 : 1);
-        for (auto i = least; i < end; ++i)
-            acts.push_back({Does::receive, (rank + i) % p_});
-        for (auto i = least; i < end; ++i)
-            acts.push_back({Does::send, (rank - i + p_) % p_, bytes_});
-        acts.push_back({Does::all});
-        return true;
-    }
-
-  private:
-    std::int32_t p_, window_;
-    bool itself_;
-    double bytes_;
-};
-
-// flat.window and, with one step at a time, flat.pairwise of native/alltoall.
-class Window : public Schedule {
-  public:
-    Window(std::int32_t ranks, Call const &call) : p_(ranks), call_(call) {}
-    bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
-        auto const slots = call_.parameter;
-        if (s == 0)
-            acts.push_back({Does::charge, -1, call_.bytes});
-        else if (s < p_) {
-            auto const exclusive = slots == 0 && (p_ & (p_ - 1)) == 0;
-            acts.push_back({Does::receive, exclusive ? rank ^ s : (rank - s + p_) % p_});
-            acts.push_back({Does::send, exclusive ? rank ^ s : (rank + s) % p_, call_.bytes});
-            if (slots == 0)
-                acts.push_back({Does::all});
-        } else if (s == p_)
+        else if (s <= 2 * others) {
+            auto const to = by_rank_ ? nth : (rank - 1 - i + p_) % p_;
+            acts.push_back({Does::send, to, call_.between(p_, rank, to)});
+        } else if (s == 2 * others + 1)
             acts.push_back({Does::all});
         else
             return false;
@@ -200,11 +123,42 @@ class Window : public Schedule {
   private:
     std::int32_t p_;
     Call call_;
+    bool by_rank_;
+};
+
+// Some receives and sends, and a wait for all of them, again and again.
+class Scattered : public Schedule {
+  public:
+    Scattered(std::int32_t ranks, Call const &call)
+        : p_(ranks), window_(call.parameter), itself_(call.itself != 0), call_(call) {}
+    bool step(std::int32_t rank, std::int32_t s, Acts &acts) const override {
+        auto const first = std::int64_t(s) * window_;
+        if (first >= p_)
+            return false;
+        auto const end = std::int32_t(std::min<std::int64_t>(p_, first + window_));
+        if (s == 0 && !itself_)
+            acts.push_back({Does::charge, -1, call_.between(p_, rank, rank)});
+        auto const least = std::max(std::int32_t(first), itself_ ? 0 : 1);
+        for (auto i = least; i < end; ++i)
+            acts.push_back({Does::receive, (rank + i) % p_});
+        for (auto i = least; i < end; ++i) {
+            auto const to = (rank - i + p_) % p_;
+            acts.push_back({Does::send, to, call_.between(p_, rank, to)});
+        }
+        acts.push_back({Does::all});
+        return true;
+    }
+
+  private:
+    std::int32_t p_, window_;
+    bool itself_;
+    Call call_;
 };
 
 } // namespace
 
-std::unique_ptr<Schedule> schedule_of(Call const &call, std::int32_t ranks) {
+std::unique_ptr<Schedule> schedule_of(Call const &call, alltoall::Nodes const &nodes) {
+    auto const ranks = nodes.ranks();
     switch (Algorithm(call.algorithm)) {
     case Algorithm::together:
         return std::make_unique<Together>();
@@ -216,20 +170,19 @@ std::unique_ptr<Schedule> schedule_of(Call const &call, std::int32_t ranks) {
         return std::make_unique<Barrier>(ranks, 0, 0);
     case Algorithm::ring:
     case Algorithm::exclusive_or:
-        return std::make_unique<Partners>(ranks, call.bytes, Algorithm(call.algorithm) == Algorithm::exclusive_or);
+        return std::make_unique<Partners>(ranks, call);
     case Algorithm::bruck:
         return std::make_unique<Bruck>(ranks, call.bytes);
     case Algorithm::doubling:
         return std::make_unique<Doubling>(ranks, call.bytes);
     case Algorithm::linear:
     case Algorithm::linear_v:
-        return std::make_unique<Linear>(ranks, call.bytes, Algorithm(call.algorithm) == Algorithm::linear_v);
+        return std::make_unique<Linear>(ranks, call);
     case Algorithm::scattered:
         return std::make_unique<Scattered>(ranks, call);
-    case Algorithm::window:
-        return std::make_unique<Window>(ranks, call);
+    default:
+        return own_schedule_of(call, nodes);
     }
-    throw std::runtime_error("no schedule " + std::to_string(call.algorithm));
 }
 
 } // namespace weft::rounds

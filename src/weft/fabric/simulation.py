@@ -55,7 +55,8 @@ Samples = Annotated[int, Field(strict=True, ge=1, le=1000)]
 Call = Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]
 Algorithm = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]{1,80}$")]
 STAGING = "library staging"  # its name in a kernel's ``need``
-Library = Literal["mvapich2", "mpich", "ompi", "impi"]
+Library = Literal["mvapich2", "mpich", "cray", "ompi", "impi"]
+CRAY_STEPS = 24  # of a large all-to-all under way: MPICH_ALLTOALL_SYNC_FREQ of HPE Cray MPICH is 1 to 24
 
 
 # Bytes by whose time on each of its links a flow's share falls, beside its latency: 8775 is SimGrid's fit to TCP. A
@@ -71,7 +72,8 @@ class SimulationSection(Section, frozen=True):
     """
 
     collectives: Library = Field(
-        "mpich", description='whose algorithms the collectives take: "mvapich2", "mpich", "ompi" or "impi"'
+        "mpich",
+        description='whose algorithms the collectives take: "mvapich2", "mpich", "cray" (HPE), "ompi" or "impi"',
     )
     algorithms: Annotated[dict[Call, Algorithm], AfterValidator(check_algorithms)] = Field(
         {},
@@ -119,7 +121,7 @@ class SimulationSection(Section, frozen=True):
     engine: Literal["auto", "ranks", "rounds"] = Field(
         "auto",
         description='what computes the times: "ranks", SimGrid with an actor for each rank; "rounds", the same costs '
-        'for all-to-alls of equal blocks, without actors; "auto", rounds where ranks take longer than the budget',
+        'for all-to-alls, without actors; "auto", rounds where ranks take longer than the budget',
     )
     samples: Samples = Field(1, description="samples of each operation: a simulation gives the same time again")
     budget: Seconds = Field(
@@ -132,6 +134,11 @@ class SimulationSection(Section, frozen=True):
         if self.model == "infiniband" and self.connection_cost:
             raise ValueError('model = "infiniband" cannot distinguish the ranks of a node: leave out connection_cost')
         return self
+
+    @property
+    def selector(self) -> str:
+        """The selector of SMPI that chooses algorithms: Cray MPICH is MPICH but for its large all-to-alls."""
+        return "mpich" if self.collectives == "cray" else self.collectives
 
     def staged(self, terms: Mapping[str, int], ranks: int) -> dict[str, int]:
         """Bytes of each part of a rank's memory (a kernel's ``need``), with this library's buffers if stated."""

@@ -6,19 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.analyse.tables.times import FLOOR, FloorRow
+from weft.analyse.thresholds.knob import texts
 from weft.bound.placed import terms_of
 from weft.bound.terms import PlacedCell, closed_form
 from weft.errors import LaunchError
 from weft.fabric.model import Fabric
 from weft.fabric.simulation import Library, SimulationSection
 from weft.fit.inputs import MeasuredCell
-from weft.format import format_rate, format_seconds
+from weft.format import format_bytes, format_rate, format_seconds
 from weft.kernel.exchange.kernel import Exchange
 from weft.launch.launcher import Launcher, LaunchRequest
+from weft.mpi.knobs import Knobs, all_values
 from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library
 from weft.plan.records import LaunchCell
 from weft.plan.wire import FlatHead, Rules, flat_launch
 from weft.store.folder import RunFolder
+from weft.store.rows import LAUNCH_TABLE
 from weft.study import Measure
 
 KERNEL = Exchange()  # cells of a fit have n and m, which only this kernel has
@@ -101,6 +104,10 @@ def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:
         network = machine.network.model_copy(update={"latency": seconds})
         machine = machine.model_copy(update={"network": network})
         filled += (Filled("network.latency", format_seconds(seconds), source),)
+    if machine.network and machine.network.eager_limit is None and (limit := eager_limit(run)):
+        network = machine.network.model_copy(update={"eager_limit": limit})
+        machine = machine.model_copy(update={"network": network})
+        filled += (Filled("network.eager_limit", format_bytes(limit), "a setting of the run that was fitted to"),)
     if machine.simulation is None and (library := library_of(run)):
         section = SimulationSection(collectives=library, sharing="equal")  # pyright: ignore[reportCallIssue]
         machine = machine.model_copy(update={"simulation": section})
@@ -134,6 +141,13 @@ def latency(floor: Sequence[FloorRow]) -> float | None:
     """Shortest latency between two nodes, in seconds."""
     found = [row["best"] for row in floor if row["quantity"] == "latency" and row["nodes"] > 1]
     return min((seconds for seconds in found if seconds), default=None)
+
+
+def eager_limit(run: Path) -> int | None:
+    """Bytes up to which the run's library sends without asking; None if its launches do not say."""
+    launches = LAUNCH_TABLE.read(run) if LAUNCH_TABLE.path(run).is_file() else []
+    values = all_values([texts(row["named_settings"]) | texts(row["settings"]) for row in launches])
+    return Knobs(launches[0]["mpi_library"] or "", values).eager_bytes() if launches else None
 
 
 def library_of(run: Path) -> Library | None:

@@ -169,6 +169,14 @@ class Kernel:
         """Operation, call and bytes of a block of each equal all-to-all or barrier, if a cell has no other calls."""
         return ()
 
+    def is_uneven(self, values: Mapping[str, Any]) -> bool:
+        """Whether the blocks of its `exchanges` differ."""
+        return False
+
+    def blocks_between(self, values: Mapping[str, Any], ranks: int, largest: int) -> npt.NDArray[np.int64]:
+        """Bytes from each rank to each other, shape (ranks, ranks), in an exchange with that largest block."""
+        return np.full((ranks, ranks), largest)
+
     def content_bytes(self, values: Mapping[str, Any]) -> int:
         """Bytes of all ranks' buffers whose content decides what is sent, so that a simulator cannot share them."""
         return 0

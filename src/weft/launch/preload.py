@@ -29,7 +29,7 @@ def say_once(text: str) -> None:
 def route_library(say: Callable[[str], None] = say_once, sources: Path | None = None) -> Library:
     """The library of routes, built if it is not cached; LaunchError with first error and log, or DataError."""
     native = sources or shipped("native")
-    folders = [native / name for name in (PROJECT, "simulate/rounds", "simulate/machine")]
+    folders = [native / name for name in (PROJECT, "simulate/rounds", "simulate/machine", "alltoall")]
     own = [path for path in source_files(native) if any(map(path.is_relative_to, folders))]
     place = cache() / f"route-{key_of([PROJECT], native, own)}"
 

@@ -168,6 +168,14 @@ class Knobs:
                     found.setdefault((value, knob.what), []).append(name)
         return [NamedKnob(tuple(names), value, what) for (value, what), names in found.items()]
 
+    def eager_bytes(self) -> int | None:
+        """Bytes up to which a message between nodes goes without asking; None if several limits may rule, or none."""
+        eager = [knob for knob in KNOBS.get(self.family, ()) if knob.what == EAGER]
+        found = {
+            size for name, size in self._values.items() if any(self._rules(name, knob, "network", "") for knob in eager)
+        }
+        return found.pop() if len(found) == 1 else None
+
     def usual(self, where: Where, collective: str = "") -> str:
         """The knob that usually moves such a point, if no known value explains it."""
         protocol = USUAL.get((self.family, "node" if where == "node" and self._shared else "network"), "")

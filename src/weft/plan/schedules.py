@@ -6,13 +6,13 @@ a schedule is not computed.
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.fabric.model import Fabric
-from weft.fabric.simulation import SimulationSection
+from weft.fabric.simulation import CRAY_STEPS, SimulationSection
 from weft.kernel.registry import kernel_named
+from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import LaunchCell
 from weft.plan.simulation_budget import (
     BASE_BYTES,
@@ -26,16 +26,29 @@ from weft.plan.simulation_budget import (
 
 KINDS = (
     *("together", "ring", "exclusive-or", "bruck", "doubling", "linear", "linear-v", "scattered", "window", "barrier"),
-    "dissemination",
+    *("dissemination", "own-bruck", "node-direct", "node-multi", "node-bruck"),
 )
 """In the order of ``Algorithm`` in native/simulate/rounds/schedules.hpp."""
 THROTTLED = {"mpich": 32}  # messages of a rank under way in a scattered exchange
 USUALLY_THROTTLED = 4
 REQUESTS = 1024
 """Of a node, in flat.window: the default of native/alltoall."""
-WINDOW, IN_FLIGHT_BYTES = 8, 2**22  # messages and bytes of a rank in flight, the defaults of flat.window
+OWN: Mapping[str, tuple[str, Mapping[str, int]]] = {
+    "flat.pairwise": ("window", {}),
+    "flat.window": ("window", {"w": 8}),
+    "bruck": ("own-bruck", {"r": 2}),
+    "node.direct": ("node-direct", {"w": 64}),
+    "node.multi": ("node-multi", {"nl": 1, "stages": 12}),
+    "node.bruck": ("node-bruck", {"r": 2}),
+}
+"""Kind and parameters of Weft's own all-to-alls that have schedules (native/alltoall/spec.cpp), with their defaults."""
+UNEVEN = frozenset({"ring", "exclusive-or", "linear-v", "scattered", "window"})  # kinds for blocks that differ
+MOST_UNEVEN = 4096  # ranks, of which a matrix of blocks is made
+ORDERS = ("shift", "xor", "node-rotated", "permuted")
+STAGING_BYTES, MOST_PASSES = 2**25, 256  # of a node, one way; of node.bruck, which then leaves it to node.multi
 BRUCK_BELOW = {"mpich": ((8, 256),), "ompi": ((2048, 1024), (512, 512), (64, 1024), (16, 512))}
 """Fewest ranks, and the bytes of a block below which a library's selector takes Bruck's algorithm."""
+CRAY_SHORT, CRAY_SHORTEST = 512, 64  # MPICH_ALLTOALL_SHORT_MSG of HPE's MPICH, up to AT_RANKS and above
 BRUCK_OF_MANY = (4096, 2048)  # the same of Open MPI at many ranks
 MVAPICH2 = (
     (2, ((math.inf, "pair"),)),
@@ -64,7 +77,10 @@ class Scheduled:
     block_bytes: int
     own: bool = False
     parameter: int = 0
+    second: int = 0
+    asked: int = 0  # reductions of 8 B before; not those of a few calls only (native/alltoall/staging.cpp)
     itself: bool = False
+    is_uneven: bool = False
 
 
 def scheduled(
@@ -75,23 +91,43 @@ def scheduled(
     calls = kernel.exchanges(cell.parameters, cell.ranks)
     if not calls or simulation.model != "fair" or {"ranks", "members"} & set(cell.parameters):
         return ()
+    is_uneven = kernel.is_uneven(cell.parameters)
+    if is_uneven and cell.ranks > MOST_UNEVEN:
+        return ()
     chosen = algorithms_of(cell, simulation, settings)
-    found = [schedule_of(one, chosen.get(one[1], ""), cell.ranks, ranks_per_node, simulation) for one in calls]
+    own = str(cell.parameters.get("algorithm", DEFAULT)) != DEFAULT
+    found = [schedule_of(one, chosen.get(one[1], ""), cell.ranks, ranks_per_node, simulation, own=own) for one in calls]
+    if is_uneven:
+        found = [uneven(one) if one else None for one in found]
     return tuple(each for each in found if each) if all(found) else ()
 
 
+def uneven(call: Scheduled) -> Scheduled | None:
+    """A call with blocks that differ; None if its kind has none such."""
+    if call.kind in UNEVEN:
+        return replace(call, is_uneven=True)
+    return call if call.kind == "dissemination" else None
+
+
 def schedule_of(
-    exchange: tuple[str, str, int], algorithm: str, ranks: int, ranks_per_node: int, simulation: SimulationSection
+    exchange: tuple[str, str, int],
+    algorithm: str,
+    ranks: int,
+    ranks_per_node: int,
+    simulation: SimulationSection,
+    *,
+    own: bool,
 ) -> Scheduled | None:
-    """The schedule of one call by its operation, name and block; None if its algorithm has none."""
+    """The schedule of one call by its operation, name and block; None if its algorithm has none. ``own``: Weft's."""
     operation, call, block = exchange
     if call == "barrier":
         return Scheduled(operation, "ompi_bruck", "dissemination", block)
-    if algorithm.startswith("flat."):
-        return own_schedule(operation, algorithm, block, ranks, ranks_per_node)
-    name = selected(algorithm, call, ranks, block)
-    library, power = simulation.algorithms.get(call, simulation.collectives), ranks & (ranks - 1) == 0
-    throttle = THROTTLED.get(algorithm, USUALLY_THROTTLED)
+    if own and algorithm.partition("{")[0] in OWN:
+        return own_schedule(exchange, algorithm, ranks, ranks_per_node)
+    is_cray = algorithm == "mpich" and simulation.collectives == "cray"
+    name = selected(algorithm, call, ranks, block, is_cray=is_cray)
+    library, power = simulation.algorithms.get(call, simulation.selector), ranks & (ranks - 1) == 0
+    throttle = CRAY_STEPS if is_cray else THROTTLED.get(algorithm, USUALLY_THROTTLED)
     ring = "exclusive-or" if power and call == "alltoallv" else "ring"
     kinds: Mapping[tuple[str, str], tuple[str, int, bool]] = {
         ("alltoall", "ring"): (ring, 0, False),
@@ -111,20 +147,34 @@ def schedule_of(
     return Scheduled(operation, name, kind, block, parameter=parameter, itself=itself)
 
 
-def own_schedule(operation: str, spec: str, block: int, ranks: int, ranks_per_node: int) -> Scheduled | None:
-    """The schedule of flat.pairwise, and of flat.window in the order of shifts."""
-    name = spec.partition("{")[0]
-    if name == "flat.pairwise":
-        return Scheduled(operation, name, "window", block, own=True)
-    found = re.fullmatch(r"flat\.window(?:\{w=(\d+)(?:,\s*order=shift)?\})?", spec)
-    steps = min(int((found and found[1]) or WINDOW), max(1, REQUESTS // 2 // ranks_per_node), ranks)
-    if found is None or steps * block > IN_FLIGHT_BYTES:
+def own_schedule(exchange: tuple[str, str, int], spec: str, ranks: int, ranks_per_node: int) -> Scheduled | None:
+    """The schedule of one of Weft's own; None for one that leaves the call to the library."""
+    operation, call, block = exchange
+    name, _, words = spec.rstrip("}").partition("{")
+    kind, known = OWN[name]
+    given = dict(word.replace(" ", "").split("=", 1) for word in words.split(",") if word)
+    is_even, node_aware = ranks % ranks_per_node == 0, name.startswith("node.")
+    if "bytes_in_flight" in given or (node_aware and not (is_even and ranks > ranks_per_node)):
         return None
-    return Scheduled(operation, name, "window", block, own=True, parameter=steps)
+    if name == "node.bruck":
+        slice_bytes = min(block, max(2**14, STAGING_BYTES) // (ranks_per_node * ranks))
+        if slice_bytes == 0 or block // slice_bytes > MOST_PASSES:
+            return own_schedule(exchange, "node.multi", ranks, ranks_per_node)
+    numbers = [int(given.get(key, default)) for key, default in known.items()]
+    if name == "flat.window":
+        numbers = [
+            min(numbers[0], max(1, REQUESTS // 2 // ranks_per_node), ranks),
+            ORDERS.index(given.get("order", "shift")),
+        ]
+    is_vector = call == "alltoallv"
+    if name == "bruck":
+        numbers.append(int(is_vector))
+    asked = int(is_vector and "bruck" in name)
+    return Scheduled(operation, name, kind, block, True, *numbers, *[0] * (2 - len(numbers)), asked)
 
 
-def selected(algorithm: str, call: str, ranks: int, block: int) -> str:
-    """The algorithm that a library's selector takes; an algorithm itself is left as it is."""
+def selected(algorithm: str, call: str, ranks: int, block: int, *, is_cray: bool = False) -> str:
+    """The algorithm that a library's selector takes; an algorithm itself is left as it is. ``is_cray``: HPE's MPICH."""
     if call == "alltoallv":
         names = {"mpich": "bruck", "mvapich2": "ring", "ompi": "pair"}
         at_once = sends_all_at_once(algorithm, call, ranks, block)
@@ -134,6 +184,9 @@ def selected(algorithm: str, call: str, ranks: int, block: int) -> str:
         return next(name for most, name in rows if block <= most)
     if algorithm not in BRUCK_BELOW:
         return algorithm
+    if is_cray:
+        below = CRAY_SHORT if ranks <= AT_RANKS else CRAY_SHORTEST
+        return "bruck" if block < below and ranks >= BRUCK_BELOW[algorithm][0][0] else "mvapich2_scatter_dest"
     rows = (*((BRUCK_OF_MANY,) if algorithm == "ompi" else ()), *BRUCK_BELOW[algorithm])
     if block < next((below for least, below in rows if ranks >= least), 0):
         return "bruck"
@@ -171,13 +224,27 @@ def in_rounds(
 def rounds_cost(cells: Mapping[str, Sequence[Scheduled]], ranks: int, nodes: int, samples: int) -> Cost:
     """What computing the first call and the samples of each call of some cells costs this host."""
     each, calls = ranks * (ranks - 1), [call for cell in cells.values() for call in cell]
-    messages = (1 + samples) * each * len(calls)
-    large = sum(call.block_bytes >= LARGE_BYTES for call in calls)
-    large_s = large * (1 + samples) * each * LARGE_S * max(1.0, ranks / AT_RANKS)
+    sent = [(messages_of(call, ranks, nodes), call.block_bytes * each) for call in calls]
+    messages = (1 + samples) * sum(count for count, _ in sent)
+    large = (1 + samples) * sum(count for count, size in sent if size >= LARGE_BYTES * count)
+    large_s = large * LARGE_S * max(1.0, ranks / AT_RANKS)
     waiting = max(each if call.kind.startswith("linear") else ranks * (call.parameter + 1) for call in calls)
     memory = BASE_BYTES // 4 + ranks * RANK_BYTES + nodes * nodes * PATH_BYTES + waiting * WAITING_BYTES
     kind = "rounds, large blocks" if large else "rounds"
     return Cost(messages, messages * MESSAGE_S + large_s, memory, ranks=ranks, kind=kind)
+
+
+def messages_of(call: Scheduled, ranks: int, nodes: int) -> int:
+    """Messages of a call."""
+    if call.kind in ("bruck", "doubling", "own-bruck"):
+        radix = max(2, call.parameter)
+        return ranks * (radix - 1) * math.ceil(math.log(max(2, ranks), radix))
+    if call.kind == "node-bruck":
+        return ranks * (call.parameter - 1) * math.ceil(math.log(max(2, nodes), call.parameter))
+    if call.kind == "node-direct":
+        return ranks * (nodes - 1)
+    copies = ranks * (call.second + 2)  # a flow each
+    return nodes * (nodes - 1) + copies if call.kind == "node-multi" else ranks * (ranks - 1)
 
 
 def foreseen(

@@ -142,7 +142,7 @@ def algorithms_of(cell: LaunchCell, simulation: SimulationSection, settings: Map
     return {
         call: own
         if own != DEFAULT
-        else settings.get(SELECTED_BY + call.upper(), simulation.algorithms.get(call, simulation.collectives))
+        else settings.get(SELECTED_BY + call.upper(), simulation.algorithms.get(call, simulation.selector))
         for call in sorted(kernel_named(cell.kernel).collectives(cell.parameters))
     }
 

@@ -25,8 +25,10 @@ from weft.route.routes import Routes
 from weft.text import lean_table
 
 EXHAUSTIVE = 20_000  # most sets for an exhaustive search
-SWAPS = 400  # swaps tried from each start
+SWAPS, FEWEST_SWAPS = 400, 20  # swaps tried from each start: fewer where a set takes longer to evaluate
 STARTS = 12
+TIE = 1e-9  # relative times that differ by less are equal
+WORK = 300_000_000  # links and messages looked at in a search: some seconds of a core
 SEED = 7
 
 
@@ -119,22 +121,51 @@ class _Search:
         self.own, self.slowness = np.sort(own / self.unit), routes.slowness / self.unit
         self.found: dict[int, Placement | None] = {1: None, -1: None}
         self.looked_at = 0
+        self.whole = not (routes.lengths[:, members] < 0).any()
+        work = len(routes.network.links) + (4 * count if self.whole else 16 * len(routes.network.hosts))
+        self.swaps = min(SWAPS, max(FEWEST_SWAPS, WORK // (2 * STARTS * work)))
+        self.tie = TIE if self.swaps == SWAPS else -TIE
         self.random = np.random.default_rng(SEED)
 
-    def look(self, hosts: Ints) -> Placement:
-        """Evaluate a set; keep it if it is the best or the worst so far."""
+    def look(
+        self, hosts: Ints, beyond: float | None = None, sign: int = 1, load: Floats | None = None
+    ) -> Placement | None:
+        """Evaluate a set; keep it if it is the best or the worst so far.
+
+        `load`: its load of each link, if that is known. None for one whose time is neither beyond ``beyond``, by
+        ``sign``, nor the best or the worst: its shift, which decides among equal ones alone, takes longer than its
+        time. In large networks equal ones are not told apart.
+        """
         self.looked_at += 1
         # Order ranks by switch: neighbours in rank are neighbours in the network.
         order = hosts[np.argsort(self.routes.row[hosts], kind="stable")]
-        load = all_to_all(self.routes, hosts).load if self.sent is None else self._sent_loads(order, self.sent)
-        time = (load + np.where(load > 0, self.beside, 0)) * self.slowness
+        if load is None:
+            load = self._loads(hosts) if self.sent is None else self._sent_loads(order, self.sent)
+        time = float(((load + np.where(load > 0, self.beside, 0)) * self.slowness).max()) / (self.count - 1)
+        ends = [(side, kept.all_to_all) for side, kept in self.found.items() if kept]
+        if beyond is not None and all(side * (time - end) > self.tie for side, end in (*ends, (sign, beyond))):
+            return None
         shift = phases(self.routes, "shift", order, slowness=self.routes.slowness).mean / self.unit
-        seen = Placement(order, float(time.max()) / (self.count - 1), shift)
+        seen = Placement(order, time, shift)
         for sign in (1, -1):
             kept = self.found[sign]
             if kept is None or (seen.key < kept.key if sign > 0 else seen.key > kept.key):
                 self.found[sign] = seen
         return seen
+
+    def _loads(self, hosts: Ints) -> Floats:
+        """Loads of an all-to-all: by its messages, or through the tables of all hosts where these are fewer."""
+        if not self.whole or len(hosts) ** 2 > len(self.routes.network.links):
+            return all_to_all(self.routes, hosts).load.astype(np.float64)
+        return flow_loads(self.routes, np.repeat(hosts, len(hosts)), np.tile(hosts, len(hosts)))
+
+    def _swapped(self, load: Floats, hosts: Ints, place: int, other: int) -> Floats:
+        """Loads of an all-to-all with one host in the place of another."""
+        rest = np.delete(hosts, place)
+        old, new = np.full_like(rest, hosts[place]), np.full_like(rest, other)
+        amounts = np.repeat([-1.0, 1.0], 2 * len(rest))
+        ends = np.concatenate([old, rest, new, rest]), np.concatenate([rest, old, rest, new])
+        return load + flow_loads(self.routes, *ends, amounts)
 
     def _sent_loads(self, order: Ints, sent: Floats) -> Floats:
         source, target = np.nonzero(sent)
@@ -157,16 +188,21 @@ class _Search:
 
     def better(self, start: Ints, sign: int) -> None:
         """Swap single hosts while the set gets better (or worse, for sign -1)."""
-        inside, kept = start.copy(), self.look(start)
-        for _ in range(SWAPS):
-            outside = np.setdiff1d(self.members, inside)
+        inside, load = start.copy(), self._loads(start) if self.sent is None and self.whole else None
+        kept = self.look(start, load=load)
+        assert kept is not None
+        for _ in range(self.swaps):
+            free = np.ones(len(self.routes.network.hosts), dtype=np.bool_)
+            free[inside] = False
+            outside = self.members[free[self.members]]
             if not outside.size or (sign > 0 and kept.key <= (1.0, 1.0)):
                 return
-            tried = inside.copy()
-            tried[self.random.integers(self.count)] = self.random.choice(outside)
-            seen = self.look(tried)
-            if (seen.key < kept.key) if sign > 0 else (seen.key > kept.key):
-                inside, kept = tried, seen
+            tried, place = inside.copy(), int(self.random.integers(self.count))
+            tried[place] = self.random.choice(outside)
+            loads = None if load is None else self._swapped(load, inside, place, int(tried[place]))
+            seen = self.look(tried, kept.all_to_all, sign, loads)
+            if seen and ((seen.key < kept.key) if sign > 0 else (seen.key > kept.key)):
+                inside, kept, load = tried, seen, loads
 
     def bound(self) -> float:
         """Lower bound of the time: the slowest link of the fastest hosts; 1 unless all free hosts are slow."""

@@ -15,6 +15,7 @@ from weft.fit.inputs import PARAMETERS, MeasuredCell, merged, with_values
 from weft.fit.machine import machine_of, placed
 from weft.fit.run import write_fitted
 from weft.fit.squares import Cell, Fit
+from weft.store.rows import LAUNCH_TABLE
 
 FOUND = Fit(
     {"adapter_rate": 15.5e6, "link_rate": 7.8e6}, (Cell("N=3 m=8", 1, 1, True), Cell("N=6 m=8", 1, 1.1, False)), 1.0, {}
@@ -52,6 +53,19 @@ def test_what_the_file_leaves_open_is_what_the_run_measured(run: Path) -> None:
     assert machine.network.latency == 25e-6, "between nodes"
     assert machine.simulation is not None
     assert (machine.simulation.collectives, machine.simulation.sharing) == ("ompi", "equal")
+
+
+def test_the_limit_of_what_is_sent_without_asking_is_the_runs(run: Path) -> None:
+    """A fitted machine asked first where the traced library did not: reductions were 27 % too long."""
+    row = dict.fromkeys(LAUNCH_TABLE.schema.names) | {
+        "mpi_library": "Open MPI v4.1.4", "settings": json.dumps({"OMPI_MCA_btl_tcp_eager_limit": "4194304"}),
+        "named_settings": json.dumps({"btl": "tcp,self", "btl_tcp_eager_limit": "65536"}),
+    }  # fmt: skip
+    pq.write_table(pa.Table.from_pylist([row], LAUNCH_TABLE.schema), run / "tables" / "launches.parquet")
+    machine, filled = machine_of(load_fabric("virtual-slow"), run)
+    assert machine.network is not None
+    assert machine.network.eager_limit == 4 << 20
+    assert [each.text for each in filled if each.key == "network.eager_limit"] == ["4 MiB"]
 
 
 def test_what_the_file_states_stays(run: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def native(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the sources, and an empty cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     copy = tmp_path / "native"
-    for folder in ("route", "simulate/rounds", "simulate/machine"):
+    for folder in ("route", "simulate/rounds", "simulate/machine", "alltoall"):
         shutil.copytree(shipped("native") / folder, copy / folder)
     (copy / "CMakeLists.txt").write_text("")
     return copy

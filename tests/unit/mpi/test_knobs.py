@@ -41,6 +41,24 @@ def names(knobs: Knobs, lower: int, upper: int, where: Where = "node", collectiv
 EAGER = ("btl_sm_eager_limit", "btl_vader_eager_limit")
 
 
+@pytest.mark.parametrize(
+    ("library", "values", "limit"),
+    [
+        (OPEN_MPI_5, OPEN_MPI_VALUES, 65536),
+        (OPEN_MPI_5, OPEN_MPI_VALUES | {"OMPI_MCA_btl_tcp_eager_limit": "4194304"}, 4194304),
+        (OPEN_MPI_5, OPEN_MPI_VALUES | {"btl_openib_eager_limit": "12288"}, None),
+        (OPEN_MPI_5, OPEN_MPI_VALUES | {"btl_openib_eager_limit": "12288", "btl": "self,tcp"}, 65536),
+        (OPEN_MPI_5, OPEN_MPI_VALUES | {"pml": "ucx", "UCX_RNDV_THRESH": "auto"}, None),
+        (MPICH_3, MPICH_VALUES, 131072),
+        (MPICH_4, MPICH_VALUES, None),
+    ],
+)
+def test_the_eager_limit_between_nodes_is_the_one_that_rules(
+    library: str, values: dict[str, str], limit: int | None
+) -> None:
+    assert Knobs(library, values).eager_bytes() == limit
+
+
 def test_the_eager_limit_of_shared_memory_is_named_with_its_alias() -> None:
     (found,) = Knobs(OPEN_MPI_5, OPEN_MPI_VALUES).within(3756, 4096, "node")
     assert found.names == EAGER

@@ -8,7 +8,7 @@ import pytest
 
 from weft.fabric import Fabric, load_fabric
 from weft.plan.records import LaunchCell
-from weft.plan.schedules import KINDS, foreseen, in_rounds, scheduled, selected
+from weft.plan.schedules import KINDS, foreseen, in_rounds, messages_of, rounds_cost, scheduled, selected
 from weft.plan.simulation_budget import simulation_of
 
 FABRIC = """
@@ -52,9 +52,9 @@ def test_size_decides_and_what_was_refused_has_a_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        {"algorithm": "node.multi"}, {"algorithm": "flat.window{w=8,order=xor}"}, {"pattern": "linear"},
+        {"algorithm": "sched.matrix"}, {"algorithm": "flat.window{bytes_in_flight=1MiB}"},
+        {"pattern": "linear", "algorithm": "node.direct"},
         {"form": "inplace"}, {"collective": "allgather"}, {"members": [0, 5]},
-        {"algorithm": "flat.window", "bytes": [2**20]},
     ],
 )  # fmt: skip
 def test_what_has_no_schedule_is_not_computed(tmp_path: Path, values: dict[str, Any]) -> None:
@@ -71,6 +71,59 @@ def test_each_call_follows_the_librarys_schedule(tmp_path: Path) -> None:
     (call, _) = scheduled(cell(64), 8, own, {"WEFT_SMPI_ALLTOALLV": "mvapich2"})
     assert (call.algorithm, call.kind) == ("ring", "exclusive-or")
     assert {call.kind for call in calls} <= set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "call", "expected"),
+    [
+        ("flat.window{w=4,order=node-rotated}", "alltoall", ("flat.window", "window", 4, 2, 0)),
+        ("flat.window", "alltoallv", ("flat.window", "window", 8, 0, 0)),
+        ("bruck{r=4}", "alltoall", ("bruck", "own-bruck", 4, 0, 0)),
+        ("bruck", "alltoallv", ("bruck", "own-bruck", 2, 1, 1)),
+        ("node.direct", "alltoallv", ("node.direct", "node-direct", 64, 0, 0)),
+        ("node.multi{nl=4,stages=3}", "alltoall", ("node.multi", "node-multi", 4, 3, 0)),
+        ("node.bruck{r=3}", "alltoallv", ("node.bruck", "node-bruck", 3, 0, 1)),
+    ],
+)  # fmt: skip
+def test_wefts_own_all_to_alls_have_schedules(
+    tmp_path: Path, algorithm: str, call: str, expected: tuple[str, str, int, int, int]
+) -> None:
+    own = simulation_of(fabric(tmp_path))
+    (found, _) = scheduled(cell(64, collective=call, algorithm=algorithm), 8, own, {})
+    assert (found.algorithm, found.kind, found.parameter, found.second, found.asked) == expected
+    assert found.own
+
+
+def test_own_all_to_alls_that_are_left_to_others_follow_them(tmp_path: Path) -> None:
+    own = simulation_of(fabric(tmp_path))
+    assert scheduled(cell(8, algorithm="node.multi"), 8, own, {}) == ()  # one node: the library's
+    (found, _) = scheduled(cell(1024, algorithm="node.bruck", bytes=[2**22]), 8, own, {})  # too many passes
+    assert (found.algorithm, found.kind) == ("node.multi", "node-multi")
+    (smpis, _) = scheduled(cell(64, collective="alltoall", bytes=[8]), 8, own, {})
+    assert (smpis.kind, smpis.own) == ("bruck", False)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "messages"),
+    [
+        ("flat.pairwise", 64 * 63), ("bruck", 64 * 6), ("bruck{r=4}", 64 * 3 * 3), ("node.direct", 64 * 7),
+        ("node.bruck", 64 * 3), ("node.multi{stages=3}", 8 * 7 + 64 * 5),
+    ],
+)  # fmt: skip
+def test_the_cost_of_rounds_counts_an_algorithms_own_messages(tmp_path: Path, algorithm: str, messages: int) -> None:
+    calls = scheduled(cell(64, collective="alltoall", algorithm=algorithm), 8, simulation_of(fabric(tmp_path)), {})
+    assert messages_of(calls[0], 64, 8) == messages
+    assert rounds_cost({"c000": calls[:1]}, 64, 8, 2).messages == 3 * messages
+
+
+def test_large_exchanges_of_cray_have_several_steps_under_way(tmp_path: Path) -> None:
+    text = FABRIC.replace('"mpich"', '"cray"')
+    (tmp_path / "cray.toml").write_text(text)
+    cray = simulation_of(load_fabric(tmp_path / "cray.toml"))
+    calls = scheduled(cell(64, collective="alltoall", bytes=[256, 4096, 2**20]), 8, cray, {})
+    assert [(call.kind, call.parameter) for call in calls] == [
+        ("bruck", 0), ("scattered", 24), ("scattered", 24), ("dissemination", 0),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,13 @@ def network_of(
     return network.with_tables(forward, "minimal, balanced by Weft; not the subnet manager's tables")
 
 
+def no_host(dump: Dump, switches: int) -> FabricError:
+    """The error for a dump without hosts, which may lack its end."""
+    beyond = len({end.peer for end in dump.ends} - set(dump.boxes))
+    cut = f", and cables to {beyond} that it does not list: it is cut off" if beyond else ""
+    return FabricError(f"{dump.path} has no host, only {switches} switches{cut}", "give a dump of a whole fabric")
+
+
 def unrouted(
     dump: Dump,
     *,
@@ -65,7 +72,7 @@ def unrouted(
     switches = [box for box in dump.boxes.values() if box.kind == "switch"]
     hosts = _in_order(dump, cables, switches)
     if not hosts:
-        raise FabricError(f"{dump.path} has no host, only {len(switches)} switches", "give a dump of a whole fabric")
+        raise no_host(dump, len(switches))
     refuse_oversize(len(hosts), len(switches), len(cables))
     title = {box.key: called.get(box.key, box.key) for box in (*hosts, *switches)}
     _refuse_same_names(title)

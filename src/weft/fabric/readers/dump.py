@@ -203,7 +203,9 @@ class Lines:
         """The error for a line: where, what is wrong, the text seen, what was expected."""
         text = self.lines[number - 1].strip() if 0 < number <= len(self.lines) else ""
         seen = text if len(text) <= 120 else text[:117] + "..."
-        return FabricError(f"{self.path}:{number}: {what}: {seen!r}", f"expected {expected}")
+        is_last = text and number == len(self.lines)  # no line feed behind it
+        cut = "; the file ends within this line: if it is cut off, dump it again" if is_last else ""
+        return FabricError(f"{self.path}:{number}: {what}: {seen!r}", f"expected {expected}{cut}")
 
     def numbered(self) -> list[tuple[int, str]]:
         """Line numbers, from 1, and texts."""

@@ -4,13 +4,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from weft.fabric.model import Fabric
 from weft.files.matrix import read_matrix
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
 from weft.kernel.collective.cells import ALL_RECEIVED, ALL_SENT, ROOTED, calls_of, fitting, needs_wide, process_counts
 from weft.kernel.collective.study import CollectiveSeries, CollectiveStudy, variants
-from weft.kernel.collective.traffic import ELEMENT, traffic_at, weights_of
+from weft.kernel.collective.traffic import ELEMENT, blocks_of, traffic_at, weights_of
 from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
 from weft.kernel.traffic import Traffic, barrier_messages
@@ -168,9 +171,18 @@ class Collective(MeasuredKernel):
     def exchanges(self, values: Mapping[str, Any], ranks: int) -> Sequence[tuple[str, str, int]]:
         """An all-to-all of equal blocks of bytes at each size, and the barrier that is its floor."""
         call = values["collective"]
-        if call not in ALL_SENT & ALL_RECEIVED or op_prefix(values) != call or "table" in values:
+        if call not in ALL_SENT & ALL_RECEIVED or values["form"] != "plain" or {"table", "overlap"} & set(values):
             return ()
-        return [*((op_name(call, size), call, size) for size in values["bytes"]), ("barrier", "barrier", 0)]
+        prefix = op_prefix(values)
+        return [*((op_name(prefix, size), call, size) for size in values["bytes"]), ("barrier", "barrier", 0)]
+
+    def is_uneven(self, values: Mapping[str, Any]) -> bool:
+        """Of a pattern that is not ``equal``."""
+        return values.get("pattern", "equal") != "equal"
+
+    def blocks_between(self, values: Mapping[str, Any], ranks: int, largest: int) -> NDArray[np.int64]:
+        """As native/measure/collective/block_pattern.cpp has them."""
+        return blocks_of(values, ranks, largest)
 
 
 def op_prefix(values: Mapping[str, Any]) -> str:

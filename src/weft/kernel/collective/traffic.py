@@ -134,6 +134,16 @@ def traffic_at(values: Mapping[str, Any], size: int, ranks: int) -> Traffic:
     return least
 
 
+def blocks_of(values: Mapping[str, Any], ranks: int, largest: int) -> NDArray[np.int64]:
+    """Bytes of the block from each rank to each other, shape (ranks, ranks); StudyError without the matrix."""
+    weights, pattern = weights_of(values, ranks), values.get("pattern", "equal")
+    if weights is None and pattern == "heavy":
+        weights = np.where(np.arange(ranks)[:, np.newaxis] == 0, LIGHT_SHARE, np.ones((ranks, ranks), np.int64))
+    elif weights is None:
+        weights = np.tile(np.arange(1, ranks + 1) if pattern == "linear" else np.ones(ranks, np.int64), (ranks, 1))
+    return (weights.astype(object) * largest // int(weights.max())).astype(np.int64)  # beyond 64 bits in between
+
+
 def weights_of(values: Mapping[str, Any], ranks: int) -> NDArray[np.int64] | None:
     """Weights of the blocks of a cell with a matrix or a skew, shape (ranks, ranks); None for other patterns."""
     if has_weights(values.get("pattern", "")):

@@ -15,6 +15,8 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
+import numpy as np
+
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.simulation import PATH_BYTES
@@ -159,7 +161,8 @@ class SimulatedLauncher:
         head = dict(line.split(" ", 1) for line in request.plan.read_text(encoding="utf-8").splitlines()[1:4])
         cells = [
             {"id": cell.id, "kernel": cell.kernel, "hash": cell.hash, "ranks": cell.ranks,
-             "samples": self.simulation.samples, "calls": [asdict(each) for each in calls[cell.id]]}
+             "samples": self.simulation.samples, "calls": [asdict(each) for each in calls[cell.id]],
+             "blocks": self.blocks(cell, calls[cell.id], Files(request).blocks)}
             for cell in request.cells
         ]  # fmt: skip
         return {
@@ -172,6 +175,17 @@ class SimulatedLauncher:
             "eager_bytes": eager_below(self.eager_limit), "path_bytes": float(PATH_BYTES[self.simulation.sharing]),
             "cells": cells,
         }  # fmt: skip
+
+    def blocks(self, cell: LaunchCell, calls: Sequence[Scheduled], place: Path) -> list[str]:
+        """Files with the blocks between the ranks in each call; empty names where all are equal."""
+        found: list[str] = []
+        for number, call in enumerate(calls):
+            path = place.with_name(f"{place.name}.{cell.id}.{number}.npy")
+            if call.is_uneven:
+                blocks = kernel_named(cell.kernel).blocks_between(cell.parameters, cell.ranks, call.block_bytes)
+                np.save(path, blocks.astype(np.float64))
+            found.append(str(path) if call.is_uneven else "")
+        return found
 
     def in_rounds(self, request: LaunchRequest) -> Mapping[str, Sequence[Scheduled]]:
         """The calls of each cell of a request that is computed in rounds; empty if actors simulate it."""
@@ -255,6 +269,7 @@ class Files:
         self.machine = stem.with_name(f"{request.id}.machine")
         self.order = stem.with_name(f"{request.id}.rounds.json")
         self.hosts = stem.with_name(f"{request.id}.hosts")
+        self.blocks = stem.with_name(f"{request.id}.blocks")
 
 
 def processor_s(keeper: subprocess.Popen[bytes]) -> float:

@@ -10,6 +10,7 @@ from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
+from weft.fabric.simulation import CRAY_STEPS
 from weft.plan.simulation_budget import simulation_of
 
 INFINIBAND = "infiniband"
@@ -29,6 +30,7 @@ def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, 
         f"node-memory {fabric.node.memory or 0}",
         f"copies {stated(fabric.node.copy_rate, fabric, 'node.copy_rate')!r} {fabric.node.latency or 0.0!r}",
         *([f"core-copies {fabric.node.core_copy_rate!r}"] if slots and fabric.node.core_copy_rate else []),
+        *([f"alltoall-steps {CRAY_STEPS}"] if simulation_of(fabric).collectives == "cray" else []),
         *(["library-copies 1"] if simulation_of(fabric).library_copies else []),
         *message_lines(fabric),
         f"rails {fabric.network.rails if fabric.network else 1}",

@@ -36,9 +36,12 @@ class Call(ctypes.Structure):
         ("algorithm", ctypes.c_int32),
         ("own", ctypes.c_int32),
         ("parameter", ctypes.c_int32),
+        ("second", ctypes.c_int32),
+        ("asked", ctypes.c_int32),
         ("itself", ctypes.c_int32),
         ("cold", ctypes.c_int32),
         ("bytes", ctypes.c_double),
+        ("blocks", ctypes.c_void_p),
     )
 
 
@@ -59,18 +62,28 @@ def compute(library: Library, order: Mapping[str, Any], calls: Sequence[Call]) -
     return begin, end
 
 
-def calls_of(cell: Mapping[str, Any], first: bool) -> tuple[list[Call], list[dict[str, Any]], list[int]]:
+def calls_of(
+    cell: Mapping[str, Any], first: bool, blocks: Sequence[Floats | None]
+) -> tuple[list[Call], list[dict[str, Any]], list[int]]:
     """The calls of a cell, first calls before samples; the segments of its record, and the calls that these are of.
 
+    `blocks` are those between ranks in each of the cell's calls, None where all are equal; the calls point into them.
     A first call of Weft's own algorithms sets them up, which has no schedule: it is made, and not recorded.
     """
     calls: list[Call] = []
     segments: list[dict[str, Any]] = []
     kept: list[int] = []
-    for own, cold in [*((each, True) for each in cell["calls"]), *((each, False) for each in cell["calls"])]:
+    known = list(zip(cell["calls"], blocks, strict=True))
+    for own, between, cold in [*((*each, True) for each in known), *((*each, False) for each in known)]:
         count, before = (1, 1 if first else 2) if cold else (cell["samples"], 0)
-        kind = KINDS.index(own["kind"])
-        one = Call(kind, own["own"], own["parameter"], own["itself"], before, own["block_bytes"])
+        numbers = own["parameter"], own["second"], own["asked"], own["itself"], before
+        one = Call(
+            KINDS.index(own["kind"]),
+            own["own"],
+            *numbers,
+            own["block_bytes"],
+            None if between is None else between.ctypes.data,
+        )
         segment = {"op": own["operation"], "first": len(kept), "count": count, "definition": "global"}
         segment |= {"columns": COLUMNS, "phase": "cold" if cold else "warm"}
         if cold:
@@ -89,7 +102,8 @@ def calls_of(cell: Mapping[str, Any], first: bool) -> tuple[list[Call], list[dic
 def write_cell(order: Mapping[str, Any], cell: Mapping[str, Any], library: Library) -> None:
     """Compute a cell and write its samples and its record."""
     began = time.monotonic_ns()
-    calls, segments, kept = calls_of(cell, cell == order["cells"][0])
+    blocks: list[Floats | None] = [np.load(path) if path else None for path in cell["blocks"]]
+    calls, segments, kept = calls_of(cell, cell == order["cells"][0], blocks)
     begin, end = (each[kept] for each in compute(library, order, calls))
     start = np.rint(begin.T * 1e9).astype(np.int64)
     rows = np.stack([start, np.rint(end.T * 1e9).astype(np.int64) - start, np.zeros_like(start)], axis=2)

@@ -90,7 +90,7 @@ def options(simulation: SimulationSection, eager_limit: int | None, measured: Co
     take the algorithms of the fabric's library. The others are Weft's own traffic, and stay plain: a library's
     broadcast of a table to a thousand ranks is a ring.
     """
-    library = simulation.collectives
+    library = simulation.selector
     inner = {each for call in measured for each in CALLING.get((library, call), ())}
     selected = {call: library for call in sorted({*measured, *inner}) if (library, call) not in CRASHING}
     asked = {call: name for call, name in simulation.algorithms.items() if call in measured}

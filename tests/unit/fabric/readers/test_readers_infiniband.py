@@ -164,6 +164,19 @@ def test_a_name_given_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
         read_names(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('Switch 8 "S-1"\n[1] "H-1"[1] # 4xQDR\nCa 1 "H-1"\n[1] "S-1', "remedy"),
+        ('Switch 8 "S-1"\n[1] "H-1"[1] # 4xQDR\n[2] "H-2"[1] # 4xQDR\n', "what"),
+    ],
+)
+def test_a_dump_that_is_cut_off_says_so(text: str, where: str) -> None:
+    with pytest.raises(FabricError) as caught:
+        network_of(read(text))
+    assert "cut off" in getattr(caught.value, where)
+
+
 def test_a_dump_without_hosts_makes_no_network() -> None:
     with pytest.raises(FabricError, match="has no host"):
         network_of(read('Switch 8 "S-1"\n'))

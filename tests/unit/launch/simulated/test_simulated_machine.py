@@ -274,6 +274,15 @@ def test_every_selector_is_taken_but_one_that_crashes(library: str, given: bool)
     assert options(simulation, None, ["bcast"])["smpi/allgather"] == "bruck"
 
 
+def test_cray_is_mpich_with_several_steps_of_an_all_to_all_under_way(tmp_path: Path) -> None:
+    cray = fabric_of(tmp_path, TREE.replace('"ompi"', '"cray"'))
+    assert cray.simulation is not None
+    assert options(cray.simulation, None, ["alltoall"])["smpi/alltoall"] == "mpich"
+    assert lines_of(describe_machine(cray, cray.hosts, 2), "alltoall-steps") == [["24"]]
+    other = fabric_of(tmp_path, TREE)
+    assert lines_of(describe_machine(other, other.hosts, 2), "alltoall-steps") == []
+
+
 def test_what_a_library_keeps_for_each_rank_takes_the_place_of_the_estimate() -> None:
     terms = {"unsorted": 100, "library staging": 7}
     assert SimulationSection().staged(terms, 8) == terms  # pyright: ignore[reportCallIssue]
