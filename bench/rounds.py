@@ -111,8 +111,11 @@ def times(machine: str, engine: str, study: Path, into: Path) -> dict[tuple[str,
         [sys.executable, "-m", "weft", "run", str(study), "--on", str(fabric), "--into", str(run)],
         check=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
-    rows = [row for row in load_view(run).rows if row["phase"] == "warm" and row["median_s"] and "@" in row["call"]]
-    return {(row["cell"], row["call"]): (row["median_s"], row["algorithm"], row["ranks"]) for row in rows}
+    return {
+        (row["cell"], row["call"]): (row["median_s"], row["algorithm"], row["ranks"])
+        for row in load_view(run).rows
+        if row["phase"] == "warm" and row["median_s"] and "@" in row["call"]
+    }
 
 
 def compared(machine: str, study: Path, into: Path) -> list[Cell]:

@@ -170,7 +170,8 @@ def own_schedule(exchange: tuple[str, str, int], spec: str, ranks: int, ranks_pe
     if name == "bruck":
         numbers.append(int(is_vector))
     asked = int(is_vector and "bruck" in name)
-    return Scheduled(operation, name, kind, block, True, *numbers, *[0] * (2 - len(numbers)), asked)
+    parameter, second = (*numbers, 0, 0)[:2]
+    return Scheduled(operation, name, kind, block, own=True, parameter=parameter, second=second, asked=asked)
 
 
 def selected(algorithm: str, call: str, ranks: int, block: int, *, is_cray: bool = False) -> str:
