@@ -78,7 +78,7 @@ LIMITS = {
     "pairs of 4,096 ranks, analysis": Limit(25.0, 2 << 30),
     "pairs of 4,096 ranks, report": Limit(5.0, 1 << 30, 5e6),
     "pairs of 4,096 ranks, ranks of two nodes": Limit(5.0, 1 << 30),
-    "pairs of 16,384 ranks, analysis": Limit(0.0, 2 << 30),
+    "pairs of 16,384 ranks, analysis": Limit(120.0, 2 << 30),
     "pairs of 16,384 ranks, report": Limit(5.0, 1 << 30, 5e6),
     "pairs of 16,384 ranks, ranks of two nodes": Limit(30.0, 1 << 30),
 }

@@ -147,8 +147,8 @@ class Measuring:
         into = into or choose_folder(self.study, fabric, progress, self._is_left, more=self.more).path
         make = cache(lambda: launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel))
         # a place that cannot be used, and what cannot be planned, are refused before anything is compiled
+        begun = RunFolder(into).meta.is_file()  # a path that cannot be looked at is a user's mistake
         check_place(RunFolder(into))
-        begun = RunFolder(into).meta.is_file()
         plan = None if begun else plan_study(self.study, fabric, lambda: library_of(make()))
         launcher = make()
         seen = self._looked(progress) if KINDS[fabric.kind].runs_here else None

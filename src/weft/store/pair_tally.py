@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Summary of the durations in a sample file of pairs: histograms by nodes."""
 
-import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -54,7 +53,7 @@ class Tally:
         ends = [np.maximum(node, 0) for node in (self.source_node, self.target_node)]
         self.shape = (*(int(node.max(initial=0)) + 1 for node in ends), len(self.ways), 2)
         shared = (*ends, self.way, self.wanted)
-        self.keys, self.key = _numbered(np.ravel_multi_index(shared, self.shape), math.prod(self.shape))
+        self.keys, self.key = np.unique(np.ravel_multi_index(shared, self.shape), return_inverse=True)
         self.known, self.counted = known, [np.empty((2, 0), np.int64)]
 
     def _place(self, runs: Table, nodes_of: NodesOfRanks) -> None:
@@ -102,17 +101,6 @@ class Tally:
         source, target, way, wanted = np.unravel_index(self.keys[code // MOST_BUCKETS], self.shape)
         keys = (column[wanted == 1].astype(np.int32) for column in (way, source, target, code % MOST_BUCKETS))
         return [*keys, count[wanted == 1]]
-
-
-def _numbered(code: Ints, most: int) -> tuple[Ints, Ints]:
-    """The distinct codes below ``most``, ascending, and the place of each code among them."""
-    if most > 1 << 22:  # a table of them would be large; else it takes a tenth of the time of sorting
-        return np.unique(code, return_inverse=True)
-    place = np.zeros(most, np.int64)
-    place[code] = 1
-    codes = np.flatnonzero(place)
-    place[codes] = np.arange(len(codes))
-    return codes, place[code]
 
 
 def _coded(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[Any]]:

@@ -212,11 +212,7 @@ def _crossed(
     if planned.routes is None or planned.filled is None:
         return None, None
     routes, filled = planned.routes[timed], planned.filled[timed]
-    return (
-        places.network,
-        routes,
-        filled > FULL * fullest(replace(planned, routes=routes, filled=filled), places)[routes],
-    )
+    return routes, filled > FULL * fullest(replace(planned, routes=routes, filled=filled), places)[routes]
 
 
 def _both_directions(parts: Parts) -> Parts:
