@@ -199,8 +199,8 @@ class MeasuredKernel(Kernel):
         """The kernel's values at each shape of a series, in order; StudyError or FabricError if impossible."""
         raise NotImplementedError
 
-    def smaller(self, study: Study, share: float) -> Study | None:
-        """The study with a share of the size of its data, where it leaves that size to Weft; else None."""
+    def smaller(self, study: Study, share: float, nodes: int) -> tuple[Study, str] | None:
+        """The study with about a share of its data or cells, and that in words; None if it cannot. `nodes`: at most."""
         return None
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:

@@ -12,7 +12,7 @@ from weft.errors import StudyError
 from weft.fabric.model import Fabric, complete, memory_limit
 from weft.fabric.placement import NoRoomError, place
 from weft.fabric.presets import SHEET_ERRORS
-from weft.format import format_rate, format_seconds, percent
+from weft.format import format_rate, format_seconds
 from weft.host import Host, Limit, read_host
 from weft.kernel import Shape
 from weft.kernel.budget import ROOM, time_limit
@@ -51,14 +51,14 @@ def make_plan(
     find = library if callable(library) else lambda: library
     plan = planned(study, fabric, host, find, notes, predict=predict)
     share = share_within(plan)
-    smaller = measured_kernels()[study.kernel].smaller(study, share) if share < 1 else None
+    most = max((cell.launched.nodes for cell in plan.measured), default=0)
+    smaller = measured_kernels()[study.kernel].smaller(study, share, most) if share < 1 else None
     if smaller is None:
         return plan
-    note = (
-        f"arrays have {percent(share)} of the size that the study asks for, so that {LEAST_LAUNCHES} launches fit "
-        f"into {format_seconds(study.measure.time)}: more --time makes them larger"
-    )
-    return planned(smaller, fabric, host, find, [*notes, note], predict=predict)
+    fewer, words = smaller
+    room = f"so that {LEAST_LAUNCHES} launches fit into {format_seconds(study.measure.time)}: a run with more --time"
+    changed = planned(fewer, fabric, host, find, [*notes, f"{words}, {room} has more"], predict=predict)
+    return changed if any(cell.status == "planned" for cell in changed.measured) else plan
 
 
 def planned(

@@ -40,20 +40,27 @@ def budget_within(plan: Plan) -> float:
 
 
 def room_s(plan: Plan) -> float:
-    """Seconds for the calls of a round, so that `ROUNDS_TIMING` of them fit into ``measure.time`` with their starts."""
+    """Seconds for the calls of a round, so that `ROUNDS_TIMING` of them fit into ``measure.time`` with all else."""
     starts = sum(start_s(batch[0].launched.ranks) for batch in batches_of(plan).values())
-    return plan.measure.time / ROUNDS_TIMING - starts
+    return plan.measure.time / ROUNDS_TIMING - starts - apart_s(plan)
+
+
+def apart_s(plan: Plan) -> float:
+    """Seconds of a round that no budget shortens."""
+    cells = [cell for cell in plan.measured if cell.status == "planned"]
+    return sum(kernel_named(cell.kernel).apart_s(cell.parameters) for cell in cells)
 
 
 def share_within(plan: Plan) -> float:
-    """Share of their size, at most 1, with which arrays leave time for `LEAST_LAUNCHES` rounds on a slow machine.
+    """Share of a study's data or cells, at most 1, that leaves time for `LEAST_LAUNCHES` rounds on a slow machine.
 
     A budget ends no call: where one takes longer than its budget, a round takes what the fewest of them take.
     """
     if not plan.measure.time or plan.planned_fabric.is_model:
         return 1.0
     calls_s = SLOW * sum(least_s(cell, TURNS_WANTED) for cell in plan.measured if cell.status == "planned")
-    return min(1.0, max(room_s(plan), plan.measure.time / ROUNDS_TIMING / SLOW) / max(calls_s, SHORTEST_S))
+    room = max(room_s(plan) + apart_s(plan), plan.measure.time / ROUNDS_TIMING / SLOW)
+    return min(1.0, room / max(calls_s + apart_s(plan), SHORTEST_S))
 
 
 def rounds_within(plan: Plan) -> int:

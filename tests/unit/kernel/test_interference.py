@@ -9,7 +9,7 @@ from weft.errors import StudyError
 from weft.fabric import Fabric
 from weft.host import Host, Limit
 from weft.kernel.interference.places import split_places
-from weft.kernel.interference.study import Place
+from weft.kernel.interference.study import InterferenceSection, Place
 from weft.kernel.jobs import Jobs, count_pairs, pairs_of
 from weft.kernel.registry import kernel_named
 from weft.kernel.studies import make_study
@@ -127,6 +127,61 @@ def test_jobs_are_counted_only_where_there_are_several_ways_and_traffic_once_a_p
     assert [each for each in found if each[2]] == (
         [("alternating", "allreduce", 3), ("alternating", "stream", 1)] if counted else []
     )
+
+
+def hashed() -> Fabric:
+    base = fabric()
+    assert base.network and base.network.tree
+    tree = base.network.tree.model_copy(update={"uplinks": 2})
+    node = base.node.model_copy(update={"memory": 2**30})
+    network = base.network.model_copy(update={"routing": "ecmp", "tree": tree})
+    return base.model_copy(update={"network": network, "node": node})
+
+
+def hashed_plan(measure: dict[str, Any], nodes: list[int] | str = "1..nodes", **section: Any) -> Plan:
+    series = {"name": "s", "nodes": nodes, "ranks_per_node": 1}
+    study = {"name": "s", "kernel": "interference", "measure": {"seed": 7} | measure, "interference": section}
+    return make_plan(make_study(study | {"series": [series]}, "s.toml"), hashed(), host=HOST)
+
+
+def test_the_cell_that_counts_all_traffic_of_a_place_is_the_last_to_be_refused() -> None:
+    tight = {"places": ["alternating"], "large": "1 GiB", "window": 1000}
+    first, second = hashed_plan({}, [8], victims=["stream", "allreduce"], **tight).measured
+    assert [cell.parameters["victim"] for cell in (first, second)] == ["stream", "allreduce"]
+    assert [first.status, second.status] == ["memory", "planned"]
+    assert [cell.parameters["counted"] for cell in (first, second)] == [1, 3]
+
+
+ALL: dict[str, Any] = {
+    "places": ["same-leaf", "other-leaf", "alternating"],
+    "victims": ["pingpong", "allreduce", "alltoall", "exchange", "stream"],
+    "aggressors": ["alltoall", "incast", "shift", "bcast", "stream"],
+}
+
+
+def test_a_minute_has_room_for_four_rounds_where_jobs_are_counted_by_themselves() -> None:
+    hour, minute = (hashed_plan({"time": time}, **ALL) for time in ("1 h", "1 min"))
+    assert len(hour.measured) == 25 and not any("are measured" in note for note in hour.notes)
+    assert len(minute.measured) == 4 and any("only 8 nodes, 2 of 3 places" in note for note in minute.notes)
+    assert {cell.parameters["victim"] for cell in minute.measured} == {"pingpong", "stream"}
+    assert 4 * sum(launch.expected_s for launch in minute.launches if launch.index == 1) <= 60
+
+
+@pytest.mark.parametrize(
+    ("share", "kept"),
+    [
+        (1.0, (3, 5, 5, 3)),
+        (0.5, (3, 5, 5, 1)),
+        (0.1, (3, 2, 2, 1)),
+        (0.0, (1, 1, 1, 1)),
+    ],
+)
+def test_a_study_is_reduced_from_its_longest_list_strengths_first(share: float, kept: tuple[int, ...]) -> None:
+    section = InterferenceSection.model_validate(ALL | {"rates": [100, 25, 50]})
+    few = section.reduced(share)
+    assert tuple(len(getattr(few, key)) for key in ("places", "victims", "aggressors", "rates")) == kept
+    assert few.places[-1] == "alternating" and 100 in few.rates
+    assert {few.victims[0], few.victims[-1]} <= {"pingpong", "stream"}
 
 
 def test_the_seconds_of_counted_jobs_are_in_estimates_and_limits_even_in_a_stated_one() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from weft.errors import FabricError, StudyError
 from weft.fabric.model import Fabric
 from weft.files.expression import evaluate
-from weft.format import format_bytes
+from weft.format import format_bytes, percent
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import DOUBLE_BYTES, INT_BYTES, sample_bytes, staging
 from weft.kernel.exchange.study import MOST_N, ExchangeSeries, ExchangeStudy, Sampling
@@ -55,12 +55,13 @@ class Exchange(MeasuredKernel):
             common["file"] = str((study.path.parent / study.exchange.file).resolve())
         return Sweep(tuple((shape, common | {"m": m}) for shape, m in zip(shapes, lengths, strict=True)), notes)
 
-    def smaller(self, study: Study, share: float) -> Study | None:
+    def smaller(self, study: Study, share: float, nodes: int) -> tuple[Study, str] | None:
         """With smaller arrays in each series of ``n = "auto"``."""
         assert isinstance(study, ExchangeStudy)
         if all(series.n != "auto" for series in study.series):
             return None
-        return study.model_copy(update={"series": tuple(each.sized_by(share) for each in study.series)})
+        sized = study.model_copy(update={"series": tuple(each.sized_by(share) for each in study.series)})
+        return sized, f"arrays have {percent(share)} of the size that the study asks for"
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.

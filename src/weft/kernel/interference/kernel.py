@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kernel ``interference``: a victim's call, alone and beside each kind of traffic, in turns of one launch."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import Any
 
 from weft.fabric.model import Fabric
@@ -25,6 +24,7 @@ IN_PAIRS = frozenset({"pingpong", "stream"})
 RECORD = 512  # bytes of a message under way: its request and status, and the library's own
 LINE = 64  # bytes: each message of a stream has its own cache lines
 MOST_PAIRED = 1024  # ranks
+BUSY = 3  # times as long as alone do calls take beside traffic
 SHOWN_S, PAUSE_S = 1.2, 0.7  # of a job that is counted by itself, and after the last one (interference.cpp)
 
 
@@ -57,13 +57,32 @@ class Interference(MeasuredKernel):
         for where in section.places:
             splits = [(shape, jobs_of(study, fabric, shape, where)) for shape in shapes]
             there = [(shape, split) for shape, split in splits if not isinstance(split, str)]
-            found += [
-                (shape, values_of(section, each, where, *split) | {"mates": _mates(shape, *split), "counted": jobs})
-                for shape, split in there
-                for each, jobs in zip(victims, _counted(study, fabric, shape, split, several), strict=False)
-            ]
+            for shape, split in there:
+                mates: dict[str, Any] = {"mates": _mates(shape, *split)}
+                each = [values_of(section, victim, where, *split) | mates for victim in victims]
+                counted = _counted(study, fabric, shape, split, several)
+                # by the one that is refused last: no other would tell where the traffic went
+                least = min(
+                    each, key=lambda own: sum(self.need(own, len(own["members"]), study.measure).values()), default=None
+                )
+                found += [(shape, one | {"counted": counted[one is least]}) for one in each]
             notes += [] if there else [f"{where}: {splits[-1][1]}"]
         return Sweep(tuple(found), tuple(notes))
+
+    def smaller(self, study: Study, share: float, nodes: int) -> tuple[Study, str] | None:
+        """With the most nodes only, then with fewer calls, kinds of traffic and places."""
+        assert isinstance(study, InterferenceStudy)
+        most = tuple(each.model_copy(update={"nodes": (nodes,)}) for each in study.series)
+        several, section = study.series != most, study.interference
+        fewer = section.reduced(share * (2 if several else 1) / BUSY)
+        kept = [f"only {nodes} nodes"] if several else []
+        kept += [
+            f"{len(getattr(fewer, key))} of {len(getattr(section, key))} {key}"
+            for key in ("places", "victims", "aggressors", "rates")
+            if getattr(fewer, key) != getattr(section, key)
+        ]
+        words = f"{', '.join(kept)} are measured"
+        return (study.model_copy(update={"interference": fewer, "series": most}), words) if kept else None
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory, and of ranks beside on its node; the C++ kernel counts them."""
@@ -176,8 +195,8 @@ def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place
 
 def _counted(
     study: InterferenceStudy, fabric: Fabric, shape: Shape, jobs: tuple[list[int], list[int]], several: Network | None
-) -> Iterator[int]:
-    """How many jobs each victim's cell counts by themselves: its own, the first one also all others of its place.
+) -> tuple[int, int]:
+    """How many jobs a victim's cell counts by themselves: its own, and in one cell of a place also all others.
 
     None where messages have not `several` ways in a network: each job is under one leaf.
     """
@@ -189,8 +208,7 @@ def _counted(
         under = [{leaf[node_of(rank, shape.nodes, shape.ranks_per_node, order)] for rank in job} for job in jobs]
         crosses = max(map(len, under)) > 1
     section = study.interference
-    yield int(crosses) * (1 + len(section.aggressors) * len(section.rates))
-    yield from repeat(int(crosses))
+    return int(crosses), int(crosses) * (1 + len(section.aggressors) * len(section.rates))
 
 
 def _mates(shape: Shape, measuring: Sequence[int], others: Sequence[int]) -> int:

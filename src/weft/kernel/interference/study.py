@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Keys of a study of the kernel ``interference``."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -60,6 +60,24 @@ class InterferenceSection(Section, frozen=True):
         if not (1 <= self.large <= 2**30 and 1 <= self.traffic <= 2**30 and 1 <= self.small <= 2**30):
             raise ValueError("small, large and traffic are 1 B to 1 GiB")
         return self
+
+    def reduced(self, share: float) -> Self:
+        """With about a share of its calls: the longest list loses one until so few are left, strengths first.
+
+        The first and the last of a list stay longest, of strengths the full one and of places the last.
+        """
+        lists = {key: list[Any](getattr(self, key)) for key in ("rates", "aggressors", "victims", "places")}
+
+        def calls() -> int:
+            return len(lists["places"]) * len(lists["victims"]) * (1 + len(lists["aggressors"]) * len(lists["rates"]))
+
+        most = max(share * calls(), 2)
+        while calls() > most:
+            key = "rates" if len(lists["rates"]) > 1 else max(lists, key=lambda each: len(lists[each]))
+            left = sorted(lists[key]) if key == "rates" else lists[key]
+            left.pop(0 if key in ("rates", "places") else len(left) // 2)
+            lists[key] = left
+        return self.model_copy(update={key: tuple(left) for key, left in lists.items()})
 
 
 class InterferenceStudy(Study, frozen=True):
