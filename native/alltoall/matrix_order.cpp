@@ -84,13 +84,37 @@ class Calendar {
 constexpr int most_compared = 64;           // candidates for a pick
 constexpr std::int64_t least_part = 16'384; // bytes: below that a message's own cost exceeds that of its bytes
 
+/// The largest over the mean.
+double peak_of(Sums const &sums) {
+    double const all = double(std::accumulate(sums.begin(), sums.end(), std::int64_t{0}));
+    return double(*std::max_element(sums.begin(), sums.end())) * double(sums.size()) / std::max(all, 1.0);
+}
+
+constexpr double even = 1.25; // up to that peak
+
 /// A receiver is given n / (n - 1) times what it can take, so that late senders leave no gap; n = 1: all that others
 /// send. The more even the senders, the less one of them loses where too many meet: found with 8, 16, 32 and 80 nodes.
 std::int64_t given_ahead(Lines const &lines, bool large) {
-    std::int64_t const all = std::accumulate(lines.sent.begin(), lines.sent.end(), std::int64_t{0});
-    double const peak = double(*std::max_element(lines.sent.begin(), lines.sent.end())) * double(lines.sent.size()) /
-                        std::max(double(all), 1.0);
-    return large || peak > 2 ? 8 : peak > 1.25 ? 2 : 1;
+    double const peak = peak_of(lines.sent);
+    return large || peak > 2 ? 8 : peak > even ? 2 : 1;
+}
+
+std::int64_t largest_pair(NodeMatrix const &matrix) {
+    std::int64_t most = 0;
+    for (int from = 0; from < matrix.nodes; ++from) {
+        for (int to = 0; to < matrix.nodes; ++to) {
+            most = std::max(most, from == to ? 0 : matrix.at(from, to));
+        }
+    }
+    return most;
+}
+
+/// The longest part.
+std::int64_t part_length(NodeMatrix const &matrix, Lines const &lines, bool large) {
+    std::int64_t const streams = std::max(matrix.nodes - 1, 1), mean = (lines.most() + streams - 1) / streams;
+    bool const fine = !large && peak_of(lines.sent) <= even && peak_of(lines.received) <= even &&
+                      double(largest_pair(matrix)) > even * double(mean);
+    return std::max(least_part, fine ? mean / 4 : mean);
 }
 
 /// What a sender has left for a receiver.
@@ -103,10 +127,10 @@ class OpenShop {
   public:
     OpenShop(NodeMatrix const &matrix, int home)
         : matrix_(matrix), home_(home), nodes_(std::size_t(matrix.nodes)), lines_(matrix),
-          part_(std::max<std::int64_t>(least_part, (lines_.most() + matrix.nodes - 2) / std::max(matrix.nodes - 1, 1))),
           slot_(std::max<std::int64_t>(1, lines_.most() / (16 * matrix.nodes))),
-          is_large_(matrix.nodes > most_compared), ahead_(given_ahead(lines_, is_large_)), free_(nodes_, 0),
-          jobs_(nodes_ * nodes_), first_(nodes_), last_(nodes_) {}
+          is_large_(matrix.nodes > most_compared), part_(part_length(matrix, lines_, is_large_)),
+          ahead_(given_ahead(lines_, is_large_)), free_(nodes_, 0), jobs_(nodes_ * nodes_), first_(nodes_),
+          last_(nodes_) {}
 
     std::vector<Part> run() {
         Calendar calendar(matrix_.nodes, slot_);
@@ -190,10 +214,10 @@ class OpenShop {
     NodeMatrix const &matrix_;
     int home_;
     std::size_t nodes_;
-    Lines lines_;       // of which `received` is what is left
-    std::int64_t part_; // the longest
+    Lines lines_; // of which `received` is what is left
     std::int64_t slot_;
     bool is_large_;
+    std::int64_t part_; // the longest
     std::int64_t ahead_;
     Sums free_;             // [receiver]: when it has received all so far
     std::vector<Job> jobs_; // [sender], from first_ to last_
@@ -203,73 +227,23 @@ class OpenShop {
 
 } // namespace
 
-namespace {
-
-class Listing {
-  public:
-    Listing(Nodes const &nodes, int me)
-        : nodes_(nodes), home_(nodes.node_of(me)), local_(std::size_t(nodes.local_of(me))),
-          met_(2 * std::size_t(nodes.count()), false) {}
-
-    MessageOrder run(std::vector<Part> const &parts) {
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            if (i == 2) {
-                add_mates();
-            }
-            add(parts[i]);
-        }
-        if (parts.size() <= 2) {
-            add_mates();
-        }
-        for (int step = 1; step < nodes_.count(); ++step) {
-            int const to = (home_ + step) % nodes_.count(), from = (home_ - step + nodes_.count()) % nodes_.count();
-            if (!met_[2 * std::size_t(from)]) {
-                add({from, home_, 0, 1, 1, 0});
-            }
-            if (!met_[2 * std::size_t(to) + 1]) {
-                add({home_, to, 0, 1, 1, 0});
-            }
-        }
-        return std::move(made_);
-    }
-
-  private:
-    void add(Part const &part) {
-        bool const out = part.from == home_;
-        met_[2 * std::size_t(out ? part.to : part.from) + (out ? 1 : 0)] = true;
-        auto const senders = nodes_.members(part.from), receivers = nodes_.members(part.to);
-        std::size_t const count = receivers.size();
-        for (std::size_t step = 0; step < count; ++step) {
-            if (out) {
-                made_.sends.push_back({receivers[(local_ + step) % count], part});
-                continue;
-            }
-            for (std::size_t l = (local_ + count - step) % count; l < senders.size(); l += count) {
-                made_.receives.push_back({senders[l], part});
-            }
+bool is_small(NodeMatrix const &matrix, Nodes const &nodes) {
+    std::int64_t bytes = 0, blocks = 0;
+    for (int from = 0; from < matrix.nodes; ++from) {
+        for (int to = 0; to < matrix.nodes; ++to) {
+            bytes += from == to ? 0 : matrix.at(from, to);
+            blocks += from == to ? 0 : std::int64_t(nodes.size_of(from)) * nodes.size_of(to);
         }
     }
-
-    void add_mates() {
-        auto const members = nodes_.members(home_);
-        for (std::size_t step = 1; step < members.size(); ++step) {
-            Part const whole{home_, home_, 0, 1, 1, 0};
-            made_.sends.push_back({members[(local_ + step) % members.size()], whole});
-            made_.receives.push_back({members[(local_ + members.size() - step) % members.size()], whole});
+    double const most = even * double(bytes) / double(std::max<std::int64_t>(blocks, 1));
+    bool small = nodes.largest() > 1 && bytes > 0 && bytes < most_small * blocks;
+    for (int from = 0; from < matrix.nodes; ++from) {
+        for (int to = 0; to < matrix.nodes; ++to) {
+            double const pairs = double(nodes.size_of(from)) * nodes.size_of(to);
+            small = small && (from == to || double(matrix.at(from, to)) <= most * pairs);
         }
     }
-
-    Nodes const &nodes_;
-    int home_;
-    std::size_t local_;
-    std::vector<bool> met_; // [2 node]: parts from it, [2 node + 1]: to it
-    MessageOrder made_;
-};
-
-} // namespace
-
-MessageOrder messages_of(std::vector<Part> const &parts, Nodes const &nodes, int me) {
-    return Listing(nodes, me).run(parts);
+    return small;
 }
 
 std::int64_t NodeMatrix::busiest() const {

@@ -5,7 +5,8 @@
 // or all where senders are even. Pure: no MPI.
 //
 // No part of over 16 KiB exceeds the mean that the busiest node exchanges with another one: fewer than two parts a
-// pair. Time: N^2 picks, each the hottest of 64 candidates; of more nodes the first of 16 that is free.
+// pair. Where no node sends or receives much more than others, but some pairs do, none exceeds a quarter of it. Time:
+// N^2 picks, each the hottest of 64 candidates; of more nodes the first of 16 that is free.
 #pragma once
 
 #include "nodes.hpp"
@@ -42,6 +43,12 @@ struct NodeMatrix {
 
 /// The parts of node `home` in the order of all nodes: no two of one sender overlap in time.
 std::vector<Part> matrix_order(NodeMatrix const &matrix, int home);
+
+constexpr std::int64_t most_small = 6144; // bytes: where a message costs 1 KiB, more than a sixth of a smaller block
+
+/// Whether blocks are smaller on average, and those of no pair of nodes over a quarter larger than the mean. Not with
+/// one rank a node, whose messages no algorithm combines.
+bool is_small(NodeMatrix const &matrix, Nodes const &nodes);
 
 /// A part of the block for, or from, a rank.
 struct PartOfBlock {

@@ -3,12 +3,12 @@
 // receiver first, no more to it at a time than it can take if senders are uneven, long ones in parts
 // (matrix_order.hpp).
 //
-// Messages per rank: p - 1, or up to twice as many where blocks are cut. No copies, except of what is sent with
-// MPI_IN_PLACE and of cut blocks with gaps. Of MPI_Alltoallv the nodes gather the matrix: a reduction of N numbers in
-// the node, an allgather of N numbers between nodes, a broadcast of N^2 in the node. They do it at the first call and
-// where counts changed, which one allreduce of an int tells: at each call until counts repeat, then after 16 calls, and
-// then at every 64th. An order of old counts is right for all others, but slower. Best for blocks that are limited by
-// bandwidth, the more uneven the better.
+// Messages per rank: p - 1, or up to five times as many where blocks are cut. No copies, except of what is sent with
+// MPI_IN_PLACE and of cut blocks with gaps. Small blocks that are about even are left to node.multi. Of MPI_Alltoallv
+// the nodes gather the matrix: a reduction of N numbers in the node, an allgather of N numbers between nodes, a
+// broadcast of N^2 in the node. They do it at the first call and where counts changed, which one allreduce of an int
+// tells: at each call until counts repeat, then after 4 calls, and then at every 16th. An order of old counts is right
+// for all others, but slower. Best for blocks that are limited by bandwidth, the more uneven the better.
 #include "algorithms.hpp"
 #include "transfer.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr int most_posted = 64; // receives ahead of their time: a message that comes before its receive is copied
 constexpr int most_matrix_nodes = 1024; // whose matrix and order take 24 MiB a rank
-constexpr std::int64_t first_wait = 16, later_wait = 64;
+constexpr std::int64_t first_wait = 4, later_wait = 16;
 
 std::vector<std::int64_t> row_of(Exchange const &exchange, Nodes const &nodes) {
     std::vector<std::int64_t> row(std::size_t(nodes.count()), 0);
@@ -47,7 +47,7 @@ NodeMatrix gathered(std::vector<std::int64_t> row, State &state) {
 }
 
 /// The order for MPI_Alltoall, which needs no counts of others.
-std::vector<Part> const &even_order(State &state) {
+MatrixPlan const &even_order(std::int64_t block_bytes, State &state) {
     Nodes const &nodes = state.nodes();
     if (state.even.parts.empty()) {
         NodeMatrix matrix{{}, nodes.count()};
@@ -58,13 +58,14 @@ std::vector<Part> const &even_order(State &state) {
         }
         state.even.parts = matrix_order(matrix, state.home());
     }
-    return state.even.parts;
+    state.even.is_small = block_bytes < most_small && nodes.largest() > 1;
+    return state.even;
 }
 
-std::vector<Part> const &agreed_order(Exchange const &exchange, State &state) {
+MatrixPlan const &agreed_order(Exchange const &exchange, State &state) {
     MatrixPlan &plan = state.uneven;
     if (++plan.calls < plan.due) {
-        return plan.parts;
+        return plan;
     }
     auto const row = row_of(exchange, state.nodes());
     int changed = row != plan.row;
@@ -72,14 +73,16 @@ std::vector<Part> const &agreed_order(Exchange const &exchange, State &state) {
         check(PMPI_Allreduce(MPI_IN_PLACE, &changed, 1, MPI_INT, MPI_MAX, state.comm()), "MPI_Allreduce of changes");
     }
     if (changed != 0 || plan.calls == 1) {
-        plan.parts = matrix_order(gathered(row, state), state.home());
+        NodeMatrix const matrix = gathered(row, state);
+        plan.parts = matrix_order(matrix, state.home());
+        plan.is_small = is_small(matrix, state.nodes());
         plan.row = row;
         plan.wait = 1;
     } else {
         plan.wait = plan.wait == 1 ? first_wait : later_wait;
     }
     plan.due = plan.calls + plan.wait;
-    return plan.parts;
+    return plan;
 }
 
 class ByMatrix {
@@ -98,12 +101,16 @@ class ByMatrix {
     /// Sends and receives are each in the order of all nodes, so the first message of all that has not ended is under
     /// way at both its ends.
     void run(std::vector<Part> const &parts) {
-        copy_own_block(exchange_, state_.rank(), state_.comm());
         auto const [sends, receives] = messages_of(parts, nodes_, state_.rank());
         std::size_t sent = 0, received = 0;
-        while (sent < sends.size() || received < receives.size()) {
+        bool has_own = false;
+        while (sent < sends.size() || received < receives.size() || !has_own) {
             for (; received < receives.size() && window_.receives_under_way() < most_receives_; ++received) {
                 receive(receives[received].rank, receives[received].part);
+            }
+            if (!has_own && sent >= std::min<std::size_t>(2, sends.size())) { // while messages are under way
+                copy_own_block(exchange_, state_.rank(), state_.comm());
+                has_own = true;
             }
             if (sent < sends.size() && window_.sends_under_way() < most_sends_) {
                 send(sends[sent].rank, sends[sent].part);
@@ -180,8 +187,12 @@ Kind sched_matrix(Spec const &spec, Exchange const &exchange, State &state) {
     if (state.nodes().count() > most_matrix_nodes) {
         return flat_window(spec, exchange, state);
     }
-    auto const &parts = exchange.uniform() ? even_order(state) : agreed_order(exchange, state);
-    ByMatrix(spec, exchange, state).run(parts);
+    MatrixPlan const &plan =
+        exchange.uniform() ? even_order(exchange.receive.bytes(0), state) : agreed_order(exchange, state);
+    if (plan.is_small && node_multi(Spec{}, exchange, state) == Kind::node_multi) {
+        return Kind::node_multi;
+    }
+    ByMatrix(spec, exchange, state).run(plan.parts);
     return Kind::sched_matrix;
 }
 

@@ -24,6 +24,7 @@ struct Limits {
 /// The order in which nodes exchange, and when it is looked at again: see sched_matrix.cpp.
 struct MatrixPlan {
     std::vector<Part> parts;
+    bool is_small = false;         // and about even: left to node.multi
     std::vector<std::int64_t> row; // bytes from this rank to each node, as they were agreed
     std::int64_t calls = 0;
     std::int64_t due = 1; // the call at which the ranks compare counts

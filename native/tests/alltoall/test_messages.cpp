@@ -63,7 +63,9 @@ TEST_CASE("a pair of nodes costs one message, a rank and a node one, a pair of r
             CHECK(messages("node.bruck{r=2}", 512, placed.comm) == nodes.smallest() * n * digits(n));
         }
         CHECK(messages("flat.window", 512, placed.comm) == p * (p - 1));
-        CHECK(messages("sched.matrix", 512, placed.comm) == p * (p - 1));
+        bool const by_nodes = n > 1 && nodes.largest() > 1;
+        CHECK(messages("sched.matrix", 512, placed.comm) == (by_nodes ? n * (n - 1) : p * (p - 1)));
+        CHECK(messages("sched.matrix", 8192, placed.comm) == p * (p - 1));
         CHECK(messages("bruck{r=2}", 512, placed.comm) == p * digits(p));
         CHECK(messages("flat.window", 0, placed.comm) == 0);
     }
@@ -114,7 +116,7 @@ TEST_CASE("the ranks of a node together have no more messages under way than a n
         CAPTURE(spec);
         weft::alltoall::Nodes const nodes(weft::alltoall::fake_labels(fake, ranks.count));
         oracle::Placed const placed(MPI_COMM_WORLD, fake);
-        oracle::Uniform uniform(512, ranks);
+        oracle::Uniform uniform(spec == std::string("sched.matrix{w=64}") ? 8192 : 512, ranks);
         started = 0;
         waited = false;
         oracle::Hook const hook(starting);

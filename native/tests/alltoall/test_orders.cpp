@@ -178,6 +178,37 @@ TEST_CASE("an order by a matrix has every byte once, and one part from a node at
     }
 }
 
+TEST_CASE(
+    "small blocks are left to messages between nodes where all pairs are about even and nodes have several ranks") {
+    Nodes const two(fake_labels("block:2", 16)), one(fake_labels("block:1", 8));
+    auto const matrix = [](std::int64_t block, double hot) {
+        NodeMatrix made{{}, 8};
+        for (int pair = 0; pair < 64; ++pair) {
+            made.bytes.push_back(std::int64_t(4.0 * double(block) * (pair == 3 ? hot : 1)));
+        }
+        return made;
+    };
+    CHECK((is_small(matrix(4096, 1), two) && is_small(matrix(4096, 1.2), two)));
+    CHECK_FALSE((is_small(matrix(4096, 1.4), two) || is_small(matrix(8192, 1), two)));
+    CHECK_FALSE((is_small(matrix(4096, 1), one) || is_small(matrix(0, 1), two)));
+}
+
+TEST_CASE("where only pairs differ, parts are a quarter of the mean, else the mean") {
+    NodeMatrix matrix{{}, 8};
+    for (int pair = 0; pair < 64; ++pair) {
+        matrix.bytes.push_back(pair % 8 == (pair / 8 + 1) % 8 ? 1 << 22 : 1 << 20);
+    }
+    auto const longest = [&] {
+        auto const parts = matrix_order(matrix, 2);
+        auto const least = [](Part const &a, Part const &b) { return a.high - a.low < b.high - b.low; };
+        auto const most = std::max_element(parts.begin(), parts.end(), least);
+        return most->high - most->low;
+    };
+    CHECK(longest() == (matrix.busiest() + 6) / 7 / 4);
+    matrix.bytes[8 * 2 + 5] = std::int64_t(1) << 26; // a hot receiver and sender
+    CHECK(longest() == (matrix.busiest() + 6) / 7);
+}
+
 TEST_CASE("with eight parts under way an order ends at the bound of hot receivers, and near it of hot senders") {
     for (int const nodes : {5, 8, 17, 32}) {
         for (std::size_t kind = 0; kind < 5; ++kind) {

@@ -66,7 +66,7 @@ TEST_CASE("calls of changing patterns follow each other on one communicator") {
     }
 }
 
-TEST_CASE("ranks compare counts at each call until they repeat, then after 16 calls and at every 64th, and see a "
+TEST_CASE("ranks compare counts at each call until they repeat, then after 4 calls and at every 16th, and see a "
           "change of one") {
     oracle::Ranks const ranks(MPI_COMM_WORLD);
     oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
@@ -76,17 +76,17 @@ TEST_CASE("ranks compare counts at each call until they repeat, then after 16 ca
             "sched.matrix", [&](int s, int t) { return s == 0 && t == 1 ? hot : 10; }, 0, false, false, placed.comm);
         return weft::alltoall::find_state(placed.comm)->uneven;
     };
-    for (std::int64_t const due : {2, 2 + 16, 2 + 16}) {
+    for (std::int64_t const due : {2, 2 + 4, 2 + 4}) {
         auto const plan = call();
         CHECK(plan.due == due);
     }
-    while (call().calls < 18) {
+    while (call().calls < 6) {
     }
-    CHECK(call().due == 18 + 64);
+    CHECK(call().due == 6 + 16);
     hot = 100'000; // of one pair, which the order of the other ranks must know, too
     auto plan = call();
-    CHECK(plan.due == 18 + 64); // not yet: the old order is right, too
-    while (plan.calls < 18 + 64) {
+    CHECK(plan.due == 6 + 16); // not yet: the old order is right, too
+    while (plan.calls < 6 + 16) {
         plan = call();
     }
     CHECK(plan.due == plan.calls + 1);

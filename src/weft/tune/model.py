@@ -7,7 +7,7 @@ barrier within a node, of which there are log2 P. Bruck's takes k = ceil(log_r p
 leave the node and the others are copies:
 
 ==============  ====================================================================================
-flat            P (p - P) (g + m / B) + L, also of sched.matrix
+flat            P (p - P) (g + m / B) + L, also of sched.matrix, but for small blocks, which are left to node.multi
 node.multi      (N - 1) (g + P^2 m / B) + L + 2 P p m / C + 3 h log2 P
 node.direct     P (N - 1) (g + P m / B) + L + P p m / C + 2 h log2 P
 bruck           K (L + P (r - 1) (g + p m / (r B))) + P p m (2 + (3 k - K) (r - 1) / r) / C
@@ -69,6 +69,7 @@ def rows_by_algorithm(
 
 USUAL_STAGES = 12  # native/alltoall/spec.hpp
 LEAST_PIECE = 16_384  # native/alltoall/stages.hpp
+SMALL = 6144  # native/alltoall/matrix_order.hpp
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,9 @@ class Machine:
         n, p_node, p = nodes, ranks_per_node, nodes * ranks_per_node
         copied = p_node * p * block_bytes / self.copy_rate
         barrier = self.step_s * log2(p_node) if p_node > 1 else 0.0
-        if name.startswith("flat") or name == "sched.matrix":
+        if name == "sched.matrix":
+            name = "node.multi" if block_bytes < SMALL and p_node > 1 else "flat"
+        if name.startswith("flat"):
             own = p - 1 if name == "flat.pairwise" else p - p_node
             return self._sent(p_node * (p - p_node), block_bytes, own) + self.latency_s
         if name == "node.multi":

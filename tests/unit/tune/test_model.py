@@ -27,6 +27,11 @@ def test_one_message_a_pair_of_nodes_pays_in_copies_what_it_saves_in_gaps() -> N
     assert MACHINE.seconds("node.multi{nl=8,stages=1}", 18, 8, 65536) > MACHINE.seconds("flat.pairwise", 18, 8, 65536)
 
 
+def test_small_even_blocks_of_an_order_by_the_matrix_are_left_to_messages_between_nodes() -> None:
+    for ranks, m, same in ((8, 512, "node.multi"), (8, 8192, "flat.window{w=8}"), (1, 512, "flat.window{w=8}")):
+        assert MACHINE.seconds("sched.matrix", 8, ranks, m) == MACHINE.seconds(same, 8, ranks, m)
+
+
 def test_stages_hide_all_copies_but_one_message_at_each_end() -> None:
     """7 streams cut for 12 stages are 14 messages of 2 MiB at 64 KiB a pair; below 16 KiB a stream stays whole."""
     sent = 14 * 0.2e-6 + 7 * 64 * 65536 / 3.5e9
