@@ -35,6 +35,7 @@ SMALL = {
     "routes": "--hosts 4518 --rounds 1",
     "simulated_costs": "--ranks 32 --seconds 4",
     "sizes": "machines cells pairs",
+    "skewed_orders": '--nodes 4 --patterns hot --skew 5 --sizes "64 KiB" --into {into}',
     "trace_events": "--events 1e5 --ranks 4 --folder {into}",
     "trend_power": "4",
     "virtual_fits": "--networks one-switch --into {into}",
