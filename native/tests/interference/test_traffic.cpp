@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "interference/traffic.hpp"
-
+#include "cell/kernels.hpp"
 #include "common/check.hpp"
+#include "interference/traffic.hpp"
+#include "time/barrier.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,6 +13,9 @@ using weft::PeersOf;
 namespace {
 
 std::int64_t sent = 0; ///< messages of the traffic
+constexpr std::int64_t slow_ns = 5'000'000;
+std::int64_t volatile *flows = nullptr;               ///< in shared memory, of a rank of the traffic: whether it flows
+std::vector<std::int64_t volatile *> seen_by_victims; ///< those of all ranks of the traffic
 
 /// Rank 0 orders all others, and waits for the answer of the first of them.
 void tell(weft::Comm const &world, int const *number, int count, int tag) {
@@ -23,10 +27,92 @@ void tell(weft::Comm const &world, int const *number, int count, int tag) {
 
 } // namespace
 
-/// Replaces the library's function, to count messages.
+/// Replaces the library's function, to count messages, and to see that traffic flows.
 int MPI_Isend(void const *from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request) {
     ++sent;
+    if (flows != nullptr) {
+        *flows = 1;
+    }
     return PMPI_Isend(from, count, type, to, tag, comm, request);
+}
+
+/// Replaces the library's function: a message of the measured call is slow while traffic flows.
+int MPI_Send(void const *from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+    if (std::any_of(seen_by_victims.begin(), seen_by_victims.end(), [](auto const *each) { return *each != 0; })) {
+        weft::platform::sleep_ns(slow_ns);
+    }
+    return PMPI_Send(from, count, type, to, tag, comm);
+}
+
+TEST_CASE("samples beside traffic are those during which it flows, and no others") {
+    weft::Comm const world = weft::Comm::duplicate(MPI_COMM_WORLD);
+    if (world.size() != 4) {
+        return;
+    }
+    bool const measures = world.rank() < 2;
+    weft::Comm const own = weft::Comm::split(world, measures ? 0 : 1, world.rank());
+    weft::Team const team = weft::make_team(own);
+    std::int64_t *mine = nullptr;
+    MPI_Win window = MPI_WIN_NULL;
+    MPI_Win_allocate_shared(sizeof *mine, sizeof *mine, MPI_INFO_NULL, world, &mine, &window);
+    *mine = 0;
+    weft::Plan plan;
+    plan.rules = {0.05, 2, 6, 2, 200'000'000};
+    weft::CellPlan const values{"c000",
+                                "interference",
+                                "",
+                                {{"victim", "pingpong"},
+                                 {"bytes", "64"},
+                                 {"window", "1"},
+                                 {"members", "0 1"},
+                                 {"beside", "2 3"},
+                                 {"traffic", "alltoall"},
+                                 {"traffic_bytes", "100"},
+                                 {"burst", "2"},
+                                 {"chunk", "2"}}};
+    PMPI_Barrier(world);
+    weft::Cell cell(plan, values, team, world);
+    MPI_Request done = MPI_REQUEST_NULL;
+    int ended = 0;
+    if (measures) {
+        for (int rank = 2; rank < 4; ++rank) {
+            MPI_Aint size = 0;
+            int unit = 0;
+            std::int64_t *theirs = nullptr;
+            MPI_Win_shared_query(window, rank, &size, &unit, &theirs);
+            seen_by_victims.push_back(theirs);
+        }
+        weft::Clock const clock(team);
+        weft::Barrier barrier(team, clock, weft::Start::barrier);
+        weft::Recorder recorder;
+        weft::Status status;
+        weft::Sampler sampler(team, clock, barrier, plan.rules, recorder, status);
+        cell.use(sampler);
+        weft::run_interference(cell);
+        seen_by_victims.clear();
+        for (auto const &segment : recorder.segments()) {
+            auto const times = weft::durations_of({segment.rows.data(), std::size_t(segment.count)});
+            bool const beside = segment.op == "pingpong+alltoall@64";
+            CAPTURE(segment.op);
+            REQUIRE((beside || segment.op == "pingpong@64"));
+            REQUIRE(!times.empty());
+            CHECK((*std::min_element(times.begin(), times.end()) >= slow_ns) == beside);
+        }
+        PMPI_Ibarrier(world, &done);
+    } else {
+        flows = mine;
+        auto const serve = weft::interfere(cell);
+        PMPI_Ibarrier(world, &done);
+        while (ended == 0) {
+            if (serve()) {
+                *mine = 0; // perhaps after the first sample of the next turn
+            }
+            PMPI_Test(&done, &ended, MPI_STATUS_IGNORE);
+        }
+        flows = nullptr;
+    }
+    PMPI_Wait(&done, MPI_STATUS_IGNORE);
+    MPI_Win_free(&window);
 }
 
 TEST_CASE("traffic flows from its order to its stop, and at no other time") {
