@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,9 +41,9 @@ sbatch --wait --quiet job.sh; cat job.out
 """
 
 
-def inside(folder: Path, script: str, **more: str) -> str:
-    """Run a script inside a Slurm of 64 nodes; what it printed."""
-    words = [*WEFT.split(), "fabric", "slurm-here", "--nodes", "64", "bash", "-c", script]
+def inside(folder: Path, script: str, nodes: int = 64, **more: str) -> str:
+    """Run a script inside a Slurm of so many nodes; what it printed."""
+    words = [*WEFT.split(), "fabric", "slurm-here", "--nodes", str(nodes), "bash", "-c", script]
     own = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "WEFT_MPICXX": str(WHEEL), **more}
     done = subprocess.run(words, cwd=folder, env=own, capture_output=True, text=True, check=False, timeout=580)
     return done.stdout + done.stderr
@@ -88,6 +89,71 @@ def test_a_made_up_node_with_slow_memory_is_named(tmp_path: Path) -> None:
     assert codes_of(said, "job") == {"job": "3"}, said
     answers = claims_of(CLAIMS.read(tmp_path / "r"), "answer")
     assert (answers[0]["subject"], extras(answers[0])["of"]) == ("n5", "memory")
+
+
+#: What stands for ssh to a made-up node: its commands run here, under its name.
+SSH = """#!/bin/sh
+[ "$1" = -x ] && shift
+name=$1; shift
+SLURMD_NODENAME=$name exec sh -c "$*"
+"""
+CONF = """
+Prolog={folder}/prolog.sh
+PrologFlags=Alloc
+BatchStartTimeout=180
+"""
+BEFORE_EACH_JOB = """
+sed -i 's/^SchedulerParameters=/&nohold_on_prolog_fail,/' $SLURM_CONF
+cat conf >> $SLURM_CONF
+scontrol reconfigure
+cat setup >> shared.toml
+env -i sh ./build.sh
+sbatch --nodes=6 --requeue --output=job.out job.sh
+timeout 280 sh -c 'until grep -q ran job.out; do sleep 1; done' 2>/dev/null
+sinfo -N -h -t drain -o 'drained %N'
+cat job.out
+"""
+
+
+def documented(marker: str) -> str:
+    """The script of the page that has ``marker`` in it."""
+    page = (ROOT / "docs" / "slow-node.md").read_text()
+    (found,) = [block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if marker in block]
+    return found
+
+
+@pytest.mark.timeout(600)
+def test_a_prolog_drains_a_bad_node_and_the_job_runs_on_others(tmp_path: Path) -> None:
+    """By the script of docs/slow-node.md, on each node of a job that is about to start."""
+    library = build_slow_host(tmp_path, "n1", MEMORY)
+    mpich = ROOT / ".venv-mpich" / "bin" / "mpicxx"
+    script = documented("SLURMD_NODENAME")
+    for own, here in (("/opt/weft/bin", Path(sys.executable).parent), ("/root", Path.home()), ("/shared", tmp_path),
+                      ("/etc/weft.toml", tmp_path / "shared.toml")):  # fmt: skip
+        script = script.replace(own, str(here))
+    ours = f"export WEFT_MPICXX={mpich} PYTHONPATH={ROOT / 'src'} WEFT_NODE_NAMED_BY=SLURMD_NODENAME\n"
+    script = script.replace("#!/bin/sh\n", f"#!/bin/sh\n{ours}")
+    build = "".join([*script.splitlines(keepends=True)[:3], "weft check --build --on shared.toml\n"])
+    setup = ['unset "${!SLURM@}"', f"export HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC={tmp_path}/ssh HYDRA_IFACE=lo",
+             f"export FI_PROVIDER=tcp FI_TCP_IFACE=lo LD_PRELOAD={library}"]  # fmt: skip
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "setup").write_text(f'starter = "mpiexec"\nsetup = {setup!r}\n')
+    (tmp_path / "conf").write_text(CONF.format(folder=tmp_path))
+    job = "#!/bin/sh\necho ran on $SLURM_JOB_NODELIST\n"
+    for name, text in (("ssh", SSH), ("prolog.sh", script), ("job.sh", job), ("build.sh", build)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    said = inside(tmp_path, RATES + BEFORE_EACH_JOB, nodes=12)
+    logs = [path.read_text() for path in sorted((tmp_path / "checks").glob("*/log"))]
+    slow = {path.parent.name: path.read_text().split() for path in (tmp_path / "checks").glob("*/slow")}
+    assert "drained n1" in said.splitlines(), (said, logs)
+    (ran,) = [line.removeprefix("ran on ") for line in said.splitlines() if line.startswith("ran on ")]
+    assert len(expand(ran)) == 6
+    assert "n1" not in expand(ran)
+    named = {name for each in slow.values() for name in each}
+    assert not named & set(expand(ran)), (slow, ran)
+    assert {line.removeprefix("drained ") for line in said.splitlines() if line.startswith("drained ")} == named
+    assert len(logs) >= 2  # once with the slow node, once without
 
 
 FOLDED = (
