@@ -221,6 +221,8 @@ def run(part: Part) -> list[int]:
             subprocess.Popen(command, cwd=ROOT, env=surroundings(), stdout=output, stderr=subprocess.STDOUT)
             for command, output in zip(aside, outputs, strict=True)
         ]
+        for process in started:
+            stack.callback(process.terminate)  # nothing where it has ended
         for command in part.commands[: len(part.commands) - len(aside)]:
             print("+", " ".join(command), flush=True)
             codes.append(subprocess.run(command, cwd=ROOT, env=surroundings(), check=False).returncode)

@@ -197,3 +197,19 @@ def test_two_plans_of_one_study_draw_the_same_order(tmp_path: Path, programs: Pr
     kept = ("call", "phase", "median_s", "min_s", "max_s", "samples", "algorithm")
     for key, row in first.rows.items():
         assert {name: row[name] for name in kept} == {name: second.rows[key][name] for name in kept}
+
+
+@pytest.mark.parametrize("copies", ["", "library_copies = true\n"])
+def test_no_call_on_one_node_is_faster_than_its_lower_bound(copies: str, tmp_path: Path, programs: Programs) -> None:
+    """Own blocks of gathers and scatters are copied by the library: for nothing, unless the fabric says otherwise."""
+    found = Collectives(
+        tmp_path / "run", programs, "mvapich2", copies, sizes=["64 KiB", "1 MiB"], nodes=1, ranks=8, root=0
+    )
+    shares = {
+        call: row["min_s"] / row["bound_s"]
+        for (call, phase), row in found.rows.items()
+        if phase == "warm" and row["bound_s"]
+    }
+    assert len(shares) == 2 * len(ALL)
+    assert min(shares.values()) > 0.999, sorted(shares.items(), key=lambda each: each[1])
+    assert shares["gather@65536"] == pytest.approx(1.0, abs=0.01)

@@ -38,6 +38,10 @@ extern "C" void weft_charge_copy(std::size_t bytes) {
     weft::simulate::owed()[simgrid::s4u::this_actor::get_pid()] += (bytes + line - 1) / line * line;
 }
 
+extern "C" bool weft_charges_library_copies() {
+    return weft::simulate::of_library();
+}
+
 extern "C" void weft_settle_copies() {
     auto &bytes = weft::simulate::owed()[simgrid::s4u::this_actor::get_pid()];
     if (bytes == 0)

@@ -12,6 +12,8 @@ void charge_library_copies();
 } // namespace weft::simulate
 
 extern "C" {
+// Whether the copies of SMPI's own algorithms are charged.
+bool weft_charges_library_copies();
 // Notes a copy of the calling rank. Each moves whole cache lines of 64 bytes, which is what makes small ones dear.
 void weft_charge_copy(std::size_t bytes);
 // Makes the rank wait for the copies noted since the last time: all of them share one flow, and one latency.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Costs that SMPI omits from an all-to-all. The linker substitutes these functions for the MPI_ names (--wrap).
+// Costs that SMPI omits from collectives. The linker substitutes these functions for the MPI_ names (--wrap).
 //
 // In SMPI the copy of a rank's own block takes no time. Here it uses the node's memory like any other copy, together
-// with those of the node's other ranks.
+// with those of the node's other ranks; where the fabric charges the library's copies, SMPI's copy of it is charged.
 //
 // SMPI packs a derived datatype into new memory, even a contiguous one: vectors of 18,432 doubles would need a real
 // copy of 205 GB. Calls on folded buffers are passed on as doubles, which is the same traffic.
@@ -38,6 +38,15 @@ void copy_own_block(std::int64_t bytes) {
     auto *const here = simgrid::s4u::this_actor::get_host();
     if (bytes > 0)
         simgrid::s4u::Comm::sendto(here, here, static_cast<std::uint64_t>(bytes));
+}
+
+// The own block of a call in which SMPI copies it, not sends it: once, whether or not the library's copies are charged.
+template <class Call> int with_own_block(std::int64_t bytes, Call const &call) {
+    if (!weft::simulate::charges_library_copies())
+        copy_own_block(bytes);
+    auto const code = call();
+    weft::simulate::settle_copies();
+    return code;
 }
 
 // Number of doubles in one `type`, or nothing if it has gaps or does not consist of whole doubles.
@@ -101,4 +110,27 @@ extern "C" int __wrap_MPI_Alltoallv(void const *send, int const *send_counts, in
                                  {receive, receive_counts, receive_places, receive_type}, comm);
     weft::simulate::settle_copies();
     return code;
+}
+
+extern "C" int __wrap_MPI_Allgather(void const *send, int send_count, MPI_Datatype send_type, void *receive,
+                                    int receive_count, MPI_Datatype receive_type, MPI_Comm comm) {
+    auto const own = send == MPI_IN_PLACE ? 0 : receive_count * bytes_of(receive_type);
+    return with_own_block(
+        own, [&] { return PMPI_Allgather(send, send_count, send_type, receive, receive_count, receive_type, comm); });
+}
+
+extern "C" int __wrap_MPI_Gather(void const *send, int send_count, MPI_Datatype send_type, void *receive,
+                                 int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
+    auto const own = Place(comm).rank != root || send == MPI_IN_PLACE ? 0 : send_count * bytes_of(send_type);
+    return with_own_block(own, [&] {
+        return PMPI_Gather(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
+    });
+}
+
+extern "C" int __wrap_MPI_Scatter(void const *send, int send_count, MPI_Datatype send_type, void *receive,
+                                  int receive_count, MPI_Datatype receive_type, int root, MPI_Comm comm) {
+    auto const own = Place(comm).rank != root || receive == MPI_IN_PLACE ? 0 : receive_count * bytes_of(receive_type);
+    return with_own_block(own, [&] {
+        return PMPI_Scatter(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
+    });
 }

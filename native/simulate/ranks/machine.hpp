@@ -25,4 +25,10 @@ inline void settle_copies() {
         settle();
 }
 
+// Whether the copies of SMPI's own algorithms are charged.
+inline bool charges_library_copies() {
+    static auto *const charged = of_machine<bool()>("weft_charges_library_copies");
+    return charged != nullptr && charged();
+}
+
 } // namespace weft::simulate

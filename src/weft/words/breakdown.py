@@ -40,7 +40,7 @@ TEXTS = {
 }
 BASES = {
     "measured": "measured", "simulated": "simulated", "only bounded": "upper bound",
-    "extended": "extrapolated from smaller sizes",
+    "extended": "extrapolated; simulation.algorithms in the fabric file sets it",
 }  # fmt: skip
 
 

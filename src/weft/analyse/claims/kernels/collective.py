@@ -130,6 +130,7 @@ def _instead_of(known: Known, row: GuidelineRow) -> ClaimRow:
 
 
 UNTIMED = "collective.untimed"
+LEAST_SAVED = 0.1
 #: Calls of which `weft tune` compares algorithms.
 TUNED = frozenset({"alltoall", "alltoallv"})
 
@@ -254,18 +255,23 @@ def _above_bound(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:
 
 
 def _left_algorithm(known: Known, line: Line, row: TimedRow) -> list[ClaimRow]:
-    """The algorithm that the library left below this size, where its smaller sizes lead to expect a shorter time."""
+    """The algorithm that a simulated library left just below this size, if its own line is surely and far lower.
+
+    Nothing beyond twice the size of the change: there the old line was never seen.
+    """
     size = size_of(row)
     left = [each for each in line.jumps if each["algorithm_after"] and each["upper"] <= size]
     change = max(left, key=lambda each: each["upper"], default=None)
-    if change is None or change["algorithm_after"] != row["algorithm"]:
+    if change is None or change["algorithm_after"] != row["algorithm"] or size > 2 * change["upper"]:
         return []
-    factor, low, high = change["factor"], change["low"], change["high"]
-    if not factor or not low or not high or low <= 1:
+    rate = change["before_rate"]  # none where the line is flat
+    expected_s = change["lower_s"] + ((size - change["lower"]) / rate if rate else 0.0)
+    saves = 1 - expected_s / row["median_s"]
+    if (change["low"] or 0.0) <= 1 or saves < LEAST_SAVED:
         return []
     found = make_claim(
-        "remedy.algorithm-of-smaller", "remedy", change["algorithm_before"], 1 - 1 / factor, "share",
-        (1 - 1 / low, 1 - 1 / high), cell=row["cell"], call=row["call"], basis="extended", seconds=row["median_s"],
+        "remedy.algorithm-of-smaller", "remedy", change["algorithm_before"], saves, "share", confidence="B",
+        cell=row["cell"], call=row["call"], basis="extended", seconds=row["median_s"],
         evidence=[f"change_overs:{CHANGES.read(known.path).index(change)}"],
     )  # fmt: skip
     return [found]
