@@ -24,7 +24,7 @@ PATIENCE_S = 600
 def built(cache: Path) -> dict[Path, int]:
     """Whole objects of a cache by Ninja's logs, with the times at which they were written; none of CMake's trials."""
     found: dict[Path, int] = {}
-    for log in cache.glob("objects-simulated-*/.ninja_log"):
+    for log in cache.glob("weft/objects-simulated-*/.ninja_log"):
         lines = [line.split("\t") for line in log.read_text().splitlines()[1:]]
         paths = {log.parent / words[3] for words in lines if len(words) == 5 and words[3].endswith(".o")}
         found |= {path: path.stat().st_mtime_ns for path in paths}
