@@ -203,6 +203,14 @@ class TimeOfCheck {
     std::int64_t most_ns_ = 0;
 };
 
+/// Says how many slow pairs were not measured again.
+void warn_of(Cell &cell, std::int64_t left_over) {
+    if (left_over > 0) {
+        cell.warn(std::to_string(left_over) + " more pairs took over 1.5 times the median of their class than were " +
+                  "measured again (64 of a block); smaller blocks (pairs.block in the study) would judge them all");
+    }
+}
+
 } // namespace
 
 Need pairs_need(Cell const &cell) {
@@ -276,10 +284,7 @@ void run_pairs(Cell &cell) {
     // a check has no verdict on a pair, and its second pass is another launch
     auto const left_over =
         is_check(cell) ? 0 : measure_slow_again(cell, turns, meter.findings(), rounds, classes_of(cell), ping_of);
-    if (left_over > 0) {
-        cell.warn(std::to_string(left_over) + " more pairs took over 1.5 times the median of their class than were " +
-                  "measured again (64 of a block); smaller blocks (pairs.block in the study) would judge them all");
-    }
+    warn_of(cell, left_over);
     values.settle();
 }
 
