@@ -98,16 +98,16 @@ def _most_telling(fit: Fit, sigmas: float) -> Slow | None:
     for part in np.argsort(-gain, kind="stable")[:TRIED].tolist():
         if part in fit.effects or alone[part] < sigmas:
             continue
-        effect, spread = fit.effect(part)
+        effect, margin = fit.effect(part)
         left = fit.remainders(part)
         slowed = (left > effect / 2).sum() >= LEAST_SHARE * np.isfinite(left).sum()
         if effect >= np.log(LEAST_FACTOR) and slowed:
-            able.append((fit.explained(part, effect, fit.scatter_of(part)), part, effect, spread))
+            able.append((fit.explained(part, effect, fit.scatter_of(part)), part, effect, margin))
     if able:  # by one scatter: a switch is not better than its cable because its peers scatter less
         scatter = fit.scatter_of(max(able)[1])
-        able = [(fit.explained(part, effect, scatter), part, effect, spread) for _, part, effect, spread in able]
+        able = [(fit.explained(part, effect, scatter), part, effect, margin) for _, part, effect, margin in able]
     able.sort(key=lambda each: -each[0])
-    for place, (own, part, effect, spread) in enumerate(able):
+    for place, (own, part, effect, margin) in enumerate(able):
         shown = float(seen[part])
         if shown < NAMED_SIGMAS and place < BESIDE_FREE:
             shown = max(shown, fit.sigmas_beside_free(part, effect))
@@ -117,7 +117,7 @@ def _most_telling(fit: Fit, sigmas: float) -> Slow | None:
             shown = min(shown, CANDIDATE_SIGMAS)
         if shown < sigmas:
             continue
-        low, high = np.exp([effect - 1.96 * spread, effect + 1.96 * spread]).tolist()
+        low, high = np.exp([effect - margin, effect + margin]).tolist()
         alike = tuple(
             other
             for least, other, slower, _ in able

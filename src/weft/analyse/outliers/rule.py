@@ -29,6 +29,16 @@ FEW_ROUNDS, FEWEST_ROUNDS = 6, 4
 #: Ticks of a clock are no scatter: the least standard deviation of a log time.
 LEAST_SCATTER = 0.005
 ERROR_OF_MEDIAN = 1.2533  # the standard error of a median over that of a mean, of normal values: sqrt(pi / 2)
+#: By simulation: so many of them to each side hold the median of 0, 1, 2 ... normal values in 95 of 100 cases, if they
+#: are of the values' own median deviation; of fewer than three values as of three.
+MARGINS = (17.0, 17.0, 17.0, 17.0, 5.1, 5.1, 3.5, 3.5, 3.0, 3.1)
+
+
+def margin_of_median(values: NDArray[np.float64]) -> float:
+    """Half of the 95 % interval of the median of independent values, in their unit."""
+    count = len(values)
+    margin = MARGINS[count] if count < len(MARGINS) else 1.96 * (1 + 2.7 / count + 12 / count**2)
+    return float(margin * ERROR_OF_MEDIAN * max(robust_deviation(values), LEAST_SCATTER) / np.sqrt(max(count, 1)))
 
 
 def list_outliers(

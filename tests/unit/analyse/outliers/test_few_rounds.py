@@ -10,7 +10,7 @@ from made.checks import Machine, Noise, find_candidates, machine, measure
 from weft.analyse.outliers.few_fit import Fit, Messages
 from weft.analyse.outliers.few_parts import list_parts
 from weft.analyse.outliers.few_rounds import find_slow_parts
-from weft.analyse.outliers.rule import CONFIRMED_SIGMAS
+from weft.analyse.outliers.rule import CONFIRMED_SIGMAS, margin_of_median
 from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree
@@ -161,3 +161,20 @@ def test_few_messages_of_a_class_have_the_level_of_their_round() -> None:
     parts = list_parts(tuple(f"n{i}" for i in range(12)), source, target)
     fit = Fit(Messages(of_round, group, 0.3 * group + shift[of_round] + noise), parts)
     assert np.abs(fit.remainder).max() < 0.1
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 6, 7, 8, 9, 10, 13, 16, 30])
+def test_the_interval_of_a_median_of_few_rounds_covers_what_it_says(count: int) -> None:
+    values = np.random.default_rng(count).normal(0, 1, (4000, count))
+    covered = np.mean([abs(np.median(each)) <= margin_of_median(each) for each in values])
+    assert 0.94 <= covered <= 0.965
+
+
+def test_the_interval_of_a_slow_node_covers_its_factor() -> None:
+    """With 1.96 standard errors of 8 rounds: 52 of 60."""
+    of, part, covered = machine("tree", 64), ("node", "n0003"), 0
+    for seed in range(60):
+        made = measure(of, [of.rounds(8, seed)], {part: 1.3}, "heavy" if seed % 2 else "normal", 0.05, seed + 1000)
+        (found,) = find_slow_parts(made.messages, made.parts)
+        covered += found.low <= 1.3 <= found.high
+    assert covered >= 56
