@@ -2,11 +2,12 @@
 """All-to-alls in rounds beside SimGrid's SMPI, cell by cell: is the engine for many ranks within 3 % of the reference?
 
     python bench/rounds.py [--machines tara contended ...] [--nodes 3 9] [--algorithms default node.multi ...]
-                           [--sizes "8 B" "64 KiB"] [--all] [--into DIR]
+                           [--sizes "8 B" "64 KiB"] [--ranks-per-node 8] [--pattern linear | --matrix FILE]
+                           [--all] [--into DIR]
 
-Runs one study on each machine by either engine, and prints the cells that differ by over 1 % (`--all`: each), the worst
-of each algorithm, and how many are within the goal. Cells of under 10 us may differ by one message, 0.5 us. Exit code 1
-if one is off by more.
+Runs one study on each machine by either engine (`--pattern`, `--matrix`: MPI_Alltoallv of unequal blocks), and prints
+the cells that differ by over 1 % (`--all`: each), the worst of each algorithm, and how many are within the goal. Cells
+of under 10 us may differ by one message, 0.5 us. Exit code 1 if one is off by more.
 """
 
 import argparse
@@ -58,10 +59,11 @@ explain = false
 collectives = {calls}
 sizes = {sizes}
 algorithm = {algorithms}
+{more}
 [[series]]
 name = "one"
 nodes = {nodes}
-ranks_per_node = 8
+ranks_per_node = {each}
 [measure]
 launches = 1
 """
@@ -155,6 +157,9 @@ def main() -> int:
     parser.add_argument("--algorithms", nargs="+", default=list(ALGORITHMS))
     parser.add_argument("--sizes", nargs="+", default=list(SIZES))
     parser.add_argument("--calls", nargs="+", default=["Alltoall", "Alltoallv"])
+    parser.add_argument("--ranks-per-node", type=int, default=8)
+    parser.add_argument("--pattern", default="equal", help="of blocks, as in a study")
+    parser.add_argument("--matrix", type=Path, help="a file of blocks between ranks, as in a study")
     parser.add_argument("--all", action="store_true", help="print each cell")
     parser.add_argument("--into", type=Path)
     given = parser.parse_args()
@@ -162,9 +167,11 @@ def main() -> int:
         into = (given.into or Path(place)).resolve()
         into.mkdir(parents=True, exist_ok=True)
         study = into / "rounds.toml"
-        study.write_text(
-            STUDY.format(calls=given.calls, sizes=given.sizes, algorithms=given.algorithms, nodes=given.nodes)
-        )
+        more = f'patterns = ["{given.pattern}"]\n'
+        if given.matrix:
+            more = f'patterns = ["matrix"]\nmatrix = "{given.matrix.resolve()}"\n'
+        asked = {"calls": given.calls, "sizes": given.sizes, "algorithms": given.algorithms, "nodes": given.nodes}
+        study.write_text(STUDY.format(**asked, each=given.ranks_per_node, more=more))
         cells = [cell for machine in given.machines for cell in compared(machine, study, into)]
     tell(cells, each=given.all)
     return int(not all(cell.is_near for cell in cells))

@@ -112,16 +112,32 @@ def test_rounds_of_unequal_blocks_take_as_long_as_actors(tmp_path: Path, program
     network, library, more = MACHINES[name]
     fabric = MACHINE.format(network=network, library=library, more=more)
     study = SIZES.format(algorithms=["default", "flat.pairwise", "flat.window{w=3}"], nodes=[3, 4])
-    study = study.replace('"Alltoall", ', "").replace(
-        "sizes =", 'patterns = ["linear", "heavy", "zipf"]\nskew = [4]\nsizes ='
-    )
+    study = study.replace('"Alltoall", ', "").replace('"64 KiB"]', '"64 KiB", "8 MiB"]')  # above a window's bytes
+    study = study.replace("sizes =", 'patterns = ["linear", "heavy", "zipf"]\nskew = [4]\nsizes =')
     found = [(one, other) for one, other in both(tmp_path, programs, fabric, study) if other["phase"] == "warm"]
     pairs = [(one, other) for one, other in found if "@" in other["call"]]
-    assert len(pairs) == 2 * 3 * 3 * 4
+    assert len(pairs) == 2 * 3 * 3 * 5
     for actors, rounds in pairs:
         told = (actors["cell"], actors["call"], actors["algorithm"], actors["median_s"], rounds["median_s"])
         assert rounds["algorithm"].endswith("(rounds)"), told
         assert rounds["median_s"] == pytest.approx(actors["median_s"], rel=NEAR, abs=MESSAGE_S), told
+
+
+def test_rounds_with_empty_blocks_take_as_long_as_actors(tmp_path: Path, programs: Programs) -> None:
+    """One rank sends nothing, one receives nothing, others are silent here and there; more steps than ranks."""
+    network, library, more = MACHINES["mpich, two rails"]
+    weights = np.arange(144).reshape(12, 12) % 7
+    weights[2], weights[:, 7] = 0, 0
+    np.savetxt(tmp_path / "weights.txt", weights, fmt="%d")
+    study = SIZES.format(algorithms=["default", "flat.pairwise", "flat.window{w=64,order=xor}"], nodes=[3])
+    asked = f'patterns = ["matrix"]\nmatrix = "{tmp_path}/weights.txt"\nsizes = ["64 KiB", "12 MiB"]'
+    study = study.replace('"Alltoall", ', "").replace('sizes = ["8 B", "512 B", "4 KiB", "64 KiB"]', asked)
+    found = both(tmp_path, programs, MACHINE.format(network=network, library=library, more=more), study)
+    pairs = [(one, other) for one, other in found if other["phase"] == "warm" and "@" in other["call"]]
+    assert len(pairs) == 3 * 2
+    for actors, rounds in pairs:
+        assert rounds["algorithm"].endswith("(rounds)")
+        assert rounds["median_s"] == pytest.approx(actors["median_s"], rel=NEAR, abs=MESSAGE_S), rounds["call"]
 
 
 @pytest.mark.parametrize("order", ["block", "cyclic"])

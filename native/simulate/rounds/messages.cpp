@@ -30,14 +30,11 @@ void Ranks::count_up(Rank &rank, Act const &act, bool detached) {
         if (rank.due.size() <= stage)
             rank.due.resize(stage + 1, 0);
         ++rank.due[stage];
-    } else
-        rank.sent_bytes += act.amount;
-    if (!detached)
-        ++rank.under_way;
-    else { // over at once, but its slot is free only when a wait finds it
-        ++rank.unreaped;
-        ++rank.unreaped_sends;
     }
+    if (detached) // over at once
+        return;
+    ++rank.under_way;
+    rank.sent_bytes += act.what == Does::send ? act.amount : 0;
 }
 
 // A message is under way once both ranks have come to it.
@@ -94,21 +91,20 @@ void Ranks::end(std::int32_t index) {
         ready_.push_back(message.to);
         return;
     }
-    count_down(message.to, message);
+    count_down(message.to, message, Does::receive);
     if (!message.detached)
-        count_down(message.from, message);
+        count_down(message.from, message, Does::send);
 }
 
-void Ranks::count_down(std::int32_t index, Message const &message) {
+void Ranks::count_down(std::int32_t index, Message const &message, Does end) {
     auto &rank = ranks_[std::size_t(index)];
     --rank.under_way;
-    ++rank.unreaped;
-    if (index == message.to) {
+    if (end == Does::receive) {
         --rank.due[std::size_t(message.stage)];
         if (message.stage < rank.waits_stages)
             --rank.waits_for;
     } else
-        ++rank.unreaped_sends;
+        rank.sent_bytes -= message.bytes;
     if (rank.waits && (rank.waits_for_all ? rank.under_way == 0 : rank.waits_for == 0)) {
         rank.waits = false;
         ready_.push_back(index);

@@ -159,8 +159,8 @@ bool Ranks::next_step(std::int32_t index) {
     rank.step = 0;
     if (auto const call = std::size_t(rank.call / 2); rank.call % 2 == 1) {
         times_.begin_s[call * p + std::size_t(index)] = now_s_;
-        if (auto const &its = calls_[call]; its.own == 0)
-            rank.acts.push_back({Does::copy, -1, its.between(std::int32_t(p), index, index)}); // ../ranks/collectives.cpp: the own block
+        if (auto const &its = calls_[call]; its.own == 0) // the own block: ../ranks/collectives.cpp
+            rank.acts.push_back({Does::copy, -1, its.between(std::int32_t(p), index, index)});
     }
     rank.done = rank.call == 2 * std::int32_t(calls_.size());
     return true;
@@ -220,35 +220,22 @@ bool Ranks::wait(Rank &rank, Act const &act) {
     for (auto i = std::size_t(0); i < std::min(rank.due.size(), std::size_t(rank.waits_stages)); ++i)
         rank.waits_for += rank.due[i];
     rank.waits = (rank.waits_for_all ? rank.under_way : rank.waits_for) > 0;
-    if (rank.waits_for_all && !rank.waits) {
-        rank.unreaped = rank.unreaped_sends = 0;
-        rank.sent_bytes = 0;
-    }
     return !rank.waits;
 }
 
 // Whether a window has a free slot, and room for the bytes of a send; the rank waits for any of its messages otherwise.
+// What has ended is not in the window: SlidingWindow of native/alltoall finds that before it waits.
 bool Ranks::has_room(Rank &rank, Act const &act) {
     auto const &its = schedule(rank);
     auto const slots = its.slots();
-    if (slots == 0)
-        return true;
     auto const bytes = act.what == Does::send ? act.amount : 0;
-    while (rank.under_way + rank.unreaped >= slots ||
-           (bytes > 0 && rank.sent_bytes > 0 && rank.sent_bytes + bytes > its.most_bytes())) {
-        if (rank.unreaped == 0) {
-            rank.waits = true;
-            rank.waits_for_all = false;
-            rank.waits_for = rank.waits_stages = 0;
-            return false;
-        }
-        --rank.unreaped;
-        if (rank.unreaped_sends > 0) {
-            --rank.unreaped_sends;
-            rank.sent_bytes = std::max(0.0, rank.sent_bytes - bytes);
-        }
-    }
-    return true;
+    if (slots == 0 ||
+        (rank.under_way < slots && (bytes == 0 || rank.sent_bytes == 0 || rank.sent_bytes + bytes <= its.most_bytes())))
+        return true;
+    rank.waits = true;
+    rank.waits_for_all = false;
+    rank.waits_for = rank.waits_stages = 0;
+    return false;
 }
 
 bool Ranks::send(std::int32_t index, Act const &act) {

@@ -41,13 +41,12 @@ class Ranks {
         std::vector<Act> acts;
         std::uint32_t act = 0;
         std::int32_t step = 0, call = 0; // calls alternate with barriers: 2 k is the barrier of call k
-        std::int32_t under_way = 0, unreaped = 0;
+        std::int32_t under_way = 0;
         Stage stage = Stage::settle;
         bool waits = false, waits_for_all = false, done = false;
         std::int32_t waits_for = 0, waits_stages = 0; // receives of so many stages that it waits for
-        std::int32_t unreaped_sends = 0;
-        double owed_bytes = 0, sent_bytes = 0; // sent: in the window, until a wait finds their end
-        std::vector<std::int32_t> due; // receives under way by stage
+        double owed_bytes = 0, sent_bytes = 0;        // sent: of sends under way
+        std::vector<std::int32_t> due;                // receives under way by stage
     };
     struct Message {
         std::int32_t from, to, path, stage;
@@ -69,7 +68,7 @@ class Ranks {
     void start(std::int32_t message);
     void end(std::int32_t message);
     void count_up(Rank &rank, Act const &act, bool detached);
-    void count_down(std::int32_t rank, Message const &message);
+    void count_down(std::int32_t rank, Message const &message, Does end);
     void sleep(std::int32_t rank, double seconds) { calendar_.add(now_s_ + seconds, {Happens::wake, rank}); }
     bool copy(std::int32_t rank, double bytes);
     double together_s() const;
