@@ -15,8 +15,8 @@ namespace {
 constexpr int clock_tag = 7;
 constexpr int round_trips = 50;
 constexpr int check_trips = 20;
-constexpr int fewest_trips = 5;                 // where they take longer than
-constexpr std::int64_t usual_trip_ns = 400'000; // this, on average
+constexpr int fewest_trips = 5;                 // where those after the first, for which `other` may be busy, take
+constexpr std::int64_t usual_trip_ns = 400'000; // longer than this, on average
 constexpr std::int64_t soonest_check_ns = 100'000'000; // then after an eighth of the cell's time so far, up to
 constexpr std::int64_t rarest_check_ns = 2'000'000'000;
 constexpr std::int64_t check_share = 50; // checks take at most this part of the time
@@ -43,7 +43,7 @@ OffsetReading ask(MPI_Comm comm, int other, int trips, Now now) {
         check(PMPI_Recv(&theirs, 1, MPI_INT64_T, other, clock_tag, comm, MPI_STATUS_IGNORE),
               "MPI_Recv of a clock's answer");
         std::int64_t const received = now();
-        spent_ns += received - sent;
+        spent_ns += i > 1 ? received - sent : 0;
         if (received - sent < best.round_trip_ns) {
             best = {sent + (received - sent) / 2, theirs, received - sent};
         }

@@ -1,92 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "fake_clock.hpp"
 #include "sample/recorder.hpp"
-#include "time/clock.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
-#include <new>
 #include <vector>
 
 namespace {
-
-/// Time that all ranks share and that no other process takes: it passes with each read of a clock, and by `pass`. With
-/// it round trips are as short as `read_ns`, and the same on any machine.
-class SharedTime {
-  public:
-    explicit SharedTime(weft::Team const &team, std::int64_t read_ns = 100) : team_(team) {
-        read_ns_ = read_ns;
-        void *base = nullptr;
-        MPI_Aint const bytes = team.rank == 0 ? MPI_Aint(sizeof(Word)) : 0;
-        PMPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, team.comm, &base, &window_);
-        MPI_Aint size = 0;
-        int unit = 0;
-        PMPI_Win_shared_query(window_, 0, &size, &unit, &base);
-        word_ = static_cast<Word *>(base);
-        if (team.rank == 0) {
-            new (word_) Word(1'000'000'000);
-        }
-        PMPI_Barrier(team.comm);
-        current_ = word_;
-    }
-    SharedTime(SharedTime const &) = delete;
-    SharedTime &operator=(SharedTime const &) = delete;
-    ~SharedTime() {
-        PMPI_Barrier(team_.comm);
-        current_ = nullptr;
-        PMPI_Win_free(&window_);
-    }
-
-    void pass(std::int64_t ns) const {
-        PMPI_Barrier(team_.comm);
-        if (team_.rank == 0) {
-            word_->fetch_add(ns);
-        }
-        PMPI_Barrier(team_.comm);
-    }
-    /// The time of a read; that of the host outside of the life of a shared time.
-    static std::int64_t read() noexcept {
-        return current_ != nullptr ? current_->fetch_add(read_ns_) + read_ns_ : weft::platform::now_ns();
-    }
-
-  private:
-    using Word = std::atomic<std::int64_t>;
-    static inline Word *current_ = nullptr;
-    static inline std::int64_t read_ns_ = 0;
-    weft::Team const &team_;
-    MPI_Win window_ = MPI_WIN_NULL;
-    Word *word_ = nullptr;
-};
-
-// A separate clock for each rank: the host's clock with an offset and a faster rate.
-struct Fake {
-    std::int64_t ahead_ns = 0;
-    double fast = 0;
-    std::int64_t began_ns = SharedTime::read();
-    std::int64_t reads_before_jump = -1; // then it jumps ahead by a millisecond
-    double bend = 0;                     // of the rate, in a second
-    std::int64_t reads = 0;
-    std::int64_t odd_from = 0; // reads from here to there are ahead by a millisecond
-    std::int64_t odd_to = 0;
-
-    std::int64_t at(std::int64_t true_ns) const {
-        double const passed_ns = double(true_ns - began_ns);
-        return true_ns + ahead_ns + std::int64_t(fast * passed_ns + bend * passed_ns * passed_ns * 1e-9);
-    }
-};
-Fake fake;
-
-std::int64_t fake_now() noexcept {
-    constexpr std::int64_t jump_ns = 1'000'000;
-    bool const odd = fake.odd_from <= fake.reads && fake.reads < fake.odd_to;
-    ++fake.reads;
-    if (fake.reads_before_jump >= 0 && fake.reads_before_jump-- == 0) {
-        fake.ahead_ns += jump_ns;
-    }
-    return fake.at(SharedTime::read()) + (odd ? jump_ns : 0);
-}
 
 /// Reads of the clock on a rank until a measurement of offsets ends: one, two for each of `trips` questions to its
 /// parent in the binomial tree, and one for each that a child asks.
@@ -278,16 +200,30 @@ TEST_CASE("quick round trips are many, and slow ones only as many as an offset n
         weft::Clock clock(team, fake_now);
         std::int64_t const before = fake.reads;
         clock.begin();
-        std::int64_t const ends = 1; // of begin() itself
-        CHECK(fake.reads - before ==
-              (team.size == 1 ? 0
-                              : reads_of_a_measurement(team.rank, team.size, offset) +
-                                    reads_of_checks(team.rank, team.size, check) + ends));
+        std::int64_t const checks = reads_of_checks(team.rank, team.size, check) + 1; // one of begin() itself
+        std::int64_t const reads = reads_of_a_measurement(team.rank, team.size, offset) + checks;
+        CHECK(fake.reads - before == (team.size == 1 ? 0 : reads));
         std::int64_t const now = SharedTime::read();
         std::int64_t const round_trips_ns = 4 * team.size * read_ns; // of all ranks at once
         CHECK(distance(clock.global(fake.at(now)), rank_0_at(team, now)) <= round_trips_ns);
         clock.end();
     }
+}
+
+TEST_CASE("an offset needs many quick round trips however long the first answer takes") {
+    // All leaders ask rank 0 at once, which answers one after the other: of hundreds, the last waits for tens of ms.
+    weft::Team const team = weft::make_team(MPI_COMM_WORLD, 1);
+    SharedTime const time(team);
+    fake = Fake{team.rank * 1'000'000'000, 0, 0};
+    weft::Clock clock(team, fake_now);
+    std::int64_t const before = fake.reads;
+    std::int64_t const measured = reads_of_a_measurement(team.rank, team.size);
+    std::int64_t const each = reads_of_checks(team.rank, team.size, 20) / 2;
+    if (team.rank > 0) { // of the measurement and of both rounds: after the first question
+        fake.reads_late = {before + 2, before + measured + 1, before + measured + each + 1};
+    }
+    clock.begin();
+    CHECK(fake.reads - before == (team.size == 1 ? 0 : measured + 2 * each + 1));
 }
 
 TEST_CASE("ranks of one host whose clocks differ after all are joined one by one") {
