@@ -19,7 +19,7 @@ std::int64_t take_series(Team const &team, PairTurns &turns, PairRound const &ro
             ping.wake(partner, low); // a rank that slept takes time to wake
         }
         if (ping.moves_both_ways()) {
-            return ping.exchange(partner, series.trips, series.rows, series.answers, series.met);
+            return ping.exchange(partner, series.trips, series.rows, series.answers, series.met || simulated);
         }
         for (bool const initiates : {low, !low}) {
             if (simulated || initiates != low) {

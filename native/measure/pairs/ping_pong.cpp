@@ -103,8 +103,8 @@ std::int64_t PingPong::swap(int partner) const {
 }
 
 void PingPong::join(int partner) const {
-    check(MPI_Sendrecv(send_, 0, MPI_BYTE, partner, meeting, receive_, 0, MPI_BYTE, partner, meeting, comm_,
-                       MPI_STATUS_IGNORE),
+    check(PMPI_Sendrecv(send_, 0, MPI_BYTE, partner, meeting, receive_, 0, MPI_BYTE, partner, meeting, comm_,
+                        MPI_STATUS_IGNORE),
           "MPI_Sendrecv of a meeting");
 }
 

@@ -49,8 +49,8 @@ struct PingWindow {
     }
 };
 
-/// Ping-pongs of one size, or messages both ways at the same time. There is no barrier between two samples: a ping-pong synchronises its two ranks by itself,
-/// and the exit from a barrier would add to its time.
+/// Ping-pongs of one size, or messages both ways at the same time. There is no barrier between two samples: either
+/// synchronises its two ranks by itself, and the exit from a barrier would add to its time.
 class PingPong {
   public:
     /// All arguments must outlive it. A window of `bytes` must fit into both buffers, and one message into MPI.
@@ -67,8 +67,9 @@ class PingPong {
     bool moves_both_ways() const noexcept { return both_ways_; }
     /// Messages of an operation, one after the other.
     std::int64_t legs() const noexcept { return both_ways_ ? 1 : 2; }
-    /// Takes rows.size() samples on both ranks of a pair alike: each operation lasts until both messages have arrived.
-    /// `met`: whether the ranks may begin together, by an untimed message.
+    /// Takes rows.size() samples on both ranks of a pair alike. An operation lasts until both ranks know that both
+    /// messages have arrived: its time includes an empty message each way after them. `met`: whether the ranks may
+    /// begin together, by an untimed one.
     void exchange(int partner, Trips trips, std::span<Row> rows, std::span<Answer> answers, bool met) const;
     /// One untimed round trip, on either side, to warm caches and wake a rank that slept.
     void wake(int partner, bool initiates) const;
@@ -101,10 +102,10 @@ class PingPong {
     /// The messages of a window from number `first` on.
     void receive_window(int partner, std::size_t first) const;
     void dawdle() const;
-    /// A message each way; returns when this rank's had arrived.
+    /// A message each way, and the meeting of both ranks; returns when this rank's message had arrived.
     std::int64_t swap(int partner) const;
     bool goes_on(int partner, bool initiates, std::function<bool()> const &over) const;
-    /// Both ranks have come here.
+    /// Both ranks have come here: an empty message each way.
     void join(int partner) const;
 
     static constexpr int tag = 0;

@@ -11,6 +11,7 @@ using namespace weft;
 namespace {
 
 std::int64_t usage_reads = 0;
+int public_meetings = 0;
 
 } // namespace
 
@@ -19,6 +20,13 @@ int getrusage(int, rusage *used) noexcept {
     *used = {};
     used->ru_majflt = ++usage_reads;
     return 0;
+}
+
+/// Replaces the library's function, as tools do that count the measured calls.
+int MPI_Sendrecv(void const *from, int sent, MPI_Datatype type, int to, int tag, void *into, int most, MPI_Datatype as,
+                 int of, int their_tag, MPI_Comm comm, MPI_Status *status) {
+    ++public_meetings;
+    return PMPI_Sendrecv(from, sent, type, to, tag, into, most, as, of, their_tag, comm, status);
 }
 
 TEST_CASE("each sample of a pair has the disturbances of both its ranks since the one before it, and no others") {
@@ -101,6 +109,7 @@ TEST_CASE("a check's large message moves both ways at once, and its time is that
     auto const &validation = measured.run();
     unsetenv("WEFT_PLANT");
     CHECK(validation.errors == 0);
+    CHECK(public_meetings == 0); // Weft's own traffic has no public name
     constexpr std::int64_t late_ns = 10'000'000;
     int const partner = measured.partner(0);
     for (bool const both : {false, true}) {
@@ -111,7 +120,7 @@ TEST_CASE("a check's large message moves both ways at once, and its time is that
         Segment const *const forward = measured.find("forward." + op, Phase::warm);
         REQUIRE((cold != nullptr && warm != nullptr && forward != nullptr));
         CHECK(cold->batch == (both ? 1 : 2)); // messages of a sample, one after the other
-        CHECK(warm->batch % cold->batch == 0);
+        CHECK((both || warm->batch % 2 == 0));
         if (partner == team.rank) {
             continue;
         }
@@ -121,7 +130,7 @@ TEST_CASE("a check's large message moves both ways at once, and its time is that
         }
         bool const with_last = partner == team.size - 1 || team.rank == team.size - 1;
         if (both && with_last) { // a sample is over when both messages have arrived
-            CHECK(least >= late_ns);
+            CHECK(least / warm->batch >= late_ns);
             CHECK((team.rank < team.size - 1 || forward->rows[0].lost >= late_ns));
         }
     }
