@@ -8,8 +8,9 @@ process of its own: the hop table, the histogram by hop class and the matrix of 
 files to the tables. Goal: at most 5 s of processor time (user and system, all threads) and 0.5 GiB of memory on two
 cores; exit code 1 if it is missed.
 ``--engine duckdb:// spark://local[2]`` measures the same histogram as an Ibis expression on each of these engines, with
-all their processes, and how many times the first one's processor time the others take; ``--exact`` the exact quantiles.
-``--files 8`` analyses so many of the 64 files alone.
+the processes that it starts (workers of spark://HOST are none), and how many times the first one's processor time the
+others take; ``--exact`` the exact quantiles.
+``--files 8`` analyses so many of the 64 files alone, without a verdict.
 """
 
 import argparse
@@ -104,9 +105,14 @@ class Work(NamedTuple):
     files: int
 
     @property
-    def paths(self) -> list[Path]:
+    def all_paths(self) -> list[Path]:
         """The files of samples."""
-        return sorted((self.folder / "samples").glob("*.parquet"))[: self.files]
+        return sorted((self.folder / "samples").glob("*.parquet"))
+
+    @property
+    def paths(self) -> list[Path]:
+        """Those that are analysed."""
+        return self.all_paths[: self.files]
 
 
 def analyse(work: Work) -> dict[str, int]:
@@ -194,6 +200,16 @@ def measured(task: str, work: Work) -> tuple[float, int]:
     return cpu, peak
 
 
+def judge(cpu: float, peak: int, work: Work) -> bool:
+    """Print whether the goal is met; it is one of all files, and not missed where some are left out."""
+    if left_out := len(work.all_paths) - len(work.paths):
+        print(f"no verdict: {left_out} of {len(work.all_paths)} files were left out")
+        return True
+    met = cpu <= GOAL_S and peak <= GOAL_BYTES
+    print(f"{'within' if met else 'OUTSIDE of'} the goal of {GOAL_S:.0f} s and {GOAL_BYTES / 2**30:.1f} GiB")
+    return met
+
+
 def main() -> int:
     """Generate, measure, compare with the goal."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -221,8 +237,7 @@ def main() -> int:
             flush=True,
         )
         cpu, peak = measured("analyse", work)
-        met = cpu <= GOAL_S and peak <= GOAL_BYTES
-        print(f"{'within' if met else 'OUTSIDE of'} the goal of {GOAL_S:.0f} s and {GOAL_BYTES / 2**30:.1f} GiB")
+        met = judge(cpu, peak, work)
         seconds = [measured("engine", work._replace(engine=engine))[0] for engine in given.engine]
         for engine, each in zip(given.engine[1:], seconds[1:], strict=False):
             print(f"{engine}: {each / seconds[0]:.1f} times the processor time of {given.engine[0]}")
