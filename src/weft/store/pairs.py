@@ -38,7 +38,9 @@ class PairMedians(NamedTuple):
     bytes: NDArray[np.int64]
     source: NDArray[np.int64]
     target: NDArray[np.int64]
-    time_s: Floats  # half a round trip: the median, or that of three where the pair was measured again (METHOD 19)
+    # half a round trip, or a message each way at once: the median, or that of three where the pair was measured again
+    # (METHOD 19)
+    time_s: Floats
     forward_s: Floats  # one way; nan where the clocks do not tell
 
 

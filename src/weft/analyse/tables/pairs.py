@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables of pairs, for one placement or several: ``tables/pair_<name>.parquet``. Times in s, half a round trip."""
+"""Tables of pairs, for one placement or several: ``tables/pair_<name>.parquet``. Times in s, one way."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
