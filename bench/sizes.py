@@ -131,7 +131,7 @@ def pairs() -> int:
 
 
 def pairs_by_nodes() -> int:
-    """16,384 ranks, whose pairs are analysed by nodes; 6 GB on disk meanwhile."""
+    """16,384 ranks, whose pairs are analysed by nodes; 14 GB on disk meanwhile."""
     return show_pairs(64)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from weft.analyse.pairs.pair_table import MOST_ROWS
 from weft.analyse.pairs.places import Places, locate
 from weft.fabric.model import Fabric
 
@@ -175,19 +176,25 @@ class Cluster:
         return pa.concat_tables(made)
 
     def many_pairs(self, faults: Faults | None = None, seed: int = 0) -> Iterator[pa.Table]:
-        """The table of pairs of a whole launch, isolated at no bytes, a node's ranks at a time: of many ranks."""
+        """The table of pairs of a whole launch, isolated at no bytes, of many ranks: in the order of a run's table.
+
+        Each part holds some rounds of the tournament of nodes, and so all ranks as sources.
+        """
         rng = np.random.default_rng(seed)
         # of nodes, and whole nanoseconds as ranks measure: 268 million times of 16,384 ranks are 5 GB and not 40
         whole = replace(self, per_node=1, noise=(0.0, self.noise[1], 0.0)).one_way(0, faults or Faults(), rng)
         whole = (whole + whole.T) / 2
-        for node in range(self.nodes):
-            ranks = np.arange(self.nodes * self.per_node, dtype=np.int32)
-            own = ranks[node * self.per_node : (node + 1) * self.per_node]
-            source, target = np.repeat(own, len(ranks)), np.tile(ranks, len(own))
+        ranks, local = (np.arange(count, dtype=np.int32) for count in (self.nodes * self.per_node, self.per_node))
+        step = max(1, MOST_ROWS // (len(ranks) * self.per_node))
+        for first in range(0, self.nodes, step):
+            rounds = np.arange(first, min(first + step, self.nodes), dtype=np.int32)
+            met = np.sort((rounds - ranks[:, None] // self.per_node) % self.nodes, axis=1)
+            target = (met[:, :, None] * self.per_node + local).ravel()
+            source = np.repeat(ranks, len(rounds) * self.per_node)
             apart = source != target
             source, target = source[apart], target[apart]
             noise = np.exp(self.noise[0] * rng.standard_normal(len(source), dtype=np.float32))
-            median = np.rint(whole[node, target // self.per_node] * noise * 1e9) / 1e9
+            median = np.rint(whole[source // self.per_node, target // self.per_node] * noise * 1e9) / 1e9
             yield self._columns(source, target, median, median, np.full((2, len(source)), np.nan))
 
     def _table(

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run folder of pairs whose times are made up: what a run of the kernel leaves, without ranks."""
 
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,14 @@ import pyarrow.parquet as pq
 
 from made.answers import found_in
 from made.folder import begin_folder
-from made.pairs import Cluster, Faults
+from made.pairs import SCHEMA, Cluster, Faults
 from weft.analyse.answers import write_answers
 from weft.analyse.engine import connect
 from weft.analyse.make import make_tables
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.plan.stored import plan_of
 from weft.run.refresh import write_manifest
+from weft.store.files import write_parquet
 from weft.store.folder import RunFolder
 from weft.store.parquet import convert
 
@@ -67,16 +67,14 @@ def analyse_pairs_run(path: Path) -> Path:
 def write_pair_tables(path: Path, cluster: Cluster, parts: Iterable[pa.Table]) -> None:
     """Write ``tables/{pairs,pair_histogram,ranks}.parquet``; the histogram holds each pair's median once."""
     node, launches, counts = cluster.places.node_of, 0, list[pa.Table]()
-    with ExitStack() as stack:
-        writer = None
+
+    def placed() -> Iterator[pa.Table]:
+        nonlocal launches
         for pairs in parts:
             launches = max(launches, int(pairs["launch"].to_numpy().max()))
             names = pa.array([f"g000.l{launch}" for launch in range(launches + 1)])
             codes = pa.DictionaryArray.from_arrays(pairs["launch"].combine_chunks().cast(pa.int32()), names)
-            table = pairs.append_column("launch_id", codes.cast(pa.string()))
-            file = path / "tables" / "pairs.parquet"
-            writer = writer or stack.enter_context(pq.ParquetWriter(file, table.schema, write_statistics=False))
-            writer.write_table(table)
+            yield pairs.append_column("launch_id", codes.cast(pa.string()))
             rows = pa.table(
                 {
                     "bytes": pairs["bytes"],
@@ -87,6 +85,9 @@ def write_pair_tables(path: Path, cluster: Cluster, parts: Iterable[pa.Table]) -
                 }
             )
             counts.append(rows.group_by(rows.column_names).aggregate([([], "count_all")]))
+
+    schema = SCHEMA.append(pa.field("launch_id", pa.string()))
+    write_parquet(path / "tables" / "pairs.parquet", placed(), schema, "weft-pairs/1")
     keys = counts[0].column_names[:-1]
     counted = pa.concat_tables(counts).group_by(keys).aggregate([("count_all", "sum")]).rename_columns([*keys, "count"])
     pq.write_table(counted, path / "tables" / "pair_histogram.parquet")

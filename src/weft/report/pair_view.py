@@ -122,6 +122,11 @@ class PairView:
         return sum(self.on_node)
 
     @property
+    def by_nodes(self) -> bool:
+        """Whether pairs of ranks were too many to analyse each."""
+        return any(row["slow"] is None for row in self.classes)
+
+    @property
     def unknown(self) -> str:
         """Why no link can be named; empty if routes are known."""
         return self._names[0]["unknown"] if self._names else ""
@@ -164,10 +169,10 @@ class PairView:
         return found
 
     def blocks(self, size: int, mode: str) -> tuple[Floats, int]:
-        """Seconds of the slowest pair in every block of ranks, shape (blocks, blocks), and the ranks per block side."""
+        """Seconds of the slowest pair in every block, shape (blocks, blocks), and its side in ranks, or in nodes."""
         rows = self._filtered("pair_blocks", size, mode)
         block = int(rows["block"].to_numpy()[0]) if len(rows) else 1
-        side = -(-self.ranks // block)
+        side = -(-(len(self.nodes) if self.by_nodes else self.ranks) // block)
         found = np.full((side, side), np.nan)
         found[rows["row"].to_numpy(), rows["column"].to_numpy()] = rows["value"].to_numpy()
         return found, block

@@ -134,7 +134,8 @@ def attribute(ways: Sequence[PairTimes], places: Places, *, modelled: bool = Fal
         still = find_groups((each.without_ranks(slow) for each in even), places)[1]
         classes = [each for each, key in zip(classes, groups, strict=True) if key[1] != TOGETHER or key in still]
     found += [*find_memories(others, places), *classes, *ranks]
-    found += find_pairs(others, places, groups, found)
+    if not any(times.file.by_nodes for times in ways):
+        found += find_pairs(others, places, groups, found)
     return Attribution(tuple(merge_outliers(found)), tuple(taken))
 
 

@@ -135,8 +135,10 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
 def rank_rows(root: Path, nodes: tuple[str, str]) -> list[RankOfPairs]:
     """The ranks of two nodes (or of one, named twice) in their pairs with each other, the slowest of each way first.
 
-    Raises DataError: no pair of theirs was measured, or a node is unknown.
+    Raises DataError: the run or these nodes measured no pairs, or a node is unknown.
     """
+    if not (root / "tables" / "pairs.parquet").exists():
+        raise DataError(f"{root} measured no pairs", "name a run of the kernel pairs")
     with closing(PairFile(root)) as file:
         launches, places = list_placements(RANK_TABLE.read(root), file.launches, plan_of(RunFolder(root)))[0]
         for name in nodes:
@@ -155,13 +157,12 @@ def rank_rows(root: Path, nodes: tuple[str, str]) -> list[RankOfPairs]:
 def _times_between(file: PairFile, launches: Sequence[str], way: tuple[int, str], one: Mask, other: Mask) -> Between:
     """Sources, targets and times of the pairs between ranks in ``one`` and in ``other``, of all launches."""
     found: list[Between] = [(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))]
-    for piece in file.pieces:
-        for own in file.slices(piece) if (piece.bytes, piece.mode) == way and piece.launch in launches else ():
-            source = file.read("source", [own], np.int32)
-            if not (one | other)[source].any():
-                continue
-            target = file.read("target", [own], np.int32)
-            kept = (one[source] & other[target]) | (other[source] & one[target])
+    for own in file.pieces:
+        if (own.bytes, own.mode) != way or own.launch not in launches:
+            continue
+        source, target = (file.read(name, [own], np.int32) for name in ("source", "target"))
+        kept = (one[source] & other[target]) | (other[source] & one[target])
+        if kept.any():
             time_s = judged(*(file.read(name, [own])[kept] for name in MEASURED))[0]
             found.append((source[kept], target[kept], time_s))
     source, target = (np.concatenate([each[place] for each in found]) for place in (0, 1))

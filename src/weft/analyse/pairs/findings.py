@@ -5,7 +5,6 @@ from pathlib import Path
 
 from weft.analyse.checks import make_finding
 from weft.analyse.outliers.matched import matched_rounds
-from weft.analyse.pairs.matrix import MOST_PAIRS
 from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.pairs import CLASSES, NAMES, OUTLIERS, ClassRow, NameRow, largest
 from weft.format import format_bytes, plural
@@ -69,9 +68,9 @@ def _by_nodes(classes: list[ClassRow]) -> list[FindingRow]:
     """That pairs of ranks were too many to judge each."""
     counts: dict[tuple[int, str], int] = {}
     for row in classes:
-        counts[row["bytes"], row["mode"]] = counts.get((row["bytes"], row["mode"]), 0) + row["pairs"]
-    most = max(counts.values(), default=0)
-    return [make_finding("by-nodes", "all pairs", pairs=plural(most, "pair"))] if most > MOST_PAIRS else []
+        if row["slow"] is None:
+            counts[row["bytes"], row["mode"]] = counts.get((row["bytes"], row["mode"]), 0) + row["pairs"]
+    return [make_finding("by-nodes", "all pairs", pairs=plural(max(counts.values()), "pair"))] if counts else []
 
 
 def _sampled(classes: list[ClassRow], ranks: int) -> list[FindingRow]:

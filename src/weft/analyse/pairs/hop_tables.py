@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from weft.analyse.engine import Expression
 from weft.analyse.outliers.remainders import Remainders
 from weft.analyse.outliers.round_loads import ALONE
-from weft.analyse.pairs.pair_times import Ends, Floats, PairTimes
+from weft.analyse.pairs.pair_times import Ends, Floats, PairTimes, inconsistent
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
 from weft.analyse.statistics.quantile import group_medians, median_ranks, quantile_rank
@@ -29,6 +29,10 @@ def _by_class(times: PairTimes, kind: NDArray[np.int16]) -> Iterator[tuple[dict[
         yield {"bytes": times.bytes, "mode": times.mode, **named}, kind == class_
 
 
+def _count(own: NDArray[np.bool_], counts: NDArray[np.int64] | None) -> int:
+    return int(own.sum() if counts is None else counts[own].sum())
+
+
 def hop_rows(times: PairTimes) -> Rows:
     """Times of the pairs of each hop class, as in the tables of paper 002: over the final times of its pairs.
 
@@ -37,17 +41,20 @@ def hop_rows(times: PairTimes) -> Rows:
     """
     least, most = np.fmin.reduce(list(times.each("min_s"))), np.fmax.reduce(list(times.each("max_s")))
     samples = np.add.reduce(list(times.each("samples", np.int64)))
-    # there are samples, and every time lies between the shortest and the longest of its pair
-    middle_s = times.over_launches("median_s")
-    broken = ~((least > 0) & (least <= middle_s) & (middle_s <= most) & (samples > 0) & (most < np.inf))
+    broken = times.counts("broken")
+    if broken is None:
+        broken = inconsistent(least, times.over_launches("median_s"), most, samples)
+    counts, names = times.counts(), ("fastest_s", "mean_s")
+    fastest_s, mean_s = (times.time_s if counts is None else times.over_launches(name) for name in names)
     found: Rows = []
     for row, own in _by_class(times, times.ends.kind):
         time = times.time_s[own]
+        tail = len(time) >= P99_FROM and counts is None
         found.append(row | {
-            "pairs": len(time) if times.pairs is None else int(times.pairs[own].sum()),
-            "samples": int(samples[own].sum()), "broken": int(broken[own].sum()),
-            "min_s": float(time.min()), "mean_s": float(time.mean()), "median_s": float(np.median(time)),
-            "p99_s": float(np.quantile(time, 0.99)) if len(time) >= P99_FROM else None, "max_s": float(time.max()),
+            "pairs": _count(own, counts), "samples": int(samples[own].sum()), "broken": int(broken[own].sum()),
+            "min_s": float(fastest_s[own].min()), "median_s": float(np.median(time)),
+            "mean_s": float(np.average(mean_s[own], weights=None if counts is None else counts[own])),
+            "p99_s": float(np.quantile(time, 0.99)) if tail else None, "max_s": float(times.slowest_s[own].max()),
             "least_s": float(np.fmin.reduce(least[own])), "most_s": float(np.fmax.reduce(most[own])),
         })  # fmt: skip
     return found
@@ -56,14 +63,17 @@ def hop_rows(times: PairTimes) -> Rows:
 def cold_rows(times: PairTimes) -> Rows:
     """First contact of the pairs of each class: bytes, mode, class_, pairs, median_s, max_s, ratio (cold over warm)."""
     cold = times.over_launches("cold_s")
+    counts, names = times.counts("cold_pairs"), ("cold_max_s", "cold_mean_s")
+    longest, whole = (cold if counts is None else times.over_launches(name) for name in names)
+    whole = whole if counts is None else whole * counts
     found: Rows = []
     for row, own in _by_class(times, times.ends.kind):
         known = own & np.isfinite(cold)
         if known.any():
-            first = cold[known]
             found.append(row | {
-                "pairs": len(first), "median_s": float(np.median(first)), "max_s": float(first.max()),
-                "ratio": float(np.median(first / times.time_s[known])), "total_s": float(first.sum()),
+                "pairs": _count(known, counts), "median_s": float(np.median(cold[known])),
+                "max_s": float(longest[known].max()), "total_s": float(whole[known].sum()),
+                "ratio": float(np.median(cold[known] / times.time_s[known])),
             })  # fmt: skip
     return found
 
@@ -91,7 +101,9 @@ class Contention:
         A thousand pairs of one launch share what that launch met, so the factor is the median over launches of that of
         each; the interval over pairs is given only where there is one launch, and says so.
         """
-        each = self._by_launch()
+        each, counts = self._by_launch(), self.times.counts()
+        if counts is not None and self._at is not None:
+            counts = counts[self._at[0]]
         found: Rows = []
         for row, own in _by_class(self.times, self.ends.kind):
             factor = np.sort(self.factor[own])
@@ -102,11 +114,12 @@ class Contention:
                 continue
             within = Interval(float(factor[ranks.low - 1]), float(factor[ranks.high - 1]), ranks.coverage, "none")
             interval = NO_INTERVAL if modelled else interval_over_launches(launches, within)
-            p5, p95 = (float(factor[quantile_rank(n, q) - 1]) for q in (0.05, 0.95))
+            over = (0.05, 0.95, 1.0) if counts is None else ()
+            p5, p95, most = [float(factor[quantile_rank(n, q) - 1]) for q in over] or (None,) * 3
             ends = {"low": interval.low, "high": interval.high, "coverage": interval.coverage}
             found.append(row | ends | {
-                "pairs": n, "launches": len(launches), "factor": median(launches), "interval": interval.kind,
-                "p5": p5, "p95": p95, "max": float(factor[-1]),
+                "pairs": _count(own, counts), "launches": len(launches), "factor": median(launches),
+                "interval": interval.kind, "p5": p5, "p95": p95, "max": most,
             })  # fmt: skip
         return found
 
@@ -150,12 +163,11 @@ def worst_rows(left: Iterable[Remainders], ways: Iterable[PairTimes], places: Pl
         # a model may give a message inside a node no time at all
         factor = np.divide(time, base, out=np.ones_like(base), where=base > 0)
         at = _largest(factor, most)
-        first = "slowest_s" if of_nodes else "median_s"
-        again = {name: times.over_launches(first if name == "first" else f"{name}_s")[at]
-                 for name in ("first", "again_1", "again_2")}  # fmt: skip
+        again = {name: times.over_launches(f"{name}_s")[at] for name in ("again_1", "again_2")}
+        again["first"] = (times.slowest_s if of_nodes else times.over_launches("median_s"))[at]
         ends = each.ends.source, each.ends.target
         names = ("slowest_source", "slowest_target")
-        ranks = [next(times.each(name, np.int32)) for name in names] if of_nodes else ends
+        ranks = [times.of_slowest(name, np.int32) for name in names] if of_nodes else ends
         for place, row in enumerate(at.tolist()):
             source, target, class_ = (int(column[row]) for column in (*ranks, each.ends.kind))
             source_name, target_name = (places.nodes[int(places.node_of[end[row]])] for end in ends)

@@ -45,9 +45,11 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
             modelled = plan.is_model
             share = 0.0 if modelled else typical_steal(cells, launches)
             passes = read_passes(root, plan, launches) if matched_rounds(plan) else []
-            with TemporaryDirectory(prefix=".pairs-", dir=root / "tables") as scratch:
+            with TemporaryDirectory(prefix=".pairs-", dir=root / "tables", ignore_cleanup_errors=True) as scratch:
                 own, nodal = by_nodes(root, file, launches, places, Path(scratch) / "pairs.parquet")
                 found = _analysed(own, launches, modelled, share, nodal, passes, places)
+                if own is not file:
+                    own.close()  # NFS keeps a file that is open, and so its folder
             # the histogram is summed over launches and placements, so it is written for the largest, which contains
             # them all
             found |= _of_samples(root, backend, places) if number == 0 else {}
@@ -87,8 +89,8 @@ def _analysed(
     contention = list(list_contention(ways))
     factors = {each.times.way: each.by_nodes() for each in contention}
     return {
-        "classes": [row | {"slow": own.get(row["class_"], 0)} for each, own in zip(ways, slow, strict=True)
-                    for row in hop_rows(each)],
+        "classes": [row | {"slow": None if file.by_nodes else own.get(row["class_"], 0)}
+                    for each, own in zip(ways, slow, strict=True) for row in hop_rows(each)],
         "cold": [row for each in ways for row in cold_rows(each)],
         "contention": [row for each in contention for row in each.rows(modelled=modelled)],
         "nodes": node_rows([(each.matrix, each.parts.base) for each in found.taken], ranks),
@@ -99,7 +101,7 @@ def _analysed(
             {"bytes": size, "mode": mode, "factor": float(np.nanmedian(values))}
             for (size, mode), values in factors.items()
         ],
-        "blocks": pa.concat_tables([_blocks(each, ranks.ranks) for each in ways]),
+        "blocks": pa.concat_tables([_blocks(each) for each in ways]),
         "worst": worst_rows(left, ways, places, FARTHEST),
         "outliers": [
             asdict(each) | {"statement": each.statement} for each in sorted(outliers, key=attrgetter("doubted"))
@@ -195,8 +197,8 @@ def _matrix(times: PairTimes, taken: Taken, factors: Floats | None) -> Table:
     return _of_way(columns, times)
 
 
-def _blocks(times: PairTimes, ranks: int) -> Table:
-    """The slowest pair of every block of ranks; ``ranks`` in all."""
+def _blocks(times: PairTimes) -> Table:
+    """The slowest pair of every block of ranks, or of nodes."""
     ends, places = times.ends, times.ends.places
     block = -(-places.ranks // RASTER)
     side = -(-places.ranks // block)
@@ -205,7 +207,7 @@ def _blocks(times: PairTimes, ranks: int) -> Table:
     value = slowest(position[ends.source] * np.int32(side) + position[ends.target], times.slowest_s, side * side)
     known = np.flatnonzero(np.isfinite(value))
     row, column = np.divmod(known.astype(np.int32), side)
-    blocks = np.full(len(known), block * (ranks // places.ranks), np.int32)
+    blocks = np.full(len(known), block, np.int32)
     return _of_way({"row": row, "column": column, "value": value[known], "block": blocks}, times)
 
 

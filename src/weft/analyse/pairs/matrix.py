@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from weft.analyse.pairs.pair_times import MEASURED, PairFile, PairTimes, Piece, judged
+from weft.analyse.pairs.pair_times import MEASURED, PairFile, PairTimes, Piece, inconsistent, judged
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import group_medians, robust_deviation
 from weft.analyse.tables.pairs import NodeRow
+from weft.files.atomic import explain
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +37,7 @@ def node_matrix(times: PairTimes, time_s: Floats, forward_s: Floats) -> NodeMatr
     time, forward = (
         group_medians(nodes, values, count * count).reshape(count, count) for values in (time_s, forward_s)
     )
-    pairs = np.bincount(nodes, times.pairs, minlength=count * count).astype(np.int64).reshape(count, count)
+    pairs = np.bincount(nodes, times.counts(), minlength=count * count).astype(np.int64).reshape(count, count)
     return NodeMatrix(times.bytes, times.mode, time, forward, pairs)
 
 
@@ -57,12 +58,14 @@ AT_ONCE = 1 << 23  # pairs of ranks of which medians are taken at a time
 BY_NODES = pa.schema(
     [("launch", pa.int16()), ("bytes", pa.int64()), ("mode", pa.string()), ("launch_id", pa.string())]
     + [(name, pa.int32()) for name in ("source", "target", "slowest_source", "slowest_target")]
-    + [(name, pa.int64()) for name in ("pairs", "samples")]
-    + [
-        (f"{name}_s", pa.float64())
-        for name in ("median", "cold", "forward", "min", "max", "slowest", "again_1", "again_2")
-    ]
+    + [(name, pa.int64()) for name in ("pairs", "samples", "broken", "cold_pairs")]
+    + [(f"{name}_s", pa.float64()) for name in ("median", "forward", "min", "max", "fastest", "mean", "slowest")]
+    + [(f"{name}_s", pa.float64()) for name in ("cold", "cold_mean", "cold_max", "again_1", "again_2")]
 )
+#: Pairs of ranks on their way to `BY_NODES`; times to a ten-millionth, at half the size of the table's.
+RANK_TIMES = ("time", "cold", "forward", "min", "max")
+RANK_PAIR = np.dtype([*((name, "i4") for name in ("source", "target", "samples", "broken")),
+                      *((name, "f4") for name in RANK_TIMES)])  # fmt: skip
 
 
 def by_nodes(
@@ -75,61 +78,90 @@ def by_nodes(
     parts: dict[tuple[int, str, int], list[Piece]] = {}  # of each way in each launch
     for piece in file.pieces:
         if piece.launch in launches:
-            parts.setdefault((piece.bytes, piece.mode, piece.number), []).extend(file.slices(piece))
-    if max((sum(each.last - each.first for each in part) for part in parts.values()), default=0) <= MOST_PAIRS:
+            parts.setdefault((piece.bytes, piece.mode, piece.number), []).append(piece)
+    most = max((sum(each.last - each.first for each in part) for part in parts.values()), default=0)
+    if most <= MOST_PAIRS or places.ranks == len(places.nodes):
         return file, places
     with pq.ParquetWriter(path, BY_NODES, write_statistics=False) as writer:
         for _, part in sorted(parts.items()):
-            for nodes, some in _some_nodes(file, part, places):
-                writer.write_table(_node_pairs(file, some, nodes, places))
+            for nodes, rows in _some_nodes(file, part, places, path.parent):
+                writer.write_table(_node_pairs(part[0], rows, nodes, places))
     nodes = np.arange(len(places.nodes), dtype=np.int32)
     return PairFile(root, path), replace(places, node_of=nodes, local_of=np.zeros_like(nodes))
 
 
-def _some_nodes(file: PairFile, part: Sequence[Piece], places: Places) -> Iterator[tuple[range, list[Piece]]]:
-    """Some nodes at a time, with the pieces in which their ranks are sources."""
-    seen = [np.unique(places.node_of[file.read("source", [each], np.int32)]) for each in part]
+def _some_nodes(
+    file: PairFile, part: Sequence[Piece], places: Places, scratch: Path
+) -> Iterator[tuple[range, NDArray[Any]]]:
+    """Some nodes at a time, with the pairs in which their ranks are sources, shape (pairs,) of `RANK_PAIR`.
+
+    A run writes some rounds after the other, each with all ranks as sources: every piece is read once and divided.
+    """
     count = len(places.nodes)
     step = max(1, count * AT_ONCE // sum(each.last - each.first for each in part))
-    for low in range(0, count, step):
-        nodes = range(low, min(low + step, count))
-        own = [each for each, has in zip(part, seen, strict=True) if ((has >= low) & (has < nodes.stop)).any()]
-        if own:
-            yield nodes, own
+    paths = [scratch / f"{low}" for low in range(0, count, step)]
+    for piece in part:
+        rows = _rank_pairs(file, piece)
+        own = (places.node_of[rows["source"]] // step).astype(np.uint16)
+        ends = np.cumsum(np.bincount(own, minlength=len(paths)))
+        for path, some in zip(paths, np.split(rows[np.argsort(own, kind="stable")], ends[:-1]), strict=True):
+            try:
+                with path.open("ab") as stored:
+                    stored.write(some)
+            except OSError as error:
+                raise explain(path, error) from None
+    for at, path in enumerate(paths):
+        if len(rows := np.fromfile(path, RANK_PAIR)):
+            yield range(at * step, min((at + 1) * step, count)), rows
+        path.unlink()
 
 
-def _node_pairs(file: PairFile, pieces: Sequence[Piece], nodes: range, places: Places) -> pa.Table:
-    """The pairs of some nodes with all others, ascending, from the pieces in which their ranks are sources."""
+def _rank_pairs(file: PairFile, piece: Piece) -> NDArray[Any]:
+    """The pairs of ranks of a piece; ``broken`` ones are inconsistent (METHOD 20)."""
+    rows = np.empty(piece.last - piece.first, RANK_PAIR)
+    first, *again = (file.read(name, [piece]) for name in MEASURED)
+    least, most = file.read("min_s", [piece]), file.read("max_s", [piece])
+    for name in ("source", "target", "samples"):
+        rows[name] = file.read(name, [piece], np.int32)
+    rows["broken"] = inconsistent(least, first, most, rows["samples"])
+    times = judged(first, *again)[0], *(file.read(f"{name}_s", [piece]) for name in ("cold", "forward")), least, most
+    for name, values in zip(RANK_TIMES, times, strict=True):
+        rows[name] = values
+    return rows
+
+
+def _node_pairs(piece: Piece, rows: NDArray[Any], nodes: range, places: Places) -> pa.Table:
+    """The pairs of some nodes with all others, ascending, from the pairs in which their ranks are sources."""
     count, groups = len(places.nodes), len(nodes) * len(places.nodes)
-    sources = [file.read("source", [each], np.int32) for each in pieces]
-    kept = [(places.node_of[own] >= nodes.start) & (places.node_of[own] < nodes.stop) for own in sources]
-
-    def column(name: str, kind: Any = np.float64) -> NDArray[Any]:
-        return np.concatenate([file.read(name, [each], kind)[own] for each, own in zip(pieces, kept, strict=True)])
-
-    source = np.concatenate([own[mask] for own, mask in zip(sources, kept, strict=True)])
-    target = column("target", np.int32)
-    code = (places.node_of[source] - np.int32(nodes.start)) * np.int32(count) + places.node_of[target]
-    pairs = np.bincount(code, minlength=groups)
-    known = np.flatnonzero(pairs)
-    time_s = judged(*(column(name) for name in MEASURED))[0]
+    code = (places.node_of[rows["source"]] - np.int32(nodes.start)) * np.int32(count) + places.node_of[rows["target"]]
+    time_s, cold_s, forward_s, least, most = (rows[name].astype(np.float64) for name in RANK_TIMES)
     slowest_s, place = slowest(code, time_s, groups), np.zeros(groups, np.int64)
     at = np.flatnonzero(time_s == slowest_s[code])[::-1]
     place[code[at]] = at  # the first of equal ones
+    met = np.isfinite(cold_s)
+
+    def total(values: NDArray[Any] | None = None) -> NDArray[Any]:
+        return np.bincount(code, values, minlength=groups)
+
+    pairs, cold_pairs = total(), total(met)
+    known = np.flatnonzero(pairs)
     of: dict[str, NDArray[Any]] = {
-        "launch": np.full(groups, pieces[0].number), "bytes": np.full(groups, pieces[0].bytes),
+        "launch": np.full(groups, piece.number), "bytes": np.full(groups, piece.bytes),
         "source": np.arange(groups) // count + nodes.start, "target": np.arange(groups) % count,
-        "slowest_source": source[place], "slowest_target": target[place], "pairs": pairs,
-        "samples": np.bincount(code, column("samples", np.int64), minlength=groups).astype(np.int64),
-        "median_s": group_medians(code, time_s, groups), "slowest_s": slowest_s,
-        "max_s": slowest(code, column("max_s"), groups), "min_s": -slowest(code, -column("min_s"), groups),
-        **{name: group_medians(code, column(name), groups) for name in ("cold_s", "forward_s")},
+        "slowest_source": rows["source"][place], "slowest_target": rows["target"][place],
+        "pairs": pairs, "cold_pairs": cold_pairs, "samples": total(rows["samples"]), "broken": total(rows["broken"]),
+        "median_s": group_medians(code, time_s, groups), "mean_s": total(time_s) / np.maximum(pairs, 1),
+        "fastest_s": -slowest(code, -time_s, groups), "slowest_s": slowest_s,
+        "min_s": -slowest(code, -least, groups), "max_s": slowest(code, most, groups),
+        "cold_s": group_medians(code, cold_s, groups), "forward_s": group_medians(code, forward_s, groups),
+        "cold_mean_s": total(np.where(met, cold_s, 0.0)) / np.where(cold_pairs > 0, cold_pairs, np.nan),
+        "cold_max_s": slowest(code, np.where(met, cold_s, -np.inf), groups),
         **dict.fromkeys(MEASURED[1:], np.full(groups, np.nan)),
     }  # fmt: skip
     columns: dict[str, Any] = {
         name: pa.array(values[known], mask=np.isnan(values[known])) for name, values in of.items()
     }
-    texts = {"mode": pieces[0].mode, "launch_id": pieces[0].launch}
+    texts = {"mode": piece.mode, "launch_id": piece.launch}
     columns |= {name: pa.repeat(pa.scalar(text), len(known)) for name, text in texts.items()}
     return pa.table(columns).select(BY_NODES.names).cast(BY_NODES)
 

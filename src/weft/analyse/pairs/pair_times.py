@@ -8,7 +8,7 @@ an engine, which hashes the key of every row; so pairs are analysed here, whiche
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -30,7 +30,7 @@ BLOCK = 1 << 20  # rows of which the keys are read at a time
 
 
 class Piece(NamedTuple):
-    """Consecutive rows of one launch and way: from ``first`` up to, without, ``last``."""
+    """Consecutive rows of one launch and way in a row group, which is read whole: from ``first`` to before ``last``."""
 
     launch: str
     number: int  # index of the launch; those of one round of launches may share the pairs among them
@@ -67,12 +67,6 @@ class PairFile:
         """Size and mode of all ways in which these launches measured."""
         return sorted({(piece.bytes, piece.mode) for piece in self.pieces if piece.launch in launches})
 
-    def slices(self, piece: Piece) -> Iterator[Piece]:
-        """A piece cut where row groups end, which are read whole."""
-        within = self._ends[(self._ends > piece.first) & (self._ends < piece.last)]
-        for first, last in pairwise([piece.first, *within.tolist(), piece.last]):
-            yield piece._replace(first=first, last=last)
-
     def read(self, name: str, pieces: Sequence[Piece], kind: Any = np.float64) -> NDArray[Any]:
         """A column of these pieces, shape (rows,); nan for null."""
         found = np.empty(sum(piece.last - piece.first for piece in pieces), kind)
@@ -96,9 +90,12 @@ class PairFile:
     def _torn(self, error: Exception) -> DataError:
         return unreadable(self._root, self._root / "tables" / "pairs.parquet", error)
 
+    def _keys(self, group: int) -> Iterator[pa.RecordBatch]:
+        return self._file.iter_batches(BLOCK, row_groups=[group], columns=["launch", *KEYS], use_threads=False)
+
     def _pieces(self) -> Iterator[Piece]:
         row = 0
-        for batch in self._file.iter_batches(BLOCK, columns=["launch", *KEYS], use_threads=False):
+        for batch in chain.from_iterable(map(self._keys, range(self._file.num_row_groups))):
             index, size = (batch.column(name).to_numpy() for name in ("launch", "bytes"))
             mode, launch = (cast(pa.DictionaryArray, batch.column(name)) for name in ("mode", "launch_id"))
             modes, launches = mode.indices.to_numpy(), launch.indices.to_numpy()
@@ -187,15 +184,24 @@ class PairTimes:
         one = PairTimes(self.file, self.bytes, self.mode, self.ends, (self.parts[part],), (self.rows[part],))
         return judged(*(next(one.each(name)) for name in MEASURED))
 
-    @cached_property
-    def pairs(self) -> NDArray[np.int64] | None:
-        """How many pairs of ranks each is, of pairs of nodes; else None."""
-        return np.maximum.reduce(list(self.each("pairs", np.int64))) if self.file.by_nodes else None
+    def counts(self, name: str = "pairs") -> NDArray[np.int64] | None:
+        """How many pairs of ranks each is, of pairs of nodes: the most of any launch; else None."""
+        return np.maximum.reduce(list(self.each(name, np.int64))) if self.file.by_nodes else None
 
     @cached_property
     def slowest_s(self) -> Floats:
         """The time of the slowest of its pairs of ranks: its own, unless it is of nodes."""
-        return self.over_launches("slowest_s") if self.file.by_nodes else self.time_s
+        return self.of_slowest("slowest_s", np.float64) if self.file.by_nodes else self.time_s
+
+    def of_slowest(self, name: str, kind: Any) -> NDArray[Any]:
+        """A column of the launch in which the slowest of its pairs of ranks takes the (lower) median time."""
+        return np.take_along_axis(np.stack(list(self.each(name, kind))), self._launch[np.newaxis], axis=0)[0]
+
+    @cached_property
+    def _launch(self) -> NDArray[np.int64]:
+        each = np.stack(list(self.each("slowest_s")))
+        middle = np.maximum(np.isfinite(each).sum(axis=0) - 1, 0) // 2
+        return np.take_along_axis(np.argsort(each, axis=0), middle[np.newaxis], axis=0)[0]
 
 
 MEASURED = ("median_s", "again_1_s", "again_2_s")
@@ -207,6 +213,11 @@ def judged(first: Floats, second: Floats, third: Floats) -> tuple[Floats, NDArra
     at = np.flatnonzero(again)
     first[at] = np.median([first[at], second[at], third[at]], axis=0)
     return first, again
+
+
+def inconsistent(least: Floats, middle_s: Floats, most: Floats, samples: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which pairs have no samples, or a median that is not between the shortest and the longest (METHOD 20)."""
+    return ~((least > 0) & (least <= middle_s) & (middle_s <= most) & (samples > 0) & (most < np.inf))
 
 
 def middle(columns: Sequence[Floats]) -> Floats:

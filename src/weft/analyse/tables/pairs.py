@@ -37,7 +37,7 @@ class ClassRow(Classed):
     """Times over the pairs of a hop class.
 
     ``broken`` counts the inconsistent ones (METHOD 20), ``slow`` those of `PAIR_FACTOR` times what the class takes
-    and at least `LEAST_SHOWN_S` more.
+    and at least `LEAST_SHOWN_S` more: null of pairs that are analysed by nodes.
     """
 
     pairs: Long
@@ -50,7 +50,7 @@ class ClassRow(Classed):
     least_s: float
     most_s: float
     broken: Long
-    slow: Long
+    slow: Long | None
 
 
 class ColdRow(Classed):
@@ -67,7 +67,7 @@ class ContentionRow(Classed):
     """Concurrent over isolated time of a hop class: of each launch the median over pairs; its median over launches.
 
     ``low`` to ``high`` is the interval of that median of the kind ``interval`` (`weft.analyse.statistics.interval`),
-    ``p5`` to ``max`` are quantiles over pairs.
+    ``p5`` to ``max`` are quantiles over pairs, null of pairs that are analysed by nodes.
     """
 
     pairs: Long
@@ -77,9 +77,9 @@ class ContentionRow(Classed):
     high: float | None
     coverage: float | None
     interval: str
-    p5: float
-    p95: float
-    max: float
+    p5: float | None
+    p95: float | None
+    max: float | None
 
 
 class HistogramRow(Classed):
@@ -129,7 +129,7 @@ class MatrixMedianRow(Way):
 
 
 class BlockRow(Way):
-    """The slowest pair of every ``block`` x ``block`` ranks, in seconds."""
+    """The slowest pair of every ``block`` x ``block`` ranks (nodes, where pairs are analysed by nodes), in seconds."""
 
     block: int
     row: int

@@ -71,11 +71,13 @@ def _ranks(view: PairView, size: int, mode: str) -> Picture:
     blocks, block = view.blocks(size, mode)
     scale = scale_of(blocks, _cut(view, size, mode))
     unit, moved = _unit(view, size, scale)
+    parts, of = ([1] * len(view.nodes), "nodes") if view.by_nodes else (view.on_node, "ranks")
     shown = PairMatrix(
-        blocks, view.on_node, view.nodes, view.matrix(size, mode, "slowest_s"), scale, unit,
+        blocks, parts, view.nodes, view.matrix(size, mode, "slowest_s"), scale, unit,
         "the slowest of their pairs", block, outlined=_slow_nodes(view), rate_of=moved,
     )  # fmt: skip
-    each = "one pair of ranks" if block == 1 else f"the slowest pair of {block} x {block} ranks"
+    single = "the slowest pair of ranks of two nodes" if view.by_nodes else "one pair of ranks"
+    each = single if block == 1 else f"the slowest pair of {block} x {block} {of}"
     key = f"Each point is {each}: {_trip(view, size)}, started by the row. Ranks are sorted by node. "
     key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
     title = _where(view, size, mode, f"{_what(view, size)} of every pair of ranks")
@@ -140,7 +142,7 @@ def _contention(view: PairView, size: int, mode: str) -> Picture:
     row = max(rows, key=lambda each: each["factor"])
     interval = measured_factor(row["factor"], row["low"], row["high"])
     reading = f"Contention is largest at {row['class']}: {interval} times as long as alone"
-    if row["p95"] > SLOW * row["factor"]:
+    if row["p95"] and row["p95"] > SLOW * row["factor"]:
         reading += f" in the median, but {measured_factor(row['p95'])} times or more for one pair in twenty"
     reading += "."
     key = f"Time with {MODES.get(mode, mode)} over the isolated time, median over the pairs of two nodes. "

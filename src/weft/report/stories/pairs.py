@@ -83,8 +83,12 @@ def _count(row: Mapping[str, Any]) -> str:
     return f"{row['pairs']:,}"
 
 
+def _plain(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
 def _factor(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f} x"
+    return _plain(value) + " x" * (value is not None)
 
 
 #: Which pairs a row is of: their messages, their hops, and how many they are.
@@ -153,8 +157,8 @@ def _contention(pairs: PairView) -> Table:
     return make_table(
         pairs.run.titled("Contention: concurrent over isolated time"), _ordered(pairs.contention), *WHICH,
         ("factor", interval_heading(pairs.contention), _contended),
-        ("p5", "of the pairs", lambda row: f"{row['p5']:.2f}"), ("p95", "", lambda row: f"{row['p95']:.2f}"),
-        ("max", "", lambda row: f"{row['max']:.2f}"),
+        ("p5", "of the pairs", lambda row: _plain(row["p5"])), ("p95", "", lambda row: _plain(row["p95"])),
+        ("max", "", lambda row: _plain(row["max"])),
     )  # fmt: skip
 
 

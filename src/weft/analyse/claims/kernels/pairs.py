@@ -85,7 +85,7 @@ def _healthy(known: Known, size: int, mode: str, own: Sequence[ClassRow], counte
         if row["factor"] >= PAIR_FACTOR and row["time_s"] * (1 - 1 / row["factor"]) >= LEAST_SHOWN_S
     )
     factor = next(later, None)
-    slow = sum(row["slow"] for row in own)
+    slow = sum(row["slow"] or 0 for row in own)
     return make_claim("pairs.no-outlier", "answer", "", factor, "factor", slow=slow, bytes=size, mode=mode, **counted)
 
 
