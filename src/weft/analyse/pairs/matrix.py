@@ -107,7 +107,7 @@ def _some_nodes(
         for path, some in zip(paths, np.split(rows[np.argsort(own, kind="stable")], ends[:-1]), strict=True):
             try:
                 with path.open("ab") as stored:
-                    stored.write(some)
+                    stored.write(some.data)
             except OSError as error:
                 raise explain(path, error) from None
     for at, path in enumerate(paths):

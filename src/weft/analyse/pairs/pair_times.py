@@ -95,7 +95,7 @@ class PairFile:
 
     def _pieces(self) -> Iterator[Piece]:
         row = 0
-        for batch in chain.from_iterable(map(self._keys, range(self._file.num_row_groups))):
+        for batch in chain.from_iterable(map(self._keys, range(self._file.metadata.num_row_groups))):
             index, size = (batch.column(name).to_numpy() for name in ("launch", "bytes"))
             mode, launch = (cast(pa.DictionaryArray, batch.column(name)) for name in ("mode", "launch_id"))
             modes, launches = mode.indices.to_numpy(), launch.indices.to_numpy()
