@@ -38,15 +38,12 @@ def show(
         Print every table: times, the calls cold and warm, memory, links.
     """
     from weft.cli.list import print_rows
-    from weft.errors import DataError
     from weft.report import tables
     from weft.report.view import load_view
     from weft.run.listing import latest_run, runs_of
     from weft.run.refresh import reading, refresh
     from weft.text import plain
 
-    if (exact or between) and format not in ("text", "md"):
-        raise DataError(f"--exact and --between are printed as text or md, not as {format}", "leave --format out")
     if run is None:
         run = latest_run()
         sys.stderr.write(plain(f"the latest run: {run}\n"))
@@ -57,7 +54,7 @@ def show(
     refresh(run, engine)
     with reading(run):
         view = load_view(run)
-        more = _on_demand(view, engine or "duckdb://", exact, between)
+        more = _on_demand(view, format, engine or "duckdb://", exact, between) if exact or between else ""
         if format == "text":
             tables.show(view, every=all)
         else:
@@ -65,11 +62,12 @@ def show(
         sys.stdout.write(more)
 
 
-def _on_demand(view: "RunView", engine: str, exact: bool, between: tuple[str, str] | None) -> str:
-    if not exact and not between:
-        return ""
+def _on_demand(view: "RunView", format: str, engine: str, exact: bool, between: tuple[str, str] | None) -> str:
     from weft.analyse.pairs.exact import exact_rows, rank_rows
+    from weft.errors import DataError
     from weft.report.pair_view import exact_text, ranks_text
 
+    if format not in ("text", "md"):
+        raise DataError(f"--exact and --between are printed as text or md, not as {format}", "leave --format out")
     more = exact_text(view, exact_rows(view.path, engine)) if exact else ""
     return more + (ranks_text(view, between, rank_rows(view.path, between)) if between else "")

@@ -152,5 +152,5 @@ def test_a_window_of_one_message_is_a_rate_as_the_card_says(view: RunView) -> No
 
 
 def test_exact_quantiles_without_samples_are_refused(slow: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["show", str(slow), "--exact", "--format", "csv"]) == 1
+    assert main(["show", str(slow), "--exact"]) == 1
     assert "has no samples of pairs" in capsys.readouterr().err
