@@ -110,10 +110,10 @@ def main() -> None:
     rounds = given.rounds
     tell("all-to-all", best(rounds, lambda: all_to_all(routes)), a2a_s, cores, table)
     made = best(1, lambda: routes.paths)
-    tell("routes of all leaves", made, a2a_s * 5, cores, table + routes.links.nbytes / cores / rate)
-    entry = routes.links.shape[2] * 4
-    shifts = given.hosts * (given.hosts - 1) * entry / (cores * rate)
-    tell(f"{given.hosts - 1:,} shift phases", best(1, lambda: phases(routes)), shift_s, cores, shifts)
+    tell("routes of all leaves", made, a2a_s * 5, cores, table + routes.lengths.nbytes / cores / rate)
+    followed = given.hosts * len(phases(routes).time)
+    shifts = followed * int(routes.lengths.max()) * 4 / (cores * rate)
+    tell(f"{followed // given.hosts:,} shift phases", best(1, lambda: phases(routes)), shift_s, cores, shifts)
     splits = 1000 * (given.hosts // 2) * 64 / (cores * rate)  # a line of the cache each
     tell("1,000 bisections", best(rounds, lambda: effective_bisection(routes)), bisect_s, cores, splits)
 

@@ -39,6 +39,7 @@ WEFT_ROUTE_API void weft_route_bisections(Graph const *graph, Paths const *paths
     std::int32_t const threads = std::max(1, graph->threads);
     std::vector<std::vector<std::int32_t>> orders(threads, std::vector<std::int32_t>(members, members + count));
     std::vector<std::vector<std::int32_t>> counts(threads, std::vector<std::int32_t>(graph->links));
+    std::vector<std::vector<std::int32_t>> ways(threads); // the links of all flows, which are followed once
     for_each(samples, graph->threads, [&](std::int32_t thread, std::int64_t sample) {
         auto &order = orders[thread];
         std::int32_t *units = counts[thread].data();
@@ -48,13 +49,22 @@ WEFT_ROUTE_API void weft_route_bisections(Graph const *graph, Paths const *paths
             std::swap(order[at - 1], order[random.below(at)]);
         std::fill_n(units, graph->links, 0);
         std::int32_t const half = count / 2;
-        for (std::int32_t flow = 0; flow < half; ++flow)
-            walker.each(order[flow], order[half + flow], [units](std::int32_t used) { ++units[used]; });
+        auto &way = ways[thread];
+        way.clear();
+        for (std::int32_t flow = 0; flow < half; ++flow) {
+            walker.each(order[flow], order[half + flow], [&](std::int32_t used) {
+                ++units[used];
+                way.push_back(used);
+            });
+            way.push_back(none);
+        }
+        auto next = way.begin();
         double sum = 0;
         for (std::int32_t flow = 0; flow < half; ++flow) {
             double most = 0;
-            walker.each(order[flow], order[half + flow],
-                        [&](std::int32_t used) { most = std::max(most, units[used] * slowness[used]); });
+            for (; *next != none; ++next)
+                most = std::max(most, units[*next] * slowness[*next]);
+            ++next;
             std::int32_t const from = graph->uplink[order[flow]], to = graph->delivery[order[half + flow]];
             sum += most > 0 ? std::max(slowness[from], slowness[to]) / most : 0;
         }

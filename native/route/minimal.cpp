@@ -58,6 +58,9 @@ class Minimal {
     struct Way {
         std::int32_t link, peer;
     };
+    struct Near {
+        std::int32_t slot, peer; // of `out_`: prices of one switch's ways are beside each other
+    };
 
     void attach(std::int32_t const *target_port) {
         for (auto link = 0; link < graph_.links; ++link) {
@@ -109,16 +112,16 @@ class Minimal {
         for (auto const at : order_) {
             for (auto k = first_[std::size_t(at)]; k < first_[std::size_t(at) + 1]; ++k)
                 if (distance_[std::size_t(out_[k].peer)] < distance_[std::size_t(at)])
-                    nearer_.push_back(out_[k]);
+                    nearer_.push_back({std::int32_t(k), out_[k].peer});
             nearer_first_.push_back(nearer_.size());
         }
         chosen_.resize(order_.size());
     }
 
-    double cheapest(std::size_t place, Way &way) const {
+    double cheapest(std::size_t place, Near &way) const {
         auto least = std::numeric_limits<double>::infinity();
         for (auto k = nearer_first_[place]; k < nearer_first_[place + 1]; ++k) {
-            auto const cost = price_[std::size_t(nearer_[k].link)] + ahead_[std::size_t(nearer_[k].peer)];
+            auto const cost = price_[std::size_t(nearer_[k].slot)] + ahead_[std::size_t(nearer_[k].peer)];
             if (cost < least) {
                 least = cost;
                 way = nearer_[k];
@@ -136,11 +139,11 @@ class Minimal {
         flow_ = injected_;
         for (auto place = order_.size() - 1; place > 0; --place) {
             auto const at = std::size_t(order_[place]);
-            auto const [link, peer] = chosen_[place];
-            column[at * std::size_t(graph_.hosts)] = link;
-            auto const l = std::size_t(link);
-            load_[l] += flow_[at];
-            price_[l] = eighth_power(least_load + load_[l] * slowness_[l] / unit_);
+            auto const [slot, peer] = chosen_[place];
+            auto const k = std::size_t(slot), link = std::size_t(out_[k].link);
+            column[at * std::size_t(graph_.hosts)] = out_[k].link;
+            load_[k] += flow_[at];
+            price_[k] = eighth_power(least_load + load_[k] * slowness_[link] / unit_);
             flow_[std::size_t(peer)] += flow_[at];
         }
     }
@@ -148,13 +151,13 @@ class Minimal {
     Graph const &graph_;
     std::vector<std::int32_t> leaf_, delivery_;
     std::vector<double> injected_; // hosts on each switch
-    std::vector<double> slowness_, price_, load_;
+    std::vector<double> slowness_, price_, load_; // the price and load of each of `out_`
     double unit_ = 1;
     std::vector<Way> out_; // of each switch, by port
     std::vector<std::size_t> first_;
     std::vector<std::int32_t> distance_, order_;
     std::vector<double> ahead_, flow_;
-    std::vector<Way> nearer_, chosen_;
+    std::vector<Near> nearer_, chosen_;
     std::vector<std::size_t> nearer_first_;
 };
 

@@ -4,6 +4,7 @@
 #include "parallel.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 namespace weft::route {
@@ -49,18 +50,31 @@ WEFT_ROUTE_API std::int32_t weft_route_lengths(Graph const *graph, std::int32_t 
     return last == length ? 0 : std::max<std::int32_t>(0, *std::max_element(length, last));
 }
 
-// Links between switches of each of those routes (rows x hosts x depth), padded with the number of links.
+// Links between switches of each of those routes (rows x hosts x depth); what is beyond its length stays as it is.
 WEFT_ROUTE_API void weft_route_paths(Graph const *graph, std::int32_t const *at, std::int32_t rows, std::int32_t depth,
                                      std::int8_t const *length, std::int32_t *out) {
     for_each_route(*graph, rows, [&](std::int64_t row, std::int32_t end) {
-        std::int64_t const place = row * graph->hosts + end;
-        std::int32_t here = at[row];
-        for (std::int32_t hop = 0; hop < depth; ++hop) {
-            bool const on = hop < length[place];
-            std::int32_t const link = on ? graph->forward[std::int64_t(here) * graph->hosts + end] : graph->links;
-            out[place * depth + hop] = link;
-            here = on ? graph->next_switch(link) : here;
-        }
+        std::int64_t const route = row * graph->hosts + end;
+        std::int32_t *next = out + route * depth;
+        follow(*graph, at[row], end, length[route], [&](std::int32_t link) { *next++ = link; });
+    });
+}
+
+// Marks each link that follows another directly on one of those routes, of those in `used` if it is given.
+//   used   rows x hosts: whether a route counts, or null
+//   place  links: number of a link among those out of its switch, below `most`
+//   found  links x most: set to 1 at the first link and the place of the second
+WEFT_ROUTE_API void weft_route_dependencies(Graph const *graph, std::int32_t const *at, std::int32_t rows,
+                                            std::int8_t const *length, std::int8_t const *used,
+                                            std::int32_t const *place, std::int64_t most, std::int8_t *found) {
+    for_each_route(*graph, rows, [&](std::int64_t row, std::int32_t end) {
+        std::int64_t const route = row * graph->hosts + end;
+        std::int32_t before = none;
+        follow(*graph, at[row], end, used == nullptr || used[route] != 0 ? length[route] : 0, [&](std::int32_t link) {
+            if (before != none)
+                std::atomic_ref(found[before * most + place[link]]).store(1, std::memory_order_relaxed);
+            before = link;
+        });
     });
 }
 

@@ -20,6 +20,35 @@ std::int64_t partner(Kind kind, std::int64_t from, std::int64_t phase, std::int6
     return to < ranks ? to : -1;
 }
 
+// Messages on their way, a hop of each in turn: their reads of the tables, each far from the last, overlap.
+struct Messages {
+    static constexpr std::size_t most = 64;
+    Graph const &graph;
+    std::int32_t *units;
+    std::int32_t at[most] = {}, end[most] = {}, left[most] = {};
+    std::size_t count = 0;
+
+    void add(std::int32_t leaf, std::int32_t target, std::int32_t length) {
+        at[count] = leaf, end[count] = target, left[count] = length;
+        if (++count == most)
+            deliver();
+    }
+    void deliver() {
+        for (std::size_t going = count; going > 0;) {
+            going = 0;
+            for (std::size_t i = 0; i < count; ++i) {
+                if (left[i] <= 0)
+                    continue;
+                std::int32_t const link = graph.forward[std::int64_t(at[i]) * graph.hosts + end[i]];
+                ++units[link];
+                at[i] = graph.next_switch(link);
+                going += --left[i] > 0;
+            }
+        }
+        count = 0;
+    }
+};
+
 constexpr std::int32_t flush_after = 64; // phases whose 32-bit sums are added up, for fewer than 2^25 ranks
 
 struct Totals {
@@ -81,15 +110,16 @@ std::int32_t slowest_link(std::vector<std::int32_t> const &count, double const *
 
 } // namespace
 
-// Phases 1 ... phases: in phase k rank r sends to rank r + k (shift, modulo ranks) or to rank r xor k (exchange).
+// Some phases: in phase k rank r sends to rank r + k (shift, modulo ranks) or to rank r xor k (exchange).
 //   host      ranks: host of each rank; messages inside a host cross no link
+//   number    phases: k of each
 //   slowness  links: time of one unit over a link
 //   time      phases: time of the slowest link; link: which one, -1 = no traffic
 //   load      links: units over each link, summed over the phases (added)
 // Returns the messages without a route.
 WEFT_ROUTE_API std::int64_t weft_route_phases(Graph const *graph, Paths const *paths, std::int32_t kind,
                                               std::int64_t ranks, std::int32_t const *host, std::int64_t phases,
-                                              double const *slowness, double *time, std::int32_t *link,
+                                              std::int64_t const *number, double const *slowness, double *time, std::int32_t *link,
                                               std::int64_t *load) {
     Totals const empty{std::vector<std::int32_t>(graph->links), std::vector<std::int32_t>(graph->links),
                        std::vector<std::int64_t>(graph->links)};
@@ -102,8 +132,9 @@ WEFT_ROUTE_API std::int64_t weft_route_phases(Graph const *graph, Paths const *p
         auto &[count, few, sum, lost, summed] = each[thread];
         std::int32_t *units = count.data();
         std::copy(every.begin(), every.end(), count.begin());
+        Messages messages{*graph, units};
         for (std::int64_t from = 0; from < ranks; ++from) {
-            std::int64_t const to = partner(Kind(kind), from, item + 1, ranks);
+            std::int64_t const to = partner(Kind(kind), from, number[item], ranks);
             std::int32_t const source = host[from], target = to < 0 ? source : host[to], row = paths->row[source];
             std::int64_t const place = std::int64_t(row) * graph->hosts + target;
             std::int32_t const length = row < 0 || source == target ? -1 : paths->length[place];
@@ -111,10 +142,12 @@ WEFT_ROUTE_API std::int64_t weft_route_phases(Graph const *graph, Paths const *p
                 own.add(units, source, target, -1);
                 lost += source != target;
             }
-            std::int32_t const *link = paths->link + place * paths->depth;
-            for (std::int32_t hop = 0; hop < length; ++hop)
-                ++units[link[hop]];
+            for (std::int32_t hop = 0; paths->link != nullptr && hop < length; ++hop)
+                ++units[paths->link[place * paths->depth + hop]];
+            if (paths->link == nullptr && length > 0)
+                messages.add(graph->leaf[source], target, length);
         }
+        messages.deliver();
         auto const slowest = slowest_link(count, slowness, few);
         if (++summed == flush_after)
             each[thread].flush();

@@ -45,14 +45,14 @@ def _by_leaf(routes: Routes, wrong: NDArray[np.bool_]) -> list[str]:
 def _broken(routes: Routes) -> list[Finding]:
     hosts, lengths = routes.network.hosts, routes.lengths
     loose = [hosts[h] for h in np.flatnonzero(routes.network.uplink < 0)]
-    reachable = np.broadcast_to(routes.network.uplink >= 0, lengths.shape)
     of_leaf = np.bincount(routes.row[routes.row >= 0], minlength=len(lengths))
-    # number of pairs of a route: every host of the leaf except the destination itself
-    served = of_leaf[:, np.newaxis] - (routes.row == np.arange(len(lengths))[:, np.newaxis])
 
     def of_pairs(id: str, reason: int) -> list[Finding]:
-        wrong = (lengths == reason) & reachable & (served > 0)
-        return found(id, _by_leaf(routes, wrong), pairs=f"{int(served[wrong].sum()):,}")
+        wrong = (lengths == reason) & (routes.network.uplink >= 0)
+        row, end = np.nonzero(wrong)
+        served = of_leaf[row] - (routes.row[end] == row)  # pairs of a route: each host of the leaf but the destination
+        wrong[row, end] = served > 0
+        return found(id, _by_leaf(routes, wrong), pairs=f"{int(served.sum()):,}")
 
     return [
         *found("loose-host", loose),

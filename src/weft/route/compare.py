@@ -141,12 +141,12 @@ def _scattered(routes: Routes, worth: Score, ranks: Ints | None) -> tuple[Full, 
 def _phased(routes: Routes, worth: Score, pattern: Pattern, ranks: Ints | None) -> tuple[float, tuple[Full, ...]]:
     """Mean relative time of a phase, and the links that are the slowest in the most phases."""
     done = worth.phases if pattern == "shift" else phases(routes, "exchange", ranks)
-    count = max(1, len(done.time))
-    mean = done.load * routes.shared_slowness / count
+    load = worth.load if done.drawn else done.load  # all phases of either schedule are an all-to-all
+    mean = load * routes.shared_slowness / max(1, done.of)
     slow = Counter(int(link) for link in done.link[done.time > 1 + 1e-9])
     name = routes.network.link_name
     return done.mean, tuple(
-        Full(link, name(link), float(mean[link]), int(done.load[link]), number, users_of(routes, link, _hosts(ranks)))
+        Full(link, name(link), float(mean[link]), int(load[link]), number, users_of(routes, link, _hosts(ranks)))
         for link, number in slow.most_common(FULLEST)
     )
 
@@ -177,8 +177,9 @@ def engine_rows(found: Comparison) -> Rows:
         bound = (f"{found.bound:.3f}", f"{share(found.bound):.0f} %")
         rows.append(("lower bound", *("" for _ in asked), *bound, "", "", ""))
     columns = ("engine", *asked, "all-to-all", "injection", "shift", "worst phase", "bisection")
-    title = "Times over that of a host's own link, 1 = best; bisection as a share of full"
-    return Rows(title, columns, tuple(rows), frozenset({0}))
+    title, drawn = "Times over that of a host's own link, 1 = best", found.engines[0].score.phases.drawn
+    title += f"; shift: {drawn}, drawn at random" if drawn else ""
+    return Rows(f"{title}; bisection as a share of full", columns, tuple(rows), frozenset({0}))
 
 
 def _scores(engine: Engine, asked: bool) -> tuple[str, ...]:
@@ -189,7 +190,7 @@ def _scores(engine: Engine, asked: bool) -> tuple[str, ...]:
         *([f"{engine.value:.3f}"] if asked else []),
         f"{worth.all_to_all:.3f}",
         f"{share(worth.all_to_all):.0f} %",
-        f"{worth.shift:.3f}",
+        f"{worth.shift:.3f}" + (f" ± {worth.phases.half:.3f}" if worth.phases.drawn else ""),
         format_factor(float(worth.phases.time.max(initial=0))),
         f"{worth.bisection.share:.3f} ± {half:.3f}",
     )

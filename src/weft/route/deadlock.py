@@ -79,16 +79,13 @@ def find_circle(routes: Routes, lanes: Lanes | None = None) -> Circle | None:
 
 def dependencies(routes: Routes, used: NDArray[np.bool_] | None = None) -> tuple[Ints, Ints]:
     """Index pairs of links, the first waiting for the second, shape (pairs,) each; only for routes in ``used``."""
-    network, paths = routes.network, routes.links
+    network = routes.network
     count = len(network.links)
     place = _places(network.links.source)
     most = int(place.max(initial=0)) + 1
-    found = np.zeros(count * most, dtype=bool)
-    for row in range(len(paths)):  # leaf by leaf, to limit the work space
-        ways = paths[row] if used is None else paths[row][used[row]]
-        first, second = ways[:, :-1], ways[:, 1:]
-        real = second < count
-        found[first[real].astype(np.int64) * most + place[second[real]]] = True
+    found, counted = np.zeros(count * most, dtype=np.int8), None if used is None else used.view(np.int8)
+    given = (routes.leaves, len(routes.leaves), routes.lengths, counted, place, most, found)
+    routes.library.call("dependencies", routes.graph, *given)
     first = np.flatnonzero(found)
     link_at = np.full((len(network.hosts) + len(network.switches), most), -1, dtype=np.int32)
     link_at[network.links.source, place] = np.arange(count)
@@ -129,6 +126,10 @@ def _walk(first: Whole, second: Whole) -> tuple[int, ...]:
 
 def pairs_over(routes: Routes, first: int, second: int) -> NDArray[np.intp]:
     """Indices (leaf row, host) of the routes that cross one link directly after another, shape (pairs, 2)."""
-    if routes.links.shape[2] < 2:
-        return np.empty((0, 2), dtype=np.intp)
-    return np.argwhere(((routes.links[:, :, :-1] == first) & (routes.links[:, :, 1:] == second)).any(axis=2))
+    network = routes.network
+    ways = network.forward[network.links.source[[first, second]] - len(network.hosts)]
+    columns = np.flatnonzero((ways[0] == first) & (ways[1] == second))
+    links = routes.between(np.arange(len(routes.leaves))[:, np.newaxis], columns)
+    over = ((links[:, :, :-1] == first) & (links[:, :, 1:] == second)).any(axis=2)
+    row, column = np.nonzero(over)
+    return np.stack([row, columns[column]], axis=1)

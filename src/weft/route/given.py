@@ -97,7 +97,7 @@ def users_of(routes: Routes, link: int, members: Ints | None = None) -> Users:
     # Only destinations that the switch sends over this link can matter.
     columns = np.flatnonzero((network.forward[source - hosts] == link) & taking)
     rows = np.unique(routes.row[taking & (routes.row >= 0)])
-    over = (routes.links[np.ix_(rows, columns)] == link).any(axis=2)
+    over = (routes.between(rows[:, np.newaxis], columns) == link).any(axis=2)
     targets = columns[over.any(axis=0)]
     sources = np.flatnonzero(taking & np.isin(routes.row, rows[over.any(axis=1)]))
     return Users(sources.astype(np.int32), targets.astype(np.int32), int(over.sum()))

@@ -48,14 +48,15 @@ class Graph(ctypes.Structure):
 class Paths(ctypes.Structure):
     """``weft::route::Paths`` of native/route/paths.hpp."""
 
-    _fields_ = (("rows", c_int32), ("depth", c_int32), ("row", I32), ("link", I32), ("length", I8))
+    _fields_ = (("depth", c_int32), ("row", I32), ("link", I32), ("length", I8))
 
 
 SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "all_to_all": (c_int64, (c_void_p, I64, I64)),
     "lengths": (c_int32, (c_void_p, I32, c_int32, I8)),
     "paths": (None, (c_void_p, I32, c_int32, c_int32, I8, I32)),
-    "phases": (c_int64, (c_void_p, c_void_p, c_int32, c_int64, I32, c_int64, F64, F64, I32, I64)),
+    "dependencies": (None, (c_void_p, I32, c_int32, I8, I8, I32, c_int64, I8)),
+    "phases": (c_int64, (c_void_p, c_void_p, c_int32, c_int64, I32, c_int64, I64, F64, F64, I32, I64)),
     "bisections": (None, (c_void_p, c_void_p, c_int32, I32, c_int64, c_uint64, F64, F64)),
     "reroute": (c_int64, (c_void_p, I32, F64, c_double, c_int32, c_uint64, I32)),
     "relieve": (c_int32, (c_void_p, I32, F64, c_int32, I32, I32)),

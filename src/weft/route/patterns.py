@@ -16,6 +16,8 @@ from weft.route.routes import Routes
 
 Schedule = Literal["shift", "exchange"]
 KINDS: dict[Schedule, int] = {"shift": 0, "exchange": 1}
+# Messages of a schedule that are all followed, else about this many: of phases, or of splits, drawn at random
+MOST_FOLLOWED, DRAWN, FEWEST, SEED = 1 << 26, 1 << 23, 100, 20080914
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +34,25 @@ class Phases:
 
     time: Floats  # relative time of the slowest link in each phase, shape (phases,)
     link: Ints  # index of that link, shape (phases,); -1 for a phase without traffic
-    load: Longs  # units over each link, summed over all phases, shape (links,)
+    load: Longs  # units over each link, summed over these phases, shape (links,)
     lost: int  # messages without a route
+    of: int  # number of phases of the whole schedule
 
     @property
     def mean(self) -> float:
         """Mean relative time of a phase: time of the schedule over its time with all links as fast as the adapters."""
         return float(self.time.mean()) if len(self.time) else 0.0
+
+    @property
+    def half(self) -> float:
+        """Half of the 95 % interval of `mean`: 0 where all phases are counted."""
+        count = len(self.time)
+        return 1.96 * float(self.time.std(ddof=1)) * ((1 - count / self.of) / count) ** 0.5 if self.drawn else 0.0
+
+    @property
+    def drawn(self) -> str:
+        """The number of phases in words where not all are counted, else empty."""
+        return f"{len(self.time):,} of {self.of:,} phases" if len(self.time) < self.of else ""
 
 
 def all_to_all(routes: Routes, ranks: Ints | None = None) -> Loads:
@@ -53,23 +67,25 @@ def phases(
     routes: Routes,
     schedule: Schedule = "shift",
     ranks: Ints | None = None,
-    most: int | None = None,
     slowness: Floats | None = None,
 ) -> Phases:
-    """Loads of every phase of a schedule.
+    """Loads of every phase of a schedule, or of some of more than `MOST_FOLLOWED` messages, the same each time.
 
     `ranks`: host of each rank, shape (ranks,); one on each host with a cable when None. `slowness`: relative time of
     one unit over each link, shape (links,); `Routes.shared_slowness` if None.
     """
     host = routes.members(ranks)
     count = len(host) - 1 if schedule == "shift" else (1 << max(0, len(host) - 1).bit_length()) - 1
-    count = max(0, count if most is None else min(most, count))
-    time, link = np.zeros(count), np.full(count, -1, dtype=np.int32)
+    number = np.arange(1, count + 1)
+    drawn = max(FEWEST, DRAWN // max(1, len(host)))
+    if len(host) * count > MOST_FOLLOWED and count > drawn:
+        number = np.sort(np.random.default_rng(SEED).choice(number, drawn, replace=False))
+    time, link = np.zeros(len(number)), np.full(len(number), -1, dtype=np.int32)
     load = np.zeros(len(routes.network.links), dtype=np.int64)
     slowness = routes.shared_slowness if slowness is None else slowness
-    arguments = (KINDS[schedule], len(host), host, count, slowness, time, link, load)
+    arguments = (KINDS[schedule], len(host), host, len(number), number, slowness, time, link, load)
     lost = int(routes.library.call("phases", routes.graph, routes.paths, *arguments))
-    return Phases(time, link, load, lost)
+    return Phases(time, link, load, lost, max(0, count))
 
 
 def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | None = None) -> Floats:
@@ -104,7 +120,7 @@ def flow_loads(routes: Routes, sources: Ints, targets: Ints, amounts: NDArray[np
     if broken.any():
         at = int(np.argmax(broken))
         raise network.no_route(int(source[at]), int(target[at]))
-    between = routes.links[row, target]
+    between = routes.between(row, target)
     count = len(network.links)
     load = np.zeros(count + 1)  # the last one means "no link"
     np.add.at(load, routes.arrays[2][source], weight)

@@ -8,11 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.errors import FabricError
 from weft.fabric.network.graph import Network
 from weft.route.library import Floats, Graph, Ints, Library, Paths, delivery_of, pointer, threads_here
 
-MOST_PATH_BYTES = 6 << 30
+MOST_KEPT = 1 << 28  # bytes of links of routes; beyond, messages are followed through the tables
 NO_ENTRY, CIRCLE, WRONG_HOST = -1, -2, -3
 
 
@@ -84,16 +83,22 @@ class Routes:
         self.library.call("lengths", self.graph, self.leaves, len(self.leaves), found)
         return found
 
+    def between(self, rows: NDArray[np.integer], hosts: NDArray[np.integer]) -> Ints:
+        """Links of the routes from leaves (`row`) to hosts: (..., longest), padded with the number of links."""
+        links, at, left = self.network.links, self.leaves[rows], self.lengths[rows, hosts]
+        onward = np.append(links.target - np.int32(len(self.network.hosts)), np.int32(0))
+        found = np.full((*left.shape, max(0, int(left.max(initial=0)))), len(links), dtype=np.int32)
+        for hop in range(found.shape[-1]):
+            found[..., hop] = np.where(hop < left, self.network.forward[at, hosts], len(links))
+            at = np.where(hop < left, onward[found[..., hop]], at)
+        return found
+
     @cached_property
-    def links(self) -> Ints:
-        """Links of those routes, (leaves, hosts, longest), padded with their number; FabricError over 6 GiB."""
+    def kept(self) -> Ints | None:
+        """Links of those routes for the library, (leaves, hosts, longest); None beyond `MOST_KEPT`."""
         depth = int(self.lengths.max(initial=0))
-        if self.lengths.size * depth * 4 > MOST_PATH_BYTES:
-            raise FabricError(
-                f"routes of {self.lengths.shape[0]:,} leaves to {self.lengths.shape[1]:,} hosts with up to {depth} "
-                "links each do not fit into 6 GiB",
-                "describe a part of the fabric",
-            )
+        if self.lengths.size * depth * 4 > MOST_KEPT:
+            return None
         found = np.empty((*self.lengths.shape, depth), dtype=np.int32)
         self.library.call("paths", self.graph, self.leaves, len(self.leaves), depth, self.lengths, found)
         return found
@@ -101,8 +106,7 @@ class Routes:
     @cached_property
     def paths(self) -> Paths:
         """Those routes in the library's form."""
-        shape = self.links.shape
-        return Paths(shape[0], shape[2], pointer(self.row), pointer(self.links), pointer(self.lengths))
+        return Paths(int(self.lengths.max(initial=0)), pointer(self.row), pointer(self.kept), pointer(self.lengths))
 
     def with_network(self, network: Network) -> "Routes":
         """The same library and threads on another network."""

@@ -24,11 +24,10 @@ import numpy as np
 
 from weft.fabric.cuts import cuts
 from weft.route.library import Floats, Ints, Longs
-from weft.route.patterns import Phases, all_to_all, phases
+from weft.route.patterns import DRAWN, FEWEST, SEED, Phases, all_to_all, phases
 from weft.route.routes import Routes
 
 SAMPLES = 1000
-SEED = 20080914
 NEARLY = 0.005  # part of a shift or bisection: an all-to-all twice as fast was refused for 0.2 % of a bisection
 
 
@@ -48,6 +47,7 @@ def effective_bisection(
 ) -> Effective:
     """Effective bisection bandwidth of some hosts, all with a cable by default; with an odd number one is idle."""
     members = routes.members(hosts)
+    samples = min(samples, max(FEWEST, DRAWN // max(1, len(members))))
     each = np.ones(samples)
     if len(members) > 1:
         arguments = (len(members), members, samples, seed, routes.shared_slowness, each)

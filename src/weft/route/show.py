@@ -106,7 +106,13 @@ def _engine_tree(engine: Engine) -> dict[str, Any]:
         "note": engine.note or None,
         "value": engine.value,
         "all_to_all": worth.all_to_all,
-        "shift": {"mean": worth.shift, "worst": float(worth.phases.time.max(initial=0))},
+        "shift": {
+            "mean": worth.shift,
+            "half_interval": worth.phases.half,
+            "worst": float(worth.phases.time.max(initial=0)),
+            "phases": len(worth.phases.time),
+            "of": worth.phases.of,
+        },
         "bisection": {"share": worth.bisection.share, "low": worth.bisection.low, "high": worth.bisection.high},
         "pairs_without_route": worth.lost,
         "hosts_that_limit_themselves": [
@@ -208,7 +214,8 @@ def improvement_text(found: Improvement, title: str) -> RenderableType:
         head = f"{title}: the current tables already reach the lower bound"
     else:
         head = f"{title}: no better tables among {found.tried}"
-    table = lean_table("tables", "all-to-all", "shift, mean", "bisection", "entries changed")
+    drawn = f"of {present.phases.drawn}" if present.phases.drawn else ""
+    table = lean_table("tables", "all-to-all", f"shift, mean {drawn}".strip(), "bisection", "entries changed")
     rows: list[tuple[str, Candidate]] = [("present", found.present)]
     rows += [("better", found.best)] if found.better else []
     if found.fastest.score.all_to_all < best.all_to_all * (1 - EVEN):

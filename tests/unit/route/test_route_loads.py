@@ -18,11 +18,12 @@ from weft.fabric.network import minimal
 from weft.fabric.network.graph import Network
 from weft.files.shipped import LENT
 from weft.route import library as native
-from weft.route.compare import Routed, compare
+from weft.route.compare import Routed, compare, engine_rows
 from weft.route.library import loads_of, minimal_tables
 from weft.route.patterns import all_to_all, flow_loads, phases, placed_matrix
 from weft.route.routes import Routes
 from weft.route.score import effective_bisection
+from weft.route.show import as_tree
 
 
 def link(network: Network, source: str, target: str) -> list[int]:
@@ -275,3 +276,81 @@ def test_lent_loads_are_those_of_numpy_and_none_where_a_route_is_missing(network
     if network.switch_links.any() and (weight > 0).sum() > 1:
         lost = network.with_tables(np.full_like(network.forward, -1), "none")
         assert loads_of(library(), lost, weight) is None
+
+
+def test_of_a_long_schedule_some_phases_are_drawn_and_the_error_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All 48,777 phases of 48,778 hosts took 60 CPU-s, and the links of all routes 1.3 GB."""
+    network = tree(60, 5, 2, link_rate=0.7e9)
+    found = routes(network)
+    for schedule in ("shift", "exchange"):
+        every = phases(found, schedule)
+        assert (every.drawn, every.half, every.of) == ("", 0, len(every.time))
+        monkeypatch.setattr("weft.route.patterns.MOST_FOLLOWED", 100)
+        monkeypatch.setattr("weft.route.patterns.DRAWN", 60)
+        monkeypatch.setattr("weft.route.patterns.FEWEST", 20)
+        some, again = phases(found, schedule), phases(found, schedule)
+        monkeypatch.undo()
+        assert (some.drawn, len(some.time), len(some.link)) == (f"20 of {every.of} phases", 20, 20)
+        assert some.time.tolist() == again.time.tolist()  # tables are compared by the same phases
+        left = every.time.tolist()
+        for time in some.time.tolist():
+            left.remove(time)  # each phase is one of all, none twice
+        assert 0 < some.half < every.time.std()
+        assert some.mean == pytest.approx(every.mean, abs=2 * some.half)
+
+
+def test_a_comparison_by_drawn_phases_says_their_number_and_loads_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = tree(60, 5, 2, link_rate=0.7e9)
+    given = [Routed("present", network)]
+    monkeypatch.setattr("weft.route.patterns.MOST_FOLLOWED", 100)
+    monkeypatch.setattr("weft.route.patterns.DRAWN", 60)
+    monkeypatch.setattr("weft.route.patterns.FEWEST", 20)
+    found = compare(given, library(), pattern="shift")
+    some = found.engines[0]
+    assert some.fullest
+    for full in some.fullest:
+        time = full.load / 59 * some.routes.slowness[full.link]
+        assert (full.load, full.time) == (int(some.score.load[full.link]), pytest.approx(time))
+    assert "20 of 59 phases" in engine_rows(found).title
+    assert f"{some.value:.3f} ± {some.score.phases.half:.3f}" in engine_rows(found).rows[0]
+    shift = as_tree(found)["engines"][0]["shift"]
+    assert (shift["phases"], shift["of"], shift["half_interval"]) == (20, 59, some.score.phases.half)
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_networks())
+def test_followed_routes_are_those_walked_host_by_host(network: Network) -> None:
+    found = routes(network)
+    for row, leaf in enumerate(found.leaves.tolist()):
+        own = int(np.flatnonzero(network.leaf == leaf)[0])
+        for host in range(len(network.hosts)):
+            way = [] if host == own else list(network.route(own, host)[1:-1])
+            assert [
+                i for i in found.between(np.array([row]), np.array([host]))[0].tolist() if i < len(network.links)
+            ] == way
+
+
+def test_a_large_fabric_gets_fewer_random_halves_that_begin_as_all_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = routes(tree(60, 5, 2))
+    every = effective_bisection(found, samples=50)
+    monkeypatch.setattr("weft.route.score.FEWEST", 20)
+    monkeypatch.setattr("weft.route.score.DRAWN", 60 * 30)
+    some = effective_bisection(found, samples=50)
+    assert some.each.tolist() == every.each[:30].tolist()
+    assert some.high - some.low > every.high - every.low
+
+
+@settings(max_examples=40, deadline=None)
+@given(random_networks(), st.integers(1, 3))
+def test_messages_followed_through_the_tables_load_what_kept_routes_do(network: Network, threads: int) -> None:
+    kept, followed = routes(network, threads), routes(network, threads)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("weft.route.routes.MOST_KEPT", -1)
+        assert followed.kept is None
+    assert kept.kept is not None
+    for schedule in ("shift", "exchange"):
+        one, other = phases(kept, schedule), phases(followed, schedule)
+        assert (one.time.tolist(), one.load.tolist()) == (other.time.tolist(), other.load.tolist())
+        assert one.link.tolist() == other.link.tolist()
+    splits = (effective_bisection(each, samples=9).each.tolist() for each in (kept, followed))
+    assert next(splits) == next(splits)

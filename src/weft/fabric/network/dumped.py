@@ -91,7 +91,7 @@ def unrouted(
         hosts=tuple(title[box.key] for box in hosts),
         switches=tuple(Switch(title[b.key], int(n), b.label) for b, n in zip(switches, level, strict=True)),
         links=links,
-        forward=np.full((len(switches), len(hosts)), -1, dtype=np.int32),
+        forward=np.broadcast_to(np.int32(-1), (len(switches), len(hosts))),  # no memory
         routing=UNROUTED,
         cables_known=dump.cables_known,
     )
