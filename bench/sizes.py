@@ -68,7 +68,6 @@ class Limit(NamedTuple):
 LIMITS = {
     "fabric show": Limit(15.0, 1 << 30),
     "fabric check": Limit(5.0, 1 << 30),
-    "route show": Limit(30.0, 2 << 30),
     "plan pairs.toml": Limit(10.0, 2 << 30),
     "978 cells, show, first": Limit(15.0, 1 << 30),
     "978 cells, show, later": Limit(3.0, 1 << 29),
@@ -166,12 +165,7 @@ def machines() -> int:
         fifty.write_text(FABRIC.format(nodes=50_000))
         sixty.write_text(FABRIC.format(nodes=64_000))
         study.write_text(PAIRS)
-        for words in (
-            ["fabric", "show", fifty],
-            ["fabric", "check", fifty],
-            ["route", "show", fifty],
-            ["plan", study, "--on", sixty],
-        ):
+        for words in (["fabric", "show", fifty], ["fabric", "check", fifty], ["plan", study, "--on", sixty]):
             code = print_row(f"{words[0]} {Path(str(words[1])).name}", words) or code
     return code
 
