@@ -64,6 +64,13 @@ def test_a_bench_runs_to_its_end(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(600)
+def test_a_watch_of_virtual_nights_names_a_slow_cable_in_its_first_night(tmp_path: Path) -> None:
+    assert "0 alarms before night 2; cable named in nights [2]" in run_bench(
+        f"bench/trend_power.py 3 --virtual {tmp_path}", tmp_path
+    )
+
+
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("kernel", HARNESS)
 def test_the_harness_is_compared_with_a_bare_loop(kernel: str, tmp_path: Path) -> None:
     said = run_bench(f"bench/harness.py --kernel {kernel} --rounds 1", tmp_path)

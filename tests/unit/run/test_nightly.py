@@ -118,12 +118,57 @@ def history(planted: int = 20, count: int = 30) -> Nights:
 
 def test_an_alarm_names_what_changed_and_when() -> None:
     found = history()
-    (alarm,) = found.alarms
-    assert (alarm.at, alarm.seen, found.row_name(alarm)) == (20, 21, "all")
-    assert found.causes(alarm) == ["slow: leaf0 - spine1", "MPI library: Open MPI 5.0.8 -> Open MPI 5.0.9"]
-    assert [row.id for row in found.card().rows] == ["watch.change"]
+    assert [(alarm.at, alarm.seen, found.row_name(alarm)) for alarm in found.alarms] == [
+        (20, 20, "all"),
+        (20, 21, "all"),
+    ]
+    for alarm in found.alarms:
+        assert alarm.factor == pytest.approx(1.3, abs=0.03)
+        assert found.causes(alarm) == ["slow: leaf0 - spine1", "MPI library: Open MPI 5.0.8 -> Open MPI 5.0.9"]
+    assert [row.id for row in found.card().rows] == ["watch.change", "watch.change"]
     assert history(planted=40).alarms == []
     assert [row.id for row in history(planted=40).card().rows] == ["watch.no-change"]
+
+
+def named(names: dict[int, str], count: int = 60, slower: tuple[int, float] = (60, 1.0)) -> Nights:
+    """Nights of 6 of 24 nodes that name parts, from one night on slower by a factor."""
+    nights = [
+        night(
+            number,
+            [f"n{number % 4 * 6 + place:02}" for place in range(6)],
+            1e-5 * (slower[1] if number >= slower[0] else 1.0) * (1 + 0.001 * (number % 7)),
+            slow=(names[number],) if number in names else (),
+        )
+        for number in range(count)
+    ]
+    return Nights("pairs", "c", nights, 0.05, [f"n{place:02}" for place in range(24)])
+
+
+def test_a_part_is_told_on_the_night_that_names_it_and_once() -> None:
+    lasting = {number: "leaf2 - spine0" for number in range(20, 60) if number != 29}  # one night was in doubt
+    (alarm,) = named(lasting).alarms
+    assert (alarm.at, alarm.seen) == (20, 20)
+    assert named(lasting).causes(alarm) == ["slow: leaf2 - spine0"]
+    assert [alarm.seen for alarm in named({**lasting, 33: "n03"}).alarms] == [20, 33]
+    assert [alarm.seen for alarm in named(dict.fromkeys(range(20, 60, 4), "n03")).alarms] == [20], "in its turn"
+    assert [alarm.seen for alarm in named({10: "n03", 40: "n03"}).alarms] == [10, 40], "mended in between"
+
+
+def test_a_part_named_in_the_first_night_is_told_there() -> None:
+    found = named({0: "n03", 1: "n03"})
+    assert [(alarm.seen, found.causes(alarm)) for alarm in found.alarms] == [(0, ["slow: n03"])]
+    (row,) = found.card().rows
+    assert row.id == "watch.change" and "1.00x" not in row.text
+
+
+def test_times_that_show_a_part_some_nights_later_name_it() -> None:
+    found = named(dict.fromkeys(range(20, 60), "leaf2 - spine0"), slower=(23, 1.5))
+    assert [(alarm.at, alarm.seen) for alarm in found.alarms] == [(20, 20), (23, 24)]
+    assert found.causes(found.alarms[1]) == ["slow: leaf2 - spine0"]
+    for names in (dict.fromkeys(range(5, 60), "n03"), {20: "n03"}):  # long known; no longer slow
+        found = named(names, slower=(23, 1.5))
+        assert found.alarms[-1].at == 23
+        assert not any("n03" in cause for cause in found.causes(found.alarms[-1]))
 
 
 def test_other_nodes_are_a_cause_only_where_nothing_else_is() -> None:

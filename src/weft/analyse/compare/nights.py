@@ -14,8 +14,12 @@ year of nights, all rows, both directions and each k have `A_YEAR` false alarms.
 - each of its nights, two or three, lies beyond half of the step, so one slow night is none;
 - blocks of nights before it, put together anew, do not show so large a step (block permutation: whatever hangs together
   inside a block stays so, and tails longer than Student's count).
+
+A part that the run of a night names, and none of many nights before, is an alarm of that night: a slow part of many is
+in few rows, and the slowest of all pairs scatters too much to show it before the third night.
 """
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
@@ -53,11 +57,16 @@ class Alarm:
         return float(np.exp(self.step))
 
 
-def find_alarms(logs: Reals, margin: float) -> list[Alarm]:
+def new_parts(slow: Sequence[Collection[str]], memory: int) -> list[set[str]]:
+    """The parts that each night names as slow and none of the ``memory`` nights before it."""
+    return [set(names).difference(*slow[max(0, night - memory) : night]) for night, names in enumerate(slow)]
+
+
+def find_alarms(logs: Reals, margin: float, parts: Sequence[Collection[str]] = ()) -> list[Alarm]:
     """The alarms of a history as each night found them, oldest first.
 
     ``logs``: (nights, rows), logarithms of seconds, nan where a night did not measure a row; ``margin``: the smallest
-    change that counts, in logarithms.
+    change that counts, in logarithms; ``parts``: of each night the parts that it is the first to name as slow.
     """
     if not logs.shape[1]:
         return []
@@ -70,6 +79,9 @@ def find_alarms(logs: Reals, margin: float) -> list[Alarm]:
         if alarm is not None:
             found.append(alarm if alarm.row < logs.shape[1] else Alarm(alarm.at, night, -1, alarm.step))
             begin = alarm.at
+        elif parts and parts[night]:
+            moved = np.nan_to_num(logs[night] - _median(logs[max(0, night - MEMORY) : max(night, 1)]))
+            found.append(Alarm(night, night, int(moved.argmax()), float(moved.max())))
         first = max(begin, night - MEMORY)
         rest[first : night + 1] = every[first : night + 1] - _median(every[first : night + 1])
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.analyse.compare.nights import Alarm, find_alarms, relative_times
+from weft.analyse.compare.nights import FEWEST, Alarm, find_alarms, new_parts, relative_times
 from weft.files.atomic import write_atomic
 from weft.format import format_factor, plural, times_text
 from weft.report.compare.trend import day, draw_history
@@ -25,6 +25,8 @@ SHOWN_ALARMS, SHOWN_NIGHTS = 20, 60
 LINES = "A line a row: its time over its median of all nights. Thick: their mean. Dashed: a change."
 CALENDAR = "Rows: nodes, columns: nights, oldest first. Blue: visited; red: the run of that night names it as slow."
 CELL = 9
+LATE = 10
+"""Nights by which times may show a part later than the run that first names it."""
 
 
 class Nights:
@@ -39,7 +41,9 @@ class Nights:
         self.rows = sorted({name for night in nights for name in night.seconds})
         logs = [[np.log(night.seconds.get(name, np.nan)) for name in self.rows] for night in nights]
         self.logs = np.array(logs, float).reshape(len(nights), len(self.rows))
-        self.alarms = find_alarms(self.logs, float(np.log1p(precision)))
+        rounds = -(-len(hosts) // max(1, len(nights[-1].hosts)))  # nights in which every node has its turn
+        self.new = new_parts([night.slow for night in nights], max(FEWEST, 2 * rounds))
+        self.alarms = find_alarms(self.logs, float(np.log1p(precision)), self.new)
 
     @property
     def last_alarm(self) -> Alarm | None:
@@ -52,18 +56,18 @@ class Nights:
 
     def causes(self, alarm: Alarm) -> list[str]:
         """What changed with an alarm: parts that the runs name, versions, and nodes that came or went."""
-        before, after = self.nights[alarm.at - 1], self.nights[alarm.at : alarm.seen + 1]
-        known = {name for night in self.nights[max(0, alarm.at - len(after) - 5) : alarm.at] for name in night.slow}
-        seen = [name for name in after[-1].slow if name not in known]
-        found = [f"slow: {name}" for name in seen]
+        before, after = self.nights[max(0, alarm.at - 1)], self.nights[alarm.at : alarm.seen + 1]
+        new = set[str]().union(*self.new[max(0, alarm.at - LATE) : alarm.seen + 1])
+        named = dict.fromkeys(name for night in after for name in night.slow)
+        found = [f"slow: {name}" for name in named if name in new]
         found += [f"{name}: {was} -> {now}" for name, (was, now) in self.differences(alarm)]
-        new = [host for host in after[0].hosts if host not in before.hosts]
+        others = [host for host in after[0].hosts if host not in before.hosts]
         # in turn every night has other nodes: they are a cause only where nothing else is
-        return found or ([f"other nodes: {', '.join(new[:8])}"] if new else [])
+        return found or ([f"other nodes: {', '.join(others[:8])}"] if others else [])
 
     def differences(self, alarm: Alarm) -> list[tuple[str, list[str]]]:
         """Versions of the night before a change and of the first after it, where they differ."""
-        before, after = self.nights[alarm.at - 1].facts, self.nights[alarm.at].facts
+        before, after = self.nights[max(0, alarm.at - 1)].facts, self.nights[alarm.at].facts
         both = [(name, [before.get(name, "unknown"), after.get(name, "unknown")]) for name in {**before, **after}]
         return [(name, values) for name, values in both if values[0] != values[1]]
 
@@ -76,9 +80,10 @@ class Nights:
         return Card(f"{self.study} on {self.fabric}", (span, plural(len(self.rows), "row")), tuple(rows))
 
     def _row(self, alarm: Alarm) -> Row:
-        text = f"{self.row_name(alarm)}: {times_text(alarm.factor)} since {day(self.nights[alarm.at].begun)}"
+        text, since = f"{self.row_name(alarm)}: {times_text(alarm.factor)}", day(self.nights[alarm.at].begun)
         causes = "; ".join(self.causes(alarm)) or "nothing else changed that Weft records"
-        return Row("watch.change", "Changed", text, causes)
+        label, text = ("Changed", f"{text} since {since}") if alarm.seen else ("Slow", f"from the first night, {since}")
+        return Row("watch.change", label, text, causes)
 
     def alarm_table(self) -> Table:
         """The last alarms, newest first."""
