@@ -150,7 +150,7 @@ class Minimal {
 
     Graph const &graph_;
     std::vector<std::int32_t> leaf_, delivery_;
-    std::vector<double> injected_; // hosts on each switch
+    std::vector<double> injected_;                // hosts on each switch
     std::vector<double> slowness_, price_, load_; // the price and load of each of `out_`
     double unit_ = 1;
     std::vector<Way> out_; // of each switch, by port
