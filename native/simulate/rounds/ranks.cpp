@@ -170,8 +170,8 @@ bool Ranks::next_step(std::int32_t index) {
 bool Ranks::act(std::int32_t index, Act const &act) {
     auto &rank = ranks_[std::size_t(index)];
     auto const &call = call_of(rank);
-    if (act.what == Does::charge) {
-        if (call.own != 0 || net_.library_copies)
+    if (act.what == Does::charge || act.what == Does::library) {
+        if ((call.own != 0 && act.what == Does::charge) || net_.library_copies)
             rank.owed_bytes += std::ceil(act.amount / line_bytes) * line_bytes;
         return true;
     }

@@ -13,10 +13,11 @@
 namespace weft::rounds {
 
 // receive, send: begin one; with a window, as soon as it has a free slot.
-// charge: a copy that is paid for before the next message (native/simulate/machine/copies.hpp); copy: one that is paid
-// at once; sleep: for `amount` s. all: wait for what has begun; received: for the receives of stages up to `amount`.
-// meet: for the ranks of node `peer`, or for all, at no cost.
-enum class Does : std::uint8_t { receive, send, charge, copy, sleep, all, received, meet };
+// charge: a copy that is paid for before the next message (native/simulate/machine/copies.hpp); library: the same, if
+// the library's copies are charged; copy: one that is paid at once; sleep: for `amount` s. all: wait for what has
+// begun; received: for the receives of stages up to `amount`. meet: for the ranks of node `peer`, or for all, at no
+// cost.
+enum class Does : std::uint8_t { receive, send, charge, library, copy, sleep, all, received, meet };
 
 struct Act {
     Does what;

@@ -50,6 +50,8 @@ BRUCK_BELOW = {"mpich": ((8, 256),), "ompi": ((2048, 1024), (512, 512), (64, 102
 """Fewest ranks, and the bytes of a block below which a library's selector takes Bruck's algorithm."""
 CRAY_SHORT, CRAY_SHORTEST = 512, 64  # MPICH_ALLTOALL_SHORT_MSG of HPE's MPICH, up to AT_RANKS and above
 BRUCK_OF_MANY = (4096, 2048)  # the same of Open MPI at many ranks
+OMPI_SMALL = ((3, 8, 2**19, 2**20, "pair"), (16, 32, 0, 4, "basic_linear"))
+"""What else Open MPI's selector takes from and below so many ranks, and bytes of a block."""
 MVAPICH2 = (
     (2, ((math.inf, "pair"),)),
     (4, ((262144, "mvapich2_scatter_dest"), (math.inf, "pair"))),
@@ -188,6 +190,10 @@ def selected(algorithm: str, call: str, ranks: int, block: int, *, is_cray: bool
     if is_cray:
         below = CRAY_SHORT if ranks <= AT_RANKS else CRAY_SHORTEST
         return "bruck" if block < below and ranks >= BRUCK_BELOW[algorithm][0][0] else "mvapich2_scatter_dest"
+    if algorithm == "ompi":
+        for few, many, least, below, name in OMPI_SMALL:
+            if few <= ranks < many and least <= block < below:
+                return name
     rows = (*((BRUCK_OF_MANY,) if algorithm == "ompi" else ()), *BRUCK_BELOW[algorithm])
     if block < next((below for least, below in rows if ranks >= least), 0):
         return "bruck"

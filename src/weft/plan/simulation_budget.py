@@ -149,7 +149,7 @@ def algorithms_of(cell: LaunchCell, simulation: SimulationSection, settings: Map
 
 OMPI_LINEAR: Mapping[str, Sequence[tuple[float, int, float]]] = {
     "alltoall": [(16, 0, math.inf), (64, 512, math.inf), (256, 1024, 2**18), (512, 1024, 2**15), (1024, 512, 2**18)],
-    "alltoallv": [(64, 0, math.inf), (128, 0, 0), (256, 0, math.inf), (1024, 0, 0)],
+    "alltoallv": [(4, 0, 0), (64, 0, math.inf), (128, 0, 0), (256, 0, math.inf), (1024, 0, 0)],
 }
 """Where Open MPI's selector takes a linear algorithm: below so many ranks, from and below so many bytes of a block. At
 more ranks it takes one always, but for the smallest blocks."""

@@ -132,10 +132,19 @@ def test_large_exchanges_of_cray_have_several_steps_under_way(tmp_path: Path) ->
         ("ompi", 8, 4, "basic_linear"), ("ompi", 100, 512, "bruck"), ("ompi", 300, 32768, "pair"),
         ("ompi", 8192, 1024, "bruck"), ("mvapich2", 2, 8, "pair"), ("mvapich2", 288, 4, "rdb"),
         ("mvapich2", 288, 65536, "mvapich2_scatter_dest"), ("mpich", 7, 8, "mvapich2_scatter_dest"),
-        ("mpich", 9, 65536, "pair"), ("bruck", 9, 65536, "bruck"),
+        ("mpich", 9, 65536, "pair"), ("bruck", 9, 65536, "bruck"), ("ompi", 7, 2**19, "pair"),
+        ("ompi", 7, 2**20, "basic_linear"), ("ompi", 8, 2**19, "basic_linear"), ("ompi", 16, 3, "basic_linear"),
+        ("ompi", 16, 4, "bruck"), ("ompi", 32, 3, "bruck"),
     ],
 )  # fmt: skip
 def test_selectors_choose_as_simgrids(library: str, ranks: int, block: int, name: str) -> None:
     """smpi_openmpi_selector.cpp, smpi_mpich_selector.cpp and the tables of Stampede; impi is not among them."""
     assert selected(library, "alltoall", ranks, block) == name
     assert selected("impi", "alltoall", ranks, block) == "impi"
+
+
+def test_three_ranks_of_open_mpi_exchange_unequal_blocks_in_pairs() -> None:
+    """They were computed as a linear exchange, 30 % off."""
+    names = [selected("ompi", "alltoallv", ranks, 8) for ranks in (3, 4, 63, 64, 128, 256, 1024)]
+    linear = "ompi_basic_linear"
+    assert names == ["pair", linear, linear, "pair", linear, "pair", linear]
