@@ -31,12 +31,12 @@ class Weft(PythonPackage):
     depends_on("py-rich@13.9:", type="run")
 
     with when("+report"):
-        depends_on("py-altair@6.0:", type="run")
+        depends_on("py-altair@6.0:6", type="run")
         depends_on("py-duckdb@1.4:", type="run")
         depends_on("py-ibis-framework@11.0:", type="run")
         depends_on("py-pyarrow@17.0:", type="run")
         depends_on("py-pyarrow-hotfix@0.4:", type="run")
-        depends_on("py-vl-convert-python@1.7:", type="run")
+        depends_on("py-vl-convert-python@1.9:", type="run")
 
     depends_on("simgrid@3.32: +smpi", when="+simulate", type="run")
 

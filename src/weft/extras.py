@@ -8,7 +8,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -31,6 +31,15 @@ def missing_report() -> tuple[str, ...]:
 def what_is_missing(missing: Sequence[str]) -> str:
     """What is not installed, in words."""
     return f"tables and pages need {', '.join(missing)}: not installed here"
+
+
+def require_drawer(_: object, wanted: Iterable[object]) -> None:
+    """Check before any work that formats, or files by their endings, can be drawn: a validator of options.
+
+    Raises ModuleNotFoundError: one is SVG, PDF or PNG, and the extra ``figures`` is not installed.
+    """
+    if any(each == "pdf" or str(each).lower().endswith(("svg", "png")) for each in wanted) and not _is_here(FIGURES):
+        raise ModuleNotFoundError(name=FIGURES)
 
 
 def explain_missing(name: str) -> tuple[str, str] | None:

@@ -65,7 +65,7 @@ def test_a_verb_that_needs_them_says_what_is_missing(study: Path) -> None:
     assert slim("run", str(study), "--into", "run", "--anyway").returncode == 0
     for words in (["show", "run"], ["report", "run"], ["compare", "run", "run"], ["why", "run"]):
         asked = slim(*words)
-        assert asked.returncode == 1
+        assert asked.returncode == 2
         assert asked.stderr.startswith("error: tables and pages need altair, duckdb,")
         assert f"-> {pip_install('report')}" in asked.stderr
         assert "Traceback" not in asked.stderr
@@ -88,12 +88,19 @@ def test_a_page_needs_no_drawer_of_files_and_files_name_it(study: Path, tmp_path
     kept = copy_of("exchange", tmp_path)
     assert slim("report", str(kept), blocked=("vl_convert",)).returncode == 0
     assert "vegaEmbed" in (kept / "report.html").read_text()
-    for words in (("report", str(kept), "--figures", "svg"), ("fabric", "show", "tara", "-o", "tara.svg")):
+    (kept / "report.html").unlink()
+    for words in (
+        ("report", str(kept), "--figures", "svg", "pdf"),
+        ("compare", str(kept), str(kept), "-o", "both.html", "--figures", "pdf"),  # 1 is a gate that failed
+        ("fabric", "show", "tara", "-o", "tara.html", "-o", "tara.PNG"),
+        ("route", "show", "tara", "-o", "tara.svg"),
+    ):
         asked = slim(*words, blocked=("vl_convert",))
-        assert (asked.returncode, asked.stderr.splitlines()[0]) == (
-            1, "error: figures as SVG, PDF or PNG need vl-convert: not installed here"
+        assert (asked.returncode, asked.stdout, asked.stderr.splitlines()[0]) == (
+            2, "", "error: figures as SVG, PDF or PNG need vl-convert: not installed here"
         )  # fmt: skip
         assert pip_install("figures") in asked.stderr
+    assert [*Path().glob("*.html"), *kept.glob("report.html")] == [], "refused before any work"
     assert slim("fabric", "show", "tara", "-o", "tara.html", blocked=("vl_convert",)).returncode == 0
 
 

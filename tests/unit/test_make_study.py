@@ -75,6 +75,26 @@ def test_installing_says_what_it_does_and_how_long_it_took(tmp_path: Path) -> No
     assert not (tmp_path / "installed").exists(), "an installation that failed is tried again"
 
 
+@pytest.mark.parametrize("made", [True, False])
+def test_setuptools_leaves_an_environment_that_make_made_and_no_other(tmp_path: Path, made: bool) -> None:
+    environment, log = tmp_path / "env", tmp_path / "log"
+    programs = environment / "bin"
+    pip = f'#!/bin/sh\necho "$1" >> {log}\ntest "$1" = install  # it fails to uninstall\n'
+    (tmp_path / "pip").write_text(pip)
+    (tmp_path / "python").write_text(f"#!/bin/sh\nmkdir -p {programs}\ncp {tmp_path}/pip {programs}\n")
+    for name in ("pip", "python"):
+        (tmp_path / name).chmod(0o755)
+    if not made:
+        subprocess.run([str(tmp_path / "python")], check=True)
+    command = ["make", "--no-print-directory", f"{environment}/installed", f"VENV={environment}"]
+    done = subprocess.run(
+        [*command, f"PYTHON={tmp_path}/python"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert log.read_text().split().count("uninstall") == int(made)
+    assert done.stdout.splitlines()[-1].startswith("installed in ")
+
+
 def test_a_long_installation_says_that_it_goes_on_and_nothing_of_it_outlives_it(tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()

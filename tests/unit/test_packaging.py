@@ -24,16 +24,41 @@ from weft.extras import pip_install
 ROOT = Path(__file__).parents[2]
 PACKAGING = ROOT / "packaging"
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 #: Names of packages elsewhere, where they are not those of PyPI.
 CONDA = {"duckdb": "python-duckdb", "ibis-framework": "ibis-duckdb"}
 
 
 def needed() -> dict[str, str]:
-    """What measuring and reporting need: name and lowest version."""
-    lines = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"].get("report", [])]
-    found = [re.fullmatch(r"([a-z0-9-]+)(?:\[[a-z]+\])?>=([0-9.]+)", line) for line in lines]
+    """What measuring, reporting and drawing need: name, and lowest version with what it must be below."""
+    lines = [*PROJECT["dependencies"], *(line for extra in ("report", "figures") for line in EXTRAS[extra])]
+    found = [re.fullmatch(r"([a-z0-9-]+)(?:\[[a-z]+\])?>=([0-9.,<]+)", line) for line in lines]
     assert all(found), lines
     return {each[1]: each[2] for each in found if each}
+
+
+def spack_range(text: str) -> str:
+    """Versions as Spack writes them: ``6.0:6`` for ``6.0,<7``."""
+    least, _, above = text.partition(",<")
+    return f"{least}:{int(above) - 1}" if above else f"{least}:"
+
+
+def test_the_page_gets_specifications_of_the_version_of_vega_lite_that_it_ships() -> None:
+    assert needed()["altair"] == "6.0,<7", "src/weft/files/vega.js.gz has Vega-Lite 6"
+
+
+def test_notices_of_the_script_of_a_page_are_there_and_installed_with_the_licence() -> None:
+    own = "src/weft/files/vega.txt"
+    assert own in PROJECT["license-files"]
+    text = " ".join((ROOT / own).read_text().split())
+    for holder in ("Mike Bostock", "Mapbox", "Simon Lydell", "Joachim Wester", "Isaac Z. Schlueter", "Cynthia Brewer"):
+        assert holder in text
+    for begins in (
+        "Permission to use, copy, modify, and/or distribute",
+        "Permission is hereby granted, free of charge",
+    ):
+        assert begins in text
+    assert "unchanged" not in text
 
 
 def calls(tree: ast.AST, name: str) -> list[ast.Call]:
@@ -48,11 +73,11 @@ def test_the_spack_package_depends_on_what_the_project_names() -> None:
     assert [ast.unparse(base) for base in package.bases] == ["PythonPackage"]
     assert ast.get_docstring(package)
     specs = [ast.literal_eval(call.args[0]).split(" ")[0] for call in calls(package, "depends_on")]
-    versions = {name: version.rstrip(":") for name, _, version in (spec.partition("@") for spec in specs)}
+    versions = {name: version for name, _, version in (spec.partition("@") for spec in specs)}
     for name, least in needed().items():
-        assert versions.get(name, versions.get(f"py-{name}")) == least, name
+        assert versions.get(name, versions.get(f"py-{name}")) == spack_range(least), name
     assert {"mpi", "cxx"} <= set(versions)
-    assert versions["python"] == PROJECT["requires-python"].removeprefix(">=")
+    assert versions["python"] == spack_range(PROJECT["requires-python"].removeprefix(">="))
     assert ast.literal_eval(calls(package, "license")[0].args[0]) == PROJECT["license"]
     assert all({word.arg for word in call.keywords} & {"type"} for call in calls(package, "depends_on"))
     # a variant that a dependency names is one that there is
@@ -114,9 +139,8 @@ def test_the_apptainer_definition_is_well_formed_and_takes_every_folder_of_the_w
     copied = {word for line in found["files"].split("\n") for word in line.split()[:-1]}
     assert [name for name in sorted(copied) if not (ROOT / name).exists()] == []
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["scikit-build"]["wheel"]
-    assert (
-        set(build["force-include"]) | {"pyproject.toml", "src", PROJECT["readme"], *PROJECT["license-files"]} <= copied
-    )
+    assert set(build["force-include"]) | {"pyproject.toml", "src", PROJECT["readme"], "LICENSE"} <= copied
+    assert "'/opt/weft[report,figures]'" in found["post"], "nothing can be installed into an image later"
 
 
 MODULES = shutil.which("modulecmd")

@@ -129,7 +129,7 @@ def run_verb(words: list[str]) -> int:
         return tell(what_is_wrong(problem), which_help(problem), 2)
     except ModuleNotFoundError as problem:
         missing = explain_missing(problem.name or "")
-        return tell(*missing, 1) if missing else tell_cause(problem)
+        return tell(*missing, 2) if missing else tell_cause(problem)
     except KeyboardInterrupt as ended:
         sys.stderr.write("interrupted: the same command starts again\n")
         return code_after(ended)

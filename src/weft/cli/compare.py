@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from weft.extras import require_drawer
+
 
 def compare(
     *runs: Path,
@@ -17,7 +19,7 @@ def compare(
     sizes: str | None = None,
     margin: float | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    figures: tuple[Literal["svg", "pdf", "png"], ...] = (),
+    figures: Annotated[tuple[Literal["svg", "pdf", "png"], ...], Parameter(validator=require_drawer)] = (),
     trend: bool = False,
 ) -> int:
     """Show whether runs differ, by how much and with what confidence: two networks, two libraries, before and after.
@@ -46,7 +48,7 @@ def compare(
         Also write a page with the figures: both runs on one axis, and their ratio with its interval.
     figures
         With -o, also write each figure as a file of this format, into the folder figures beside the page; may be
-        repeated.
+        repeated (needs the extra figures).
     trend
         Show the history of one study instead: all runs in the order of their times, and when its times changed.
     """

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from weft.cli.output import print_answer
+from weft.extras import require_drawer
 
 
 def add_verbs(app: App) -> None:
@@ -50,7 +51,7 @@ def show(
     file: str,
     /,
     *,
-    output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"))] = (),
+    output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"), validator=require_drawer)] = (),
     ranks: int | None = None,
     format: Literal["text", "json"] = "text",
 ) -> None:
@@ -61,7 +62,8 @@ def show(
     file
         A fabric file, or the name of a shipped one (tara, yellowstone ...).
     output
-        Drawing file: a name that ends in .svg, .png, .html or .json; may be given several times.
+        Drawing file: a name that ends in .html, .json, .svg or .png (these two need the extra figures); may be given
+        several times.
     ranks
         Ranks on each node, for the hop classes; its cores by default.
     format

@@ -7,11 +7,13 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from weft.extras import require_drawer
+
 
 def report(
     *runs: Path,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    figures: tuple[Literal["svg", "pdf", "png"], ...] = (),
+    figures: Annotated[tuple[Literal["svg", "pdf", "png"], ...], Parameter(validator=require_drawer)] = (),
     engine: str | None = None,
 ) -> None:
     """Write one offline page about runs: verdict, figures, tables, warnings, provenance.
@@ -23,7 +25,8 @@ def report(
     output
         The page; by default report.html in the run folder, for several runs in the current folder.
     figures
-        Also write each figure as a file of this format, into the folder figures beside the page; may be repeated.
+        Also write each figure as a file of this format, into the folder figures beside the page; may be repeated
+        (needs the extra figures).
     engine
         Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter, validators
 
 from weft.cli.output import print_answer
+from weft.extras import require_drawer
 
 if TYPE_CHECKING:
     from weft.route.compare import Comparison
@@ -101,7 +102,7 @@ def show(
     paths: Path | None = None,
     sl2vl: Path | None = None,
     keep: Path | None = None,
-    output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"))] = (),
+    output: Annotated[tuple[Path, ...], Parameter(name=("--output", "-o"), validator=require_drawer)] = (),
     format: Literal["text", "json"] = "text",
 ) -> None:
     """Show the loads of a fabric's routes, the fullest links and the hosts that use them. Starts no MPI.
@@ -132,7 +133,8 @@ def show(
     keep
         A folder for the dumps of OpenSM.
     output
-        A page (.html), or the drawing alone, with links coloured by load (.svg, .png, .json).
+        A page (.html), or the drawing alone, with links coloured by load: .json, .svg or .png (these two need the
+        extra figures).
     format
         text, or json (schema weft-route/1).
     """

@@ -2,7 +2,6 @@
 """A drawing of a fabric: leaves as boxes with their hosts, cables coloured by a value such as their load."""
 
 import json
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -69,18 +68,13 @@ def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float]
 
 
 def save(chart: "altair.LayerChart", path: Path) -> None:
-    """Write a drawing as SVG, PNG, HTML (offline) or Vega-Lite JSON, by its extension; FabricError if impossible.
-
-    Raises ModuleNotFoundError: SVG and PNG need the extra ``figures``.
-    """
+    """Write a drawing as SVG, PNG, HTML (offline) or Vega-Lite JSON, by its extension; FabricError if impossible."""
     if path.suffix.lower() not in FORMATS:
         raise FabricError(
             f"cannot draw into {path}: no format {path.suffix!r}", f"end the name in {', '.join(FORMATS)}"
         )
     import altair as alt
 
-    if path.suffix.lower() in (".svg", ".png"):
-        import_module("vl_convert")  # altair's own error would not name what to install
     tree = plain_tree(chart.to_dict())  # vl-convert aborts at control characters in names
     shown = alt.LayerChart.from_dict(tree, validate=False)
     try:
