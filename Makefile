@@ -50,7 +50,7 @@ clean:
 $(VENV)/bin/pip:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "make: $(PYTHON) cannot make a virtual environment -> apt install python3-venv (or set PYTHON=...)" >&2; exit 2; }
-	@$(PIP) uninstall --quiet --yes setuptools 2>/dev/null || true  # Python 3.11 brings it, and nothing needs it
+	@$(PIP) uninstall --yes setuptools 2>/dev/null || true  # Python 3.11 brings it, and nothing needs it
 
 # Hashes are checked for every package; Weft itself is then linked in place, built by the backend that requirements/study.txt pins.
 $(VENV)/installed: $(VENV)/bin/pip requirements/study.txt requirements/uv.txt pyproject.toml

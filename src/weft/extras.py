@@ -14,8 +14,7 @@ from pathlib import Path
 
 REPORT = ("altair", "duckdb", "ibis", "pyarrow", "pyarrow_hotfix")
 """Modules of the extra ``report``."""
-FIGURES = "vl_convert"
-"""Module of the extra ``figures``, which draws SVG, PDF and PNG: 84 MB that a page does not need."""
+FIGURES = "vl_convert"  # module of the extra `figures`, which draws SVG, PDF and PNG: 84 MB that a page does not need
 
 
 def is_of_report(name: str | None) -> bool:
@@ -34,10 +33,7 @@ def what_is_missing(missing: Sequence[str]) -> str:
 
 
 def require_drawer(_: object, wanted: Iterable[object]) -> None:
-    """Check before any work that formats, or files by their endings, can be drawn: a validator of options.
-
-    Raises ModuleNotFoundError: one is SVG, PDF or PNG, and the extra ``figures`` is not installed.
-    """
+    """Raise ModuleNotFoundError if one of ``svg``, ``x.png`` cannot be drawn here: a validator, before any work."""
     if any(each == "pdf" or str(each).lower().endswith(("svg", "png")) for each in wanted) and not _is_here(FIGURES):
         raise ModuleNotFoundError(name=FIGURES)
 

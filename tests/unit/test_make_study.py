@@ -79,7 +79,7 @@ def test_installing_says_what_it_does_and_how_long_it_took(tmp_path: Path) -> No
 def test_setuptools_leaves_an_environment_that_make_made_and_no_other(tmp_path: Path, made: bool) -> None:
     environment, log = tmp_path / "env", tmp_path / "log"
     programs = environment / "bin"
-    pip = f'#!/bin/sh\necho "$1" >> {log}\ntest "$1" = install  # it fails to uninstall\n'
+    pip = f'#!/bin/sh\necho "$*" >> {log}\ncase "$*" in *uninstall*) exit 1 ;; esac\n'
     (tmp_path / "pip").write_text(pip)
     (tmp_path / "python").write_text(f"#!/bin/sh\nmkdir -p {programs}\ncp {tmp_path}/pip {programs}\n")
     for name in ("pip", "python"):

@@ -30,8 +30,6 @@ namespace weft {
 
 namespace {
 
-constexpr std::int64_t both_ways_bytes = 4096; // of a check
-
 struct PairsRequest {
     std::vector<std::int64_t> sizes;
     PingWindow window;
@@ -256,10 +254,11 @@ void run_pairs(Cell &cell) {
     Buffer receive = Buffer::make(team, send.bytes(), "receive");
     PairValues values(cell, send, receive);
     std::int64_t const delay_ns = planted(cell, "slow") && team.rank == team.size - 1 ? 10'000'000 : 0;
+    std::int64_t const both_ways_bytes = cell.integer("both_ways", INT64_MAX); // of a check
     auto const ping_of = [&](std::int64_t size) {
         PingPong ping(team.comm, cell.sampler().clock(), cell.sampler().losses(), send, receive, size, request.window);
         ping.slow_down(delay_ns);
-        if (is_check(cell) && size >= both_ways_bytes) {
+        if (size >= both_ways_bytes) {
             ping.move_both_ways();
         }
         return ping;

@@ -105,7 +105,7 @@ TEST_CASE("a check's large message moves both ways at once, and its time is that
         return;
     }
     setenv("WEFT_PLANT", "slow", 1); // the last rank begins to send 10 ms late
-    MeasuredPairs measured({{"check", "1"}, {"bytes", "8 5000"}});
+    MeasuredPairs measured({{"check", "1"}, {"both_ways", "4096"}, {"bytes", "8 5000"}});
     auto const &validation = measured.run();
     unsetenv("WEFT_PLANT");
     CHECK(validation.errors == 0);

@@ -19,6 +19,9 @@ def shipped(folder: str) -> Path:
     return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / folder
 
 
+VEGALITE = "6.4"  # version in the script, which draws files, too
+
+
 @lru_cache(maxsize=1)
 def vega_bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script without imports, whose only global name is ``vegaEmbed``."""

@@ -12,8 +12,6 @@ from weft.units import parse_bytes
 
 #: Where the messages of a sweep lie, by the study's word for it; "cold" alone means a first call.
 CACHES = {"hot": "from cache", "cold": "from memory", "shared": "in one place"}
-#: Bytes from which the messages of a check move both ways at once (native/measure/pairs/pairs.cpp has it, too).
-BOTH_WAYS = 4096
 
 
 def line_name(call: str, parameters: Mapping[str, Any]) -> str:

@@ -9,13 +9,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import altair
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from weft import __version__
 from weft.files.atomic import file_errors, write_atomic
-from weft.files.shipped import vega_bundle
+from weft.files.shipped import VEGALITE, vega_bundle
 from weft.format import capital, measured_factor
 from weft.report.figures import Figure, Picture
 from weft.report.figures.theme import BLUE, DARKER, GREY, INK
@@ -118,28 +117,13 @@ def embedded(value: Any) -> Any:
 
 
 PNG_SCALE = 2
-
-
-def vegalite_version() -> str:
-    """Vega-Lite version of Altair's charts, as vl-convert names it: ``6.4``; the newest that both support."""
-    import vl_convert
-
-    wanted = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    known = vl_convert.get_vegalite_versions()
-    return wanted if wanted in known else known[-1]
-
-
 FORMATS = ("svg", "pdf", "png")
 
 
 def write_figures(figures: Iterable[Figure | Picture], folder: Path, formats: Collection[str] = FORMATS) -> list[Path]:
-    """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png``, or some of them, and return the paths.
-
-    Raises ModuleNotFoundError: the extra ``figures`` is not installed.
-    """
+    """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png``, or some of them, and return the paths."""
     import vl_convert
 
-    version = vegalite_version()
     written: list[Path] = []
     with file_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -147,7 +131,7 @@ def write_figures(figures: Iterable[Figure | Picture], folder: Path, formats: Co
         if isinstance(figure, Picture):
             svg = figure.svg
         else:
-            svg = vl_convert.vegalite_to_svg(json.dumps(figure.whole()), vl_version=version)
+            svg = vl_convert.vegalite_to_svg(json.dumps(figure.whole()), vl_version=VEGALITE)
         makers: dict[str, Callable[[str], bytes]] = {
             "svg": str.encode,
             # from the SVG: Vega need not lay the figure out again

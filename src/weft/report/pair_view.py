@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run of pairs for its story: the tables of the largest placement."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -26,8 +27,8 @@ from weft.analyse.tables.pairs import (
     RankOfPairs,
     largest,
 )
-from weft.format import format_bytes, format_rate, measured_seconds, plural
-from weft.kernel.sizes import BOTH_WAYS, window_of
+from weft.format import capital, format_bytes, format_rate, measured_seconds, plural
+from weft.kernel.sizes import window_of
 from weft.report.tabular import Table, Words, markdown
 from weft.report.view import RunView
 from weft.store.files import Table as ArrowTable
@@ -80,9 +81,17 @@ class PairView:
         """Whether windows of messages were measured, whose rates are shown."""
         return any("window" in cell.parameters for cell in self.run.plan.measured)
 
-    def moves_both_ways(self, size: int) -> bool:
-        """Whether an operation is a message each way at the same time: the large ones of a check."""
-        return size >= BOTH_WAYS and any("matchings" in cell.parameters for cell in self.run.plan.measured)
+    @cached_property
+    def both_ways(self) -> float:
+        """Bytes from which an operation is a message each way at the same time: in a check."""
+        return min((cell.parameters.get("both_ways", math.inf) for cell in self.run.plan.measured), default=math.inf)
+
+    @property
+    def trip(self) -> str:
+        """What the time of an operation without windows is of."""
+        if self.both_ways == math.inf:
+            return "half a round trip"
+        return f"half a round trip, from {format_bytes(self.both_ways)} a message each way at once"
 
     @property
     def under_way(self) -> str:
@@ -222,5 +231,5 @@ def exact_table(view: RunView, rows: Sequence[ExactRow]) -> Table:
     ]
     heading = (Words("Message, pairs"), Words("hops"), "samples", "min", "mean", "median", "p99", "max")
     pairs = PairView(view)
-    what = f"One way of {pairs.under_way} under way" if pairs.rates else "Half a round trip"
+    what = f"One way of {pairs.under_way} under way" if pairs.rates else capital(pairs.trip)
     return Table(view.titled(f"{what}, over all samples, exact"), heading, tuple(body))

@@ -301,6 +301,8 @@ def test_rounds_are_divided_by_cables_only_where_no_hash_chooses_them(routing: s
     fabric = cluster(8, topology="fat-tree", routing=routing, tree=tree)
     plan = planned(study({"nodes": [8], "ranks_per_node": 1}, matchings=6), fabric)
     (cell,) = plan.measured
+    assert cell.parameters["both_ways"] == 4096
+    assert "\nboth_ways 4096\n" in flat_plan(plan, plan.launches[-1])
     between = [len(pairs) for pairs in cell.parameters["pairs"] if (pairs[0][0] < 4) != (pairs[0][1] < 4)]
     assert max(between) == most
     known = locate(fabric.hosts, np.arange(8, dtype=np.int32), np.zeros(8, np.int32), fabric)

@@ -18,7 +18,7 @@ from weft.cli.app import main
 from weft.report.figures import Picture
 from weft.report.figures.pairs import pair_figures
 from weft.report.page import write
-from weft.report.pair_view import PairView
+from weft.report.pair_view import PairView, exact_table
 from weft.report.stories.pairs import PairsStory
 from weft.report.tables import render
 from weft.report.view import RunView
@@ -149,6 +149,21 @@ def test_a_window_of_one_message_is_a_rate_as_the_card_says(view: RunView) -> No
     assert pairs.under_way == "1-64 messages"  # of no bytes any number
     assert PairsStory().tables(pairs.run)[0].title.startswith("Rate by hops")
     assert not PairView(view).rates
+
+
+def test_every_table_and_key_of_a_check_says_which_messages_move_both_ways_at_once(view: RunView) -> None:
+    """Only the keys of matrices did; and those of an older check, which had round trips of all sizes, did wrongly."""
+    every = [with_parameters(view, matchings=2, both_ways=4096), with_parameters(view, matchings=2)]
+    for seen, both in zip(every, (True, False), strict=True):
+        hops, *_, cold = PairsStory().tables(seen)
+        assert cold.title.startswith("First contact")
+        for text in (hops.title, exact_table(seen, []).title, str(cold.rows[0])):
+            assert "alf a round trip" in text
+            assert ("from 4 KiB a message each way at once" in text) is both
+        keys = {each.name: each.key for each in pair_figures(PairView(seen)) if each.name.startswith("latency")}
+        assert {name for name, key in keys.items() if "each way at once" in key} == {
+            name for name in keys if both and f"-{1 << 18}-" in name
+        }
 
 
 def test_exact_quantiles_without_samples_are_refused(slow: Path, capsys: pytest.CaptureFixture[str]) -> None:

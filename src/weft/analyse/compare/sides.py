@@ -254,7 +254,7 @@ def _nearest(key: Key, points: Mapping[Key, Point]) -> str:
 TAKEN = {"middle pair": np.median, "slowest pair": np.max}
 
 
-def pair_points(kernel: str, root: Path, nodes: int, ranks: int, parameters: str = "") -> dict[Key, Point]:
+def pair_points(plan: Plan, root: Path, nodes: int, ranks: int) -> dict[Key, Point]:
     """Rows that stand for a run's pairs: there are thousands of single pairs, and these show how two runs differ."""
     found: dict[tuple[str, str, int], dict[int, float]] = {}
     with closing(PairFile(root)) as file:
@@ -265,19 +265,21 @@ def pair_points(kernel: str, root: Path, nodes: int, ranks: int, parameters: str
             for name, take in TAKEN.items() if len(times) else ():
                 found.setdefault((name, mode, size), {})[launch] = float(take(times))
     return {
-        Key(kernel, f"{name}, {mode}@{size}", "warm", nodes, ranks, None, None, parameters): Point(
+        Key(plan.kernel, f"{name}, {mode}@{size}", "warm", nodes, ranks, None, None, _under_way(plan, size)): Point(
             (), "ok", "", medians, None, False
         )
         for (name, mode, size), medians in found.items()
     }
 
 
-def _window(plan: Plan) -> str:
+def _under_way(plan: Plan, size: int) -> str:
     """What of a pair is under way at once and where, as JSON; empty for one message, which is another operation."""
     kinds = [
         {"places": "apart"} | {key: of[key] for key in ("window", "window_bytes", "places") if key in of}
-        for of in (cell.parameters for cell in plan.measured)
         if "window" in of
+        else {"both_ways": True}
+        for of in (cell.parameters for cell in plan.measured)
+        if "window" in of or size >= of.get("both_ways", math.inf)
     ]
     return max((json.dumps(kind, sort_keys=True) for kind in kinds), default="")
 
@@ -287,7 +289,7 @@ def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
     rows: Sequence[CallRow] = ()
     if kernel_named(plan.kernel).has_pair_samples:
         nodes, ranks = (max(getattr(cell, key) for cell in plan.measured) for key in ("nodes", "ranks"))
-        points = pair_points(plan.kernel, root, nodes, ranks, _window(plan))
+        points = pair_points(plan, root, nodes, ranks)
     else:
         parameters = {cell.id: cell.parameters for cell in plan.cells}
         rows = CALLS.read(root)

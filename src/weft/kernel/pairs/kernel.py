@@ -136,7 +136,7 @@ class Pairs(MeasuredKernel):
             found["pairs"] = [",".join(f"{low}-{high}" for low, high in rounds) for rounds in values["pairs"]]
         else:
             found |= {key: values[key] for key in ("rounds", "first_round", "last_round")}
-        return found | {key: values[key] for key in ("leaf", "pod") if key in values}
+        return found | {key: values[key] for key in ("leaf", "pod", "both_ways") if key in values}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Eight messages per sample of a pair, in one mode or both, and a barrier before each round: of matchings along

@@ -121,6 +121,7 @@ def blocks(
 
 RAW_MOST = 2**30  # most bytes of a run's samples that are stored individually
 SEED = 26  # if the study gives none
+BOTH_WAYS = 4096  # bytes from which the messages of a check move both ways at once
 
 
 def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[dict[str, Any]], list[str]]:
@@ -141,9 +142,8 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
         drawn, note = matched(study, node_of, places, network, hosts, node_names(study, fabric, shape), seed)
         each_s = pace.together[0] if shape.nodes > 1 else pace.together[1]
         pairs = [[list(pair) for pair in ranks] for ranks in drawn]
-        seconds = round(each_s * len(pairs), 3)
-        values = common | {"store": "raw", "pairs": pairs, "matchings": len(pairs), "expected_s": seconds}
-        return [values], [f"{where}: {note}"]
+        values = common | {"store": "raw", "pairs": pairs, "matchings": len(pairs), "both_ways": BOTH_WAYS}
+        return [values | {"expected_s": round(each_s * len(pairs), 3)}], [f"{where}: {note}"]
     alone_s = pace.total(schedule, isolated=True)
     if section.concurrency == "isolated" and section.sample_rounds is None and alone_s > section.isolated_most:
         chosen, counts = draw_pairs(Classes(node_of, network, hosts), section.sample_pairs, seed)

@@ -49,7 +49,7 @@ def _what(view: PairView, size: int) -> str:
 def _trip(view: PairView, size: int) -> str:
     if view.rates:
         return "a window of messages, one way"
-    return "a message each way at once" if view.moves_both_ways(size) else "half a round trip"
+    return "a message each way at once" if size >= view.both_ways else "half a round trip"
 
 
 def _unit(view: PairView, size: int, scale: Scale) -> tuple[tuple[str, float], int]:

@@ -103,7 +103,7 @@ def _hops(pairs: PairView) -> Table:
         ends: tuple[str, ...] = ("slowest", "median", "fastest")
         names, units = ("max_s", "median_s", "min_s"), ("", "of pairs", "")
     else:
-        title = "Latency by hops: half a round trip"
+        title = f"Latency by hops: {pairs.trip}"
         ends = ("min", "mean", "median", "p99", "max")
         names, units = tuple(f"{name}_s" for name in ends), ("of pairs",) * 5
     values: list[Column[ClassRow]] = [
@@ -170,7 +170,7 @@ def _cold(pairs: PairView) -> Table:
     """First contact by class."""
     return make_table(
         pairs.run.titled("First contact of a pair (cold)"), _ordered(pairs.cold), *WHICH,
-        ("median", "half the first round trip", lambda row: measured_seconds(row["median_s"])),
+        ("median", pairs.trip, lambda row: measured_seconds(row["median_s"])),
         ("max", "", lambda row: measured_seconds(row["max_s"])),
         ("over warm", "median of the pairs", lambda row: f"{row['ratio']:.2f} x"),
     )  # fmt: skip

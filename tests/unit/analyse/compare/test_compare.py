@@ -2,6 +2,7 @@
 """Comparing runs: what is matched, what is called a difference, how often wrongly, and how often one is missed."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -329,7 +330,8 @@ def test_runs_of_pairs_are_compared_by_their_middle_and_their_slowest_pair(tmp_p
     ]
     (tmp_path / "tables").mkdir()
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "tables" / "pairs.parquet")
-    found = pair_points("pairs", tmp_path, 2, 4)
+    plan: Any = SimpleNamespace(kernel="pairs", measured=())
+    found = pair_points(plan, tmp_path, 2, 4)
     medians = {key.operation: point.medians for key, point in found.items()}
     assert {key.size for key in found} == {1024}
     assert medians["middle pair, all"] == {launch: pytest.approx(2e-6 * launch) for launch in (1, 2, 3, 4)}
@@ -340,23 +342,26 @@ def test_rates_of_buffers_apart_and_of_one_for_all_are_two_operations(tmp_path: 
     """One place for all is up to 8.2 times as fast; runs of before have no word about it: theirs are apart."""
     (tmp_path / "tables").mkdir()
     row = {"launch": 1, "launch_id": "g000.l1", "bytes": 1024, "mode": "all", "source": 0, "target": 1, "median_s": 1.0}
-    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "tables" / "pairs.parquet")
+    pq.write_table(pa.Table.from_pylist([row, row | {"bytes": 8192}]), tmp_path / "tables" / "pairs.parquet")
 
-    def keys_of(pairs: str, *, forget: bool = False) -> set[Key]:
+    def keys_of(pairs: str, *, forget: str = "") -> set[Key]:
         study = (
             f'name = "x"\nkernel = "pairs"\n[pairs]\n{pairs}\n[[series]]\nname = "s"\nnodes = 2\nranks_per_node = 1\n'
         )
         plan = begin_folder(tmp_path, study, TWO_NODES, cores=2)
         cells = [cell.model_copy(update={"parameters": dict(cell.parameters)}) for cell in plan.cells]
-        for cell in cells if forget else ():
-            cell.parameters.pop("places", None)
+        for cell in cells:
+            cell.parameters.pop(forget, None)
         return set(side_of(tmp_path, plan.model_copy(update={"cells": tuple(cells)}), "a", "").points)
 
     rate = 'measure = "bandwidth"\nbytes = ["1 KiB"]\n'
     shared, apart = keys_of(rate), keys_of(f'{rate}places = "apart"')
     assert shared and not shared & apart
-    assert keys_of(rate, forget=True) == apart
+    assert keys_of(rate, forget="places") == apart
     assert {key.parameters for key in keys_of('bytes = ["1 KiB"]')} == {""}
+    # large messages of checks moved one way before
+    check = 'matchings = 2\nbytes = ["1 KiB", "8 KiB"]'
+    assert {key.size for key in keys_of(check) & keys_of(check, forget="both_ways")} == {1024}
 
 
 def test_an_interval_that_reaches_into_the_margin_is_no_slowdown_though_its_middle_lies_beyond() -> None:
