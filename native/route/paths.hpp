@@ -16,8 +16,7 @@ struct Paths {
 };
 
 // Calls use(link) for each of the first `length` links from a switch to a host.
-template <class Use>
-void follow(Graph const &graph, std::int32_t at, std::int32_t end, std::int32_t length, Use use) {
+template <class Use> void follow(Graph const &graph, std::int32_t at, std::int32_t end, std::int32_t length, Use use) {
     for (std::int32_t hop = 0; hop < length; ++hop) {
         std::int32_t const link = graph.forward[std::int64_t(at) * graph.hosts + end];
         use(link);

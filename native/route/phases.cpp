@@ -119,8 +119,8 @@ std::int32_t slowest_link(std::vector<std::int32_t> const &count, double const *
 // Returns the messages without a route.
 WEFT_ROUTE_API std::int64_t weft_route_phases(Graph const *graph, Paths const *paths, std::int32_t kind,
                                               std::int64_t ranks, std::int32_t const *host, std::int64_t phases,
-                                              std::int64_t const *number, double const *slowness, double *time, std::int32_t *link,
-                                              std::int64_t *load) {
+                                              std::int64_t const *number, double const *slowness, double *time,
+                                              std::int32_t *link, std::int64_t *load) {
     Totals const empty{std::vector<std::int32_t>(graph->links), std::vector<std::int32_t>(graph->links),
                        std::vector<std::int64_t>(graph->links)};
     std::vector<Totals> each(std::max(1, graph->threads), empty);
