@@ -12,11 +12,9 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -88,14 +86,11 @@ class Part:
     ----------
     beside
         Whether it runs beside the parts that follow, because it disturbs none of them.
-    together
-        Whether its commands run at the same time, because one waits much and the other computes.
     """
 
     name: str
     commands: tuple[Sequence[str], ...]
     beside: bool = False
-    together: bool = False
 
 
 @dataclass
@@ -178,7 +173,8 @@ def levels() -> dict[str, list[Part]]:
             types,
             docs,
             Part("native", (native("--level", "test"),)),
-            Part("python", (others, untimed), together=True),
+            Part("python", (others,)),
+            Part("untimed", (untimed,)),
             Part("ranks", (ranks,)),
         ],
         "long": [
@@ -212,24 +208,11 @@ def surroundings() -> dict[str, str]:
 
 
 def run(part: Part) -> list[int]:
-    """Exit codes of a part's commands; what those beside the first print comes after it."""
-    aside = part.commands[1:] if part.together else ()
+    """Exit codes of a part's commands."""
     codes: list[int] = []
-    with ExitStack() as stack:
-        outputs = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in aside]
-        started = [
-            subprocess.Popen(command, cwd=ROOT, env=surroundings(), stdout=output, stderr=subprocess.STDOUT)
-            for command, output in zip(aside, outputs, strict=True)
-        ]
-        for process in started:
-            stack.callback(process.terminate)  # nothing where it has ended
-        for command in part.commands[: len(part.commands) - len(aside)]:
-            print("+", " ".join(command), flush=True)
-            codes.append(subprocess.run(command, cwd=ROOT, env=surroundings(), check=False).returncode)
-        for command, process, output in zip(aside, started, outputs, strict=True):
-            codes.append(process.wait())
-            output.seek(0)
-            print("+", " ".join(command), "(beside)", output.read(), sep="\n", flush=True)
+    for command in part.commands:
+        print("+", " ".join(command), flush=True)
+        codes.append(subprocess.run(command, cwd=ROOT, env=surroundings(), check=False).returncode)
     return codes
 
 

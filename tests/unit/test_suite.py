@@ -71,19 +71,6 @@ def test_a_part_beside_others_runs_meanwhile_and_counts(results: Path) -> None:
     assert (found.passed, found.failed, found.names) == (1, 1, ["docs: exit code 2"])
 
 
-def test_commands_together_run_at_the_same_time_and_what_each_printed_stays_whole(
-    results: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    scripts = (
-        f"touch {results}/first; until [ -e {results}/second ]; do sleep 0.01; done; echo one",
-        f"echo two; until [ -e {results}/first ]; do sleep 0.01; done; touch {results}/second; echo three >&2; exit 4",
-    )
-    found = SUITE.run_level([SUITE.Part("python", tuple(("sh", "-c", each) for each in scripts), together=True)])
-    assert found.names == ["python: exit code 4"]
-    printed = capfd.readouterr().out.splitlines()
-    assert [line for line in printed if line in ("one", "two", "three")] == ["one", "two", "three"]
-
-
 def test_a_part_is_not_counted_for_what_another_wrote(results: Path) -> None:
     found = SUITE.run_level([part("first", f"echo '{CTEST}' > $R/n.xml"), part("second", "exit 1")])
     assert (found.passed, found.failed, found.skipped) == (1, 2, 1)
@@ -106,10 +93,9 @@ def test_every_test_is_in_one_part_of_a_level() -> None:
     ignored = {word.partition("=")[2] for word in python.commands[0] if word.startswith("--ignore=")}
     assert ignored == set(SUITE.RANK_ROOMS)
     (ranks,) = (each for each in SUITE.levels()["test"] if each.name == "ranks")
-    (python,) = (each for each in SUITE.levels()["test"] if each.name == "python")
-    untimed = python.commands[1]
-    assert {word.partition("=")[2] for word in untimed if word.startswith("--ignore=")} == set(SUITE.TIMED)
-    assert set(SUITE.RANK_ROOMS) <= set(untimed)
+    (untimed,) = (each for each in SUITE.levels()["test"] if each.name == "untimed")
+    assert {word.partition("=")[2] for word in untimed.commands[0] if word.startswith("--ignore=")} == set(SUITE.TIMED)
+    assert set(SUITE.RANK_ROOMS) <= set(untimed.commands[0])
     assert set(SUITE.TIMED) <= set(ranks.commands[0])
     assert all((ROOT / name).is_file() for name in SUITE.TIMED)
     for file, _, test in (name.partition("::") for name in SUITE.NOT_EACH_TIME):

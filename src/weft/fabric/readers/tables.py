@@ -108,6 +108,13 @@ def read_tables(path: str | Path) -> Tables:
     return reader.done()
 
 
+def tables_of(path: str, content: bytes) -> Tables:
+    """As `read_tables`, from bytes in memory."""
+    reader = _Reader(path)
+    reader.take(content)
+    return reader.done()
+
+
 class _Reader:
     """Reads whole lines, block by block."""
 
