@@ -118,12 +118,12 @@ def virtual(folder: Path, count: int) -> int:
         make_watch(load_study(folder / "nightly.toml"), equal, "1d", "3 s", folder / "watch"),
         2 * count // 3,
     )
-    past = read_history(first)
+    past, quiet = read_history(first), Silent()  # pyrefly: ignore[bad-instantiation]
     while (night := len(past.nights) + 1) <= count:
         watch = Watch(first.study, slow if night >= planted else equal, first.folder, first.every_s, first.time)
         began = time.monotonic()
-        launcher = launcher_for(watch.fabric, None, Silent().say)
-        past = run_night(watch, launcher, Silent(), BEGUN + timedelta(days=night - 1))
+        launcher = launcher_for(watch.fabric, None, quiet.say)
+        past = run_night(watch, launcher, quiet, BEGUN + timedelta(days=night - 1))
         named = ", ".join(past.nights[-1].slow) or "nothing"
         print(f"night {night}: {time.monotonic() - began:.1f} s, names {named}", flush=True)
     found = Nights(past.study, past.fabric, past.nights, past.precision, equal.hosts)
