@@ -23,7 +23,7 @@ from weft.fabric.importing import as_toml
 from weft.format import format_seconds, percent
 from weft.report.view import load_view
 
-GOAL, TOLD, MESSAGE_S = 0.03, 0.01, 0.5e-6
+GOAL, SHOWN, MESSAGE_S = 0.03, 0.01, 0.5e-6
 ALGORITHMS = ("default", "flat.pairwise", "flat.window", "flat.window{w=4,order=node-rotated}",
               "flat.window{order=permuted}", "flat.window{order=xor}", "bruck", "bruck{r=4}", "node.direct",
               "node.multi", "node.multi{nl=4,stages=4}", "node.bruck", "node.bruck{r=3}")  # fmt: skip
@@ -130,10 +130,10 @@ def compared(machine: str, study: Path, into: Path) -> list[Cell]:
     ]
 
 
-def tell(cells: list[Cell], *, each: bool) -> None:
+def print_cells(cells: list[Cell], *, each: bool) -> None:
     """The cells that differ, and the worst of each algorithm."""
     for cell in cells:
-        if each or abs(cell.error) > TOLD:
+        if each or abs(cell.error) > SHOWN:
             mark = "" if cell.is_near else "  MISSED"
             print(
                 f"{cell.machine:10} {cell.ranks:4} ranks {cell.call:18} {cell.algorithm:24} "
@@ -173,7 +173,7 @@ def main() -> int:
         asked = {"calls": given.calls, "sizes": given.sizes, "algorithms": given.algorithms, "nodes": given.nodes}
         study.write_text(STUDY.format(**asked, each=given.ranks_per_node, more=more))
         cells = [cell for machine in given.machines for cell in compared(machine, study, into)]
-    tell(cells, each=given.all)
+    print_cells(cells, each=given.all)
     return int(not all(cell.is_near for cell in cells))
 
 

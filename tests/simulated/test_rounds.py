@@ -102,8 +102,8 @@ def test_rounds_take_as_long_as_actors(tmp_path: Path, programs: Programs, name:
     pairs = [(one, other) for one, other in both(tmp_path, programs, fabric, study) if other["phase"] == "warm"]
     assert len(pairs) == 2 * (8 * 2 * 4 + 2 * 8)
     for actors, rounds in pairs:
-        told = (actors["cell"], actors["call"], actors["algorithm"], actors["median_s"], rounds["median_s"])
-        assert rounds["median_s"] == pytest.approx(actors["median_s"], rel=NEAR, abs=MESSAGE_S), told
+        compared = (actors["cell"], actors["call"], actors["algorithm"], actors["median_s"], rounds["median_s"])
+        assert rounds["median_s"] == pytest.approx(actors["median_s"], rel=NEAR, abs=MESSAGE_S), compared
         assert rounds["algorithm"].removesuffix(" (rounds)") == actors["algorithm"]
 
 
@@ -118,9 +118,9 @@ def test_rounds_of_unequal_blocks_take_as_long_as_actors(tmp_path: Path, program
     pairs = [(one, other) for one, other in found if "@" in other["call"]]
     assert len(pairs) == 2 * 3 * 3 * 5
     for actors, rounds in pairs:
-        told = (actors["cell"], actors["call"], actors["algorithm"], actors["median_s"], rounds["median_s"])
-        assert rounds["algorithm"].endswith("(rounds)"), told
-        assert rounds["median_s"] == pytest.approx(actors["median_s"], rel=NEAR, abs=MESSAGE_S), told
+        compared = (actors["cell"], actors["call"], actors["algorithm"], actors["median_s"], rounds["median_s"])
+        assert rounds["algorithm"].endswith("(rounds)"), compared
+        assert rounds["median_s"] == pytest.approx(actors["median_s"], rel=NEAR, abs=MESSAGE_S), compared
 
 
 def test_rounds_with_empty_blocks_take_as_long_as_actors(tmp_path: Path, programs: Programs) -> None:

@@ -134,7 +134,7 @@ class _Search:
 
         `load`: its load of each link, if that is known. None for one whose time is neither beyond ``beyond``, by
         ``sign``, nor the best or the worst: its shift, which decides among equal ones alone, takes longer than its
-        time. In large networks equal ones are not told apart.
+        time. In large networks equal ones are not distinguished.
         """
         self.looked_at += 1
         # Order ranks by switch: neighbours in rank are neighbours in the network.

@@ -38,8 +38,8 @@ def find_claims(known: Known) -> list[ClaimRow]:
     sure = [(index, row) for index, row in enumerate(outliers) if not row["doubted"]]
     sure.sort(key=lambda each: -_worst(each[1])["factor"])
     places, rounds = locate_ranks(read_ranks(known.path), known.plan), matched_rounds(known.plan)
-    told = _cables(places, rounds[: counted["rounds"]])
-    faults, facts = find_node_faults(known), [*find_node_facts(known), *_clustered(every), *told]
+    cables = _cables(places, rounds[: counted["rounds"]])
+    faults, facts = find_node_faults(known), [*find_node_facts(known), *_clustered(every), *cables]
     # what a host does to itself, its messages only show
     own = {each["subject"] for each in faults if extras(each)["of"] in OWN}
     slow = [(row["kind"] == "node" and row["name"] in own, _slow(index, row, "also", counted)) for index, row in sure]

@@ -24,12 +24,17 @@ def find_thresholds(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:
     return [*found.values(), *counted, *doubles]
 
 
+def name_change(known: Known, change: ChangeRow) -> str:
+    """A change-over as evidence of a claim."""
+    return f"change_overs:{CHANGES.read(known.path).index(change)}"
+
+
 def _limit(known: Known, line: Line, change: ChangeRow) -> ClaimRow:
     ends = (change["low"], change["high"]) if change["low"] != change["high"] else (None, None)
     return make_claim(
         "threshold.eager-limit", "breakdown", line.name, change["factor"], "factor", ends,
         confidence="B" if change["confirmed"] else "A",
-        cell=change["cell"], call=change["call"], evidence=[f"change_overs:{CHANGES.read(known.path).index(change)}"],
+        cell=change["cell"], call=change["call"], evidence=[name_change(known, change)],
         lower=change["lower"], upper=change["upper"], confirmed=change["confirmed"],
         knobs=dict(zip(change["knobs"], change["knob_values"], strict=True)), refuted=change["refuted"],
     )  # fmt: skip

@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 from weft.analyse.claims.kernels.exchange import find_bottleneck
 from weft.analyse.claims.known import Known
-from weft.analyse.claims.sweeps import claim_winners, find_thresholds
+from weft.analyse.claims.sweeps import claim_winners, find_thresholds, name_change
 from weft.analyse.tables.answers import (
-    CHANGES,
     FEWEST_LAUNCHES,
     GUIDELINE_LAUNCHES,
     GUIDELINES,
@@ -272,7 +271,7 @@ def _left_algorithm(known: Known, line: Line, row: TimedRow) -> list[ClaimRow]:
     found = make_claim(
         "remedy.algorithm-of-smaller", "remedy", change["algorithm_before"], saves, "share", confidence="B",
         cell=row["cell"], call=row["call"], basis="extended", seconds=row["median_s"],
-        evidence=[f"change_overs:{CHANGES.read(known.path).index(change)}"],
+        evidence=[name_change(known, change)],
     )  # fmt: skip
     return [found]
 
