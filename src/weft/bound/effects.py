@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from weft.bound.links import minimal_seconds
-from weft.bound.terms import INJECTION, LINK, BoundedCell, Effect, Placed, largest
+from weft.bound.terms import INJECTION, LINK, BoundedCell, Effect, Placed, largest_s
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import standing
 from weft.kernel import DIRECT
@@ -69,14 +69,28 @@ def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, 
     Raises FabricError: The network cannot be built. `traffic`, `cell`, `fabric`: the bytes moved, the ranks and
     nodes, and the rates. `terms`: the terms of the bound, in seconds.
     """
-    if not fabric.is_model or fabric.network is None or cell.nodes < 2:
+    network = fabric.network
+    if not fabric.is_model or network is None or cell.nodes < 2:
         return ()
-    found = (
-        _routing(traffic, cell, fabric, terms),
-        _flows(traffic, cell, fabric, terms),
-        _incast(traffic, cell, fabric),
-    )
-    return tuple(each for each in found if each and (each.less_s > 0 or each.more_s > 0))
+    found = [_routing(traffic, cell, fabric, terms)] if network.routing != "minimal" else []
+    several = traffic.messages > 1 or cell.ranks_per_node > 1
+    if several and network.flow_penalty is not None and not _has_penalty(fabric):
+        found.append(Effect(cause=FLOWS, more_s=(network.flow_penalty - 1) * terms.get(INJECTION, 0.0)))
+    senders, arriving = traffic.converging(cell.nodes, cell.ranks_per_node)
+    if network.transport == "tcp" and senders > 1 and arriving > PORT_BUFFER and network.adapter_rate:
+        collapsed_s = (COLLAPSE - 1) * arriving / network.adapter_rate
+        found.append(Effect(cause=INCAST, more_s=max(RETRANSMISSION_S, collapsed_s)))
+    return tuple(each for each in found if each.less_s > 0 or each.more_s > 0)
+
+
+def _routing(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> Effect:
+    assert fabric.network is not None
+    routing = fabric.network.routing
+    least_s = largest_s(terms)
+    minimal_s = max(least_s, minimal_seconds(traffic, cell, fabric))
+    cut_s = largest_s({name: seconds for name, seconds in terms.items() if name.startswith(LINK)})
+    more_s = max(0.0, 2 * cut_s - minimal_s) if routing == "valiant" else 0.0
+    return Effect(cause=f"{routing} routing", less_s=minimal_s - least_s, more_s=more_s)
 
 
 def left_out(cell: BoundedCell, call: str, fabric: Fabric, seconds: float) -> tuple[Effect, ...]:
@@ -112,35 +126,3 @@ def _has_penalty(fabric: Fabric) -> bool:
     """Whether what flows of one adapter cost each other is in the model or in a fitted rate."""
     penalised = fabric.simulation is not None and fabric.simulation.model == "infiniband"
     return penalised or standing(fabric, "network.adapter_rate") == "fitted"
-
-
-def _routing(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> Effect | None:
-    network = fabric.network
-    assert network is not None
-    if network.routing == "minimal":
-        return None
-    ideal = largest(terms)
-    cut = largest({name: seconds for name, seconds in terms.items() if name.startswith(LINK)})
-    least_s = ideal.seconds if ideal else 0.0
-    minimal_s = max(least_s, minimal_seconds(traffic, cell, fabric))
-    twice_s = 2 * cut.seconds if cut and network.routing == "valiant" else 0.0
-    return Effect(cause=f"{network.routing} routing", less_s=minimal_s - least_s, more_s=max(0.0, twice_s - minimal_s))
-
-
-def _flows(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> Effect | None:
-    network = fabric.network
-    assert network is not None
-    several = traffic.messages > 1 or cell.ranks_per_node > 1
-    if _has_penalty(fabric) or not several or network.flow_penalty is None:
-        return None
-    return Effect(cause=FLOWS, more_s=(network.flow_penalty - 1) * terms.get(INJECTION, 0.0))
-
-
-def _incast(traffic: Traffic, cell: Placed, fabric: Fabric) -> Effect | None:
-    network = fabric.network
-    assert network is not None
-    senders, arriving = traffic.converging(cell.nodes, cell.ranks_per_node)
-    if network.transport != "tcp" or senders < 2 or arriving <= PORT_BUFFER or not network.adapter_rate:
-        return None
-    collapsed_s = (COLLAPSE - 1) * arriving / network.adapter_rate
-    return Effect(cause=INCAST, more_s=max(RETRANSMISSION_S, collapsed_s))

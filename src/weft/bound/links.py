@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.bound.terms import INJECTION, LINK, Placed, largest
+from weft.bound.terms import INJECTION, LINK, Placed, largest, largest_s
 from weft.fabric.cuts import Cut, cuts
 from weft.fabric.kinds import link_seconds
 from weft.fabric.loads import DOWN, UP, all_to_all_loads, link_name, pair_loads
@@ -51,12 +51,8 @@ def injection_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
         return {INJECTION: link_seconds(max(leaving), rate, shaped=fabric.is_emulated)} if rate else {}
     network, _ = network_of(fabric)
     rates = network.links.rate[network.uplink[network.indices(list(cell.hosts))]].tolist()
-    known = [
-        link_seconds(size, rate, shaped=fabric.is_emulated)
-        for size, rate in zip(leaving, rates, strict=True)
-        if rate > 0
-    ]
-    return {INJECTION: max(known)} if known else {}
+    known = [each for each in zip(leaving, rates, strict=True) if each[1] > 0]
+    return {INJECTION: max(link_seconds(*each, shaped=fabric.is_emulated) for each in known)} if known else {}
 
 
 def _tree_terms(traffic: Traffic, cell: Placed, fabric: Fabric, tree: TreeSection) -> dict[str, float]:
@@ -71,8 +67,7 @@ def _tree_terms(traffic: Traffic, cell: Placed, fabric: Fabric, tree: TreeSectio
         parts.update({link_name(f"pod{pod}", UP): (group, rate) for pod, group in pods.items()})
     hot = _hottest(traffic, cell)
     ordered = sorted(parts.items(), key=lambda part: hot not in part[1][0])
-    found = (_cut_term(traffic, cell, fabric, name, group, rate, rate) for name, (group, rate) in ordered)
-    return {name: seconds for term in found for name, seconds in term.items()}
+    return dict(_cut_term(traffic, cell, fabric, name, group, rate, rate) for name, (group, rate) in ordered)
 
 
 INWARD = {UP: DOWN, "out": "in"}
@@ -85,32 +80,32 @@ def _hottest(traffic: Traffic, cell: Placed) -> int:
 
 def _cut_term(
     traffic: Traffic, cell: Placed, fabric: Fabric, name: str, group: list[int], rate: float, rate_in: float
-) -> dict[str, float]:
-    """Seconds of the links out of a set of nodes, or of those into it, by their name, if they take longer."""
+) -> tuple[str, float]:
+    """Name and seconds of the links out of a set of nodes, or of those into it, if they take longer."""
     shape = (group, cell.nodes, cell.ranks_per_node)
     out, into = traffic.crossing(*shape) if isinstance(traffic, MatrixTraffic) else (traffic.leaving(*shape), 0)
     seconds = link_seconds(out, rate, shaped=fabric.is_emulated)
     back = link_seconds(into, rate_in, shaped=fabric.is_emulated) if rate_in else 0.0
     if back <= seconds:
-        return {name: seconds}
+        return name, seconds
     part, _, way = name.rpartition(" ")
-    return {f"{part} {INWARD[way]}": back}
+    return f"{part} {INWARD[way]}", back
 
 
 def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
     network, around = network_of(fabric)
     place_of: list[int] = network.indices(list(cell.hosts)).tolist()
     place = {host: index for index, host in enumerate(place_of)}
-    terms: dict[str, float] = {}
     hot = _hottest(traffic, cell)
     beside = sorted(around, key=lambda cut: hot >= 0 and place_of[hot] not in cut.hosts)
-    for cut in beside:
-        inside = [place[host] for host in cut.hosts if host in place]
-        if inside and len(inside) < cell.nodes:
-            terms |= _cut_term(traffic, cell, fabric, cut.name, inside, cut.rate, cut.rate_in)
+    within = [(cut, [place[host] for host in cut.hosts if host in place]) for cut in beside]
+    terms = dict(
+        _cut_term(traffic, cell, fabric, cut.name, inside, cut.rate, cut.rate_in)
+        for cut, inside in within
+        if 0 < len(inside) < cell.nodes
+    )
     if fabric.routes_known:
-        worst = largest(terms)
-        terms |= _cable_term(traffic, cell, fabric, above=worst.seconds if worst else 0.0)
+        terms |= _cable_term(traffic, cell, fabric, above=largest_s(terms))
     return terms
 
 
@@ -125,8 +120,7 @@ def longest_way_s(cell: Placed, fabric: Fabric) -> float:
     """Seconds that links between switches add from the first node to the furthest; FabricError without a network."""
     if not cell.hosts:
         return 0.0
-    network, _ = network_of(fabric)
-    return max(network.latency(cell.hosts[0], host) for host in cell.hosts)
+    return max(network_of(fabric)[0].latency(cell.hosts[0], host) for host in cell.hosts)
 
 
 def _cable_term(traffic: Traffic, cell: Placed, fabric: Fabric, above: float) -> dict[str, float]:
@@ -191,17 +185,14 @@ def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[Fullest]:
     """
     p = cell.ranks
     even = p == cell.nodes * cell.ranks_per_node
-    if fabric.network is None or not cell.hosts or not even:
+    if fabric.network is None or not cell.hosts or not even or cell.nodes < 2 or p * p > MOST_MESSAGES:
         return []
     if not (fabric.is_model or fabric.is_emulated or fabric.network.has_tables) or fabric.network.routing == "ecmp":
-        return []
-    if cell.nodes < 2 or p * p > MOST_MESSAGES:
         return []
     network, _ = network_of(fabric)
     if not np.isfinite(network.links.rate).all():
         return []
-    ranks = np.arange(p)
-    node = ranks // cell.ranks_per_node if order == "block" else ranks % cell.nodes
+    node = np.arange(p) // cell.ranks_per_node if order == "block" else np.arange(p) % cell.nodes
     host = network.indices(list(cell.hosts)).astype(np.int32)[node]
     found: list[Fullest] = []
     for distance in range(p):

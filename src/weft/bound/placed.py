@@ -23,14 +23,13 @@ from weft.bound.terms import (
     BoundedCell,
     Placed,
     PlacedCell,
-    copy_term,
+    copy_rate,
     largest,
     message_terms,
 )
 from weft.errors import FabricError
 from weft.fabric.loads import pair_loads
 from weft.fabric.model import Fabric
-from weft.fabric.network.graph import Network
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.traffic import Traffic
@@ -49,37 +48,25 @@ def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:
     if not cell.hosts:
         return None
     network, _ = network_of(fabric)
-    chosen = network.indices(list(cell.hosts))
-    starts = chosen[:: max(1, len(chosen) // MOST_STARTS)]
-    found = [_seconds_from(network, int(start), chosen) * cell.ranks_per_node for start in starts]
+    chosen = network.indices(list(cell.hosts)).astype(np.int32)
+    found: list[float] = []
+    for start in chosen[:: max(1, len(chosen) // MOST_STARTS)]:  # a byte to and from each other node
+        others = chosen[chosen != start]
+        own, each = np.full_like(others, start), np.ones(len(others))
+        loads = np.maximum(pair_loads(network, own, others, each), pair_loads(network, others, own, each))
+        found.append(float((loads / network.links.rate).max()) * cell.ranks_per_node)
     return median(found) if all(np.isfinite(found)) else None
-
-
-def _seconds_from(network: Network, start: int, ends: "np.ndarray[tuple[int], np.dtype[np.int32]]") -> float:
-    """Seconds per byte of the fullest link when a host exchanges a byte with each other host of ``ends``."""
-    others = ends[ends != start].astype(np.int32)
-    own, each = np.full_like(others, start), np.ones(len(others))
-    loads = (pair_loads(network, own, others, each), pair_loads(network, others, own, each))
-    return max(float((load / network.links.rate).max()) for load in loads)
 
 
 def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:
     """Lower bound of each operation with known traffic and stated rates; FabricError without its network."""
     moved = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks)
-    found = {call: _with_effects(traffic, cell, fabric) for call, traffic in moved.items()}
-    return {call: each for call, each in found.items() if each}
-
-
-def _with_effects(traffic: Traffic, cell: Placed, fabric: Fabric) -> Bound | None:
-    terms = terms_of(traffic, cell, fabric)
-    least = largest(terms)
-    return least and least.model_copy(update={"effects": effects(traffic, cell, fabric, terms)})
-
-
-def bound(cell: Placed, fabric: Fabric, call: str | None = None) -> Bound | None:
-    """Lower bound of one operation of a cell; None if no term is known. FabricError without its network."""
-    found = bounds(cell, fabric)
-    return found.get(call) if call else main_of(cell.kernel, found)
+    found: dict[str, Bound] = {}
+    for call, traffic in moved.items():
+        if least := largest(terms_of(traffic, cell, fabric)):
+            left_out = effects(traffic, cell, fabric, least.terms)
+            found[call] = least.model_copy(update={"effects": left_out})
+    return found
 
 
 def main_of(kernel: str, found: Mapping[str, Bound]) -> Bound | None:
@@ -94,7 +81,9 @@ def terms_of(
     """Seconds of each term of the bound that is not 0; FabricError without its network."""
     if links is None:
         links = injection_term(traffic, cell, fabric) | link_term(traffic, cell, fabric)
-    terms = copy_term(traffic, cell, fabric) | dict(links) | message_terms(traffic, cell, fabric)
+    rate = copy_rate(fabric, cell)
+    copying = {COPY: traffic.staying(cell.nodes, cell.ranks_per_node) / rate} if rate else {}
+    terms = copying | dict(links) | message_terms(traffic, cell, fabric)
     return {name: seconds for name, seconds in terms.items() if seconds > 0}
 
 
@@ -122,11 +111,9 @@ class MeasuredRates(Protocol):
 
     def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:
         """Best rate at which a node copies ``rank_bytes`` per rank, in bytes per second; None if not measured."""
-        ...
 
     def best_latency(self, nodes: int) -> float | None:
         """Seconds of the shortest message one way, on a number of nodes; None if not measured."""
-        ...
 
 
 def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float | None = None) -> Fabric:
@@ -153,22 +140,15 @@ class Bounds:
 
     def __call__(self, cell: BoundedCell, call: str) -> tuple[float, str, Basis] | None:
         """The lower bound of a call in seconds, the name of its term, and where its rate is from; None if not known."""
-        measured, own = self._measured(cell, call)
-        found = measured or self._planned(cell, call)
+        traffic = traffic_of(cell, call)
+        found, own = self._measured(cell, call, traffic) if traffic else (None, set[str]())
+        found = found or cell.bounds.get(call)
+        if found is None and traffic and cell.hosts:  # a size that is not in the plan: refinement added it
+            found = largest(self._terms(cell, call, traffic, self._fabric))
         return (found.seconds, found.name, "measured" if found.name in own else "stated") if found else None
 
-    def _planned(self, cell: BoundedCell, call: str) -> Bound | None:
-        if call in cell.bounds:
-            return cell.bounds[call]
-        # a size that is not in the plan: refinement added it
-        traffic = traffic_of(cell, call)
-        return largest(self._terms(cell, call, traffic, self._fabric)) if traffic and cell.hosts else None
-
-    def _measured(self, cell: BoundedCell, call: str) -> tuple[Bound | None, set[str]]:
+    def _measured(self, cell: BoundedCell, call: str, traffic: Traffic) -> tuple[Bound | None, set[str]]:
         """The bound at measured rates, and the terms that have one; none where nothing was measured."""
-        traffic = traffic_of(cell, call)
-        if traffic is None:
-            return None, set()
         nodes, per_node = cell.nodes, cell.ranks_per_node
         rate = self._rates.copy_rate(nodes, per_node, traffic.staying(nodes, per_node) // per_node)
         latency = self._rates.best_latency(nodes)
@@ -184,12 +164,10 @@ class Bounds:
 
     def _terms(self, cell: BoundedCell, call: str, traffic: Traffic, fabric: Fabric) -> dict[str, float]:
         """Terms at the rates of ``fabric``; those of links as in the plan, which do not depend on measured rates."""
-        links: dict[str, float] | None = None
-        if call in cell.bounds:
-            terms = cell.bounds[call].terms
-            links = {name: seconds for name, seconds in terms.items() if name == INJECTION or name.startswith(LINK)}
+        terms = cell.bounds[call].terms if call in cell.bounds else {}
+        links = {name: seconds for name, seconds in terms.items() if name == INJECTION or name.startswith(LINK)}
         try:
-            return terms_of(traffic, cell, fabric, links)
+            return terms_of(traffic, cell, fabric, links if call in cell.bounds else None)
         except FabricError:  # a run folder does not contain the dump: the bound without links is lower, but valid
             return terms_of(traffic, cell, fabric, {})
 

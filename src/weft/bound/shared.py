@@ -16,6 +16,7 @@ ends. Traffic that bursts a share r of the time makes a call that lasts many bur
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,8 +42,7 @@ Bools = NDArray[np.bool_]
 Hosts = Sequence[tuple[str, str]]  # sender and receiver of each flow
 
 
-@dataclass(frozen=True)
-class Shared:
+class Shared(NamedTuple):
     """What a call shares with traffic beside it."""
 
     link: str  # the link of both that is fullest, by its ends; empty where they share none
@@ -61,17 +61,16 @@ def share_links(
     network, _ = network_of(fabric)
     if not np.isfinite(network.links.rate).all():
         return None
-    jobs = [find_flows(fabric, network, *each) for each in zip((own, beside), depths, strict=True)]
-    if None in jobs:
+    ours, theirs = (find_flows(fabric, network, *each) for each in zip((own, beside), depths, strict=True))
+    if ours is None or theirs is None:
         return None
-    ours, theirs = (each for each in jobs if each)
     link = _fullest(network, ours, theirs)
     if not link:
         return Shared("", 1.0)
     if fabric.is_emulated and len(ours.links) + len(theirs.links) > MOST_WINDOWS:
         return Shared(link, None)
-    alone = _seconds(network, ours, ours.only(np.zeros(len(ours.links), dtype=bool)))
-    factor = _seconds(network, ours, theirs) / alone
+    nobody = ours.only(np.zeros(len(ours.links), dtype=bool))
+    factor = _seconds(network, ours, theirs) / _seconds(network, ours, nobody)
     return Shared(link, 1 / (1 - percent / 100 + percent / 100 / factor))
 
 
@@ -171,14 +170,13 @@ def _padded(routes: Ints, width: int) -> Ints:
 
 def _totals(links: Ints, amounts: Floats, count: int) -> Floats:
     """The sum of amounts of flows on each link, shape (count,)."""
-    used = links >= 0
-    weights = np.where(used, amounts, 0.0).ravel()
-    return np.bincount(np.where(used, links, 0).ravel(), weights, count).astype(float)
+    weights = np.where(links >= 0, amounts, 0.0).ravel()
+    return np.bincount(np.maximum(links, 0).ravel(), weights, count).astype(float)
 
 
 def _fair_rates(flows: Flows, rate: Floats) -> Floats:
     """Max-min rates of flows, shape (flows,)."""
-    used, links = flows.links >= 0, np.where(flows.links >= 0, flows.links, 0)
+    used, links = flows.links >= 0, np.maximum(flows.links, 0)
     speed, growing, left = np.zeros(len(links)), np.ones(len(links), dtype=bool), rate.copy()
     while growing.any():
         wanted = _totals(flows.links, (flows.shares * growing)[:, None], len(rate))
@@ -197,7 +195,7 @@ def share_by_windows(flows: Flows, rate: Floats) -> Floats:
     What a full link holds back does not arrive at the next one, so that of two in a row the first has the queue.
     """
     around = np.concatenate([flows.links, flows.back], axis=1)
-    used, links = around >= 0, np.where(around >= 0, around, 0)
+    used, links = around >= 0, np.maximum(around, 0)
     ahead = flows.links[:, :-1]
     load, queue = np.zeros(len(rate)), BRIEF * _totals(flows.links, flows.shares[:, None], len(rate)) / rate
     asked, least = queue > 0, BRIEF * queue

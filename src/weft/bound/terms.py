@@ -2,11 +2,8 @@
 """Lower bounds of a time (METHOD 16): an operation cannot be faster than its slowest part (docs/bounds.md).
 
 Each term is seconds: bytes over a rate (memory copy, injection, links), or a number of messages times a cost of each
-(latency, overhead, message gap). Traffic down equals traffic up, but for a matrix, whose slower way has the name
-(``link leaf0 down``). The terms of links are those of cuts, except in a simulation, whose routes are known
-(:mod:`weft.bound.links`). On a virtual fabric the burst of a
-link's token bucket (:mod:`weft.fabric.kinds`) is subtracted from its bytes. A term whose rate the fabric does not state
-is omitted. The largest term is the bound, and its name is the limiting resource.
+(latency, overhead, message gap). A term whose rate the fabric does not state is omitted. The largest term is the bound,
+and its name is the limiting resource.
 """
 
 from collections.abc import Mapping
@@ -40,9 +37,7 @@ class Bound(BaseModel, frozen=True, extra="forbid"):
     """A lower bound of a time."""
 
     seconds: float  # the largest term
-    # its name: ``memory copy``, ``injection``, ``link leaf0 up``, ``link pod0 up``, ``latency``, ``overhead``,
-    # ``message gap``
-    name: str
+    name: str  # of that term: ``memory copy``, ``injection``, ``link leaf0 up``, ``latency``, ``message gap``
     terms: dict[str, float]  # all terms, in seconds, by name
     effects: tuple[Effect, ...] = ()  # what the fabric's model leaves out
 
@@ -63,32 +58,26 @@ class Placed(Protocol):
     @property
     def kernel(self) -> str:
         """Name of the kernel."""
-        ...
 
     @property
     def nodes(self) -> int:
         """Number of nodes."""
-        ...
 
     @property
     def ranks_per_node(self) -> int:
         """Ranks on each node."""
-        ...
 
     @property
     def ranks(self) -> int:
         """Number of ranks."""
-        ...
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """Names of the nodes in the order of their ranks; empty if not placed."""
-        ...
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The kernel's own values, such as ``n`` and ``m``."""
-        ...
 
 
 class BoundedCell(Placed, Protocol):
@@ -97,7 +86,6 @@ class BoundedCell(Placed, Protocol):
     @property
     def bounds(self) -> Mapping[str, Bound]:
         """Lower bound of each operation, by its name."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -120,10 +108,10 @@ def largest(terms: Mapping[str, float]) -> Bound | None:
     return Bound(seconds=terms[name], name=name, terms=dict(terms))
 
 
-def copy_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
-    """Seconds of the node that copies most, c_i / R_copy; empty if the fabric states no rate."""
-    rate = copy_rate(fabric, cell)
-    return {COPY: traffic.staying(cell.nodes, cell.ranks_per_node) / rate} if rate else {}
+def largest_s(terms: Mapping[str, float]) -> float:
+    """The seconds of the largest term; 0 without any."""
+    found = largest(terms)
+    return found.seconds if found else 0.0
 
 
 def copy_rate(fabric: Fabric, cell: Placed) -> float | None:
@@ -147,10 +135,10 @@ def message_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, f
 
 def messages_out(traffic: Traffic, cell: Placed) -> tuple[int, int]:
     """Least messages that some rank, and some node, sends to other nodes: all but r - 1, one if bytes are needed."""
-    of_rank = max(0, traffic.messages - (cell.ranks_per_node - 1)) if traffic.messages else 0
-    leaves = traffic.messages > 0 and any(
-        traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes)
-    )
+    if not traffic.messages:
+        return 0, 0
+    of_rank = max(0, traffic.messages - (cell.ranks_per_node - 1))
+    leaves = any(traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes))
     even = cell.ranks == cell.nodes * cell.ranks_per_node
     of_node = of_rank * (cell.ranks_per_node if even and traffic.messages > 1 else 1)
     return max(of_rank, int(leaves)), max(of_node, int(leaves))
@@ -169,8 +157,8 @@ def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_
     g is omitted. `terms`: terms of the exchange, in seconds (:func:`weft.bound.placed.terms_of`). `block_bytes`:
     bytes that one rank sends to one other.
     """
-    moving = largest({name: seconds for name, seconds in terms.items() if name not in PER_MESSAGE})
-    seconds = (moving.seconds if moving else 0.0) + terms.get(LATENCY, 0.0)
+    moving_s = largest_s({name: seconds for name, seconds in terms.items() if name not in PER_MESSAGE})
+    seconds = moving_s + terms.get(LATENCY, 0.0)
     if fabric.simulation is not None:
         seconds += (min(cell.ranks, cell.ranks_per_node) - 1) * fabric.simulation.inside_cost
     network = fabric.network

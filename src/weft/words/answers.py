@@ -6,32 +6,24 @@ from typing import Any
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.format import exact_bytes, faster_text, format_rate, format_seconds, percent, plural
-from weft.words.row import Row
+from weft.words.row import Said, span
 
 LABELS = {
     "network-bound": "Network-bound", "memory-bound": "Memory-bound", "message-bound": "Message-bound",
     "not-network-bound": "Not network-bound", INCONCLUSIVE: "Inconclusive", "strong": "Strong scaling",
     "weak": "Weak scaling",
 }  # fmt: skip
-FREE = {"none": "no change", "hardly rises": "less than 10 % slower"}
 
 
-def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """A series in words: ``weak scaling, 1 -> 4 nodes: 248x slower (95 % 216–288)``."""
-    own = claim["id"].startswith("scaling.")
     if claim["value"] is None and claim["low"] is None:
-        return Row(claim["id"], LABELS[name], f"{claim['subject']}: {_missing(more)}", "", claim["next"])
-    where = f"{more['start']} -> {more['end']} {more['axis']}: {_factor(claim, more)}"
-    return Row(claim["id"], LABELS[name], where if own else f"{claim['subject']}, {where}", _note(claim, more))
-
-
-def _missing(more: dict[str, Any]) -> str:
-    reason = f" ({more['left_out']})" if more.get("left_out") else ""
-    return f"fewer than two points with a time{reason}"
-
-
-def _factor(claim: ClaimRow, more: dict[str, Any]) -> str:
-    return faster_text(claim["value"], claim["low"], claim["high"], 0.95 if (claim["coverage"] or 0) >= 0.95 else None)
+        reason = f" ({more['left_out']})" if more.get("left_out") else ""
+        return LABELS[name], f"{claim['subject']}: fewer than two points with a time{reason}", "", claim["next"]
+    coverage = 0.95 if (claim["coverage"] or 0) >= 0.95 else None
+    where = f"{more['start']} -> {more['end']} {more['axis']}: {faster_text(*span(claim), coverage)}"
+    own = claim["id"].startswith("scaling.")
+    return LABELS[name], where if own else f"{claim['subject']}, {where}", _note(claim, more)
 
 
 def _note(claim: ClaimRow, more: dict[str, Any]) -> str:
@@ -44,26 +36,22 @@ def _note(claim: ClaimRow, more: dict[str, Any]) -> str:
     return f"range of what the model leaves out: {more['left_out']}" if more.get("left_out") else ""
 
 
-def say_plain(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_plain(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """How many times were measured."""
-    of = more["of"]
-    share = percent(claim["value"] / of) if claim["value"] and of else "0 %"
-    return Row(
-        claim["id"], "Measured", f"{claim['value'] or 0:,.0f} of {plural(of, 'time')} of {claim['subject']} ({share})"
-    )
+    done, of = claim["value"] or 0, more["of"]
+    share = percent(done / of) if done and of else "0 %"
+    return "Measured", f"{done:,.0f} of {plural(of, 'time')} of {claim['subject']} ({share})"
 
 
-def say_dependence(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_dependence(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``network.overhead = 165 us (assumed, 16.5 us to 1.65 ms): from 18 us down still scales at N = 36``."""
     unit = more.get("number_unit", "")
-    value = number_text(claim["value"] or 0.0, unit)
-    span = f"{number_text(claim['low'] or 0.0, unit)} to {number_text(claim['high'] or 0.0, unit)}"
+    value, low, high = (number_text(each or 0.0, unit) for each in span(claim))
     way = "on" if more["flips_at"] >= (claim["value"] or 0.0) else "down"
-    given = ""
-    if more.get("given"):
-        given = f", with {more['given']} = {number_text(more['given_value'], more['given_unit'])},"
+    number = number_text(more["given_value"], more["given_unit"]) if more.get("given") else ""
+    given = f", with {more['given']} = {number}," if number else ""
     turn = f"from {number_text(more['flips_at'], unit)} {way}{given} {more['becomes']}"
-    return Row(claim["id"], "Depends on", f"{claim['subject']} = {value} ({more['standing']}, {span})", turn)
+    return "Depends on", f"{claim['subject']} = {value} ({more['standing']}, {low} to {high})", turn
 
 
 def number_text(value: float, unit: str) -> str:

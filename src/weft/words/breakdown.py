@@ -7,7 +7,7 @@ from weft.analyse.tables.breakdown import Effect
 from weft.analyse.tables.claims import ClaimRow
 from weft.bound.terms import INJECTION, LINK
 from weft.format import faster_text, format_seconds, percent, times_text
-from weft.words.row import Row, name_part
+from weft.words.row import Said, name_part, span
 
 TEXTS = {
     "cheaper-messages": "lower per-message cost: check {subject}",
@@ -44,19 +44,19 @@ BASES = {
 }  # fmt: skip
 
 
-def say_remedy(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+#: Steps of a breakdown above the hardware, by the names that are printed.
+PARTS = {"messages": "messages", "contention": "contention", "algorithm": "algorithm", "arrival": "late arrival"}
+
+
+def say_remedy(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``a second cable leaf0-spine0: saves at most 36 %``."""
-    text = TEXTS.get(name, "{subject}").format(
-        subject=claim["subject"], stated=_stated(claim["subject"]), link=name_part(f"{LINK}{claim['subject']}")
-    )
+    subject = claim["subject"]
+    stated, link = f" ({subject})" if subject else "", name_part(f"{LINK}{subject}")
+    text = TEXTS.get(name, "{subject}").format(subject=subject, stated=stated, link=link)
     most = "" if claim["bound"] is None else "at most "
     whose = f" of {more['whose']}" if more.get("whose") else ""
     saves = f": saves {most}{percent(claim['value'])}{whose}" if claim["value"] is not None else ""
-    return Row(claim["id"], "Try", f"{text}{saves}", _reason(more), claim["next"])
-
-
-def _stated(keys: str) -> str:
-    return f" ({keys})" if keys else ""
+    return "Try", f"{text}{saves}", _reason(more), claim["next"]
 
 
 def _reason(more: dict[str, Any]) -> str:
@@ -70,31 +70,17 @@ def _reason(more: dict[str, Any]) -> str:
     return BASES.get(more.get("basis", ""), "")
 
 
-PARTS = {
-    "hardware": "hardware", "messages": "messages", "contention": "contention", "algorithm": "algorithm",
-    "arrival": "late arrival",
-}  # fmt: skip
-
-
-def say_bottleneck(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_bottleneck(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``uplink of leaf0: 79 % busy; bound 343 ms of 400 ms measured (86 %)``."""
-    return Row(claim["id"], "Bottleneck", "; ".join(filter(None, (_limiting(claim, more), _bound(claim, more)))))
+    return "Bottleneck", f"{_limiting(claim, more)}; {_bound(claim, more)}"
 
 
 def _limiting(claim: ClaimRow, more: dict[str, Any]) -> str:
-    share, kind = claim["value"], more["of"]
-    if kind == "link":
-        return f"{name_part(claim['subject'])}: {percent(share or 0)} busy"
-    if kind == "unknown":
-        return "unknown"
-    if kind == "bound":
-        return name_part(claim["subject"])
-    part = PARTS.get(kind) or name_part(claim["subject"])
-    if kind == "hardware":
-        part = name_part(claim["subject"])
-    elif kind == "late":
-        part = f"late arrival of {claim['subject']}"
-    return f"{part}: {percent(share or 0)} of the time"
+    kind, part = more["of"], PARTS.get(more["of"]) or name_part(claim["subject"])
+    if kind in ("bound", "unknown"):
+        return part if kind == "bound" else "unknown"
+    late = "late arrival of " if kind == "late" else ""
+    return f"{late}{part}: {percent(claim['value'] or 0)} {'busy' if kind == 'link' else 'of the time'}"
 
 
 def _bound(claim: ClaimRow, more: dict[str, Any]) -> str:
@@ -102,40 +88,34 @@ def _bound(claim: ClaimRow, more: dict[str, Any]) -> str:
         return f"{format_seconds(more['seconds'])} measured, no bound known"
     share = percent(claim["bound"] / more["seconds"])
     other = more["limit"] not in (claim["subject"], "") and claim["subject"] not in ("", INJECTION)
-    whose = (
-        f" ({name_part(more['limit'])})"
-        if other or more["of"] in ("messages", "contention", "algorithm", "arrival")
-        else ""
-    )
+    whose = f" ({name_part(more['limit'])})" if other or more["of"] in PARTS else ""
     time = f"{format_seconds(more['seconds'])} {more.get('basis', 'measured')}"
     return f"bound{whose} {format_seconds(claim['bound'])} of {time} ({share})"
 
 
-def say_step(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_step(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``1 -> 2 nodes   122x (100–149)   leaving shared memory for the network``."""
     note = "leaving shared memory for the network" if more["start"] == 1 else ""
-    factor = times_text(claim["value"], claim["low"], claim["high"])
-    return Row(claim["id"], f"{more['start']} -> {more['end']} nodes", factor, note)
+    return f"{more['start']} -> {more['end']} nodes", times_text(*span(claim)), note
 
 
-def say_part(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_part(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """A part of a call beside what it would be without: ``+12 % (8–16)``, ``none detected``."""
-    part = claim["subject"]
-    label = f"{PARTS[name]} ({name_part(part) if name == 'hardware' else part})" if part else PARTS[name]
-    if claim["unit"] == "seconds":
-        return Row(claim["id"], label, format_seconds(more["seconds"]), more.get("mover", ""))
-    return Row(claim["id"], label, _added(claim, more["effect"]), more.get("mover", ""))
+    part = name_part(claim["subject"]) if name == "hardware" else claim["subject"]
+    label = f"{PARTS.get(name, name)} ({part})" if part else PARTS.get(name, name)
+    value = format_seconds(more["seconds"]) if claim["unit"] == "seconds" else _added(claim, more["effect"])
+    return label, value, more.get("mover", "")
 
 
 def _added(claim: ClaimRow, effect: Effect) -> str:
-    factor = claim["value"] or 1.0
+    factor, low, high = claim["value"] or 1.0, claim["low"], claim["high"]
     if effect == "unsure":
-        return f"inconclusive, {times_text(factor, claim['low'], claim['high'])}"
+        return f"inconclusive, {times_text(factor, low, high)}"
     if effect == "none":
         return "none detected"
     if factor >= 2:
-        return faster_text(factor, claim["low"], claim["high"])
+        return faster_text(factor, low, high)
     change = f"{'+' if factor > 1 else '-'}{percent(abs(factor - 1))}"
-    if claim["low"] is None or claim["high"] is None:
+    if low is None or high is None:
         return change
-    return f"{change} ({100 * (claim['low'] - 1):+.0f} to {100 * (claim['high'] - 1):+.0f})"
+    return f"{change} ({100 * (low - 1):+.0f} to {100 * (high - 1):+.0f})"

@@ -20,19 +20,18 @@ SHOWN = frozenset({
 })  # fmt: skip
 
 
-def headline(claims: Sequence[ClaimRow]) -> str:
-    """The first row of a card on one line: ``Network-bound: weak scaling, 1 -> 4 nodes: 248x slower``."""
-    row = next(iter(card_rows(claims)), None)
-    return f"{row.label}: {row.text}" if row else "No answer"
-
-
 class Card(NamedTuple):
-    """What stands first: the answer, then its evidence."""
+    """What stands first: which run it is and of what machine, the answer, then its evidence."""
 
-    # title, facts: which run it is, and of what machine
     title: str
     facts: tuple[str, ...]
     rows: tuple[Row, ...]
+
+
+def headline(claims: Sequence[ClaimRow]) -> str:
+    """The first row of a card on one line: ``Network-bound: weak scaling, 1 -> 4 nodes: 248x slower``."""
+    rows = card_rows(claims)
+    return f"{rows[0].label}: {rows[0].text}" if rows else "No answer"
 
 
 def card_rows(claims: Sequence[ClaimRow]) -> tuple[Row, ...]:
@@ -40,32 +39,19 @@ def card_rows(claims: Sequence[ClaimRow]) -> tuple[Row, ...]:
     answers, doubts = claims_of(claims, "answer"), claims_of(claims, "doubt")
     if not answers:
         return ()
-    first = [say(each) for each in answers[:ANSWERS]]
     parts = [each for each in claims_of(claims, "breakdown") if each["id"].partition(".")[0] in SHOWN]
     if answers[0]["id"].endswith(f".{INCONCLUSIVE}"):
         assumed = [each for each in parts if each["id"].startswith(("assumed.", "audit."))]
-        return (*first, *(say(each) for each in assumed[:PARTS]), *_why(answers[0], doubts))
-    helps = claims_of(claims, "remedy")[:1]
-    return (
-        *first,
-        *(say(each) for each in parts[:PARTS]),
-        *(say(each) for each in helps),
-        _confidence(answers[0], doubts),
-    )
+        return (*map(say, [*answers[:ANSWERS], *assumed[:PARTS]]), *_why(answers[0], doubts))
+    shown = [*answers[:ANSWERS], *parts[:PARTS], *claims_of(claims, "remedy")[:1]]
+    return (*map(say, shown), _confidence(answers[0], doubts))
 
 
 def _confidence(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> Row:
-    grade, reason = grade_text(list(doubts))
-    text = "; ".join(
-        filter(
-            None,
-            (
-                within_text(answer),
-                reason if doubts or (grade == "A" and not within_text(answer)) else "",
-                _allowing(answer),
-            ),
-        )
-    )
+    grade, reason = grade_text(doubts)
+    within = within_text(answer)
+    known = doubts or (grade == "A" and not within)
+    text = "; ".join(filter(None, (within, reason if known else "", _allowing(answer))))
     return Row("confidence", "Confidence", answer["confidence"], text)
 
 
@@ -82,14 +68,14 @@ def _allowing(answer: ClaimRow) -> str:
 def _why(answer: ClaimRow, doubts: Sequence[ClaimRow]) -> list[Row]:
     """Why an answer is inconclusive, and the command that would settle it; its confidence if its own note says why."""
     if answer["next"] or not doubts:
-        following = [Row("next", "Next", answer["next"])] if answer["next"] else []
         sure = _confidence(answer, doubts)
-        if grade_text(list(doubts))[0] < answer["confidence"]:
+        if grade_text(doubts)[0] < answer["confidence"]:
             sure = sure._replace(note=say(answer).note or sure.note)
-        return [*following, sure]
-    first = doubts[0]
-    why = say(first)
-    found = [Row(why.id, "Why", why.value, _allowing(answer) or why.note)]
-    if following := why.next or NEXT.get(first["subject"], ""):
-        found.append(Row("next", "Next", following))
-    return found
+        return [*_next(answer["next"]), sure]
+    why = say(doubts[0])
+    found = Row(why.id, "Why", why.value, _allowing(answer) or why.note)
+    return [found, *_next(why.next or NEXT.get(doubts[0]["subject"], ""))]
+
+
+def _next(command: str) -> list[Row]:
+    return [Row("next", "Next", command)] if command else []

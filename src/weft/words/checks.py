@@ -18,7 +18,7 @@ from weft.format import (
     times_text,
 )
 from weft.text import one_line
-from weft.words.row import Row
+from weft.words.row import Said, span
 
 LABELS = {"healthy": "Healthy", "not-healthy": "Not healthy", "also": "Also", INCONCLUSIVE: "Could not tell"}
 #: Where a slow part slows messages.
@@ -33,19 +33,21 @@ REMEDIES = {
 }  # fmt: skip
 
 
-def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``cable leaf2 - spine0: 4.64x slower in both directions (95 % 4.20–5.10)``."""
     if name == "next":
-        return Row(claim["id"], "Next", *_next(claim, more))
+        part = REMEDIES[more["of"]].format(name=claim["subject"]) if claim["subject"] else ""
+        nodes = claim["next"] or (f"leave out {', '.join(more['exclude'])}" if more.get("exclude") else "")
+        return "Next", nodes or part, part if nodes else ""
     if more.get("of") in FAULTS:
-        return Row(claim["id"], LABELS[name], *FAULTS[more["of"]](claim, more))
+        return LABELS[name], *FAULTS[more["of"]](claim, more)
     if claim["value"] is not None:
-        return Row(claim["id"], LABELS[name], *_slow(claim, more), claim["next"])
+        return LABELS[name], *_slow(claim, more), claim["next"]
     if not more.get("nodes"):
         why = one_line(str(more.get("why") or ""))
-        return Row(claim["id"], LABELS[INCONCLUSIVE], "no pair has been measured", why, claim["next"])
+        return LABELS[INCONCLUSIVE], "no pair has been measured", why, claim["next"]
     measured = f"{plural(more['nodes'], 'node')}, {plural(more['rounds'], 'round')}"
-    return Row(claim["id"], LABELS[name], measured, _doubt(more) if name == INCONCLUSIVE else "")
+    return LABELS[name], measured, _doubt(more) if name == INCONCLUSIVE else ""
 
 
 def _doubt(more: dict[str, Any]) -> str:
@@ -61,33 +63,33 @@ def _doubt(more: dict[str, Any]) -> str:
     return f"{more['far']:,} of {plural(more['nodes'], 'node')} over {percent(more['far_share'])} off their peers"
 
 
-def _own_pace(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+def _own_pace(claim: ClaimRow, more: dict[str, Any]) -> Said:
     """What a node takes for a fixed copy or computation of its own."""
     what = f"copies at {format_rate(more['rate'])}" if more.get("rate") else "a fixed computation"
     return f"{more['of']} of {claim['subject']}: {times_text(claim['value'])} its peers' time", what
 
 
-def _waited(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
-    text = f"{claim['subject']} waited for a core {percent(more['share'])} of the time"
-    return text, f"peers {percent(more['peers'])}"
+def _waited(claim: ClaimRow, more: dict[str, Any]) -> Said:
+    waited = f"{claim['subject']} waited for a core {percent(more['share'])} of the time"
+    return waited, f"peers {percent(more['peers'])}"
 
 
-def _tcp(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+def _tcp(claim: ClaimRow, more: dict[str, Any]) -> Said:
     text = f"{format_bytes(more['sent'])} by network interfaces, {format_bytes(more['by_adapter'])} by the adapter"
     return f"messages of {claim['subject']} went over TCP", text
 
 
-def _differs(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+def _differs(claim: ClaimRow, more: dict[str, Any]) -> Said:
     own, peers = (one_line(str(more.get(key) or "none"))[:LONGEST] for key in ("own", "peers"))
-    return f"{NOUNS[more['of']]} of {claim['subject']}: {own}", f"peers: {peers}"
+    what = "MPI" if more["of"] == "library" else "adapters"
+    return f"{what} of {claim['subject']}: {own}", f"peers: {peers}"
 
 
-def _bound(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+def _bound(claim: ClaimRow, more: dict[str, Any]) -> Said:
     peers = f"peers have {more['peers_cores']}" if more.get("peers_cores") else ""
     return f"{plural(more['ranks'], 'rank')} of {claim['subject']} on one core", peers
 
 
-NOUNS = {"adapter": "adapters", "library": "MPI"}
 LONGEST = 40  # characters of a value that differs
 FAULTS = {
     "memory": _own_pace, "processor": _own_pace, "waiting": _waited, "tcp": _tcp, "adapter": _differs,
@@ -95,42 +97,36 @@ FAULTS = {
 }  # fmt: skip
 
 
-def say_start(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_start(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """How MPI started, or a kernel that differs."""
-    if claim["id"] == "start.kernel":
-        return Row(claim["id"], "Kernel", f"{claim['subject']}: {more['own']}", f"peers: {more['peers']}")
-    if claim["id"] == "start.leaves":
-        leaves = f"{int(claim['value'] or 0)} of {plural(more['nodes'], 'node')}"
-        return Row(claim["id"], "Leaves", leaves, "clustered by the run's own times: the fabric file names none")
-    if claim["id"] == "start.cables":
-        crossed = f"{more['crossed']:,} of {int(claim['value'] or 0):,} crossed"
+    count = int(claim["value"] or 0)
+    if name == "kernel":
+        return "Kernel", f"{claim['subject']}: {more['own']}", f"peers: {more['peers']}"
+    if name == "leaves":
+        leaves = f"{count} of {plural(more['nodes'], 'node')}"
+        return "Leaves", leaves, "clustered by the run's own times: the fabric file names none"
+    if name == "cables":
         reserve = f"{plural(more['reserve'], 'cable')} not filled (minimum {percent(more['filled'])})"
         hidden = f"{reserve}: a slowdown below {times_text(more['shown'])} may not show"
-        return Row(claim["id"], "Cables", crossed, hidden if more["reserve"] else "")
+        return "Cables", f"{more['crossed']:,} of {count:,} crossed", hidden if more["reserve"] else ""
     late = f"{claim['subject']} began {format_seconds(more['late_s'], 2)} after its peers" if claim["subject"] else ""
-    return Row(claim["id"], "MPI started", f"{plural(more['nodes'], 'node')} in {seconds_text(claim['value'])}", late)
+    return "MPI started", f"{plural(more['nodes'], 'node')} in {seconds_text(claim['value'])}", late
 
 
-def say_counted(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_counted(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """What adapters or TCP counted during a check: ``n5: 12 errors (mlx5_0/1 symbol_error)``."""
     count = int(claim["value"] or 0)
-    if claim["id"] == "counted.retransmissions":
-        return Row(claim["id"], "Retransmitted", f"{claim['subject']}: {plural(count, 'segment')} of TCP")
+    if name == "retransmissions":
+        return "Retransmitted", f"{claim['subject']}: {plural(count, 'segment')} of TCP"
     others = f"errors on {plural(more['nodes'], 'node')}" if more["nodes"] > 1 else ""
-    return Row(claim["id"], "Adapter errors", f"{claim['subject']}: {plural(count, 'error')} ({more['what']})", others)
+    return "Adapter errors", f"{claim['subject']}: {plural(count, 'error')} ({more['what']})", others
 
 
-def _slow(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+def _slow(claim: ClaimRow, more: dict[str, Any]) -> Said:
     way = ROLES.get(more.get("role", ""), WAYS.get(more["of"], ""))
-    factor = faster_text(claim["value"], claim["low"], claim["high"], claim["coverage"])
+    factor = faster_text(*span(claim), claim["coverage"])
     value = f"{more['of']} {claim['subject']}: {factor}{f' {way}' if way else ''}, {format_bytes(more['bytes'])}"
     return value, f"indistinguishable from {', '.join(more['also'])}" if more.get("also") else ""
-
-
-def _next(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
-    part = REMEDIES[more["of"]].format(name=claim["subject"]) if claim["subject"] else ""
-    nodes = claim["next"] or (f"leave out {', '.join(more['exclude'])}" if more.get("exclude") else "")
-    return nodes or part, part if nodes else ""
 
 
 def within_text(claim: ClaimRow) -> str:
@@ -156,23 +152,21 @@ def name_rival(guideline: str) -> str:
     return RIVALS.get(guideline) or name_calls(guideline)
 
 
-def say_audit(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_audit(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``MPI_Bcast, 64 KiB: 2.31x slower (95 % 2.20-2.43) than MPI_Scatter + MPI_Allgather``."""
     if name == "next":
-        return Row(claim["id"], "Try", *_audit_next(claim, more), claim["next"])
+        return "Try", *_audit_next(claim, more), claim["next"]
     if name == "covered":
-        left = [(name_calls(call), ", ".join(map(exact_bytes, sizes))) for call, sizes in more["left"]]
-        return Row(claim["id"], "Left out", "; ".join(f"{call} at {sizes}" for call, sizes in left), "raise --time")
-    tests = f"{plural(more['guidelines'], 'guideline')}, {plural(more['tests'], 'test')}"
-    over = f"{tests} over {plural(more['launches'], 'launch')}"
+        left = [f"{name_calls(call)} at {', '.join(map(exact_bytes, sizes))}" for call, sizes in more["left"]]
+        return "Left out", "; ".join(left), "raise --time"
     if claim["value"] is None:
-        return Row(claim["id"], AUDITS[name], over, _audit_doubt(more))
+        tests = f"{plural(more['guidelines'], 'guideline')}, {plural(more['tests'], 'test')}"
+        return AUDITS[name], f"{tests} over {plural(more['launches'], 'launch')}", _audit_doubt(more)
     half = " on half of the ranks" if more["guideline"] == "fewer" else ""
-    factor = faster_text(claim["value"], claim["low"], claim["high"], claim["coverage"])
     at = f"{name_calls(claim['subject'])}{half}, {exact_bytes(more['bytes'])}"
-    value = f"{at}: {factor} than {name_rival(more['guideline'])}"
+    value = f"{at}: {faster_text(*span(claim), claim['coverage'])} than {name_rival(more['guideline'])}"
     times = f"{format_seconds(more['seconds'])} against {format_seconds(more['rival_s'])}"
-    return Row(claim["id"], AUDITS[name], value, f"{times}; {len(more['sizes'])} of {plural(more['of_sizes'], 'size')}")
+    return AUDITS[name], value, f"{times}; {len(more['sizes'])} of {plural(more['of_sizes'], 'size')}"
 
 
 def _audit_doubt(more: dict[str, Any]) -> str:
@@ -184,7 +178,7 @@ def _audit_doubt(more: dict[str, Any]) -> str:
     return f"a factor of 2 is excluded in {more['excluded']}" if "excluded" in more else ""
 
 
-def _audit_next(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
+def _audit_next(claim: ClaimRow, more: dict[str, Any]) -> Said:
     ways = [f"{name_calls(more['mock_up'])} in its place"] if more.get("mock_up") else []
     ways += ["weft exec with the table of weft tune"] if more["tuned"] else []
     ways += [f"another algorithm: {more['knob']}"] if more.get("knob") else []
@@ -196,51 +190,39 @@ PAIR_LABELS = {
     "node": "Slow node", "memory": "Slow memory", "link": "Slow link", "cable": "Slow cable", "switch": "Slow switch",
     "leaves": "Slow path", "route": "Slow path", "rank": "Slow rank", "pair": "Slow pair", "class": "Two groups",
 }  # fmt: skip
-PAIR_ROLES = {**ROLES, "both": "as sender and receiver"}
 MODES = {"isolated": "one pair at a time", "node": "one pair per node at a time", "all": "all pairs at once"}
 
 
-def say_pair_outlier(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_pair_outlier(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``leaf2 - spine0: 4.64x (1 MiB, one pair at a time)``, with what the same pairs cross."""
-    return Row(claim["id"], PAIR_LABELS[name], *_outlier(claim, more))
+    return PAIR_LABELS[name], *_outlier(claim, more)
 
 
-def _outlier(claim: ClaimRow, more: dict[str, Any]) -> tuple[str, str]:
-    factor = times_text(claim["value"], claim["low"], claim["high"])
-    role = f" {PAIR_ROLES[more['role']]}" if more.get("role") in PAIR_ROLES else ""
+def _outlier(claim: ClaimRow, more: dict[str, Any]) -> Said:
+    role = {**ROLES, "both": "as sender and receiver"}.get(more.get("role", ""), "")
     ways = f" and {plural(more['ways'] - 1, 'other way')}" if more["ways"] > 1 else ""
     where = f"{format_bytes(more['bytes'])}, {MODES[more['mode']]}{ways}; {plural(more['affected'], 'pair')}"
     also = f"indistinguishable from {', '.join(more['also'])} (same pairs)" if more.get("also") else ""
-    return f"{claim['subject']}{role}: {factor} slower ({where})", "; ".join(filter(None, (more.get("detail"), also)))
+    value = f"{claim['subject']}{f' {role}' if role else ''}: {times_text(*span(claim))} slower ({where})"
+    return value, "; ".join(filter(None, (more.get("detail"), also)))
 
 
-def say_pairs(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_pairs(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """That there is no outlier, or that those seen are in doubt."""
     if name == "unmeasured":
-        return Row(claim["id"], "Inconclusive", "no pair has been measured yet")
+        return "Inconclusive", "no pair has been measured yet"
     if more.get("affected"):
-        return Row(claim["id"], "Inconclusive", *_outlier(claim, more))
-    label = "No outlier" if name == "no-outlier" else "Inconclusive"
-    return Row(claim["id"], label, _counted(more), _spread(claim, more))
-
-
-def _counted(more: dict[str, Any]) -> str:
-    return f"{plural(more['pairs'], 'pair')} of {plural(more['ranks'], 'rank')} on {plural(more['nodes'], 'node')}"
-
-
-def _spread(claim: ClaimRow, more: dict[str, Any]) -> str:
-    if claim["value"] is None:
-        return ""
+        return "Inconclusive", *_outlier(claim, more)
+    counted = f"{plural(more['pairs'], 'pair')} of {plural(more['ranks'], 'rank')} on {plural(more['nodes'], 'node')}"
     slow = f"{plural(more['slow'], 'pair')} at {PAIR_FACTOR:g}x of their class or more, " if more.get("slow") else ""
-    return f"{slow}at most {times_text(claim['value'])}"
+    most = "" if claim["value"] is None else f"{slow}at most {times_text(claim['value'])}"
+    return "No outlier" if name == "no-outlier" else "Inconclusive", counted, most
 
 
-def say_latency(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_latency(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """Half a round trip of a hop class, or the rate of so many messages under way."""
+    label, size, mode = claim["subject"].capitalize(), exact_bytes(more["bytes"]), MODES[more["mode"]]
     if window := more.get("window"):
         rate = rate_text(window * more["bytes"] / claim["value"]) if claim["value"] else ""
-        under_way = f"{plural(window, 'message')} of {exact_bytes(more['bytes'])} under way, {MODES[more['mode']]}"
-        return Row(claim["id"], claim["subject"].capitalize(), rate, under_way)
-    time = seconds_text(claim["value"], claim["low"], claim["high"])
-    size = exact_bytes(more["bytes"])
-    return Row(claim["id"], claim["subject"].capitalize(), time, f"half a round trip of {size}, {MODES[more['mode']]}")
+        return label, rate, f"{plural(window, 'message')} of {size} under way, {mode}"
+    return label, seconds_text(*span(claim)), f"half a round trip of {size}, {mode}"

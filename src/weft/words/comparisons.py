@@ -9,7 +9,7 @@ from weft.analyse.compare.sides import Key
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.format import format_bytes, measured_factor, plural, times_text
 from weft.words.answers import number_text
-from weft.words.row import Row, factor_text, name_call
+from weft.words.row import Said, factor_text, name_call, span
 
 LABELS = {
     "slower": "Slower", "faster": "Faster", "mixed": "Slower and faster", "no-difference": "No difference shown",
@@ -19,62 +19,57 @@ LABELS = {
 MOST_COUNTS = 7
 
 
-def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``MPI_Alltoallv(m-vector) warm: 1.25x slower (95 % 1.20–1.31)   10 of 30 rows slower, 20 without difference``."""
-    label = LABELS[name]
+    unmatched = f"{plural(more['unmatched'], 'row')} in one run only" if more["unmatched"] else ""
     if claim["next"]:  # too few launches
-        return Row(claim["id"], label, more["why"], _unmatched(more), claim["next"])
-    note = "; ".join(filter(None, (_counts(more), _unmatched(more))))
-    return Row(claim["id"], label, _said(claim, more), note)
+        return LABELS[name], more["why"], unmatched, claim["next"]
+    return LABELS[name], _said(claim, more), "; ".join(filter(None, (_counts(more), unmatched)))
 
 
-def say_ratio(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_ratio(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``MPI_Alltoallv(m-vector) warm, N = 4, p = 16: 1.25x slower (1.20–1.31)``."""
-    return Row(claim["id"], LABELS[name], _said(claim, more), more.get("why", ""))
+    return LABELS[name], _said(claim, more), more.get("why", "")
 
 
 def _said(claim: ClaimRow, more: Mapping[str, Any]) -> str:
     coverage = claim["coverage"] if claim["kind"] == "answer" else None
     mean = mean_text(more["where"])
-    factor = factor_text(claim["value"], claim["low"], claim["high"], coverage)
+    factor = factor_text(*span(claim), coverage)
     return f"{place_text(more['where'])}: {factor}{f', {mean}' if mean else ''}"
 
 
 def _counts(more: Mapping[str, Any]) -> str:
     """How many rows differ; of models, what takes the place of a test."""
     if "smallest" in more:
-        span = f"{times_text(None, more['smallest'], more['largest'])} over {plural(more['rows'], 'row')}, no test"
-        left_out = f"; ranges of what the model leaves out: {more['left_out']}" if more.get("left_out") else ""
-        return f"{span}{left_out}" + (f"; {more['turned']:,} inconclusive" if more["turned"] else "")
+        text = f"{times_text(None, more['smallest'], more['largest'])} over {plural(more['rows'], 'row')}, no test"
+        text += f"; ranges of what the model leaves out: {more['left_out']}" if more.get("left_out") else ""
+        return text + (f"; {more['turned']:,} inconclusive" if more["turned"] else "")
     counted = [f"{more[word]:,} {word}" for word in ("slower", "faster") if more[word]] or ["none differs"]
     counted += [f"{more['same']:,} without a shown difference"] if more["same"] < more["rows"] and more["same"] else []
     counted += [f"{more['few']:,} with too few launches"] if more["few"] else []
     return f"of {plural(more['rows'], 'row')}: {', '.join(counted)}"
 
 
-def _unmatched(more: Mapping[str, Any]) -> str:
-    return f"{plural(more['unmatched'], 'row')} in one run only" if more["unmatched"] else ""
-
-
-def say_assumed(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_assumed(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``network.latency 50 us against 5.45 us``."""
-    one, other = (number_text(more[side], more.get("number_unit", "")) if more.get(side) is not None else "none"
-                  for side in ("base", "other"))  # fmt: skip
+    known, unit = (more.get("base"), more.get("other")), more.get("number_unit", "")
+    one, other = ("none" if value is None else number_text(value, unit) for value in known)
     digits = more.get("digits")
-    held = "the ratios follow" if digits is None else "no digit" if not digits else f"only {plural(digits, 'digit')}"
-    note = f"{held} from it" if digits is None else f"{held} of the ratio is independent of it"
-    return Row(claim["id"], "Assumed", f"{claim['subject']} {one} against {other}", note)
+    held = f"only {plural(digits, 'digit')}" if digits else "no digit"
+    note = "the ratios follow from it" if digits is None else f"{held} of the ratio is independent of it"
+    return "Assumed", f"{claim['subject']} {one} against {other}", note
 
 
-def say_gate(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_gate(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``failed: 3 rows or summaries, at most 1.25x slower (1.20–1.31) in ...``."""
     label = f"Gate {claim['subject']}"
     if more.get("missing"):
-        return Row(claim["id"], label, f"{name}: {plural(more['missing'], 'row')} of the base not measured")
+        return label, f"{name}: {plural(more['missing'], 'row')} of the base not measured"
     if more.get("count"):
         worst = f"{more['other']}, {_said(claim, more)}"
-        return Row(claim["id"], label, f"{name} in {plural(more['count'], 'row')} or summaries", f"most: {worst}")
-    return Row(claim["id"], label, name, more.get("why", ""))
+        return label, f"{name} in {plural(more['count'], 'row')} or summaries", f"most: {worst}"
+    return label, name, more.get("why", "")
 
 
 def place_text(where: Mapping[str, Any]) -> str:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Doubts about a run in words, and the confidence that they leave."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.format import percent, plural, times_text
-from weft.words.row import Row
+from weft.words.row import Row, Said
 
 TEXTS = {
     "wrong": "statistics contradict each other in {who}",
@@ -56,13 +57,15 @@ NEXT = {
     "trace-partial": "Trace a run that ends with MPI_Finalize.",
     "trace-unmeasured": "Trace with weft trace.",
 }
-NONE = "no disturbance was recorded"
 
 
 def say(claim: ClaimRow) -> Row:
     """``launch medians vary by more than 25 % in 10 of 15 rows``."""
     more = extras(claim)
-    text = TEXTS[claim["subject"]].format(who=_who(claim, more), worst=_worst(more), error=_error(more))
+    worst = more.get("worst")
+    error = f"error on cells left out {percent(worst)}" if worst else "error on other cells unknown"
+    most = times_text(worst) if worst else "–"
+    text = TEXTS[claim["subject"]].format(who=_who(claim, more), worst=most, error=error)
     text = f"{more['run']}: {text}" if more.get("run") else text
     note = f"could turn the answer: {more['turns']}" if more.get("turns") else ""
     return Row(claim["id"], claim["confidence"], text, note, claim["next"])
@@ -78,21 +81,12 @@ def _who(claim: ClaimRow, more: dict[str, Any]) -> str:
     return f"{more['count']:,} of {more['of']:,} {more.get('noun', '')}".rstrip()
 
 
-def _worst(more: dict[str, Any]) -> str:
-    return times_text(more["worst"]) if more.get("worst") else "–"
-
-
-def _error(more: dict[str, Any]) -> str:
-    return f"error on cells left out {percent(more['worst'])}" if more.get("worst") else "error on other cells unknown"
-
-
-def grade_text(claims: list[ClaimRow]) -> tuple[str, str]:
+def grade_text(claims: Sequence[ClaimRow]) -> tuple[str, str]:
     """The worst grade of some doubts, and its reason with the number of others."""
     if not claims:
-        return "A", NONE
-    first = say(claims[0])
+        return "A", "no disturbance was recorded"
     more = f" (and {plural(len(claims) - 1, 'other doubt')})" if len(claims) > 1 else ""
-    return claims[0]["confidence"], f"{first.value}{more}"
+    return claims[0]["confidence"], f"{say(claims[0]).value}{more}"
 
 
 def model_text(claim: ClaimRow | None) -> str:
@@ -100,8 +94,8 @@ def model_text(claim: ClaimRow | None) -> str:
     return f"Confidence {claim['confidence']}: {say(claim).value}" if claim else ""
 
 
-def say_finding(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_finding(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``launch medians vary ... : A warm, N = 2 (and 12 others)``."""
     count = int(claim["value"] or 1)
     others = f" (and {plural(count - 1, 'other')})" if count > 1 else ""
-    return Row(claim["id"], more["level"], f"{claim['subject']}: {more['what']}{others}", more["remedy"])
+    return more["level"], f"{claim['subject']}: {more['what']}{others}", more["remedy"]

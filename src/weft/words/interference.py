@@ -6,7 +6,7 @@ from typing import Any
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.format import exact_bytes, faster_text, plural, times_text
-from weft.words.row import Row, factor_text
+from weft.words.row import Said, factor_text, span
 
 VICTIMS = {
     "pingpong": "ping-pong", "allreduce": "MPI_Allreduce", "alltoall": "MPI_Alltoall", "exchange": "exchange",
@@ -26,19 +26,13 @@ UNCHECKED = {"": "", "network": " (not verified on such networks)", "windows": "
 LABELS = {"slowed": "Slowed", "clear": "Not slowed", INCONCLUSIVE: "Inconclusive"}
 
 
-def name_traffic(aggressor: str, percent: int) -> str:
-    """``an all-to-all``, ``an incast at 25 %``."""
-    return AGGRESSORS[aggressor] + ("" if percent == 100 else f" at {percent} %")
-
-
-def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``MPI_Allreduce, 8 B: 3.1x slower (2.8–3.4) beside an all-to-all of 4 nodes, on alternating nodes``."""
-    beside = f"{name_traffic(more['aggressor'], more['percent'])} of {plural(more['beside_nodes'], 'node')}"
-    factor = faster_text(claim["value"], claim["low"], claim["high"], claim["coverage"])
-    value = (
-        f"{VICTIMS[claim['subject']]}, {exact_bytes(more['bytes'])}: {factor} beside {beside}, {PLACES[more['place']]}"
-    )
-    return Row(claim["id"], LABELS[name], value, _doubt(more) if name == INCONCLUSIVE else _cause(more))
+    strength = "" if more["percent"] == 100 else f" at {more['percent']} %"
+    beside = f"{AGGRESSORS[more['aggressor']]}{strength} of {plural(more['beside_nodes'], 'node')}"
+    at = f"{VICTIMS[claim['subject']]}, {exact_bytes(more['bytes'])}"
+    value = f"{at}: {faster_text(*span(claim), claim['coverage'])} beside {beside}, {PLACES[more['place']]}"
+    return LABELS[name], value, _doubt(more) if name == INCONCLUSIVE else _cause(more)
 
 
 def _doubt(more: dict[str, Any]) -> str:
@@ -53,26 +47,24 @@ def _doubt(more: dict[str, Any]) -> str:
 def _cause(more: dict[str, Any]) -> str:
     if more.get("link"):
         return f"both use {more['link']}"
-    return "no cable is shared" if not more["shares"] else ""
+    return "" if more["shares"] else "no cable is shared"
 
 
-def say_shared(claim: ClaimRow, name: str, more: dict[str, Any]) -> Row:
+def say_shared(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``leaf0 -> spine0: 1.80x measured; 2.00x predicted``."""
-    measured = factor_text(claim["value"], claim["low"], claim["high"])
+    measured = factor_text(*span(claim))
     if name == "link":
-        known = more.get("predicted")
-        doubt = UNCHECKED[more.get("unchecked", "")]
-        text = f"{times_text(claim['value'])} measured; {times_text(known)} predicted{doubt}"
-        unknown = UNKNOWN.get(claim["subject"], "a prediction needs known routes and at most 1,000 connections")
-        return Row(claim["id"], "Shared cable", more["link"], text if known else unknown)
+        if not (known := more.get("predicted")):
+            unknown = "a prediction needs known routes and at most 1,000 connections"
+            return "Shared cable", more["link"], UNKNOWN.get(claim["subject"], unknown)
+        predicted = f"{times_text(known)} predicted{UNCHECKED[more.get('unchecked', '')]}"
+        return "Shared cable", more["link"], f"{times_text(claim['value'])} measured; {predicted}"
     if name == "tail":
-        parts = [
-            f"{each} {times_text(more[each], more.get(f'{each}_low'), more.get(f'{each}_high'))}"
-            for each in ("p95", "p99")
-            if more.get(each)
-        ]
-        return Row(claim["id"], "Tail", ", ".join(parts), "" if more.get("p99") else "p99 needs 100 samples a launch")
+        tails = [each for each in ("p95", "p99") if more.get(each)]
+        spans = [times_text(more[each], more.get(f"{each}_low"), more.get(f"{each}_high")) for each in tails]
+        text = ", ".join(map(" ".join, zip(tails, spans, strict=True)))
+        return "Tail", text, "" if "p99" in tails else "p99 needs 100 samples a launch"
     if name == "bend":
-        at = f"from {more['percent']} % of the time on: {measured}"
-        return Row(claim["id"], "Strength", at, f"measured at {', '.join(map(str, more['strengths']))} %")
-    return Row(claim["id"], "Without sharing", f"{measured}, {PLACES[more['place']]}")
+        strengths = ", ".join(map(str, more["strengths"]))
+        return "Strength", f"from {more['percent']} % of the time on: {measured}", f"measured at {strengths} %"
+    return "Without sharing", f"{measured}, {PLACES[more['place']]}"

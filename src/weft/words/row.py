@@ -3,6 +3,7 @@
 
 from typing import NamedTuple
 
+from weft.analyse.tables.claims import ClaimRow
 from weft.bound.terms import COPY, INJECTION, LINK
 from weft.format import faster_text, times_text
 
@@ -22,23 +23,30 @@ class Row(NamedTuple):
         return f"{self.value}   {self.note}" if self.value and self.note else self.value or self.note
 
 
+#: What a row has after its id: label and value, or also a note, or also a command.
+Said = tuple[str, ...]
 #: A ratio this close to 1 prints as 1.00.
 SAME = 0.005
+PARTS = {INJECTION: "node adapters", COPY: "memory copy"}
+CALLS = {"A": "MPI_Alltoall(int)", "B": "MPI_Alltoallv(int)", "C": "MPI_Alltoallv(m-vector)"}
+
+
+def span(claim: ClaimRow) -> tuple[float | None, float | None, float | None]:
+    """A claim's value and its interval, as the functions of `weft.format` take them."""
+    return claim["value"], claim["low"], claim["high"]
 
 
 def name_part(name: str) -> str:
     """A bound or link: ``uplink of leaf0``, ``memory copy``, ``node adapters``."""
-    if name in (INJECTION, COPY):
-        return {INJECTION: "node adapters", COPY: "memory copy"}[name]
     place, _, way = name.removeprefix(LINK).strip().rpartition(" ")
     if name.startswith(LINK) and place and way in ("up", "down"):
         return f"{way}link of {place}"
-    return name
+    return PARTS.get(name, name)
 
 
 def name_call(call: str) -> str:
     """An operation as MPI names it: ``MPI_Alltoallv(m-vector)`` of ``C``; others keep their own name."""
-    return {"A": "MPI_Alltoall(int)", "B": "MPI_Alltoallv(int)", "C": "MPI_Alltoallv(m-vector)"}.get(call, call)
+    return CALLS.get(call, call)
 
 
 def factor_text(

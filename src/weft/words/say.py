@@ -37,7 +37,7 @@ def say(claim: ClaimRow) -> Row:
     if name == "untimed":
         return Row(claim["id"], "Inconclusive", UNTIMED.get(more.get("reason", family), "no time was measured"))
     if family in FAMILIES:
-        return FAMILIES[family](claim, name, more)
+        return Row(claim["id"], *FAMILIES[family](claim, name, more))
     from weft.words.comparisons import SAID  # imports what compares runs, which a single run does not need
 
-    return SAID[family](claim, name, more)
+    return Row(claim["id"], *SAID[family](claim, name, more))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.bound.placed import bound, bounds, with_rates
-from weft.bound.terms import closed_form
+from weft.bound.placed import bounds, main_of, with_rates
+from weft.bound.terms import Bound, closed_form
 from weft.fabric import Fabric
 from weft.kernel.traffic import Mirror, Uniform
 
@@ -44,6 +44,11 @@ def contention(where: Fabric, nodes: int, ranks_per_node: int, hosts: tuple[str,
     p = nodes * ranks_per_node
     values = {"n": p * p * 1000, "m": 125, "data": "contention", "calls": ["A", "B", "C"]}  # blocks of 1 MB
     return Placed(nodes, ranks_per_node, hosts or where.hosts[:nodes], values)
+
+
+def bound(cell: Placed, where: Fabric, call: str | None = None) -> Bound | None:
+    found = bounds(cell, where)
+    return found.get(call) if call else main_of(cell.kernel, found)
 
 
 def test_on_one_node_memory_copies_bound_the_exchange() -> None:

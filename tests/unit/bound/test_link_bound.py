@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from made.networks import networks
 from weft.analyse.floor import Floor
 from weft.bound.links import injection_term, link_term
-from weft.bound.placed import Bounds, bound, terms_of
+from weft.bound.placed import Bounds, bounds, main_of, terms_of
 from weft.bound.terms import Bound
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.cuts import cuts
@@ -191,7 +191,8 @@ def test_the_narrow_place_of_a_dragonfly_follows_its_rates() -> None:
     narrow, wide = dragonfly(global_rate="10 MB/s"), dragonfly(global_rate="100 GB/s")
     values = {"n": 64 * 1000, "m": 125, "data": "contention", "calls": ["C"]}
     for where, name in ((narrow, "link group0 out"), (wide, "injection")):
-        found = bound(Placed(8, 1, where.hosts, values), where)
+        cell = Placed(8, 1, where.hosts, values)
+        found = main_of(cell.kernel, bounds(cell, where))
         assert found
         assert found.name == name
     assert "injection" in terms_of(Uniform(MB, 1, 7), everybody(narrow), narrow)
