@@ -111,9 +111,11 @@ class MeasuredRates(Protocol):
 
     def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:
         """Best rate at which a node copies ``rank_bytes`` per rank, in bytes per second; None if not measured."""
+        ...
 
     def best_latency(self, nodes: int) -> float | None:
         """Seconds of the shortest message one way, on a number of nodes; None if not measured."""
+        ...
 
 
 def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float | None = None) -> Fabric:

@@ -58,26 +58,32 @@ class Placed(Protocol):
     @property
     def kernel(self) -> str:
         """Name of the kernel."""
+        ...
 
     @property
     def nodes(self) -> int:
         """Number of nodes."""
+        ...
 
     @property
     def ranks_per_node(self) -> int:
         """Ranks on each node."""
+        ...
 
     @property
     def ranks(self) -> int:
         """Number of ranks."""
+        ...
 
     @property
     def hosts(self) -> tuple[str, ...]:
         """Names of the nodes in the order of their ranks; empty if not placed."""
+        ...
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The kernel's own values, such as ``n`` and ``m``."""
+        ...
 
 
 class BoundedCell(Placed, Protocol):
@@ -86,6 +92,7 @@ class BoundedCell(Placed, Protocol):
     @property
     def bounds(self) -> Mapping[str, Bound]:
         """Lower bound of each operation, by its name."""
+        ...
 
 
 @dataclass(frozen=True)
