@@ -96,7 +96,7 @@ def test_a_ring_is_free_of_deadlock_on_the_lanes_of_its_subnet_manager(tmp_path:
         (tmp_path / "paths.txt").write_text(paths)
         (tmp_path / "sl2vl.txt").write_text("".join(asked(environment, "smpquery", "sl2vl", str(s)) for s in switches))
     service = read_service(tmp_path / "paths.txt", tmp_path / "sl2vl.txt")
-    assert len(service.level) >= len(pairs)
+    assert len(service.paths) >= len(pairs)
     assert len(service.lanes) == SWITCHES
     routes = Routes(network, route_library(), 2)
     assert find_circle(routes) is not None

@@ -100,12 +100,12 @@ def same_links(path: Path) -> None:
 def same_service(paths: Path, service: Service) -> None:
     """Paths and lanes, written as ``saquery`` and ``smpquery`` do, and read again."""
     beside, lanes = paths.with_name("again.paths"), paths.with_name("again.lanes")
-    rows = list(zip(service.source.tolist(), service.target.tolist(), service.level.tolist(), strict=True))
+    rows = service.paths.tolist()
     beside.write_text("".join(f"PathRecord dump:\n\tdlid.{b}\n\tslid.{a}\n\tsl.0x{level:x}\n" for a, b, level in rows))
     head = "# SL2VL table: Lid {}\nports: in  0, out  1: |{}|\n"
     lanes.write_text("".join(head.format(lid, "|".join(map(str, own.tolist()))) for lid, own in service.lanes.items()))
     again = read_service(beside, lanes if service.lanes else None)
-    assert list(zip(again.source.tolist(), again.target.tolist(), again.level.tolist(), strict=True)) == rows
+    assert again.paths.tolist() == rows
     assert {lid: own.tolist() for lid, own in again.lanes.items()} == {
         lid: own.tolist() for lid, own in service.lanes.items()
     }

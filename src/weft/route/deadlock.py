@@ -34,9 +34,7 @@ def lanes_of(routes: Routes, service: Service | None) -> Lanes | None:
         raise FabricError("the fabric states no LIDs, so its paths are not known", "import a dump with LIDs")
     host = {int(lid): index for index, lid in enumerate(addresses.host_lids) if lid > 0}
     level = np.zeros((LEVELS, *shape), dtype=bool)
-    for source, target, number in zip(
-        service.source.tolist(), service.target.tolist(), service.level.tolist(), strict=True
-    ):
+    for source, target, number in service.paths.tolist():
         if source in host and target in host and source != target:
             level[number, routes.row[host[source]], host[target]] = True
     if not level.any():

@@ -64,10 +64,7 @@ def all_to_all(routes: Routes, ranks: Ints | None = None) -> Loads:
 
 
 def phases(
-    routes: Routes,
-    schedule: Schedule = "shift",
-    ranks: Ints | None = None,
-    slowness: Floats | None = None,
+    routes: Routes, schedule: Schedule = "shift", ranks: Ints | None = None, slowness: Floats | None = None
 ) -> Phases:
     """Loads of every phase of a schedule, or of some of more than `MOST_FOLLOWED` messages, the same each time.
 

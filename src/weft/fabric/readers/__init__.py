@@ -13,28 +13,27 @@ Format = Literal["ibnetdiscover", "ports", "slurm", "ibsim", "subnet-list", "ibd
 
 __all__ = ["Box", "Dump", "End", "Format", "Lines", "Tables", "detect", "read_dump", "read_names", "read_tables"]
 
+#: How a line begins that is in no other format.
+MARKS: dict[Format, re.Pattern[str]] = {
+    "ibnetdiscover": re.compile(r"\s*((?i:Switch|Ca|Hca|Rt)\s+\d+\s+\"|(vendid|devid)=)"),
+    "ports": re.compile(r"\s*(SW|CA|RT)\s+\d+\s+\d+\s+0x"),
+    "slurm": re.compile(r"\s*(SwitchName|BlockName)\s*=", re.IGNORECASE),
+    "subnet-list": re.compile(r"\s*\{ (CA|SW|RT)(-SM)? Ports:"),
+    "ibdiagnet": re.compile(r"\s*START_[A-Z]\w*\s*$"),
+    "lldp": re.compile(r'.*"lldp"\s*:'),
+}
+
 
 def detect(lines: Lines) -> Format:
     """The format of a dump, from the first line that identifies it; FabricError if none does."""
     from weft.fabric.readers.edges import is_edge_list
     from weft.fabric.readers.ibnetdiscover import PROGRESS
-    from weft.fabric.readers.lldp import is_lldp
 
     for line in lines.lines:
-        if re.match(r"\s*(Switch|Ca|Hca|Rt)\s+\d+\s+\"", line, re.IGNORECASE) or re.match(r"\s*(vendid|devid)=", line):
-            return "ibnetdiscover"
-        if re.match(r"\s*(SW|CA|RT)\s+\d+\s+\d+\s+0x", line):
-            return "ports"
-        if re.match(r"\s*(SwitchName|BlockName)\s*=", line, re.IGNORECASE):
-            return "slurm"
-        if re.match(r"\s*\{ (CA|SW|RT)(-SM)? Ports:", line):
-            return "subnet-list"
-        if re.match(r"\s*START_[A-Z]\w*\s*$", line):
-            return "ibdiagnet"
+        if form := next((form for form, mark in MARKS.items() if mark.match(line)), None):
+            return form
         if is_edge_list(line) and not PROGRESS.match(line):
             return "edges"
-        if is_lldp(line):
-            return "lldp"
         if re.match(r"\s*Unicast lids \[|\w*dump_ucast_routes:", line):
             raise FabricError(
                 f"{lines.path} holds forwarding tables, not a network",
@@ -77,11 +76,8 @@ def read_names(path: str | Path) -> dict[str, str]:
     lines = Lines.read(path)
     names: dict[str, str] = {}
     first: dict[str, int] = {}
-    for number, raw in lines.numbered():
-        line = raw.split("#", 1)[0].strip()
-        if not line:
-            continue
-        found = re.fullmatch(r'(\S+)\s+"?([A-Za-z0-9][A-Za-z0-9._-]*)"?', line, re.ASCII)
+    for number, line in lines.told():
+        found = re.fullmatch(r'(\S+)\s+"?([A-Za-z0-9][A-Za-z0-9._-]*)"?', line.split("#", 1)[0].strip(), re.ASCII)
         if not found:
             raise lines.fault(number, "not a name", "a key and a name, such as H-0002c90300080e84 node7")
         if found[2] in first:

@@ -9,7 +9,6 @@
 Columns ``a_kind`` and ``b_kind`` say ``host`` or ``switch``; without them a box with one cable is a host.
 """
 
-import csv
 from collections import Counter
 
 from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, rate_of
@@ -39,17 +38,15 @@ def read_edges(lines: Lines) -> Dump:
     free: dict[str, int] = {}
     for number, row in edges:
         ends: list[tuple[str, int]] = []
-        for side in "ab":
-            name = row[side]
+        for name, port in ((row[side], row.get(f"{side}_port", "")) for side in "ab"):
             kind = KINDS.get(kinds.get(name, "host" if cables[name] == 1 else "switch").lower())
             if kind is None:
                 raise lines.fault(number, f"{kinds[name]!r} is no kind", "host or switch")
             if name not in dump.boxes:
-                dump.add(Box(name, kind, 0, "", (), number))
-            ends.append((name, _port(lines, number, row.get(f"{side}_port", ""), name, used, free)))
+                dump.add(Box(name, kind, line=number))
+            ends.append((name, _port(lines, number, port, name, used, free)))
         speed = row.get("rate", "")
-        rate = _rate(lines, number, speed) if speed else float("nan")
-        dump.ends.append(End(*ends[0], *ends[1], speed, rate, number))
+        dump.ends.append(End(*ends[0], *ends[1], speed, _rate(lines, number, speed), number))
     if not dump.boxes:
         raise lines.fault(len(lines.lines), "no cable up to the end", EXPECTED)
     return dump
@@ -58,14 +55,8 @@ def read_edges(lines: Lines) -> Dump:
 def _edges(lines: Lines) -> list[Edge]:
     columns: list[str] | None = None
     edges: list[Edge] = []
-    for number, raw in lines.numbered():
-        text = raw.strip()
-        if not text or text.startswith("#"):
-            continue
-        try:
-            values = [value.strip() for value in next(csv.reader([text]))]
-        except (csv.Error, StopIteration) as error:
-            raise lines.fault(number, f"no row ({error})", "values between commas") from error
+    for number, text in lines.told():
+        values = [value.strip() for value in lines.row(number, text)]
         if columns is None:
             if not is_edge_list(text):
                 raise lines.fault(number, "not the column names of a list of cables", EXPECTED)
@@ -97,7 +88,7 @@ def _port(lines: Lines, number: int, text: str, name: str, used: set[tuple[str, 
 
 def _rate(lines: Lines, number: int, text: str) -> float:
     rate = rate_of(text)
-    if rate == rate:
+    if rate == rate or not text:
         return rate
     try:
         return parse_rate(text)

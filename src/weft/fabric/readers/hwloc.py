@@ -7,17 +7,12 @@ from dataclasses import dataclass
 from weft.errors import FabricError
 from weft.fabric.readers.dump import Lines
 
-PACKAGES = {"Package", "Socket"}  # hwloc 1.x writes Socket
-
 
 @dataclass(frozen=True)
 class NodeShape:
     """A node as hwloc describes it."""
 
-    host: str  # its name; empty if hwloc does not state it
-    processor: str  # model of its processors
-    # operating system's numbers of the processing units of each core, by socket: ``cores[socket][core] == (pu, pu,
-    # ...)``
+    # operating system's numbers of the processing units of each core: ``cores[socket][core] == (pu, pu, ...)``
     cores: tuple[tuple[tuple[int, ...], ...], ...]
     memory: int  # bytes over all its NUMA nodes
 
@@ -34,7 +29,7 @@ class NodeShape:
 
 def read_hwloc(lines: Lines) -> NodeShape:
     """Sockets, cores and memory of a node from hwloc's XML, versions 1 to 3; FabricError names file and line."""
-    for number, line in lines.numbered():
+    for number, line in enumerate(lines.lines, start=1):
         # Entities can refer to other files or expand without limit; hwloc writes none.
         if "<!ENTITY" in line.upper():
             raise lines.fault(number, "an entity declaration", "the output of lstopo --of xml, which has none")
@@ -53,27 +48,25 @@ def read_hwloc(lines: Lines) -> NodeShape:
 
 
 def _shape(lines: Lines, machine: ET.Element) -> NodeShape:
-    packages = [o for o in machine.iter("object") if o.get("type") in PACKAGES] or [machine]
-    cores = tuple(tuple(_units(lines, core) for core in _cores(package)) for package in packages)
+    packages = _inside(machine, "Package", "Socket") or [machine]  # hwloc 1.x writes Socket
+    # processing units are cores where hwloc sees none (some virtual machines)
+    cores_of = [_inside(package, "Core") or _inside(package, "PU") for package in packages]
+    cores = tuple(
+        tuple(tuple(_number(lines, unit, "os_index") for unit in _inside(core, "PU")) for core in own)
+        for own in cores_of
+    )
     if not all(cores) or not all(all(core) for core in cores):
         raise FabricError(
             f"{lines.path}: a processor without cores or processing units",
             "give the output of lstopo --of xml of the whole node (without --filter or --no-smt)",
         )
-    holders = [o for o in machine.iter("object") if o.get("type") == "NUMANode"] or [machine]
+    holders = _inside(machine, "NUMANode") or [machine]
     memory = sum(_number(lines, o, "local_memory") for o in holders if o.get("local_memory") is not None)
-    info = {i.get("name", ""): i.get("value", "") for i in machine.iter("info")}
-    return NodeShape(info.get("HostName", ""), info.get("CPUModel", ""), cores, memory)
+    return NodeShape(cores, memory)
 
 
-def _cores(package: ET.Element) -> list[ET.Element]:
-    """Cores of a package; its processing units if hwloc sees no cores (some virtual machines)."""
-    found = [o for o in package.iter("object") if o.get("type") == "Core"]
-    return found or [o for o in package.iter("object") if o.get("type") == "PU"]
-
-
-def _units(lines: Lines, core: ET.Element) -> tuple[int, ...]:
-    return tuple(_number(lines, o, "os_index") for o in core.iter("object") if o.get("type") == "PU")
+def _inside(item: ET.Element, *types: str) -> list[ET.Element]:
+    return [o for o in item.iter("object") if o.get("type") in types]
 
 
 def _number(lines: Lines, item: ET.Element, key: str) -> int:

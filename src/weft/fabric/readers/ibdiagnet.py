@@ -10,25 +10,21 @@ Columns are found by name, since they differ between versions; unknown sections 
 units of four bytes.
 """
 
-import csv
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
-from weft.fabric.readers.dump import (
-    ACTIVE_SPEEDS,
-    ACTIVE_WIDTHS,
-    Box,
-    BoxKind,
-    Counters,
-    Dump,
-    End,
-    Lines,
-    kind_of_adapter,
-    rate_of,
-)
+from weft.fabric.readers.dump import Box, BoxKind, Counters, Dump, End, Lines, kind_of_adapter, rate_of
 
 KINDS: dict[int, BoxKind] = {1: "host", 2: "switch", 3: "router"}
 LETTERS = {"host": "H", "aggregation": "H", "switch": "S", "router": "R"}
+#: By the codes of a port's LinkSpeedActive and LinkWidthActive (InfiniBand specification, PortInfo and its extended
+#: speeds, as ibdiagnet2 puts them into one number).
+ACTIVE_SPEEDS = {
+    1: "SDR", 2: "DDR", 4: "QDR", 0x10000: "FDR10", 0x100: "FDR", 0x200: "EDR",
+    0x400: "HDR", 0x800: "NDR", 0x1000: "XDR",
+}  # fmt: skip
+ACTIVE_WIDTHS = {1: "1x", 2: "4x", 4: "8x", 8: "12x", 16: "2x"}
 SENT = ("portxmitdataextended", "portxmitdataext", "portxmitdata")
 WAITED = ("portxmitwaitext", "portxmitwait")
 ACTIVE, TRAINED = 4, (2, 3)  # PortState: active; initialised and armed, which carry no traffic
@@ -50,34 +46,25 @@ def read_ibdiagnet(lines: Lines) -> Dump:
     for number, row in _rows(lines, "LINKS"):
         _link(dump, lines, number, row, keys, speeds)
     for number, row in _rows(lines, "PM_INFO"):
-        key = keys.get(_value(lines, number, row, "nodeguid"))
-        if key is not None:
+        if (key := keys.get(_value(lines, number, row, "nodeguid"))) is not None:
             port = _value(lines, number, row, "portnumber", "portnum")
-            dump.counters[key, port] = Counters(
-                WORD_BYTES * _value(lines, number, row, *SENT, default=0),
-                _value(lines, number, row, *WAITED, default=0),
-            )
+            sent, waited = (_value(lines, number, row, *names, default=0) for names in (SENT, WAITED))
+            dump.counters[key, port] = Counters(WORD_BYTES * sent, waited)
     return dump
 
 
 def _rows(lines: Lines, section: str) -> Iterator[tuple[int, Row]]:
     columns: list[str] | None = None
     inside = False
-    for number, raw in lines.numbered():
-        text = raw.strip()
+    for number, text in lines.told():
         if text == f"START_{section}":
             inside, columns = True, None
         elif text == f"END_{section}":
             inside = False
-        elif inside and text and not text.startswith("#"):
-            try:
-                values = next(csv.reader([text]))
-            except (csv.Error, StopIteration) as error:
-                raise lines.fault(number, f"no row ({error})", "values between commas") from error
-            if columns is None:
-                columns = [name.strip().lower() for name in values]
-            else:
-                yield number, dict(zip(columns, values, strict=False))
+        elif inside and columns is None:
+            columns = [name.strip().lower() for name in lines.row(number, text)]
+        elif inside and columns:
+            yield number, dict(zip(columns, lines.row(number, text), strict=False))
 
 
 def _value(lines: Lines, number: int, row: Row, *names: str, default: int | None = None) -> int:
@@ -85,12 +72,10 @@ def _value(lines: Lines, number: int, row: Row, *names: str, default: int | None
         text = row.get(name, "").strip()
         if text in ("", "N/A", "NA"):
             continue
-        try:
+        with suppress(ValueError):
             value = int(text, 16) if text[:2].lower() == "0x" else int(text)
-        except ValueError:
-            break
-        if 0 <= value < 1 << 64:
-            return value
+            if 0 <= value < 1 << 64:
+                return value
         break
     if default is not None:
         return default
@@ -121,8 +106,8 @@ def _port(
     if lid and not at_switch_port and lid not in box.lids:
         dump.boxes[key] = replace(box, lids=(*box.lids, lid))
         dump.port_lids[key, port] = lid
-    if _value(lines, number, row, "lmc", default=0):
-        dump.lmc[key] = _value(lines, number, row, "lmc", default=0)
+    if lmc := _value(lines, number, row, "lmc", default=0):
+        dump.lmc[key] = lmc
     state = _value(lines, number, row, "portstate", default=ACTIVE)
     if port and state in TRAINED:  # a port that is down has no cable; most dumps have hundreds of them
         dump.down.append((number, f"{key} port {port}: state {state}"))
@@ -139,7 +124,6 @@ def _link(
     ports = [_value(lines, number, row, f"portnum{side}") for side in (1, 2)]
     names = [keys.get(guid, f"?-{guid:016x}") for guid in guids]
     for here, there in ((0, 1), (1, 0)):
-        if names[here] not in dump.boxes:
-            continue
-        speed = speeds.get((names[here], ports[here]), "")
-        dump.ends.append(End(names[here], ports[here], names[there], ports[there], speed, rate_of(speed), number))
+        if names[here] in dump.boxes:
+            speed = speeds.get((names[here], ports[here]), "")
+            dump.ends.append(End(names[here], ports[here], names[there], ports[there], speed, rate_of(speed), number))

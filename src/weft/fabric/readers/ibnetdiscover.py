@@ -34,10 +34,7 @@ def read_ports_report(lines: Lines) -> Dump:
     """Boxes and cable ends of ``ibnetdiscover -p``; FabricError names file and line."""
     dump = Dump(lines.path, "ibnetdiscover -p")
     ports: dict[str, int] = {}
-    for number, raw in lines.numbered():
-        line = raw.strip()
-        if not line or line.startswith("#"):
-            continue
+    for number, line in lines.told():
         found = LINE.fullmatch(line)
         if not found:
             raise lines.fault(number, "not a line of a ports report", EXPECTED)
@@ -79,10 +76,7 @@ def read_ibnetdiscover(lines: Lines) -> Dump:
     guids = any('"S-' in line or '"H-' in line for line in lines.lines)
     dump = Dump(lines.path, "ibnetdiscover" if guids else "ibsim")
     current: Box | None = None
-    for number, raw in lines.numbered():
-        line = raw.strip()
-        if not line or line.startswith("#"):
-            continue
+    for number, line in lines.told():
         if line.startswith("["):
             current = _port(dump, lines, number, line, current)
         elif any(kind.match(line) for kind in BESIDE):
@@ -103,14 +97,19 @@ def _header(lines: Lines, number: int, line: str) -> Box:
     found = HEADER.fullmatch(line)
     if not found or not 0 < int(found[2]) <= MOST_PORTS:
         raise lines.fault(number, "not a box", 'Switch|Ca|Rt <ports> "<id>" # "<description>"')
-    comment = found[4] or ""
-    label = QUOTED.search(comment)
-    text = label[1] if label else ""
+    _, label, rest = _comment(found[4])
     kind = KINDS[found[1].lower()]
-    if kind == "host":
-        kind = kind_of_adapter(text)
-    lid = LID.search(comment[label.end() :] if label else comment)
-    return Box(found[3], kind, int(found[2]), text, (int(lid[1]),) if lid else (), number)
+    lid = LID.search(rest)
+    return Box(
+        found[3], kind_of_adapter(label) if kind == "host" else kind, int(found[2]), label,
+        (int(lid[1]),) if lid else (), number,
+    )  # fmt: skip
+
+
+def _comment(text: str | None) -> tuple[str, str, str]:
+    """What stands before the description in a comment, the description, and what follows it: all without one."""
+    label = QUOTED.search(text or "")
+    return (text[: label.start()], label[1], text[label.end() :]) if text and label else ("", "", text or "")
 
 
 def _port(dump: Dump, lines: Lines, number: int, line: str, box: Box | None) -> Box:
@@ -122,9 +121,7 @@ def _port(dump: Dump, lines: Lines, number: int, line: str, box: Box | None) -> 
     port, peer_port = int(found[1]), int(found[4])
     if not 0 < port <= box.ports:
         raise lines.fault(number, f"{box.key} has {box.ports} ports", f"a port from 1 to {box.ports}")
-    comment = found[6] or ""
-    label = QUOTED.search(comment)
-    rest = comment[label.end() :] if label else comment
+    own, _, rest = _comment(found[6])
     speed = SPEED.search(rest)
     text = speed[1] if speed else ""
     dump.ends.append(End(box.key, port, found[3], peer_port, text, rate_of(text), number))
@@ -132,12 +129,12 @@ def _port(dump: Dump, lines: Lines, number: int, line: str, box: Box | None) -> 
         return box
     if found[2] and len(found[2]) <= 16:
         dump.port_guids[box.key, port] = int(found[2], 16)
-    if before := LID.search(comment[: label.start()] if label else ""):
+    if before := LID.search(own):
         # an adapter's own LID precedes the description of the far end
         box = replace(box, lids=(*box.lids, int(before[1])))
         if dump.boxes[box.key].line == box.line:
             dump.boxes[box.key] = box
             dump.port_lids[box.key, port] = int(before[1])
-            if (lmc := LMC.search(comment[: label.start()] if label else "")) is not None:
+            if (lmc := LMC.search(own)) is not None:
                 dump.lmc[box.key] = int(lmc[1])
     return box

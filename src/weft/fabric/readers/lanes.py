@@ -29,12 +29,8 @@ ROW = re.compile(r"^ports: in +\d{1,3}, out +\d{1,3}: ((?:\| *\d{1,2}){16}\|)", 
 class Service:
     """Service levels of paths, and virtual lanes of service levels."""
 
-    # source, target, level: LIDs and service level of each path, shape (paths,)
-    source: NDArray[np.int64]
-    target: NDArray[np.int64]
-    level: NDArray[np.int64]
-    # by LID of a switch, the lane of each service level, shape (16,); a switch without an entry uses the lane with
-    # the number of the level
+    paths: NDArray[np.int64]  # LIDs of source and target, and service level, shape (paths, 3)
+    # by LID of a switch, the lane of each service level, shape (16,); without an entry that of the level's number
     lanes: dict[int, NDArray[np.int64]] = field(default_factory=dict[int, NDArray[np.int64]])
 
 
@@ -47,17 +43,14 @@ def read_service(paths: Path, tables: Path | None = None) -> Service:
             found.append((values["slid"], values["dlid"], values["sl"]))
     if not found:
         raise FabricError(f"{paths}: no path record", f"write it with: saquery -p > {paths.name}")
-    columns = np.array(found, dtype=np.int64)
-    return Service(columns[:, 0], columns[:, 1], columns[:, 2], _lanes(tables) if tables else {})
+    return Service(np.array(found, dtype=np.int64), _lanes(tables) if tables else {})
 
 
 def _lanes(path: Path) -> dict[int, NDArray[np.int64]]:
     found: dict[int, NDArray[np.int64]] = {}
     parts = SWITCH.split(_text(path))
     for lid, body in zip(parts[1::2], parts[2::2], strict=True):
-        rows = np.array(
-            [[int(word) for word in row.strip("|").split("|")] for row in ROW.findall(body)], dtype=np.int64
-        )
+        rows = np.array([row.strip("|").split("|") for row in ROW.findall(body)], dtype=object).astype(np.int64)
         if not len(rows):
             continue
         if rows.max() >= LEVELS:

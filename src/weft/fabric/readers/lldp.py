@@ -12,12 +12,13 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from weft.errors import FabricError
 from weft.fabric.nodeset import natural
 from weft.fabric.readers.dump import Box, Dump, End, Lines
 from weft.files.beneath import read_plain
+from weft.files.reading import as_list, is_table
 
 FIELDS = frozenset({"id", "descr", "mgmt-ip", "mgmt-iface", "capability", "ttl", "name"})
 EXPECTED = "the output of lldpcli show neighbors -f json by the name of its system"
@@ -32,11 +33,6 @@ class Seen(NamedTuple):
     port: str
     forwards: bool  # whether the peer says that it is a bridge or router, and no station
     rate: float  # bytes per second; nan where it is not known
-
-
-def is_lldp(line: str) -> bool:
-    """Whether a line is of such a file."""
-    return re.search(r'"lldp"\s*:', line) is not None
 
 
 def join_outputs(folder: Path) -> str:
@@ -70,7 +66,7 @@ def read_lldp(lines: Lines) -> Dump:
         ports.setdefault(other, set()).add(theirs)
     numbers = {name: _numbered(own) for name, own in ports.items()}
     for name in sorted(ports, key=natural):
-        dump.add(Box(name, "switch" if name in switches else "host", 0, "", (), 1))
+        dump.add(Box(name, "switch" if name in switches else "host", line=1))
     for one, its, other, theirs, rate in cables:
         dump.ends.append(End(one, numbers[one][its], other, numbers[other][theirs], "", rate, 1))
     return dump
@@ -83,12 +79,10 @@ def _cables(seen: dict[str, list[Seen]]) -> Iterator[tuple[str, str, str, str, f
         for place, each in enumerate(own):
             port, rate = each.port, each.rate
             # where both report it, what a port calls itself counts, not the address that it sends
-            back = [found for found in seen.get(each.peer, ()) if found.peer == name]
-            if back:
+            if back := [found for found in seen.get(each.peer, ()) if found.peer == name]:
                 same = sum(other.peer == each.peer for other in own[:place])
-                match = next((found for found in back if each.port == found.interface), None)
-                match = match or next((found for found in back if found.port == each.interface), None)
-                match = match or back[same % len(back)]
+                told = [found for found in back if each.port == found.interface]
+                match = [*told, *(found for found in back if found.port == each.interface), back[same % len(back)]][0]
                 port, rate = match.interface, rate if rate == rate else match.rate
             ends = tuple(sorted([f"{name} {each.interface}", f"{each.peer} {port}"]))
             if ends not in done and name != each.peer:
@@ -107,13 +101,13 @@ def _numbered(names: set[str]) -> dict[str, int]:
 def _seen(output: Any) -> Iterator[Seen]:
     """The first neighbour of each interface: others are behind a bridge."""
     taken: set[str] = set()
-    for interface, what in (each for lldp in _list(output["lldp"]) for each in _named(lldp.get("interface", ()))):
-        chassis, port = next(_named(what.get("chassis", ()), unnamed=True), None), _list(what.get("port", ()))
+    for interface, what in (each for lldp in as_list(output["lldp"]) for each in _named(lldp.get("interface", ()))):
+        chassis, port = next(_named(what.get("chassis", ()), unnamed=True), None), as_list(what.get("port", ()))
         if chassis is None or not port or interface in taken:
             continue
         taken.add(interface)
         name, about = chassis
-        on = {str(each.get("type")) for each in _list(about.get("capability", ())) if each.get("enabled")}
+        on = {str(each.get("type")) for each in as_list(about.get("capability", ())) if each.get("enabled")}
         forwards = bool(on & {"Bridge", "Router"}) and "Station" not in on
         yield Seen(
             interface, _short(name) or _text(about.get("id")), _text(port[0].get("id")), forwards, _rate(port[0])
@@ -127,14 +121,14 @@ def _short(name: str) -> str:
 
 def _rate(port: Any) -> float:
     """Bytes per second by auto-negotiation: ``100GbaseCR4``, ``25GigBaseCR``, ``1000BaseTFD``; nan if unknown."""
-    modes = _list(port.get("auto-negotiation", ()))
+    modes = as_list(port.get("auto-negotiation", ()))
     found = RATE.match(_text(modes[0].get("current"))) if modes else None
     return int(found[1]) * (1e6 if found[0].isdigit() else 1e9) / 8 if found else float("nan")
 
 
 def _named(value: Any, *, unnamed: bool = False) -> Iterator[tuple[str, Any]]:
     """Name and content of each entry, in any of the forms that lldpd writes."""
-    for entry in _list(value):
+    for entry in as_list(value):
         if "name" in entry and not isinstance(entry["name"], dict):
             yield _text(entry["name"]), entry
         elif unnamed and set(entry) & FIELDS:
@@ -143,11 +137,7 @@ def _named(value: Any, *, unnamed: bool = False) -> Iterator[tuple[str, Any]]:
             yield from entry.items()
 
 
-def _list(value: Any) -> list[Any]:
-    return [*cast("list[Any]", value)] if isinstance(value, list | tuple) else [value]
-
-
 def _text(value: Any) -> str:
     """``x`` of "x", {"value": "x"} or [{"value": "x"}]; empty of nothing."""
-    first = next(iter(_list(value)), "")
-    return str(first.get("value", "") if isinstance(first, dict) else first or "")  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    first = next(iter(as_list(value)), "")
+    return str(first.get("value", "") if is_table(first) else first or "")

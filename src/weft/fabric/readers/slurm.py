@@ -11,8 +11,10 @@ it, loads do not.
 """
 
 import re
+from collections.abc import Callable
+from itertools import chain
+from typing import TypeVar
 
-from weft.errors import FabricError
 from weft.fabric.nodeset import expand, size
 from weft.fabric.readers.dump import Box, Dump, End, Lines
 
@@ -20,6 +22,7 @@ PAIR = re.compile(r"([A-Za-z]+)\s*=\s*(\S*)", re.ASCII)
 KNOWN = {"switchname", "nodes", "switches", "level", "linkspeed"}
 EMPTY = {"", "(null)", "null", "none"}
 MOST_CHILDREN = 1_000_000
+Read = TypeVar("Read")
 
 
 def read_slurm(lines: Lines) -> Dump:
@@ -32,25 +35,27 @@ def read_slurm(lines: Lines) -> Dump:
     named = 0
     for number, text in _records(lines):
         name, nodes, switches = _record(lines, number, text)
-        dump.add(Box(name, "switch", 0, "", (), number))
+        dump.add(Box(name, "switch", line=number))
         # scontrol repeats the nodes of lower switches at each switch
         parts = (switches,) if reported and switches else (switches, nodes)
-        named += sum(_size(lines, number, part) for part in parts)
+        named += sum(_read(lines, number, size, part) for part in parts)
         if named > MOST_CHILDREN:
             raise lines.fault(number, f"more than {MOST_CHILDREN:,} connections", "the topology of one cluster")
-        below = [_names(lines, number, part) for part in parts]
+        below = [_read(lines, number, expand, part) if part else () for part in parts]
         hosts = set(below[1]) if len(below) == 2 else set[str]()
-        for child in (child for children in below for child in children):
+        for child in chain(*below):
             if frozenset((name, child)) in joined or child == name:
                 continue
             joined.add(frozenset((name, child)))
             ports[name], ports[child] = ports.get(name, 0) + 1, ports.get(child, 0) + 1
-            dump.ends.append(End(name, ports[name], child, ports[child], "", float("nan"), number))
+            dump.ends.append(End(name, ports[name], child, ports[child], line=number))
             if child in hosts:
                 _node(dump, lines, number, child)
     if not dump.boxes:
         raise lines.fault(len(lines.lines), "no switch up to the end", "lines such as SwitchName=leaf0 Nodes=n[1-18]")
-    _all_described(dump, lines)
+    for end in dump.ends:
+        if end.peer not in dump.boxes:
+            raise lines.fault(end.line, f"the switch {end.peer} has no line of its own", f"SwitchName={end.peer} ...")
     return dump
 
 
@@ -58,16 +63,14 @@ def _records(lines: Lines) -> list[tuple[int, str]]:
     """Logical lines without comments; a line that ends in a backslash is joined with the next."""
     records: list[tuple[int, str]] = []
     start, text = 0, ""
-    for number, raw in lines.numbered():
+    for number, raw in enumerate(lines.lines, start=1):
         line = raw.split("#", 1)[0].rstrip()
         start = start or number
         text += line.removesuffix("\\") + " "
-        if line.endswith("\\"):
-            continue
-        if text.strip():
+        if not line.endswith("\\") or number == len(lines.lines):
             records.append((start, text.strip()))
-        start, text = 0, ""
-    return [*records, (start, text.strip())] if text.strip() else records
+            start, text = 0, ""
+    return [record for record in records if record[1]]
 
 
 def _record(lines: Lines, number: int, text: str) -> tuple[str, str, str]:
@@ -76,43 +79,25 @@ def _record(lines: Lines, number: int, text: str) -> tuple[str, str, str]:
         raise lines.fault(number, "a block topology", "topology/tree: it alone says which switch hangs below which")
     if PAIR.sub("", text).strip() or not values.keys() <= KNOWN or values.get("switchname", "") in EMPTY:
         raise lines.fault(number, "not a switch", "SwitchName=<name> with Nodes=<nodes> or Switches=<names>")
-    nodes, switches = (values.get(key, "") for key in ("nodes", "switches"))
-    nodes, switches = ("" if text.lower() in EMPTY else text for text in (nodes, switches))
+    given = (values.get(key, "") for key in ("nodes", "switches"))
+    nodes, switches = ("" if names.lower() in EMPTY else names for names in given)
     if not nodes and not switches:
         raise lines.fault(number, "a switch with nothing below it", "Nodes= or Switches= with names")
     return values["switchname"], nodes, switches
 
 
-def _size(lines: Lines, number: int, text: str) -> int:
-    """Number of names in a node set, without expanding it."""
+def _read(lines: Lines, number: int, read: Callable[[str], Read], text: str) -> Read:
     try:
-        return size(text)
+        return read(text)
     except ValueError as error:
-        raise _no_names(lines, number, text, error) from error
-
-
-def _names(lines: Lines, number: int, text: str) -> tuple[str, ...]:
-    try:
-        return expand(text) if text else ()
-    except ValueError as error:
-        raise _no_names(lines, number, text, error) from error
-
-
-def _no_names(lines: Lines, number: int, text: str, error: ValueError) -> FabricError:
-    return lines.fault(number, f"{text[:60]} is not a list of names ({error})", "names and ranges such as n[1-18],m3")
+        what = f"{text[:60]} is not a list of names ({error})"
+        raise lines.fault(number, what, "names and ranges such as n[1-18],m3") from error
 
 
 def _node(dump: Dump, lines: Lines, number: int, name: str) -> None:
     known = dump.boxes.get(name)
     if known is None:
-        dump.add(Box(name, "host", 1, "", (), number))
+        dump.add(Box(name, "host", 1, line=number))
     elif known.kind == "switch":
-        raise lines.fault(
-            number, f"{name} is a switch in line {known.line} and a node here", "names for one thing each"
-        )
-
-
-def _all_described(dump: Dump, lines: Lines) -> None:
-    for end in dump.ends:
-        if end.peer not in dump.boxes:
-            raise lines.fault(end.line, f"the switch {end.peer} has no line of its own", f"SwitchName={end.peer} ...")
+        what = f"{name} is a switch in line {known.line} and a node here"
+        raise lines.fault(number, what, "names for one thing each")

@@ -9,7 +9,7 @@ LIDs are hexadecimal. ``SPD`` is the signalling rate of a lane in Gbit/s.
 
 import re
 
-from weft.fabric.readers.dump import SIGNALLED, Dump, End, Lines, rate_of
+from weft.fabric.readers.dump import Dump, End, Lines, rate_of
 
 SIDE = (
     r"\{ (CA|SW|RT|CA-SM|SW-SM|RT-SM) Ports:([0-9A-Fa-f]{2}) SystemGUID:[0-9A-Fa-f]+ NodeGUID:([0-9A-Fa-f]{1,16}) "
@@ -17,16 +17,15 @@ SIDE = (
     r"LID:([0-9A-Fa-f]{1,4}) PN:([0-9A-Fa-f]{2}) \}"
 )
 LINE = re.compile(SIDE + r" " + SIDE + r" PHY=(\S+) LOG=(\S+) SPD=(\S+)", re.ASCII)
+#: By the signalling rate of a lane as OpenSM prints it.
+SIGNALLED = {"2.5": "SDR", "5": "DDR", "10": "QDR", "14": "FDR", "25": "EDR", "50": "HDR", "100": "NDR", "200": "XDR"}
 EXPECTED = "{ CA|SW Ports:.. NodeGUID:.. {name} LID:.. PN:.. } { ... } PHY=4x LOG=ACT SPD=10"
 
 
 def read_subnet_list(lines: Lines) -> Dump:
     """Boxes and cable ends of an ``opensm-subnet.lst``; links not active are down. FabricError names file and line."""
     dump = Dump(lines.path, "opensm-subnet.lst")
-    for number, raw in lines.numbered():
-        line = raw.strip()
-        if not line:
-            continue
+    for number, line in lines.told():
         found = LINE.fullmatch(line)
         if not found:
             raise lines.fault(number, "not a link", EXPECTED)

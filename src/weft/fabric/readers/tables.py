@@ -48,22 +48,20 @@ Words = NDArray[np.uint64]
 class SwitchTable:
     """The table of one switch."""
 
-    # guid, lid: identifiers of the switch; 0 if the heading does not state them
-    guid: int
+    guid: int  # of the switch, as its LID: 0 if the heading does not state it
     lid: int
     last: int  # the last LID that the heading states; -1 if it does not
-    # lids, ports: destination LID and the port towards it, shape (entries,) each
-    lids: NDArray[np.uint16]
-    ports: NDArray[np.uint8]
+    lids: NDArray[np.uint16]  # destinations, shape (entries,)
+    ports: NDArray[np.uint8]  # towards each
     promised: int  # number of entries that the last line states; -1 if there is none
-    line: int  # line of the heading, counted from 1
+    line: int  # of the heading, counted from 1
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
     """Forwarding tables as read."""
 
-    path: str  # the file
+    path: str
     switches: tuple[SwitchTable, ...]  # in the order of the file
     odd: tuple[tuple[int, str], ...] = ()  # (line, text) of the first unrecognised lines; ``odd_lines`` counts them all
     odd_lines: int = 0
@@ -136,15 +134,14 @@ class _Reader:
         others = np.flatnonzero(~good)
         at = 0
         for number in others.tolist():
-            self._entries(lid[at:number], port[at:number], good[at:number])
+            self._entries(lid[at:number], port[at:number])
             at = number + 1
-            line = text[starts[number] : ends[number]].strip()
-            if line:
+            if line := text[starts[number] : ends[number]].strip():
                 self._other(line, self.line + number + 1)
-        self._entries(lid[at:], port[at:], good[at:])
+        self._entries(lid[at:], port[at:])
         self.line += len(starts)
 
-    def _entries(self, lid: NDArray[np.uint16], port: NDArray[np.uint8], good: NDArray[np.bool_]) -> None:
+    def _entries(self, lid: NDArray[np.uint16], port: NDArray[np.uint8]) -> None:
         if not len(lid):
             return
         if self.open is None:
@@ -161,9 +158,8 @@ class _Reader:
         elif self.open is not None and (end := DUMPED.match(line)):
             self.open.promised = int(end[1])
         elif self.open is not None and (entry := ENTRY.match(line)) and _number(entry[1]) < 1 << 16:
-            port = min(int(entry[2]), NO_PORT)
             self.open.lids.append(np.array([_number(entry[1])], dtype=np.uint16))
-            self.open.ports.append(np.array([port], dtype=np.uint8))
+            self.open.ports.append(np.array([min(int(entry[2]), NO_PORT)], dtype=np.uint8))
         elif not line.startswith(SILENT) and b"UNREACHABLE" not in line:
             self.odd_lines += 1
             if len(self.odd) < 3:

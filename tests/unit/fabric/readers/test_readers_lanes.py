@@ -31,7 +31,7 @@ def test_levels_and_lanes_are_read(tmp_path: Path) -> None:
     lanes = "# SL2VL table: Lid 7\n# SL: | 0|\n" + ROW.format(a=0, b=1) + ROW.format(a=1, b=0)
     (tmp_path / "lanes.txt").write_text(lanes)
     found = read_service(tmp_path / "paths.txt", tmp_path / "lanes.txt")
-    assert (found.source.tolist(), found.target.tolist(), found.level.tolist()) == ([1, 2], [2, 1], [5, 3])
+    assert found.paths.tolist() == [[1, 2, 5], [2, 1, 3]]
     assert found.lanes[7].tolist() == [*range(8), *range(8)]
 
 
