@@ -3,8 +3,8 @@
 
 import json
 import re
-from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +18,32 @@ MOST_NUMBER = 10_000_000
 
 @dataclass(frozen=True)
 class NodeClass:
-    """Nodes that are alike."""
+    """Nodes that are alike; numbers are 0 where not stated."""
 
-    names: tuple[str, ...]  # their names
-    # cores, sockets, threads: cores of a node over all its sockets, its sockets, hardware threads of a core; 0 where
-    # not stated
-    cores: int = 0
+    names: tuple[str, ...]
+    cores: int = 0  # of a node, over all its sockets
     sockets: int = 0
-    threads: int = 0
-    memory: int = 0  # bytes of a node; 0 where not stated
-    devices: str = ""  # its other resources in the scheduler's words (``gpu:4``); empty where it has none
+    threads: int = 0  # hardware threads of a core
+    memory: int = 0  # bytes of a node
+    devices: str = ""  # its other resources in the scheduler's words (``gpu:4``)
 
     @property
-    def likeness(self) -> tuple[int, int, int, int, str]:
-        """What makes nodes alike."""
-        return self.cores, self.sockets, self.threads, self.memory, self.devices
+    def likeness(self) -> "NodeClass":
+        """What makes nodes alike: all but their names."""
+        return replace(self, names=())
 
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue or partition."""
+    """A queue or partition; limits are 0 where there is none, or none is stated."""
 
-    name: str  # its name; empty where the scheduler has only one, without a name
+    name: str  # empty where the scheduler has only one, without a name
     is_default: bool = False  # whether a job without a queue goes there
-    limit_s: float = 0.0  # longest job in seconds; 0 where there is no limit, or none is stated
+    limit_s: float = 0.0  # longest job in seconds
     classes: tuple[NodeClass, ...] = ()  # its nodes that are up, by likeness
     down: tuple[str, ...] = ()  # names of its nodes that are down, drained or reserved
     hints: tuple[tuple[str, str], ...] = ()  # keys of ``[batch]`` and what is stated of each: who may use the queue
-    most: int = 0  # most nodes of a job; 0 where there is no limit, or none is stated
+    most: int = 0  # most nodes of a job
 
     @property
     def nodes(self) -> int:
@@ -66,9 +64,9 @@ class Adapter:
 class Site:
     """A cluster as its scheduler describes it."""
 
-    kind: str  # the kind of fabric
+    kind: str  # of fabric
     name: str = ""  # the cluster's name; empty where not stated
-    queues: tuple[Queue, ...] = ()  # its queues
+    queues: tuple[Queue, ...] = ()
     mpi: tuple[str, ...] = ()  # how the scheduler's own starter can meet MPI: ``pmix``, ``pmi2``
     leaves: tuple[tuple[str, tuple[str, ...]], ...] = ()  # leaf switches: name, and the names of the nodes on each
     asked: tuple[str, ...] = ()  # the commands whose output was read
@@ -81,35 +79,58 @@ class Site:
         return max(there, key=lambda queue: (queue.is_default, queue.nodes), default=None)
 
 
-@dataclass
-class Unread:
-    """Collects what was not understood, a few examples of each."""
+class Answers:
+    """What a scheduler's commands printed, by command, and a few examples of what of it was not understood."""
 
-    lines: list[str] = field(default_factory=list[str])
+    def __init__(self, outputs: Mapping[tuple[str, ...], str]) -> None:
+        self.outputs = outputs
+        self.unread: list[str] = []
 
-    def add(self, command: str, text: str) -> None:
-        """Note a text of a command; at most five are kept."""
-        if len(self.lines) < 5:
-            self.lines.append(f"{command}: {plain(text.strip())[:80]}")
+    def text(self, command: tuple[str, ...]) -> str:
+        """What a command printed; empty where it could not be asked."""
+        return self.outputs.get(command, "")
+
+    def doubt(self, command: str, text: str) -> None:
+        """Note a text of a command as not understood; at most five are kept."""
+        if len(self.unread) < 5:
+            self.unread.append(f"{command}: {plain(text.strip())[:80]}")
+
+    def names(self, text: str, command: str) -> tuple[str, ...]:
+        """Names in a node set; none, and noted as not understood, if it is none."""
+        try:
+            return expand(text)
+        except NodeSetError:
+            self.doubt(command, text)
+            return ()
+
+    def tree(self, command: tuple[str, ...], called: str) -> dict[str, Any]:
+        """The tree of what a command printed as JSON; an empty one, and noted as not understood, if it is none."""
+        text = self.text(command)
+        try:
+            return table(json.loads(text) if text.strip() else {})
+        except (ValueError, RecursionError):
+            self.doubt(called, text)
+            return {}
+
+    def site(
+        self, kind: str, name: str, queues: Iterable[Queue], everywhere: Queue | None = None, *,
+        mpi: tuple[str, ...] = (), leaves: tuple[tuple[str, tuple[str, ...]], ...] = (), words: int | None = 3,
+    ) -> Site:  # fmt: skip
+        """The site; the queue ``everywhere`` if there is no other. Its commands are named by their first ``words``."""
+        found = tuple(queues) or ((everywhere,) if everywhere else ())
+        asked = tuple(" ".join(command[:words]) for command, text in self.outputs.items() if text.strip())
+        return Site(kind, name, found, mpi, leaves, asked, tuple(self.unread))
 
 
-def names_of(text: str, command: str, unread: Unread) -> tuple[str, ...]:
-    """Names in a node set; none, and noted as not understood, if it is none."""
-    try:
-        return expand(text)
-    except NodeSetError:
-        unread.add(command, text)
-        return ()
+def table(value: object) -> dict[str, Any]:
+    """A table of a tree; an empty one for what is none."""
+    return value if is_table(value) else {}
 
 
-def parsed(text: str, command: str, unread: Unread) -> dict[str, Any]:
-    """The tree of a JSON text; an empty one, and noted as not understood, if it is none."""
-    tree: Any = {}
-    try:
-        tree = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
-        unread.add(command, text)
-    return tree if is_table(tree) else {}
+def scaled(text: object, units: Mapping[str, int]) -> float:
+    """A number with its unit, ``503.3G``, ``1.5d``; 0 for what is none."""
+    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,6})?)([A-Za-z]+)", str(text).strip(), re.ASCII)
+    return float(found[1]) * units.get(found[2], 0) if found else 0.0
 
 
 def word(text: object) -> str:
@@ -126,22 +147,21 @@ def count(text: object) -> int:
 
 def alike(classes: Iterable[NodeClass]) -> tuple[NodeClass, ...]:
     """Classes with nodes of the same likeness joined, the largest first; each node in one of them."""
-    joined: dict[tuple[int, int, int, int, str], dict[str, None]] = {}
-    first: dict[tuple[int, int, int, int, str], NodeClass] = {}
+    joined: dict[NodeClass, dict[str, None]] = {}
     seen: set[str] = set()
     for each in classes:
-        first.setdefault(each.likeness, each)
-        new = [name for name in each.names if name not in seen]
-        seen.update(new)
-        joined.setdefault(each.likeness, {}).update(dict.fromkeys(new))
-    found = [replace(first[key], names=tuple(names)) for key, names in joined.items() if names]
-    return tuple(sorted(found, key=lambda each: -len(each.names)))
+        joined.setdefault(each.likeness, {}).update(dict.fromkeys(name for name in each.names if name not in seen))
+        seen.update(each.names)
+    return _largest_first(replace(likeness, names=tuple(names)) for likeness, names in joined.items())
 
 
 def among(classes: Iterable[NodeClass], names: Container[str]) -> tuple[NodeClass, ...]:
     """Classes of those nodes alone that have one of the names, the largest first."""
-    kept = (replace(each, names=tuple(name for name in each.names if name in names)) for each in classes)
-    return tuple(sorted((each for each in kept if each.names), key=lambda each: -len(each.names)))
+    return _largest_first(replace(each, names=tuple(name for name in each.names if name in names)) for each in classes)
+
+
+def _largest_first(classes: Iterable[NodeClass]) -> tuple[NodeClass, ...]:
+    return tuple(sorted((each for each in classes if each.names), key=lambda each: -len(each.names)))
 
 
 def rows(text: str, separator: str | None = None) -> Iterator[list[str]]:
@@ -149,8 +169,7 @@ def rows(text: str, separator: str | None = None) -> Iterator[list[str]]:
     return ([part.strip() for part in line.split(separator)] for line in text.splitlines() if line.strip())
 
 
-GENERATIONS = {"QDR": "qdr", "FDR": "fdr", "EDR": "edr", "HDR": "hdr", "NDR": "ndr"}
-OMNI_PATH = "hfi1"
+GENERATIONS = ("QDR", "FDR", "EDR", "HDR", "NDR")
 
 
 def read_adapters(folder: Path = Path("/sys/class/infiniband")) -> tuple[Adapter, ...]:
@@ -168,13 +187,11 @@ def read_adapters(folder: Path = Path("/sys/class/infiniband")) -> tuple[Adapter
 
 def preset_of(adapter: Adapter) -> str:
     """Name of the preset of ``[network]`` that has this adapter's numbers; empty if none has."""
-    if adapter.name.startswith(OMNI_PATH):
+    if adapter.name.startswith("hfi1"):
         return "omni-path-100" if gbit(adapter) == 100 else ""
     found = re.search(r"\((\d+)X (\w+)\)", adapter.rate)
-    if not found or found[1] != "4" or adapter.layer != "InfiniBand":
-        return ""
-    name = GENERATIONS.get(found[2], "")
-    return f"{name}-infiniband" if name else ""
+    known = found is not None and found[1] == "4" and adapter.layer == "InfiniBand" and found[2] in GENERATIONS
+    return f"{found[2].lower()}-infiniband" if found and known else ""
 
 
 def gbit(adapter: Adapter) -> float:

@@ -4,7 +4,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, among, count, names_of, rows, word
+from weft.fabric.site.found import Answers, NodeClass, Queue, Site, alike, among, count, rows, scaled, word
 
 ID = ("lsid",)
 HARDWARE = ("lshosts", "-w")
@@ -18,37 +18,27 @@ UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
-    unread = Unread()
-    up, down = _states(outputs.get(HOSTS, ""), unread)
-    classes = alike(_classes(outputs.get(HARDWARE, ""), up, unread))
-    default = re.search(r"Default Queues?:\s*(\S+)", outputs.get(PARAMETERS, ""))
-    queues = tuple(_queues(outputs.get(QUEUES, ""), default[1] if default else "", (classes, down),
-                           {fields[0]: fields[1:] for fields in rows(outputs.get(GROUPS, ""))}, unread))  # fmt: skip
-    named = re.search(r"My cluster name is (\S+)", outputs.get(ID, ""))
-    return Site(
-        "lsf",
-        word(named[1]) if named else "",
-        queues or (Queue("", True, 0.0, classes, down),),
-        asked=tuple(" ".join(command) for command, text in outputs.items() if text.strip()),
-        unread=tuple(unread.lines),
-    )
+    told = Answers(outputs)
+    up, down = _states(told)
+    everywhere = Queue("", True, 0.0, alike(_classes(up, told)), down)
+    named = re.search(r"My cluster name is (\S+)", told.text(ID))
+    return told.site("lsf", word(named[1]) if named else "", _queues(everywhere, told), everywhere)
 
 
 def memory(text: str) -> int:
     """Bytes of ``503.3G``; 0 for what is none."""
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?)([KMGT])", text)
-    return round(float(found[1]) * UNITS[found[2]]) if found else 0
+    return round(scaled(text, UNITS))
 
 
-def _states(text: str, unread: Unread) -> tuple[set[str], tuple[str, ...]]:
+def _states(told: Answers) -> tuple[set[str], tuple[str, ...]]:
     """Hosts that run jobs now or later, and those that are down; hosts without slots are neither."""
     up: set[str] = set()
     down: list[str] = []
-    for fields in rows(text):
+    for fields in rows(told.text(HOSTS)):
         if fields[0] == "HOST_NAME":
             continue
-        if len(fields) < 4 or len(names_of(fields[0], "bhosts", unread)) != 1:
-            unread.add("bhosts", " ".join(fields))
+        if len(fields) < 4 or len(told.names(fields[0], "bhosts")) != 1:
+            told.doubt("bhosts", " ".join(fields))
         elif re.match(r"unavail|unreach|unlicensed|closed_Adm|closed_LIM|closed_Lock", fields[1]):
             down.append(fields[0])
         elif fields[3] != "0":
@@ -56,25 +46,23 @@ def _states(text: str, unread: Unread) -> tuple[set[str], tuple[str, ...]]:
     return up, tuple(down)
 
 
-def _classes(text: str, up: set[str], unread: Unread) -> Iterator[NodeClass]:
+def _classes(up: set[str], told: Answers) -> Iterator[NodeClass]:
     """Hosts that are up, by ``lshosts``: name, type, model, factor, cores, memory."""
-    for fields in rows(text):
+    for fields in rows(told.text(HARDWARE)):
         if fields[0] == "HOST_NAME" or fields[0] not in up:
             continue
         if len(fields) < 6 or not count(fields[4]):
-            unread.add("lshosts", " ".join(fields))
-            continue
-        yield NodeClass((fields[0],), count(fields[4]), memory=memory(fields[5]))
+            told.doubt("lshosts", " ".join(fields))
+        else:
+            yield NodeClass((fields[0],), count(fields[4]), memory=memory(fields[5]))
 
 
-def _queues(
-    text: str, default: str, nodes: tuple[tuple[NodeClass, ...], tuple[str, ...]],
-    groups: Mapping[str, Sequence[str]], unread: Unread,
-) -> Iterator[Queue]:  # fmt: skip
-    """Queues of ``bqueues -l`` that take jobs, each with its hosts."""
-    classes, down = nodes
-    everywhere = {name for each in classes for name in each.names} | set(down)
-    for part in re.split(r"^QUEUE:\s*", text, flags=re.MULTILINE)[1:]:
+def _queues(whole: Queue, told: Answers) -> Iterator[Queue]:
+    """Queues of ``bqueues -l`` that take jobs, each with its hosts of the whole site."""
+    everywhere = {name for each in whole.classes for name in each.names} | set(whole.down)
+    groups = {fields[0]: fields[1:] for fields in rows(told.text(GROUPS))}
+    default = re.search(r"Default Queues?:\s*(\S+)", told.text(PARAMETERS))
+    for part in re.split(r"^QUEUE:\s*", told.text(QUEUES), flags=re.MULTILINE)[1:]:
         name = word(part.split()[0]) if part.split() else ""
         # what a job gets without a limit of its own stands before what it may ask for
         longest = part.partition("MAXIMUM LIMITS:")[2] or part
@@ -84,10 +72,11 @@ def _queues(
         if name and not closed:
             own = _hosts(hosts[1].split() if hosts else ["all"], everywhere, groups)
             if not own:
-                unread.add("bqueues", f"none of the hosts of queue {name} is known, {hosts[1] if hosts else ''}")
+                told.doubt("bqueues", f"none of the hosts of queue {name} is known, {hosts[1] if hosts else ''}")
                 own = everywhere
-            lost = tuple(host for host in down if host in own)
-            yield Queue(name, name == default, float(limit[1]) * 60 if limit else 0.0, among(classes, own), lost)
+            is_default, longest_s = bool(default) and name == default[1], float(limit[1]) * 60 if limit else 0.0
+            lost = tuple(host for host in whole.down if host in own)
+            yield Queue(name, is_default, longest_s, among(whole.classes, own), lost)
 
 
 def _hosts(words: Sequence[str], everywhere: set[str], groups: Mapping[str, Sequence[str]]) -> set[str]:

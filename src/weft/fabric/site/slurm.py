@@ -2,10 +2,11 @@
 """A site under Slurm: ``sinfo``, ``scontrol show config|partition|topology``, ``srun --mpi=list``."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from weft.fabric.site.found import NodeClass, Queue, Site, Unread, alike, count, names_of, rows, word
+from weft.fabric.site.found import Answers, NodeClass, Queue, Site, alike, count, rows, word
 from weft.text import plain
 
 SINFO = ("sinfo", "--noheader", "--exact", "--format=%P|%l|%X|%Y|%Z|%m|%t|%N|%G")
@@ -27,36 +28,19 @@ class Rules:
     """What a partition allows."""
 
     is_open: bool = True  # whether it takes jobs of a user and runs them
-    # keys of ``[batch]`` and the first account and quality of service that it allows
-    hints: tuple[tuple[str, str], ...] = ()
+    hints: tuple[tuple[str, str], ...] = ()  # keys of ``[batch]``: the first account and quality of service it allows
     most: int = 0  # most nodes of a job; 0 where there is no limit
 
 
 def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
-    unread = Unread()
-    named = re.search(r"^ClusterName\s*=\s*(\S+)", outputs.get(CONFIG, ""), re.MULTILINE)
-    return Site(
-        "slurm",
-        word(named[1]) if named else "",
-        _queues(outputs.get(SINFO, ""), _rules(outputs.get(PARTITIONS, "")), unread),
-        _starts(re.findall(r"[a-z0-9_]+", outputs.get(MPI, ""))),
-        _leaves(outputs.get(TOPOLOGY, ""), unread),
-        tuple(" ".join(command[:3]) for command, text in outputs.items() if text.strip()),
-        tuple(unread.lines),
-    )
-
-
-def _devices(fields: Sequence[str]) -> str:
-    """Generic resources (GRES) of a node, without the sockets that they are on."""
-    said = re.sub(r"\([^)]*\)", "", fields[0]) if fields else ""
-    return plain(said)[:60]
-
-
-def _starts(words: Sequence[str]) -> tuple[str, ...]:
-    """Known plugins among words of a list; of PMIx those of one version only without the one for all."""
-    known = [name for name in KNOWN if name in words]
-    return tuple(name for name in known if not (name.startswith("pmix_") and "pmix" in known))
+    told = Answers(outputs)
+    named = re.search(r"^ClusterName\s*=\s*(\S+)", told.text(CONFIG), re.MULTILINE)
+    offered = re.findall(r"[a-z0-9_]+", told.text(MPI))
+    # of PMIx those plugins of one version only without the one for all
+    starts = [name for name in KNOWN if name in offered and not (name.startswith("pmix_") and "pmix" in offered)]
+    queues, leaves = _queues(told, _rules(told.text(PARTITIONS))), _leaves(told)
+    return told.site("slurm", word(named[1]) if named else "", queues, mpi=tuple(starts), leaves=leaves)
 
 
 def seconds(text: str) -> float:
@@ -70,36 +54,33 @@ def seconds(text: str) -> float:
     return float(one * 60 + two)  # minutes[:seconds]
 
 
-def _queues(text: str, rules: Mapping[str, Rules], unread: Unread) -> tuple[Queue, ...]:
+def _queues(told: Answers, rules: Mapping[str, Rules]) -> tuple[Queue, ...]:
     limits: dict[str, float] = {}
-    classes: dict[str, list[NodeClass]] = {}
-    down: dict[str, list[str]] = {}
+    classes, down = defaultdict[str, list[NodeClass]](list), defaultdict[str, list[str]](list)
     default = ""
-    for fields in rows(text, "|"):
+    for fields in rows(told.text(SINFO), "|"):
         partition = word(fields[0].removesuffix("*"))
         if len(fields) not in (8, 9) or not partition:
-            unread.add("sinfo", "|".join(fields))
+            told.doubt("sinfo", "|".join(fields))
             continue
         limit, sockets, each, threads, memory, state, nodes = fields[1:8]
         default = partition if fields[0].endswith("*") else default
         limits[partition] = seconds(limit)
-        if names := names_of(nodes, "sinfo", unread):
-            if DOWN.search(state):
-                down.setdefault(partition, []).extend(names)
-            else:
-                cores = count(sockets) * count(each)
-                # where the site says only CPUs, Slurm calls each of them a socket of one core
-                known = count(sockets) if count(each) > 1 or count(sockets) <= MOST_SOCKETS else 0
-                made = NodeClass(names, cores, known, count(threads), count(memory) * MIB, _devices(fields[8:]))
-                classes.setdefault(partition, []).append(made)
+        names = told.names(nodes, "sinfo")
+        if DOWN.search(state):
+            down[partition] += names
+        elif names:
+            # where the site says only CPUs, Slurm calls each of them a socket of one core
+            known = count(sockets) if count(each) > 1 or count(sockets) <= MOST_SOCKETS else 0
+            cores, devices = count(sockets) * count(each), re.sub(r"\([^)]*\)", "", "".join(fields[8:]))  # no sockets
+            made = NodeClass(names, cores, known, count(threads), count(memory) * MIB, plain(devices)[:60])
+            classes[partition].append(made)
+    allowed = {name: rules.get(name, Rules()) for name in limits}
     return tuple(
-        Queue(
-            name, name == default, limit, alike(classes.get(name, ())),
-            tuple(down.get(name, ())), rules.get(name, Rules()).hints, rules.get(name, Rules()).most,
-        )
-        for name, limit in limits.items()
-        if rules.get(name, Rules()).is_open
-    )  # fmt: skip
+        Queue(name, name == default, limits[name], alike(classes[name]), tuple(down[name]), rule.hints, rule.most)
+        for name, rule in allowed.items()
+        if rule.is_open
+    )
 
 
 def _rules(text: str) -> dict[str, Rules]:
@@ -115,11 +96,11 @@ def _rules(text: str) -> dict[str, Rules]:
     return found
 
 
-def _leaves(text: str, unread: Unread) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _leaves(told: Answers) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Switches of ``scontrol show topology`` that have nodes of their own."""
     found: list[tuple[str, tuple[str, ...]]] = []
-    for line in text.splitlines():
+    for line in told.text(TOPOLOGY).splitlines():
         keys = dict(re.findall(r"(\w+)=(\S*)", line))
         if keys.get("Level") == "0" and word(keys.get("SwitchName")) and keys.get("Nodes"):
-            found.append((keys["SwitchName"], names_of(keys["Nodes"], "scontrol show topology", unread)))
+            found.append((keys["SwitchName"], told.names(keys["Nodes"], "scontrol show topology")))
     return tuple((name, nodes) for name, nodes in found if nodes)

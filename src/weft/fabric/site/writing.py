@@ -35,11 +35,8 @@ def fabric_text(site: Site, adapters: Sequence[Adapter], host: str) -> str:
         *_network(site, nodes, adapters, host), "", *_batch(site, queue),
     ]  # fmt: skip
     if site.unread:
-        lines += [
-            "",
-            "# Printed by the scheduler and not understood:",
-            *(f"#   {one_line(each)}" for each in site.unread),
-        ]
+        lines += ["", "# Printed by the scheduler and not understood:"]
+        lines += [f"#   {one_line(each)}" for each in site.unread]
     return "\n".join(lines) + "\n"
 
 
@@ -78,9 +75,8 @@ def _node(kind: str, queue: Queue, nodes: NodeClass, number: int) -> Iterator[st
     maybe = "; hardware threads, where the site counts those (lscpu on one)" if kind in ("pbs", "lsf") else ""
     yield key("cores", nodes.cores, f"as the scheduler says, over all sockets{threads}{maybe}")
     if nodes.memory:
-        yield key(
-            "memory", f"{nodes.memory // 2**20} MiB", "as the scheduler says; less, if it keeps some for the system"
-        )
+        kept = "as the scheduler says; less, if it keeps some for the system"
+        yield key("memory", f"{nodes.memory // 2**20} MiB", kept)
     else:
         yield unknown("memory", "180 GiB", UNKNOWN + ": what a node can give to ranks (free -g on one)")
     yield unknown("copy_rate", "100 GB/s", UNKNOWN + ": weft run contention on one node measures it; bounds need it")
@@ -95,13 +91,12 @@ def _node(kind: str, queue: Queue, nodes: NodeClass, number: int) -> Iterator[st
 
 def _network(site: Site, nodes: NodeClass, adapters: Sequence[Adapter], host: str) -> Iterator[str]:
     yield "[network]"
-    rate = ""
+    here, rate = one_line(plain(host)), ""
     if adapters:
         first = adapters[0]
         seen = f"/sys/class/infiniband of {host}: {first.name}, {first.rate}, {first.layer}"
-        preset, speed = preset_of(first), gbit(first)
-        rate = f"{speed:g} Gbit/s" if speed else ""
-        if preset:
+        rate = f"{gbit(first):g} Gbit/s" if gbit(first) else ""
+        if preset := preset_of(first):
             yield key("preset", preset, f"{seen}; weft fabric presets shows its numbers")
         elif rate:
             yield key("adapter_rate", rate, seen)
@@ -109,13 +104,12 @@ def _network(site: Site, nodes: NodeClass, adapters: Sequence[Adapter], host: st
         same = sum(each.rate == first.rate and each.layer == first.layer for each in adapters)
         if same > 1:
             yield key("rails", same, f"{same} active ports of that rate on {host}")
-        others = [f"{each.name}, {each.rate}, {each.layer}" for each in adapters
-                  if (each.rate, each.layer) != (first.rate, first.layer)]  # fmt: skip
+        others = [each for each in adapters if (each.rate, each.layer) != (first.rate, first.layer)]
         if others:
-            yield f"# other active ports on {one_line(plain(host))}: {'; '.join(others[:6])}"
+            yield f"# other active ports on {here}: {'; '.join(f'{each.name}, {each.rate}, {each.layer}' for each in others[:6])}"
     if not rate:
-        yield unknown("preset", "hdr-infiniband", f"{UNKNOWN}: no active adapter on {one_line(plain(host))}; "
-                      "weft fabric presets lists them")  # fmt: skip
+        why = f"{UNKNOWN}: no active adapter on {here}; weft fabric presets lists them"
+        yield unknown("preset", "hdr-infiniband", why)
         yield "# or by hand:"
         yield unknown("latency", "1.5 us", "one way, between two nodes of one switch")
         yield unknown("adapter_rate", "12 GB/s", "what one adapter can inject, each way")
@@ -137,10 +131,7 @@ def _topology(site: Site, nodes: NodeClass, rate: str) -> Iterator[str]:
         yield "#   scontrol show topology >topology.txt; weft fabric import topology.txt -o imported.toml"
     else:
         yield unknown("topology", "fat-tree", f"{UNKNOWN}: one switch is assumed; with its section, for example")
-        yield "# [network.tree]"
-        yield "# nodes_per_leaf = 18"
-        yield "# uplinks = 9"
-        yield '# link_rate = "12 GB/s"'
+        yield from ("# [network.tree]", "# nodes_per_leaf = 18", "# uplinks = 9", '# link_rate = "12 GB/s"')
 
 
 def leaf_width(site: Site, names: Sequence[str]) -> int:
@@ -160,8 +151,7 @@ def _batch(site: Site, queue: Queue) -> Iterator[str]:
     yield "[batch]"
     if queue.name:
         yield key("partition", queue.name, "the default queue" if queue.is_default else "the queue with most nodes")
-        others = [each.name for each in site.queues if each.name != queue.name]
-        if others:
+        if others := [each.name for each in site.queues if each.name != queue.name]:
             yield f"# other queues: {', '.join(others[:12])}{' ...' if len(others) > 12 else ''}"
     else:
         yield unknown("partition", "batch", UNKNOWN + ": the queue, if the site has several")
@@ -174,9 +164,8 @@ def _batch(site: Site, queue: Queue) -> Iterator[str]:
     hints = dict(queue.hints)
     if site.mpi:
         yield key("mpi", site.mpi[0], f"the scheduler offers {', '.join(site.mpi)}; pmix for Open MPI, pmi2 for MPICH")
-    for name, example, why in (
-        ("account", "hpc42", "account that pays for the time"), ("qos", "normal", "quality of service"),
-    ):  # fmt: skip
+    examples = {"account": ("hpc42", "account that pays for the time"), "qos": ("normal", "quality of service")}
+    for name, (example, why) in examples.items():
         if name in hints:
             yield unknown(name, hints[name], f"the queue allows some only, {hints[name]} among them")
         elif name == "account" or site.kind in ("slurm", "lsf"):
