@@ -17,9 +17,9 @@ from weft.fabric.findings import COLOURS, Finding
 from weft.fabric.model import Fabric
 from weft.fabric.network.graph import Network
 from weft.fabric.nodeset import fold_for_people
-from weft.fabric.presets import SECTIONS, Preset, presets
+from weft.fabric.presets import presets
 from weft.fabric.summary import Summary
-from weft.format import format_factor, format_rate
+from weft.format import format_factor, format_rate, plural
 from weft.text import lean_table
 
 FIRST, LAST = 3, 1
@@ -29,11 +29,8 @@ SINGLE = {"leaves": "leaf", "spines": "spine", "cores": "core", "routers": "rout
 
 def role(network: Network, level: int) -> str:
     """Name of the switches of a level, such as "leaf" or "spine"."""
-    if network.topology == "star":
-        return "switches"
-    if network.topology in ("dragonfly", "torus"):
-        return "routers" if network.topology == "dragonfly" else "switches"
-    return ROLES.get(level, f"level {level}")
+    by_topology = {"star": "switches", "torus": "switches", "dragonfly": "routers"}
+    return by_topology.get(network.topology) or ROLES.get(level, f"level {level}")
 
 
 def counted(network: Network, level: int, count: int) -> str:
@@ -44,17 +41,15 @@ def counted(network: Network, level: int, count: int) -> str:
 
 def describe(summary: Summary, title: str) -> RenderableType:
     """The tree and the tables of a fabric, for the terminal."""
-    parts = [_tree(summary, title), Text(), _implications(summary)]
-    return Group(*parts, Text(), _classes(summary)) if summary.classes else Group(*parts)
+    classes = [Text(), _classes(summary)] if summary.classes else []
+    return Group(_tree(summary, title), Text(), _implications(summary), *classes)
 
 
 def sizes(summary: Summary) -> str:
     """Hosts, switches and cables in words."""
-    kinds = (("host", summary.hosts), ("switch", summary.switches), ("cable", summary.cables))
-    if not summary.network.cables_known:
-        kinds = (*kinds[:2], ("connection", summary.cables))
-    many = {"switch": "switches"}
-    return ", ".join(f"{n:,} {kind if n == 1 else many.get(kind, kind + 's')}" for kind, n in kinds)
+    cable = "cable" if summary.network.cables_known else "connection"
+    counts = {"host": summary.hosts, "switch": summary.switches, cable: summary.cables}
+    return ", ".join(plural(count, kind) for kind, count in counts.items())
 
 
 def _tree(summary: Summary, title: str) -> Tree:
@@ -70,11 +65,6 @@ def _tree(summary: Summary, title: str) -> Tree:
 
 
 def _level_line(network: Network, level: Level) -> Text:
-    line = Text(counted(network, level.level, level.switches), style="bold")
-    return Text.assemble(line, _level_facts(network, level))
-
-
-def _level_facts(network: Network, level: Level) -> str:
     line = ""
     pods = switch_pods(network)[[s.level == level.level for s in network.switches]]
     count = len(np.unique(pods[pods >= 0]))
@@ -87,7 +77,7 @@ def _level_facts(network: Network, level: Level) -> str:
         if level.most - level.least > 1e-9:
             spread = f"{format_factor(level.least)} to {spread}"
         line += f", oversubscription {spread}"
-    return line
+    return Text.assemble((counted(network, level.level, level.switches), "bold"), line)
 
 
 def _leaf_lines(network: Network) -> list[Text]:
@@ -127,8 +117,8 @@ def _implications(summary: Summary) -> Table:
         return table
     table.add_row("all-to-all, most loaded link", hot.name, f"{hot.load:,} times what one host sends to one other")
     if np.isfinite(hot.rate_per_host):
-        slower = f"{format_factor(hot.relative)} times the adapter's time"
-        pace = "as fast as the slowest adapter" if hot.relative < 1.001 else slower
+        slower = hot.relative >= 1.001
+        pace = f"{format_factor(hot.relative)} times the adapter's time" if slower else "as fast as the slowest adapter"
         table.add_row("all-to-all, rate of a host", rate(hot.rate_per_host), pace)
     return table
 
@@ -159,8 +149,7 @@ def show_findings(name: str, findings: Sequence[Finding], console: Console) -> N
 
 def ranks_by_socket(fabric: Fabric, ranks: int | None = None) -> tuple[int, ...]:
     """Ranks on each socket of a node, sockets filled in turn; its cores by default. FabricError for less than one."""
-    cores = fabric.node.cores or 1
-    sockets = fabric.node.sockets or 1
+    cores, sockets = fabric.node.cores or 1, fabric.node.sockets or 1
     total = cores if ranks is None else ranks
     if total < 1:
         raise FabricError(f"{total} ranks on a node", "give at least 1")
@@ -176,15 +165,13 @@ PRESET_COLUMNS = {
 
 def preset_tables() -> list[Table]:
     """A table for each section; FabricError if a shipped file cannot be read."""
-    return [_preset_table(section, presets(section)) for section in SECTIONS]
-
-
-def _preset_table(section: str, known: tuple[Preset, ...]) -> Table:
-    caption = (
-        "copy_rate is worked out from the memory's data sheet" if section == "node" else "rates count data, one way"
-    )
-    columns = ("preset", *PRESET_COLUMNS[section])
-    table = lean_table(*columns, words=range(len(columns)), title=f"[{section}] preset = ...", caption=caption)
-    for each in known:
-        table.add_row(each.name, *(str(each.values.get(key, "-")) for key in PRESET_COLUMNS[section]))
-    return table
+    captions = {"node": "copy_rate is worked out from the memory's data sheet", "network": "rates count data, one way"}
+    tables: list[Table] = []
+    for section, caption in captions.items():
+        columns = PRESET_COLUMNS[section]
+        title = f"[{section}] preset = ..."
+        table = lean_table("preset", *columns, words=range(len(columns) + 1), title=title, caption=caption)
+        for each in presets(section):
+            table.add_row(each.name, *(str(each.values.get(key, "-")) for key in columns))
+        tables.append(table)
+    return tables

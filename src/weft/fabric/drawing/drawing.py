@@ -3,7 +3,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,48 +42,42 @@ def draw(
     import altair as alt
 
     plan = sketch(network, values)
-    chart = (
-        layered(plan, meaning if values is not None else None, scale)
-        .properties(
-            width=plan.width + LEFT,
-            height=plan.height,
-            title=alt.TitleParams(
-                title, subtitle=subtitle, anchor="start", color=INK, subtitleColor=QUIET, fontSize=17
-            ),
-            background="white",
-            padding=18,
-        )
-        .configure_view(stroke=None)
-        .configure_legend(titleColor=INK, labelColor=INK, titleLimit=400)
-    )
-    return cast("altair.LayerChart", chart)  # altair types a titled layer as a facet, too
+    head = alt.TitleParams(title, subtitle=subtitle, anchor="start", color=INK, subtitleColor=QUIET, fontSize=17)
+    drawn = layered(plan, meaning if values is not None else None, scale)
+    drawn = drawn.properties(
+        width=plan.width + LEFT, height=plan.height, title=head, background="white", padding=18
+    ).configure_view(stroke=None)
+    return drawn.configure_legend(titleColor=INK, labelColor=INK, titleLimit=400)
 
 
 def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float], legend: bool = True) -> Any:
     """A sketch as a chart without title and size; lines are grey without a ``meaning`` of their values."""
     import altair as alt
 
-    left = LEFT if plan.rows else 0.0
-    return alt.layer(*_cables(plan, meaning, scale, legend, left), *_boxes(plan, left), *_texts(plan, left))
+    layers = [_cables(plan, meaning, scale, legend), *_labels(plan), *_boxes(plan)]
+    if plan.rows:
+        rows = [{"x": -LEFT, "y": y, "under": y + 15, "text": text, "below": below} for y, text, below in plan.rows]
+        data = alt.Data(values=rows)
+        layers.append(_text(plan, data, "x", "y", "text", 13, INK, "left"))
+        layers.append(_text(plan, data, "x", "under", "below", 11, QUIET, "left"))
+    return alt.layer(*layers)
 
 
 def save(chart: "altair.LayerChart", path: Path) -> None:
     """Write a drawing as SVG, PNG, HTML (offline) or Vega-Lite JSON, by its extension; FabricError if impossible."""
-    if path.suffix.lower() not in FORMATS:
-        raise FabricError(
-            f"cannot draw into {path}: no format {path.suffix!r}", f"end the name in {', '.join(FORMATS)}"
-        )
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        remedy = f"end the name in {', '.join(FORMATS)}"
+        raise FabricError(f"cannot draw into {path}: no format {path.suffix!r}", remedy)
     import altair as alt
 
     tree = plain_tree(chart.to_dict())  # vl-convert aborts at control characters in names
     shown = alt.LayerChart.from_dict(tree, validate=False)
     try:
-        if path.suffix.lower() == ".png":
-            shown.save(str(path), scale_factor=2)
-        elif path.suffix.lower() == ".html":
+        if suffix == ".html":
             path.write_text(_page(tree), encoding="utf-8")
         else:
-            shown.save(str(path))
+            shown.save(str(path), scale_factor=2 if suffix == ".png" else 1)
     except OSError as error:
         raise FabricError(f"cannot write {path}: {error.strerror}", "choose another place with -o") from error
 
@@ -101,18 +95,16 @@ def _page(tree: dict[str, Any]) -> str:
 """
 
 
-def _axes(plan: Sketch, left: float, x: str = "x", y: str = "y") -> dict[str, Any]:
+def _axes(plan: Sketch, x: str = "x", y: str = "y") -> dict[str, Any]:
     """Channels x and y in points, downwards, without axes."""
     import altair as alt
 
-    across = alt.Scale(domain=[-left, plan.width], nice=False)
+    across = alt.Scale(domain=[-(LEFT if plan.rows else 0.0), plan.width], nice=False)
     down = alt.Scale(domain=[plan.height, 0], nice=False)
     return {"x": alt.X(f"{x}:Q", scale=across, axis=None), "y": alt.Y(f"{y}:Q", scale=down, axis=None)}
 
 
-def _cables(
-    plan: Sketch, meaning: str | None, scale: tuple[float, float, float], legend: bool, left: float
-) -> list["altair.Chart"]:
+def _cables(plan: Sketch, meaning: str | None, scale: tuple[float, float, float], legend: bool) -> "altair.Chart":
     import altair as alt
 
     rows = [
@@ -122,39 +114,33 @@ def _cables(
     ]
     most = max((line.cables for line in plan.lines), default=1)
     crowd = min(1.0, 60 / max(1, len(plan.lines)))  # many lines would hide each other, so they are thin and faint
-    fields = dict.fromkeys(name for line in plan.lines for name in line.details)
-    tooltip = [alt.Tooltip(f"{name}:N") for name in fields]
+    tooltip = [alt.Tooltip(f"{name}:N") for name in dict.fromkeys(name for line in plan.lines for name in line.details)]
     colour = alt.value("#9aa5b1")
     if meaning is not None:
         range_ = alt.Scale(domain=list(scale), range=[CALM, BUSY, HOT], clamp=True, interpolate="rgb")
         shown = alt.Legend(title=meaning, orient="bottom", gradientLength=260, tickCount=5) if legend else None
         colour = alt.Color("value:Q", scale=range_, legend=shown)
         tooltip.append(alt.Tooltip("value:Q", title=meaning, format=".3g"))
-    width = alt.Size(
-        "cables:Q", scale=alt.Scale(type="sqrt", domain=[0, max(most, 8)], range=[0.4, 1.2 + 4.8 * crowd]), legend=None
-    )
-    lines = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(opacity=0.4 + 0.45 * crowd, strokeCap="round")
-        .encode(**_axes(plan, left), detail="line:N", order="order:Q", size=width, color=colour, tooltip=tooltip)
-    )
-    return [lines, *_labels(plan, left)]
+    widths = alt.Scale(type="sqrt", domain=[0, max(most, 8)], range=[0.4, 1.2 + 4.8 * crowd])
+    size = alt.Size("cables:Q", scale=widths, legend=None)
+    lines = alt.Chart(alt.Data(values=rows)).mark_line(opacity=0.4 + 0.45 * crowd, strokeCap="round")
+    return lines.encode(**_axes(plan), detail="line:N", order="order:Q", size=size, color=colour, tooltip=tooltip)
 
 
-def _labels(plan: Sketch, left: float) -> list["altair.Chart"]:
+def _labels(plan: Sketch) -> list["altair.Chart"]:
     import altair as alt
 
     rows = [{"x": x, "y": y, "text": line.label} for line in plan.lines if line.label for x, y in [line.label_at]]
     if not rows:
         return []
-    text = alt.Chart(alt.Data(values=rows)).encode(**_axes(plan, left), text="text:N")
+    text = alt.Chart(alt.Data(values=rows)).encode(**_axes(plan), text="text:N")
     return [
         text.mark_text(fontSize=12, stroke="white", strokeWidth=5, strokeJoin="round", opacity=0.9),
         text.mark_text(fontSize=12, color=INK, fontWeight="bold"),
     ]
 
 
-def _boxes(plan: Sketch, left: float) -> list["altair.Chart"]:
+def _boxes(plan: Sketch) -> list["altair.Chart"]:
     import altair as alt
 
     rows = [
@@ -173,42 +159,27 @@ def _boxes(plan: Sketch, left: float) -> list["altair.Chart"]:
         for place in plan.places
     ]
     data = alt.Data(values=rows)
-    box = (
-        alt.Chart(data)
-        .mark_rect(fill=PAPER, stroke=INK, strokeWidth=1, cornerRadius=4, opacity=1)
-        .encode(**_axes(plan, left), x2="x2:Q", y2="y2:Q", tooltip=[alt.Tooltip("names:N", title="here")])
-    )
+    box = alt.Chart(data).mark_rect(fill=PAPER, stroke=INK, strokeWidth=1, cornerRadius=4, opacity=1)
+    box = box.encode(**_axes(plan), x2="x2:Q", y2="y2:Q", tooltip=[alt.Tooltip("names:N", title="here")])
     size = 11 if min((p.width for p in plan.places), default=99) >= 40 else 9
-    return [
-        box,
-        _text(plan, left, data, "middle", "centre", "text", size, INK),
-        _text(plan, left, data, "middle", "under", "below", size, QUIET),
-    ]
+    name = _text(plan, data, "middle", "centre", "text", size, INK)
+    return [box, name, _text(plan, data, "middle", "under", "below", size, QUIET)]
 
 
 def _text(
-    plan: Sketch, left: float, data: Any, x: str, y: str, text: str, size: int, colour: str, align: str = "center"
+    plan: Sketch,
+    data: Any,
+    x: str,
+    y: str,
+    text: str,
+    size: int,
+    colour: str,
+    align: Literal["left", "center"] = "center",
 ) -> "altair.Chart":
     import altair as alt
 
-    return (
-        alt.Chart(data)
-        .mark_text(fontSize=size, color=colour, align=align, baseline="middle", lineBreak="\n")  # pyright: ignore[reportArgumentType]
-        .encode(**_axes(plan, left, x, y), text=f"{text}:N")
-    )
-
-
-def _texts(plan: Sketch, left: float) -> list["altair.Chart"]:
-    import altair as alt
-
-    if not plan.rows:
-        return []
-    rows = [{"x": -LEFT, "y": y, "under": y + 15, "text": text, "below": below} for y, text, below in plan.rows]
-    data = alt.Data(values=rows)
-    return [
-        _text(plan, left, data, "x", "y", "text", 13, INK, "left"),
-        _text(plan, left, data, "x", "under", "below", 11, QUIET, "left"),
-    ]
+    marks = alt.Chart(data).mark_text(fontSize=size, color=colour, align=align, baseline="middle", lineBreak="\n")
+    return marks.encode(**_axes(plan, x, y), text=f"{text}:N")
 
 
 def draw_summary(summary: Summary, fabric: Fabric) -> "altair.LayerChart":

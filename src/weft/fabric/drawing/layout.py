@@ -2,9 +2,10 @@
 """Layout of the boxes of a drawing: a tree in rows, a dragonfly in a ring, a torus in a grid."""
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import accumulate, combinations
 
 import numpy as np
 
@@ -21,15 +22,13 @@ Point = tuple[float, float]
 
 @dataclass
 class Box:
-    """Switches of one level drawn as one box."""
+    """Switches of one level drawn as one box, with the hosts on them, by their indices."""
 
-    # level, order: row, and position in it
-    level: int
-    order: int
-    # switches, hosts: switch indices, and host indices on them
+    level: int  # row
+    order: int  # position in it
     switches: list[int]
     hosts: list[int] = field(default_factory=list[int])
-    pod: int = -1  # the pod it belongs to; -1 for none
+    pod: int = -1  # -1 for none
 
 
 def arrange(network: Network) -> tuple[list[Box], list[Point]]:
@@ -52,11 +51,11 @@ def box_width(centres: list[Point]) -> float:
 
 def over_the_middle(links: Sequence[tuple[str, str]], depth: Mapping[str, int]) -> dict[str, float]:
     """Horizontal positions of a tree's vertices, from 0 (left) to 1; each switch is centred above what it connects."""
-    below: dict[str, list[str]] = {}
+    below = defaultdict[str, list[str]](list)
     place = {end: index for index, end in enumerate(depth)}  # hosts in their order
     cables = {tuple(sorted(pair, key=lambda end: depth.get(end, 0))) for pair in links}
     for one, other in sorted(cables, key=lambda ends: [place.get(end, len(place)) for end in ends]):
-        below.setdefault(other, []).append(one)
+        below[other].append(one)
     lower = {name for names in below.values() for name in names}
     order: list[str] = []
 
@@ -87,11 +86,7 @@ def _rows(made: list[Box]) -> list[Point]:
     pods = sorted({box.pod for level in podded for box in rows[level]})
     widest = {pod: max(sum(box.pod == pod for box in rows[level]) for level in podded) for pod in pods}
     total = sum(widest.values()) + POD_GAP * (len(pods) - 1)
-    start: dict[int, float] = {}
-    at = 0.0
-    for pod in pods:
-        start[pod] = at
-        at += widest[pod] + POD_GAP
+    start = dict(zip(pods, accumulate((widest[pod] + POD_GAP for pod in pods), initial=0.0), strict=False))
     centres: list[Point] = []
     for box in made:
         row = rows[box.level]
@@ -107,13 +102,10 @@ def _rows(made: list[Box]) -> list[Point]:
 
 def _groups(network: Network) -> list[Box]:
     pods = [int(s.name.removeprefix("group").split("-")[0]) for s in network.switches]
-    members: dict[int, list[int]] = {}
+    made = {pod: Box(1, place, [], pod=pod) for place, pod in enumerate(sorted(set(pods)))}
     for switch, pod in enumerate(pods):
-        members.setdefault(pod, []).append(switch)
-    hosts: dict[int, list[int]] = {}
-    for host, leaf in enumerate(network.leaf):
-        hosts.setdefault(pods[int(leaf)], []).append(host)
-    return [Box(1, i, members[pod], hosts.get(pod, []), pod) for i, pod in enumerate(sorted(members))]
+        made[pod].switches.append(switch)
+    return _with_hosts(network, list(made.values()))
 
 
 def _ring(count: int) -> list[Point]:
@@ -130,14 +122,9 @@ def _place_of(network: Network, switch: int) -> tuple[int, ...]:
 def _columns(network: Network) -> list[Box]:
     """One box for each place in the first two dimensions of a torus, with all switches of further dimensions in it."""
     made: dict[tuple[int, ...], Box] = {}
-    holder: list[Box] = []
     for switch in range(len(network.switches)):
-        box = made.setdefault(_place_of(network, switch), Box(1, len(made), []))
-        box.switches.append(switch)
-        holder.append(box)
-    for host, leaf in enumerate(network.leaf):
-        holder[int(leaf)].hosts.append(host)
-    return list(made.values())
+        made.setdefault(_place_of(network, switch), Box(1, len(made), [])).switches.append(switch)
+    return _with_hosts(network, list(made.values()))
 
 
 def _grid(network: Network, made: list[Box]) -> list[Point]:
@@ -158,20 +145,20 @@ def boxes(network: Network) -> list[Box]:
         elif (pod[members] >= 0).all() and len(np.unique(pod[members])) <= MOST_BOXES:
             groups = [np.flatnonzero((level == number) & (pod == p)).tolist() for p in np.unique(pod[members])]
         else:
-            runs = runs_of(len(members), MOST_BOXES if number == 1 else MOST_ABOVE)
+            most = MOST_BOXES if number == 1 else MOST_ABOVE
+            runs = next((n for n in range(most, most // 2, -1) if len(members) % n == 0), most)  # a divisor, if any is
             groups = [run.tolist() for run in np.array_split(members, runs)]
         made += [Box(number, i, group, pod=int(pod[group[0]])) for i, group in enumerate(groups)]
+    return _with_hosts(network, made)
+
+
+def _with_hosts(network: Network, made: list[Box]) -> list[Box]:
+    """The boxes, with the hosts put on their switches."""
     holder = {switch: box for box in made for switch in box.switches}
     for host, leaf in enumerate(network.leaf.tolist()):
         if leaf >= 0:
             holder[leaf].hosts.append(host)
     return made
-
-
-def runs_of(count: int, most: int) -> int:
-    """Number of runs of neighbours into which to divide ``count`` switches: a suitable divisor if there is one."""
-    fair = [n for n in range(most, most // 2, -1) if count % n == 0]
-    return fair[0] if fair else most
 
 
 def switch_pods(network: Network) -> Ints:
@@ -193,8 +180,7 @@ def switch_pods(network: Network) -> Ints:
         high = np.full(len(pod), -1, dtype=np.int32)
         np.minimum.at(low, above, beneath)
         np.maximum.at(high, above, beneath)
-        members = level == number
-        pod[members] = np.where(low[members] == high[members], high[members], -1)
+        pod[level == number] = np.where(low == high, high, -1)[level == number]
     return pod
 
 
@@ -210,10 +196,8 @@ def _leaves_without_hosts(network: Network, pod: Ints, level: Ints) -> Ints:
     found = pod.copy()
     for leaf in empty.tolist():
         above = b[a == leaf]
-        if not len(above):
-            continue
-        if spine_pod[above].max() < 0:
+        if len(above) and spine_pod[above].max() < 0:
             spine_pod[above] = following
             following += 1
-        found[leaf] = spine_pod[above].max()
+        found[leaf] = spine_pod[above].max(initial=-1)
     return found

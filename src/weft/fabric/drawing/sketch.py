@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sketches of a fabric: boxes of hosts and switches with cables between them, and the load of each cable."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from weft.fabric.drawing.layout import GRID, TOP, WIDTH, Box, Point, arrange, bo
 from weft.fabric.loads import depths
 from weft.fabric.network.graph import Network
 from weft.fabric.nodeset import fold_for_people
+
+CHARACTER = 6.4  # width of a character in a box, in points
+COMPACT = ("dragonfly", "torus")  # no space below a box: its hosts are drawn inside it
 
 
 @dataclass(frozen=True)
@@ -34,20 +37,13 @@ class Place:
 class Line:
     """Cables between two boxes."""
 
-    points: tuple[Point, ...]  # points of the line, in points from the upper left
+    points: tuple[Point, ...]  # from the upper left
     between: str  # names of both ends
-    # cables, rate: number of cables, and their total rate in bytes per second, each way
-    cables: int
-    rate: float
-    value: float  # the value that sets their colour: the largest of any of their links
-    # label, label_at: a text on the line, and the centre of that text in points
-    label: str = ""
-    label_at: Point = (0.0, 0.0)
-    details: Mapping[str, str] = field(default_factory=dict[str, str])  # contents of the tooltip, by name
-
-    def with_label(self, label: str, centre: Point) -> "Line":
-        """The same line with a label whose centre lies at a point."""
-        return replace(self, label=label, label_at=centre)
+    cables: int  # their number
+    value: float  # sets their colour: the largest of any of their links
+    details: Mapping[str, str]  # contents of the tooltip, by name
+    label: str = ""  # a text on the line
+    label_at: Point = (0.0, 0.0)  # its centre
 
 
 @dataclass(frozen=True)
@@ -68,19 +64,20 @@ def sketch(network: Network, values: NDArray[np.floating] | None = None) -> Sket
     width = box_width(centres)
     height = max((y for _, y in centres), default=0.0) + TOP + 45
     places = tuple(_place(network, box, centre, width) for box, centre in zip(made, centres, strict=True))
-    rows = _row_texts(network, made, top) if network.topology not in ("dragonfly", "torus") else ()
+    rows = () if network.topology in COMPACT else _row_texts(network, made, top)
     return Sketch(WIDTH, height, places, tuple(_lines(network, made, places, values)), rows)
 
 
 def _place(network: Network, box: Box, centre: Point, width: float) -> Place:
-    compact = network.topology in ("dragonfly", "torus")  # no space below a box: its hosts are drawn inside it
+    compact = network.topology in COMPACT
     names = fold_for_people(network.hosts[h] for h in box.hosts) if box.hosts else ""
     hosts = f"{len(box.hosts)}" if width < 64 else f"{len(box.hosts)} host{'s' if len(box.hosts) != 1 else ''}"
     if not compact and box.hosts and width >= 64 and len(names) * 5.2 < width * 1.1:
         hosts += f"\n{names}"
     first, last = network.switches[box.switches[0]].name, network.switches[box.switches[-1]].name
     label = first if first == last else f"{first} ... {last} ({len(box.switches)})"
-    text = _shortened(_box_name(network, box, width), width)
+    text, room = _box_name(network, box, width), max(2, int(width / CHARACTER))
+    text = text if len(text) <= room else "…" + text[-(room - 1) :]
     return Place(
         *centre,
         width,
@@ -101,11 +98,6 @@ def _box_name(network: Network, box: Box, width: float) -> str:
     if network.topology == "torus":
         return f"{'-'.join(name.split('-')[1:3])}-*"
     return counted(network, box.level, len(box.switches)) if width >= 64 else str(len(box.switches))
-
-
-def _shortened(name: str, width: float) -> str:
-    room = max(2, int(width / 6.4))
-    return name if len(name) <= room else "…" + name[-(room - 1) :]
 
 
 def _lines(
@@ -129,7 +121,7 @@ def _lines(
         name = f"{one.names.split(':')[0]} - {other.names.split(':')[0]}"
         way = ((one.x, one.y), (other.x, other.y)) if network.topology == "dragonfly" else _way(one, other)
         details = {"between": name, "cables": f"{len(members) // 2:,}", "rate each way": rate_text(rate)}
-        lines.append(Line(way, name, len(members) // 2, rate, value, details=details))
+        lines.append(Line(way, name, len(members) // 2, value, details))
     return lines
 
 
@@ -162,7 +154,6 @@ def _row_texts(network: Network, made: list[Box], top: int) -> tuple[tuple[float
 
 
 ROW, BELOW, HIGH = 90.0, 18.0, 26.0
-CHARACTER = 6.4
 #: A label's centre on its cable, from the upper end (0) to the lower (1): lower down cables are farther apart.
 LABEL_AT = 0.72
 LABEL_CHARACTER, LABEL_HEIGHT = 7.0, 16.0  # width of a label's character, and height of a label, in points
@@ -173,11 +164,10 @@ APART = 0.1  # both directions of a cable get a value if their values differ by 
 class LinkLoad:
     """One direction of a link."""
 
-    # source, target: names of its ends; data went from the first to the second
-    source: str
+    source: str  # the end from which data went
     target: str
-    cable: str  # the cable that both directions share
-    value: float  # the value that sets its colour, such as the share of its rate (0 to 1)
+    cable: str  # that both directions share
+    value: float  # sets its colour, such as the share of its rate (0 to 1)
     text: str = ""  # the value as written on the link; empty if it is not known
     details: Mapping[str, str] = field(default_factory=dict[str, str])  # contents of its tooltip, by name
 
@@ -192,9 +182,13 @@ def sketch_loads(loads: Sequence[LinkLoad], hosts: Sequence[str], width: float) 
     rows = [{end: centre for end, centre in centres.items() if depth[end] == row} for row in range(top + 1)]
     places = tuple(place for row in rows for place in _row(row))
     apart = min(5.0, min(place.width for place in places) / 6)
-    lines = [_line(load, centres, apart if depth[load.source] < depth[load.target] else -apart) for load in loads]
-    for label in _that_fit(_labels(loads, centres, depth)):
-        lines[label.line] = lines[label.line].with_label(label.text, label.centre)
+    labels = _labels(loads, centres, depth)
+    lines: list[Line] = []
+    for number, load in enumerate(loads):
+        aside = apart if depth[load.source] < depth[load.target] else -apart  # up at the left, down at the right
+        points = tuple((x - aside, y) for x, y in (centres[load.source], centres[load.target]))
+        label = labels.get(number, ("", (0.0, 0.0)))
+        lines.append(Line(points, f"{load.source} - {load.target}", 1, load.value, load.details, *label))
     return Sketch(width, TOP + top * ROW + BELOW + HIGH / 2, places, tuple(lines), ())
 
 
@@ -205,51 +199,31 @@ def _row(centres: Mapping[str, Point]) -> list[Place]:
     return [Place(*centre, wide, high, name if named else "", "", name, "") for name, centre in centres.items()]
 
 
-def _line(load: LinkLoad, centres: Mapping[str, Point], aside: float) -> Line:
-    """The line of one direction, a little to the left (up) or to the right (down) of the cable's centre line."""
-    (x, y), (x2, y2) = centres[load.source], centres[load.target]
-    points = ((x - aside, y), (x2 - aside, y2))
-    return Line(points, f"{load.source} - {load.target}", 1, float("nan"), load.value, details=load.details)
+def _labels(
+    loads: Sequence[LinkLoad], centres: Mapping[str, Point], depth: Mapping[str, int]
+) -> dict[int, tuple[str, Point]]:
+    """Text and centre of a label for the busier direction of each cable, by the number of its line.
 
-
-class Label(NamedTuple):
-    """A text on a cable: the line that carries it, the line's value, and the centre of the text in points."""
-
-    line: int
-    value: float
-    text: str
-    centre: Point
-
-    def overlaps(self, other: "Label") -> bool:
-        """Whether the two texts would touch."""
-        wide = (len(self.text) + len(other.text)) / 2 * LABEL_CHARACTER
-        across, down = (abs(one - two) for one, two in zip(self.centre, other.centre, strict=True))
-        return across < wide and down < LABEL_HEIGHT
-
-
-def _labels(loads: Sequence[LinkLoad], centres: Mapping[str, Point], depth: Mapping[str, int]) -> Iterator[Label]:
-    """A label for the busier direction of each cable; it gives both values if they differ."""
-    cables: dict[str, list[int]] = {}
-    for index, load in enumerate(loads):
-        cables.setdefault(load.cable, []).append(index)
-    for own in cables.values():
-        busiest = max(own, key=lambda index: loads[index].value)
-        load, text = loads[busiest], loads[busiest].text
-        if load.value - min(loads[index].value for index in own) > APART:
-            text = " ".join(f"{loads[index].text} {_arrow(loads[index], depth)}" for index in own)
+    It gives both values if they differ. One that would touch that of a busier cable is left out.
+    """
+    cables = defaultdict[str, list[int]](list)
+    for number, load in enumerate(loads):
+        cables[load.cable].append(number)
+    busiest = {max(own, key=lambda number: loads[number].value): own for own in cables.values()}
+    kept: dict[int, tuple[str, Point]] = {}
+    for number, own in sorted(busiest.items(), key=lambda each: -loads[each[0]].value):
+        load, text = loads[number], loads[number].text
+        if load.value - min(loads[each].value for each in own) > APART:
+            ways = {each: "↑" if depth[loads[each].source] < depth[loads[each].target] else "↓" for each in own}
+            text = " ".join(f"{loads[each].text} {arrow}" for each, arrow in ways.items())
         lower, upper = sorted((load.source, load.target), key=lambda end: depth[end])
         (x, y), (x2, y2) = centres[upper], centres[lower]
-        if text:
-            yield Label(busiest, load.value, text, (x + LABEL_AT * (x2 - x), y + LABEL_AT * (y2 - y)))
-
-
-def _that_fit(labels: Iterable[Label]) -> list[Label]:
-    kept: list[Label] = []
-    for label in sorted(labels, key=lambda each: -each.value):
-        if not any(label.overlaps(other) for other in kept):
-            kept.append(label)
+        label = text, (x + LABEL_AT * (x2 - x), y + LABEL_AT * (y2 - y))
+        if text and not any(_touch(label, other) for other in kept.values()):
+            kept[number] = label
     return kept
 
 
-def _arrow(load: LinkLoad, depth: Mapping[str, int]) -> str:
-    return "↑" if depth[load.source] < depth[load.target] else "↓"
+def _touch(one: tuple[str, Point], other: tuple[str, Point]) -> bool:
+    across, down = (abs(here - there) for here, there in zip(one[1], other[1], strict=True))
+    return across < (len(one[0]) + len(other[0])) / 2 * LABEL_CHARACTER and down < LABEL_HEIGHT

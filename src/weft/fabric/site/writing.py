@@ -106,7 +106,8 @@ def _network(site: Site, nodes: NodeClass, adapters: Sequence[Adapter], host: st
             yield key("rails", same, f"{same} active ports of that rate on {host}")
         others = [each for each in adapters if (each.rate, each.layer) != (first.rate, first.layer)]
         if others:
-            yield f"# other active ports on {here}: {'; '.join(f'{each.name}, {each.rate}, {each.layer}' for each in others[:6])}"
+            ports = "; ".join(f"{each.name}, {each.rate}, {each.layer}" for each in others[:6])
+            yield f"# other active ports on {here}: {ports}"
     if not rate:
         why = f"{UNKNOWN}: no active adapter on {here}; weft fabric presets lists them"
         yield unknown("preset", "hdr-infiniband", why)
