@@ -2,7 +2,7 @@
 """Figures 6 to 9 of paper 004: all runs on one axis, a panel per collective; and their ratio with its interval."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,22 +12,7 @@ from weft.analyse.compare.comparison import Compared, Comparison
 from weft.analyse.compare.sides import Key
 from weft.format import faster_text, measured_seconds, plural
 from weft.report.compare.load import Compare
-from weft.report.figures import Figure
-from weft.report.figures.theme import (
-    BLUE,
-    BYTES_LABEL,
-    GREEN,
-    GREY,
-    INK,
-    ORANGE,
-    RED,
-    SECONDS_LABEL,
-    beside,
-    decades,
-    palettes,
-    tooltips,
-    values,
-)
+from weft.report.figures import Figure, theme
 from weft.text import plain
 from weft.words.comparisons import name_place, ratio_text
 from weft.words.row import name_call
@@ -37,9 +22,8 @@ Axis = Literal["bytes", "nodes", "ranks"]
 
 @dataclass(frozen=True)
 class Sheet:
-    """Rows of one figure."""
+    """Rows of one figure: its ``name`` is that of the figure's files, its title what the rows have in common."""
 
-    # name, title: name of the figure's files, and what its rows have in common
     name: str
     title: str
     axis: Axis  # quantity on the x axis: ``bytes`` for calls measured at sizes, else ``nodes`` or ``ranks``
@@ -49,12 +33,13 @@ class Sheet:
 
 def sheets(found: Compare) -> list[Sheet]:
     """Figures of the common rows: calls at sizes by phase, others by series and phase; warm ones first."""
-    rows = unique(each for comparison in found.comparisons for each in comparison.rows)
+    rows: dict[Key, Compared] = {}  # the first of each key: comparisons share their base
+    for each in (each for comparison in found.comparisons for each in comparison.rows):
+        rows.setdefault(each.key, each)
     made: list[Sheet] = []
     for phase in ("warm", "cold"):
-        own = [each for each in rows if each.key.phase == phase]
-        sized = [each.key for each in own if each.key.size]
-        made += _sheet(phase, f"{phase}, by size", "bytes", sized)
+        own = [each for each in rows.values() if each.key.phase == phase]
+        made += _sheet(phase, f"{phase}, by size", "bytes", [each.key for each in own if each.key.size])
         plain = [each for each in own if each.key.size is None]
         for series in dict.fromkeys(name for each in plain for name in each.series):
             keys = [each.key for each in plain if series in each.series]
@@ -65,17 +50,9 @@ def sheets(found: Compare) -> list[Sheet]:
 
 def _sheet(name: str, title: str, axis: Axis, keys: list[Key]) -> list[Sheet]:
     """No figure for an axis with one point: the table shows it better."""
-    several = len({x_of(key, axis) for key in keys}) > 1
     panels = tuple(dict.fromkeys(key.operation for key in keys))
+    several = len({x_of(key, axis) for key in keys}) > 1
     return [Sheet(name, title, axis, panels, frozenset(keys))] if several else []
-
-
-def unique(rows: Iterable[Compared]) -> list[Compared]:
-    """The first of the rows of each key."""
-    found: dict[Key, Compared] = {}
-    for each in rows:
-        found.setdefault(each.key, each)
-    return list(found.values())
 
 
 def x_of(key: Key, axis: Axis) -> int:
@@ -105,21 +82,12 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[dict[str, 
             if key.operation != operation or point is None or not point.medians:
                 continue
             low, high = point.span_s or (min(point.medians.values()), max(point.medians.values()))
-            points.append(
-                {
-                    "x": x_of(key, sheet.axis),
-                    "y": point.median_s,
-                    "low": low,
-                    "high": high,
-                    "stroke": "" if low == high else "model" if point.span_s else "launches",
-                    "run": side.name,
-                    "base": side is found.sides[0],
-                    "line": line_of(key, sheet.axis, many),
-                    "where": name_place(key),
-                    "time": measured_seconds(point.median_s, *((low, high) if low < high else ())),
-                    "launches": len(point.medians),
-                }
-            )
+            numbers = {"x": x_of(key, sheet.axis), "y": point.median_s, "low": low, "high": high}
+            words = {"run": side.name, "line": line_of(key, sheet.axis, many), "where": name_place(key)}
+            words["stroke"] = "" if low == high else "model" if point.span_s else "launches"
+            words["time"] = measured_seconds(point.median_s, *((low, high) if low < high else ()))
+            of_base = {"base": side is found.sides[0], "launches": len(point.medians)}
+            points.append(numbers | words | of_base)
     # the base first: it is drawn beneath the others
     return sorted(points, key=lambda point: (not point["base"], point["run"], point["line"], point["x"]))
 
@@ -146,7 +114,7 @@ def crossed(sheet: Sheet) -> bool:
     return len(shapes) > len({ranks for ranks, _ in shapes})
 
 
-COLOURS = (BLUE, ORANGE, GREEN, RED, INK, GREY)
+COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.RED, theme.INK, theme.GREY)
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [1, 2])
 SIDE, TALL, COLUMNS = 330, 230, 2
 TITLES = {"bytes": "size", "nodes": "number of nodes N", "ranks": "number of ranks p"}
@@ -167,7 +135,7 @@ class Sheeted(Figure):
     def whole(self) -> dict[str, Any]:
         """The figure with its title, for its own file."""
         title = {"text": plain(self.title), "subtitle": plain(self.key)}
-        return beside(self.drawn, COLUMNS, 30) | {"title": title, "padding": 12}
+        return theme.beside(self.drawn, COLUMNS, 30) | {"title": title, "padding": 12}
 
     def specifications(self) -> list[dict[str, Any]]:
         """Each panel for a page; a single panel keeps its size."""
@@ -179,9 +147,7 @@ def all_figures(found: Compare) -> list[Figure]:
     made: list[Figure] = []
     for sheet in sheets(found):
         made.append(times_figure(found, sheet))
-        made += [
-            ratio_figure(found, comparison, number, sheet) for number, comparison in enumerate(found.comparisons, 1)
-        ]
+        made += [ratio_figure(found, each, number, sheet) for number, each in enumerate(found.comparisons, 1)]
     return made
 
 
@@ -235,18 +201,17 @@ def _x(axis: Axis, points: Sequence[dict[str, Any]]) -> alt.X:
     xs = sorted({point["x"] for point in points})
     if axis == "bytes":
         powers = [2**power for power in range(0, 41, 4) if xs[0] <= 2**power <= xs[-1]]
-        ticks = alt.Axis(values=powers if len(powers) > 1 else xs, labelExpr=BYTES_LABEL, grid=False, labelOverlap=True)
+        ticks = alt.Axis(
+            values=powers if len(powers) > 1 else xs, labelExpr=theme.BYTES_LABEL, grid=False, labelOverlap=True
+        )
     else:
         ticks = alt.Axis(values=xs, format=",d", grid=False, labelOverlap=True)
     domain = [xs[0] / 1.15, xs[-1] * 1.15]
     return alt.X("x:Q", title=TITLES[axis], scale=alt.Scale(type="log", base=2, domain=domain, nice=False), axis=ticks)
 
 
-def _dash(points: Sequence[dict[str, Any]]) -> Any:
-    lines = sorted({point["line"] for point in points}, key=lambda line: (len(line), line))
-    scale = alt.Scale(domain=lines, range=[DASHES[index % len(DASHES)] for index in range(len(lines))])
-    legend = _legend() if len(lines) > 1 else None
-    return alt.StrokeDash("line:N", scale=scale, legend=legend)
+def _lines(points: Sequence[dict[str, Any]]) -> list[str]:
+    return sorted({point["line"] for point in points}, key=lambda line: (len(line), line))
 
 
 def _legend() -> alt.Legend:
@@ -255,22 +220,23 @@ def _legend() -> alt.Legend:
 
 def _times(axis: Axis, points: Sequence[dict[str, Any]], runs: list[str], operation: str) -> Any:
     low, high = min(point["low"] for point in points) / 1.4, max(point["high"] for point in points) * 1.4
-    steps = (1,) if high / low > 300 else (1, 2, 5)
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    y = alt.Y(
-        "y:Q", title="time", scale=scale, axis=alt.Axis(values=decades(low, high, steps), labelExpr=SECONDS_LABEL)
-    )
-    palette, _ = palettes(runs, COLOURS)
+    ticks = theme.decades(low, high, (1,) if high / low > 300 else (1, 2, 5))
+    y = alt.Y("y:Q", title="time", scale=scale, axis=alt.Axis(values=ticks, labelExpr=theme.SECONDS_LABEL))
+    palette, _ = theme.palettes(runs, COLOURS)
     colour = alt.Color("run:N", scale=palette, legend=_legend())
     # a click in the legend shows one run alone, with Shift further ones
     chosen = alt.selection_point(fields=["run"], bind="legend", name="chosen")
     shown = alt.condition(chosen, alt.value(1), alt.value(0.06))
-    tooltip = tooltips(run="run", where="at", time="median", launches="launches")
-    base = alt.Chart(values(points)).encode(x=_x(axis, points), y=y, color=colour, opacity=shown)
+    tooltip = theme.tooltips(run="run", where="at", time="median", launches="launches")
+    base = alt.Chart(theme.values(points)).encode(x=_x(axis, points), y=y, color=colour, opacity=shown)
+    lines = _lines(points)
+    dashes = alt.Scale(domain=lines, range=[DASHES[index % len(DASHES)] for index in range(len(lines))])
+    dash = alt.StrokeDash("line:N", scale=dashes, legend=_legend() if len(lines) > 1 else None)
     # the base is drawn thick beneath the others: if runs are equal, both stay visible
     width = alt.condition("datum.base", alt.value(4.5), alt.value(1.6))
     return alt.layer(
-        base.mark_line().encode(strokeDash=_dash(points), strokeWidth=width).add_params(chosen),
+        base.mark_line().encode(strokeDash=dash, strokeWidth=width).add_params(chosen),
         base.mark_rule(strokeWidth=1.4).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         base.mark_point(size=26, filled=True).encode(tooltip=tooltip, detail="line:N"),
     ).properties(width=SIDE, height=TALL, title=_heading(operation))
@@ -281,25 +247,24 @@ def _ratio(axis: Axis, points: Sequence[dict[str, Any]], operation: str, compari
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     least = ((300, (1,)), (12, (1, 2, 5)), (4, (1, 2, 3, 5, 7)), (0, (1, 1.2, 1.5, 2, 3, 5, 7, 8, 9)))
     steps = next(steps for factor, steps in least if high / low > factor)
-    marks = sorted({round(tick, 9) for tick in (*decades(low, high, steps), 1.0)})
+    marks = sorted({round(tick, 9) for tick in (*theme.decades(low, high, steps), 1.0)})
     ticks = alt.Axis(values=marks, format="~r")
     title = f"{comparison.other.name} / {comparison.base.name}"
     x, y = _x(axis, points), alt.Y("y:Q", title=title if len(title) < 44 else "ratio of times", scale=scale, axis=ticks)
-    lines = sorted({point["line"] for point in points}, key=lambda line: (len(line), line))
-    palette, _ = palettes(lines, COLOURS)
+    lines = _lines(points)
+    palette, _ = theme.palettes(lines, COLOURS)
     colour = alt.Color("line:N", scale=palette, legend=_legend() if len(lines) > 1 else None)
-    base = alt.Chart(values(points)).encode(x=x, color=colour)
-    tooltip = tooltips(where="at", ratio="ratio", outcome="verdict")
-    equal = alt.Chart(values([{"y": 1.0}])).mark_rule(color=GREY, strokeDash=[6, 4])
-    shown = [point for point in points if point["differs"]]
-    hidden = [point for point in points if not point["differs"]]
+    base = alt.Chart(theme.values(points)).encode(x=x, color=colour)
+    tooltip = theme.tooltips(where="at", ratio="ratio", outcome="verdict")
+    equal = alt.Chart(theme.values([{"y": 1.0}])).mark_rule(color=theme.GREY, strokeDash=[6, 4])
+    shown, hidden = ([point for point in points if point["differs"] is differs] for differs in (True, False))
     dots: dict[str, Any] = {"x": x, "y": y, "color": colour, "tooltip": tooltip}
     return alt.layer(
         base.mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         equal.encode(y=alt.Y("y:Q", scale=scale)),
         base.mark_line(strokeWidth=1.8).encode(y=y),
-        alt.Chart(values(shown)).mark_point(size=34, filled=True, opacity=1).encode(**dots),
-        alt.Chart(values(hidden)).mark_point(size=34, fill="white", opacity=1).encode(**dots),
+        alt.Chart(theme.values(shown)).mark_point(size=34, filled=True, opacity=1).encode(**dots),
+        alt.Chart(theme.values(hidden)).mark_point(size=34, fill="white", opacity=1).encode(**dots),
     ).properties(width=SIDE, height=TALL, title=_heading(operation))
 
 

@@ -2,7 +2,7 @@
 """Loading runs for a comparison, and naming them by what distinguishes them."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
@@ -73,24 +73,25 @@ def load_compare(
     in common.
     """
     if len(folders) < 2:
-        raise CompareError(
-            f"{len(folders) or 'no'} run was given; a comparison needs two", "weft compare BASE OTHER..."
-        )
+        few = f"{len(folders) or 'no'} run was given; a comparison needs two"
+        raise CompareError(few, "weft compare BASE OTHER...")
     views = tuple(map(view_of, folders))
-    again = ["weft", "compare", *(str(view.path) for view in views)]
     paths = [view.path.resolve() for view in views]
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice:
         raise CompareError(f"{twice} was given twice: a run always equals itself", "measure it again with --into DIR")
     if len({made_by(view.path) for view in views}) > 1:
-        raise CompareError(
-            "the tables of these runs were made by different analyses", f"make them anew: {shlex.join(again)}"
-        )
-    sides = tuple(
-        side_of(view.path, view.plan, name, view.mpi) for view, name in zip(views, names_of(views), strict=True)
-    )
+        again = ["weft", "compare", *(str(view.path) for view in views)]
+        different = "the tables of these runs were made by different analyses"
+        raise CompareError(different, f"make them anew: {shlex.join(again)}")
+    sides = sides_of(views, names_of(views))
     found = tuple(compare(sides[0], other, margin=margin, phases=phases, sizes=sizes) for other in sides[1:])
     return Compare(views, sides, found)
+
+
+def sides_of(views: Sequence[RunView], names: Sequence[str]) -> tuple[Side, ...]:
+    """What is compared of each run."""
+    return tuple(side_of(view.path, view.plan, name, view.mpi) for view, name in zip(views, names, strict=True))
 
 
 def view_of(folder: Any) -> RunView:
@@ -103,15 +104,9 @@ def view_of(folder: Any) -> RunView:
 
 def names_of(views: Sequence[RunView]) -> list[str]:
     """The shortest names that distinguish runs: by fabric, by MPI library, by both, by study, or by folder."""
-    parts: tuple[Callable[[RunView], str], ...] = (
-        lambda view: view.plan.fabric,
-        lambda view: view.mpi,
-        lambda view: view.path.name,
-        lambda view: view.plan.study,
-    )
-    for count in (1, 2, 3):
-        for chosen in combinations(parts, count):
-            names = [", ".join(part(view) for part in chosen) for view in views]
-            if len(set(names)) == len(names):
-                return names
+    facts = [(view.plan.fabric, view.mpi, view.path.name, view.plan.study) for view in views]
+    for chosen in chain.from_iterable(combinations(range(4), count) for count in (1, 2, 3)):
+        names = [", ".join(own[place] for place in chosen) for own in facts]
+        if len(set(names)) == len(names):
+            return names
     return [str(view.path) for view in views]

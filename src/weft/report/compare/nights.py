@@ -74,10 +74,8 @@ class Nights:
     def card(self) -> Card:
         """The last alarms, newest first, or that there is none."""
         span = f"{plural(len(self.nights), 'night')} from {day(self.nights[0].begun)} to {day(self.nights[-1].begun)}"
-        rows = [self._row(alarm) for alarm in reversed(self.alarms[-5:])]
-        if not rows:
-            rows = [Row("watch.no-change", "No change shown", "")]
-        return Card(f"{self.study} on {self.fabric}", (span, plural(len(self.rows), "row")), tuple(rows))
+        rows = tuple(map(self._row, reversed(self.alarms[-5:]))) or (Row("watch.no-change", "No change shown", ""),)
+        return Card(f"{self.study} on {self.fabric}", (span, plural(len(self.rows), "row")), rows)
 
     def _row(self, alarm: Alarm) -> Row:
         text, since = f"{self.row_name(alarm)}: {times_text(alarm.factor)}", day(self.nights[alarm.at].begun)
@@ -109,8 +107,8 @@ class Nights:
         """Relative times over the nights, with a stroke where they changed."""
         relative, overall = relative_times(self.logs)
         rows = {name: relative[:, place].tolist() for place, name in enumerate(self.rows[:MOST_LINES])}
-        times = [night.begun for night in self.nights]
-        panel = draw_history(times, rows, overall.tolist(), [alarm.at for alarm in self.alarms])
+        steps = [alarm.at for alarm in self.alarms]
+        panel = draw_history([night.begun for night in self.nights], rows, overall.tolist(), steps)
         reading = "; ".join(f"{row.label}: {row.text}" for row in self.card().rows)
         return Figure("nights", "History", LINES, reading, (panel,))
 
@@ -146,9 +144,8 @@ class Nights:
         night, alarm = self.nights[-1], self.last_alarm
         lines = ["# TYPE weft_watch_seconds gauge", "# UNIT weft_watch_seconds seconds"]
         lines.append("# HELP weft_watch_seconds Median of a row in the last night.")
-        lines += [
-            f'weft_watch_seconds{{{where},row="{escaped(name)}"}} {value:.9g}' for name, value in night.seconds.items()
-        ]
+        for name, value in night.seconds.items():
+            lines.append(f'weft_watch_seconds{{{where},row="{escaped(name)}"}} {value:.9g}')
         for name, words, value in (
             ("alarm", "Whether the last night gave an alarm.", int(alarm is not None)),
             ("factor", "Time after over time before, of the last alarm.", alarm.factor if alarm else 1.0),

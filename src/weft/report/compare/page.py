@@ -124,17 +124,15 @@ def draw_ratios(found: Compare) -> Picture:
 
 def _name(name: str, y: float) -> str:
     """A row's name, cut where it is too long; whole in its title."""
-    most = 40
-    shown = name if len(name) <= most else f"{name[: most - 1]}…"
+    shown = name if len(name) <= 40 else f"{name[:39]}…"
     return f'<text x="{LABEL}" y="{y + 5:.0f}" text-anchor="end">{escape(shown)}<title>{escape(name)}</title></text>'
 
 
 def _mark(each: Evidence, place: Callable[[float], float], y: float) -> list[str]:
-    ends = (each.low, each.high)
     kind = MARKS.get(each.outcome, "box")
-    found = [f'<circle cx="{place(each.ratio):.1f}" cy="{y:.0f}" r="{RADIUS}" class="{kind}"/>']
-    if ends[0] is not None and ends[1] is not None:
-        one, two = place(ends[0]), place(ends[1])
-        whisker = f"M{one:.1f} {y:.0f}H{two:.1f}M{one:.1f} {y - 5:.0f}v10M{two:.1f} {y - 5:.0f}v10"
-        found.insert(0, f'<path d="{whisker}" class="whisker"/>')
-    return found
+    circle = f'<circle cx="{place(each.ratio):.1f}" cy="{y:.0f}" r="{RADIUS}" class="{kind}"/>'
+    if each.low is None or each.high is None:
+        return [circle]
+    one, two = place(each.low), place(each.high)
+    whisker = f"M{one:.1f} {y:.0f}H{two:.1f}M{one:.1f} {y - 5:.0f}v10M{two:.1f} {y - 5:.0f}v10"
+    return [f'<path d="{whisker}" class="whisker"/>', circle]

@@ -12,13 +12,14 @@ from typing import Any, Literal
 from weft.analyse.compare.claims import claim_gate, claim_ratio, describe_place
 from weft.analyse.compare.comparison import Compared, Comparison, Summary
 from weft.analyse.compare.gate import Verdict, exit_code
-from weft.analyse.compare.sides import Side
-from weft.analyse.tables.claims import extras
+from weft.analyse.compare.sides import Key, Side
+from weft.analyse.tables.claims import ClaimRow, extras
 from weft.format import format_bytes, measured_seconds
 from weft.report.card import print_rows, row_lines
 from weft.report.compare.load import Compare
-from weft.report.tabular import Table, Words, comma_separated, make_table, markdown, terminal
+from weft.report.tabular import Column, Table, Words, comma_separated, existing, make_table, markdown, terminal
 from weft.text import console, markdown_text
+from weft.words.card import Card
 from weft.words.comparisons import mean_text, ratio_text
 from weft.words.row import name_call
 from weft.words.say import say
@@ -32,46 +33,37 @@ FIELDS = (
 )  # fmt: skip
 
 
-def compare_object(found: Compare, verdicts: Sequence[Verdict] = ()) -> dict[str, Any]:
-    """The printed object as plain data."""
-    return {
+def as_json(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
+    """The printed object as text."""
+    tree = {
         "schema": SCHEMA,
         "runs": [_run(side) | {"quality": view.grade} for side, view in zip(found.sides, found.views, strict=True)],
-        "comparisons": [
-            {
-                "base": comparison.base.name,
-                "other": comparison.other.name,
-                "outcome": comparison.outcome,
-                "margin": comparison.margin,
-                "headline": f"{card.title}: {card.rows[0].label}: {card.rows[0].text}",
-                "card": [row._asdict() for row in card.rows],
-                "claims": [{**claim, "more": extras(claim)} for claim in claims],
-                "assumed": comparison.assumed,
-                "rows": rows_of(comparison),
-                "unmatched": [
-                    {**_identity(each.key), "run": each.run, "missing": each.missing, "reason": each.reason}
-                    for each in comparison.unmatched
-                ],
-            }
-            for comparison, card, claims in zip(found.comparisons, found.cards, found.claims, strict=True)
-        ],
+        "comparisons": [_comparison(*each) for each in zip(found.comparisons, found.cards, found.claims, strict=True)],
         "gates": [
-            {
-                "gate": str(verdict.gate),
-                "state": verdict.state,
-                "offenders": [_statement(*each) for each in verdict.offenders],
-                "missing": verdict.missing,
-                "why": verdict.why,
-            }
+            {"gate": str(verdict.gate), "state": verdict.state}
+            | {"offenders": [_statement(*each) for each in verdict.offenders]}
+            | {"missing": verdict.missing, "why": verdict.why}
             for verdict in verdicts
         ],
         "exit_code": exit_code(verdicts),
     }
+    return json.dumps(tree, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def as_json(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
-    """The object as text."""
-    return json.dumps(compare_object(found, verdicts), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+def _comparison(comparison: Comparison, card: Card, claims: Sequence[ClaimRow]) -> dict[str, Any]:
+    base, other = comparison.base.name, comparison.other.name
+    head = {"base": base, "other": other, "outcome": comparison.outcome, "margin": comparison.margin}
+    return head | {
+        "headline": f"{card.title}: {card.rows[0].label}: {card.rows[0].text}",
+        "card": [row._asdict() for row in card.rows],
+        "claims": [{**claim, "more": extras(claim)} for claim in claims],
+        "assumed": comparison.assumed,
+        "rows": rows_of(comparison),
+        "unmatched": [
+            {**_identity(each.key), "run": each.run, "missing": each.missing, "reason": each.reason}
+            for each in comparison.unmatched
+        ],
+    }
 
 
 def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
@@ -86,8 +78,7 @@ def _statement(comparison: Comparison, each: Compared | Summary) -> str:
 
 def _run(side: Side) -> dict[str, Any]:
     names = ("name", "path", "study", "fabric", "kind", "mpi", "launches")
-    row = {name: getattr(side, name) for name in names}
-    return row | {"simulated": side.modelled, "virtual": side.emulated}
+    return {name: getattr(side, name) for name in names} | {"simulated": side.modelled, "virtual": side.emulated}
 
 
 def _identity(key: Any) -> dict[str, Any]:
@@ -124,29 +115,29 @@ MOST_UNMATCHED = 20
 
 def all_tables(comparison: Comparison) -> list[Table]:
     """Every table of one comparison: summaries, then each call's rows, warm before cold, then rows of only one run."""
-    calls = dict.fromkeys((each.key.operation, each.key.phase) for each in warm_first(comparison.rows))
-    found = [summary_table(comparison)] if comparison.summaries else []
-    found += [call_table(comparison, *call) for call in calls]
-    return [*found, *([unmatched_table(comparison)] if comparison.unmatched else [])]
+    calls = dict.fromkeys((each.key.operation, each.key.phase) for each in comparison.rows)
+    ordered = sorted(calls, key=lambda call: call[1] != "warm")
+    of_calls = (call_table(comparison, *call) for call in ordered)
+    return existing(summary_table(comparison), *of_calls, unmatched_table(comparison))
 
 
-def warm_first(rows: Sequence[Any]) -> list[Any]:
-    """Rows or summaries of the steady state, then the others, each in their order."""
-    phases = {id(each): getattr(each, "phase", "") or each.key.phase for each in rows}
-    return sorted(rows, key=lambda each: phases[id(each)] != "warm")
+#: The columns of a ratio.
+JUDGED: tuple[Column[Compared | Summary], ...] = (
+    ("Ratio", "", lambda each: ratio_text(each.evidence)),
+    ("p alone", "", lambda each: p_text(each.evidence.p)),
+    ("corrected", "", lambda each: corrected_text(each.evidence)),
+    (Words("Verdict"), "", lambda each: outcome_text(each.evidence)),
+)
 
 
 def summary_table(comparison: Comparison) -> Table:
     """Each call over its sizes."""
-    summaries: list[Summary] = warm_first(comparison.summaries)
     return make_table(
-        f"{comparison.other.name} against {comparison.base.name}", summaries,
+        f"{comparison.other.name} against {comparison.base.name}",
+        sorted(comparison.summaries, key=lambda each: each.phase != "warm"),
         (Words("Call"), "", lambda each: f"{name_call(each.operation)}, {each.phase}"),
         ("p", "", lambda each: f"{each.ranks:,}" if each.ranks is not None else "all"),
-        (Words("Over"), "", lambda each: mean_text(describe_place(each))),
-        ("Ratio", "", lambda each: ratio_text(each.evidence)), ("p alone", "", lambda each: p_text(each.evidence.p)),
-        ("corrected", "", lambda each: corrected_text(each.evidence)),
-        (Words("Verdict"), "", lambda each: outcome_text(each.evidence)),
+        (Words("Over"), "", lambda each: mean_text(describe_place(each))), *JUDGED,
     )  # fmt: skip
 
 
@@ -154,20 +145,20 @@ def call_table(comparison: Comparison, operation: str, phase: str) -> Table:
     """One call's rows."""
     own = [each for each in comparison.rows if (each.key.operation, each.key.phase) == (operation, phase)]
     sized = all(each.key.m is None for each in own)
-    first = "Size" if sized else "m"
-    base, other = comparison.base.name, comparison.other.name
-    columns = (first, "N", "p", base, other, "Ratio", "p alone", "corrected", Words("Verdict"))
-    rows = tuple(_call_row(each, sized) for each in own)
-    return Table(f"{name_call(operation)}, {phase}", columns, rows)
+    return make_table(
+        f"{name_call(operation)}, {phase}", own,
+        ("Size" if sized else "m", "", lambda each: _size(each.key, sized)),
+        ("N", "", lambda each: f"{each.key.nodes:,}"),
+        ("p", "", lambda each: f"{each.key.ranks:,}{' *' if each.oversubscribed else ''}"),
+        (comparison.base.name, "", lambda each: measured_seconds(each.base_s)),
+        (comparison.other.name, "", lambda each: measured_seconds(each.other_s)), *JUDGED,
+    )  # fmt: skip
 
 
-def _call_row(each: Compared, sized: bool) -> tuple[str, ...]:
-    key, found = each.key, each.evidence
-    size = (format_bytes(key.size) if key.size is not None else "–") if sized else (f"{key.m:,}" if key.m else "–")
-    times = measured_seconds(each.base_s), measured_seconds(each.other_s)
-    ranks = f"{key.ranks:,}{' *' if each.oversubscribed else ''}"
-    return (size, f"{key.nodes:,}", ranks, *times, ratio_text(found), p_text(found.p), corrected_text(found),
-            outcome_text(found))  # fmt: skip
+def _size(key: Key, sized: bool) -> str:
+    if sized:
+        return "–" if key.size is None else format_bytes(key.size)
+    return f"{key.m:,}" if key.m else "–"
 
 
 def unmatched_table(comparison: Comparison) -> Table:
@@ -176,19 +167,16 @@ def unmatched_table(comparison: Comparison) -> Table:
         (f"{each.key.call} {each.key.phase}", f"{each.key.nodes:,}", f"{each.key.ranks:,}", each.run, each.reason)
         for each in comparison.unmatched
     ]
-    more = len(rows) - MOST_UNMATCHED
-    shown = [*rows[:MOST_UNMATCHED], *([(f"and {more} more", "", "", "", "")] if more > 0 else [])]
+    if len(rows) > MOST_UNMATCHED:
+        rows[MOST_UNMATCHED:] = [(f"and {len(rows) - MOST_UNMATCHED} more", "", "", "", "")]
     columns = (Words("Row"), "N", "p", Words("Not in"), Words("Because"))
-    return Table("Rows without a partner", columns, tuple(shown))
+    return Table("Rows without a partner", columns, tuple(rows))
 
 
 def outcome_text(found: Any) -> str:
     """An outcome, with its reason if that is unusual."""
-    if found.outcome in ("slower", "faster"):
-        return found.outcome
-    if found.outcome == "no difference shown":
-        return "no difference shown" + (", below the noise floor" if "floor" in found.why else "")
-    return found.outcome
+    lost = found.outcome == "no difference shown" and "floor" in found.why
+    return found.outcome + (", below the noise floor" if lost else "")
 
 
 def p_text(p: float | None) -> str:

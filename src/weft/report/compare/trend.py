@@ -11,12 +11,11 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from weft.analyse.compare.sides import side_of
 from weft.analyse.compare.trend import Change, Trend, trend
 from weft.analyse.tables.claims import is_doubtful
 from weft.format import format_factor, plural, times_text
 from weft.report.card import print_rows
-from weft.report.compare.load import Compare, view_of
+from weft.report.compare.load import Compare, sides_of, view_of
 from weft.report.compare.page import again, differences, provenance
 from weft.report.compare.tables import p_equals
 from weft.report.figures import Figure
@@ -90,8 +89,7 @@ def figure(found: Trend) -> Figure:
     """Relative times over the runs, with a stroke where they changed."""
     rows = {str(row): found.relative[:, row].tolist() for row in range(min(len(found.keys), MOST_LINES))}
     reading = "; ".join(f"{row.label}: {row.text}" for row in _rows(found))
-    steps = [change.at for change in found.changes]
-    panel = draw_history(found.times, rows, found.overall(), steps)
+    panel = draw_history(found.times, rows, found.overall(), [change.at for change in found.changes])
     return Figure("trend", "History of the times", KEY, reading, (panel,))
 
 
@@ -106,11 +104,9 @@ def draw_history(
 
     x = alt.X("time:T", title="begun (UTC)", scale=alt.Scale(type="utc"), axis=_days(times))
     y = alt.Y("relative:Q", title="time over the usual", scale=alt.Scale(zero=False))
-    thin = alt.Chart(values(point for name, own in rows.items() for point in points(own, name)))
+    thin = alt.Chart(values(point for name, own in rows.items() for point in points(own, name))).encode(x=x, y=y)
     layers: list[Any] = [
-        thin.mark_line(color=GREY, opacity=0.4, strokeWidth=1).encode(
-            x=x, y=y, detail="row:N", tooltip=["row:N", "relative:Q"]
-        ),
+        thin.mark_line(color=GREY, opacity=0.4, strokeWidth=1).encode(detail="row:N", tooltip=["row:N", "relative:Q"]),
         alt.Chart(values(points(mean))).mark_line(color=BLUE, strokeWidth=3, point=True).encode(x=x, y=y),
     ]
     if steps:
@@ -135,7 +131,7 @@ def load_trend(folders: Sequence[Any]) -> tuple[Compare, Trend]:
     names = [view.path.name for view in views]
     if len(set(names)) < len(names):
         names = [str(view.path) for view in views]
-    sides = tuple(side_of(view.path, view.plan, name, view.mpi) for view, name in zip(views, names, strict=True))
+    sides = sides_of(views, names)
     return Compare(tuple(views), sides, ()), trend(sides, [begun(view) for view in views])
 
 
@@ -156,16 +152,13 @@ def render(found: Trend, format: str) -> str:
         for side, time, value in zip(found.sides, found.times, found.overall(), strict=True)
     ]
     changes = [
-        {
-            "from": found.sides[change.at].path, "after": found.times[change.at - 1], "by": found.times[change.at],
-            "factor": change.factor, "p": change.p, "rows": change.rows, "row": name_place(change.key),
-        }
+        {"from": found.sides[change.at].path, "after": found.times[change.at - 1], "by": found.times[change.at]}
+        | {"factor": change.factor, "p": change.p, "rows": change.rows, "row": name_place(change.key)}
         for change in found.changes
-    ]  # fmt: skip
+    ]
     drift = found.drift and {"factor": found.drift.factor, "p": found.drift.p, "row": name_place(found.drift.key)}
     whole = {"schema": "weft-trend/1", "rows": len(found.keys), "runs": runs, "changes": changes, "drift": drift}
-    whole["why"] = found.why
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(whole | {"why": found.why}, indent=1, ensure_ascii=False) + "\n"
 
 
 def print_trend(found: Trend, out: Any) -> None:

@@ -34,26 +34,19 @@ ROUNDS_KEY = (
 
 def breakdown_figures(view: RunView) -> list[Figure]:
     """The bars, and the rounds of the largest cells; nothing where nothing was explained."""
-    return [figure for figure in (_breakdown_figure(view), _round_figure(view)) if figure is not None]
+    found = slowest(breakdowns(view))
+    if not found or not any(each["id"].startswith("breakdown.") for each in view.claims):
+        return _round_figures(view)
+    main = choose_breakdown(view, found)
+    drawn = [main, *(rows for rows in found if rows is not main)][:MOST]
+    said = say_breakdown(view, main[0])
+    return [Figure("breakdown", view.titled("Breakdown"), KEY, said, (_bars(view, drawn),)), *_round_figures(view)]
 
 
 def slowest(found: Sequence[list[BreakdownRow]]) -> list[list[BreakdownRow]]:
     """The breakdown of the slowest call of each cell."""
-    return [
-        max(group, key=lambda rows: rows[-1]["seconds"])
-        for _, each in groupby(found, key=lambda rows: rows[0]["cell"])
-        if (group := list(each))
-    ]
-
-
-def _breakdown_figure(view: RunView) -> Figure | None:
-    found = slowest(breakdowns(view))
-    if not found or not any(each["id"].startswith("breakdown.") for each in view.claims):
-        return None
-    main = choose_breakdown(view, found)
-    drawn = [main, *(rows for rows in found if rows is not main)][:MOST]
-    reading = say_breakdown(view, main[0])
-    return Figure("breakdown", view.titled("Breakdown"), KEY, reading, (_bars(view, drawn),))
+    cells = groupby(found, key=lambda rows: rows[0]["cell"])
+    return [max(group, key=lambda rows: rows[-1]["seconds"]) for _, group in cells]
 
 
 def choose_breakdown(view: RunView, found: Sequence[list[BreakdownRow]]) -> list[BreakdownRow]:
@@ -73,13 +66,9 @@ def _rows_of(place: int, rows: Sequence[BreakdownRow], name: str) -> list[dict[s
     for step, row in enumerate(rows, 1):
         share = row["seconds"] / whole
         low, high = sorted((before, share))
-        drawn.append(
-            {
-                "row": f"{place:02}|{step}|{row['step']}", "step": row["step"], "start": low, "end": high,
-                "hollow": share < before, "text": format_seconds(row["seconds"]) + factor_text(row),
-                "mover": row["mover"],
-            }
-        )  # fmt: skip
+        own = {"row": f"{place:02}|{step}|{row['step']}", "step": row["step"], "mover": row["mover"]}
+        own["text"] = format_seconds(row["seconds"]) + factor_text(row)
+        drawn.append(own | {"start": low, "end": high, "hollow": share < before})
         before = share
     return drawn
 
@@ -108,21 +97,19 @@ def _bars(view: RunView, found: Sequence[list[BreakdownRow]]) -> Any:
     ).properties(height=ROW * len(drawn))
 
 
-def _round_figure(view: RunView) -> Figure | None:
-    groups = [
-        list(group) for _, group in groupby(ROUND_TIMES.read(view.path), key=lambda row: (row["cell"], row["call"]))
-    ]
-    groups = [rows for rows in groups if len(rows) > 2]
-    if not groups:
-        return None
+def _round_figures(view: RunView) -> list[Figure]:
+    calls = groupby(ROUND_TIMES.read(view.path), key=lambda row: (row["cell"], row["call"]))
+    groups = [rows for rows in (list(group) for _, group in calls) if len(rows) > 2]
 
     def size(found: Sequence[RoundRow]) -> tuple[bool, int, int, float]:
         fair = not view.plan.cell(found[0]["cell"]).oversubscribed
         return fair, found[0]["nodes"], found[0]["ranks"], sum(row["seconds"] for row in found)
 
+    if not groups:
+        return []
     rows = max(groups, key=size)
     name = f"Rounds of a plain exchange by distance, {rows[0]['call']}, N = {rows[0]['nodes']}, p = {rows[0]['ranks']}"
-    return Figure("rounds", view.titled(name), ROUNDS_KEY, round_reading(rows), (_rounds(rows),))
+    return [Figure("rounds", view.titled(name), ROUNDS_KEY, round_reading(rows), (_rounds(rows),))]
 
 
 def round_reading(rows: Sequence[RoundRow]) -> str:
@@ -138,15 +125,12 @@ def round_reading(rows: Sequence[RoundRow]) -> str:
 def _rounds(rows: Sequence[RoundRow]) -> Any:
     unit, size = unit_of(row["seconds"] for row in rows)
     drawn = [
-        {
-            "d": row["distance"], "time": row["seconds"] / size, "link": row["link"] or "not known",
-            "load": None if row["link_s"] is None else row["link_s"] / size,
-        }
+        {"d": row["distance"], "time": row["seconds"] / size, "link": row["link"] or "not known"}
+        | {"load": None if row["link_s"] is None else row["link_s"] / size}
         for row in rows
-    ]  # fmt: skip
-    x = alt.X(
-        "d:Q", title="distance d between sender and receiver, in ranks", axis=alt.Axis(format=",d", tickMinStep=1)
-    )
+    ]
+    ticks = alt.Axis(format=",d", tickMinStep=1)
+    x = alt.X("d:Q", title="distance d between sender and receiver, in ranks", axis=ticks)
     y = alt.Y("time:Q", title=f"time ({unit})", scale=alt.Scale(zero=True))
     base = alt.Chart(values(drawn)).encode(x=x)
     tooltip = [alt.Tooltip("d:Q"), alt.Tooltip("time:Q", format=".3~g"), alt.Tooltip("link:N")]

@@ -10,26 +10,10 @@ import altair as alt
 from weft.analyse.tables.times import FloorRow, TimedRow, is_beaten, reach, timed
 from weft.format import measured_factor, measured_seconds
 from weft.plan.records import PlannedSeries
-from weft.report.figures import Figure
-from weft.report.figures.theme import (
-    BLUE,
-    GREEN,
-    GREY,
-    HEIGHT,
-    INK,
-    ORANGE,
-    RED,
-    SECONDS_LABEL,
-    along,
-    dodged,
-    grows_by,
-    palettes,
-    tooltips,
-    values,
-)
+from weft.report.figures import Figure, theme
 from weft.report.view import CALLS, RunView, call_name, m_text
 
-COLOURS = (GREEN, RED, BLUE, ORANGE, INK, GREY)
+COLOURS = (theme.GREEN, theme.RED, theme.BLUE, theme.ORANGE, theme.INK, theme.GREY)
 KEY = "Solid lines and filled points: warm median. Dashed lines and hollow points: the first call on fresh connections."
 
 
@@ -42,38 +26,31 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
         return None
     axis = "nodes" if len({row["nodes"] for row in rows}) > 1 else "ranks"
     points: list[dict[str, Any]] = [
-        {
-            "x": row[axis],
-            "y": row["median_s"],
-            "call": row["call"],
-            "phase": row["phase"],
-            "what": f"{CALLS.get(row['call'], row['call'])}, {row['phase']}",
-            "where": f"N = {row['nodes']}, p = {row['ranks']}",
-            "time": measured_seconds(row["median_s"], row["low_s"], row["high_s"]),
-        }
+        {"x": row[axis], "y": row["median_s"], "call": row["call"], "phase": row["phase"]}
+        | {"what": f"{CALLS.get(row['call'], row['call'])}, {row['phase']}"}
+        | {"where": f"N = {row['nodes']}, p = {row['ranks']}"}
+        | {"time": measured_seconds(row["median_s"], row["low_s"], row["high_s"])}
         for row in rows
     ]
     title = f"The calls, cold and warm: {series.name}, {m_text(series)}"
-    return Figure(
-        f"calls-{series.name}", view.titled(title), KEY, reading(rows, view.floor), (_chart(axis, points, calls),)
-    )
+    chart = _chart(axis, points, calls)
+    return Figure(f"calls-{series.name}", view.titled(title), KEY, reading(rows, view.floor), (chart,))
 
 
 def _chart(axis: str, points: Sequence[dict[str, Any]], calls: list[str]) -> Any:
     xs = sorted({point["x"] for point in points})
-    span = grows_by([point["y"] for point in points])
-    x = along(axis, xs, grows_by(xs) >= 8, room=0.35)
+    span = theme.grows_by([point["y"] for point in points])
+    x = theme.along(axis, xs, theme.grows_by(xs) >= 8, room=0.35)
     lowest, highest = (edge([point["y"] for point in points]) for edge in (min, max))
     scale = alt.Scale(type="log", domain=[lowest / 1.6, highest * 1.6], nice=False)
     ticks = [10.0**power for power in range(math.floor(math.log10(lowest)), math.ceil(math.log10(highest)) + 1)]
-    y = alt.Y("y:Q", title="time", scale=scale, axis=alt.Axis(values=ticks, labelExpr=SECONDS_LABEL))
-    colour, shade = (alt.Color("call:N", scale=each, legend=None) for each in palettes(calls, COLOURS))
-    warm = [point for point in points if point["phase"] == "warm"]
-    cold = [point for point in points if point["phase"] == "cold"]
-    tooltip = tooltips(what="call", where="at", time="median")
+    y = alt.Y("y:Q", title="time", scale=scale, axis=alt.Axis(values=ticks, labelExpr=theme.SECONDS_LABEL))
+    colour, shade = (alt.Color("call:N", scale=each, legend=None) for each in theme.palettes(calls, COLOURS))
+    warm, cold = ([point for point in points if point["phase"] == phase] for phase in ("warm", "cold"))
+    tooltip = theme.tooltips(what="call", where="at", time="median")
 
     def marks(rows: Sequence[dict[str, Any]]) -> Any:
-        return alt.Chart(values(rows)).encode(x=x, y=y, color=colour)
+        return alt.Chart(theme.values(rows)).encode(x=x, y=y, color=colour)
 
     labels = marks(_labels(points, math.log(span * 2.56)))
     whole: Any = alt.layer(
@@ -83,7 +60,7 @@ def _chart(axis: str, points: Sequence[dict[str, Any]], calls: list[str]) -> Any
         marks(warm).mark_point(size=50, filled=True, opacity=1).encode(tooltip=tooltip),
         labels.mark_text(align="left", dx=10, fontWeight="bold").encode(text="name:N", color=shade),
     )
-    return whole.resolve_scale(color="independent").properties(height=HEIGHT + 40)
+    return whole.resolve_scale(color="independent").properties(height=theme.HEIGHT + 40)
 
 
 def _labels(points: Sequence[dict[str, Any]], span: float) -> list[dict[str, Any]]:
@@ -91,7 +68,7 @@ def _labels(points: Sequence[dict[str, Any]], span: float) -> list[dict[str, Any
     ends = {(point["call"], point["phase"]): point for point in points}  # points come in the order of x
     lines = sorted(ends.values(), key=lambda point: point["y"])
     right = max(point["x"] for point in points)
-    places = dodged([math.log(point["y"]) for point in lines], span * 16 / (HEIGHT + 40))
+    places = theme.dodged([math.log(point["y"]) for point in lines], span * 16 / (theme.HEIGHT + 40))
     return [
         {"x": right, "y": math.exp(place), "call": point["call"], "name": f"{point['call']} {point['phase']}"}
         for point, place in zip(lines, places, strict=True)
@@ -104,11 +81,8 @@ def reading(rows: Sequence[TimedRow], floor: Sequence[FloorRow] = ()) -> str:
     None at one rank, which has no connections, and none whose time is below the noise floor or its own bound.
     """
     warm = {(row["cell"], row["call"]): row for row in rows if row["phase"] == "warm"}
-    pairs = [
-        (row, warm[row["cell"], row["call"]])
-        for row in rows
-        if row["phase"] == "cold" and row["ranks"] > 1 and (row["cell"], row["call"]) in warm
-    ]
+    first = [row for row in rows if row["phase"] == "cold" and row["ranks"] > 1]
+    pairs = [(row, warm[row["cell"], row["call"]]) for row in first if (row["cell"], row["call"]) in warm]
     pairs = [pair for pair in pairs if not any(is_beaten(row) or _lost(row, floor) for row in pair)]
     pairs = [(cold, hot) for cold, hot in pairs if not cold["oversubscribed"]] or pairs
     if not pairs:

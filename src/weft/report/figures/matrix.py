@@ -29,12 +29,13 @@ MOST_READ = 512
 class PairMatrix:
     """The content of a matrix figure."""
 
-    # a number for each pair, shape (rows, columns): rows send first (initiators), columns answer; nan if not measured
-    values: Floats
+    values: (
+        Floats  # of each pair, shape (rows, columns): rows send first (initiators), columns answer; nan: not measured
+    )
     parts: Sequence[int]  # number of rows of each node, in order; the same for the columns
-    nodes: Sequence[str]  # names of the nodes
+    nodes: Sequence[str]
     exact: Floats  # the number in the tooltip of every two nodes, shape (nodes, nodes); nan if not measured
-    scale: Scale  # numbers to colours
+    scale: Scale
     unit: tuple[str, float]  # name and size of the unit in tooltips: ``("us", 1e-6)``
     what: str  # description of the number in the tooltip: ``median of its pairs``
     missing: str = field(default="not measured", kw_only=True)  # what the legend calls a pair without a number
@@ -48,6 +49,11 @@ class PairMatrix:
         """Its side in the drawing, in pixels."""
         return NARROW if len(self.values) <= FEW else WIDE
 
+    @property
+    def ends(self) -> Floats:
+        """Where the nodes begin and end along a side, in pixels."""
+        return np.cumsum([0, *self.parts]) * self.side / max(1, sum(self.parts))
+
     def text(self, value: float) -> str:
         """A number as the scale has it: ``2.1 us``."""
         name, size = self.unit
@@ -56,10 +62,6 @@ class PairMatrix:
 
 def matrix_picture(name: str, title: str, key: str, reading: str, shown: PairMatrix) -> Picture:
     """The picture of a matrix."""
-    return Picture(name, title, key, reading, _drawn(shown), _pointer(shown))
-
-
-def _drawn(shown: PairMatrix) -> str:
     side = shown.side
     width, height = LEFT + side + RIGHT, TOP + side + BELOW
     indices = shown.scale.indices(block_maximum(shown.values, MOST_POINTS))
@@ -80,13 +82,12 @@ def _drawn(shown: PairMatrix) -> str:
         *_legend(shown),
         "</svg>",
     ]
-    return "".join(parts)
+    return Picture(name, title, key, reading, "".join(parts), _pointer(shown))
 
 
 def _frames(shown: PairMatrix) -> list[str]:
     """Frames around the rows and columns of slow nodes."""
-    side = shown.side
-    ends = np.cumsum([0, *shown.parts]) * side / max(1, sum(shown.parts))
+    side, ends = shown.side, shown.ends
     drawn: list[str] = []
     for node in shown.outlined:
         at, wide = ends[node], max(ends[node + 1] - ends[node], 3.0)
@@ -100,8 +101,7 @@ def _frames(shown: PairMatrix) -> list[str]:
 
 def _labels(shown: PairMatrix) -> list[str]:
     """Names of some nodes along both sides, centred on their ranks."""
-    side = shown.side
-    ends = np.cumsum([0, *shown.parts]) * side / max(1, sum(shown.parts))
+    side, ends = shown.side, shown.ends
     step = max(1, -(-len(shown.nodes) // MOST_LABELS))
     drawn: list[str] = []
     for node in range(0, len(shown.nodes), step):
@@ -151,14 +151,9 @@ def _pointer(shown: PairMatrix) -> str:
     if len(shown.nodes) > MOST_READ:
         return f'<p class="soft">The line for the nodes under the pointer is available up to {MOST_READ} nodes.</p>'
     exact = np.ascontiguousarray(shown.rate_of / shown.exact if shown.rate_of else shown.exact, "<f4")
-    data = {
-        "nodes": list(shown.nodes),
-        "ends": np.cumsum(shown.parts).tolist(),
-        "exact": base64.b64encode(exact.tobytes()).decode(),
-        "what": shown.what,
-        "unit": shown.unit,
-        "box": [LEFT, TOP, shown.side, LEFT + shown.side + RIGHT],
-    }
+    data = {"nodes": list(shown.nodes), "ends": np.cumsum(shown.parts).tolist(), "what": shown.what, "unit": shown.unit}
+    data |= {"exact": base64.b64encode(exact.tobytes()).decode()}
+    data |= {"box": [LEFT, TOP, shown.side, LEFT + shown.side + RIGHT]}
     return (
         '<p class="soft pointed" aria-live="off">Point at the matrix to read two nodes and the number between them.</p>'
         + with_script(data, "matrix.js")

@@ -35,11 +35,8 @@ def pair_figures(view: PairView) -> list[Figure | Picture]:
             found.append(_nodes(view, size, mode))
     if len(view.nodes) > 1:
         found += [_contention(view, size, mode) for size, mode in view.contended]
-    return [*found, *histograms(view)]
-
-
-def _name(kind: str, size: int, mode: str) -> str:
-    return f"{kind}-{size}-{mode}"
+    histograms = (_histogram(view, size, mode) for size, mode in view.shown)
+    return [*found, *(each for each in histograms if each)]
 
 
 def _what(view: PairView, size: int) -> str:
@@ -81,7 +78,7 @@ def _ranks(view: PairView, size: int, mode: str) -> Picture:
     key = f"Each point is {each}: {_trip(view, size)}, started by the row. Ranks are sorted by node. "
     key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
     title = _where(view, size, mode, f"{_what(view, size)} of every pair of ranks")
-    return matrix_picture(_name("latency-ranks", size, mode), title, key, _slowest(view, size, mode), shown)
+    return matrix_picture(f"latency-ranks-{size}-{mode}", title, key, _slowest(view, size, mode), shown)
 
 
 def _slow_nodes(view: PairView) -> list[int]:
@@ -110,16 +107,15 @@ def _slowest(view: PairView, size: int, mode: str) -> str:
 def _nodes(view: PairView, size: int, mode: str) -> Picture:
     times = view.matrix(size, mode, "time_s")
     scale = scale_of(times, _cut(view, size, mode))
-    ones = [1] * len(view.nodes)
     unit, moved = _unit(view, size, scale)
     shown = PairMatrix(
-        times, ones, view.nodes, times, scale, unit, "the median of their pairs",
+        times, [1] * len(view.nodes), view.nodes, times, scale, unit, "the median of their pairs",
         outlined=_slow_nodes(view), rate_of=moved,
     )  # fmt: skip
     key = f"Each point is the median over the pairs of ranks of two nodes: {_trip(view, size)}. "
     key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
     title = _where(view, size, mode, f"{_what(view, size)} by node (median)")
-    return matrix_picture(_name("latency-nodes", size, mode), title, key, _worst_node(view, size, mode), shown)
+    return matrix_picture(f"latency-nodes-{size}-{mode}", title, key, _worst_node(view, size, mode), shown)
 
 
 def _worst_node(view: PairView, size: int, mode: str) -> str:
@@ -148,50 +144,38 @@ def _contention(view: PairView, size: int, mode: str) -> Picture:
     key = f"Time with {MODES.get(mode, mode)} over the isolated time, median over the pairs of two nodes. "
     key += f"Blue: up to {SLOW} x the median factor; orange: more."
     title = _where(view, size, mode, "Contention between every two nodes")
-    return matrix_picture(_name("contention", size, mode), title, key, reading, shown)
+    return matrix_picture(f"contention-{size}-{mode}", title, key, reading, shown)
 
 
-def histograms(view: PairView) -> list[Figure]:
-    """One figure for each size and mode: a panel for each hop class, both axes logarithmic."""
-    return [
-        _histogram(view, size, mode)
-        for size, mode in view.shown
-        if any((row["bytes"], row["mode"]) == (size, mode) for row in view.histogram)
-    ]
-
-
-def _histogram(view: PairView, size: int, mode: str) -> Figure:
+def _histogram(view: PairView, size: int, mode: str) -> Figure | None:
+    """A panel for each hop class, both axes logarithmic; None without samples."""
     rows = [row for row in view.histogram if (row["bytes"], row["mode"]) == (size, mode)]
+    if not rows:
+        return None
     classes = list(dict.fromkeys(row["class"] for row in rows))  # nearest first, as the table has them
     unit, scale = seconds_unit(max(bucket_starts_s(row["bucket"]) for row in rows))
     ends = [bucket_starts_s(row["bucket"] + more) / scale for row in rows for more in (0, 1)]
-    panels = tuple(
-        _panel([row for row in rows if row["class"] == name], name, f"{_trip(view, size)} ({unit})", scale, ends)
-        for name in classes
-    )
+    axis = f"{_trip(view, size)} ({unit})"
+    own = {name: [row for row in rows if row["class"] == name] for name in classes}
+    panels = tuple(_panel(own[name], name, axis, scale, ends) for name in classes)
     title = _where(view, size, mode, "Samples by hop class")
     key = "Warm samples in buckets of 2.2 % (2^(1/32)) of the time: both axes are logarithmic."
-    widest = max(
-        (row for row in view.spread if (row["bytes"], row["mode"]) == (size, mode)), key=lambda row: row["ratio"]
-    )
+    spread = [row for row in view.spread if (row["bytes"], row["mode"]) == (size, mode)]
+    widest = max(spread, key=lambda row: row["ratio"])
     reading = f"{widest['class']} has the widest spread: its p99 is {format_factor(widest['ratio'])} times its median."
-    return Figure(_name("histogram", size, mode), title, key, reading, panels)
+    return Figure(f"histogram-{size}-{mode}", title, key, reading, panels)
 
 
 def _panel(rows: Sequence[HistogramRow], name: str, title: str, scale: float, ends: Sequence[float]) -> Any:
     bars = [
-        {
-            "x": bucket_starts_s(row["bucket"]) / scale,
-            "x2": bucket_starts_s(row["bucket"] + 1) / scale,
-            "n": row["count"],
-        }
+        {"x": bucket_starts_s(row["bucket"]) / scale, "x2": bucket_starts_s(row["bucket"] + 1) / scale}
+        | {"n": row["count"]}
         for row in rows
     ]
     # a bar mark starts at zero, which a logarithmic axis does not have: rectangles start below one sample
     whole = alt.Scale(type="log", domain=[min(ends), max(ends)], nice=False)
     x = alt.X("x:Q", title=title, scale=whole)
-    y = alt.Y(
-        "n:Q", title="samples", scale=alt.Scale(type="log", domainMin=0.8), axis=alt.Axis(tickCount=5, format="~s")
-    )
+    counts = alt.Scale(type="log", domainMin=0.8)
+    y = alt.Y("n:Q", title="samples", scale=counts, axis=alt.Axis(tickCount=5, format="~s"))
     chart = alt.Chart(values(bars)).mark_rect(color=BLUE).encode(x=x, x2="x2:Q", y=y, y2=alt.datum(0.8))
     return chart.properties(width=230, height=HEIGHT * 0.6, title=alt.TitleParams(name, fontSize=12, anchor="middle"))

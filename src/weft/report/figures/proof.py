@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from weft.analyse.tables.breakdown import Load, LoadRow
+from weft.analyse.tables.breakdown import Load
 from weft.fabric.drawing.drawing import layered
 from weft.fabric.drawing.sketch import LinkLoad, Place, Sketch, sketch, sketch_loads
 from weft.fabric.network.build import build_followed
@@ -35,7 +35,10 @@ def draw_loads(view: RunView) -> Picture | None:
     plan = sketch_loads([link_load(load) for load in loads], hosts, WIDE)
     if not used or len(plan.places) > MOST_BOXES:
         return None
-    shares = _by_cable(used)
+    shares: dict[frozenset[str], float] = {}  # of the busier direction of each cable
+    for load in used:
+        ends = frozenset((load["source"], load["target"]))
+        shares[ends] = max(shares.get(ends, 0.0), load["share"] or 0.0)
     most = max(shares.values())
     hot = {ends for ends, share in shares.items() if share >= max(BUSY, 0.9 * most)}
     rates = sorted({load["rate"] for load in used if load["rate"]})
@@ -44,15 +47,6 @@ def draw_loads(view: RunView) -> Picture | None:
     busiest = max(used, key=lambda load: load["share"] or 0.0)
     reading = f"Busiest link: {busiest['link']}, {percent(busiest['share'] or 0.0)} of its rate."
     return Picture("loads-tree", "Links", key, reading, _tree(plan, shares, hot))
-
-
-def _by_cable(loads: Sequence[LoadRow]) -> dict[frozenset[str], float]:
-    """The share of the busier direction of each cable, by the names of its ends."""
-    found: dict[frozenset[str], float] = {}
-    for load in loads:
-        ends = frozenset((load["source"], load["target"]))
-        found[ends] = max(found.get(ends, 0.0), load["share"] or 0.0)
-    return found
 
 
 def draw_outlier(view: RunView) -> Picture | None:
@@ -77,10 +71,8 @@ def draw_outlier(view: RunView) -> Picture | None:
 def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozenset[str]], words: str = "") -> str:
     """Boxes and cables as SVG; ``words`` labels the hot cables, or else their shares all."""
     left = 130 if plan.rows else 0
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-left} 0 {plan.width + left:.0f} {plan.height:.0f}" '
-        'class="proof">'
-    ]
+    box = f"{-left} 0 {plan.width + left:.0f} {plan.height:.0f}"
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" class="proof">']
     seen: set[frozenset[str]] = set()
     labels: list[str] = []
     most = max(shares.values(), default=0.0) or 1.0
@@ -95,10 +87,9 @@ def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozens
         (x, y), (x2, y2) = points
         is_hot, share = ends in hot, shares.get(ends, 0.0)
         width = 3 + 8 * share / most if shares and not words else 8 if is_hot else 2.5
-        names = escape(line.between)
         parts.append(
             f'<path d="M{x:.1f} {y:.1f}L{x2:.1f} {y2:.1f}" class="{"hot" if is_hot else "cool"}" '
-            f'stroke-width="{width:.1f}"><title>{names}</title></path>'
+            f'stroke-width="{width:.1f}"><title>{escape(line.between)}</title></path>'
         )
         text = (words if is_hot else "") if words else percent(share) if share else ""
         if text:
@@ -112,9 +103,8 @@ def _beside(points: Sequence[tuple[float, float]], text: str, is_hot: bool) -> s
     """A label at the middle of a line, on its outer side."""
     (x, y), (x2, y2) = points
     low, high = ((x, y), (x2, y2)) if y > y2 else ((x2, y2), (x, y))
-    outer = -1 if low[0] < high[0] else 1
+    outer, anchor = (-1, "end") if low[0] < high[0] else (1, "start")
     at = (high[0] + 0.62 * (low[0] - high[0]) + outer * (22 if is_hot else 14), high[1] + 0.62 * (low[1] - high[1]))
-    anchor = "end" if outer < 0 else "start"
     kind = "hot-text" if is_hot else "d"
     return f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" text-anchor="{anchor}" class="{kind}">{escape(text)}</text>'
 
@@ -148,19 +138,14 @@ def links_figure(view: RunView) -> Figure | None:
         return None
     hosts = view.plan.planned_fabric.hosts
     crowded = len(hosts) > MOST_SIDE_BY_SIDE
-    if crowded:
-        cells = cells[-1:]
-    panels = tuple(
-        _panel(found, hosts, f"N = {nodes}, p = {ranks}", WIDTH if crowded else PANEL)
-        for nodes, ranks, _, found in cells
-    )
-    return Figure("links", view.titled("Load of the links"), KEY, reading(view), panels)
-
-
-def _panel(found: Sequence[Load], hosts: Sequence[str], name: str, width: int) -> Any:
-    plan = sketch_loads([link_load(load) for load in found], hosts, width)
-    title = alt.TitleParams(name, anchor="middle", fontSize=13)
-    return layered(plan, "share", SCALE, legend=False).properties(width=width, height=plan.height, title=title)
+    width = WIDTH if crowded else PANEL
+    panels: list[Any] = []
+    for nodes, ranks, _, found in cells[-1:] if crowded else cells:
+        plan = sketch_loads([link_load(load) for load in found], hosts, width)
+        title = alt.TitleParams(f"N = {nodes}, p = {ranks}", anchor="middle", fontSize=13)
+        chart = layered(plan, "share", SCALE, legend=False)
+        panels.append(chart.properties(width=width, height=plan.height, title=title))
+    return Figure("links", view.titled("Load of the links"), KEY, reading(view), tuple(panels))
 
 
 def link_load(load: Load) -> LinkLoad:

@@ -11,22 +11,7 @@ from weft.analyse.tables.claims import extras
 from weft.analyse.tables.times import MedianRow, TimedRow, holding_bound_s, reach, timed
 from weft.format import measured_seconds
 from weft.plan.records import PlannedSeries
-from weft.report.figures import Figure
-from weft.report.figures.theme import (
-    BLUE,
-    DARKER,
-    GREY,
-    HEIGHT,
-    ORANGE,
-    RED,
-    along,
-    decades,
-    dodged,
-    grows_by,
-    tooltips,
-    unit_of,
-    values,
-)
+from weft.report.figures import Figure, theme
 from weft.report.intervals import bound_text
 from weft.report.view import RunView, call_name, m_text
 from weft.words.say import say
@@ -46,143 +31,118 @@ MODEL_KEY = (
 
 
 def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[MedianRow]) -> Figure | None:
-    """Time of the main call along a series; None if no point has a time."""
+    """Time of the main call theme.along a series; None if no point has a time."""
     every = view.of_series(series, view.main_call)
     rows = timed(every)
     if not rows:
         return None
     axis: Axis = "nodes" if len({row["nodes"] for row in every}) > 1 else "ranks"
-    unit, size = unit_of(reach(row)[1] for row in rows)
+    unit, size = theme.unit_of(reach(row)[1] for row in rows)
     points = [_point(row, axis, size) for row in rows]
     cells = {row["cell"]: row[axis] for row in rows}
+    own = [row for row in launches if row["cell"] in cells and (row["call"], row["phase"]) == (view.main_call, "warm")]
     dots: list[dict[str, Any]] = [
-        {
-            "x": cells[row["cell"]],
-            "y": row["median_s"] / size,
-            "launch": row["launch"],
-            "text": measured_seconds(row["median_s"]),
-        }
-        for row in launches
-        if row["cell"] in cells and (row["call"], row["phase"]) == (view.main_call, "warm")
+        {"x": cells[row["cell"]], "y": row["median_s"] / size, "launch": row["launch"]}
+        | {"text": measured_seconds(row["median_s"])}
+        for row in own
     ]
     missing: list[dict[str, Any]] = [
         {"x": row[axis], "status": row["status"], "reason": row["reason"]} for row in every if row not in rows
     ]
     xs = sorted({row[axis] for row in every})
     # a fall is a straight line on logarithmic axes; a rise is judged from zero
-    logarithmic = series.scaling != "weak" and grows_by([point["y"] for point in points]) >= 8 and grows_by(xs) >= 4
+    logarithmic = (
+        series.scaling != "weak" and theme.grows_by([point["y"] for point in points]) >= 8 and theme.grows_by(xs) >= 4
+    )
     title = f"{call_name(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
     claim = next((each for each in view.claimed("answer") if extras(each).get("series") == series.name), None)
     reading = f"{say(claim).label}: {say(claim).text}" if claim else f"{len(rows)} points"
     model = view.plan.is_model
     said = "simulated" if model else "measured"
-    chart = _chart(along(axis, xs, logarithmic), points, [] if model else dots, missing, unit, logarithmic, said)
+    chart = _chart(theme.along(axis, xs, logarithmic), points, [] if model else dots, missing, unit, logarithmic, said)
     return Figure(f"time-{series.name}", view.titled(title), MODEL_KEY if model else KEY, reading, (chart,))
 
 
 def _point(row: TimedRow, axis: Axis, size: float) -> dict[str, Any]:
     """The time of a cell with its interval and lower bound, in the unit of the axis."""
-    low, high = reach(row)
-    bound_s = holding_bound_s(row)
-    return {
-        "x": row[axis],
-        "y": row["median_s"] / size,
-        "low": low / size,
-        "high": high / size,
-        "bound": bound_s / size if bound_s else None,
-        "crowded": row["oversubscribed"],
-        "time": measured_seconds(row["median_s"], row["low_s"], row["high_s"]),
-        "limit": bound_text(row) if row["bound_s"] else "not known",
-        "name": row["bound"],
-        "samples": row["samples"],
-        "where": f"N = {row['nodes']}, p = {row['ranks']}",
-    }
+    (low, high), bound_s = reach(row), holding_bound_s(row)
+    numbers = {"x": row[axis], "y": row["median_s"] / size, "low": low / size, "high": high / size}
+    numbers |= {"bound": bound_s / size if bound_s else None, "samples": row["samples"]}
+    words = {"where": f"N = {row['nodes']}, p = {row['ranks']}", "name": row["bound"]}
+    words["time"] = measured_seconds(row["median_s"], row["low_s"], row["high_s"])
+    words["limit"] = bound_text(row) if row["bound_s"] else "not known"
+    return numbers | words | {"crowded": row["oversubscribed"]}
 
 
-def _chart(
-    x: alt.X,
-    points: list[dict[str, Any]],
-    dots: list[dict[str, Any]],
-    missing: list[dict[str, Any]],
-    unit: str,
-    logarithmic: bool,
-    said: str,
-) -> Any:
+Points = list[dict[str, Any]]
+
+
+def _chart(x: alt.X, points: Points, dots: Points, missing: Points, unit: str, logarithmic: bool, said: str) -> Any:
     scale, y = _y(points, dots, unit, logarithmic)
-    base = alt.Chart(values(points)).encode(x=x, y=y)
+    base = alt.Chart(theme.values(points)).encode(x=x, y=y)
     usable, crowded = ([point for point in points if point["crowded"] is kind] for kind in (False, True))
-    tooltip = tooltips(where="at", time="median", limit="lower bound", samples="samples")
+    tooltip = theme.tooltips(where="at", time="median", limit="lower bound", samples="samples")
     layers: list[Any] = [
-        alt.Chart(values(usable))
-        .mark_area(color=BLUE, opacity=0.22)
+        alt.Chart(theme.values(usable))
+        .mark_area(color=theme.BLUE, opacity=0.22)
         .encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q"),
-        alt.Chart(values([point for point in points if point["bound"]]))
-        .mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=1.6)
+        alt.Chart(theme.values([point for point in points if point["bound"]]))
+        .mark_line(color=theme.GREY, strokeDash=[6, 4], strokeWidth=1.6)
         .encode(x=x, y=alt.Y("bound:Q", scale=scale)),
         # thin lines to points with more ranks than cores: shown, but not compared
-        alt.Chart(values([*usable[-1:], *crowded]))
-        .mark_line(color=BLUE, strokeWidth=0.8, strokeDash=[2, 3])
+        alt.Chart(theme.values([*usable[-1:], *crowded]))
+        .mark_line(color=theme.BLUE, strokeWidth=0.8, strokeDash=[2, 3])
         .encode(x=x, y=y),
-        alt.Chart(values(usable)).mark_line(color=BLUE, strokeWidth=2.2).encode(x=x, y=y),
-        base.mark_rule(color=BLUE, strokeWidth=1.4).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
-        base.mark_point(size=70, strokeWidth=2, color=BLUE, filled=True, opacity=1).encode(
-            fill=alt.condition("datum.crowded", alt.value("white"), alt.value(BLUE)),
-            stroke=alt.value(BLUE),
+        alt.Chart(theme.values(usable)).mark_line(color=theme.BLUE, strokeWidth=2.2).encode(x=x, y=y),
+        base.mark_rule(color=theme.BLUE, strokeWidth=1.4).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        base.mark_point(size=70, strokeWidth=2, color=theme.BLUE, filled=True, opacity=1).encode(
+            fill=alt.condition("datum.crowded", alt.value("white"), alt.value(theme.BLUE)),
+            stroke=alt.value(theme.BLUE),
             tooltip=tooltip,
         ),
-        alt.Chart(values(dots))
-        .mark_circle(color=ORANGE, size=20, opacity=0.9)
+        alt.Chart(theme.values(dots))
+        .mark_circle(color=theme.ORANGE, size=20, opacity=0.9)
         .encode(x=x, y=y, tooltip=[alt.Tooltip("launch:O"), alt.Tooltip("text:N", title="median")]),
-        _gaps(missing, x),
+        # a point without a time, marked as missing at its place on the axis
+        alt.Chart(theme.values(missing))
+        .mark_text(color=theme.DARKER[theme.RED], angle=270, align="left", fontWeight="bold")
+        .encode(x=x, y=alt.value(theme.HEIGHT - 6), text="status:N", tooltip=["status:N", "reason:N"]),
         *_labels(points, x, scale, logarithmic, said),
     ]
-    return alt.layer(*layers).properties(height=HEIGHT)
+    return alt.layer(*layers).properties(height=theme.HEIGHT)
 
 
-def _gaps(missing: Sequence[dict[str, Any]], x: alt.X) -> Any:
-    """A point without a time, marked as missing at its place on the axis."""
-    drawn = alt.Chart(values(missing)).mark_text(color=DARKER[RED], angle=270, align="left", fontWeight="bold")
-    return drawn.encode(x=x, y=alt.value(HEIGHT - 6), text="status:N", tooltip=["status:N", "reason:N"])
-
-
-def _y(
-    points: Sequence[dict[str, Any]], dots: Sequence[dict[str, Any]], unit: str, logarithmic: bool
-) -> tuple[alt.Scale, alt.Y]:
+def _y(points: Points, dots: Points, unit: str, logarithmic: bool) -> tuple[alt.Scale, alt.Y]:
     """Scale and axis of the times, wide enough for the dots of all launches."""
     ends = (end for point in points for end in (point["low"], point["high"], point["bound"]) if end)
     seen = [*ends, *(dot["y"] for dot in dots if dot["y"])]
-    scale = _y_scale(seen, logarithmic)
-    return scale, alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=_y_axis(seen, logarithmic))
-
-
-def _y_axis(seen: Sequence[float], logarithmic: bool) -> alt.Axis:
-    if not logarithmic:
-        return alt.Axis(format=".4~r", tickCount=6)
-    steps = (1, 2, 5) if grows_by(seen) < 300 else (1,)
-    return alt.Axis(values=decades(min(seen) / 1.6, max(seen) * 1.25, steps), format=".4~r")
-
-
-def _y_scale(seen: Sequence[float], logarithmic: bool) -> alt.Scale:
     if logarithmic:
-        return alt.Scale(type="log", domain=[min(seen) / 1.6, max(seen) * 1.25], nice=False)
-    return alt.Scale(domain=[0, max(seen) * 1.08], nice=True)
+        low, high = min(seen) / 1.6, max(seen) * 1.25
+        ticks = theme.decades(low, high, (1, 2, 5) if theme.grows_by(seen) < 300 else (1,))
+        scale, axis = alt.Scale(type="log", domain=[low, high], nice=False), alt.Axis(values=ticks, format=".4~r")
+    else:
+        scale, axis = alt.Scale(domain=[0, max(seen) * 1.08], nice=True), alt.Axis(format=".4~r", tickCount=6)
+    return scale, alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=axis)
 
 
-def _labels(points: Sequence[dict[str, Any]], x: alt.X, scale: alt.Scale, logarithmic: bool, said: str) -> list[Any]:
+def _labels(points: Points, x: alt.X, scale: alt.Scale, logarithmic: bool, said: str) -> list[Any]:
     """The lines' names to the right of their last points, kept apart."""
     last = points[-1]
-    names = [(said, last["y"], BLUE)]
+    names = [(said, last["y"], theme.BLUE)]
     if last["bound"]:
-        names.append((f"lower bound:\n{last['name']}", last["bound"], GREY))
+        names.append((f"lower bound:\n{last['name']}", last["bound"], theme.GREY))
     if logarithmic:
-        span = math.log(grows_by([end for point in points for end in (point["y"], point["bound"]) if end])) or 1.0
-        places = [math.exp(value) for value in dodged([math.log(value) for _, value, _ in names], span * 26 / HEIGHT)]
+        span = math.log(theme.grows_by([end for point in points for end in (point["y"], point["bound"]) if end])) or 1.0
+        places = [
+            math.exp(value)
+            for value in theme.dodged([math.log(value) for _, value, _ in names], span * 26 / theme.HEIGHT)
+        ]
     else:
         span = max(end or 0 for point in points for end in (point["high"], point["bound"]))
-        places = dodged([value for _, value, _ in names], span * 26 / HEIGHT)
+        places = theme.dodged([value for _, value, _ in names], span * 26 / theme.HEIGHT)
     rows = [{"x": last["x"], "y": place, "name": name} for (name, _, _), place in zip(names, places, strict=True)]
     return [
-        alt.Chart(values([row]))
+        alt.Chart(theme.values([row]))
         .mark_text(align="left", dx=10, dy=-5, color=colour, fontSize=11, lineBreak="\n")
         .encode(x=x, y=alt.Y("y:Q", scale=scale), text="name:N")
         for row, (_, _, colour) in zip(rows, names, strict=True)

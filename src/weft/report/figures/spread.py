@@ -10,6 +10,7 @@ import altair as alt
 
 from weft.analyse.tables.times import ITERATIONS, QUARTILES, IterationRow, QuartileRow, timed
 from weft.format import percent, plural
+from weft.plan.records import Cell
 from weft.report.figures import Figure
 from weft.report.figures.theme import BLUE, COLUMNS, INK, RED, unit_of, values
 from weft.report.intervals import interval_meaning
@@ -43,7 +44,7 @@ def spread_figure(view: RunView) -> Figure | None:
     return Figure("spread", title, KEY, reading(view), panels)
 
 
-def _name(cell: Any) -> str:
+def _name(cell: Cell) -> str:
     m = cell.parameters.get("m")
     return f"N = {cell.nodes}, p = {cell.ranks}{' *' if cell.oversubscribed else ''}" + (f", m = {m:,}" if m else "")
 
@@ -63,9 +64,8 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
         for place, row in enumerate(thinned(rows)):
             # a fixed jitter, so that the same run gives the same picture
             beside = ((place * 0.618034) % 1 - 0.5) * 0.5
-            points.append(
-                {"launch": launch, "y": row["time_s"] / size, "beside": round(beside, 3), "lost": row["disturbed"]}
-            )
+            point = {"launch": launch, "y": row["time_s"] / size, "lost": row["disturbed"]}
+            points.append(point | {"beside": round(beside, 3)})
     boxes = [
         {"launch": row["launch"], "q1": row["q1_s"] / size, "median": row["median_s"] / size, "q3": row["q3_s"] / size}
         for row in quartiles
@@ -90,10 +90,8 @@ def reading(view: RunView) -> str:
         return "One launch says nothing about the spread between launches."
     worst = max(rows, key=lambda row: (row["launch_high_s"] - row["launch_low_s"]) / row["median_s"])
     between = (worst["launch_high_s"] - worst["launch_low_s"]) / 2 / worst["median_s"]
-    return (
-        f"Medians of launches differ most at N = {worst['nodes']}, p = {worst['ranks']}: ±{percent(between)}. "
-        f"{interval_meaning([worst])}"
-    )
+    where = f"N = {worst['nodes']}, p = {worst['ranks']}"
+    return f"Medians of launches differ most at {where}: ±{percent(between)}. {interval_meaning([worst])}"
 
 
 #: More nodes than this would only blacken the circle (2,556 lines are enough for a page).
@@ -110,11 +108,9 @@ def schematic_figure(view: RunView) -> Figure | None:
     if not drawn:
         return None
     most = numbers[-1]
-    pairs = most * (most - 1) // 2
+    pairs = plural(most * (most - 1) // 2, "pair")
     title = "Traffic of an all-to-all on the network" if nodes else "Traffic of an all-to-all through shared memory"
-    reading = (
-        f"Among {most:,} {one}s each call exchanges blocks between {plural(pairs, 'pair')} at once, in both directions"
-    )
+    reading = f"Among {most:,} {one}s each call exchanges blocks between {pairs} at once, in both directions"
     reading += ": the number of pairs grows with the square of N, the number of links does not." if nodes else "."
     panels = tuple(schematic(number, f"{symbol} = {number}") for number in drawn)
     key = f"Each point is a {one}, each line a pair that exchanges data in every call."
@@ -135,12 +131,11 @@ def links(number: int) -> list[dict[str, float]]:
 def schematic(number: int, name: str) -> Any:
     """The complete graph of ``number`` points."""
     scale = alt.Scale(domain=[-1.08, 1.08], nice=False)
-    lines = links(number)
+    lines, pairs = links(number), plural(number * (number - 1) // 2, "pair")
     # the more lines, the thinner: 630 at full width would be a blot
     weight = max(0.35, min(1.6, 14 / math.sqrt(len(lines) + 1) / 2))
     x, y = alt.X("x:Q", scale=scale, axis=None), alt.Y("y:Q", scale=scale, axis=None)
     points = [{"x": x, "y": y} for x, y in places(number)]
-    pairs = f"{len(lines):,} pair" + ("s" if len(lines) != 1 else "")
     return alt.layer(
         alt.Chart(values(lines))
         .mark_rule(color=BLUE, strokeWidth=weight, opacity=0.75)

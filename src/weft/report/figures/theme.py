@@ -46,39 +46,24 @@ CONFIG: dict[str, Any] = {
     "background": "white",
     "view": {"stroke": None},
     "axis": {
-        "labelFontSize": 12,
-        "titleFontSize": 13,
-        "titleFontWeight": "normal",
-        "labelColor": INK,
-        "titleColor": INK,
-        "gridColor": "#e5e7eb",
-        "domainColor": "#9ca3af",
-        "tickColor": "#9ca3af",
-        "titlePadding": 8,
+        "labelFontSize": 12, "titleFontSize": 13, "titleFontWeight": "normal", "titlePadding": 8, "labelColor": INK,
+        "titleColor": INK, "gridColor": "#e5e7eb", "domainColor": "#9ca3af", "tickColor": "#9ca3af",
     },
     "title": {
-        "fontSize": 15,
-        "subtitleFontSize": 12,
-        "anchor": "start",
-        "color": INK,
-        "subtitleColor": GREY,
-        "offset": 12,
+        "fontSize": 15, "subtitleFontSize": 12, "anchor": "start", "color": INK, "subtitleColor": GREY, "offset": 12,
     },
     "text": {"fontSize": 12, "color": INK},
     "legend": {"labelFontSize": 12, "titleFontSize": 12, "labelColor": INK, "titleColor": INK},
     "header": {"labelColor": INK, "titleColor": INK},
-}
+}  # fmt: skip
 
 
 def beside(panels: Sequence[Mapping[str, Any]], columns: int, spacing: int) -> dict[str, Any]:
     """Specifications side by side as one."""
-    whole: dict[str, Any] = {"concat": [], "columns": columns, "spacing": spacing}
-    datasets: dict[str, Any] = {}
-    for panel in panels:
-        whole["concat"].append({key: value for key, value in panel.items() if key not in OF_THE_WHOLE})
-        datasets |= panel.get("datasets", {})
-    first = panels[0]
-    return whole | {key: first[key] for key in OF_THE_WHOLE if key in first} | {"datasets": datasets}
+    parts = [{key: value for key, value in panel.items() if key not in OF_THE_WHOLE} for panel in panels]
+    datasets = {name: rows for panel in panels for name, rows in panel.get("datasets", {}).items()}
+    shared = {key: panels[0][key] for key in OF_THE_WHOLE if key in panels[0]}
+    return {"concat": parts, "columns": columns, "spacing": spacing} | shared | {"datasets": datasets}
 
 
 def specification(chart: Chart) -> dict[str, Any]:

@@ -77,12 +77,11 @@ def _indices(shares: Mapping[str, Floats], height: int) -> NDArray[np.uint8]:
 
 
 def _lane_names(ranks: Sequence[int], height: int) -> list[str]:
-    step = -(-len(ranks) // MOST_LABELS)
-    each = height / len(ranks)
+    each, places = height / len(ranks), range(0, len(ranks), -(-len(ranks) // MOST_LABELS))
     return [
         f'<text x="{LEFT - 8}" y="{TOP + (place + 0.5) * each + 4.5:.1f}" text-anchor="end" class="d">'
         f"rank {ranks[place]:,}</text>"
-        for place in range(0, len(ranks), step)
+        for place in places
     ]
 
 

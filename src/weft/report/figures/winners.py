@@ -34,38 +34,28 @@ def winner_figure(title: str, found: Sequence[WinnerRow]) -> Figure | None:
 
 def _panel(name: str, found: Sequence[WinnerRow], algorithms: Sequence[str]) -> Any:
     rows = [
-        {
-            "size": exact_bytes(winner["bytes"]),
-            "shape": _shape(winner),
-            "algorithm": winner["algorithm"],
-            "ratio": measured_factor(winner["ratio"]) if winner["algorithm"] != DEFAULT else "",
-            "order": winner["bytes"],
-        }
+        {"size": exact_bytes(winner["bytes"]), "shape": _shape(winner), "algorithm": winner["algorithm"]}
+        | {"ratio": measured_factor(winner["ratio"]) if winner["algorithm"] != DEFAULT else ""}
+        | {"order": winner["bytes"]}
         for winner in found
     ]
     sizes = [exact_bytes(size) for size in sorted({winner["bytes"] for winner in found})]
-    shapes = [_shape(winner) for winner in sorted(found, key=lambda each: (each["ranks"], each["nodes"]), reverse=True)]
-    shapes = list(dict.fromkeys(shapes))
-    scale = alt.Scale(
-        domain=[DEFAULT, *algorithms],
-        range=["#d1d5db", *(COLOURS[index % len(COLOURS)] for index in range(len(algorithms)))],
-    )
+    largest_first = sorted(found, key=lambda each: (each["ranks"], each["nodes"]), reverse=True)
+    shapes = list(dict.fromkeys(map(_shape, largest_first)))
+    colours = (COLOURS[index % len(COLOURS)] for index in range(len(algorithms)))
+    scale = alt.Scale(domain=[DEFAULT, *algorithms], range=["#d1d5db", *colours])
     here = [name for name in (DEFAULT, *algorithms) if any(row["algorithm"] == name for row in rows)]
     legend = alt.Legend(orient="bottom", columns=3, symbolType="square", labelLimit=220, title=None, values=here)
     x = alt.X("size:N", sort=sizes, title=None, axis=alt.Axis(labelAngle=-60, labelOverlap=False))
     y = alt.Y("shape:N", sort=shapes, title=None)
     base = alt.Chart(values(rows)).encode(x=x, y=y)
     tooltip = [alt.Tooltip(f"{field}:N") for field in ("size", "shape", "algorithm", "ratio")]
+    colour = alt.Color("algorithm:N", scale=scale, legend=legend)
+    title = alt.TitleParams(f"MPI_{name.capitalize()}", fontSize=12, anchor="middle")
     return alt.layer(
-        base.mark_rect(stroke="white", strokeWidth=2).encode(
-            color=alt.Color("algorithm:N", scale=scale, legend=legend), tooltip=tooltip
-        ),
+        base.mark_rect(stroke="white", strokeWidth=2).encode(color=colour, tooltip=tooltip),
         base.mark_text(fontSize=9, color="white", fontWeight="bold").encode(text="ratio:N"),
-    ).properties(
-        width=max(180, TILE * len(sizes)),
-        height=max(60, 30 * len(shapes)),
-        title=alt.TitleParams(f"MPI_{name.capitalize()}", fontSize=12, anchor="middle"),
-    )
+    ).properties(width=max(180, TILE * len(sizes)), height=max(60, 30 * len(shapes)), title=title)
 
 
 def _shape(winner: WinnerRow) -> str:

@@ -29,10 +29,11 @@ class BandwidthStory(SweepStory):
         names = [line.name for line in lines]
         if not lines:
             return []
+        kind = "Rate" if any(line.cell.parameters.get("way") == "both" for line in lines) else "One-way rate"
         return existing(
             change_table(view.titled(CHANGE_TITLE), lines, names, modelled=view.plan.is_model),
             trial_table(view.titled(MOVED), lines, names),
-            rate_table(view.titled(f"{_kind(lines)}, up to {_window(lines)} messages in flight"), lines, names),
+            rate_table(view.titled(f"{kind}, up to {_window(lines)} messages in flight"), lines, names),
             slower_table(view.titled("Messages slower than their double"), lines, names),
         )
 
@@ -40,28 +41,17 @@ class BandwidthStory(SweepStory):
         """Rate and time against size."""
         from weft.report.figures.sizes import KEY, RATE_KEY, Drawn, size_panel
 
-        drawn = [Drawn(line, line.name) for line in self.lines(view)]
-        if not drawn:
+        lines = self.lines(view)
+        if not lines:
             return []
-        rates = size_panel(drawn, "rate", small=False)
-        costs = size_panel(drawn, "time", small=False)
-        key = (
-            f"The reciprocal of the rate, with up to {_window(self.lines(view))} messages in flight: no latency. {KEY}"
-        )
+        drawn = [Drawn(line, line.name) for line in lines]
+        rates, costs = (size_panel(drawn, quantity, small=False) for quantity in ("rate", "time"))
+        key = f"The reciprocal of the rate, with up to {_window(lines)} messages in flight: no latency. {KEY}"
+        titles = view.titled("Bandwidth against message size"), view.titled("Time of a window over its messages")
         return [
-            Figure("bandwidth", view.titled("Bandwidth against message size"), RATE_KEY, view.headline, (rates,)),
-            Figure(
-                "message-time",
-                view.titled("Time of a window over its messages"),
-                key,
-                view.claim_line("threshold"),
-                (costs,),
-            ),
+            Figure("bandwidth", titles[0], RATE_KEY, view.headline, (rates,)),
+            Figure("message-time", titles[1], key, view.claim_line("threshold"), (costs,)),
         ]
-
-
-def _kind(lines: Sequence[Line]) -> str:
-    return "Rate" if any(line.cell.parameters.get("way") == "both" for line in lines) else "One-way rate"
 
 
 def _window(lines: Sequence[Line]) -> int:

@@ -4,13 +4,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, WINNERS, GuidelineRow, OverlapRow, WinnerRow
+from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, WINNERS, GuidelineRow, OverlapRow
 from weft.analyse.tables.sweeps import Line, common_rows, find_stretches, largest_lines, own_lines
 from weft.analyse.tables.times import TimedRow, timed
 from weft.format import exact_bytes, format_seconds, percent, times_text
 from weft.mpi.algorithms import DEFAULT
 from weft.report.bars import Bar, bar_of
-from weft.report.figures import Figure, Figures, Picture
+from weft.report.figures import Figure, Figures
 from weft.report.intervals import interval_heading, time_text
 from weft.report.sweep_tables import (
     CHANGE_TITLE,
@@ -35,46 +35,35 @@ class CollectiveStory(SweepStory):
     def bars(self, view: RunView) -> list[Bar]:
         """Every algorithm where the best saves most; else every call at their largest common size; with bounds."""
         if found := find_stretches(WINNERS.read(view.path)):
-            return self._raced(view, found[0].best)
+            at = found[0].best
+            place = at["call"], at["nodes"], at["ranks"]
+            lines = [line for line in self.lines(view) if (line.call, line.cell.nodes, line.cell.ranks) == place]
+            raced = [(line, row) for line in lines if (row := line.at(at["bytes"]))]
+            raced.sort(key=lambda each: each[1]["median_s"])
+            return [bar_of(line.algorithm, row) for line, row in raced]
         rows = common_rows(largest_lines(own_lines(self.lines(view))))
         return [bar_of(line.name, row) for line, row in rows]
-
-    def _raced(self, view: RunView, at: WinnerRow) -> list[Bar]:
-        lines = [line for line in self.lines(view) if line.call == at["call"]]
-        lines = [line for line in lines if (line.cell.nodes, line.cell.ranks) == (at["nodes"], at["ranks"])]
-        rows = [(line, row) for line in lines if (row := line.at(at["bytes"]))]
-        rows.sort(key=lambda each: each[1]["median_s"])
-        return [bar_of(line.algorithm, row) for line, row in rows]
 
     def tables(self, view: RunView) -> list[Table]:
         """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""
         lines = own_lines(self.lines(view))
         names = [line.name for line in lines]
         places = [f"{name}, {line.place}" for name, line in zip(names, lines, strict=True)]
-        groups: dict[str, list[Line]] = {}
-        for line, name in zip(lines, names, strict=True):
-            groups.setdefault(name, []).append(line)
+        winners = WINNERS.read(view.path)
+        raced = {call: [each for each in winners if each["call"] == call] for call in (row["call"] for row in winners)}
         return existing(
             guideline_table(view.titled("Performance guidelines"), GUIDELINES.read(view.path)),
             overlap_table(view.titled("Hidden behind computation"), OVERLAPS.read(view.path)),
-            *self._winner_tables(view),
+            *(
+                winner_table(view.titled(f"Fastest algorithm of MPI_{call.capitalize()}"), rows)
+                for call, rows in raced.items()
+            ),
             change_table(view.titled(CHANGE_TITLE), lines, places, modelled=view.plan.is_model),
             trial_table(view.titled(MOVED), lines, places),
             slower_table(view.titled("Messages slower than their double"), lines, places),
-            *(time_table(view.titled(f"Time of {name}"), ordered(group)) for name, group in groups.items()),
+            *(time_table(view.titled(f"Time of {name}"), group) for name, group in by_name(lines).items()),
             self._barrier(view),
         )
-
-    def _winner_tables(self, view: RunView) -> list[Table]:
-        found = WINNERS.read(view.path)
-        calls = list(dict.fromkeys(winner["call"] for winner in found))
-        return [
-            winner_table(
-                view.titled(f"Fastest algorithm of MPI_{call.capitalize()}"),
-                [each for each in found if each["call"] == call],
-            )
-            for call in calls
-        ]
 
     def _barrier(self, view: RunView) -> Table:
         cells = {cell.id: cell for cell in view.plan.measured}
@@ -100,21 +89,15 @@ class CollectiveStory(SweepStory):
         from weft.report.figures.sizes import KEY, Drawn, size_panel
         from weft.report.figures.winners import winner_figure
 
-        groups: dict[str, list[Line]] = {}
-        for line in own_lines(self.lines(view)):
-            groups.setdefault(line.name, []).append(line)
-        alone = len(groups) == 1
+        groups = by_name(own_lines(self.lines(view)))
         panels = tuple(
-            size_panel([Drawn(line, label(line)) for line in ordered(group)], "time", small=not alone, title=name)
+            size_panel([Drawn(line, label(line)) for line in group], "time", small=len(groups) > 1, title=name)
             for name, group in groups.items()
         )
-        found: list[Figure | Picture | None] = [
-            winner_figure(view.titled("Fastest algorithm by size and process count"), WINNERS.read(view.path))
-        ]
-        if panels:
-            title = view.titled("Time of collective calls against message size")
-            found.insert(0, Figure(TIMES, title, KEY, view.headline, panels))
-        return [figure for figure in found if figure is not None]
+        title = view.titled("Time of collective calls against message size")
+        winners = winner_figure(view.titled("Fastest algorithm by size and process count"), WINNERS.read(view.path))
+        found: Figures = [Figure(TIMES, title, KEY, view.headline, panels)] if panels else []
+        return [*found, *([winners] if winners else [])]
 
     def fields(self, view: RunView) -> dict[str, Any]:
         """The fields of any sweep, and ``winners``."""
@@ -155,9 +138,12 @@ def _share(value: float) -> str:
     return percent(value) if abs(value) <= 1 else "over 100 %" if value > 0 else "under -100 %"
 
 
-def ordered(lines: Sequence[Line]) -> list[Line]:
-    """Lines by process count, then nodes."""
-    return sorted(lines, key=lambda line: (line.cell.ranks, line.cell.nodes))
+def by_name(lines: Sequence[Line]) -> dict[str, list[Line]]:
+    """Lines by their names in order, those of one name by process count, then nodes."""
+    ordered = sorted(lines, key=lambda line: (line.cell.ranks, line.cell.nodes))
+    return {
+        name: [line for line in ordered if line.name == name] for name in dict.fromkeys(line.name for line in lines)
+    }
 
 
 def label(line: Line) -> str:

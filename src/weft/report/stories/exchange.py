@@ -4,6 +4,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 from weft.analyse.tables.answers import by_weight, main_verdict
 from weft.analyse.tables.times import MEDIANS, CallRow, timed
@@ -11,7 +12,7 @@ from weft.format import UNKNOWN, format_bytes, plural
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar, bar_of
 from weft.report.common import held_back_table
-from weft.report.figures import Figure, Figures, Picture
+from weft.report.figures import Figures
 from weft.report.intervals import bound_text, interval_heading, time_text
 from weft.report.plan_tables import memory_tables
 from weft.report.tabular import Table, existing
@@ -54,14 +55,12 @@ class ExchangeStory(Story):
     def tables(self, view: RunView) -> list[Table]:
         """Times, bottlenecks, calls cold and warm, memory."""
         shown, others = _shown_series(view)
-        memory = [
-            replace(table, title=view.titled(table.title))
-            for table in memory_tables(view.plan, [series.name for series in shown])
-        ]
-        calls = _naming_others(call_tables(view, shown), others, "weft show --format csv")
-        return [
-            *time_tables(view), *existing(held_back_table(view)), *calls, *_naming_others(memory, others, "weft plan"),
-        ]  # fmt: skip
+        memory = memory_tables(view.plan, [series.name for series in shown])
+        memory = [replace(table, title=view.titled(table.title)) for table in memory]
+        calls = [_call_table(view, series) for series in shown if len(view.calls_of(series)) > 1]
+        calls = _naming_others(calls, others, "weft show --format csv")
+        held_back = existing(held_back_table(view))
+        return [*time_tables(view), *held_back, *calls, *_naming_others(memory, others, "weft plan")]
 
     def figures(self, view: RunView) -> Figures:
         """Time along each series, the calls, the complete graph, the spread of samples."""
@@ -74,11 +73,8 @@ class ExchangeStory(Story):
         drawn = [figure for series in shown if (figure := scaling_figure(view, series, medians))]
         if others and drawn:
             drawn[-1] = replace(drawn[-1], key=f"{drawn[-1].key} {others:,} other series are in the tables alone.")
-        found: list[Figure | Picture | None] = [*drawn]
-        first = next(iter(view.plan.series), None)
-        found.append(calls_figure(view, first) if first else None)
-        found += [schematic_figure(view), spread_figure(view)]
-        return [figure for figure in found if figure is not None]
+        calls = (calls_figure(view, series) for series in view.plan.series[:1])
+        return [*drawn, *(each for each in (*calls, schematic_figure(view), spread_figure(view)) if each is not None)]
 
 
 def _shown_series(view: RunView) -> tuple[list[PlannedSeries], int]:
@@ -110,31 +106,23 @@ def _time_table(view: RunView, group: Sequence[PlannedSeries]) -> Table:
     known = [row for series in group for row in view.of_series(series, view.main_call)]
     for series in group:
         own = view.of_series(series, view.main_call)
-        name = f"{m_text(series)} ({series.name})"
-        rows.append((name, *(time_text(row) for row in own)))
+        rows.append((f"{m_text(series)} ({series.name})", *map(time_text, own)))
         if any(row["bound_s"] for row in own):
-            rows.append(("   at least", *(bound_text(row) for row in own)))
+            rows.append(("   at least", *map(bound_text, own)))
         if any(row["samples"] > 1 for row in own):
             rows.append(("   samples", *(f"{row['samples']:,}" if row["samples"] else UNKNOWN for row in own)))
-    call = CALLS.get(view.main_call, view.main_call)
-    title = f"Time of {call}, {interval_heading(known)}"
+    title = f"Time of {CALLS.get(view.main_call, view.main_call)}, {interval_heading(known)}"
     return Table(view.titled(title), columns, tuple(rows))
 
 
-def call_tables(view: RunView, shown: Sequence[PlannedSeries]) -> list[Table]:
-    """The calls of each series, cold and warm (Table 4.6)."""
-    return [_call_table(view, series) for series in shown if len(view.calls_of(series)) > 1]
-
-
 def _call_table(view: RunView, series: PlannedSeries) -> Table:
+    """The calls of a series, cold and warm (Table 4.6)."""
     calls = view.calls_of(series)
     columns, ranks = _heading(view.of_series(series, calls[0]))
     rows = [ranks]
-    for call in calls:
-        for phase in ("cold", "warm"):
-            own = view.of_series(series, call, phase)
-            if own:
-                rows.append((f"{CALLS.get(call, call)}, {phase}", *(time_text(row) for row in own)))
+    for call, phase in product(calls, ("cold", "warm")):
+        if own := view.of_series(series, call, phase):
+            rows.append((f"{CALLS.get(call, call)}, {phase}", *map(time_text, own)))
     title = f"{series.name}, {m_text(series)}: first call on fresh connections (cold) and steady state (warm)"
     return Table(view.titled(title), columns, tuple(rows))
 

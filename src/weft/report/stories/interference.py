@@ -37,10 +37,8 @@ class InterferenceStory(Story):
     def figures(self, view: RunView) -> Figures:
         """Tiles of all victims and aggressors, a panel for each place."""
         rows = IMPACTS.read(view.path)
-        panels = tuple(
-            _panel(PLACES[place], [row for row in rows if row["place"] == place])
-            for place in dict.fromkeys(row["place"] for row in rows)
-        )
+        places = dict.fromkeys(row["place"] for row in rows)
+        panels = tuple(_panel(PLACES[place], [row for row in rows if row["place"] == place]) for place in places)
         title = view.titled("Slow-down of a job beside another one")
         return [Figure("impact", title, KEY, view.headline, panels)] if panels else []
 
@@ -68,21 +66,15 @@ def _panel(title: str, found: Sequence[ImpactRow]) -> Any:
     calls, besides = (list(dict.fromkeys(_labels(row)[k] for row in found)) for k in (0, 1))
     x = alt.X("beside:N", sort=besides, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=False))
     base = alt.Chart(values(rows)).encode(x=x, y=alt.Y("call:N", sort=calls, title=None))
-    colour = alt.Color(
-        "factor:Q",
-        legend=None,
-        scale=alt.Scale(domain=[1, MOST], range=["#f3f4f6", ORANGE], clamp=True, interpolate="rgb"),
-    )
+    scale = alt.Scale(domain=[1, MOST], range=["#f3f4f6", ORANGE], clamp=True, interpolate="rgb")
+    colour = alt.Color("factor:Q", legend=None, scale=scale)
     tooltip = [alt.Tooltip(f"{field}:N") for field in ("call", "beside", "text", "link")]
+    heading = alt.TitleParams(title, fontSize=12, anchor="middle")
     return alt.layer(
         base.mark_rect(stroke="white", strokeWidth=2).encode(color=colour, tooltip=tooltip),
         # a colour of its own: ink turns light in dark mode, and tiles do not
         base.mark_text(fontSize=11, fontWeight="bold", color="#111").encode(text="text:N"),
-    ).properties(
-        width=max(180, 56 * len(besides)),
-        height=max(40, 30 * len(calls)),
-        title=alt.TitleParams(title, fontSize=12, anchor="middle"),
-    )
+    ).properties(width=max(180, 56 * len(besides)), height=max(40, 30 * len(calls)), title=heading)
 
 
 STORY = InterferenceStory

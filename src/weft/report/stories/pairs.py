@@ -56,14 +56,9 @@ class PairsStory(Story):
         pairs = PairView(view)
         if not pairs.measured:
             return {"pairs": None}
-        return {
-            "pairs": {
-                "classes": [{**row, "messages": pairs.window(row["bytes"])} for row in pairs.classes],
-                "cold": pairs.cold,
-                "contention": pairs.contention,
-                "nodes": pairs.node_rows, "worst": pairs.worst, "outliers": pairs.outliers, "unknown": pairs.unknown,
-            }
-        }  # fmt: skip
+        classes = [{**row, "messages": pairs.window(row["bytes"])} for row in pairs.classes]
+        found = {"classes": classes, "cold": pairs.cold, "contention": pairs.contention, "nodes": pairs.node_rows}
+        return {"pairs": found | {"worst": pairs.worst, "outliers": pairs.outliers, "unknown": pairs.unknown}}
 
 
 def _ordered(rows: Iterable[R]) -> list[R]:
