@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing the answers: verdicts, bottlenecks, change-overs, sizes slower than their double, winners, findings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from weft.analyse.bottleneck import bottlenecks, find_causes, load_rows
 from weft.analyse.breakdown import breakdown_rows, round_rows
@@ -20,37 +21,10 @@ from weft.analyse.remedies import bound_remedies, knob_remedies, remedies
 from weft.analyse.scaling import verdicts
 from weft.analyse.sensitivity import sensitivity_rows
 from weft.analyse.startup import waits_at_start
-from weft.analyse.tables.answers import (
-    CHANGES,
-    FINDINGS,
-    GUIDELINES,
-    IMPACTS,
-    OVERLAPS,
-    SLOWER,
-    VERDICTS,
-    WINNERS,
-    ChangeRow,
-    FindingRow,
-    SlowerRow,
-    VerdictRow,
-    WinnerRow,
-    main_verdict,
-)
-from weft.analyse.tables.breakdown import (
-    BOTTLENECKS,
-    BREAKDOWN,
-    CAUSES,
-    LOADS,
-    REMEDIES,
-    ROUND_TIMES,
-    SENSITIVITY,
-    LinkRow,
-    TurnRow,
-)
+from weft.analyse.tables import answers, breakdown, times
 from weft.analyse.tables.pairs import CLASSES, ClassRow
 from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
 from weft.analyse.tables.sweeps import TRIALS, TrialRow
-from weft.analyse.tables.times import MEDIANS, STARTUP, CallRow, MedianRow
 from weft.analyse.thresholds.findings import protocol_findings
 from weft.analyse.thresholds.knob import launch_knobs, launch_settings, mark_memory_effects, name_knob
 from weft.analyse.thresholds.series import block_series, size_series
@@ -62,94 +36,103 @@ from weft.mpi.knobs import Knobs
 from weft.plan.records import Cell, Plan
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
-from weft.store.load import Look, read_looks
+from weft.store.load import read_looks
 from weft.store.rows import LAUNCH_TABLE, RANK_TABLE, LaunchRow, MeasuredRow
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
 class Found:
     """Tables already written for a run, from which its answers are computed."""
 
-    plan: Plan  # its plan
-    # calls, medians, links, measured: rows of the tables of calls, medians, links and cells
-    calls: Sequence[CallRow]
-    medians: Sequence[MedianRow]
-    links: Sequence[LinkRow]
+    plan: Plan
+    calls: Sequence[times.CallRow]
+    medians: Sequence[times.MedianRow]
+    links: Sequence[breakdown.LinkRow]
     measured: Sequence[MeasuredRow]
-    floor: Floor  # the noise floor that the run measured
+    floor: Floor
     of_pairs: frozenset[str]  # ids of the cells whose times are in the tables of pairs, not in the table of calls
-    turns: Sequence[TurnRow]  # rows of the table of the breakdowns' turns
+    turns: Sequence[breakdown.TurnRow]
 
     @cached_property
     def main(self) -> str:
         """The kernel's main call, on which verdicts are based."""
         return main_call(self.plan.kernel, {row["call"] for row in self.calls})
 
-    @property
-    def modelled(self) -> bool:
-        """Whether its times come from a model."""
-        return self.plan.is_model
-
-    @property
+    @cached_property
     def cells(self) -> dict[str, Cell]:
         """The plan's cells by id."""
         return {cell.id: cell for cell in self.plan.cells}
 
+    @cached_property
+    def own(self) -> list[times.CallRow]:
+        """Rows with a time of their own, and failed ones: in a block of pair rounds, only each pair has a time."""
+        return [row for row in self.calls if row["cell"] not in self.of_pairs or row["status"] != "ok" or row["reason"]]
+
+    def in_order(self, found: Iterable[Row], cell_of: Callable[[Row], str]) -> list[Row]:
+        """What is of cells, in the order of the plan's cells."""
+        order = {name: place for place, name in enumerate(self.cells)}
+        return sorted(found, key=lambda each: order[cell_of(each)])
+
 
 def write_answers(root: Path, found: Found) -> None:
     """Write the tables of answers."""
-    loads, launches = load_rows(found.links), LAUNCH_TABLE.read(root)
-    changes, slower = _changes(launches, found), _slower(found)
+    plan, fabric, modelled = found.plan, found.plan.planned_fabric, found.plan.is_model
+    launches = LAUNCH_TABLE.read(root)
+    changes, slower = _changes(launches, found)
     trials = _trials(root, changes)
     changes = with_trials(changes, trials)
-    looks = read_looks(root)
     verdicts = _verdicts(found)
-    VERDICTS.write(root, verdicts)
-    SENSITIVITY.write(root, sensitivity_rows(found.plan, found.calls, found.main))
-    LOADS.write(root, loads)
+    loads = load_rows(found.links)
     held_back = bottlenecks(found.calls, loads, found.main)
-    BOTTLENECKS.write(root, held_back)
-    CHANGES.write(root, changes)
-    TRIALS.write(root, trials)
-    SLOWER.write(root, slower)
-    won = _races(root, found)
-    fabric = found.plan.planned_fabric
+    won = winners(found.calls, found.medians, plan.cells, modelled=modelled)
     settings = launch_settings(found.measured, launches, fabric.stated_limits)
-    model = fabric if found.modelled else None
-    breakdown = breakdown_rows(found.turns, found.calls, found.cells, settings, model)
-    BREAKDOWN.write(root, breakdown)
-    CAUSES.write(root, find_causes(found.calls, breakdown, held_back, found.main))
-    doubted = doubted_calls(found.calls, found.floor)
-    sure = [row for row in breakdown if (row["cell"], row["call"]) not in doubted]
+    steps = breakdown_rows(found.turns, found.calls, found.cells, settings, fabric if modelled else None)
+    classes = CLASSES.read(root) if found.of_pairs else []
+    # times of single messages: none where a window of them is one operation
+    latencies = [] if any("window" in cell.parameters for cell in plan.cells) else classes
+    findings = _findings(root, found, classes, latencies)
+    findings += protocol_findings(changes, slower, found.cells, trials, modelled=modelled)
+    findings += pair_findings(root, plan) if found.of_pairs else []
+    answers.VERDICTS.write(root, verdicts)
+    breakdown.SENSITIVITY.write(root, sensitivity_rows(plan, found.calls, found.main))
+    breakdown.LOADS.write(root, loads)
+    breakdown.BOTTLENECKS.write(root, held_back)
+    answers.CHANGES.write(root, changes)
+    TRIALS.write(root, trials)
+    answers.SLOWER.write(root, slower)
+    answers.WINNERS.write(root, won)
+    answers.GUIDELINES.write(root, guideline_rows(found.turns, found.cells))
+    answers.OVERLAPS.write(root, overlap_rows(found.turns, found.cells))
+    answers.IMPACTS.write(root, impact_rows(found.medians, found.cells, fabric, count_jobs(root, plan)))
+    breakdown.BREAKDOWN.write(root, steps)
+    breakdown.CAUSES.write(root, find_causes(found.calls, steps, held_back, found.main))
+    breakdown.REMEDIES.write(root, _remedies(found, steps, won, trials))
+    breakdown.ROUND_TIMES.write(root, round_rows(found.turns, plan))
+    answers.FINDINGS.write(root, by_gravity(findings))
+    QUALITY.write(root, _quality(root, found, answers.main_verdict(verdicts), latencies))
+    write_claims(root, plan, found.calls)
+
+
+def _remedies(
+    found: Found,
+    steps: Sequence[breakdown.BreakdownRow],
+    won: Sequence[answers.WinnerRow],
+    trials: Sequence[TrialRow],
+) -> list[breakdown.RemedyRow]:
+    doubted, modelled, fabric = doubted_calls(found.calls, found.floor), found.plan.is_model, found.plan.planned_fabric
+    sure = [row for row in steps if (row["cell"], row["call"]) not in doubted]
     clear = [row for row in found.calls if (row["cell"], row["call"]) not in doubted]
     helps = [
-        *remedies(sure, won, found.cells, found.modelled, fabric),
-        *bound_remedies(clear, breakdown, found.cells, won, modelled=found.modelled, fabric=fabric),
-        *knob_remedies(trials, clear, found.modelled),
+        *remedies(sure, won, found.cells, modelled, fabric),
+        *bound_remedies(clear, steps, found.cells, won, modelled=modelled, fabric=fabric),
+        *knob_remedies(trials, clear, modelled),
     ]
-    order = {name: place for place, name in enumerate(found.cells)}
-    REMEDIES.write(root, sorted(helps, key=lambda row: order[row["cell"]]))
-    ROUND_TIMES.write(root, round_rows(found.turns, found.plan))
-    stands = frozenset[Doubt](("steal",) if found.of_pairs and standing_outlier(root) else ())
-    beyond = latency_beyond(_latencies(root, found), found.plan.planned_fabric) if found.modelled else None
-    against = _quality(found, looks, main_verdict(verdicts), stands, beyond[1] if beyond else None)
-    FINDINGS.write(root, _findings(root, found, changes, slower, trials))
-    QUALITY.write(root, against)
-    write_claims(root, found.plan, found.calls)
+    return found.in_order(helps, lambda row: row["cell"])
 
 
-def _races(root: Path, found: Found) -> list[WinnerRow]:
-    won = winners(found.calls, found.medians, found.plan.cells, modelled=found.modelled)
-    WINNERS.write(root, won)
-    GUIDELINES.write(root, guideline_rows(found.turns, found.cells))
-    OVERLAPS.write(root, overlap_rows(found.turns, found.cells))
-    IMPACTS.write(
-        root, impact_rows(found.medians, found.cells, found.plan.planned_fabric, count_jobs(root, found.plan))
-    )
-    return won
-
-
-def _verdicts(found: Found) -> list[VerdictRow]:
+def _verdicts(found: Found) -> list[answers.VerdictRow]:
     # ranks that share cores wait for each other even in an empty operation: their floor says nothing about other cells
     shapes = {(row["nodes"], row["ranks_per_node"]) for row in found.calls if not row["oversubscribed"]}
     empty = [found.floor.value("empty", *shape) or 0.0 for shape in shapes]
@@ -160,76 +143,56 @@ def _verdicts(found: Found) -> list[VerdictRow]:
     return verdicts(found.calls, scalings, found.main, max(empty, default=0.0), doubted, omitted)
 
 
-def _changes(launches: Sequence[LaunchRow], found: Found) -> list[ChangeRow]:
+def _changes(launches: Sequence[LaunchRow], found: Found) -> tuple[list[answers.ChangeRow], list[answers.SlowerRow]]:
+    """Change-overs, and sizes that are slower than their double."""
     knobs = launch_knobs(found.measured, launches, found.plan.planned_fabric.stated_limits)
-    order = {name: place for place, name in enumerate(found.cells)}
-    series = sorted(size_series(found.calls, found.medians), key=lambda each: order[each.cell])
+    modelled, series = found.plan.is_model, size_series(found.calls, found.medians)
+    both = [*series, *block_series(found.calls, found.medians, found.main)]
+    series, both = (found.in_order(each, lambda one: one.cell) for each in (series, both))
     changes = [
         name_knob(change, each, found.cells[each.cell], knobs.get(each.cell, Knobs("", {})))
         for each in series
-        for change in find_change_overs(each, modelled=found.modelled)
+        for change in find_change_overs(each, modelled=modelled)
     ]
-    return mark_memory_effects(changes, series, found.cells)
-
-
-def _slower(found: Found) -> list[SlowerRow]:
-    order = {name: place for place, name in enumerate(found.cells)}
-    series = [*size_series(found.calls, found.medians), *block_series(found.calls, found.medians, found.main)]
-    ordered = sorted(series, key=lambda one: order[one.cell])
-    return [row for each in ordered for row in slower_than_double(each, modelled=found.modelled)]
+    slower = [row for each in both for row in slower_than_double(each, modelled=modelled)]
+    return mark_memory_effects(changes, series, found.cells), slower
 
 
 def _quality(
-    found: Found, looks: Sequence[Look], answer: VerdictRow | None, stands: frozenset[Doubt], latency: float | None
+    root: Path, found: Found, answer: answers.VerdictRow | None, latencies: Sequence[ClassRow]
 ) -> list[QualityRow]:
-    precision = found.plan.measure.precision
-    crowded = frozenset(cell.id for cell in found.plan.cells if cell.oversubscribed)
-    given = (cell.parameters.get("inherited") for cell in found.plan.cells)
-    inherited = [(each[0], each[1]) for each in given if each]
+    plan = found.plan
+    stands = frozenset[Doubt](("steal",) if found.of_pairs and standing_outlier(root) else ())
+    beyond = latency_beyond(latencies, plan.planned_fabric) if plan.is_model else None
+    given = (cell.parameters.get("inherited") for cell in plan.cells)
     return quality(
-        _of_calls(found), found.measured, found.floor, precision, looks, medians=found.medians, answer=answer,
-        modelled=found.modelled, crowded=crowded, stands=stands, fabric=found.plan.planned_fabric,
-        inherited=inherited, latency=latency,
+        found.own, found.measured, found.floor, plan.measure.precision, read_looks(root), medians=found.medians,
+        answer=answer, modelled=plan.is_model, crowded=frozenset(cell.id for cell in plan.cells if cell.oversubscribed),
+        stands=stands, fabric=plan.planned_fabric, inherited=[(each[0], each[1]) for each in given if each],
+        latency=beyond[1] if beyond else None,
     )  # fmt: skip
 
 
-def _classes(root: Path, found: Found) -> list[ClassRow]:
-    return CLASSES.read(root) if found.of_pairs else []
-
-
-def _latencies(root: Path, found: Found) -> list[ClassRow]:
-    """Times of single messages: none where a window of them is one operation."""
-    return [] if any("window" in cell.parameters for cell in found.plan.cells) else _classes(root, found)
-
-
-def _of_calls(found: Found) -> list[CallRow]:
-    """Rows with a time of their own, and failed ones: in a block of pair rounds, only each pair has a time."""
-    return [row for row in found.calls if row["cell"] not in found.of_pairs or row["status"] != "ok" or row["reason"]]
-
-
-def _trials(root: Path, changes: Sequence[ChangeRow]) -> list[TrialRow]:
+def _trials(root: Path, changes: Sequence[answers.ChangeRow]) -> list[TrialRow]:
     """Of the run beside this one in which knobs were moved, if there is one with tables."""
     moved = RunFolder(root).trials()
-    if moved is None or not MEDIANS.path(moved.path).is_file():
+    if moved is None or not times.MEDIANS.path(moved.path).is_file():
         return []
-    return trial_rows(changes, plan_of(moved), MEDIANS.read(moved.path))
+    return trial_rows(changes, plan_of(moved), times.MEDIANS.read(moved.path))
 
 
 def _findings(
-    root: Path, found: Found, changes: Sequence[ChangeRow], slower: Sequence[SlowerRow], trials: Sequence[TrialRow]
-) -> list[FindingRow]:
-    findings = common_findings(_of_calls(found), found.measured, found.floor, found.plan.measure.precision)
-    if found.modelled:  # its ranks run where the plan says, and one launch of it is enough
+    root: Path, found: Found, classes: Sequence[ClassRow], latencies: Sequence[ClassRow]
+) -> list[answers.FindingRow]:
+    """Findings but those about protocols and pairs."""
+    measure, fabric = found.plan.measure, found.plan.planned_fabric
+    findings = common_findings(found.own, found.measured, found.floor, measure.precision)
+    if found.plan.is_model:  # its ranks run where the plan says, and one launch of it is enough
         findings = [each for each in findings if not each["what"].startswith(NO_SOCKETS)]
     else:
-        findings += unjudged(found.calls, found.plan.cells)
-    classes, measure = _classes(root, found), found.plan.measure
-    if not found.modelled:
-        findings += find_few_samples(_of_calls(found), measure.min_samples)
-        findings += find_crowded_hosts(RANK_TABLE.read(root)) if found.plan.planned_fabric.is_emulated else []
+        findings += unjudged(found.calls, found.plan.cells) + find_few_samples(found.own, measure.min_samples)
+        findings += find_crowded_hosts(RANK_TABLE.read(root)) if fabric.is_emulated else []
         findings += few_of_pairs(classes, measure.launches, measure.min_samples)
-    findings += mixed(LAUNCH_TABLE.read(root)) + waits_at_start(STARTUP.read(root))
-    findings += range_findings(found.calls, found.cells, found.plan.planned_fabric, classes)
-    findings += latency_findings(_latencies(root, found), found.plan.planned_fabric) if found.modelled else []
-    findings += protocol_findings(changes, slower, found.cells, trials, modelled=found.modelled)
-    return by_gravity([*findings, *(pair_findings(root, found.plan) if found.of_pairs else [])])
+    findings += mixed(LAUNCH_TABLE.read(root)) + waits_at_start(times.STARTUP.read(root))
+    findings += range_findings(found.calls, found.cells, fabric, classes)
+    return findings + (latency_findings(latencies, fabric) if found.plan.is_model else [])

@@ -11,9 +11,9 @@ Samples of all steps were taken in turns with the call's own (METHOD 17). Factor
 a launch; value and interval are over the launches.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any, cast
 
 from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
 from weft.analyse.tables.answers import MATTERS
@@ -41,26 +41,20 @@ PARTS: Mapping[str, str] = {
 }
 
 
-def mover(
-    step: Step,
-    call: CallRow,
-    cell: Cell,
-    library: str,
-    values: Mapping[str, str],
-    where: Where,
-    model: Fabric | None = None,
-) -> str:
+def mover(step: Step, call: CallRow, cell: Cell, settings: Settings, where: Where, model: Fabric | None) -> str:
     """What would move a step, in words."""
     block_bytes = call["block_bytes"] or cell.block_bytes
     if step == "hardware":
         link = call["bound"].removeprefix(LINK)
         return PARTS.get(call["bound"], f"more or faster cables on the way {link}; a placement that crosses it less")
+    if step == "messages" and model:
+        return _stated(model, where, block_bytes)
     if step == "messages":
-        return _stated(model, where, block_bytes) if model else message_knobs(library, values, where, block_bytes)
+        return message_knobs(settings.library, settings.values, where, block_bytes)
     if step == "contention":
         return "which ranks share a node" if cell.nodes == 1 else "placement; routes"
     if step == "algorithm":
-        return _algorithm(call, cell, library, values)
+        return _algorithm(call, cell, settings)
     return "what the late ranks do before the call; binding; other work on their cores"
 
 
@@ -72,19 +66,17 @@ def _stated(model: Fabric, where: Where, block_bytes: int) -> str:
     return "; ".join(texts) or "what the fabric file does not state: a message costs nothing there but its bytes"
 
 
-def _algorithm(call: CallRow, cell: Cell, library: str, values: Mapping[str, str]) -> str:
+def _algorithm(call: CallRow, cell: Cell, settings: Settings) -> str:
     """The algorithm in use, the knob that chooses, and what it may choose."""
-    kernel = kernel_named(call["kernel"])
-    collective = kernel.collective_of(call["call"]) or "alltoallv"
-    chooser = knob(library, collective)
-    known = algorithms(library, collective, call["ranks"])
-    forced = next((each.name for each in known if each.value == plain(values).get(chooser)), DEFAULT)
+    collective = kernel_named(call["kernel"]).collective_of(call["call"]) or "alltoallv"
+    chooser = knob(settings.library, collective)
+    if not chooser:
+        return f"another algorithm of MPI_{collective.capitalize()}"
+    known = algorithms(settings.library, collective, call["ranks"])
+    forced = next((each.name for each in known if each.value == plain(settings.values).get(chooser)), DEFAULT)
     chosen = str(cell.parameters.get("algorithm", forced))
     now = "the library's own choice" if chosen == DEFAULT else chosen
-    others = ", ".join(each.name for each in known)
-    return (
-        f"{chooser} ({now}; there are {others})" if chooser else f"another algorithm of MPI_{collective.capitalize()}"
-    )
+    return f"{chooser} ({now}; there are {', '.join(each.name for each in known)})"
 
 
 Seconds = Mapping[str, float]
@@ -103,19 +95,15 @@ def breakdown_rows(
 ) -> list[BreakdownRow]:
     """The breakdown of every call that has one, in the order of the cells."""
     warm = {(row["cell"], row["call"]): row for row in calls if row["phase"] == "warm"}
-    by_call: dict[tuple[str, str], dict[int, dict[str, TurnRow]]] = {}
+    by_call: dict[tuple[str, str], dict[int, dict[str, TurnRow]]] = defaultdict(lambda: defaultdict(dict))
     for turn in turns:
-        launches = by_call.setdefault((turn["cell"], turn["call"]), {})
-        launches.setdefault(turn["launch"], {})[turn["step"]] = turn
+        by_call[turn["cell"], turn["call"]][turn["launch"]][turn["step"]] = turn
     order = {name: place for place, name in enumerate(cells)}
     rows: list[BreakdownRow] = []
     for key in sorted(by_call, key=lambda each: (order[each[0]], split_op(each[1])[1] or 0, each[1])):
-        row = warm.get(key)
-        if row is None or row["status"] != "ok":
-            continue
         whole = [each for each in by_call[key].values() if {SHIFT, WHOLE} <= each.keys()]
-        if whole:
-            rows += _rows(row, cells[key[0]], whole, settings.get(key[0], Settings("", {})), model)
+        if whole and key in warm and warm[key]["status"] == "ok":
+            rows += _rows(warm[key], cells[key[0]], whole, settings.get(key[0], Settings("", {})), model)
     return rows
 
 
@@ -128,19 +116,15 @@ def _rows(
     reached["algorithm"] = [each[WHOLE]["seconds"] for each in launches]
     reached["arrival"] = [each[WHOLE]["total_s"] for each in launches]
     where = carried(cell, seconds, scale)
+    names = {"hardware": call["bound"], "contention": plain}
     rows: list[BreakdownRow] = []
     below: Sequence[float] | None = None
     for step in STEPS:
-        if step not in reached:
-            continue
-        name = {"hardware": call["bound"], "contention": plain}.get(step, "")
-        row = _row(call, step, below, reached[step]) | {"name": name}
-        row |= {"mover": mover(step, call, cell, settings.library, settings.values, where, model)}
-        rows.append(cast(BreakdownRow, row))
-        below = reached[step]
-    top = rows[-1]
-    top["seconds"] = call["median_s"] or top["seconds"]
-    top["low"], top["high"] = call["low_s"], call["high_s"]
+        if step in reached:
+            moved_by = mover(step, call, cell, settings, where, model)
+            rows.append(_row(call, step, below, reached[step], names.get(step, ""), moved_by))
+            below = reached[step]
+    rows[-1].update(seconds=call["median_s"] or rows[-1]["seconds"], low=call["low_s"], high=call["high_s"])
     return rows
 
 
@@ -171,18 +155,22 @@ def carried(cell: Cell, launches: Sequence[Seconds], scale: float) -> Where:
     return "network" if within < LEAST_SHARE * total else "node" if between < LEAST_SHARE * total else "both"
 
 
-def _row(call: CallRow, step: Step, below: Sequence[float] | None, reached: Sequence[float]) -> dict[str, Any]:
-    """A step's numbers: those of hardware are one for all launches, and have no interval."""
+def _row(
+    call: CallRow, step: Step, below: Sequence[float] | None, reached: Sequence[float], name: str, moved_by: str
+) -> BreakdownRow:
+    """A step's row: the numbers of hardware are one for all launches, and have no interval."""
     low, high = ends(reached) if below else (None, None)
-    row = {"cell": call["cell"], "call": call["call"], "nodes": call["nodes"], "ranks": call["ranks"]}
-    row |= {"block_bytes": call["block_bytes"], "step": step, "launches": len(reached)}
-    row |= {"seconds": median(reached), "low": low, "high": high, "effect": "floor"}
-    row |= dict.fromkeys(("factor", "factor_low", "factor_high"))
+    row = BreakdownRow(
+        cell=call["cell"], call=call["call"], nodes=call["nodes"], ranks=call["ranks"],
+        block_bytes=call["block_bytes"], step=step, launches=len(reached), seconds=median(reached), low=low, high=high,
+        effect="floor", factor=None, factor_low=None, factor_high=None, name=name, mover=moved_by,
+    )  # fmt: skip
     if below:
         ratios = [value / (under or value or 1.0) for value, under in zip(reached, below, strict=True)]
-        row["factor"] = median(ratios)
-        row["factor_low"], row["factor_high"] = ends(ratios)
-        row["effect"] = effect(row["factor"], row["factor_low"] or row["factor"], row["factor_high"] or row["factor"])
+        factor, (low, high) = median(ratios), ends(ratios)
+        row.update(
+            factor=factor, factor_low=low, factor_high=high, effect=effect(factor, low or factor, high or factor)
+        )
     return row
 
 
@@ -197,12 +185,13 @@ def effect(factor: float, low: float, high: float) -> Effect:
 
 def faster_rounds(launches: Sequence[Seconds]) -> str:
     """Which plain rounds are faster, by the median over the launches; pairwise may not be there."""
-    found = {
-        name: median(each[name] for each in launches)
-        for name in (SHIFT, PAIRWISE)
-        if all(name in each for each in launches)
-    }
-    return min(found, key=lambda name: found[name])
+    found = [name for name in (SHIFT, PAIRWISE) if all(name in each for each in launches)]
+    return min(found, key=lambda name: median(each[name] for each in launches))
+
+
+def _size(cell: Cell, call: str) -> int:
+    """Bytes of a call's blocks; 0 where they are not known."""
+    return split_op(call)[1] or (cell.block_bytes if call == kernel_named(cell.kernel).main else 0)
 
 
 def link_scale(cell: Cell) -> float:
@@ -214,7 +203,7 @@ def link_scale(cell: Cell) -> float:
     scales: list[float] = []
     for call, bound in cell.bounds.items():
         links = [s for name, s in bound.terms.items() if name == INJECTION or name.startswith(LINK)]
-        size = split_op(call)[1] or (cell.block_bytes if call == kernel_named(cell.kernel).main else 0)
+        size = _size(cell, call)
         if alone and size and links:
             scales.append(max(links) / (alone * size))
     return max(1.0, scales[-1]) if scales else 1.0
@@ -229,11 +218,10 @@ def ends(values: Sequence[float]) -> tuple[float | None, float | None]:
 def round_rows(turns: Sequence[TurnRow], plan: Plan) -> list[RoundRow]:
     """The rounds of every breakdown, by distance."""
     cells = {cell.id: cell for cell in plan.cells}
-    seconds: dict[tuple[str, str], dict[int, list[float]]] = {}
+    seconds: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for turn in turns:
         if turn["step"] == ROUNDS:
-            rounds = seconds.setdefault((turn["cell"], turn["call"]), {})
-            rounds.setdefault(turn["place"], []).append(turn["seconds"])
+            seconds[turn["cell"], turn["call"]][turn["place"]].append(turn["seconds"])
     links = {name: _links(cells[name], plan.planned_fabric) for name in dict.fromkeys(cell for cell, _ in seconds)}
     return [
         _round_row(cells[name], call, distance, median(each), links[name])
@@ -249,9 +237,9 @@ def _links(cell: Cell, fabric: Fabric) -> list[Fullest]:
 
 
 def _round_row(cell: Cell, call: str, distance: int, seconds: float, links: Sequence[Fullest]) -> RoundRow:
-    size = split_op(call)[1] or (cell.block_bytes if call == kernel_named(cell.kernel).main else None)
+    size = _size(cell, call)
     full = links[distance] if size and distance < len(links) else None
     return RoundRow(
         cell=cell.id, call=call, nodes=cell.nodes, ranks=cell.ranks, distance=distance, seconds=seconds,
-        link=full.link if full else "", link_s=full.s_per_byte * size if full and size else None,
+        link=full.link if full else "", link_s=full.s_per_byte * size if full else None,
     )  # fmt: skip

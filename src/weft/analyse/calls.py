@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of calls: a row for each cell, call and phase, with its statistics and bound, or why it has no numbers."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from statistics import median
-from typing import TypeVar
 
 from weft.analyse.ranges import ranged
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
@@ -16,8 +16,6 @@ from weft.plan.records import Cell
 from weft.store.rows import MeasuredRow, SegmentRow
 
 Bounds = Callable[[Cell, str], tuple[float, str, str] | None]
-Row = TypeVar("Row")
-Key = TypeVar("Key")
 
 #: A cell's status is the worst of its launches; the table of cells has the status of each launch.
 GRAVITY = ("invalid", "crash", "timeout", "launch", "memory", "fabric", "bound")
@@ -33,33 +31,29 @@ def call_rows(
 ) -> list[CallRow]:
     """Join the statistics of each call with its cell in the plan and the status of its launches.
 
-    `bounds`: lower bound in seconds of a cell's call, and its name.
+    `bounds`: lower bound in seconds of a cell's call, its name and its basis.
     """
-    statuses = _grouped(launches, lambda row: row["cell"])
+    statuses: dict[str, list[MeasuredRow]] = defaultdict(list)
+    for launch in launches:
+        statuses[launch["cell"]].append(launch)
+    spans: dict[str, dict[tuple[str, str], list[SegmentRow]]] = defaultdict(lambda: defaultdict(list))
+    for segment in segments:
+        spans[segment["cell"]][segment["op"], segment["phase"]].append(segment)
     known = {(row["cell"], row["call"], row["phase"]): row for row in summaries}
-    by_cell = _grouped(segments, lambda row: row["cell"])
     algorithms = {(row["cell"], row["op"]): row["algorithm"] for row in segments if row["algorithm"]}
     rows: list[CallRow] = []
     for cell in (cell for cell in cells if not kernel_named(cell.kernel).is_floor):
-        status, reason = cell_status(cell, statuses.get(cell.id, []))
-        own = _grouped(by_cell.get(cell.id, []), lambda row: (row["op"], row["phase"]))
+        status, reason = cell_status(cell, statuses[cell.id])
         floored = kernel_named(cell.kernel).has_floor(cell.parameters)  # it measures the rates behind a bound
-        for call, phase in _calls_of(cell, list(own)):
+        for call, phase in _calls_of(cell, list(spans[cell.id])):
             row = _unmeasured(cell, call, phase, status, reason)
             row["bound_s"], row["bound"], row["bound_basis"] = (floored and bounds(cell, call)) or (None, "", "")
             row["algorithm"] = algorithms.get((cell.id, call), "")
             found = known.get((cell.id, call, phase))
             if status == "ok" and found:
-                row = ranged(_measured(row, found, own[call, phase]), cell, fabric)
+                row = ranged(_measured(row, found, spans[cell.id][call, phase]), cell, fabric)
             rows.append(row)
     return rows
-
-
-def _grouped(rows: Iterable[Row], key: Callable[[Row], Key]) -> dict[Key, list[Row]]:
-    found: dict[Key, list[Row]] = {}
-    for row in rows:
-        found.setdefault(key(row), []).append(row)
-    return found
 
 
 def cell_status(cell: Cell, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
@@ -73,9 +67,8 @@ def cell_status(cell: Cell, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
     failed = sorted((row for row in launches if row["status"] != "ok"), key=lambda row: GRAVITY.index(row["status"]))
     if not failed:
         return "ok", ""
-    worst = failed[0]
-    if worst["status"] == "invalid" or len(failed) == len(launches):
-        return worst["status"], worst["reason"] or worst["validation_detail"]
+    if failed[0]["status"] == "invalid" or len(failed) == len(launches):
+        return failed[0]["status"], failed[0]["reason"] or failed[0]["validation_detail"]
     reasons = "; ".join(f"launch {row['launch']}: {row['status']}: {row['reason']}" for row in failed)
     return "ok", f"{len(failed)} of {len(launches)} launches failed and are left out: {reasons}"
 
@@ -95,12 +88,12 @@ def _unmeasured(cell: Cell, call: str, phase: str, status: str, reason: str) -> 
         cell=cell.id, kernel=cell.kernel, series=list(cell.series), nodes=cell.nodes,
         ranks_per_node=cell.ranks_per_node, ranks=cell.ranks, n=parameters.get("n"), m=parameters.get("m"), call=call,
         phase=phase, status=status, samples=0, discarded=0, disturbed=0, lost_s=0.0, lost_by="", launches=0,
-        batch=None, interval="",
-        definition="", peers_met=None, algorithm="", cache=kernel_named(cell.kernel).cache(parameters),
-        median_s=None, low_s=None, high_s=None, coverage=None, min_s=None, p5_s=None, p95_s=None, p99_s=None,
-        max_s=None, mean_s=None, launch_low_s=None, launch_high_s=None, bound_s=None, bound="",
-        bound_basis="", block_bytes=cell.block_bytes if size is None else size, array_bytes=cell.array_bytes,
-        local_bytes=cell.local_bytes, oversubscribed=cell.oversubscribed, ended_by="", reason=reason,
+        batch=None, interval="", definition="", peers_met=None, algorithm="",
+        cache=kernel_named(cell.kernel).cache(parameters), median_s=None, low_s=None, high_s=None, coverage=None,
+        min_s=None, p5_s=None, p95_s=None, p99_s=None, max_s=None, mean_s=None, launch_low_s=None, launch_high_s=None,
+        bound_s=None, bound="", bound_basis="", block_bytes=cell.block_bytes if size is None else size,
+        array_bytes=cell.array_bytes, local_bytes=cell.local_bytes, oversubscribed=cell.oversubscribed, ended_by="",
+        reason=reason,
     )  # fmt: skip
 
 
@@ -121,20 +114,16 @@ def _measured(row: CallRow, found: SummaryRow, spans: Sequence[SegmentRow]) -> C
     return row
 
 
-SampleKey = tuple[str, str, str]
-
-
 def summaries(mixed: Iterable[MixedRow], by_launch: Iterable[MedianRow], *, modelled: bool) -> list[SummaryRow]:
     """Medians over launches with their intervals, beside the quantiles of all samples."""
-    launches: dict[SampleKey, list[MedianRow]] = {}
+    launches: dict[tuple[str, str, str], list[MedianRow]] = defaultdict(list)
     for row in by_launch:
-        launches.setdefault((row["cell"], row["call"], row["phase"]), []).append(row)
+        launches[row["cell"], row["call"], row["phase"]].append(row)
     return [_summary(row, launches[row["cell"], row["call"], row["phase"]], modelled) for row in mixed]
 
 
 def _summary(mixed: MixedRow, rows: Sequence[MedianRow], modelled: bool) -> SummaryRow:
-    medians = [row["median_s"] for row in rows]
-    first = rows[0]
+    medians, first = [row["median_s"] for row in rows], rows[0]
     within = Interval(first["low_s"], first["high_s"], first["coverage"], "within one launch")
     found = NO_INTERVAL if modelled else interval_over_launches(medians, within)
     return {

@@ -3,11 +3,11 @@
 
 import math
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Final, Literal, cast
 
 from weft.analyse.floor import Floor
 from weft.analyse.statistics.interval import RANGES
@@ -17,13 +17,13 @@ from weft.files.reading import is_table
 from weft.format import format_seconds, percent, plural
 from weft.store.rows import LaunchRow, MeasuredRow
 
+AnyCall = CallRow | TimedRow
 Level = Literal["error", "warning", "note"]
 NO_SOCKETS = "nobody here can tell which sockets"
 """How a kernel's warning begins where the system does not tell sockets: binding.cpp."""
 #: How a warning of a cell in one launch begins whose nodes share a host (`weft.analyse.doubts`).
 SHARED_HOST = "nodes share a host"
-Statistic = Literal["min_s", "p5_s", "median_s", "p95_s", "p99_s", "max_s"]
-ORDERED: tuple[Statistic, ...] = ("min_s", "p5_s", "median_s", "p95_s", "p99_s", "max_s")
+ORDERED: Final = ("min_s", "p5_s", "median_s", "p95_s", "p99_s", "max_s")
 
 #: METHOD 20: a rate this far above what memory or a link allows is an error of the measurement, or of the bound.
 TOO_FAST = 1.2
@@ -61,30 +61,26 @@ def make_finding(id: str, where: str, level: Level | None = None, /, **values: A
 
 def by_gravity(found: Sequence[FindingRow]) -> list[FindingRow]:
     """Findings sorted by severity: errors, warnings, notes; those of one kind as they come, the worst first."""
-    order = {"error": 0, "warning": 1, "note": 2}
-    return sorted(found, key=lambda each: order[each["level"]])
+    return sorted(found, key=lambda each: ("error", "warning", "note").index(each["level"]))
 
 
-def place(row: CallRow | TimedRow) -> str:
+def place(row: AnyCall) -> str:
     """A row in words: ``C warm, N = 3, p = 24, m = 512``."""
+    return f"{row['call']} {row['phase']}, {_shape(row)}"
+
+
+def _shape(row: AnyCall) -> str:
     m = f", m = {row['m']}" if row.get("m") is not None else ""
-    return f"{row['call']} {row['phase']}, N = {row['nodes']}, p = {row['ranks']}{m}"
+    return f"N = {row['nodes']}, p = {row['ranks']}{m}"
 
 
-AnyCall = TypeVar("AnyCall", CallRow, TimedRow, CallRow | TimedRow)
-
-
-def measured(rows: Iterable[AnyCall]) -> list[AnyCall]:
-    """Rows that should carry numbers."""
-    return [row for row in rows if row["status"] == "ok"]
-
-
-def self_checks(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
+def self_checks(rows: Sequence[AnyCall]) -> list[FindingRow]:
     """METHOD 20: quantiles in order, no infinity or NaN, samples present, no rate above 1.2 x the bound's."""
     found: list[FindingRow] = []
-    for row in measured(rows):
-        problem = _inconsistent(row)
-        if problem:
+    for row in rows:
+        if row["status"] != "ok":
+            continue
+        if problem := _inconsistent(row):
             found.append(make_finding("self-check.statistics", place(row), problem=problem))
         elif row["bound_s"] and (row["median_s"] or 0.0) * TOO_FAST < row["bound_s"]:
             median, bound = format_seconds(row["median_s"] or 0.0), format_seconds(row["bound_s"])
@@ -93,15 +89,15 @@ def self_checks(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
     return found
 
 
-def bounds_beaten(rows: Sequence[CallRow | TimedRow]) -> list[FindingRow]:
+def bounds_beaten(rows: Sequence[AnyCall]) -> list[FindingRow]:
     """METHOD 16: a sample below its lower bound is an error of the bound; the finding gives both numbers."""
     found: list[FindingRow] = []
-    for row in sorted(measured(rows), key=lambda row: _over(row["min_s"], row["bound_s"])):
-        if is_beaten(row):
-            fastest, bound = format_seconds(row["min_s"] or 0.0), format_seconds(row["bound_s"] or 0.0)
-            case = "measured" if is_refuted(row) else "within"
-            id = f"bound-beaten.{case if row['bound_basis'] == 'measured' else 'stated'}"
-            found.append(make_finding(id, place(row), fastest=fastest, bound=bound, name=row["bound"]))
+    beaten = [row for row in rows if row["status"] == "ok" and is_beaten(row)]
+    for row in sorted(beaten, key=lambda row: (row["min_s"] or 0.0) / (row["bound_s"] or math.inf)):
+        fastest, bound = format_seconds(row["min_s"] or 0.0), format_seconds(row["bound_s"] or 0.0)
+        case = "measured" if is_refuted(row) else "within"
+        id = f"bound-beaten.{case if row['bound_basis'] == 'measured' else 'stated'}"
+        found.append(make_finding(id, place(row), fastest=fastest, bound=bound, name=row["bound"]))
     return found
 
 
@@ -118,12 +114,7 @@ def mixed(launches: Sequence[LaunchRow]) -> list[FindingRow]:
     ]
 
 
-def _over(value: float | None, of: float | None) -> float:
-    """A quotient to sort by, no unit: infinite where it is not known."""
-    return math.inf if value is None or not of else value / of
-
-
-def _inconsistent(row: CallRow | TimedRow) -> str:
+def _inconsistent(row: AnyCall) -> str:
     given = {name: row[name] for name in (*ORDERED, "low_s", "high_s", "mean_s")}
     values = {name: value for name, value in given.items() if value is not None}
     if row["samples"] < 1 or "median_s" not in values:
@@ -148,47 +139,42 @@ def failures(rows: Sequence[CallRow]) -> list[FindingRow]:
             continue
         case = "start" if row["status"] in ("crash", "timeout", "launch") else "launch-lost"
         id = f"failed.{row['status']}" if f"failed.{row['status']}" in finding_texts() else f"failed.{case}"
-        m = f", m = {row['m']}" if row.get("m") is not None else ""
-        where = f"cell {row['cell']}, N = {row['nodes']}, p = {row['ranks']}{m}"
         what = row["reason"] if row["status"] == "ok" else f"{row['status']}: {row['reason']}".rstrip(": ")
-        found.setdefault(row["cell"], make_finding(id, where, why=what))
+        found.setdefault(row["cell"], make_finding(id, f"cell {row['cell']}, {_shape(row)}", why=what))
     return list(found.values())
 
 
-def below_floor(rows: Sequence[CallRow | TimedRow], floor: Floor) -> list[FindingRow]:
+def below_floor(rows: Sequence[AnyCall], floor: Floor) -> list[FindingRow]:
     """METHOD 21: a time below that of an empty operation means nothing; a batch of calls shares one empty operation.
 
     Ranks that share cores have no noise floor: their empty operation waits for the core.
     """
     found: list[tuple[float, FindingRow]] = []
-    for row in measured(rows):
+    for row in rows:
         empty = floor.value("empty", row["nodes"], row["ranks_per_node"])
-        if empty is None or row["median_s"] is None or row["oversubscribed"]:
+        if empty is None or row["median_s"] is None or row["status"] != "ok" or row["oversubscribed"]:
             continue
         empty /= row["batch"] or 1
         if row["median_s"] <= empty:
             times = {"median": format_seconds(row["median_s"]), "empty": format_seconds(empty)}
-            found.append((_over(row["median_s"], empty), make_finding("below-floor", place(row), **times)))
-    return [row_text for _, row_text in sorted(found, key=lambda each: each[0])]
+            share = row["median_s"] / empty if empty else math.inf
+            found.append((share, make_finding("below-floor", place(row), **times)))
+    return [finding for _, finding in sorted(found, key=lambda each: each[0])]
 
 
 def machine(cells: Sequence[MeasuredRow]) -> list[FindingRow]:
     """Interference from the machine: swapping, CPU steal, warnings that the kernel recorded."""
-    found: list[FindingRow] = []
-    for row in sorted(cells, key=_swapped, reverse=True):
-        if _swapped(row):
-            found.append(make_finding("swap", _launch(row), pages=_swapped(row)))
-    for row in sorted(cells, key=share_of_steal, reverse=True):
-        if share_of_steal(row) > MOST_STEAL:
-            found.append(make_finding("steal", _launch(row), percent=100 * share_of_steal(row)))
-    return [*found, *(recorded_warning(_launch(row), text) for row in cells for text in row["warnings"] or [])]
+    where = [(f"cell {row['cell']}, launch {row['launch']}", row) for row in cells]
+    swapped = sorted(((swapped_pages(row), name) for name, row in where), key=lambda each: each[0], reverse=True)
+    stolen = sorted(((share_of_steal(row), name) for name, row in where), key=lambda each: each[0], reverse=True)
+    return [
+        *(make_finding("swap", name, pages=pages) for pages, name in swapped if pages),
+        *(make_finding("steal", name, percent=100 * share) for share, name in stolen if share > MOST_STEAL),
+        *(recorded_warning(name, text) for name, row in where for text in row["warnings"] or []),
+    ]
 
 
-def _launch(cell: MeasuredRow) -> str:
-    return f"cell {cell['cell']}, launch {cell['launch']}"
-
-
-def _swapped(cell: MeasuredRow) -> int:
+def swapped_pages(cell: MeasuredRow) -> int:
     """Pages of memory that were swapped during a cell in one launch."""
     return (cell["swap_in_pages"] or 0) + (cell["swap_out_pages"] or 0)
 
@@ -200,11 +186,9 @@ def share_of_steal(cell: MeasuredRow) -> float:
 
 def not_fresh(rows: Sequence[CallRow]) -> list[FindingRow]:
     """METHOD 3: first calls whose connections Weft's own traffic may already have opened."""
-    return [
-        make_finding("not-fresh", place(row), phase=phase_in_words(row))
-        for row in sorted(measured(rows), key=lambda row: row["peers_met"] or 0, reverse=True)
-        if row["phase"] == "cold" and row["peers_met"]
-    ]
+    met = [row for row in rows if row["status"] == "ok" and row["phase"] == "cold" and row["peers_met"]]
+    met.sort(key=lambda row: row["peers_met"] or 0, reverse=True)
+    return [make_finding("not-fresh", place(row), phase=phase_in_words(row)) for row in met]
 
 
 def recorded_warning(where: str, text: str) -> FindingRow:
@@ -227,29 +211,6 @@ def half_width(row: TimedRow) -> float:
     return (high - low) / 2 / row["median_s"]
 
 
-def wide(row: TimedRow, precision: float) -> list[FindingRow]:
-    """A finding where the interval of a row, of whatever kind, is wider than was asked."""
-    width = half_width(row)
-    if width <= precision:
-        return []
-    case = {"within one launch": "one-launch", "range of launches": "range"}.get(row["interval"], "launches")
-    found = make_finding(
-        f"wide.{case}", place(row), width=percent(width), precision=percent(precision),
-        samples=plural(row["samples"], "sample"), launches=plural(row["launches"], "launch"),
-        more=more_launches(row["launches"]),
-    )  # fmt: skip
-    return [found]
-
-
-def disturbed(rows: Sequence[TimedRow]) -> list[FindingRow]:
-    """METHOD 11: rows of which more than a tenth of the samples lost over 1 % of their time to others."""
-    return [
-        make_finding("lost", place(row), text=lost_in_words(row))
-        for row in sorted(rows, key=lambda row: row["disturbed"] / max(row["samples"], 1), reverse=True)
-        if row["disturbed"] > DISTURBED_ROWS * row["samples"]
-    ]
-
-
 def lost_in_words(row: TimedRow) -> str:
     """How many samples of a row were disturbed, by what, and by how much at most."""
     count = f"{row['disturbed']} of {row['samples']} samples"
@@ -262,10 +223,22 @@ def lost_in_words(row: TimedRow) -> str:
 
 
 def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
-    """Numbers to read with care: wide intervals, disturbed samples, late starts, shared cores."""
+    """Numbers to read with care: wide intervals, disturbed samples, late starts, shared cores.
+
+    METHOD 11: reported are rows of which more than a tenth of the samples lost over 1 % of their time to others.
+    """
     warm = timed(rows, phase="warm")
-    widest = sorted(warm, key=half_width, reverse=True)
-    found = [*(each for row in widest for each in wide(row, precision)), *disturbed(warm)]
+    found: list[FindingRow] = []
+    for row in sorted(warm, key=half_width, reverse=True):
+        if half_width(row) > precision:
+            case = {"within one launch": "one-launch", "range of launches": "range"}.get(row["interval"], "launches")
+            counts = {"samples": plural(row["samples"], "sample"), "launches": plural(row["launches"], "launch")}
+            widths = {"width": percent(half_width(row)), "precision": percent(precision)}
+            more = more_launches(row["launches"])
+            found.append(make_finding(f"wide.{case}", place(row), **widths, **counts, more=more))
+    for row in sorted(warm, key=lambda row: row["disturbed"] / max(row["samples"], 1), reverse=True):
+        if row["disturbed"] > DISTURBED_ROWS * row["samples"]:
+            found.append(make_finding("lost", place(row), text=lost_in_words(row)))
     for row in sorted(warm, key=lambda row: row["discarded"], reverse=True):
         if row["discarded"]:
             found.append(make_finding("late", place(row), count=row["discarded"]))

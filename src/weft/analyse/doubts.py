@@ -1,37 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""What a run's own warnings say against the times of a cell, weighed by what it could do to them (METHOD 20).
+"""What a run's own warnings say against the times of a cell, weighed by what it could do to them (METHOD 20).
 
 A disturbance lengthens a time, and never to less than its lower bound. So each doubt is the least that the
 interval of a time could begin at without it:
 
-steal
-    Of a launch in which the hypervisor took the share s of the time, the median lost at most 2 s of itself: half of
-    its samples have to be longer for it to be, so steal that falls evenly on the calls of a cell moves it by twice its
-    share at most. What fell on one call in one launch shows between the launches, which the interval counts.
-lost
-    The median of what the samples took at least: each without what it may have lost to others, all of it where only a
-    flag is known (METHOD 11).
-swap, core
-    Nobody knows how much they took: the lower bound.
+- steal: of a launch in which the hypervisor took the share s of the time, the median lost at most 2 s of itself: half
+  of its samples have to be longer for it to be. What fell on one call in one launch shows between the launches, which
+  the interval counts.
+- lost: the median of what the samples took at least, each without what it may have lost to others (METHOD 11).
+- swap, core: nobody knows how much they took: the lower bound.
 
 What contradicts itself, lies below the noise floor, is a warning of the kernel or was measured between nodes that are
 one host says nothing of the time at all.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from weft.analyse.checks import (
-    SHARED_HOST,
-    below_floor,
-    lost_in_words,
-    machine,
-    make_finding,
-    place,
-    self_checks,
-    share_of_steal,
-)
+from weft.analyse import checks
+from weft.analyse.checks import SHARED_HOST, below_floor, make_finding, place, self_checks
 from weft.analyse.floor import Floor
 from weft.analyse.statistics.interval import MODELLED, NO_INTERVAL, RANGES, interval_over_launches
 from weft.analyse.tables.answers import FindingRow
@@ -84,16 +73,16 @@ def doubts(
     Wide intervals are no doubt, since a verdict counts them; nor is a bound that a sample beat: it is the bound that is
     wrong then, and a verdict does not name it.
     """
-    cells: dict[str, list[MeasuredRow]] = {}
+    cells: dict[str, list[MeasuredRow]] = defaultdict(list)
     for cell in measured:
-        cells.setdefault(cell["cell"], []).append(cell)
+        cells[cell["cell"]].append(cell)
     by_call = by_launch(medians)
-    found: dict[str, list[Against]] = {}
+    found: dict[str, list[Against]] = defaultdict(list)
     for row in timed(rows, phase="warm"):
-        own = found.setdefault(row["cell"], [])
-        own += [_against(each, None) for each in (*self_checks([row]), *below_floor([row], floor))]
         launches = by_call.get((row["cell"], row["call"]), {})
-        own += [*_of_machine(row, launches, cells.get(row["cell"], [])), *_of_losses(row, launches)]
+        own = [_against(each, None) for each in (*self_checks([row]), *below_floor([row], floor))]
+        own += [*_of_machine(row, launches, cells[row["cell"]]), *_of_losses(row, launches)]
+        found[row["cell"]] += own
     return {cell: own for cell, own in found.items() if own}
 
 
@@ -114,19 +103,6 @@ def least_s(row: TimedRow, against: Iterable[Against]) -> float:
     return max(low, min(bound_s, reach(row)[0]))
 
 
-def without_steal(median_s: float, cell: MeasuredRow) -> float:
-    """The least that a launch's median could be, in seconds, had the hypervisor taken nothing."""
-    return median_s * max(0.0, 1 - 2 * share_of_steal(cell))
-
-
-def begins_s(values: Iterable[float]) -> float:
-    """Where the interval of the launches' medians begins, in seconds; 0 of none."""
-    listed = list(values)
-    if len(listed) < 2:
-        return listed[0] if listed else 0.0
-    return interval_over_launches(listed, NO_INTERVAL).low or 0.0
-
-
 def _against(found: FindingRow, keeps: float | None) -> Against:
     doubt = "bound" if found["rule"] == "self-check" and found["level"] == "warning" else OF_RULE[found["rule"]]
     return Against(doubt, f"{found['where']}: {found['what']}", keeps)
@@ -138,11 +114,11 @@ def _of_machine(row: TimedRow, launches: Launches, cells: Sequence[MeasuredRow])
     known = {launch: each["median_s"] for launch, each in launches.items()}
     least = {doubt: dict(known) for doubt in OF_RULE.values()}
     for cell in cells:
-        for each in machine([cell]):
+        kept = max(0.0, 1 - 2 * checks.share_of_steal(cell))
+        for each in checks.machine([cell]):
             doubt = OF_RULE[each["rule"]]
             if cell["launch"] in known:
-                before = known[cell["launch"]]
-                least[doubt][cell["launch"]] = without_steal(before, cell) if doubt == "steal" else 0.0
+                least[doubt][cell["launch"]] = kept * known[cell["launch"]] if doubt == "steal" else 0.0
             found.setdefault(doubt, _against(each, None if doubt in ("kernel", "host") else 0.0))
     return [
         each if each.keeps is None else each._replace(keeps=_kept(row, least[doubt].values()))
@@ -152,13 +128,16 @@ def _of_machine(row: TimedRow, launches: Launches, cells: Sequence[MeasuredRow])
 
 def _of_losses(row: TimedRow, launches: Launches) -> list[Against]:
     kept = _kept(row, (each["least_s"] for each in launches.values()))
-    return [Against("lost", f"{place(row)}: {lost_in_words(row)}", kept)] if row["disturbed"] and kept < 1 else []
+    return (
+        [Against("lost", f"{place(row)}: {checks.lost_in_words(row)}", kept)] if row["disturbed"] and kept < 1 else []
+    )
 
 
 def _kept(row: TimedRow, least: Iterable[float]) -> float:
-    """The share of the lower end of a row's interval that remains with other medians of its launches."""
-    low = reach(row)[0]
-    return min(1.0, begins_s(least) / low) if low else 0.0
+    """The share of the lower end of a row's interval that remains with other medians of its launches, in seconds."""
+    low, medians = reach(row)[0], list(least)
+    begins = interval_over_launches(medians, NO_INTERVAL).low if len(medians) > 1 else sum(medians)
+    return min(1.0, (begins or 0.0) / low) if low else 0.0
 
 
 def find_few_samples(rows: Sequence[CallRow], fewest: int) -> list[FindingRow]:
@@ -192,16 +171,16 @@ def few_of_pairs(classes: Sequence[ClassRow], launches: int, fewest: int) -> lis
 
 def find_crowded_hosts(ranks: Iterable[RankRow]) -> list[FindingRow]:
     """A note if ranks on several virtual hosts are more than the processors that they may all use."""
-    launches: dict[str, list[RankRow]] = {}
+    launches: dict[str, list[RankRow]] = defaultdict(list)
     for row in ranks:
-        launches.setdefault(row["launch_id"], []).append(row)
+        launches[row["launch_id"]].append(row)
     over = [own for own in launches.values() if len({row["host"] for row in own}) > 1 and len(own) > _processors(own)]
     if not over:
         return []
     worst = max(over, key=len)
     hosts = plural(len({row["host"] for row in worst}), "virtual host")
-    shared = plural(_processors(worst), "processor")
     where = f"{len(over)} of {plural(len(launches), 'launch')}"
+    shared = plural(_processors(worst), "processor")
     return [make_finding("shared-core.hosts", where, ranks=len(worst), hosts=hosts, shared=shared)]
 
 
@@ -215,22 +194,16 @@ def with_shared_hosts(rows: Sequence[MeasuredRow], plan: Plan, root: Path) -> li
     several = {launch.id: launch.nodes for launch in plan.launches if launch.nodes > 1}
     if not several:
         return list(rows)
-    warnings = {name: _warning(several[name], hosts) for name, hosts in _hosts(root).items() if name in several}
+    table = read_table(root, RANK_TABLE.name).group_by(["launch_id", "host"]).aggregate([])
+    hosts: dict[str, list[str]] = defaultdict(list)
+    for row in cast(list[RankRow], table.to_pylist()):  # of a million ranks those that differ
+        hosts[row["launch_id"]].append(row["host"])
+    warnings = {name: _warning(nodes, hosts[name]) for name, nodes in several.items()}
     return [{**row, "warnings": [*(row["warnings"] or []), *warnings.get(row["launch_id"], [])]} for row in rows]
 
 
-def _hosts(root: Path) -> dict[str, list[str]]:
-    """Id of each launch to the hosts on which its ranks found themselves."""
-    table = read_table(root, RANK_TABLE.name).group_by(["launch_id", "host"]).aggregate([])
-    rows = cast(list[RankRow], table.to_pylist())  # of a million ranks those that differ
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        found.setdefault(row["launch_id"], []).append(row["host"])
-    return found
-
-
 def _warning(nodes: int, hosts: Sequence[str]) -> list[str]:
-    known = sorted(host for host in hosts if host)
+    known = sorted(filter(None, hosts))
     if not known or len(known) >= nodes:
         return []
     return [f"{SHARED_HOST}: {nodes} nodes ran on {plural(len(known), 'host')}, {fold_for_people(known)}"]

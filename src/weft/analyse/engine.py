@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from weft.errors import DataError, WeftError
 from weft.extras import pip_install
-from weft.files.atomic import explain, file_errors, free_space
+from weft.files.atomic import file_errors, free_space
 from weft.files.beneath import plain_file
 from weft.host import usable_threads
 from weft.store.files import check_size
@@ -31,12 +31,9 @@ from weft.store.files import check_size
 #: Ibis expressions and backends; their types depend on columns, which a type checker cannot see.
 Expression: TypeAlias = Any
 Backend: TypeAlias = Any
-LOOK_S = 0.1
-"""How often the main thread looks whether a signal has come."""
-CANCEL_S = 0.5
-"""What an interrupted query has to end in order."""
-MASTER_S = 5.0
-"""How long a Spark master may take to answer."""
+LOOK_S = 0.1  # how often the main thread looks whether a signal has come
+CANCEL_S = 0.5  # what an interrupted query has to end in order
+MASTER_S = 5.0  # how long a Spark master may take to answer
 
 
 def connect(engine: str = "duckdb://", folder: Path | None = None) -> Backend:
@@ -90,8 +87,15 @@ class Interruptible:
         if threading.current_thread() is not threading.main_thread():
             return call()  # no handler of a signal raises there
         outcome: Future[Any] = Future()
+
+        def settle() -> None:
+            try:
+                outcome.set_result(call())
+            except BaseException as problem:
+                outcome.set_exception(problem)
+
         try:
-            threading.Thread(target=_settle, args=(outcome, call), daemon=True).start()
+            threading.Thread(target=settle, daemon=True).start()
             while not wait([outcome], LOOK_S).done:
                 continue  # a signal that another thread took does not end a wait
             return outcome.result()
@@ -100,13 +104,6 @@ class Interruptible:
                 self._connection.interrupt()
                 wait([outcome], CANCEL_S)
             raise
-
-
-def _settle(outcome: Future[Any], call: Callable[[], Any]) -> None:
-    try:
-        outcome.set_result(call())
-    except BaseException as problem:
-        outcome.set_exception(problem)
 
 
 def memory_table(columns: Mapping[str, Sequence[Any]], schema: Mapping[str, str]) -> Expression:
@@ -183,40 +180,26 @@ def bound_memory(backend: Backend, most: str, spill: Path) -> None:
     """Let DuckDB keep no more than that in memory, and the rest on disk; Spark has its own limits."""
     if backend.name != "duckdb":
         return
-    where = str(spill).replace("'", "''")
     backend.raw_sql(f"SET memory_limit = '{most}'")
-    backend.raw_sql(f"SET temp_directory = '{where}'")
+    backend.raw_sql("SET temp_directory = '{}'".format(str(spill).replace("'", "''")))
     # else a result that is written to a file waits in memory for the rows before it
     backend.raw_sql("SET preserve_insertion_order = false")
 
 
 def read(backend: Backend, paths: Sequence[Path]) -> Expression:
     """Parquet files as one table of the engine; file names are literal, even with ``[`` in them."""
-    names = [glob.escape(str(_readable(path))) for path in paths]
+    names = [glob.escape(str(path)) for path in paths]
     for path in paths:
-        _check_size(path)
+        # pyarrow's errors derive from ValueError: the engine reports what is no Parquet
+        with file_errors(path), suppress(ValueError):
+            if not path.is_dir():  # Spark writes a table as one of many files
+                # a small file could keep the engine busy for hours; it streams, so more fits than in memory
+                check_size(plain_file(path), 1 << 33, 1 << 12)
     if backend.name == "pyspark":  # Ibis's reader takes one path, Spark's own takes several
         name = f"weft_{secrets.token_hex(8)}"
         backend._session.read.parquet(*names).createOrReplaceTempView(name)
         return backend.table(name)
     return backend.read_parquet(names)
-
-
-def _check_size(path: Path) -> None:
-    """Refuse a small file that would keep the engine busy for hours; it streams, so more fits than in memory."""
-    if path.is_file():
-        try:
-            check_size(path, 1 << 33, 1 << 12)
-        except ValueError:
-            return  # pyarrow's errors derive from it; the engine reports what is no Parquet
-        except OSError as error:
-            raise explain(path, error) from None
-
-
-def _readable(path: Path) -> Path:
-    """The path itself, if it is of a plain file, or of a folder: Spark writes a table as one of many files."""
-    with file_errors(path):
-        return path if path.is_dir() else plain_file(path)
 
 
 PREFIX = ".analysis-"
@@ -247,9 +230,8 @@ class Scratch:
 
     def subfolder(self, name: str) -> Path:
         """A folder inside, for results whose names may repeat."""
-        path = self.folder / name
-        path.mkdir()
-        return path
+        (self.folder / name).mkdir()
+        return self.folder / name
 
 
 @contextmanager
@@ -283,13 +265,11 @@ def _full_told(beside: Path) -> Generator[None]:
 @contextmanager
 def _held(folder: Path) -> Generator[bool]:
     """Lock a folder; false if another process has it. The system lets go of it when this one ends, however it does."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    handle, held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW), False
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        held = True
-    except OSError:
-        held = False
-    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = True
         yield held
     finally:
         os.close(handle)

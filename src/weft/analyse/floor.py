@@ -42,20 +42,26 @@ def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> l
             continue
         quantity, _, copied = found["call"].partition("-")
         size, _, way = copied.partition("-")
-        unit, numbers = "s", [found["median_s"], found["low_s"], found["high_s"], found["min_s"]]
-        if quantity == "copy":
-            moved = cell.ranks_per_node * int(size)
-            times = (found["median_s"], found["high_s"], found["low_s"], found["min_s"])
-            unit, numbers = "B/s", [moved / seconds if seconds else None for seconds in times]
-        value, low, high, best = numbers
-        rows.append(
-            FloorRow(
-                cell=cell.id, nodes=cell.nodes, ranks_per_node=cell.ranks_per_node, quantity=quantity,
-                bytes=int(size or 0), value=value, low=low, high=high, best=best, unit=unit, samples=found["samples"],
-                way=_way(quantity, way),
-            )
+        row = FloorRow(
+            cell=cell.id, nodes=cell.nodes, ranks_per_node=cell.ranks_per_node, quantity=quantity,
+            bytes=int(size or 0), value=found["median_s"], low=found["low_s"], high=found["high_s"],
+            best=found["min_s"], unit="s", samples=found["samples"], way="",
         )  # fmt: skip
-    return _fastest(rows)
+        if quantity == "copy":
+            moved, times = cell.ranks_per_node * int(size), (row["value"], row["high"], row["low"], row["best"])
+            value, low, high, best = (moved / seconds if seconds else None for seconds in times)
+            kind, _, piece = way.partition("-")
+            how = f"pieces of {format_bytes(int(piece))}" if kind == "in" else WAYS[kind]
+            row.update(value=value, low=low, high=high, best=best, unit="B/s", way=how)
+        rows.append(row)
+    # of the ways to copy one size, that with the highest rate: a sample could beat the others
+    copies = sorted((row for row in rows if row["quantity"] == "copy"), key=lambda row: row["best"] or 0.0)
+    others = (row for row in rows if row["quantity"] != "copy")
+    return sorted([*others, *{_shape(row): row for row in copies}.values()], key=_shape)
+
+
+def _shape(row: FloorRow) -> tuple[int, int, str, int]:
+    return row["nodes"], row["ranks_per_node"], row["quantity"], row["bytes"]
 
 
 def with_rates_beside(rows: list[FloorRow], beside: Iterable[BesideRow], cells: Mapping[str, Cell]) -> list[FloorRow]:
@@ -70,33 +76,12 @@ def with_rates_beside(rows: list[FloorRow], beside: Iterable[BesideRow], cells: 
         key = (cell.nodes, cell.ranks_per_node, quantity, int(copied.partition("-")[0] or 0))
         best[key] = min(best.get(key, found["seconds"]), found["seconds"])
     for row in rows:
-        seconds = best.get((row["nodes"], row["ranks_per_node"], row["quantity"], row["bytes"]))
-        if not seconds or not row["best"]:
-            continue
-        if row["quantity"] == "copy":
+        seconds = best.get(_shape(row))
+        if seconds and row["best"] and row["quantity"] == "copy":
             row["best"] = max(row["best"], row["ranks_per_node"] * row["bytes"] / seconds)
-        else:
+        elif seconds and row["best"]:
             row["best"] = min(row["best"], seconds)
     return rows
-
-
-def _way(quantity: str, suffix: str) -> str:
-    """How a copy was made, from the end of its operation's name: ``in-262144``, ``streamed`` or nothing."""
-    if quantity != "copy":
-        return ""
-    kind, _, piece = suffix.partition("-")
-    return f"pieces of {format_bytes(int(piece))}" if kind == "in" else WAYS[kind]
-
-
-def _fastest(rows: Iterable[FloorRow]) -> list[FloorRow]:
-    """Sorted rows; of the ways to copy one size, that with the highest rate: a sample could beat the others."""
-
-    def shape(row: FloorRow) -> tuple[int, int, str, int]:
-        return row["nodes"], row["ranks_per_node"], row["quantity"], row["bytes"]
-
-    copies = [row for row in rows if row["quantity"] == "copy"]
-    best = {shape(row): row for row in sorted(copies, key=lambda row: row["best"] or 0.0)}
-    return sorted([*(row for row in rows if row["quantity"] != "copy"), *best.values()], key=shape)
 
 
 @dataclass(frozen=True)
@@ -107,8 +92,7 @@ class Floor:
 
     def value(self, quantity: str, nodes: int, ranks_per_node: int) -> float | None:
         """Seconds of ``empty``, ``latency`` or ``swap`` for a shape; None if it was not measured."""
-        found = [row["value"] for row in self._of(quantity, nodes, ranks_per_node)]
-        return found[0] if found else None
+        return next((row["value"] for row in self._of(quantity, nodes, ranks_per_node)), None)
 
     def best_latency(self, nodes: int) -> float | None:
         """Seconds of the fastest small message over so many nodes; None if it was not measured.
@@ -135,16 +119,12 @@ class Floor:
         if not own:
             return None
         least = max((size for size in own if size <= rank_bytes), default=min(own))
-        return ranks_per_node * max(self._shares(nodes, ranks_per_node, least))
-
-    def _shares(self, nodes: int, ranks_per_node: int, size: int) -> list[float]:
-        """Best rates of one rank's copies of at least so many bytes, beside at least so many ranks of its node."""
-        return [
-            best / row["ranks_per_node"]
+        return ranks_per_node * max(
+            row["best"] / row["ranks_per_node"]
             for row in self.rows
-            if row["quantity"] == "copy" and row["nodes"] == nodes and (best := row["best"])
-            and row["ranks_per_node"] >= ranks_per_node and row["bytes"] >= size
-        ]  # fmt: skip
+            if row["quantity"] == "copy" and row["nodes"] == nodes and row["best"]
+            and row["ranks_per_node"] >= ranks_per_node and row["bytes"] >= least
+        )  # fmt: skip
 
     def _of(self, quantity: str, nodes: int, ranks_per_node: int) -> list[FloorRow]:
         shape = (quantity, nodes, ranks_per_node)

@@ -2,7 +2,7 @@
 """How much slower calls of one job are beside the traffic of another: measured, and by the cables that both use."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -33,19 +33,22 @@ def impact_rows(
 
     `counts`: what crossed the links in each launch while a job ran by itself.
     """
-    found: dict[str, dict[str, dict[int, MedianRow]]] = {}
+    found: dict[str, dict[str, dict[int, MedianRow]]] = defaultdict(lambda: defaultdict(dict))
     for row in medians:
         if row["phase"] == "warm":
-            found.setdefault(row["cell"], {}).setdefault(row["call"], {})[row["launch"]] = row
-    both = {name: kernel_named(cell.kernel).jobs(cell.parameters, cell.ranks) for name, cell in cells.items()}
-    rows = [
-        row
-        for name, jobs in both.items()
-        if jobs and name in found
-        for row in _of_cell(cells[name], jobs, found[name], fabric, counts)
-    ]
-    known = [(row, row["chance"]) for row in rows if row["chance"] is not None]
-    for (row, _), chance in zip(known, adjust_by_holm([chance for _, chance in known]), strict=True):
+            found[row["cell"]][row["call"]][row["launch"]] = row
+    rows: list[ImpactRow] = []
+    for name, cell in cells.items():
+        jobs = kernel_named(cell.kernel).jobs(cell.parameters, cell.ranks)
+        if jobs is None:
+            continue
+        for word, call in jobs.beside_calls.items():
+            alone = found[name][jobs.alone]
+            if pairs := [(alone[launch], row) for launch, row in found[name][call].items() if launch in alone]:
+                rows.append(_row(cell, jobs, word, pairs, fabric, counts))
+    chances = [row["chance"] for row in rows if row["chance"] is not None]
+    known = (row for row in rows if row["chance"] is not None)
+    for row, chance in zip(known, adjust_by_holm(chances), strict=True):
         row["chance"] = chance
     return rows
 
@@ -86,17 +89,6 @@ def _fullest(own: Sequence[LinkCount], beside: Sequence[LinkCount]) -> str:
         and other.bytes > least[1]
     ]
     return max(both, default=(0.0, ""))[1]
-
-
-def _of_cell(
-    cell: Cell, jobs: Jobs, found: Mapping[str, Mapping[int, MedianRow]], fabric: Fabric, counts: Counts
-) -> list[ImpactRow]:
-    alone = found.get(jobs.alone, {})
-    pairs = {
-        word: [(alone[k], row) for k, row in found.get(call, {}).items() if k in alone]
-        for word, call in jobs.beside_calls.items()
-    }
-    return [_row(cell, jobs, word, each, fabric, counts) for word, each in pairs.items() if each]
 
 
 def _row(
@@ -154,9 +146,8 @@ def find_shared(cell: Cell, jobs: Jobs, word: str, fabric: Fabric) -> Shared | N
     messages = count_pairs(jobs.victim, len(jobs.measuring)) + count_pairs(read_word(word)[0], len(jobs.beside))
     if fabric.network is None or messages > MOST_MESSAGES or hosts[0] & hosts[1]:
         return None
-    own, beside = (
-        [(_host(cell, a), _host(cell, b)) for a, b in each] for each in (jobs.pairs, jobs.pairs_beside(word))
-    )
+    both = (jobs.pairs, jobs.pairs_beside(word))
+    own, beside = ([(_host(cell, a), _host(cell, b)) for a, b in pairs] for pairs in both)
     try:
         return share_links(own, beside, read_word(word)[1], fabric, jobs.depths(word))
     except FabricError:  # a run folder does not contain the dump

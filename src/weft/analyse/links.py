@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of link loads: bytes over each link during each launch, and their share of its rate."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +34,11 @@ def link_rows(
 ) -> list[LinkRow]:
     """Rows of ``tables/links.parquet``: one for each direction of a link and each launch with link counters.
 
-    Raises DataError: A file of counters is incomplete. Returns ``seconds`` is the total time of the operations that
-    moved the bytes, warm-up included (basis ``operations``), or of the launch if no operation has a time (basis
-    ``launch``). ``share`` is bytes / (rate x seconds), null if the rate is unknown. The bytes include the library's
-    start, the barriers between samples and the validation of the data, so the share of a launch that moved little is
-    too large. For a launch of several cells without counters between them, ``cell`` is the name of the batch
-    (``g000``).
+    Raises DataError: A file of counters is incomplete. ``seconds`` is the total time of the operations that moved the
+    bytes, warm-up included (basis ``operations``), or of the launch if no operation has a time (basis ``launch``). The
+    bytes include the library's start, the barriers between samples and the validation of the data, so the share of a
+    launch that moved little is too large. For a launch of several cells without counters between them, ``cell`` is the
+    name of the batch (``g000``).
     """
     if not any(links_file(root, launch.id).is_file() for launch in plan.launches):
         return []
@@ -57,14 +57,12 @@ class Counted:
     """What the links carried during a launch, or a cell of it."""
 
     cell: str  # its id, or the name of the launch's batch where no borders between cells were seen
-    launch: LaunchPlan  # the launch
+    launch: LaunchPlan
     ranks: int  # of the cell
-    counts: Sequence[LinkCount]  # what crossed each link
+    counts: Sequence[LinkCount]
     method: str  # source of the counters
-    # operations_s, wall_s: how long the operations took that moved the bytes (0 where none has a time), and the whole
-    # launch
-    operations_s: float
-    wall_s: float | None
+    operations_s: float  # how long the operations took that moved the bytes; 0 where none has a time
+    wall_s: float | None  # how long the whole launch took
 
 
 def _counted(root: Path, plan: Plan, busy: Mapping[tuple[str, int], float]) -> Iterator[Counted]:
@@ -119,36 +117,29 @@ def operation_seconds(
     bytes that leave a node in one call of an operation of a cell; None if unknown.
     """
     proven = {(row["cell"], row["launch"]) for row in validated if row["validated"]}
-    calls: dict[tuple[str, int], dict[tuple[str, str], int]] = {}
+    calls: dict[tuple[str, int], Counter[tuple[str, str]]] = defaultdict(Counter)
     for row in segments:
-        own = calls.setdefault((row["cell"], row["launch"]), {})
         once_more = row["phase"] == "warm" and (row["cell"], row["launch"]) in proven and not split_step(row["op"])[1]
         made = row["warmup"] + row["count"] * row["batch"] + once_more
-        own[row["op"], row["phase"]] = own.get((row["op"], row["phase"]), 0) + made
+        calls[row["cell"], row["launch"]][row["op"], row["phase"]] += made
     found: dict[tuple[str, int], float] = {}
     for (cell, launch), own in calls.items():
-        chosen = _moving({op for op, _ in own}, {op: volume(cell, op) for op, _ in own}, own)
-        seconds = sum(
-            number * (means.get((cell, launch, op, phase)) or 0.0)
-            for (op, phase), number in own.items()
-            if op in chosen
-        )
-        if seconds:
+        chosen = _moving(own, {op: volume(cell, op) or 0.0 for op, _ in own})
+        each = ((means.get((cell, launch, *call)) or 0.0) * number for call, number in own.items() if call[0] in chosen)
+        if seconds := sum(each):
             found[cell, launch] = seconds
     return found
 
 
-def _moving(ops: set[str], volumes: Mapping[str, float | None], calls: Mapping[tuple[str, str], int]) -> set[str]:
+def _moving(calls: Mapping[tuple[str, str], int], volumes: Mapping[str, float]) -> set[str]:
     """The operations that moved a launch's bytes; a whole of several steps only if no step's traffic is known."""
-    moved = {
-        op: sum(number * (volumes[op] or 0.0) for (name, _), number in calls.items() if name == op)
-        for op in ops
-        if op != WHOLE
-    }
-    most = max(moved.values(), default=0.0)
+    moved: dict[str, float] = defaultdict(float)
+    for (op, _), number in calls.items():
+        moved[op] += number * volumes[op]
+    most = max((size for op, size in moved.items() if op != WHOLE), default=0.0)
     if most:
-        return {op for op, size in moved.items() if size >= LITTLE * most}
-    return {WHOLE} if WHOLE in ops else ops
+        return {op for op, size in moved.items() if op != WHOLE and size >= LITTLE * most}
+    return {WHOLE} if WHOLE in moved else set(moved)
 
 
 def volumes(cells: Sequence[Cell]) -> Volume:
@@ -156,10 +147,8 @@ def volumes(cells: Sequence[Cell]) -> Volume:
     known = {cell.id: cell for cell in cells}
 
     def volume(cell: str, op: str) -> float | None:
-        planned = known.get(cell)
         call, step = split_step(op)
-        traffic = traffic_of(planned, call) if planned else None
-        if planned is None or traffic is None:
+        if (planned := known.get(cell)) is None or (traffic := traffic_of(planned, call)) is None:
             return None
         return step_share(step, planned.ranks) * traffic.leaving([0], planned.nodes, planned.ranks_per_node)
 
@@ -168,8 +157,7 @@ def volumes(cells: Sequence[Cell]) -> Volume:
 
 def _wall_seconds(root: Path, launch: str) -> float | None:
     """Duration of a launch as its launcher recorded it; None if it did not."""
-    path = root / "launches" / f"{launch}.outcome.json"
     try:
-        return float(read_json(path)["wall_s"]) or None
+        return float(read_json(root / "launches" / f"{launch}.outcome.json")["wall_s"]) or None
     except (DataError, KeyError, TypeError, ValueError):
         return None

@@ -7,7 +7,6 @@ from typing import Any
 
 from weft.analyse import calls, floor, links
 from weft.analyse.answers import Found, write_answers
-from weft.analyse.calls import summaries
 from weft.analyse.doubts import with_shared_hosts
 from weft.analyse.engine import Backend, Expression, connect, read
 from weft.analyse.pairs.make import make_pair_analysis
@@ -51,7 +50,7 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     times = _write_iterations(root, backend, samples)
     medians = _medians(times) if times is not None else []
     mixed: list[Any] = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist() if medians else []
-    found = summaries(mixed, medians, modelled=plan.is_model)
+    found = calls.summaries(mixed, medians, modelled=plan.is_model)
     MEDIANS.write(root, medians)
     QUARTILES.write(root, medians)
     turns = turn_rows(*samples) if samples and any(split_step(row["op"])[1] for row in segments) else []
@@ -61,9 +60,8 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
     FLOOR.write(root, floors)
     counted = links.link_rows(root, plan, segments, medians, turns, launches)
     LINKS.write(root, counted)
-    known = floor.Floor(floors)
+    known, fabric = floor.Floor(floors), plan.planned_fabric
     of_calls = [row for row in segments if not split_step(row["op"])[1]]
-    fabric = plan.planned_fabric
     rows = calls.call_rows(plan.cells, launches, of_calls, found, Bounds(fabric, known), fabric)
     write_answers(root, Found(plan, rows, medians, counted, launches, known, frozenset(of_pairs), turns))
     CALLS.write(root, rows)  # last: its presence means that all others are there
@@ -74,10 +72,8 @@ def _good_samples(root: Path, backend: Backend, but: Collection[str]) -> Samples
     files = [path for path in sample_files(root) if path.stem not in but]
     if not files:
         return None
-    statuses = read(backend, [root / "tables" / "cells.parquet"])
-    segments = read(backend, [root / "tables" / "segments.parquet"])
-    # samples of an invalid cell stay in the store, but no table shows times of an exchange that delivered wrong
-    # data
+    statuses, segments = (read(backend, [root / "tables" / f"{name}.parquet"]) for name in ("cells", "segments"))
+    # samples of an invalid cell stay in the store, but no table shows times of an exchange that delivered wrong data
     good = statuses.filter(statuses.status == "ok").select("cell", "launch")
     return read(backend, files).semi_join(good, ["cell", "launch"]), segments
 
@@ -95,11 +91,9 @@ def _beside(found: Samples | None) -> list[floor.BesideRow]:
 
 def _write_iterations(root: Path, backend: Backend, found: Samples | None) -> Expression | None:
     """Write the time of each iteration; as a table of the engine, None without samples."""
-    path = ITERATIONS.path(root)
-    batches: Any = []
+    path, batches = ITERATIONS.path(root), list[Any]()
     if found:
-        samples, segments = found
-        times = iteration_times(samples.filter(~is_of_breakdown(samples)), segments).rename(call="op")
+        times = iteration_times(found[0].filter(~is_of_breakdown(found[0])), found[1]).rename(call="op")
         # one whole table: DuckDB 2.0 removed the call with which Ibis 12 reads a result batch by batch
         batches = [times.order_by(["cell", "call", "phase", "launch", "iteration"]).to_pyarrow()]
     write_parquet(path, batches, ITERATIONS.schema, "weft-iterations/1", differences=("iteration",))
@@ -115,8 +109,6 @@ class OrderRow(MedianRow):
 
 def _medians(times: Expression) -> list[OrderRow]:
     key = ["launch", *GROUP]
-    counts = times.group_by(key).agg(samples=times.count()).samples
-    sizes = counts.name("samples").as_table().distinct().to_pyarrow()["samples"].to_pylist()
-    if not sizes:
-        return []
-    return order_statistics(times, key, sorted(sizes)).order_by(key).to_pyarrow().to_pylist()
+    counts = times.group_by(key).agg(samples=times.count()).select("samples").distinct()
+    sizes = sorted(counts.to_pyarrow()["samples"].to_pylist())
+    return order_statistics(times, key, sizes).order_by(key).to_pyarrow().to_pylist() if sizes else []

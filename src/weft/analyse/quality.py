@@ -9,20 +9,12 @@ Where a run answers by a verdict, whose interval is its own, a doubt in `WEIGHED
 turn that answer (`weft.analyse.doubts`); one that could leaves a C at best, however little it touches.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import TypeVar
 
-from weft.analyse.checks import (
-    DISTURBED_ROWS,
-    below_floor,
-    more_launches,
-    recorded_warning,
-    self_checks,
-    share_of_steal,
-    wide,
-)
-from weft.analyse.doubts import OF_RULE, Launches, by_launch
+from weft.analyse import checks
+from weft.analyse.doubts import OF_RULE, by_launch
 from weft.analyse.floor import Floor
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.quality import Doubt, Grade, QualityRow, Rule
@@ -87,24 +79,26 @@ def quality(
     inherited: Sequence[tuple[Grade, str]] = (),
     latency: float | None = None,
 ) -> list[QualityRow]:
-    """The doubts about a run, the gravest first."""
+    """The doubts about a run, the gravest first; what only a machine can do is not asked of a model."""
     warm = timed(rows, phase="warm")
     fair = [row for row in warm if row["cell"] not in crowded]
-    found = [
-        *_of_rows(fair, floor, precision, by_launch(medians), modelled),
-        _counted("oversubscribed", lambda row: row["cell"] in crowded, warm),
-    ]
-    found += _of_cells([row for row in measured if row["cell"] not in crowded], precision, modelled)
     lost = [row for row in rows if row["phase"] in ("warm", "")]
-    found.append(_counted("failed", lambda row: row["status"] not in RESULTS, lost))
-    if looks and not modelled:
-        busiest = max(looks, key=lambda look: look.share)
-        found.append(_doubt("load", round(100 * busiest.share), 100, "% of the cores"))
-    if fabric is not None and modelled:
+    found = [
+        _counted("wrong", lambda row: any(each["level"] == "error" for each in checks.self_checks([row])), fair),
+        _counted("bound", is_refuted, fair),
+        _counted("floor", lambda row: bool(checks.below_floor([row], floor)), fair),
+        _counted("oversubscribed", lambda row: row["cell"] in crowded, warm),
+        _counted("failed", lambda row: row["status"] not in RESULTS, lost),
+    ]
+    if not modelled:
+        found += _of_machine(fair, [row for row in measured if row["cell"] not in crowded], precision, medians)
+        found += (
+            [_doubt("load", round(100 * max(look.share for look in looks)), 100, "% of the cores")] if looks else []
+        )
+    elif fabric is not None:
         found.append(doubt_model(fabric))
-    if latency is not None:
-        row = _doubt("latency", 1, 1, "fabric file")
-        found.append(None if row is None else {**row, "worst": latency})
+    if latency is not None and (row := _doubt("latency", 1, 1, "fabric file")):
+        found.append({**row, "worst": latency})
     if inherited:
         grade, why = max(inherited)
         row = _doubt("trace", len(inherited), len(inherited), why)
@@ -118,73 +112,58 @@ def _weighed(found: Sequence[QualityRow], answer: VerdictRow | None, stands: fro
     """Doubts by what they could do to the answer of a run, if a verdict gives it, or what `stands` against them."""
     if answer is None:
         return [{**row, "grade": min(row["grade"], "B") if row["doubt"] in stands else row["grade"]} for row in found]
-    weighed: list[QualityRow] = []
-    for row in found:
-        if row["doubt"] not in answer["doubts"]:
-            grade: Grade = min(row["grade"], "B") if row["doubt"] in WEIGHED else row["grade"]
-            weighed.append({**row, "grade": grade})
+    weighed: list[QualityRow] = [
+        {**row, "grade": min(row["grade"], "B") if row["doubt"] in WEIGHED else row["grade"]}
+        for row in found
+        if row["doubt"] not in answer["doubts"]
+    ]
     by_kind = {row["doubt"]: row for row in found}
     for doubt in answer["doubts"]:
-        row = by_kind.get(doubt)
         one = QualityRow(doubt=doubt, grade="C", count=1, of=2, share=0.5, noun="", worst=None, launches=None, turns="")
-        worst: Grade = max(row["grade"], "C") if row else "C"
-        weighed.append({**(row or one), "grade": worst, "turns": answer["doubt"]})
+        row = by_kind.get(doubt, one)
+        weighed.append({**row, "grade": max(row["grade"], "C"), "turns": answer["doubt"]})
     return weighed
 
 
-def _of_rows(
-    warm: Sequence[TimedRow],
-    floor: Floor,
-    precision: float,
-    medians: Mapping[tuple[str, str], Launches],
-    modelled: bool,
+def _of_machine(
+    warm: Sequence[TimedRow], cells: Sequence[MeasuredRow], precision: float, medians: Iterable[MedianRow]
 ) -> list[QualityRow | None]:
-    """The doubts about rows; what only a machine can do is not asked of a model."""
-    by_rule: dict[Doubt, Callable[[TimedRow], bool]] = {
-        "wrong": lambda row: any(each["level"] == "error" for each in self_checks([row])),
-        "bound": is_refuted,
-        "floor": lambda row: bool(below_floor([row], floor)),
-    }
-    if not modelled:
-        by_rule["lost"] = lambda row: _lost_much(row, medians.get((row["cell"], row["call"]), {}), precision)
-        by_rule["precision"] = lambda row: bool(wide(row, precision))
-    found = [_counted(doubt, touched, warm) for doubt, touched in by_rule.items()]
-    return [*found, None if modelled else _launches(warm)]
+    """The doubts about rows that only a machine leaves, and those that it recorded about a cell in one launch."""
+    launches = by_launch(medians)
 
+    def lost(row: TimedRow) -> bool:
+        """Whether the median may be shorter by more than was asked without what its samples lost."""
+        least = [each["least_s"] for each in launches.get((row["cell"], row["call"]), {}).values()]
+        if not least:
+            return row["disturbed"] > checks.DISTURBED_ROWS * row["samples"]
+        return median(least) < (1 - precision) * row["median_s"]
 
-def _lost_much(row: TimedRow, launches: Launches, precision: float) -> bool:
-    """Whether a row's median may be shorter by more than was asked without what its samples lost."""
-    if not launches:
-        return row["disturbed"] > DISTURBED_ROWS * row["samples"]
-    return median(each["least_s"] for each in launches.values()) < (1 - precision) * row["median_s"]
-
-
-def _of_cells(measured: Sequence[MeasuredRow], precision: float, modelled: bool) -> list[QualityRow | None]:
-    """The doubts that machine and kernel recorded about a cell in one launch."""
-    if modelled:
-        return []
     by_rule: dict[Doubt, Callable[[MeasuredRow], bool]] = {
         # steal moves a median by twice its share at most (weft.analyse.doubts)
-        "steal": lambda row: 2 * share_of_steal(row) > precision,
-        "swap": lambda row: bool((row["swap_in_pages"] or 0) + (row["swap_out_pages"] or 0)),
+        "steal": lambda row: 2 * checks.share_of_steal(row) > precision,
+        "swap": lambda row: bool(checks.swapped_pages(row)),
         "core": lambda row: "core" in _warned_of(row),
         "host": lambda row: "host" in _warned_of(row),
         "kernel": lambda row: "kernel" in _warned_of(row),
     }
-    return [_counted(doubt, touched, measured, "cells and launches") for doubt, touched in by_rule.items()]
+    return [
+        _counted("lost", lost, warm),
+        _counted("precision", lambda row: checks.half_width(row) > precision, warm),
+        _launches(warm),
+        *(_counted(doubt, touched, cells, "cells and launches") for doubt, touched in by_rule.items()),
+    ]
 
 
 def _warned_of(row: MeasuredRow) -> set[Doubt]:
     """The doubts behind the warnings that were recorded."""
-    return {OF_RULE[recorded_warning("", text)["rule"]] for text in row["warnings"] or []}
+    return {OF_RULE[checks.recorded_warning("", text)["rule"]] for text in row["warnings"] or []}
 
 
 def _counted(
     doubt: Doubt, touched: Callable[[Item], bool], rows: Sequence[Item], noun: str = "rows"
 ) -> QualityRow | None:
     """A doubt about those of some rows that a rule touches."""
-    count = sum(map(touched, rows))
-    return _doubt(doubt, count, len(rows), noun)
+    return _doubt(doubt, sum(map(touched, rows)), len(rows), noun)
 
 
 def _doubt(doubt: Doubt, count: int, of: int, noun: str) -> QualityRow | None:
@@ -214,12 +193,7 @@ def _launches(warm: Sequence[TimedRow]) -> QualityRow | None:
     if found is None:
         return None
     most, share = max(apart), sum(factor > TWICE for factor in apart) / len(apart)
-    least: Grade = "B"
-    if most >= HUNDREDFOLD or share >= TWICE_D:
-        least = "D"
-    elif most >= TENFOLD or share >= TWICE_C:
-        least = "C"
-    found["grade"] = max(found["grade"], least)
-    found["worst"] = most
-    found["launches"] = more_launches(max(row["launches"] for row in warm))
+    least: Grade = "C" if most >= TENFOLD or share >= TWICE_C else "B"
+    found["grade"] = max(found["grade"], "D" if most >= HUNDREDFOLD or share >= TWICE_D else least)
+    found["worst"], found["launches"] = most, checks.more_launches(max(row["launches"] for row in warm))
     return found

@@ -2,7 +2,6 @@
 """Ranges of modelled times: what the model of a fabric leaves out, as intervals of rows and as findings."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from weft.analyse.checks import make_finding
 from weft.analyse.pairs.places import WORDS
@@ -34,16 +33,14 @@ def ranged(row: CallRow, cell: Cell, fabric: Fabric) -> CallRow:
     seconds = row["median_s"]
     if seconds is None or row["interval"] != MODELLED:
         return row
-    found = effects_left_out(cell, row["call"], fabric, seconds)
-    unfitted = is_unfitted(fabric)
-    if not found and not unfitted:
-        return row
-    low_s, high_s = range_of_effects(cell, row["call"], fabric, seconds)
-    if unfitted:
-        least_s, most_s = range_of(cell, row["call"], row["block_bytes"], fabric, seconds)
-        low_s, high_s = low_s * least_s / seconds, high_s * most_s / seconds
-    row["low_s"], row["high_s"] = low_s, high_s
-    row["interval"] = RANGE_OF_MODEL if found else RANGE_OF_PRESETS
+    found, unfitted = effects_left_out(cell, row["call"], fabric, seconds), is_unfitted(fabric)
+    if found or unfitted:
+        low_s, high_s = range_of_effects(cell, row["call"], fabric, seconds)
+        if unfitted:
+            least_s, most_s = range_of(cell, row["call"], row["block_bytes"], fabric, seconds)
+            low_s, high_s = low_s * least_s / seconds, high_s * most_s / seconds
+        row["low_s"], row["high_s"] = low_s, high_s
+        row["interval"] = RANGE_OF_MODEL if found else RANGE_OF_PRESETS
     return row
 
 
@@ -55,52 +52,50 @@ def range_of_effects(cell: Cell, call: str, fabric: Fabric, seconds: float) -> t
     return low_s, seconds + sum(effect.more_s for effect in found)
 
 
-class Span(NamedTuple):
-    """The range of the times of a hop class whose pairs run side by side, in seconds, and what of it is meant."""
-
-    low_s: float
-    high_s: float
-    where: str
+Span = tuple[float | None, float | None, str]
+"""The range of some times in seconds, and what is meant in words."""
 
 
 def range_findings(
     rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric, classes: Sequence[ClassRow] = ()
 ) -> list[FindingRow]:
-    """A note for each effect that the model of the run's fabric leaves out, with the row that it widens most."""
-    findings = [*_of_pairs(rows, cells, fabric, classes)]
-    own = [(row, _causes(row, cells, fabric)) for row in rows if row["interval"] == RANGE_OF_MODEL]
-    for cause in sorted({cause for _, causes in own for cause in causes}):
-        widened = [row for row, causes in own if cause in causes]
-        worst = max(widened, key=lambda row: (row["high_s"] or 0.0) / (row["low_s"] or 1.0))
-        where = f"{worst['call']}, {cell_place(worst['nodes'], worst['ranks'], worst['oversubscribed'])}"
-        more = f" (and {len(widened) - 1} more)" if len(widened) > 1 else ""
-        findings.append(_make_range("range.calls", where + more, cause, worst["low_s"], worst["high_s"]))
+    """A note for each effect that the model of the run's fabric leaves out, with what it widens most.
+
+    First those that reach pairs which run side by side, by hop class, then those of rows.
+    """
+    of_pairs = [row for row in rows if row["status"] == "ok" and kernel_named(row["kernel"]).has_pair_samples]
+    shapes = {(row["nodes"], row["ranks"]): cells[row["cell"]] for row in of_pairs}
+    findings: list[FindingRow] = []
+    for cause, _ in _by_cause(of_pairs, cells, fabric):
+        findings += _widest(
+            "range.pairs", cause, [one for row in classes for one in _spans(row, shapes, fabric, cause)]
+        )
+    for cause, own in _by_cause([row for row in rows if row["interval"] == RANGE_OF_MODEL], cells, fabric):
+        where = ((row, cell_place(row["nodes"], row["ranks"], row["oversubscribed"])) for row in own)
+        findings += _widest("range.calls", cause, [(r["low_s"], r["high_s"], f"{r['call']}, {at}") for r, at in where])
     return findings
 
 
-def _make_range(id: str, where: str, cause: str, low_s: float | None, high_s: float | None) -> FindingRow:
+def _by_cause(
+    rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric
+) -> Iterator[tuple[str, list[CallRow]]]:
+    """The rows that an effect widens, by its name."""
+    found: dict[str, list[CallRow]] = {}
+    for row in rows:
+        effects = effects_left_out(cells[row["cell"]], row["call"], fabric, row["median_s"] or 1.0)
+        for cause in {effect.cause for effect in effects}:
+            found.setdefault(cause, []).append(row)
+    yield from sorted(found.items())
+
+
+def _widest(id: str, cause: str, spans: Sequence[Span]) -> list[FindingRow]:
+    """A note with the widest of some ranges, and how many there are; none without one."""
+    if not spans:
+        return []
+    low_s, high_s, where = max(spans, key=lambda span: (span[1] or 0.0) / (span[0] or 1.0))
     words, ends = CAUSES[cause], {"low": measured_seconds(low_s), "high": measured_seconds(high_s)}
-    return make_finding(id, where, cause=cause, words=words.what, remedy=words.remedy, **ends)
-
-
-def _causes(row: CallRow, cells: Mapping[str, Cell], fabric: Fabric) -> set[str]:
-    found = effects_left_out(cells[row["cell"]], row["call"], fabric, row["median_s"] or 1.0)
-    return {effect.cause for effect in found}
-
-
-def _of_pairs(
-    rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric, classes: Sequence[ClassRow]
-) -> Iterator[FindingRow]:
-    """A note for each effect that reaches pairs which run side by side, with the hop class that it widens most."""
-    own = [row for row in rows if row["status"] == "ok" and kernel_named(row["kernel"]).has_pair_samples]
-    of_pairs = {(row["nodes"], row["ranks"]): cells[row["cell"]] for row in own}
-    for cause in sorted({cause for row in own for cause in _causes(row, cells, fabric)}):
-        spans = [span for row in classes for span in _spans(row, of_pairs, fabric, cause)]
-        if not spans:
-            continue
-        worst = max(spans, key=lambda span: span.high_s / span.low_s if span.low_s else 0.0)
-        more = f" (and {len(spans) - 1} more)" if len(spans) > 1 else ""
-        yield _make_range("range.pairs", worst.where + more, cause, worst.low_s, worst.high_s)
+    more = f" (and {len(spans) - 1} more)" if len(spans) > 1 else ""
+    return [make_finding(id, where + more, cause=cause, words=words.what, remedy=words.remedy, **ends)]
 
 
 def _spans(row: ClassRow, of_pairs: Mapping[tuple[int, int], Cell], fabric: Fabric, cause: str) -> Iterator[Span]:
@@ -119,8 +114,11 @@ def _spans(row: ClassRow, of_pairs: Mapping[tuple[int, int], Cell], fabric: Fabr
     least_s = min(seconds, (network.latency or 0.0) + wire_s)
     for effect in effects_left_out(cell, "pairs", fabric, seconds):
         if effect.cause == cause:
-            where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
-            yield Span(max(least_s, seconds - effect.less_s), seconds + effect.more_s, where)
+            yield max(least_s, seconds - effect.less_s), seconds + effect.more_s, _class(row)
+
+
+def _class(row: ClassRow) -> str:
+    return f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
 
 
 def latency_findings(classes: Sequence[ClassRow], fabric: Fabric) -> list[FindingRow]:
@@ -134,9 +132,8 @@ def latency_findings(classes: Sequence[ClassRow], fabric: Fabric) -> list[Findin
     if beyond is None:
         return found
     row, ratio = beyond
-    where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
     times = {"median": measured_seconds(row["median_s"]), "latency": measured_seconds(row["median_s"] / ratio)}
-    return [*found, make_finding("latency-beyond-preset", where, ratio=format_factor(ratio), **times)]
+    return [*found, make_finding("latency-beyond-preset", _class(row), ratio=format_factor(ratio), **times)]
 
 
 def without_stall(network: NetworkSection) -> list[FindingRow]:

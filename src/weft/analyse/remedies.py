@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""What would help a call, by its breakdown, its bound and the knobs moved: the time that each could save at most.
+"""What would help a call, by its breakdown, its bound and the knobs moved: the time that each could save at most.
 
 A step of the breakdown that surely adds time can at most be taken away whole. Twice of a part of the machine lowers the
 floor from H to H', the next nearest term. A call takes no less than that, and no less than half of its time t: twice of
@@ -33,7 +33,13 @@ from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Cell
 
 Terms = Mapping[str, float]
+#: Id and subject of a remedy.
+Named = tuple[str, str]
 
+LEAST = 0.01
+"""A remedy that saves less than this share of the time is none."""
+LEAST_FLOOR = 0.1
+"""A part of the machine whose bound is less than this share of the time is not what to buy."""
 ALLTOALLS = frozenset({"alltoall", "alltoallv"})
 CHEAPER: Mapping[str, str] = {OVERHEAD: "half-overhead", MESSAGE_GAP: "half-gap", LATENCY: "half-latency"}
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -43,7 +49,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 
 def of_messages(
     name: str, terms: Terms, cell: Cell, call: str, fabric: Fabric | None
-) -> Iterable[tuple[tuple[str, str], Terms, int]]:
+) -> Iterable[tuple[Named, Terms, int]]:
     """Id and subject of remedies of a bound of messages, their terms, and by which factor at most all else shrinks.
 
     There is none of another bound, or on one node. `terms`: all of them, in seconds.
@@ -65,18 +71,7 @@ def _stated(name: str, cell: Cell, call: str, fabric: Fabric | None) -> str:
     if network is None:
         return ""
     costs = network.stated_costs(split_op(call)[1] or cell.block_bytes)
-    texts = [f"{key} = {format_seconds(value)}" for key, value in costs.items() if key.endswith(KEYS[name])]
-    return "; ".join(texts)
-
-
-LEAST = 0.01
-"""A remedy that saves less than this share of the time is none."""
-LEAST_FLOOR = 0.1
-"""A part of the machine whose bound is less than this share of the time is not what to buy."""
-
-Steps = Mapping[str, BreakdownRow]
-#: Id and subject of a remedy.
-Named = tuple[str, str]
+    return "; ".join(f"{key} = {format_seconds(value)}" for key, value in costs.items() if key.endswith(KEYS[name]))
 
 
 class Whole(NamedTuple):
@@ -87,6 +82,11 @@ class Whole(NamedTuple):
     nodes: int
     ranks: int
     seconds: float
+
+    @staticmethod
+    def of(row: TimedRow | BreakdownRow, seconds: float) -> "Whole":
+        """The call of a row."""
+        return Whole(row["cell"], row["call"], row["nodes"], row["ranks"], seconds)
 
 
 def remedies(
@@ -102,7 +102,7 @@ def remedies(
     for (cell, _), group in groupby(breakdown, key=lambda row: (row["cell"], row["call"])):
         steps: dict[str, BreakdownRow] = {row["step"]: row for row in group}
         top, floor = steps["arrival"], steps.get("hardware")
-        whole = Whole(top["cell"], top["call"], top["nodes"], top["ranks"], top["seconds"])
+        whole = Whole.of(top, top["seconds"])
         own = [*_of_steps(steps, whole, seen), *_of_winners(whole, winners, seen)]
         if floor is not None:
             own += _of_hardware(whole, floor["name"], floor["seconds"], cells[cell], fabric)
@@ -134,14 +134,11 @@ def bound_remedies(
         key = (row["call"], row["nodes"], row["ranks"], row["block_bytes"], row["array_bytes"], repr(own))
         fastest[key] = min(fastest.get(key, row), row, key=lambda each: each["median_s"])
         if (row["cell"], row["call"]) not in broken_down and cells[row["cell"]].parameters.get("algorithm") == DEFAULT:
-            whole = Whole(row["cell"], row["call"], row["nodes"], row["ranks"], row["median_s"])
-            found += _best_first(_of_winners(whole, winners, seen))
+            found += _best_first(_of_winners(Whole.of(row, row["median_s"]), winners, seen))
     for row in fastest.values():
-        floor_s = holding_bound_s(row)
-        if (row["cell"], row["call"]) in broken_down or floor_s is None:
-            continue
-        whole = Whole(row["cell"], row["call"], row["nodes"], row["ranks"], row["median_s"])
-        found += _best_first(_of_hardware(whole, row["bound"], floor_s, cells[row["cell"]], fabric))
+        floor_s, whole = holding_bound_s(row), Whole.of(row, row["median_s"])
+        if (row["cell"], row["call"]) not in broken_down and floor_s is not None:
+            found += _best_first(_of_hardware(whole, row["bound"], floor_s, cells[row["cell"]], fabric))
     return found
 
 
@@ -151,40 +148,27 @@ def knob_remedies(trials: Iterable[TrialRow], calls: Iterable[CallRow], modelled
     found: dict[tuple[str, str, str], RemedyRow] = {}
     for trial in (row for row in trials if row["outcome"] == "confirmed"):
         for gain in gains(trial):
-            slowest = max(_among(warm, trial, gain), key=lambda row: row["median_s"], default=None)
+            of_trial = (row for row in warm if row["cell"] == trial["cell"] and _is_among(row["call"], trial, gain))
+            slowest = max(of_trial, key=lambda row: row["median_s"], default=None)
             if slowest is None or gain.high >= 1:
                 continue
-            whole = Whole(trial["cell"], slowest["call"], trial["nodes"], trial["ranks"], slowest["median_s"])
-            row = _row(
-                whole, "knob", gain.setting, slowest["median_s"] * (1 - gain.ratio), seen, ratio=gain.ratio,
-                setting=gain.setting,
-            )  # fmt: skip
+            whole = Whole.of(slowest, slowest["median_s"])
+            row = _row(whole, "knob", gain.setting, whole.seconds * (1 - gain.ratio), seen, ratio=gain.ratio)
+            row["setting"] = gain.setting
             key = (trial["cell"], trial["call"], trial["knob"])
             found[key] = max(found.get(key, row), row, key=lambda each: each["saves_s"])
     return list(found.values())
 
 
-def _among(calls: Iterable[TimedRow], trial: TrialRow, gain: Gain) -> Iterable[TimedRow]:
-    for row in calls:
-        name, size = split_op(row["call"])
-        if (row["cell"], name) == (trial["cell"], trial["call"]) and gain.first <= (size or 0) <= gain.last:
-            yield row
+def _is_among(call: str, trial: TrialRow, gain: Gain) -> bool:
+    name, size = split_op(call)
+    return name == trial["call"] and gain.first <= (size or 0) <= gain.last
 
 
-def _row(
-    whole: Whole,
-    id: str,
-    subject: str,
-    saves_s: float,
-    basis: Basis,
-    *,
-    floor: tuple[float | None, str] = (None, ""),
-    ratio: float | None = None,
-    setting: str = "",
-) -> RemedyRow:
+def _row(whole: Whole, id: str, subject: str, saves_s: float, basis: Basis, ratio: float | None = None) -> RemedyRow:
     return RemedyRow(
-        **whole._asdict(), id=id, subject=subject, saves_s=saves_s, basis=basis, floor_s=floor[0], floor=floor[1],
-        ratio=ratio, setting=setting,
+        **whole._asdict(), id=id, subject=subject, saves_s=saves_s, basis=basis, floor_s=None, floor="", ratio=ratio,
+        setting="",
     )  # fmt: skip
 
 
@@ -193,7 +177,7 @@ def _best_first(rows: Iterable[RemedyRow]) -> list[RemedyRow]:
     return sorted((row for row in rows if row["saves_s"] > LEAST * row["seconds"]), key=lambda row: -row["saves_s"])
 
 
-def _of_steps(found: Steps, whole: Whole, seen: Basis) -> Iterable[RemedyRow]:
+def _of_steps(found: Mapping[str, BreakdownRow], whole: Whole, seen: Basis) -> Iterable[RemedyRow]:
     floor = found.get("hardware")
     # alone, messages may take longer than the whole call, whose messages fill each other's gaps: the call cannot save
     # more than what stands above its floor
@@ -229,9 +213,9 @@ def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Fa
     for (id, subject), better, times in of_all:
         lower = max(better.values())
         if lower < floor_s:
-            saves = whole.seconds - max(lower, whole.seconds / times)
-            nearest = max(better, key=lambda name: better[name])
-            yield _row(whole, id, subject, saves, "only bounded", floor=(lower, nearest))
+            row = _row(whole, id, subject, whole.seconds - max(lower, whole.seconds / times), "only bounded")
+            row["floor_s"], row["floor"] = lower, max(better, key=lambda name: better[name])
+            yield row
 
 
 def _better(name: str, terms: Terms) -> Iterable[tuple[Named, Terms]]:

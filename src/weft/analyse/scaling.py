@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scaling verdicts: whether the time falls or rises as nodes (or ranks) are added, by what factor and interval."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Literal
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from weft.analyse.doubts import Against, least_s
 from weft.analyse.statistics.interval import MODELLED, RANGE_OF_PRESETS, RANGES
@@ -10,35 +11,9 @@ from weft.analyse.tables.answers import FEWEST_LAUNCHES, NO_STEP, OffNode, Outco
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, reach_within, timed
 from weft.analyse.unfitted import LIBRARY
 
-
-def turning(
-    found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]]
-) -> list[Against]:
-    """What is said against two points that could turn their verdict's answer: alone, or else all of it together."""
-    said = [each for row in (first, last) for each in doubts.get(row["cell"], ())]
-
-    def turns(kept: Collection[Against]) -> bool:
-        if any(each.keeps is None for each in kept):
-            return True
-        return answer_of(found, *without(first, last, doubts, kept)) != answer_of(found)
-
-    if found["outcome"] == "no verdict" or not said or not turns(said):
-        return []
-    return [each for each in said if turns([each])] or said
-
-
-def without(
-    first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]], kept: Collection[Against] | None = None
-) -> tuple[float, float]:
-    """The interval of t(last) / t(first) if what is said against them is taken off as far as it can be."""
-    least = [
-        least_s(row, [each for each in doubts.get(row["cell"], ()) if kept is None or each in kept])
-        for row in (first, last)
-    ]
-    return least[1] / reach(first)[1], reach(last)[1] / least[0] if least[0] > 0 else float("inf")
-
-
 Axis = Literal["nodes", "ranks"]
+Doubts = Mapping[str, Sequence[Against]]
+NOTHING: Mapping[str, Any] = {}
 
 
 def verdicts(
@@ -46,16 +21,16 @@ def verdicts(
     scalings: Mapping[str, str],
     call: str,
     noise_s: float = 0.0,
-    doubts: Mapping[str, Sequence[Against]] | None = None,
-    left_out: Mapping[str, str] | None = None,
+    doubts: Doubts = NOTHING,
+    left_out: Mapping[str, str] = NOTHING,
 ) -> list[VerdictRow]:
     """Verdict on each series that scales, in the study's order."""
-    of_series: dict[str, list[CallRow]] = {name: [] for name in scalings}
+    of_series: dict[str, list[CallRow]] = defaultdict(list)
     for row in rows:
         for name in row["series"]:
-            of_series.setdefault(name, []).append(row)
+            of_series[name].append(row)
     return [
-        verdict(of_series[name], name, kind, call, noise_s, doubts or {}, left_out or {})
+        verdict(of_series[name], name, kind, call, noise_s, doubts, left_out)
         for name, kind in scalings.items()
         if kind == "strong" or kind == "weak"
     ]
@@ -67,8 +42,8 @@ def verdict(
     kind: Literal["strong", "weak"],
     call: str,
     noise_s: float = 0.0,
-    doubts: Mapping[str, Sequence[Against]] | None = None,
-    left_out: Mapping[str, str] | None = None,
+    doubts: Doubts = NOTHING,
+    left_out: Mapping[str, str] = NOTHING,
 ) -> VerdictRow:
     """Verdict on one series, without oversubscribed points, cold phases and rows without numbers.
 
@@ -76,41 +51,51 @@ def verdict(
     what their model leaves out have one only if both ends of that range agree.
     """
     own = [row for row in rows if series in row["series"] and row["call"] == call and row["phase"] == "warm"]
-    usable = [row for row in timed(own) if not row["oversubscribed"]]
-    axis, points = _along(usable)
-    if len(points) < 2:
-        return _without(series, kind, call, axis, points, own)
-    first, last = points[0], points[-1]
-    low, high = _between(first, last)
-    factor = last["median_s"] / first["median_s"]
-    below_noise = abs(last["median_s"] - first["median_s"]) < noise_s
-    outcome = _outcome(first, last, below_noise)
-    kinds = {first["interval"], last["interval"]}
-    exact = kinds == {MODELLED}
-    omitted = _of_both((first, last), left_out or {}, ", ") if kinds & RANGES else ""
-    fastest = _turning_point(points, axis) if outcome != "no verdict" else None
-    bound_s = holding_bound_s(last)
-    ratio = last["median_s"] / bound_s if bound_s else None
+    axis, points = _along([row for row in timed(own) if not row["oversubscribed"]])
     found = VerdictRow(
-        series=series, kind=kind, call=call, cell=last["cell"], axis=axis, start=first[axis], end=last[axis],
-        factor=factor, low=None if exact else low, high=None if exact else high, outcome=outcome,
-        fastest=fastest, **off_node(points, axis, exact),
-        bound=last["bound"] if bound_s else "", bound_ratio=ratio, left_out=omitted,
-        doubts=[], doubt="", allowed_low=None, allowed_high=None,
+        series=series, kind=kind, call=call, cell="", axis=axis, start=None, end=None, factor=None, low=None, high=None,
+        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, left_out=_reasons(own), doubts=[],
+        doubt="", allowed_low=None, allowed_high=None,
     )  # fmt: skip
-    _judge(found, first, last, doubts or {})
+    if len(points) < 2:
+        return found
+    first, last = points[0], points[-1]
+    below_noise = abs(last["median_s"] - first["median_s"]) < noise_s
+    outcome, kinds = _outcome(first, last, below_noise), {first["interval"], last["interval"]}
+    low, high = (None, None) if kinds == {MODELLED} else _between(first, last)
+    omitted = [left_out[row["cell"]] for row in (first, last) if left_out.get(row["cell"])] if kinds & RANGES else []
+    bound_s = holding_bound_s(last)
+    found.update(
+        cell=last["cell"], start=first[axis], end=last[axis], factor=last["median_s"] / first["median_s"], low=low,
+        high=high, outcome=outcome, fastest=_turning_point(points, axis) if outcome != "no verdict" else None,
+        bound=last["bound"] if bound_s else "", bound_ratio=last["median_s"] / bound_s if bound_s else None,
+        left_out=", ".join(dict.fromkeys(omitted)), **off_node(points, axis, kinds == {MODELLED}),
+    )  # fmt: skip
+    _judge(found, first, last, doubts)
     return found
 
 
-def _judge(found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Mapping[str, Sequence[Against]]) -> None:
-    """Write into a verdict what could turn it, and how far doubts could move its factor."""
-    against = turning(found, first, last, doubts)
-    found["doubts"] = list(dict.fromkeys(each.doubt for each in against))
-    found["doubt"] = "; ".join(dict.fromkeys(each.what for each in against))
-    kept, free = without(first, last, doubts), without(first, last, {})
-    if kept != free:
-        found["allowed_low"], high = kept
-        found["allowed_high"] = high if high < float("inf") else None
+def _judge(found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Doubts) -> None:
+    """Write into a verdict what could turn it, alone or else all together, and how far doubts could move its factor."""
+    of_first, of_last = (doubts.get(row["cell"], ()) for row in (first, last))
+
+    def without(kept: Sequence[Against]) -> tuple[float, float]:
+        """The interval of t(last) / t(first) if what is said against them is taken off as far as it can be."""
+        least = least_s(first, [each for each in of_first if each in kept])
+        low = least_s(last, [each for each in of_last if each in kept]) / reach(first)[1]
+        return low, reach(last)[1] / least if least > 0 else float("inf")
+
+    def turns(kept: Sequence[Against]) -> bool:
+        return any(each.keeps is None for each in kept) or answer_of(found, *without(kept)) != answer_of(found)
+
+    said = [*of_first, *of_last]
+    if said and found["outcome"] != "no verdict" and turns(said):
+        against = [each for each in said if turns([each])] or said
+        found["doubts"] = list(dict.fromkeys(each.doubt for each in against))
+        found["doubt"] = "; ".join(dict.fromkeys(each.what for each in against))
+    low, high = without(said)
+    if (low, high) != without([]):
+        found["allowed_low"], found["allowed_high"] = low, high if high < float("inf") else None
 
 
 def _outcome(first: TimedRow, last: TimedRow, below_noise: bool) -> Outcome:
@@ -129,21 +114,16 @@ def off_node(points: Sequence[TimedRow], axis: Axis, modelled: bool) -> OffNode:
     if axis != "nodes" or points[0]["nodes"] != 1:
         return NO_STEP
     first, off, last = points[0], points[1], points[-1]
-    low, high = _between(first, off)
+    low, high = (None, None) if modelled else _between(first, off)
+    factor = off["median_s"] / first["median_s"]
     found = NO_STEP | OffNode(
-        off_end=off["nodes"], off_factor=off["median_s"] / first["median_s"], off_low=None if modelled else low,
-        off_high=None if modelled else high, beyond_factor=None, beyond_low=None, beyond_high=None,
+        off_end=off["nodes"], off_factor=factor, off_low=low, off_high=high, beyond_factor=None, beyond_low=None,
+        beyond_high=None,
     )  # fmt: skip
     if last is not off:
-        low, high = _between(off, last)
         found["beyond_factor"] = last["median_s"] / off["median_s"]
-        found["beyond_low"], found["beyond_high"] = (None, None) if modelled else (low, high)
+        found["beyond_low"], found["beyond_high"] = (None, None) if modelled else _between(off, last)
     return found
-
-
-def _of_both(points: Iterable[TimedRow], words: Mapping[str, str], between: str) -> str:
-    """What is said of the points behind a verdict, each once."""
-    return between.join(dict.fromkeys(words[row["cell"]] for row in points if words.get(row["cell"])))
 
 
 def _along(usable: Sequence[TimedRow]) -> tuple[Axis, list[TimedRow]]:
@@ -170,21 +150,6 @@ def _turning_point(points: Sequence[TimedRow], axis: Axis) -> int | None:
     best = min(points, key=lambda row: row["median_s"])
     inside = best is not points[0] and best is not points[-1]
     return best[axis] if inside and reach_within(best)[1] < reach_within(points[-1])[0] else None
-
-
-def _without(
-    series: str,
-    kind: Literal["strong", "weak"],
-    call: str,
-    axis: Axis,
-    points: Sequence[TimedRow],
-    own: Sequence[CallRow],
-) -> VerdictRow:
-    return VerdictRow(
-        series=series, kind=kind, call=call, cell="", axis=axis, start=None, end=None, factor=None, low=None, high=None,
-        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, left_out=_reasons(own), doubts=[],
-        doubt="", allowed_low=None, allowed_high=None,
-    )  # fmt: skip
 
 
 def _reasons(own: Iterable[CallRow]) -> str:

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Sensitivity of simulated verdicts: each assumed or fitted number is moved over its plausible range.
+"""Sensitivity of simulated verdicts: each assumed or fitted number is moved over its plausible range.
 
 Nothing is simulated again. The closed form (:func:`weft.bound.terms.closed_form`) gives the ratio by which a time
-changes with a number, and the prediction changes by that ratio:
-
-.. math:: T(x) = T_\mathrm{simulated} \, \frac{T_\mathrm{closed}(x)}{T_\mathrm{closed}(x_0)}
-
-with T_closed(x_0) in place of the simulated time where a cell was not simulated. A few thousand evaluations of a
-formula take some milliseconds, whatever the cells would take to simulate.
+changes with a number, and the prediction changes by that ratio: T(x) = T_simulated T_closed(x) / T_closed(x_0), with
+T_closed(x_0) in place of the simulated time where a cell was not simulated.
 """
 
 import math
@@ -65,16 +61,13 @@ class Point:
         if moved.key in LINK_RATES:
             self.links[moved.key] = self._curve(moved)
         elif moved.key in LINK_LATENCIES and self.cell.nodes > 1:
-            low, high = (
-                longest_way_s(self.cell, with_number(self.fabric, moved.key, value))
-                for value in (moved.low, moved.high)
-            )
+            ends = (with_number(self.fabric, moved.key, value) for value in (moved.low, moved.high))
+            low, high = (longest_way_s(self.cell, fabric) for fabric in ends)
             self.crossed[moved.key] = (high - low) / (moved.high - moved.low)
 
     def with_values(self, values: Values) -> float:
         """Seconds if numbers of the fabric, by key, had these values."""
-        terms: dict[str, float] = self.terms
-        there = self.fabric
+        terms, there = self.terms, self.fabric
         for key, value in values.items():
             there = with_number(there, key, value)
             if key in self.links:
@@ -102,14 +95,9 @@ class Point:
         """
         below = np.geomspace(moved.low, moved.value, KNOTS + 1)
         values = np.unique(np.concatenate([below, np.geomspace(moved.value, moved.high, KNOTS + 1)]))
-        seconds = [
-            max(
-                link_term(self.traffic, self.cell, with_number(self.fabric, moved.key, float(value))).values(),
-                default=0.0,
-            )
-            for value in values
-        ]
-        return values, np.array(seconds)
+        fabrics = (with_number(self.fabric, moved.key, float(value)) for value in values)
+        loads = (link_term(self.traffic, self.cell, fabric).values() for fabric in fabrics)
+        return values, np.array([max(seconds, default=0.0) for seconds in loads])
 
     def _link_ratio(self, key: str, value: float) -> float:
         """By what factor the most loaded link takes longer with another value of a link's rate."""
@@ -181,10 +169,9 @@ def sensitivity_rows(plan: Plan, rows: Sequence[CallRow], call: str) -> list[Sen
 class Subject:
     """A series that scales."""
 
-    # series, kind, call: its name, its kind of scaling, and the call that it is judged by
     series: str
     kind: Literal["strong", "weak"]
-    call: str
+    call: str  # by which it is judged
     points: Mapping[int, Point]  # its cells by number of nodes
 
     def says(self, values: Values) -> str:
@@ -228,18 +215,17 @@ def sensitivity(
     def says(value: float) -> str:
         return subject.says({**beside, moved.key: value})
 
-    points, last = subject.points, max(subject.points)
-    values = [*steps(moved.value, moved.low), *steps(moved.value, moved.high)]
+    at, values = max(subject.points), [*steps(moved.value, moved.low), *steps(moved.value, moved.high)]
+    last, flip = subject.points[at], nearest_flip(says, moved)
     # the fabric's own values are among those that are plausible, also where another number is moved besides
-    times = [points[last].seconds, *(points[last].with_values({**beside, moved.key: value}) for value in values)]
-    verdict = says(moved.value)
-    flip = nearest_flip(says, moved)
+    times = [last.seconds, *(last.with_values({**beside, moved.key: value}) for value in values)]
     return SensitivityRow(
         series=subject.series, kind=subject.kind, call=subject.call, key=moved.key,
         given_key=given.key if given else "", given_unit=given.unit if given else "", given_value=given_value,
-        standing=moved.standing, unit=moved.unit, value=moved.value, low=moved.low, high=moved.high, verdict=verdict,
-        flips=flip is not None, flips_at=flip, becomes=says(flip) if flip is not None else "", at=last,
-        seconds=points[last].seconds, least_s=min(times), most_s=max(times), basis=points[last].basis,
+        standing=moved.standing, unit=moved.unit, value=moved.value, low=moved.low, high=moved.high,
+        verdict=says(moved.value), flips=flip is not None, flips_at=flip,
+        becomes=says(flip) if flip is not None else "", at=at, seconds=last.seconds, least_s=min(times),
+        most_s=max(times), basis=last.basis,
     )  # fmt: skip
 
 
@@ -256,10 +242,9 @@ def nearest_flip(says: Callable[[float], str], moved: Doubtful) -> float | None:
     """The value nearest to the number's own, within its range, for which a series says something else; else None."""
     found: list[float] = []
     for end in (moved.low, moved.high):
-        for near, far in pairwise(steps(moved.value, end)):
-            if says(far) != says(moved.value):
-                found.append(edge(says, near, far, whole=moved.unit == "B"))
-                break
+        flips = ((near, far) for near, far in pairwise(steps(moved.value, end)) if says(far) != says(moved.value))
+        if first := next(flips, None):
+            found.append(edge(says, *first, whole=moved.unit == "B"))
     return min(found, key=lambda value: abs(value - moved.value), default=None)
 
 

@@ -2,8 +2,10 @@
 """What starting an MPI program costs: MPI_Init, and the first all-to-all on fresh connections, from every launch."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from weft.analyse.checks import make_finding
@@ -21,17 +23,15 @@ from weft.store.tables import read_table
 
 def startup_rows(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> list[StartupRow]:
     """A row for each number of nodes and ranks that a launch started; of launches with a record of MPI_Init alone."""
-    grouped = (
-        read_table(root, RANK_TABLE.name).group_by(["launch_id"]).aggregate([("init_ns", "min"), ("init_ns", "max")])
-    )
-    spans = grouped.to_pylist()
+    ranks = read_table(root, RANK_TABLE.name).group_by(["launch_id"])
+    spans = ranks.aggregate([("init_ns", "min"), ("init_ns", "max")]).to_pylist()
     init = {row["launch_id"]: (row["init_ns_min"], row["init_ns_max"]) for row in spans if row["init_ns_min"] > 0}
     notes = {row["launch_id"]: row for row in LAUNCH_TABLE.read(root)}
     first = _first_calls(root, plan, medians)
-    groups: dict[tuple[int, int], list[str]] = {}
+    groups: dict[tuple[int, int], list[str]] = defaultdict(list)
     for launch in plan.launches:
         if launch.id in init and launch.id in notes:
-            groups.setdefault((launch.nodes, launch.ranks), []).append(launch.id)
+            groups[launch.nodes, launch.ranks].append(launch.id)
     found: list[StartupRow] = []
     for (nodes, ranks), ids in sorted(groups.items(), key=lambda each: each[0][::-1]):
         waits = {
@@ -39,12 +39,13 @@ def startup_rows(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> list[S
             for id in ids
         }
         calls = [first[id] for id in ids if id in first]
-        row = StartupRow(
-            nodes=nodes, ranks=ranks, launches=len(ids), waits=waits.pop() if len(waits) == 1 else "",
-            call=calls[0][0] if calls else "", **_summary("init", [init[id][1] / 1e9 for id in ids]),
-            **_summary("first", [seconds for _, seconds in calls]),
+        found.append(
+            StartupRow(
+                nodes=nodes, ranks=ranks, launches=len(ids), waits=waits.pop() if len(waits) == 1 else "",
+                call=calls[0][0] if calls else "", **_summary("init", [init[id][1] / 1e9 for id in ids]),
+                **_summary("first", [seconds for _, seconds in calls]),
+            )
         )  # fmt: skip
-        found.append(row)
     return found
 
 
@@ -52,9 +53,7 @@ def _summary(name: str, seconds: Sequence[float]) -> Any:
     if not seconds:
         return {f"{name}_s": None, f"{name}_low_s": None, f"{name}_high_s": None}
     ends = interval_over_launches(seconds, NO_INTERVAL)
-    ordered = sorted(seconds)
-    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-    return {f"{name}_s": middle, f"{name}_low_s": ends.low, f"{name}_high_s": ends.high}
+    return {f"{name}_s": median(seconds), f"{name}_low_s": ends.low, f"{name}_high_s": ends.high}
 
 
 def _first_calls(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> Mapping[str, tuple[str, float]]:

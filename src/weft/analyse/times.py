@@ -2,7 +2,6 @@
 """Ibis expressions: from samples of ranks to the time of each iteration, and to order statistics of those times."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import ibis
 
@@ -103,25 +102,20 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
 
 
 def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
-    """Times with their rank within their group, and the ranks of the group's quantiles."""
+    """Times with their rank within their group, and the ranks of the group's quantiles.
+
+    A rank is 0 (no sample's) for a quantile that is not reported.
+    """
     group = ibis.window(group_by=list(key))
     ordered = ibis.window(group_by=list(key), order_by="time_s")
     ranked = times.mutate(samples=times.count().over(group), place=ibis.row_number().over(ordered) + 1)
-    ranks = memory_table(
-        {name: [row[name] for row in map(_ranks_of, counts)] for name in _ranks_of(1)},
-        schema=dict.fromkeys(_ranks_of(1), "int64"),
-    )
+    middle = [middle_ranks(n) for n in counts]
+    columns = {"of": counts, "middle_low": [low for low, _ in middle], "middle_high": [high for _, high in middle]}
+    for percent in (5, 25, 75, 95, 99):
+        columns[f"p{percent}"] = [quantile_rank(n, percent / 100) for n in counts]
+    columns["p99"] = [rank if n >= P99_FROM else 0 for n, rank in zip(counts, columns["p99"], strict=True)]
+    ranks = memory_table(columns, schema=dict.fromkeys(columns, "int64"))
     return ranked.join(ranks, ranked.samples == ranks.of)
-
-
-def _ranks_of(n: int) -> dict[str, int]:
-    """Ranks of all quantiles of n samples; 0 (no sample's rank) for a quantile that is not reported."""
-    low, high = middle_ranks(n)
-    return {
-        "of": n, "middle_low": low, "middle_high": high, "p5": quantile_rank(n, 0.05), "p25": quantile_rank(n, 0.25),
-        "p75": quantile_rank(n, 0.75), "p95": quantile_rank(n, 0.95),
-        "p99": quantile_rank(n, 0.99) if n >= P99_FROM else 0,
-    }  # fmt: skip
 
 
 def is_of_breakdown(samples: Expression) -> Expression:
@@ -136,15 +130,15 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
     the last end, and the whole time from the first start stands apart. Otherwise both are the longest duration.
     """
     key = ["cell", "launch", "op"]
-    steps = segments.filter(segments["op"].contains(MARK)).select("cell", "op").distinct().to_pyarrow().to_pylist()
+    steps = segments.filter(is_of_breakdown(segments)).select("cell", "op").distinct().to_pyarrow().to_pylist()
     known = {(row["cell"], row["op"]) for row in steps if not row["op"].startswith(BESIDE)}
     # an earlier Weft measured the call again for its breakdown: its times are not those of the table
     found = {(cell, split_step(op)[0]) for cell, op in known}
     explained = {(cell, call) for cell, call in found if (cell, f"{call}{MARK}{WHOLE}") not in known}
     if not explained:
         return []
-    ops = sorted({call for _, call in explained})
-    own = samples.filter((is_of_breakdown(samples) | samples["op"].isin(ops)) & (samples.phase == "warm"))
+    is_explained = samples["op"].isin(sorted({call for _, call in explained}))
+    own = samples.filter((is_of_breakdown(samples) | is_explained) & (samples.phase == "warm"))
     whole = own.group_by([*key, "iteration"]).agg(
         first=own.start_ns.min(),
         last_start=own.start_ns.max(),
@@ -176,14 +170,14 @@ def medians(turns: Expression) -> list[TurnRow]:
         samples=turns.count(), known=turns.known.all(), together_s=each(turns["end"] - turns.last_start).median(),
         total_s=total.median(), mean_s=total.mean(), longest_s=longest.median(), longest_mean_s=longest.mean(),
     )  # fmt: skip
-    return [_turn(row) for row in grouped.order_by(key).to_pyarrow().to_pylist()]
-
-
-def _turn(row: dict[str, Any]) -> TurnRow:
-    call, step = split_step(row["op"])
-    known = row["known"]
-    return TurnRow(
-        cell=row["cell"], launch=row["launch"], call=call, step=step or WHOLE, place=row["place"],
-        samples=row["samples"], seconds=row["together_s" if known else "longest_s"],
-        total_s=row["total_s" if known else "longest_s"], mean_s=row["mean_s" if known else "longest_mean_s"],
-    )  # fmt: skip
+    rows: list[TurnRow] = []
+    for row in grouped.order_by(key).to_pyarrow().to_pylist():
+        (call, step), known = split_step(row["op"]), row["known"]
+        rows.append(
+            TurnRow(
+                cell=row["cell"], launch=row["launch"], call=call, step=step or WHOLE, place=row["place"],
+                samples=row["samples"], seconds=row["together_s" if known else "longest_s"],
+                total_s=row["total_s" if known else "longest_s"], mean_s=row["mean_s" if known else "longest_mean_s"],
+            )
+        )  # fmt: skip
+    return rows

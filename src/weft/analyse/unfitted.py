@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Ranges of the times of a machine to which no number was fitted: what its numbers may be, and what no model has.
+"""Ranges of the times of a machine to which no number was fitted: what its numbers may be, and what no model has.
 
-A simulated time T has a part of bytes, the largest term of bytes of its bound, and a part of messages, the rest:
-
-.. math:: T = T_\mathrm{bytes} + T_\mathrm{messages}
-
-Each part is moved to the ends of the ranges of its numbers (:func:`weft.fabric.numbers.doubtful`): rates move the terms
-of bytes, and the first part is the largest of them; latency, overhead, gap and stall of a message of the call's own
-size move the second. Both ends are widened by `LIBRARY`, for what the file of a machine cannot say: which algorithm its
-library takes, and what that makes of it.
+A simulated time has a part of bytes, the largest term of bytes of its bound, and a part of messages, the rest. Both are
+moved to the ends of the ranges of their numbers (:func:`weft.fabric.numbers.doubtful`): rates move the terms of bytes,
+and the first part is the largest of them; latency, overhead, gap and stall of a message of the call's own size move the
+second. Both ends are widened by `LIBRARY`, for what the file of a machine cannot say: which algorithm its library
+takes, and what that makes of it.
 """
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from weft.bound.terms import COPY, INJECTION, LINK, PER_MESSAGE, BoundedCell, copy_rate, largest
+from weft.bound.terms import COPY, INJECTION, LINK, PER_MESSAGE, BoundedCell, copy_rate
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import LINK_RATES, Doubtful, doubtful, fitted_numbers, with_number
 from weft.kernel.registry import kernel_named
@@ -43,33 +40,25 @@ def range_of(cell: BoundedCell, call: str, block_bytes: int, fabric: Fabric, sec
     """
     known = {each.key: each for each in doubtful(fabric)}
     own_s, terms = bytes_s(cell, call, seconds), _bytes_terms(cell, call)
-    within = own_s / (_largest_s(terms) or 1.0)  # under 1 where a time is below its bound: the range still holds it
-    rates = {name: _moved_rate(name, cell, fabric, known) for name in terms}
-    least_s = within * _largest_s({name: value * rates[name].low for name, value in terms.items()})
-    most_s = within * _largest_s({name: value * rates[name].high for name, value in terms.items()})
+    # under 1 where a time is below its bound: the range still holds it
+    within = own_s / (max(terms.values(), default=0.0) or 1.0)
+    rates = [(value, _moved_rate(name, cell, fabric, known)) for name, value in terms.items()]
+    least_s = within * max((value * rate.low for value, rate in rates), default=0.0)
+    most_s = within * max((value * rate.high for value, rate in rates), default=0.0)
     messages = _moved_message(cell, block_bytes, fabric, known)
-    kernel = kernel_named(cell.kernel)
-    calls_s = seconds
+    kernel, calls_s = kernel_named(cell.kernel), seconds
     if call not in cell.bounds and not kernel.collective_of(call):  # nobody knows which part of a replay is bytes
         calls_s = kernel.calls_s(cell.parameters, seconds)
         rate = _moved_rate(INJECTION, cell, fabric, known)
         messages = Moved(min(messages.low, rate.low), max(messages.high, rate.high))
-    rest_s = calls_s - own_s
+    low_s, high_s = ((calls_s - own_s) * factor for factor in messages)
     computed_s = seconds - calls_s
-    return (
-        computed_s + (least_s + rest_s * messages.low) / LIBRARY,
-        computed_s + (most_s + rest_s * messages.high) * LIBRARY,
-    )
+    return computed_s + (least_s + low_s) / LIBRARY, computed_s + (most_s + high_s) * LIBRARY
 
 
 def bytes_s(cell: BoundedCell, call: str, seconds: float) -> float:
     """Seconds of a simulated time that its bytes take: the largest term of bytes of its bound."""
-    return min(seconds, _largest_s(_bytes_terms(cell, call)))
-
-
-def _largest_s(terms: Mapping[str, float]) -> float:
-    found = largest(terms)
-    return found.seconds if found else 0.0
+    return min(seconds, max(_bytes_terms(cell, call).values(), default=0.0))
 
 
 def _bytes_terms(cell: BoundedCell, call: str) -> dict[str, float]:
@@ -89,10 +78,10 @@ def _moved_rate(name: str, cell: BoundedCell, fabric: Fabric, known: Mapping[str
 
 def _moved_copies(cell: BoundedCell, fabric: Fabric, known: Mapping[str, Doubtful]) -> Moved:
     """The same of copies, whose rate is the node's, or that of its ranks' cores if these are slower."""
-    moved = [known[key] for key in ("node.copy_rate", "node.core_copy_rate") if key in known]
     least = most = fabric
-    for each in moved:
-        least, most = with_number(least, each.key, each.low), with_number(most, each.key, each.high)
+    for key in ("node.copy_rate", "node.core_copy_rate"):
+        if key in known:
+            least, most = with_number(least, key, known[key].low), with_number(most, key, known[key].high)
     slow, here, fast = (copy_rate(each, cell) or 1.0 for each in (least, fabric, most))
     return Moved(here / fast, here / slow)
 

@@ -10,11 +10,11 @@ exceeds `MATTERS` (10 %: a mock-up may copy less, and nobody would replace a cal
 the smallest and the largest launch out; all guidelines of a run together have an error of `FAMILY` (Holm).
 """
 
-import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from math import log, sqrt
+from math import exp, log, sqrt
 from statistics import mean, median, variance
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from weft.analyse.checks import make_finding
 from weft.analyse.statistics.interval import CONFIDENCE, student_quantile
@@ -26,15 +26,8 @@ from weft.analyse.statistics.significance import (
     rank_test,
     trimmed_mean,
 )
-from weft.analyse.tables.answers import (
-    FEWEST_LAUNCHES,
-    GUIDELINE_LAUNCHES,
-    MATTERS,
-    FindingRow,
-    GuidelineRow,
-    OverlapRow,
-    WinnerRow,
-)
+from weft.analyse.tables import answers
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, MATTERS, FindingRow, GuidelineRow, OverlapRow, WinnerRow
 from weft.analyse.tables.breakdown import TurnRow
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
 from weft.format import plural
@@ -44,86 +37,81 @@ from weft.mpi.algorithms import DEFAULT
 from weft.mpi.guidelines import FEWER
 from weft.plan.records import Cell
 
+Way = Literal["wait", "test", "persistent"]
+#: The step of the kernel that each way is measured by.
+WAYS: Mapping[Way, str] = {"wait": "hidden", "test": "tested", "persistent": "persistent"}
+
 
 def guideline_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[GuidelineRow]:
     """A row for each guideline and size of the cells that measured some, in their order."""
-    launches = _totals(turns, cells, "guidelines")
     rows = [
         row
-        for (cell, call), found in launches.items()
-        for guideline in cells[cell].parameters["guidelines"]
-        if (row := _guideline_row(cells[cell], call, guideline, list(found.values())))
+        for of in _measured(turns, cells, "guidelines")
+        for guideline in of.cell.parameters["guidelines"]
+        if (row := _guideline_row(of, guideline))
     ]
-    chances = adjust_by_holm([row["chance"] for row in rows])
-    for row, chance in zip(rows, chances, strict=True):
-        row["chance"], row["violated"] = chance, chance <= FAMILY and row["launches"] >= GUIDELINE_LAUNCHES
-    order = {name: place for place, name in enumerate(cells)}
-    return sorted(rows, key=lambda row: (order[row["cell"]], row["bytes"]))
+    for row, chance in zip(rows, adjust_by_holm([row["chance"] for row in rows]), strict=True):
+        row["chance"] = chance
+        row["violated"] = chance <= FAMILY and row["launches"] >= answers.GUIDELINE_LAUNCHES
+    return rows
 
 
 def overlap_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[OverlapRow]:
     """A row for each size and way of the cells that measured how much of a call hides, in their order."""
-    rows = [
-        row
-        for (cell, call), found in _totals(turns, cells, "overlap").items()
-        for way in WAYS
-        if (row := _overlap(cells[cell], call, way, list(found.values())))
-    ]
-    order = {name: place for place, name in enumerate(cells)}
-    return sorted(rows, key=lambda row: (order[row["cell"]], row["bytes"]))
+    return [row for of in _measured(turns, cells, "overlap") for way in WAYS if (row := _overlap(of, way))]
 
 
-#: The step of the kernel that each way is measured by.
-WAYS: Mapping[Literal["wait", "test", "persistent"], str] = {
-    "wait": "hidden", "test": "tested", "persistent": "persistent",
-}  # fmt: skip
+class Measured(NamedTuple):
+    """A call of some bytes, and the seconds of each step in each of its launches."""
+
+    cell: Cell
+    bytes: int
+    launches: list[dict[str, float]]
 
 
-def _overlap(
-    cell: Cell, call: str, way: Literal["wait", "test", "persistent"], launches: Sequence[Mapping[str, float]]
-) -> OverlapRow | None:
-    whole = [each for each in launches if each.keys() >= {"alone", "compute", WAYS[way]}]
+def _overlap(of: Measured, way: Way) -> OverlapRow | None:
+    whole = [each for each in of.launches if each.keys() >= {"alone", "compute", WAYS[way]}]
     if len(whole) < 2:
         return None
-    alone = [each["alone"] for each in whole]
-    shares = [
-        ((0.0 if way == "persistent" else each["compute"]) + each["alone"] - each[WAYS[way]]) / each["alone"]
-        for each in whole
-    ]
+    beside = "compute" if way != "persistent" else None
+    shares = [((each[beside] if beside else 0.0) + each["alone"] - each[WAYS[way]]) / each["alone"] for each in whole]
     share = trimmed_mean(shares, LEAST_SPREAD)
     width = student_quantile((1 + CONFIDENCE) / 2, share.freedom) * share.error
+    cell = of.cell
     return OverlapRow(
         cell=cell.id, collective=str(cell.parameters["collective"]), way=way, thread="progress" in cell.parameters,
-        nodes=cell.nodes, ranks=cell.ranks, bytes=split_op(call)[1] or 0, launches=len(whole), alone_s=median(alone),
-        share=share.value, low=share.value - width, high=share.value + width,
+        nodes=cell.nodes, ranks=cell.ranks, bytes=of.bytes, launches=len(whole),
+        alone_s=median(each["alone"] for each in whole), share=share.value, low=share.value - width,
+        high=share.value + width,
     )  # fmt: skip
 
 
-def _totals(
-    turns: Iterable[TurnRow], cells: Mapping[str, Cell], key: str
-) -> dict[tuple[str, str], dict[int, dict[str, float]]]:
-    """Seconds of each step in each launch, of each call of the cells that have a parameter."""
-    found: dict[tuple[str, str], dict[int, dict[str, float]]] = {}
+def _measured(turns: Iterable[TurnRow], cells: Mapping[str, Cell], key: str) -> list[Measured]:
+    """The calls of the cells that have a parameter, in their order."""
+    found: dict[tuple[str, str], dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for turn in turns:
         if cells[turn["cell"]].parameters.get(key):
-            launches = found.setdefault((turn["cell"], turn["call"]), {})
-            launches.setdefault(turn["launch"], {})[turn["step"]] = turn["total_s"]
-    return found
+            found[turn["cell"], turn["call"]][turn["launch"]][turn["step"]] = turn["total_s"]
+    calls = [
+        Measured(cells[cell], split_op(call)[1] or 0, list(launches.values()))
+        for (cell, call), launches in found.items()
+    ]
+    order = {name: place for place, name in enumerate(cells)}
+    return sorted(calls, key=lambda of: (order[of.cell.id], of.bytes))
 
 
-def _guideline_row(cell: Cell, call: str, guideline: str, launches: list[dict[str, float]]) -> GuidelineRow | None:
+def _guideline_row(of: Measured, guideline: str) -> GuidelineRow | None:
     first, second = (guideline, WHOLE) if guideline == FEWER else (WHOLE, guideline)
-    pairs = [(each[first], each[second]) for each in launches if each.keys() >= {first, second}]
+    pairs = [(each[first], each[second]) for each in of.launches if each.keys() >= {first, second}]
     if len(pairs) < 2:
         return None
-    logs = [math.log(one / other) for one, other in pairs]
-    mean = trimmed_mean(logs, LEAST_SPREAD)
+    mean, cell = trimmed_mean([log(one / other) for one, other in pairs], LEAST_SPREAD), of.cell
     width = student_quantile((1 + CONFIDENCE) / 2, mean.freedom) * mean.error
     return GuidelineRow(
         cell=cell.id, collective=str(cell.parameters["collective"]), guideline=guideline, nodes=cell.nodes,
-        ranks=cell.ranks, bytes=split_op(call)[1] or 0, launches=len(logs), seconds=median(one for one, _ in pairs),
-        rival_s=median(other for _, other in pairs), factor=math.exp(mean.value), low=math.exp(mean.value - width),
-        high=math.exp(mean.value + width), chance=paired_test(mean, math.log(MATTERS)), violated=False,
+        ranks=cell.ranks, bytes=of.bytes, launches=len(pairs), seconds=median(one for one, _ in pairs),
+        rival_s=median(other for _, other in pairs), factor=exp(mean.value), low=exp(mean.value - width),
+        high=exp(mean.value + width), chance=paired_test(mean, log(MATTERS)), violated=False,
     )  # fmt: skip
 
 
@@ -147,12 +135,12 @@ def winners(
     An algorithm wins over the library's own choice only where its launches are shown to be faster (`faster`) and it
     takes at most `LEAST_WIN` of the time. Where an algorithm has under `FEWEST_LAUNCHES` launches there is no row.
     """
-    of_call: dict[tuple[str, str], list[float]] = {}
+    of_call: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in medians:
         if row["phase"] == "warm":
-            of_call.setdefault((row["cell"], row["call"]), []).append(row["median_s"])
+            of_call[row["cell"], row["call"]].append(row["median_s"])
     return [
-        _modelled_winner(call, size, found) if modelled else _winner(call, size, found, of_call)
+        _winner(call, size, found, of_call, modelled=modelled)
         for (call, _, _), group in _groups(rows, cells).items()
         for size, found in _shared(group)
         if modelled or _launches(found) >= FEWEST_LAUNCHES
@@ -163,12 +151,10 @@ def unjudged(rows: Iterable[CallRow], cells: Sequence[Cell]) -> list[FindingRow]
     """A note for each call whose algorithms were measured in too few launches to name a winner."""
     found: list[FindingRow] = []
     for (call, nodes, ranks), group in _groups(rows, cells).items():
-        launches = min((_launches(each) for _, each in _shared(group)), default=FEWEST_LAUNCHES)
-        if launches < FEWEST_LAUNCHES:
-            where = f"{call}, N = {nodes}, p = {ranks}"
-            found.append(
-                make_finding("few-launches", where, launches=plural(launches, "launch"), fewest=FEWEST_LAUNCHES)
-            )
+        fewest = min((_launches(each) for _, each in _shared(group)), default=FEWEST_LAUNCHES)
+        if fewest < FEWEST_LAUNCHES:
+            launches = {"launches": plural(fewest, "launch"), "fewest": FEWEST_LAUNCHES}
+            found.append(make_finding("few-launches", f"{call}, N = {nodes}, p = {ranks}", **launches))
     return found
 
 
@@ -176,56 +162,37 @@ def _groups(rows: Iterable[CallRow], cells: Sequence[Cell]) -> dict[Shape, Group
     """Calls and shapes that were measured under the default and other algorithms."""
     algorithms = {cell.id: str(cell.parameters.get("algorithm", DEFAULT)) for cell in cells}
     order = {name: place for place, name in enumerate(algorithms)}
-    groups: dict[Shape, Group] = {}
+    groups: dict[Shape, Group] = defaultdict(lambda: defaultdict(dict))
     for row in sorted(timed(rows, phase="warm"), key=lambda row: order[row["cell"]]):
         name, size = split_op(row["call"])
         if size is not None:
-            own = groups.setdefault((name, row["nodes"], row["ranks"]), {})
-            own.setdefault(algorithms[row["cell"]], {})[size] = row
+            groups[name, row["nodes"], row["ranks"]][algorithms[row["cell"]]][size] = row
     return {key: group for key, group in groups.items() if DEFAULT in group and len(group) > 1}
 
 
 def _shared(group: Group) -> list[tuple[int, dict[str, TimedRow]]]:
     """Sizes that all algorithms have: one that refinement added to one of them would be won without the others."""
-    sizes = sorted(in_all(group.values()))
-    return [(size, {name: own[size] for name, own in group.items()}) for size in sizes]
+    return [(size, {name: own[size] for name, own in group.items()}) for size in sorted(in_all(group.values()))]
 
 
 def _launches(rows: Mapping[str, TimedRow]) -> int:
     return min(row["launches"] for row in rows.values())
 
 
-def _winner(name: str, size: int, rows: Mapping[str, TimedRow], medians: Medians) -> WinnerRow:
+def _winner(name: str, size: int, rows: Mapping[str, TimedRow], medians: Medians, *, modelled: bool) -> WinnerRow:
+    """The fastest of those shown to be faster, if it takes at most `LEAST_WIN` of the default's time; else that."""
     own = rows[DEFAULT]
     others = {each: medians[row["cell"], row["call"]] for each, row in rows.items() if each != DEFAULT}
-    shown = faster(medians[own["cell"], own["call"]], others)
-    best = _best(rows, shown)
+    shown = rows if modelled else faster(medians[own["cell"], own["call"]], others)
+    beaten = [each for each in shown if rows[each]["median_s"] <= LEAST_WIN * own["median_s"]]
+    best = min(beaten, key=lambda each: rows[each]["median_s"], default=DEFAULT)
+    ratio = rows[best]["median_s"] / own["median_s"]
     (low, high), (own_low, own_high) = reach(rows[best]), reach(own)
-    return _row(name, size, rows, best, (low / own_high, high / own_low))
-
-
-def _modelled_winner(name: str, size: int, rows: Mapping[str, TimedRow]) -> WinnerRow:
-    best = _best(rows, rows)
-    ratio = rows[best]["median_s"] / rows[DEFAULT]["median_s"]
-    return _row(name, size, rows, best, (ratio, ratio))
-
-
-def _row(name: str, size: int, rows: Mapping[str, TimedRow], best: str, ends: tuple[float, float]) -> WinnerRow:
-    """The row of a winner; ``ends`` are those of the interval of its ratio, which the default has none of."""
-    own = rows[DEFAULT]
-    low, high = (None, None) if best == DEFAULT else ends
+    ends = (None, None) if best == DEFAULT else (ratio, ratio) if modelled else (low / own_high, high / own_low)
     return WinnerRow(
         call=name, nodes=own["nodes"], ranks=own["ranks"], bytes=size, algorithm=best,
-        median_s=rows[best]["median_s"], default_s=own["median_s"], ratio=rows[best]["median_s"] / own["median_s"],
-        low=low, high=high,
+        median_s=rows[best]["median_s"], default_s=own["median_s"], ratio=ratio, low=ends[0], high=ends[1],
     )  # fmt: skip
-
-
-def _best(rows: Mapping[str, TimedRow], shown: Iterable[str]) -> str:
-    """The fastest of some algorithms, if it takes at most `LEAST_WIN` of the default's time; else the default."""
-    most = LEAST_WIN * rows[DEFAULT]["median_s"]
-    beaten = [each for each in shown if rows[each]["median_s"] <= most]
-    return min(beaten, key=lambda each: rows[each]["median_s"], default=DEFAULT)
 
 
 def faster(own: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[str]:
