@@ -99,10 +99,8 @@ def quality(
         found.append(doubt_model(fabric))
     if latency is not None and (row := _doubt("latency", 1, 1, "fabric file")):
         found.append({**row, "worst": latency})
-    if inherited:
-        grade, why = max(inherited)
-        row = _doubt("trace", len(inherited), len(inherited), why)
-        found.append(None if row is None else {**row, "grade": grade})
+    if inherited and (row := _doubt("trace", len(inherited), len(inherited), max(inherited)[1])):
+        found.append({**row, "grade": max(inherited)[0]})
     order = list(RULES)
     weighed = _weighed([row for row in found if row is not None], answer, stands)
     return sorted(weighed, key=lambda row: (-ord(row["grade"]), order.index(row["doubt"])))

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 
 from weft.analyse.tables.times import CallRow
@@ -15,7 +16,7 @@ from weft.report.view import RunView, load_view
 class Bench:
     """A folder with the runs."""
 
-    folder: Path  # the folder, with a run folder for each study and fabric
+    folder: Path  # with a run folder for each study and fabric
     say: Callable[[str], None] = lambda _: None  # takes a line of progress before each step that takes seconds
 
     def run(self, study: str, fabric: str | Fabric) -> RunView:
@@ -36,18 +37,14 @@ class Bench:
         return load_view(into)
 
 
-def error_text(simulated: float | None, paper: float | None, limit: str = "") -> str:
+def error_text(simulated: float | None, paper: float | None) -> str:
     """Relative error in per cent, or a dash if there is nothing to compare."""
-    if simulated is None or not paper:
-        return "–"
-    return relative_error(simulated / paper - 1) + limit
+    return "–" if simulated is None or not paper else relative_error(simulated / paper - 1)
 
 
-def paper_text(seconds: float | None, *, below: bool = False) -> str:
+def paper_text(seconds: float, *, below: bool = False) -> str:
     """A time as the papers print it, with two decimals."""
-    if seconds is None or seconds != seconds:
-        return "ERR"
-    return f"{'< ' if below else ''}{seconds:.2f} s"
+    return "ERR" if isnan(seconds) else f"{'< ' if below else ''}{seconds:.2f} s"
 
 
 def time_or_status(row: CallRow | None) -> str:
@@ -61,11 +58,8 @@ def row_of(
     rows: Iterable[CallRow], nodes: int, phase: str, *, call: str | None = None, series: str | None = None
 ) -> CallRow | None:
     """The first row on ``nodes`` nodes of a phase; of one call and one series, if these are given."""
-    for row in rows:
-        right = row["nodes"] == nodes and row["phase"] == phase and call in (None, row["call"])
-        if right and (series is None or series in row["series"]):
-            return row
-    return None
+    own = (row for row in rows if (row["nodes"], row["phase"]) == (nodes, phase) and call in (None, row["call"]))
+    return next((row for row in own if series is None or series in row["series"]), None)
 
 
 def seconds_of(row: CallRow | None) -> float | None:

@@ -25,7 +25,7 @@ def compute(bench: Bench) -> Part:
             whole = sum(b.values()) / sum(a.values())
             mean = sum(b[size] / a[size] for size in a) / len(a)
             ends = (b[min(a)] / a[min(a)], b[max(a)] / a[max(a)])
-            values[f"{name}{ranks}"], values[f"{name}{ranks}_mean"] = whole, mean
+            values |= {f"{name}{ranks}": whole, f"{name}{ranks}_mean": mean}
             printed = f"{paper['share'][name]} %" if name in paper["share"] else "–"
             lines.append((name, str(ranks), printed, *map(percent, (whole, mean, *ends))))
     columns = ("collective", "ranks", "paper", "summed over sizes", "mean over sizes", "at 1 B", "at 1 MiB")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Table 4.6: the three calls of the exchange, and why B takes longer than C with 1/1024 of its bytes.
+"""Table 4.6: the three calls of the exchange, and why B takes longer than C with 1/1024 of its bytes.
 
-The time of a first call is linear in the cost c of a connection: :math:`T(c) = T_\mathrm{warm} + c K`. One simulation
+The time of a first call is linear in the cost c of a connection: T(c) = T_warm + c K. One simulation
 of each explanation gives K for every N, and c follows from row B by least squares on the logarithm, as any other fit.
 """
 
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.analyse.tables.times import CallRow
 from weft.errors import DataError
 from weft.fabric import Fabric, load_fabric
 from weft.files.atomic import write_atomic
@@ -43,9 +42,8 @@ EXPLANATIONS = (
 class Explained:
     """One explanation."""
 
-    # name, words: its name, and what it says
     name: str
-    words: str
+    words: str  # what it says
     cost_s: float  # what either end spends on a connection, fitted to row B
     a_s: dict[int, float]  # first call A in seconds by N
     b_errors: dict[int, float]  # relative error of first call B by N
@@ -61,13 +59,8 @@ class Explained:
         return max(abs(error) for error in self.b_errors.values())
 
 
-def explain(bench: Bench) -> list[Explained]:
-    """Simulate the first calls for each explanation, and fit its cost of a connection."""
-    return [explained(bench, name, words, keys) for name, words, keys in EXPLANATIONS]
-
-
 def explained(bench: Bench, name: str, words: str, keys: dict[str, str]) -> Explained:
-    """One explanation, from a run of its own; DataError if a call has no time there."""
+    """One explanation, its cost of a connection fitted to a run of its own; DataError if a call has no time there."""
     fabric = variant(bench.folder, name, keys)
     view = bench.run(STUDY, fabric)
     assert fabric.simulation is not None
@@ -82,13 +75,10 @@ def explained(bench: Bench, name: str, words: str, keys: dict[str, str]) -> Expl
             raise DataError(f"{view.path} has no time of {call} at N = {count}", f"weft show {view.path} says why")
         return warm, (cold - warm) / given_s
 
-    of_b = [both("B", count) for count in nodes]
-    cost_s = fitted_cost(of_b, [printed[count] for count in nodes], given_s)
-    a_s = {count: warm + cost_s * share for count in nodes for warm, share in [both("A", count)]}
-    errors = {
-        count: (warm + cost_s * share) / printed[count] - 1 for count, (warm, share) in zip(nodes, of_b, strict=True)
-    }
-    return Explained(name, words, cost_s, a_s, errors)
+    of_b, of_a = ({count: both(call, count) for count in nodes} for call in "BA")
+    cost_s = fitted_cost(list(of_b.values()), [printed[count] for count in nodes], given_s)
+    a_s, b_s = ({count: warm + cost_s * share for count, (warm, share) in of.items()} for of in (of_a, of_b))
+    return Explained(name, words, cost_s, a_s, {count: b_s[count] / printed[count] - 1 for count in nodes})
 
 
 def fitted_cost(cells: Sequence[tuple[float, float]], seconds: Sequence[float], start_s: float) -> float:
@@ -122,14 +112,11 @@ def table(found: Sequence[Explained]) -> Table:
     columns = ("explanation", "cost fitted", *of_a, "< 10 ms", *of_b)
     rows = tuple(
         (
-            each.words,
-            format_seconds(each.cost_s),
-            *(format_seconds(seconds) for seconds in each.a_s.values()),
-            "yes" if each.a_holds else "no",
-            *(relative_error(error, 0) for error in each.b_errors.values()),
+            each.words, format_seconds(each.cost_s), *map(format_seconds, each.a_s.values()),
+            "yes" if each.a_holds else "no", *(relative_error(error, 0) for error in each.b_errors.values()),
         )
         for each in found
-    )
+    )  # fmt: skip
     return Table("First calls by what was connected before (simulated)", columns, rows)
 
 
@@ -146,21 +133,19 @@ def compute(bench: Bench) -> Part:
     for call, printed in paper["calls"].items():
         rows: list[tuple[str, ...]] = []
         for count, seconds, below in zip(nodes, printed["seconds"], printed["below"], strict=True):
-            cold, warm = at(view, call, "cold", count), at(view, call, "warm", count)
+            cold, warm = (row_of(view.rows, count, phase, call=call) for phase in ("cold", "warm"))
             # The papers' program calls A, then B, then C, once each: its times are those of first calls.
             seen = seconds_of(warm if call == "C" else cold)
             error = "–" if below or seconds <= FINEST_S else error_text(seen, seconds)
-            rows.append(
-                (str(count), paper_text(seconds, below=below), time_or_status(cold), time_or_status(warm), error)
-            )
+            paper_s = paper_text(seconds, below=below)
+            rows.append((str(count), paper_s, time_or_status(cold), time_or_status(warm), error))
             if seen is not None and error != "–":
                 values[f"{call}{count}"] = seen / seconds - 1
         heading = "error, of the " + ("later calls" if call == "C" else "first call")
-        tables.append(
-            Table(f"{CALLS[call]} (simulated)", ("N", "paper", "first call", "later calls", heading), tuple(rows))
-        )
-    warm_b = seconds_of(at(view, "B", "warm", nodes[-1])) or math.nan
-    explanations = explain(bench)
+        columns = ("N", "paper", "first call", "later calls", heading)
+        tables.append(Table(f"{CALLS[call]} (simulated)", columns, tuple(rows)))
+    warm_b = seconds_of(row_of(view.rows, nodes[-1], "warm", call="B")) or math.nan
+    explanations = [explained(bench, *each) for each in EXPLANATIONS]
     values |= {"B_warm": warm_b} | {f"{each.name}_worst": each.worst for each in explanations}
     values |= {f"{each.name}_A{n}": seconds for each in explanations for n, seconds in each.a_s.items()}
     found = sentences(view, values, explanations)
@@ -169,10 +154,13 @@ def compute(bench: Bench) -> Part:
 
 def sentences(view: RunView, values: dict[str, float], explanations: Sequence[Explained]) -> tuple[str, ...]:
     """Findings: what explains rows A and B, by how much it errs, and what stays open."""
-    names = {call: row["algorithm"] if (row := at(view, call, "cold", 36)) else "unknown" for call in "AB"}
+    first = {call: row_of(view.rows, 36, "cold", call=call) for call in "AB"}
+    names = {call: row["algorithm"] if row else "unknown" for call, row in first.items()}
     row_b = [value for name, value in values.items() if name.startswith("B") and name[1:].isdigit()]
-    holds = [each for each in explanations if each.a_holds]
-    fails = [each for each in explanations if not each.a_holds]
+    said: list[str] = []
+    for each in sorted(explanations, key=lambda each: each.a_holds):
+        span = " to ".join(format_seconds(end(each.a_s.values())) for end in (min, max))
+        said.append(f"If {each.words}, A takes {span}: this {'agrees' if each.a_holds else 'contradicts it'}.")
     return (
         "Why B, with 1/1024 of C's bytes, takes up to five times as long is explained by connections on demand: "
         "MVAPICH2 connects two ranks when they first meet, in jobs of more than 64 ranks. B is the first call in which "
@@ -183,23 +171,10 @@ def sentences(view: RunView, values: dict[str, float], explanations: Sequence[Ex
         "call pays, is not.",
         "A, the first call of the job, also meets others for the first time, log2 p of them: SimGrid's selector of "
         f"MVAPICH2's tables takes {names['A']} for it (recursive doubling, in which both ends of a connection send at "
-        "once and share its cost). The paper prints less than 0.01 s for A at every N. "
-        + " ".join(
-            [f"If {each.words}, A takes {_span(each)}: this contradicts it." for each in fails]
-            + [f"If {each.words}, A takes {_span(each)}: this agrees." for each in holds]
-        ),
+        "once and share its cost). The paper prints less than 0.01 s for A at every N. " + " ".join(said),
         "What had connected these few ranks is not in the paper: the library's start-up, a barrier of the "
         "program before its clock starts, or handshakes that are shorter while few are under way. fabrics/tara.toml "
         "assumes the barrier. Row B does not decide: with the cost fitted, every explanation errs by "
         f"{percent(min(each.worst for each in explanations))} or more somewhere in it, because the paper's B grows 3.2 "
         "times from 72 to 144 ranks, and a cost by connection 2.2 times.",
     )
-
-
-def _span(each: Explained) -> str:
-    return " to ".join(format_seconds(seconds) for seconds in (min(each.a_s.values()), max(each.a_s.values())))
-
-
-def at(view: RunView, call: str, phase: str, nodes: int) -> CallRow | None:
-    """The row of a call and phase on ``nodes`` nodes."""
-    return row_of(view.rows, nodes, phase, call=call)

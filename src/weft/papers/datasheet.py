@@ -30,16 +30,13 @@ def from_sheets(model: Model) -> Fabric:
     """Tara with the shape that its paper states and the numbers of presets."""
     tara = load_fabric("tara")
     tree = parse_toml(tara.text, str(tara.path), FabricError)
-    node, shape = tree["node"], tree["network"]["tree"]
+    node, network = tree["node"], tree["network"]
+    shape = {key: network["tree"][key] for key in ("nodes_per_leaf", "uplinks")}
     bare = {
         "name": f"tara-sheets-{model}",
         "kind": tree["kind"],
         "node": {"names": node["names"], "memory": node["memory"], "preset": PRESETS["node"]},
-        "network": {
-            "preset": PRESETS["network"],
-            "topology": tree["network"]["topology"],
-            "tree": {key: shape[key] for key in ("nodes_per_leaf", "uplinks")},
-        },
+        "network": {"preset": PRESETS["network"], "topology": network["topology"], "tree": shape},
         "simulation": {"collectives": tree["simulation"]["collectives"], "model": model},
     }
     return validate(Fabric, with_presets(bare), str(tara.path), FabricError)
@@ -50,20 +47,11 @@ def relative_errors(cells: Sequence[MeasuredCell], seconds: Sequence[float]) -> 
     return [found / cell.seconds - 1 for cell, found in zip(cells, seconds, strict=True)]
 
 
-def worst_of(errors: Sequence[float]) -> int:
-    """The place of the error that is largest in size."""
-    return max(range(len(errors)), key=lambda at: abs(errors[at]))
-
-
 def simulate(cells: list[MeasuredCell], say: Callable[[str], None]) -> dict[Model, list[float]]:
     """Simulated seconds of the cells under each of SimGrid's models."""
     with tempfile.TemporaryDirectory(prefix="weft-sheets-") as scratch:
-        return {
-            model: simulation_model(from_sheets(model), {}, cells, Path(scratch), say)(
-                np.array([]), range(len(cells))
-            ).tolist()
-            for model in MODELS
-        }
+        models = {each: simulation_model(from_sheets(each), {}, cells, Path(scratch), say) for each in MODELS}
+        return {each: model(np.array([]), range(len(cells))).tolist() for each, model in models.items()}
 
 
 def values_of(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> dict[str, float]:
@@ -91,19 +79,17 @@ def table(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> Table:
 
 def copies_sentence(cells: Sequence[MeasuredCell], found: dict[Model, list[float]]) -> str:
     """What the largest errors come from where they are those of cells on one node; empty where they are not."""
-    at = {model: worst_of(relative_errors(cells, seconds)) for model, seconds in found.items()}
-    rate = from_sheets("fair").node.copy_rate
-    if len(set(at.values())) > 1 or cells[at["fair"]].nodes > 1 or not rate:
+    sizes = ([abs(error) for error in relative_errors(cells, seconds)] for seconds in found.values())
+    worst, *others = {each.index(max(each)) for each in sizes}
+    cell, rate = cells[worst], from_sheets("fair").node.copy_rate
+    if others or cell.nodes > 1 or not rate:
         return ""
-    cell = cells[at["fair"]]
-    asked = rate * found["fair"][at["fair"]] / cell.seconds
-    other = (
-        f"{format_rate(OTHER_RATE)} taken from the same data sheet it would be {percent(abs(asked / OTHER_RATE - 1))}."
-    )
+    asked = rate * found["fair"][worst] / cell.seconds
     return (
         f"The worst cell is {cell.label}, where nothing leaves the node, so its error is the copy rate's alone: the "
         f"preset has {format_rate(rate)}, worked out from the memory's data sheet, and the paper's time asks for "
-        f"{format_rate(asked)}. With {other}"
+        f"{format_rate(asked)}. With {format_rate(OTHER_RATE)} taken from the same data sheet it would be "
+        f"{percent(abs(asked / OTHER_RATE - 1))}."
     )
 
 
@@ -145,14 +131,9 @@ def compute(bench: Bench) -> Part:
         f"Fitted were what no data sheet says: a node copies {format_rate(copies)}, and each message costs its "
         f"sender {format_seconds(asking)}. The penalties are SimGrid's own, from another machine.",
     )
-    alone = simulate(cells(), bench.say)
-    alone_values = values_of(cells(), alone)
-    values = {"largest": largest, "mean": mean, "copy_rate": copies, "overhead": asking, **alone_values}
-    tables = (*both_tables(found), table(cells(), alone))
-    return Part(
-        "datasheet",
-        PARTS["datasheet"],
-        (*sentences, *filter(None, (sentence(alone_values), copies_sentence(cells(), alone)))),
-        tables,
-        values,
-    )
+    nine = cells()
+    alone = simulate(nine, bench.say)
+    of_alone = values_of(nine, alone)
+    said = (*sentences, *filter(None, (sentence(of_alone), copies_sentence(nine, alone))))
+    values = {"largest": largest, "mean": mean, "copy_rate": copies, "overhead": asking, **of_alone}
+    return Part("datasheet", PARTS["datasheet"], said, (*both_tables(found), table(nine, alone)), values)

@@ -5,6 +5,7 @@ A simulated time is split into bytes and messages as its range is (:mod:`weft.an
 either part, are fitted: to two cells on the fewest nodes of a machine, or to all cells of the other machines.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.analyse.tables.times import TimedRow, timed
+from weft.analyse.tables.times import timed
 from weft.analyse.unfitted import LIBRARY, bytes_s
 from weft.fabric import load_fabric
 from weft.files.atomic import write_atomic
@@ -40,15 +41,12 @@ COLUMNS = ("machine", Number("cells"), "median", "worst", "inside the range", "w
 class PublishedCell:
     """A published time and the simulated one."""
 
-    # nodes, block_bytes: its size
     nodes: int
     block_bytes: int
-    # published_s, simulated_s: both times
     published_s: float
     simulated_s: float
     bytes_s: float  # the part of the simulated time that is bytes
-    # low_s, high_s: the range of the simulated time
-    low_s: float
+    low_s: float  # to high_s: the range of the simulated time
     high_s: float
     algorithm: str  # what SMPI took
 
@@ -56,16 +54,6 @@ class PublishedCell:
     def error(self) -> float:
         """Relative error of the simulated time."""
         return self.simulated_s / self.published_s - 1
-
-    @property
-    def is_inside(self) -> bool:
-        """Whether the published time is in the range of the simulated one."""
-        return self.low_s <= self.published_s <= self.high_s
-
-    @property
-    def is_narrow(self) -> bool:
-        """Whether it is there without the factor for the library."""
-        return self.low_s * LIBRARY <= self.published_s <= self.high_s / LIBRARY
 
     def scaled(self, factors: Floats) -> "PublishedCell":
         """The cell with other times of its bytes and its messages, by factors of shape (2,)."""
@@ -101,19 +89,18 @@ def machine_cells(name: str, facts: Mapping[str, Any], bench: Bench) -> list[Pub
     """The cells of one machine, simulated from its presets."""
     study, fabric = write_inputs(name, facts, bench.folder)
     view = bench.run(str(study), load_fabric(fabric))
-    plan, rows = view.plan, timed(view.rows, phase="warm")
-    cells = {cell.id: cell for cell in plan.cells}
+    rows, cells = timed(view.rows, phase="warm"), {cell.id: cell for cell in view.plan.cells}
     sizes: Sequence[int] = facts["bytes"]
     us = {(int(nodes), size): time for nodes, times in facts["us"].items() for size, time in zip(sizes, times)}  # noqa: B905
-
-    def made(row: TimedRow) -> PublishedCell:
-        return PublishedCell(
+    found = [
+        PublishedCell(
             row["nodes"], row["block_bytes"], us[row["nodes"], row["block_bytes"]] * 1e-6, row["median_s"],
-            bytes_s(cells[row["cell"]], row["call"], row["median_s"]),
-            row["low_s"] or 0.0, row["high_s"] or 0.0, row["algorithm"],
-        )  # fmt: skip
-
-    found = [made(row) for row in rows if split_op(row["call"])[1] is not None]
+            bytes_s(cells[row["cell"]], row["call"], row["median_s"]), row["low_s"] or 0.0, row["high_s"] or 0.0,
+            row["algorithm"],
+        )
+        for row in rows
+        if split_op(row["call"])[1] is not None
+    ]  # fmt: skip
     return sorted(found, key=lambda cell: (cell.nodes, cell.block_bytes))
 
 
@@ -182,9 +169,9 @@ def fitted_factors(cells: Sequence[PublishedCell]) -> Floats:
 def figures(cells: Sequence[PublishedCell]) -> dict[str, float]:
     """Median and largest absolute relative error, and the shares of cells inside their range, and without `LIBRARY`."""
     sizes = [abs(cell.error) for cell in cells]
-    inside = {"inside": sum(cell.is_inside for cell in cells), "narrow": sum(cell.is_narrow for cell in cells)}
-    shares = {name: count / len(cells) for name, count in inside.items()}
-    return {"median": median(sizes), "worst": max(sizes), **shares}
+    inside = sum(cell.low_s <= cell.published_s <= cell.high_s for cell in cells) / len(cells)
+    narrow = sum(cell.low_s * LIBRARY <= cell.published_s <= cell.high_s / LIBRARY for cell in cells) / len(cells)
+    return {"median": median(sizes), "worst": max(sizes), "inside": inside, "narrow": narrow}
 
 
 def errors_table(title: str, machines: Cells, *, ranged: bool) -> Table:
@@ -201,11 +188,10 @@ def errors_table(title: str, machines: Cells, *, ranged: bool) -> Table:
 
 def missing_table(machines: Cells) -> Table:
     """The cells that two factors miss, by what the model lacks there."""
-    missed: dict[tuple[str, str, str], list[PublishedCell]] = {}
+    missed: dict[tuple[str, str, str], list[PublishedCell]] = defaultdict(list)
     for name, cells in machines.items():
-        for cell in cells:
-            if abs(cell.error) > MISSED:
-                missed.setdefault((name, missing_term(cell), cell.algorithm), []).append(cell)
+        for cell in (cell for cell in cells if abs(cell.error) > MISSED):
+            missed[name, missing_term(cell), cell.algorithm].append(cell)
     lines: list[tuple[str, ...]] = []
     for (name, term, algorithm), cells in missed.items():
         sizes, errors = [cell.block_bytes for cell in cells], [cell.error for cell in cells]
@@ -241,9 +227,8 @@ def sentences(values: Mapping[str, float]) -> tuple[str, ...]:
     """What the three ways are worth, as sentences."""
 
     def error(way: str) -> str:
-        return (
-            f"{percent(values[f'{way}_all_median'])} in the median and {percent(values[f'{way}_all_worst'])} at worst"
-        )
+        middle, worst = (percent(values[f"{way}_all_{what}"]) for what in ("median", "worst"))
+        return f"{middle} in the median and {worst} at worst"
 
     return (
         f"From presets alone, published all-to-alls err by {error('presets')}; {percent(values['presets_all_inside'])} "

@@ -3,7 +3,6 @@
 
 import math
 
-from weft.analyse.tables.times import CallRow
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.simulation import SimulationSection
 from weft.format import format_bytes
@@ -33,8 +32,11 @@ def compute(bench: Bench) -> Part:
             assert seen is not None
             right += (seen["status"] == "memory") == math.isnan(seconds)
             wrong += (seen["status"] == "memory") != math.isnan(seconds)
+            has_time = seen["status"] == "ok"
+            text = f"{seen['median_s']:.2f} s" if has_time else seen["status"]
+            error = error_text(seen["median_s"], seconds) if has_time and not math.isnan(seconds) else "–"
             need = view.plan.cell(seen["cell"]).memory.node_bytes
-            rows.append((str(nodes), paper_text(seconds), text(seen), error_of(seen, seconds), format_bytes(need)))
+            rows.append((str(nodes), paper_text(seconds), text, error, format_bytes(need)))
         title = f"Table 4.5, m = {m} N (simulated)"
         tables.append(Table(title, (Number("N"), "paper", "simulated", "error", "needed a node"), tuple(rows)))
     found = (
@@ -51,19 +53,8 @@ def compute(bench: Bench) -> Part:
         "nodes, where the bytes ask for 1.56 times 2.30 s), and 1024 N swaps to disk already on one node. The "
         "simulator has neither swap nor pressure on memory.",
     )
-    return Part(
-        "memory", PARTS["memory"], found, tuple(tables), {"right": right, "wrong": wrong, "low": low, "high": high}
-    )
-
-
-def text(row: CallRow) -> str:
-    """The time of a row, or its status."""
-    return f"{row['median_s']:.2f} s" if row["status"] == "ok" else row["status"]
-
-
-def error_of(row: CallRow, paper: float) -> str:
-    """Error of a row that has a time in both paper and simulation."""
-    return error_text(row["median_s"], paper) if row["status"] == "ok" and not math.isnan(paper) else "–"
+    values = {"right": right, "wrong": wrong, "low": low, "high": high}
+    return Part("memory", PARTS["memory"], found, tuple(tables), values)
 
 
 def without_buffers(fabric: Fabric) -> Fabric:

@@ -19,13 +19,14 @@ OPENING = (
 
 
 def write(parts: Sequence[Part], page: Path) -> list[Path]:
-    """Write the page as .html and .md, and its numbers as .json."""
+    """Write the page as .html (without external resources) and .md, and its numbers as .json."""
     check_name(page)
-    texts = {".md": as_markdown(parts), ".html": as_html(parts), ".json": as_json(parts)}
-    paths = [page.with_suffix(suffix) for suffix in texts]
-    for path, text in zip(paths, texts.values(), strict=True):
-        write_page(path, text)
-    return paths
+    html = fill("papers.html", charts=False, title=TITLE, opening=OPENING, parts=parts)
+    numbers = json.dumps({part.name: part.values for part in parts}, indent=1) + "\n"
+    texts = {".md": as_markdown(parts), ".html": html, ".json": numbers}
+    for suffix, text in texts.items():
+        write_page(page.with_suffix(suffix), text)
+    return [page.with_suffix(suffix) for suffix in texts]
 
 
 def check_name(page: Path) -> None:
@@ -38,19 +39,5 @@ def as_markdown(parts: Sequence[Part]) -> str:
     """All parts in Markdown."""
     blocks = [f"# {TITLE}", OPENING]
     for part in parts:
-        blocks += [
-            f"## {part.title[0].upper()}{part.title[1:]}",
-            *part.found,
-            *(markdown(table) for table in part.tables),
-        ]
+        blocks += [f"## {part.title[0].upper()}{part.title[1:]}", *part.found, *map(markdown, part.tables)]
     return "\n\n".join([*blocks, f"Made by `weft papers`, Weft {__version__}."]) + "\n"
-
-
-def as_html(parts: Sequence[Part]) -> str:
-    """All parts as one HTML page without external resources."""
-    return fill("papers.html", charts=False, title=TITLE, opening=OPENING, parts=parts)
-
-
-def as_json(parts: Sequence[Part]) -> str:
-    """The numbers of all parts as JSON text."""
-    return json.dumps({part.name: part.values for part in parts}, indent=1) + "\n"

@@ -24,16 +24,15 @@ TABLES = {
 }
 
 
-def cells() -> list[MeasuredCell]:
-    """The nine cells of both tables, which share the cell at N = 1."""
+def cells(*series: str) -> list[MeasuredCell]:
+    """The cells of some series, or of both tables: nine, which share the cell at N = 1."""
     tara = published("tara")
-    made: dict[str, MeasuredCell] = {}
-    for series, seconds in tara["seconds"].items():
-        for nodes, measured in zip(tara["experiment"]["nodes"], seconds, strict=True):
-            m = FIRST_M * (nodes if series == "constant-local" else 1)
+    experiment, made = tara["experiment"], dict[str, MeasuredCell]()
+    for name in series or TABLES:
+        for nodes, seconds in zip(experiment["nodes"], tara["seconds"][name], strict=True):
             cell = MeasuredCell(
-                nodes=nodes, ranks_per_node=tara["experiment"]["ranks_per_node"], n=tara["experiment"]["n"], m=m,
-                call="C", seconds=measured, name="",
+                nodes=nodes, ranks_per_node=experiment["ranks_per_node"], n=experiment["n"],
+                m=FIRST_M * (nodes if name == "constant-local" else 1), call="C", seconds=seconds, name="",
             )  # fmt: skip
             made.setdefault(cell.label, cell)
     return list(made.values())
@@ -51,7 +50,7 @@ def compute(bench: Bench) -> Part:
         "three cells leave none of the three to be left out in turn.",
     )
     others = accepted_triples(fabric)
-    largest_of = sorted(max(abs(cell.error) for cell in each.cells if not cell.fitted) for each in others)
+    largest_of = [errors(each)[0] for each in others]  # ascending
     accepted = (
         f"{len(others)} of the {comb(len(found.cells), 3)} triples of cells determine the three numbers well enough to "
         f"be accepted. By the closed form, each fitted to its three cells errs on the six others by "
@@ -69,8 +68,7 @@ def accepted_triples(fabric: Fabric) -> list[Fit]:
     made = cells()
     found: list[Fit] = []
     for names in combinations([cell.label for cell in made], len(FITTED)):
-        # a triple that cannot separate the numbers is refused
-        with suppress(StudyError):
+        with suppress(StudyError):  # a triple that cannot separate the numbers is refused
             found.append(fit_cells(fabric, made, FITTED, list(names), simulate=False))
     return sorted(found, key=errors)
 
@@ -93,18 +91,12 @@ def errors(found: Fit) -> tuple[float, float]:
 
 def both_tables(found: Fit) -> tuple[Table, ...]:
     """Tables 4.2 and 4.4, paper and simulation side by side."""
-    nodes: list[int] = published("tara")["experiment"]["nodes"]
     by_name = {cell.name: cell for cell in found.cells}
     columns = ("N", "paper", "simulated", "error", Words(""))
     return tuple(
-        Table(title, columns, tuple(row(count, by_name[label(count, series)]) for count in nodes))
+        Table(title, columns, tuple(row(cell.nodes, by_name[cell.label]) for cell in cells(series)))
         for series, title in TABLES.items()
     )
-
-
-def label(nodes: int, series: str) -> str:
-    """Name of a cell (:attr:`MeasuredCell.label`)."""
-    return f"N={nodes} m={FIRST_M * (nodes if series == 'constant-local' else 1)}"
 
 
 def row(nodes: int, cell: Cell) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Paper 002: latency of 256 KiB by hops on Yellowstone, measured one pair of ranks at a time."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TypedDict, cast
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from weft.format import percent
 from weft.papers import PARTS, Part, published
 from weft.papers.bench import Bench, error_text
 from weft.report.tabular import Number, Table
-from weft.report.view import RunView
 from weft.store.tables import read_table
 
 STUDY, FABRIC = "yellowstone-latency", "yellowstone"
@@ -22,53 +21,33 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class PairTime(TypedDict):
-    """What is read of a row of ``tables/pairs.parquet``: two ranks, and the time between them in seconds."""
-
-    source: int
-    target: int
-    min_s: float
-    median_s: float
-
-
 def compute(bench: Bench) -> Part:
     """Compare pairs, minimum and average of each class with the paper's table."""
     view, paper = bench.run(STUDY, FABRIC), published("yellowstone")["latency"]
     cell = view.plan.measured[0]
     network = build_network(view.plan.planned_fabric)
     hosts = network.indices(list(cell.hosts))
-    counts = pairs_by_hops(view)
-    hops = host_hops(network, hosts)
-    by_class: dict[int, list[PairTime]] = {}
-    for row in cast(list[PairTime], read_table(view.path, "pairs").to_pylist()):
-        ends = (row["source"] // cell.ranks_per_node, row["target"] // cell.ranks_per_node)
-        by_class.setdefault(int(hops[ends]), []).append(row)
+    counts = Counter[int]()  # ordered pairs of ranks
+    for each in rank_pairs(network, np.repeat(hosts, cell.ranks_per_node)).classes():
+        counts[each.hops] += each.pairs
+    pairs = read_table(view.path, "pairs")
+    source, target = (pairs[name].to_numpy() // cell.ranks_per_node for name in ("source", "target"))
+    hops = host_hops(network, hosts)[source, target]
+    least_s, median_s = (pairs[name].to_numpy().astype(float) for name in ("min_s", "median_s"))
+    spread = max(np.ptp(median_s[hops == each]) for each in np.unique(hops))
+    values: dict[str, float] = {"drawn": len(hops), "spread_us": float(spread) * 1e6}
     lines: list[tuple[str, ...]] = []
-    spread = [max(row["median_s"] for row in rows) - min(row["median_s"] for row in rows) for rows in by_class.values()]
-    values: dict[str, float] = {"drawn": sum(map(len, by_class.values())), "spread_us": max(spread) * 1e6}
     for index, count in enumerate(paper["hops"]):
-        rows = by_class.get(count, [])
-        least = min((row["min_s"] for row in rows), default=float("nan")) * 1e6
-        mean = float(np.mean([row["median_s"] for row in rows])) * 1e6 if rows else float("nan")
-        values |= {f"min{count}": least, f"avg{count}": mean, f"pairs{count}": counts.get(count, 0)}
+        own = hops == count
+        least, mean = (least_s[own].min() * 1e6, median_s[own].mean() * 1e6) if own.any() else (np.nan, np.nan)
+        values |= {f"min{count}": float(least), f"avg{count}": float(mean), f"pairs{count}": counts[count]}
         lines.append((
-            str(count), f"{paper['pairs'][index]:,}", f"{counts.get(count, 0):,}", str(len(rows)),
+            str(count), f"{paper['pairs'][index]:,}", f"{counts[count]:,}", str(own.sum()),
             f"{paper['min_us'][index]:.2f}", f"{least:.2f}", error_text(least, paper["min_us"][index]),
             f"{paper['avg_us'][index]:.2f}", f"{mean:.2f}", error_text(mean, paper["avg_us"][index]),
         ))  # fmt: skip
     table = Table("256 KiB one way, in microseconds (simulated)", COLUMNS, tuple(lines))
     return Part("yellowstone", PARTS["yellowstone"], sentences(values, paper), (table,), values)
-
-
-def pairs_by_hops(view: RunView) -> dict[int, int]:
-    """Ordered pairs of ranks of the run's one cell, by hops."""
-    cell = view.plan.measured[0]
-    network = build_network(view.plan.planned_fabric)
-    host_of_rank = np.repeat(network.indices(list(cell.hosts)), cell.ranks_per_node)
-    found: dict[int, int] = {}
-    for each in rank_pairs(network, host_of_rank).classes():
-        found[each.hops] = found.get(each.hops, 0) + each.pairs
-    return found
 
 
 def sentences(values: Mapping[str, float], paper: Mapping[str, Sequence[float]]) -> tuple[str, ...]:

@@ -24,6 +24,14 @@ class Level:
     at_least: bool  # whether the true time may be any longer one
     share: float | None = None  # the largest known error as a share of the time; None where it is not known
 
+    def text(self, number: str) -> str:
+        """A time or a ratio, as a lower bound if it is one."""
+        return f"at least {number}" if self.at_least else number
+
+    def tree(self, seconds: float) -> dict[str, Any]:
+        """A time for JSON."""
+        return {"seconds": seconds, "at_least": self.at_least, "level": self.name, "known_error": self.error}
+
 
 TRACED = Level("measured", "none: the traced run itself", False)  # the time where the application was traced
 COMPUTATION = Level("closed form", "a lower bound: the busiest rank's computation", True)
@@ -76,19 +84,16 @@ class Outcome:
     @property
     def range_s(self) -> tuple[float, float]:
         """From the least to the most that the model leaves open; the time twice where it leaves out nothing."""
-        return (
-            self.seconds if self.low_s is None else self.low_s,
-            self.seconds if self.high_s is None else self.high_s,
-        )
+        low_s, high_s = (self.seconds if end is None else end for end in (self.low_s, self.high_s))
+        return low_s, high_s
 
 
 @dataclass(frozen=True)
 class SideBySide:
     """The answers of one question."""
 
-    # ranks, fabric: number of the application's ranks, and the machine's name
-    ranks: int
-    fabric: str
+    ranks: int  # of the application
+    fabric: str  # the machine's name
     outcomes: list[Outcome]  # that of the unchanged machine first
     least: float  # time that no network could improve on, in s
     on: str = ""  # what was given as the machine, for commands that follow
@@ -105,16 +110,17 @@ class SideBySide:
     def table(self) -> Table:
         """One row for each variant, and what no network could improve on."""
         unchanged = self.outcomes[0].simulated_s
-        named = [(each.variant.words, each.seconds, each.level, _time(each)) for each in self.outcomes]
-        if self.is_traced_machine:
-            named[0] = ("today, simulated", *named[0][1:])
-        if self.traced_s:
-            named.insert(0, ("as traced", self.traced_s, TRACED, format_seconds(self.traced_s)))
-        none = ("no network at all", self.least, COMPUTATION, f"at least {format_seconds(self.least)}")
-        rows = [
-            (words, time, _against(seconds, unchanged, level), level.name, level.error)
-            for words, seconds, level, time in (*named, none)
-        ]
+
+        def row(words: str, seconds: float, level: Level, time: str = "") -> tuple[str, ...]:
+            against = level.text(f"{seconds / unchanged:.3f}") if unchanged else "–"
+            return words, time or level.text(format_seconds(seconds)), against, level.name, level.error
+
+        rows = [row("as traced", self.traced_s, TRACED)] if self.traced_s else []
+        for place, each in enumerate(self.outcomes):
+            words = "today, simulated" if self.is_traced_machine and not place else each.variant.words
+            ranged = measured_seconds(each.seconds, each.low_s, each.high_s) if each.high_s is not None else ""
+            rows.append(row(words, each.seconds, each.level, ranged))
+        rows.append(row("no network at all", self.least, COMPUTATION))
         title = f"What if: {plural(self.ranks, 'rank')} on {self.fabric} (simulated)"
         columns = (Words("what is changed"), "time", "against unchanged", Words("from"), Words("known error"))
         return Table(title, columns, tuple(rows))
@@ -140,36 +146,20 @@ class SideBySide:
     def as_tree(self) -> dict[str, Any]:
         """The numbers for JSON (schema ``weft-whatif/2``)."""
         rows = [
-            {"variant": each.variant.name, "changed": each.variant.words, **_tree(each.seconds, each.level),
+            {"variant": each.variant.name, "changed": each.variant.words, **each.level.tree(each.seconds),
              "low_s": each.low_s, "high_s": each.high_s, "run": each.folder.name}
             for each in self.outcomes
         ]  # fmt: skip
-        bound = _tree(self.least, COMPUTATION)
         return {
             "schema": "weft-whatif/2", "ranks": self.ranks, "traced_s": self.traced_s,
             "is_traced_machine": self.is_traced_machine, "confidence": grade_of(self.doubts), "variants": rows,
-            "bound": bound,
+            "bound": COMPUTATION.tree(self.least),
         }  # fmt: skip
 
 
 def _bar(each: Outcome, *, best: bool) -> Bar:
-    error = each.level.share
-    low, high = each.low_s, each.high_s
+    error, low, high = each.level.share, each.low_s, each.high_s
     if high is None and error is not None:
         low, high = each.seconds * (1 - error), each.seconds * (1 + error)
     bound = each.bound_s if not each.level.at_least else None
     return Bar(each.variant.words, each.seconds, bound, low, high, at_least=each.level.at_least, best=best)
-
-
-def _time(each: Outcome) -> str:
-    if each.high_s is None:
-        return f"{'at least ' if each.level.at_least else ''}{format_seconds(each.seconds)}"
-    return measured_seconds(each.seconds, each.low_s, each.high_s)
-
-
-def _against(seconds: float, unchanged: float | None, level: Level) -> str:
-    return f"{'at least ' if level.at_least else ''}{seconds / unchanged:.3f}" if unchanged else "–"
-
-
-def _tree(seconds: float, level: Level) -> dict[str, Any]:
-    return {"seconds": seconds, "at_least": level.at_least, "level": level.name, "known_error": level.error}

@@ -37,9 +37,8 @@ class Variant:
 
     name: str  # a word for its folder
     words: str  # what is changed, for a reader
-    # fabric, asked: the machine and the replay
     fabric: Fabric
-    asked: Asked
+    asked: Asked  # the replay
 
 
 def refuse_real(fabric: Fabric) -> None:
@@ -54,16 +53,14 @@ def refuse_real(fabric: Fabric) -> None:
 def variants(fabric: Fabric, ranks: int, nodes: int, alltoalls: int) -> tuple[list[Variant], list[str]]:
     """A machine's variants, unchanged first, and what was left out, why; StudyError as of :func:`refuse_real`."""
     refuse_real(fabric)
-    asked = Asked(nodes)
+    asked, each, left_out = Asked(nodes), ranks // nodes, list[str]()
     found = [Variant("unchanged", "simulated, unchanged", fabric, asked)]
-    left_out: list[str] = []
     if nodes == 1:
         left_out.append("other nodes, links, adapters and tables: on one node no message uses the network")
     elif nodes < len(fabric.hosts):
         found.append(Variant("placement", "the best nodes by the routes", fabric, replace(asked, place="best")))
     else:
         left_out.append("another placement: the application takes all nodes")
-    each = ranks // nodes
     if not alltoalls:
         left_out.append("a node-aware all-to-all: the trace has none that is replayed")
     elif each > 1 and nodes > 1:

@@ -67,14 +67,20 @@ def make_claims(found: SideBySide, trace: str) -> list[ClaimRow]:
     best = min(found.simulated, key=lambda each: each.seconds)
     helps = best.seconds <= (1 - LEAST) * unchanged
     others = [each for each in sorted(found.simulated, key=lambda each: each.seconds) if each is not best or not helps]
-    return judge(
-        [
-            _answer(found, best, helps=helps), *_bottleneck(found, unchanged),
-            *(_alternative(found.outcomes[0], each) for each in others), *_no_network(found, unchanged),
-            *_remedies(found, best, trace, helps=helps), *doubts,
-        ],
-        found.doubts,
-    )  # fmt: skip
+    claims = [_answer(found, best, helps=helps)]
+    bound = max(found.outcomes[0].bound_s, found.least)
+    if bound > 0:
+        limit = "computation" if found.least >= bound else "fullest link"
+        more: dict[str, Any] = {"seconds": unchanged, "limit": limit, "of": "bound", "basis": "simulated"}
+        claims.append(make_claim("bottleneck.bound", "breakdown", limit, bound=bound, **more))
+    for each in others:
+        name, ratio = f"alternative.{each.variant.name}", each.seconds / unchanged
+        ends, more = _range(found.outcomes[0], each), dict[str, Any](seconds=each.seconds, level=each.level.name)
+        claims.append(make_claim(name, "breakdown", each.variant.words, ratio, "factor", ends, **more))
+    if found.least > 0:  # what no network could improve on: the busiest rank's computation
+        name, ratio = "alternative.no-network", found.least / unchanged
+        claims.append(make_claim(name, "breakdown", "no network at all", ratio, "factor", seconds=found.least))
+    return judge([*claims, _remedy(found, best, trace, helps=helps), *doubts], found.doubts)
 
 
 def _answer(found: SideBySide, best: Outcome, *, helps: bool) -> ClaimRow:
@@ -93,22 +99,6 @@ def _answer(found: SideBySide, best: Outcome, *, helps: bool) -> ClaimRow:
     )  # fmt: skip
 
 
-def _bottleneck(found: SideBySide, unchanged: float) -> list[ClaimRow]:
-    bound = max(found.outcomes[0].bound_s, found.least)
-    name = "computation" if found.least >= bound else "fullest link"
-    claim = make_claim(
-        "bottleneck.bound", "breakdown", name, bound=bound, seconds=unchanged, limit=name, of="bound", basis="simulated"
-    )
-    return [claim] if bound > 0 else []
-
-
-def _no_network(found: SideBySide, unchanged: float) -> list[ClaimRow]:
-    """What no network could improve on: the busiest rank's computation."""
-    value = found.least / unchanged
-    claim = make_claim("alternative.no-network", "breakdown", "no network at all", value, "factor", seconds=found.least)
-    return [claim] if found.least > 0 else []
-
-
 def _range(unchanged: Outcome, other: Outcome) -> tuple[float | None, float | None]:
     """The range of a ratio of two times that have ranges; none of times that have none."""
     (low, high), (low_then, high_then) = _ranges(unchanged, other)
@@ -124,29 +114,17 @@ def _ranges(unchanged: Outcome, other: Outcome) -> tuple[tuple[float, float], tu
     return unchanged.range_s, other.range_s
 
 
-def _alternative(unchanged: Outcome, other: Outcome) -> ClaimRow:
-    return make_claim(
-        f"alternative.{other.variant.name}", "breakdown", other.variant.words, other.seconds / unchanged.seconds,
-        "factor", _range(unchanged, other), seconds=other.seconds, level=other.level.name,
-    )  # fmt: skip
-
-
-def _remedies(found: SideBySide, best: Outcome, trace: str, *, helps: bool) -> list[ClaimRow]:
+def _remedy(found: SideBySide, best: Outcome, trace: str, *, helps: bool) -> ClaimRow:
     if not helps:
-        return [make_claim("remedy.faster-processors", "remedy")]
+        return make_claim("remedy.faster-processors", "remedy")
     asked = best.variant.asked
     words = {
         "fabric": shlex.quote(found.on or found.fabric), "nodes": asked.nodes, "trace": shlex.quote(trace),
         "alltoall": asked.alltoall, "ranks": found.ranks,
     }  # fmt: skip
     saved = 1 - best.seconds / found.outcomes[0].seconds
-    following = NEXT.get(best.variant.name, "").format(**words)
-    return [
-        make_claim(
-            f"remedy.whatif-{best.variant.name}", "remedy", best.variant.words, saved, "share", next=following,
-            basis="simulated",
-        )
-    ]  # fmt: skip
+    name, following = f"remedy.whatif-{best.variant.name}", NEXT.get(best.variant.name, "").format(**words)
+    return make_claim(name, "remedy", best.variant.words, saved, "share", next=following, basis="simulated")
 
 
 NAME = "tables"
