@@ -51,7 +51,10 @@ def simulate(cells: list[MeasuredCell], say: Callable[[str], None]) -> dict[Mode
     """Simulated seconds of the cells under each of SimGrid's models."""
     with tempfile.TemporaryDirectory(prefix="weft-sheets-") as scratch:
         models = {each: simulation_model(from_sheets(each), {}, cells, Path(scratch), say) for each in MODELS}
-        return {each: model(np.array([]), range(len(cells))).tolist() for each, model in models.items()}
+        found: dict[Model, list[float]] = {}
+        for each, model in models.items():
+            found[each] = model(np.array([]), range(len(cells))).tolist()
+        return found
 
 
 def values_of(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> dict[str, float]:
