@@ -86,10 +86,8 @@ def directive(value: Any) -> str:
     """
     text = str(value)
     if one_line(text) != text:
-        raise FabricError(
-            f"{text!r} cannot be written into a job script: it has a line end or another control character",
-            "take it out of the fabric file's [batch], or choose another folder with --into DIR",
-        )
+        what = f"{text!r} cannot be written into a job script: it has a line end or another control character"
+        raise FabricError(what, "take it out of the fabric file's [batch], or choose another folder with --into DIR")
     return text
 
 

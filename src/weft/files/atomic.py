@@ -133,10 +133,8 @@ def guard(root: Path) -> None:
     neither a plain file nor a folder, or a folder cannot be read.
     """
     if root.is_symlink():
-        raise DataError(
-            f"{root} is a link to {_target(root)}: Weft follows no links to or in its folders",
-            f"name the folder itself: {shlex.quote(os.path.realpath(root))}",
-        )
+        problem = f"{root} is a link to {_target(root)}: Weft follows no links to or in its folders"
+        raise DataError(problem, f"name the folder itself: {shlex.quote(os.path.realpath(root))}")
     with file_errors(root):
         for place, kind in strange_in(root):
             what = f"{kind} to {_target(place)}" if place.is_symlink() else kind
@@ -209,10 +207,8 @@ def explain(path: Path | str, error: OSError) -> DataError:
             f"{error.filename}: {reason}", "bring the original back, or remove it: Weft wrote no such file"
         )
     if error.errno == errno.ENOSPC and _has_no_inodes(place):
-        return DataError(
-            f"no inode is left on the file system of {place}: it holds no more files (df -i)",
-            "delete files there and repeat the same command, which then continues; or use another disk: --into DIR",
-        )
+        remedy = "delete files there and repeat the same command, which then continues; or use another disk: --into DIR"
+        return DataError(f"no inode is left on the file system of {place}: it holds no more files (df -i)", remedy)
     if error.errno in FULL:
         return DataError(
             f"{FULL[error.errno]}: cannot write {place} ({reason}; {free_space(place)} free on the disk)",
@@ -221,10 +217,8 @@ def explain(path: Path | str, error: OSError) -> DataError:
     if error.errno == errno.ELOOP:
         return DataError(f"{place} is a link, and links in a run folder are not followed", _remove(place))
     if error.errno in FORBIDDEN:
-        return DataError(
-            f"no permission to write {place} ({reason})",
-            "make the folder writable (chmod u+w, or mount it read-write), or choose another with --into DIR",
-        )
+        remedy = "make the folder writable (chmod u+w, or mount it read-write), or choose another with --into DIR"
+        return DataError(f"no permission to write {place} ({reason})", remedy)
     if error.errno in MISTYPED:
         return DataError(f"{place}: {reason}", "check the path")
     return DataError(f"{place}: {reason}", "check the path, or choose another folder with --into DIR")

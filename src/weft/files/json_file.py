@@ -27,10 +27,8 @@ def read_json_file(path: Path, model: type[Model], is_none: str, remedy: str) ->
     with file_errors(path):
         raw = read_json_text(path, MOST_BYTES)
     if is_damaged(raw):
-        raise DataError(
-            f"{path} was changed since it was written: its checksum is of other content",
-            f'bring the original back; if you corrected it, take out its last entry, "{NAME}"',
-        )
+        what = f"{path} was changed since it was written: its checksum is of other content"
+        raise DataError(what, f'bring the original back; if you corrected it, take out its last entry, "{NAME}"')
     try:
         return model.model_validate(json.loads(raw.decode("utf-8", errors="replace")))
     except ValidationError as problem:

@@ -54,10 +54,8 @@ def read_matrix(path: Path) -> list[list[int]]:
         raise StudyError(f"traffic matrix {path}: shape {found.shape} of {found.dtype}", f"write {EXAMPLE}")
     values: NDArray[np.float64] = found.astype(float)
     if not np.isfinite(values).all() or values.min() < 0 or not 0 < values.max() <= MOST_WEIGHT:
-        raise StudyError(
-            f"traffic matrix {path}: its numbers are between {values.min():g} and {values.max():g}",
-            "give numbers from 0 to 2^50, not all of them 0",
-        )
+        what = f"traffic matrix {path}: its numbers are between {values.min():g} and {values.max():g}"
+        raise StudyError(what, "give numbers from 0 to 2^50, not all of them 0")
     if (values != np.floor(values)).any():
         values = np.asarray(np.round(values * (SCALE / float(values.max()))), np.float64)
     return values.astype(np.int64).tolist()

@@ -79,10 +79,8 @@ def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
         with open_plain(path) as file:
             read = file.read(MOST_TOML + 1)
         if len(read) > MOST_TOML:
-            raise error(
-                f"{path}: {path.stat().st_size:,} bytes; at most {MOST_TOML:,} are read",
-                "write ranges and node sets for long lists; a dump of a network is a file of its own",
-            )
+            what = f"{path}: {path.stat().st_size:,} bytes; at most {MOST_TOML:,} are read"
+            raise error(what, "write ranges and node sets for long lists; a dump of a network is a file of its own")
         text = read.decode("utf-8")
     except UnicodeDecodeError as problem:
         raise error(f"{path}: byte {problem.start} is not UTF-8", "save the file as UTF-8 text") from None
@@ -94,10 +92,8 @@ def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
 def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]:
     """Tree of a TOML text; ``error`` names ``source`` and the line."""
     if (line := long_name(text)) is not None:
-        raise error(
-            f"{source}: line {line} has a name of more than {MOST_PARTS} parts with dots between them",
-            "no name in a file of Weft has over four parts",
-        )
+        what = f"{source}: line {line} has a name of more than {MOST_PARTS} parts with dots between them"
+        raise error(what, "no name in a file of Weft has over four parts")
     try:
         return tomllib.loads(text)
     except RecursionError:

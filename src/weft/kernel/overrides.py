@@ -76,10 +76,8 @@ def load_overridden(given: str | Path, overrides: Overrides) -> Study:
     except tomllib.TOMLDecodeError:
         as_wanted = False
     if not as_wanted:
-        raise StudyError(
-            f"{path}: its keys are written in a form that cannot be overridden (over several lines, or inline)",
-            "write a copy of the study with the values wanted",
-        )
+        what = f"{path}: its keys are written in a form that cannot be overridden (over several lines, or inline)"
+        raise StudyError(what, "write a copy of the study with the values wanted")
     return make_study(tomllib.loads(changed), f"{path}, overridden").read_from(path, changed)
 
 

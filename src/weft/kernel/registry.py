@@ -33,10 +33,8 @@ def kernel_named(name: str) -> Kernel:
     if name == FLOOR.name:
         return FLOOR
     if name not in KERNELS:
-        raise DataError(
-            f"this Weft has no kernel {name!r} (it has {', '.join(KERNELS)})",
-            "read the run with the version of Weft that made it: its weft.json names it",
-        )
+        what = f"this Weft has no kernel {name!r} (it has {', '.join(KERNELS)})"
+        raise DataError(what, "read the run with the version of Weft that made it: its weft.json names it")
     return KERNELS[name]
 
 

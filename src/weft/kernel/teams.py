@@ -49,10 +49,8 @@ def team_of(values: Mapping[str, Any], nodes: int, ranks_per_node: int, order: L
     whole = nodes * ranks_per_node
     members: Sequence[int] = values.get("members") or range(values.get("ranks", whole))
     if not members or (members[-1] if isinstance(members, range) else max(members)) >= whole:
-        raise StudyError(
-            f"{len(members)} ranks, up to number {max(members, default=0)}, of a launch of {whole}",
-            "ask for fewer, or for more nodes or ranks a node",
-        )
+        what = f"{len(members)} ranks, up to number {max(members, default=0)}, of a launch of {whole}"
+        raise StudyError(what, "ask for fewer, or for more nodes or ranks a node")
     if isinstance(members, range):
         return Team(members, *_first_ranks(len(members), nodes, ranks_per_node, order))
     found: dict[int, int] = {}

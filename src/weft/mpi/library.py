@@ -59,10 +59,8 @@ class Mpi:
         for candidate in starters(self.wrapper):
             if is_program(candidate):
                 return candidate
-        raise LaunchError(
-            f"no mpiexec beside {self.wrapper} (found by {self.origin})",
-            "load the module that has both, or name another wrapper: --mpicxx /path/to/mpicxx",
-        )
+        what = f"no mpiexec beside {self.wrapper} (found by {self.origin})"
+        raise LaunchError(what, "load the module that has both, or name another wrapper: --mpicxx /path/to/mpicxx")
 
     def show(self) -> str:
         """Return the command line that the wrapper runs (``mpicxx -show``). Raises LaunchError: it does not run."""
@@ -118,10 +116,8 @@ def named_wrapper(named: str, origin: str) -> Mpi:
     path = Path(named).expanduser()
     found = path if path.parent != Path() else Path(shutil.which(named) or named)
     if not is_program(found):
-        raise LaunchError(
-            f"{origin} names {named}, which is no program that can be run",
-            "name the C++ wrapper of an MPI, e.g. --mpicxx /usr/bin/mpicxx",
-        )
+        what = f"{origin} names {named}, which is no program that can be run"
+        raise LaunchError(what, "name the C++ wrapper of an MPI, e.g. --mpicxx /usr/bin/mpicxx")
     return Mpi(found.absolute(), origin)
 
 
@@ -187,10 +183,8 @@ def run_wrapper(wrapper: Path, option: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LaunchError(f"{wrapper} {option} does not run: {error}", "name another wrapper with --mpicxx") from error
     if done.returncode != 0:
-        raise LaunchError(
-            f"{wrapper} {option} ended with exit code {done.returncode}: {last_line(done.stderr or done.stdout)}",
-            "this MPI looks broken: repair it, or name another wrapper with --mpicxx",
-        )
+        what = f"{wrapper} {option} ended with exit code {done.returncode}: {last_line(done.stderr or done.stdout)}"
+        raise LaunchError(what, "this MPI looks broken: repair it, or name another wrapper with --mpicxx")
     return (done.stdout + done.stderr).strip()
 
 

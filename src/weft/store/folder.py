@@ -45,17 +45,13 @@ class RunFolder:
         folder = cls(path)
         if not folder.meta.is_file():
             what = "does not exist" if not folder.path.exists() else "is not a run folder: it has no weft.json"
-            raise NotThereError(
-                f"{folder.path} {what}",
-                "weft list runs names those that are here; weft run STUDY --on FABRIC makes one",
-            )
+            remedy = "weft list runs names those that are here; weft run STUDY --on FABRIC makes one"
+            raise NotThereError(f"{folder.path} {what}", remedy)
         guard(folder.path)
         schema = folder.metadata().get("schema")
         if str(schema).startswith("weft-trace/"):
-            raise DataError(
-                f"{folder.path} is the trace of an application, not the run of a study",
-                f"weft trace show {shlex.quote(str(folder.path))}; a page: the same with -o PAGE.html",
-            )
+            remedy = f"weft trace show {shlex.quote(str(folder.path))}; a page: the same with -o PAGE.html"
+            raise DataError(f"{folder.path} is the trace of an application, not the run of a study", remedy)
         if schema != SCHEMA:
             raise DataError(
                 f"{folder.path}: this run was made by another version of the run format: {schema!r}, "

@@ -40,10 +40,8 @@ def passed(before: Sequence[LinkCount], after: Sequence[LinkCount]) -> list[Link
     for now in after:
         then = earlier.get((now.link, now.source))
         if then is None or now.bytes < then.bytes or now.packets < then.packets or now.drops < then.drops:
-            raise DataError(
-                f"the counters of link {now.link} from {now.source} went backwards during the launch",
-                "the links were reset, or the fabric was brought up again: measure the cell again",
-            )
+            what = f"the counters of link {now.link} from {now.source} went backwards during the launch"
+            raise DataError(what, "the links were reset, or the fabric was brought up again: measure the cell again")
         found.append(
             LinkCount(
                 *(now.link, now.source, now.target, now.rate),

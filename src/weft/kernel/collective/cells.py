@@ -44,10 +44,8 @@ def fitting(section: CollectiveSection, rows: int, ranks: int, where: str) -> No
             f"{where}.root = {section.root} is not one of the {ranks} ranks", 'give a lower one, or "rotating"'
         )
     if section.matrix and rows != ranks:
-        raise StudyError(
-            f"{where}.matrix = {section.matrix!r} has {rows} rows, and a cell has {ranks} ranks",
-            f"give the series {rows} ranks, such as processes = [{rows}]",
-        )
+        what = f"{where}.matrix = {section.matrix!r} has {rows} rows, and a cell has {ranks} ranks"
+        raise StudyError(what, f"give the series {rows} ranks, such as processes = [{rows}]")
 
 
 def calls_of(
@@ -132,10 +130,8 @@ def fitting_sizes(
             notes.append(f"{collective} {form} on {ranks} ranks: sizes whose buffers exceed {most} are left out")
         sizes = small
     if not sizes:
-        raise StudyError(
-            f"{study.path}: collective.sizes leaves none for {collective} {form} on {ranks} ranks",
-            "give it sizes in whole doubles (8 B, 16 B ...), or a larger memory_most",
-        )
+        what = f"{study.path}: collective.sizes leaves none for {collective} {form} on {ranks} ranks"
+        raise StudyError(what, "give it sizes in whole doubles (8 B, 16 B ...), or a larger memory_most")
     return sizes
 
 

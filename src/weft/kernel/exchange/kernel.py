@@ -233,10 +233,8 @@ def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tu
     wanted = series.array
     if isinstance(wanted, float):
         if fabric.node.memory is None:
-            raise FabricError(
-                f'{fabric.path}: node.memory is missing, and series "{series.name}" asks for a share of it',
-                'add memory to [node], such as "24 GiB", or give array as a size',
-            )
+            what = f'{fabric.path}: node.memory is missing, and series "{series.name}" asks for a share of it'
+            raise FabricError(what, 'add memory to [node], such as "24 GiB", or give array as a size')
         wanted = int(wanted * fabric.node.memory)
     target = min(size for size in (wanted, series.array_most) if size is not None)
     steps = max(1, (target + step * m * DOUBLE_BYTES // 2) // (step * m * DOUBLE_BYTES))
@@ -257,10 +255,8 @@ def common_multiple(squares: Sequence[int], where: str) -> int:
     for square in squares:
         found = math.lcm(found, square)
         if found > MOST_N:
-            raise StudyError(
-                f"{where}: no n up to 2^50 is divisible by p^2 for all {len(squares)} numbers of ranks p",
-                "give fewer of them, or such that divide each other: 1, 2, 4, 8",
-            )
+            what = f"{where}: no n up to 2^50 is divisible by p^2 for all {len(squares)} numbers of ranks p"
+            raise StudyError(what, "give fewer of them, or such that divide each other: 1, 2, 4, 8")
     return found
 
 

@@ -41,18 +41,14 @@ class Pairs(MeasuredKernel):
         if series.nodes == DOUBLING:  # smaller sets of nodes have only pairs that larger ones have too
             several = [shape for shape in several if shape.nodes == max(shape.nodes for shape in shapes)]
         if not several:
-            raise StudyError(
-                f"{study.path}: series.{study.series.index(series)}: {shapes[0].ranks} rank has no partner",
-                "give nodes or ranks_per_node of at least 2",
-            )
+            what = f"{study.path}: series.{study.series.index(series)}: {shapes[0].ranks} rank has no partner"
+            raise StudyError(what, "give nodes or ranks_per_node of at least 2")
         values: list[tuple[Shape, dict[str, Any]]] = []
         notes: list[str] = []
         most = max(shape.ranks for shape in several)
         if most > MOST_RANKS:
-            raise StudyError(
-                f"{study.path}: series.{study.series.index(series)}: {most:,} ranks make {most * (most - 1):,} pairs",
-                f"give nodes or ranks_per_node that make at most {MOST_RANKS:,} ranks",
-            )
+            what = f"{study.path}: series.{study.series.index(series)}: {most:,} ranks make {most * (most - 1):,} pairs"
+            raise StudyError(what, f"give nodes or ranks_per_node that make at most {MOST_RANKS:,} ranks")
         for shape in several:
             found, remarks = shape_values(study, fabric, shape)
             values += [(shape, each) for each in found]

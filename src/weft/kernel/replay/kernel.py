@@ -70,10 +70,8 @@ class Replay(MeasuredKernel):
         sizes = read_sizes(path)
         fitting = [shape for shape in shapes if shape.ranks == sizes.ranks]
         if not fitting:
-            raise StudyError(
-                f"{study.path}: the script is of {sizes.ranks} ranks, and no cell has as many",
-                "give nodes and ranks_per_node whose product is that number: weft replay TRACE --on FABRIC does",
-            )
+            remedy = "give nodes and ranks_per_node whose product is that number: weft replay TRACE --on FABRIC does"
+            raise StudyError(f"{study.path}: the script is of {sizes.ranks} ranks, and no cell has as many", remedy)
         values = values_of(path.resolve(), round(study.replay.compute, 3), sizes) | chosen(study.replay.algorithm)
         if study.replay.confidence != "A":
             values |= {"inherited": [study.replay.confidence, study.replay.because]}

@@ -121,17 +121,13 @@ def convert_trace(folder: TraceFolder) -> None:
 
 def _check(folder: TraceFolder, traces: list[RankTrace]) -> None:
     if not traces:
-        raise DataError(
-            f"{folder.raw} has no trace of any rank",
-            "did the application call MPI_Init? its MPI must be that of --mpicxx, see weft doctor",
-        )
+        what = f"{folder.raw} has no trace of any rank"
+        raise DataError(what, "did the application call MPI_Init? its MPI must be that of --mpicxx, see weft doctor")
     ranks = [trace.header.rank for trace in traces]
     jobs = {trace.header.ranks for trace in traces}
     if len(jobs) > 1 or len(set(ranks)) < len(ranks):
-        raise DataError(
-            f"{folder.raw} mixes several jobs: of {sorted(jobs)} ranks, {len(ranks) - len(set(ranks))} ranks twice",
-            "give each job a folder of its own",
-        )
+        what = f"{folder.raw} mixes several jobs: of {sorted(jobs)} ranks, {len(ranks) - len(set(ranks))} ranks twice"
+        raise DataError(what, "give each job a folder of its own")
 
 
 class _Rank:

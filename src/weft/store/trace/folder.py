@@ -105,10 +105,8 @@ class TraceFolder:
             return folder
         schema = folder.metadata().get("schema")
         if schema != SCHEMA:
-            raise NotThereError(
-                f"{folder.path} is not a trace: its weft.json says {schema!r}, a trace's {SCHEMA!r}",
-                f"for a run of a study: weft show {folder.path}",
-            )
+            problem = f"{folder.path} is not a trace: its weft.json says {schema!r}, a trace's {SCHEMA!r}"
+            raise NotThereError(problem, f"for a run of a study: weft show {folder.path}")
         return folder
 
     def metadata(self) -> dict[str, Any]:
@@ -160,10 +158,8 @@ def is_converted(folder: TraceFolder) -> bool:
         return not raw  # an earlier Weft has converted it, and wrote none
     if closed:
         made_of = shlex.join(map(str, (folder.events, folder.counts, folder.tables)))
-        raise DataError(
-            f"{closed[0]} was changed since the trace was converted: its checksum is of other content",
-            f"bring the original back; or, if this file is right: rm -r {made_of}",
-        )
+        what = f"{closed[0]} was changed since the trace was converted: its checksum is of other content"
+        raise DataError(what, f"bring the original back; or, if this file is right: rm -r {made_of}")
     if damaged and not raw:
         raise DataError(
             f"{folder.path / damaged[0]} is damaged, and {folder.raw} has no rank's file to make it of again",
