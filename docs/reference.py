@@ -10,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from weft.cli.app import app
 from weft.fabric.model import Fabric
-from weft.kernel.registry import measured_kernels
+from weft.kernel.registry import KERNELS
 from weft.kernel.studies import write_schema
 from weft.study import Study
 
@@ -140,7 +140,7 @@ def study_page() -> str:
     opening = "Every key of a study file, from the models that read it: what all studies share, then each kernel's."
     text = page("Keys of a study file", opening, sections(base, base["$defs"], ""))
     shared = frozenset(base["properties"])
-    for name, kernel in measured_kernels().items():
+    for name, kernel in KERNELS.items():
         schema = schema_of(kernel.study)
         own = [part for part in sections(schema, schema["$defs"], "", shared - {"series"}) if part[2]]
         text += f'\n## With `kernel = "{name}"`\n\n'

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from weft.cli.app import VERBS, main
 from weft.fabric.model import Fabric
 from weft.files.section import Section
-from weft.kernel.registry import measured_kernels
+from weft.kernel.registry import KERNELS
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,7 +55,7 @@ def keys_of(model: type[BaseModel]) -> set[str]:
     ("page", "model"),
     [
         ("reference-fabric.md", Fabric),
-        *(("reference-study.md", kernel.study) for kernel in measured_kernels().values()),
+        *(("reference-study.md", kernel.study) for kernel in KERNELS.values()),
     ],
 )
 def test_every_key_of_a_file_is_on_its_page_with_what_it_is_for(page: str, model: type[BaseModel]) -> None:

@@ -15,9 +15,10 @@ def pairs_of(pattern: str, ranks: int) -> list[tuple[int, int]]:
     half = ranks // 2
     if pattern in ("alltoall", "allreduce", "exchange"):
         return [(a, b) for a in range(ranks) for b in range(ranks) if a != b]
-    if pattern in ("incast", "bcast"):
-        found = [(other, 0) for other in range(1, ranks)]
-        return found if pattern == "incast" else [(b, a) for a, b in found]
+    if pattern == "incast":
+        return [(other, 0) for other in range(1, ranks)]
+    if pattern == "bcast":
+        return [(0, other) for other in range(1, ranks)]
     if pattern == "shift":
         return [(a, (a + half) % ranks) for a in range(ranks)] if half else []
     return [(a, a + half) for a in range(half)]

@@ -10,7 +10,7 @@ from typing import Any
 from weft.errors import StudyError
 from weft.files.reading import as_list, is_table, locate, read_toml
 from weft.files.section import put, put_in_each
-from weft.kernel.registry import measured_kernels
+from weft.kernel.registry import KERNELS
 from weft.kernel.studies import make_study
 from weft.study import Study
 from weft.units import parse_seconds
@@ -52,10 +52,9 @@ class Overrides:
 def parse_nodes(text: str) -> tuple[int, ...]:
     """Node counts of ``2,4``. Raises StudyError: it is not a list of whole numbers."""
     try:
-        found = tuple(int(part) for part in text.split(","))
+        return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise StudyError(f"--nodes {text!r} is no list of numbers", "write them with commas: --nodes 2,4") from None
-    return found
 
 
 def load_overridden(given: str | Path, overrides: Overrides) -> Study:
@@ -104,8 +103,8 @@ def without_launches(text: str) -> Mapping[str, Any] | None:
 
 
 def _explains(tree: Mapping[str, Any]) -> bool:
-    kernels, name = measured_kernels(), str(tree.get("kernel"))
-    return name in kernels and "explain" in kernels[name].study.model_fields
+    name = str(tree.get("kernel"))
+    return name in KERNELS and "explain" in KERNELS[name].study.model_fields
 
 
 def _wanted(tree: Mapping[str, Any], overrides: Overrides) -> dict[str, Any]:

@@ -23,19 +23,14 @@ KERNELS: dict[str, MeasuredKernel] = {
 FLOOR = Floor()  # the built-in kernel that each run measures once for each placement, as the reference of other times
 
 
-def measured_kernels() -> dict[str, MeasuredKernel]:
-    """Kernels a study can name, by name."""
-    return dict(KERNELS)
-
-
 def kernel_named(name: str) -> Kernel:
     """The kernel with a name, the built-in one included. Raises DataError: this version of Weft has no such kernel."""
     if name == FLOOR.name:
         return FLOOR
-    if name not in KERNELS:
-        what = f"this Weft has no kernel {name!r} (it has {', '.join(KERNELS)})"
-        raise DataError(what, "read the run with the version of Weft that made it: its weft.json names it")
-    return KERNELS[name]
+    if name in KERNELS:
+        return KERNELS[name]
+    what = f"this Weft has no kernel {name!r} (it has {', '.join(KERNELS)})"
+    raise DataError(what, "read the run with the version of Weft that made it: its weft.json names it")
 
 
 def main_call(kernel: str, calls: Collection[str]) -> str:

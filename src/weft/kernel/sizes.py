@@ -88,7 +88,7 @@ def parse_sizes(value: object) -> tuple[int, ...]:
     if not listed or not all(isinstance(each, str) for each in listed):
         raise ValueError('sizes are "1 B .. 4 MiB" (powers of two), or a list such as ["8 B", "1 KiB"]')
     few_enough(listed)
-    sizes = sorted(parse_bytes(each) for each in listed)
+    sizes = sorted(map(parse_bytes, listed))
     if len(set(sizes)) != len(sizes):
         raise ValueError("holds one size twice")
     return tuple(sizes)
@@ -105,16 +105,10 @@ def write_sizes(sizes: Sequence[int]) -> list[str]:
     return [f"{size} B" for size in sizes]
 
 
+_LISTED = {"type": "array", "items": {"type": "string", "examples": ["1 KiB"]}, "minItems": 1}
 ByteSizes = Annotated[
     tuple[int, ...],
     PlainValidator(parse_sizes),
     PlainSerializer(write_sizes, return_type=list[str]),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "string", "examples": ["1 B .. 4 MiB"]},
-                {"type": "array", "items": {"type": "string", "examples": ["1 KiB"]}, "minItems": 1},
-            ]
-        }
-    ),
+    WithJsonSchema({"anyOf": [{"type": "string", "examples": ["1 B .. 4 MiB"]}, _LISTED]}),
 ]

@@ -31,11 +31,6 @@ TASTE = 1.0  # spread of a sender's own preferences, as the standard deviation o
 ROUNDS = 200
 
 
-def named_skew(pattern: str, skew: float) -> str:
-    """The name of a pattern with its skew: ``zipf2.5``."""
-    return f"{pattern}{skew:g}"
-
-
 def is_skewed(pattern: str) -> bool:
     """Whether it is the name of a pattern with its skew."""
     return NAME.fullmatch(pattern) is not None
@@ -65,26 +60,19 @@ def _graph(pattern: str, ranks: int) -> NDArray[np.int64]:
         for rank in range(ranks):
             others = rng.permutation(ranks)
             found[rank, others[others != rank][:DEGREE]] = 1
-    if ranks > 1:
-        np.fill_diagonal(found, 0)
-    else:
-        found[0, 0] = 1
+    np.fill_diagonal(found, ranks == 1)
     return found
 
 
 def skew_of(pattern: str) -> float:
     """The skew in a name: 2.5 of ``zipf2.5``."""
-    found = NAME.fullmatch(pattern)
-    assert found is not None
-    return float(found[2])
+    return float(pattern.lstrip("zipfhotme"))
 
 
 @lru_cache(maxsize=8)
 def skewed_weights(pattern: str, ranks: int) -> NDArray[np.int64]:
     """Weights of ``zipf2.5``, row i what rank i sends to each, shape (ranks, ranks); the largest is a million."""
-    found = NAME.fullmatch(pattern)
-    assert found is not None
-    kind, skew = found[1], min(float(found[2]), float(ranks))
+    kind, skew = pattern.rstrip("0123456789."), min(skew_of(pattern), float(ranks))
     rng = np.random.default_rng(SEED)
     if kind == "hot":
         columns = np.full(ranks, (ranks - skew) / max(1, ranks - 1))
@@ -114,9 +102,7 @@ def _falling(ranks: int, skew: float) -> NDArray[np.float64]:
     low, high = 0.0, 60.0
     for _ in range(100):
         power = (low + high) / 2
-        if 1 / (place**-power).mean() < skew:
-            low = power
-        else:
-            high = power
+        is_flat = 1 / (place**-power).mean() < skew
+        low, high = (power, high) if is_flat else (low, power)
     found = place**-high
     return found / found.mean()

@@ -3,6 +3,7 @@
 
 import json
 from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from pydantic import TypeAdapter
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.files.reading import is_list, is_table, locate, read_toml, validate
-from weft.kernel.registry import measured_kernels
+from weft.kernel.registry import KERNELS
 from weft.mpi.selection import SelectionTable
 from weft.study import Study
 
@@ -28,39 +29,22 @@ def write_schema(schema: Any) -> Any:
 
 def schemas() -> dict[str, str]:
     """Text of each schema file, by its name."""
-    kinds: list[Any] = [kernel.study for kernel in measured_kernels().values()]
-    studies = reduce(lambda some, one: some | one, kinds)
-    models = {"study": TypeAdapter(studies), "fabric": TypeAdapter(Fabric), "tuning": TypeAdapter(SelectionTable)}
+    kinds: list[Any] = [kernel.study for kernel in KERNELS.values()]
     found: dict[str, str] = {}
-    for name, adapter in models.items():
-        schema = {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
-            **write_schema(adapter.json_schema(mode="validation")),
-            "title": f"weft {name}",
-        }
+    for name, model in {"study": reduce(or_, kinds), "fabric": Fabric, "tuning": SelectionTable}.items():
+        own = write_schema(TypeAdapter(model).json_schema(mode="validation"))
+        schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **own, "title": f"weft {name}"}
         found[f"{name}.json"] = json.dumps(schema, indent=2) + "\n"
     return found
 
 
-def write(folder: Path) -> None:
-    """Write all schema files into ``folder``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in schemas().items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    write(Path(__file__).resolve().parents[3] / "schemas")
-
-
 def make_study(tree: dict[str, Any], source: str) -> Study:
     """The study of a TOML tree, by the model of its kernel; StudyError names ``source``, key and what is allowed."""
-    kernels = measured_kernels()
     name = tree.get("kernel")
-    if not isinstance(name, str) or name not in kernels:
+    if not isinstance(name, str) or name not in KERNELS:
         seen = "is missing" if name is None else f"= {name!r} is not known"
-        raise StudyError(f'{source}: the key "kernel" {seen}', f"kernels: {', '.join(kernels)}")
-    return validate(kernels[name].study, tree, source, StudyError)
+        raise StudyError(f'{source}: the key "kernel" {seen}', f"kernels: {', '.join(KERNELS)}")
+    return validate(KERNELS[name].study, tree, source, StudyError)
 
 
 def load_study(given: str | Path) -> Study:
@@ -68,3 +52,8 @@ def load_study(given: str | Path) -> Study:
     path = locate(given, "studies", StudyError)
     text, tree = read_toml(path, StudyError)
     return make_study(tree, str(path)).read_from(path, text)
+
+
+if __name__ == "__main__":
+    for name, text in schemas().items():
+        (Path(__file__).resolve().parents[3] / "schemas" / name).write_text(text, encoding="utf-8")

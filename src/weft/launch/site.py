@@ -21,7 +21,7 @@ from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm
 from weft.fabric.site.found import read_adapters
 from weft.files.reading import validate
 from weft.kernel import Shape
-from weft.kernel.registry import measured_kernels
+from weft.kernel.registry import KERNELS
 from weft.kernel.teams import rank_at
 from weft.launch.preload import route_library
 from weft.plan.records import shapes
@@ -43,7 +43,7 @@ def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Stu
             "import the output of ibnetdiscover (weft fabric import DUMP -o FILE), or name the nodes",
         )
     routes = Routes(network, route_library())
-    sent = measured_kernels()[study.kernel].sent(study)
+    sent = KERNELS[study.kernel].sent(study)
     groups: dict[int, str] = {}
     for nodes in sorted(_several(study, fabric)):
         found = place(routes, nodes, sent=_between(study, sent, nodes))

@@ -16,7 +16,7 @@ from weft.format import format_rate, format_seconds
 from weft.host import Host, Limit, read_host
 from weft.kernel import Shape
 from weft.kernel.budget import ROOM, time_limit
-from weft.kernel.registry import FLOOR, kernel_named, measured_kernels
+from weft.kernel.registry import FLOOR, KERNELS, kernel_named
 from weft.kernel.steps import MOST_RANKS
 from weft.kernel.teams import team_of
 from weft.plan.memory import memory_need
@@ -52,7 +52,7 @@ def make_plan(
     plan = planned(study, fabric, host, find, notes, predict=predict)
     share = share_within(plan)
     most = max((cell.launched.nodes for cell in plan.measured), default=0)
-    smaller = measured_kernels()[study.kernel].smaller(study, share, most) if share < 1 else None
+    smaller = KERNELS[study.kernel].smaller(study, share, most) if share < 1 else None
     if smaller is None:
         return plan
     fewer, words = smaller
@@ -171,7 +171,7 @@ def study_cells(
     study: Study, fabric: Fabric, limit: Limit | None, notes: list[str], library: Callable[[], str] = str
 ) -> list[Cell]:
     """Cells of all series, identical ones merged; adds to ``notes``. StudyError if there are more than `MOST_CELLS`."""
-    kernel = measured_kernels()[study.kernel]
+    kernel = KERNELS[study.kernel]
     drafts: dict[str, tuple[Shape, dict[str, Any], list[str]]] = {}
     for series in study.series:
         swept = kernel.sweep(study, series, shapes(series, fabric), fabric)

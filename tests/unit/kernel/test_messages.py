@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from weft.kernel import Kernel
-from weft.kernel.registry import kernel_named, measured_kernels
+from weft.kernel.registry import KERNELS, kernel_named
 
 DRAWN = [[[0, 1], [2, 3]], [[4, 5]]]
 
@@ -65,7 +65,7 @@ def test_each_kernel_says_whether_its_messages_are_sent_without_asking(
     assert kernel_named(name).eager(values, 1152, limit) == eager
 
 
-@pytest.mark.parametrize("kernel", [*measured_kernels().values(), kernel_named("floor")], ids=lambda each: each.name)
+@pytest.mark.parametrize("kernel", [*KERNELS.values(), kernel_named("floor")], ids=lambda each: each.name)
 def test_every_kernel_answers_for_itself_what_has_no_default(kernel: Kernel) -> None:
     assert [name for name in ("need", "flat", "messages") if name not in vars(type(kernel))] == []
 

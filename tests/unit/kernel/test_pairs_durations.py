@@ -4,8 +4,10 @@
 import pytest
 
 from weft.fabric.model import Fabric
+from weft.format import format_seconds
+from weft.kernel import Shape
 from weft.kernel.budget import time_limit
-from weft.kernel.pairs.plan import one_way_s, pace_of, round_s
+from weft.kernel.pairs.plan import one_way_s, pace_of, round_s, shape_values
 from weft.kernel.pairs.study import PairsStudy
 from weft.kernel.studies import make_study
 from weft.kernel.tournament import PairSchedule
@@ -72,12 +74,19 @@ def test_warm_up_and_samples_are_counted_by_their_limits() -> None:
     assert found == pytest.approx(4 * (1 + 5 + 12) * (3e-6 + 0.5e-3) + LOOKS_S)
 
 
-def test_the_total_is_that_of_all_rounds_and_a_pair_is_its_part_of_the_slower_kind() -> None:
+def test_all_isolated_rounds_are_counted_and_a_drawn_pair_is_its_part_of_the_slower_kind() -> None:
+    given = study()
+    alone = given.pairs.model_copy(update={"concurrency": "isolated", "isolated_most": 0.0})
+    cells, (note,) = shape_values(given.model_copy(update={"pairs": alone}), FABRIC, Shape(4, 2))
+    between, within = pace_of(given, FABRIC, SCHEDULE).isolated
+    assert f"would take about {format_seconds(6 * between + within)} a launch" in note
+    drawn = sum(len(pairs) for cell in cells for pairs in cell["pairs"])
+    assert sum(cell["expected_s"] for cell in cells) == pytest.approx(drawn * between / 4, abs=0.01)
+
+
+def test_a_round_measured_both_ways_takes_the_time_of_both() -> None:
     pace = pace_of(study(), FABRIC, SCHEDULE)
     between, within = pace.together
-    assert pace.total(SCHEDULE, isolated=False) == pytest.approx(6 * between + within)
-    assert pace.total(SCHEDULE, isolated=True) == pytest.approx(6 * pace.isolated[0] + pace.isolated[1])
-    assert pace.pair_s(SCHEDULE) == pytest.approx(pace.isolated[0] / 4)
     assert pace.of(SCHEDULE, 6, contention=True) == pytest.approx(within + pace.isolated[1])
     assert pace.of(SCHEDULE, 0, contention=False) == pytest.approx(between)
 

@@ -10,7 +10,7 @@ from weft.format import format_bytes
 from weft.kernel import Shape
 from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy
 from weft.kernel.collective.traffic import ELEMENT
-from weft.kernel.skew import GRAPHS, SKEWED, has_weights, is_skewed, named_skew, peak_of, skewed_weights
+from weft.kernel.skew import GRAPHS, SKEWED, has_weights, is_skewed, peak_of, skewed_weights
 from weft.mpi.guidelines import guidelines_of
 from weft.study import doubling
 
@@ -28,43 +28,38 @@ def process_counts(series: CollectiveSeries, shape: Shape, notes: list[str]) -> 
     if series.processes == UP_TO_ALL:
         return sorted({*doubling(shape.ranks), shape.ranks} - {1}) or [1]
     assert not isinstance(series.processes, str)
-    found = sorted(count for count in series.processes if count <= shape.ranks)
-    for count in series.processes:
-        if count > shape.ranks:
-            notes.append(
-                f"series {series.name}: {count} processes are more than the {shape.ranks} of {shape.nodes} nodes"
-            )
-    return found
+    most = f"the {shape.ranks} of {shape.nodes} nodes"
+    beyond = [count for count in series.processes if count > shape.ranks]
+    notes += [f"series {series.name}: {count} processes are more than {most}" for count in beyond]
+    return sorted(set(series.processes) - set(beyond))
 
 
 def fitting(section: CollectiveSection, rows: int, ranks: int, where: str) -> None:
     """StudyError for a root that is not below the number of ranks, or a matrix with another number of rows."""
     if section.root >= ranks:
-        raise StudyError(
-            f"{where}.root = {section.root} is not one of the {ranks} ranks", 'give a lower one, or "rotating"'
-        )
+        what = f"{where}.root = {section.root} is not one of the {ranks} ranks"
+        raise StudyError(what, 'give a lower one, or "rotating"')
     if section.matrix and rows != ranks:
         what = f"{where}.matrix = {section.matrix!r} has {rows} rows, and a cell has {ranks} ranks"
         raise StudyError(what, f"give the series {rows} ranks, such as processes = [{rows}]")
 
 
-def calls_of(
-    section: CollectiveSection, ranks: int, study: CollectiveStudy, notes: list[str]
-) -> Iterable[dict[str, Any]]:
+def calls_of(study: CollectiveStudy, ranks: int, notes: list[str]) -> Iterable[dict[str, Any]]:
     """Values for each call, pattern and form that exists."""
+    section = study.collective
     for collective, form in product(section.collectives, section.forms):
         for pattern in patterns_of(section, ranks, notes) if collective == "alltoallv" else ("",):
             if why := impossible(collective, form, pattern):
                 notes.append(f"{collective} {form}: {why}")
                 continue
-            values: dict[str, Any] = {"collective": collective, "form": form}
             # of skewed blocks the study gives the mean, the cell the largest
             peak = peak_of(skewed_weights(pattern, ranks)) if is_skewed(pattern) else 1.0
-            values |= {"bytes": list(fitting_sizes(section, collective, form, ranks, study, notes, peak))}
+            sizes = fitting_sizes(collective, form, ranks, study, notes, peak)
+            values: dict[str, Any] = {"collective": collective, "form": form, "bytes": sizes}
             values |= {"columns": ranks} if has_weights(pattern) else {}
             if study.placement.order == "cyclic" and (pattern == "matrix" or has_weights(pattern)):
                 values["cyclic"] = True
-            values |= {"refine": section.refine}
+            values["refine"] = section.refine
             in_turns = section.guidelines or section.overlap or form == "neighbor"
             if study.explain and collective in ALL_SENT & ALL_RECEIVED and not in_turns:
                 values["explain"] = True
@@ -87,7 +82,7 @@ def patterns_of(section: CollectiveSection, ranks: int, notes: list[str]) -> lis
         if pattern not in SKEWED:
             found.append(pattern)
             continue
-        found += [named_skew(pattern, skew) for skew in section.skew if skew <= ranks]
+        found += [f"{pattern}{skew:g}" for skew in section.skew if skew <= ranks]
         if any(skew > ranks for skew in section.skew):
             notes.append(f"alltoallv {pattern}: a skew over {ranks} does not exist among {ranks} ranks")
     return found
@@ -107,20 +102,13 @@ def impossible(collective: str, form: str, pattern: str) -> str:
 
 
 def fitting_sizes(
-    section: CollectiveSection,
-    collective: str,
-    form: str,
-    ranks: int,
-    study: CollectiveStudy,
-    notes: list[str],
-    peak: float = 1.0,
+    collective: str, form: str, ranks: int, study: CollectiveStudy, notes: list[str], peak: float
 ) -> list[int]:
     """The sizes that a call can have, times ``peak``: whole elements, within ``memory_most``; StudyError for none."""
-    whole = collective in REDUCING or form == "vector"
-    sizes = [size for size in section.sizes if not whole or size % ELEMENT == 0]
+    section, unit = study.collective, ELEMENT if collective in REDUCING or form == "vector" else 1
+    sizes = [size for size in section.sizes if size % unit == 0]
     if len(sizes) < len(section.sizes):
         notes.append(f"{collective} {form}: sizes that are no whole doubles are left out")
-    unit = ELEMENT if whole else 1
     sizes = sorted({round(size * peak / unit) * unit for size in sizes})
     blocks = (ranks if collective in ALL_SENT | ALL_RECEIVED else 1) * (2 if form == "vector" else 1)
     if section.memory_most is not None:

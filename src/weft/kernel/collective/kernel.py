@@ -43,38 +43,26 @@ class Collective(MeasuredKernel):
             for ranks in process_counts(series, shape, notes):
                 fitting(section, len(matrix), ranks, where)
                 part = {} if ranks == shape.ranks else {"ranks": ranks}
-                for values in calls_of(section, ranks, study, notes):
-                    found.append((shape, values | part))
+                found += [(shape, values | part) for values in calls_of(study, ranks, notes)]
         enough_time(found, study.measure, str(study.path))
         return Sweep(tuple(found), tuple(dict.fromkeys(notes)))
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 
-        ``send``, ``receive``
-            A block each, or p blocks if the call has one for every rank; both at the largest size, and twice that for
-            ``vector``, in which every other double is a gap.
-        ``counts``
-            Counts and displacements of calls with unequal blocks; a second set of 64 bits where ints cannot count.
-        ``guidelines``
-            The scratch buffer of mock-ups, the call at twice its size, at half of it, and on half of the ranks.
-        ``samples``
-            24 bytes a sample, preallocated for every size and for the barrier, and the scratch of the stop rule.
-        ``library staging``
-            An estimate of MPI's own memory.
+        ``send``, ``receive``: a block each, or p blocks if the call has one for every rank, at the largest size; twice
+        that for ``vector``, in which every other double is a gap. ``counts``: counts and displacements of calls with
+        unequal blocks; a second set of 64 bits where ints cannot count. ``guidelines``: the scratch buffer of mock-ups,
+        the call at twice its size, at half of it, on half of the ranks. ``samples``: of every size and the barrier.
         """
         collective, largest = values["collective"], values["bytes"][-1]
-        spread = 2 if values["form"] == "vector" else 1
-        send = ranks if collective in ALL_SENT else 1
-        receive = ranks if collective in ALL_RECEIVED else 1
+        block = largest * (2 if values["form"] == "vector" else 1)
+        send, receive = (ranks if collective in calls else 1 for calls in (ALL_SENT, ALL_RECEIVED))
         if values["form"] == "inplace" and collective not in ROOTED:
             receive = max(send, receive)
         operations = len(values["bytes"]) + values["refine"] + 1
-        call = {
-            "send": send * largest * spread,
-            "receive": receive * largest * spread,
-            "counts": (4 * INT_BYTES + (4 * WIDE_BYTES if needs_wide(values, ranks) else 0)) * ranks,
-        }
+        counts = 4 * INT_BYTES + (4 * WIDE_BYTES if needs_wide(values, ranks) else 0)
+        call = {"send": send * block, "receive": receive * block, "counts": counts * ranks}
         rivals = len(values.get("guidelines", ())) * len(values["bytes"])
         scratch = (ranks + 2) * largest + 2 * ranks * ELEMENT
         held = {"guidelines": 4 * sum(call.values()) + scratch, "guideline samples": sample_bytes(rivals, measure)}
@@ -138,10 +126,7 @@ class Collective(MeasuredKernel):
     def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
         """A cell for each algorithm of the library, if the study asks for them."""
         assert isinstance(study, CollectiveStudy)
-        section = study.collective
-        if section.table is not None:
-            section = section.model_copy(update={"table": str((study.path.parent / section.table).resolve())})
-        return variants(section, sweep, find_library)
+        return variants(study, sweep, find_library)
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
@@ -187,9 +172,5 @@ class Collective(MeasuredKernel):
 
 def op_prefix(values: Mapping[str, Any]) -> str:
     """Name of a cell's operations, without the size: ``alltoall``, ``alltoallv-linear``, ``allgather-inplace``."""
-    words = [values["collective"]]
-    if values.get("pattern", "equal") != "equal":
-        words.append(values["pattern"])
-    if values["form"] != "plain":
-        words.append(values["form"])
-    return "-".join(words)
+    special = (values.get("pattern", "equal"), values["form"])
+    return "-".join([values["collective"], *(word for word in special if word not in ("equal", "plain"))])

@@ -34,13 +34,10 @@ def parse_collectives(value: object) -> tuple[str, ...]:
 
 def parse_processes(value: object) -> tuple[int, ...] | Literal["2..p"] | None:
     """Process counts to measure in one launch; ValueError for anything but ``2..p`` or distinct numbers from 1."""
-    if value is None:
-        return None
-    if value == UP_TO_ALL:
-        return UP_TO_ALL
-    return whole_numbers(
-        value, f'a list of different whole numbers from 1, such as [8, 16, 32], or "{UP_TO_ALL}" (2, 4, 8 ..)'
-    )
+    if value is None or value == UP_TO_ALL:
+        return None if value is None else UP_TO_ALL
+    wanted = f'a list of different whole numbers from 1, such as [8, 16, 32], or "{UP_TO_ALL}" (2, 4, 8 ..)'
+    return whole_numbers(value, wanted)
 
 
 def parse_root(value: object) -> int:
@@ -199,19 +196,20 @@ ALL_TO_ALLS = ("alltoall", "alltoallv")
 Values = tuple[Shape, dict[str, Any]]
 
 
-def variants(section: CollectiveSection, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
+def variants(study: CollectiveStudy, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
     """The cells of a sweep for each listed algorithm and, if the study asks for them, for each of the library's."""
+    section = study.collective
     if section.overlap:
         return with_threads(sweep, find_library())
     found: list[Values] = []
-    told, library = False, find_library() if section.algorithms == "each" else ""
+    told, library = section.algorithms != "each", find_library() if section.algorithms == "each" else ""
     for shape, cell in sweep.values:
-        found += each_listed(section, shape, cell)
+        found += each_listed(study, shape, cell)
         if section.algorithms == "each":
-            more = list(each_of_library(shape, cell, library))
+            more = each_of_library(shape, cell, library)
             found += more
             told = told or bool(more)
-    if told or section.algorithms != "each":
+    if told:
         return Sweep(tuple(found), sweep.notes)
     name = library.split(",")[0]
     why = f"{name} has no option for others" if library else "weft run adds those of the library that it finds"
@@ -227,18 +225,19 @@ def with_threads(sweep: Sweep, library: str) -> Sweep:
     return Sweep(tuple(found), sweep.notes)
 
 
-def each_listed(section: CollectiveSection, shape: Shape, cell: dict[str, Any]) -> Iterable[Values]:
+def each_listed(study: CollectiveStudy, shape: Shape, cell: dict[str, Any]) -> Iterable[Values]:
     """A cell for each algorithm that the study lists; other calls than all-to-alls have the library's own alone."""
+    section = study.collective
     several = section.algorithms == "each" or section.algorithm != (DEFAULT,)
-    listed = section.algorithm if cell["collective"] in ALL_TO_ALLS else (DEFAULT,)
-    for algorithm in listed:
+    for algorithm in section.algorithm if cell["collective"] in ALL_TO_ALLS else (DEFAULT,):
         named: dict[str, Any] = {"algorithm": algorithm, "setting": {}} if several else {}
-        named |= {"table": section.table} if algorithm == AUTO else {}
+        if algorithm == AUTO and section.table:
+            named["table"] = str((study.path.parent / section.table).resolve())
         yield shape, cell | named
 
 
-def each_of_library(shape: Shape, cell: dict[str, Any], library: str) -> Iterable[Values]:
+def each_of_library(shape: Shape, cell: dict[str, Any], library: str) -> list[Values]:
     """A cell with each algorithm of the library."""
     collective, ranks = str(cell["collective"]), int(cell.get("ranks", shape.ranks))
-    for algorithm in algorithms(library, collective, ranks):
-        yield shape, cell | {"algorithm": algorithm.name, "setting": setting(library, collective, algorithm)}
+    of = {each.name: setting(library, collective, each) for each in algorithms(library, collective, ranks)}
+    return [(shape, cell | {"algorithm": name, "setting": chosen}) for name, chosen in of.items()]

@@ -38,13 +38,9 @@ LIGHT_SHARE = 8
 
 def least_share(pattern: str, ranks: int, outside: int) -> Fraction:
     """The least that one rank sends to any ``outside`` other ranks, in units of the largest block."""
-    if pattern == "equal":
-        return Fraction(outside)
-    if pattern == "linear":
-        return Fraction(outside * (outside + 1), 2 * ranks)
-    if pattern == "heavy":
-        return Fraction(outside, LIGHT_SHARE)
-    return Fraction(0)  # a matrix may have zeros for exactly these
+    linear = Fraction(outside * (outside + 1), 2 * ranks)
+    known = {"equal": Fraction(outside), "linear": linear, "heavy": Fraction(outside, LIGHT_SHARE)}
+    return known.get(pattern, Fraction(0))  # a matrix may have zeros for exactly these
 
 
 WHOLE = frozenset({"allgather", "reduce_scatter"})
@@ -57,7 +53,6 @@ ROOTED_BLOCKS = frozenset({"scatter", "gather"})
 class CollectiveTraffic(Combined):
     """Least traffic of one collective at one size (`weft.kernel.traffic.Traffic`)."""
 
-    # collective, block_bytes, ranks: the collective, the bytes of a block, and the number of ranks
     collective: str
     block_bytes: int
     ranks: int  # pyrefly: ignore[bad-override]

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from weft.fabric.hops import groups_alike
 from weft.fabric.network.graph import Ints, Network
 
 SAME_NODE = 0
+Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +36,10 @@ class Classes:
         self._size = np.bincount(node_of)
         self._first = np.cumsum(self._size) - self._size
 
-    def draw(self, count: int, seed: int) -> dict[int, list[tuple[int, int]]]:
+    def draw(self, count: int, seed: int) -> dict[int, list[Pair]]:
         """Draw ``count`` pairs (low, high) of each class at random without repetition; all if a class has no more."""
         dice = np.random.default_rng([seed, 26])
-        found: dict[int, list[tuple[int, int]]] = {}
+        found: dict[int, list[Pair]] = {}
         near = self._size * (self._size - 1)
         if near.sum():
             found[SAME_NODE] = self._of_nodes(count, near, dice)
@@ -68,9 +70,8 @@ class Classes:
             found.append({int(number): int(begun[number]) for number in np.flatnonzero(begun)})
         return found
 
-    def _of_nodes(self, count: int, near: NDArray[np.int64], dice: "np.random.Generator") -> list[tuple[int, int]]:
-
-        def one() -> tuple[int, int]:
+    def _of_nodes(self, count: int, near: NDArray[np.int64], dice: "np.random.Generator") -> list[Pair]:
+        def one() -> Pair:
             draw = int(dice.integers(int(ends[-1])))
             node = int(np.searchsorted(ends, draw, side="right"))
             low, high = dice.choice(int(self._size[node]), 2, replace=False).tolist()
@@ -78,26 +79,23 @@ class Classes:
 
         ends = np.cumsum(near)
         if ends[-1] // 2 > 2 * count:  # over half of the pairs are free, so few draws are repeats
-            drawn: dict[tuple[int, int], None] = {}
+            drawn: dict[Pair, None] = {}
             while len(drawn) < count:
                 drawn[_ordered(*one())] = None
             return list(drawn)
-        nodes = np.flatnonzero(near).tolist()
         every = [
             (self._rank(node, low), self._rank(node, high))
-            for node in nodes
-            for high in range(int(self._size[node]))
+            for node, size in enumerate(self._size.tolist())
+            for high in range(size)
             for low in range(high)
         ]
         return _some_of(every, count, dice)
 
-    def _between(
-        self, number: int, weights: list[int], count: int, dice: "np.random.Generator"
-    ) -> list[tuple[int, int]]:
+    def _between(self, number: int, weights: list[int], count: int, dice: "np.random.Generator") -> list[Pair]:
         ends = np.cumsum(np.array(weights, np.int64))
         if ends[-1] // 2 <= 2 * count:
             return _some_of(sorted(set(self._all_of(number))), count, dice)
-        found: dict[tuple[int, int], None] = {}
+        found: dict[Pair, None] = {}
         while len(found) < count:  # over half of the pairs are free, so one pass is nearly always enough
             drawn = np.bincount(np.searchsorted(ends, dice.integers(ends[-1], size=2 * count), side="right"))
             for group, times in zip(self._groups(), drawn.tolist(), strict=False):
@@ -105,15 +103,13 @@ class Classes:
                     found |= dict.fromkeys(self._some_of_group(group, number, times, dice))
         return _some_of(sorted(found), count, dice)
 
-    def _some_of_group(
-        self, group: Group, number: int, times: int, dice: "np.random.Generator"
-    ) -> list[tuple[int, int]]:
+    def _some_of_group(self, group: Group, number: int, times: int, dice: "np.random.Generator") -> list[Pair]:
         """``times`` pairs that start at a member of the group, drawn independently."""
         targets = np.flatnonzero(group.class_of == number)
         ends = [np.cumsum(self._size[nodes]) for nodes in (group.members, targets)]
-        found: list[tuple[int, int]] = []
+        found: list[Pair] = []
         while len(found) < times:
-            nodes: list[tuple[int, int]] = []
+            nodes: list[Pair] = []
             for of, until in zip((group.members, targets), ends, strict=True):
                 draw = int(dice.integers(int(until[-1])))
                 place = int(np.searchsorted(until, draw, side="right"))
@@ -122,26 +118,22 @@ class Classes:
                 found.append(_ordered(self._rank(*nodes[0]), self._rank(*nodes[1])))
         return found
 
-    def _all_of(self, number: int) -> Iterator[tuple[int, int]]:
+    def _all_of(self, number: int) -> Iterator[Pair]:
         for group in self._groups():
-            for target in np.flatnonzero(group.class_of == number).tolist():
-                for source in group.members.tolist():
-                    if source != target:
-                        yield from self._all_ranks(source, target)
-
-    def _all_ranks(self, source: int, target: int) -> Iterator[tuple[int, int]]:
-        for one in range(int(self._size[source])):
-            for other in range(int(self._size[target])):
-                yield _ordered(self._rank(source, one), self._rank(target, other))
+            targets = np.flatnonzero(group.class_of == number).tolist()
+            for source, target in product(group.members.tolist(), targets):
+                if source != target:
+                    for one, other in np.ndindex(int(self._size[source]), int(self._size[target])):
+                        yield _ordered(self._rank(source, one), self._rank(target, other))
 
     def _rank(self, node: int, place: int) -> int:
         return int(self._order[self._first[node] + place])
 
 
-def _ordered(one: int, other: int) -> tuple[int, int]:
+def _ordered(one: int, other: int) -> Pair:
     return (one, other) if one < other else (other, one)
 
 
-def _some_of(every: list[tuple[int, int]], count: int, dice: "np.random.Generator") -> list[tuple[int, int]]:
+def _some_of(every: list[Pair], count: int, dice: "np.random.Generator") -> list[Pair]:
     """``count`` entries of a list at random, or all."""
     return [every[i] for i in dice.permutation(len(every))[:count].tolist()]

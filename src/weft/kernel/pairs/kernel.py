@@ -40,25 +40,23 @@ class Pairs(MeasuredKernel):
         several = [shape for shape in shapes if shape.ranks > 1]
         if series.nodes == DOUBLING:  # smaller sets of nodes have only pairs that larger ones have too
             several = [shape for shape in several if shape.nodes == max(shape.nodes for shape in shapes)]
+        where = f"{study.path}: series.{study.series.index(series)}"
         if not several:
-            what = f"{study.path}: series.{study.series.index(series)}: {shapes[0].ranks} rank has no partner"
+            what = f"{where}: {shapes[0].ranks} rank has no partner"
             raise StudyError(what, "give nodes or ranks_per_node of at least 2")
-        values: list[tuple[Shape, dict[str, Any]]] = []
-        notes: list[str] = []
         most = max(shape.ranks for shape in several)
         if most > MOST_RANKS:
-            what = f"{study.path}: series.{study.series.index(series)}: {most:,} ranks make {most * (most - 1):,} pairs"
+            what = f"{where}: {most:,} ranks make {most * (most - 1):,} pairs"
             raise StudyError(what, f"give nodes or ranks_per_node that make at most {MOST_RANKS:,} ranks")
+        values, notes = list[tuple[Shape, dict[str, Any]]](), list[str]()
         for shape in several:
             found, remarks = shape_values(study, fabric, shape)
             values += [(shape, each) for each in found]
             notes += [f"series {series.name}: {line}" for line in remarks]
         if len(several) < len(shapes):
             largest = ", ".join(f"{shape.nodes} x {shape.ranks_per_node}" for shape in several)
-            notes.append(
-                f"series {series.name}: only {largest} ranks: "
-                "fewer nodes hold some of the same pairs, one rank has none"
-            )
+            why = "fewer nodes hold some of the same pairs, one rank has none"
+            notes.append(f"series {series.name}: only {largest} ranks: {why}")
         return Sweep(tuple(values), tuple(notes))
 
     def has_floor(self, values: Mapping[str, Any]) -> bool:
@@ -68,30 +66,22 @@ class Pairs(MeasuredKernel):
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 
-        ``messages``
-            One message of the largest size to send, one to receive; for a rate with ``places = "apart"`` a window of
-            them, in whole cache lines.
-        ``samples``
-            24 bytes per sample of each round, size and concurrency (or 135 rows for a summary), and three more rows for
-            first contact, forward time and repeat; twice, because the data written are a copy. 16 bytes for the send
-            and arrival time of each ping, until the clocks are corrected. The scratch of the stop rule.
-        ``node report``
-            Of matchings: what each node copies to report on itself.
-        ``library staging``
-            An estimate of MPI's own memory: a base, and eager buffers for each peer that a launch meets.
+        ``messages``: one of the largest size to send, one to receive; for a rate with ``places = "apart"`` a window of
+        them, in whole cache lines. ``samples``: a row for each sample of each round, size and concurrency (or 135 for a
+        summary), and three more for first contact, forward time and repeat; twice, because the data written are a copy.
+        The send and arrival time of each ping, until the clocks are corrected. The scratch of the stop rule.
+        ``node report``: of matchings, what each node copies to report on itself.
         """
-        kept = measure.max_samples if values["store"] == "raw" else min(measure.max_samples, SUMMARY_ROWS)
-        modes = 2 if values["contention"] else 1
-        apart = "window" in values and values.get("places", "apart") == "apart"
-        operations = count_rounds(values) * len(values["bytes"]) * modes
+        most, sizes, modes = measure.max_samples, values["bytes"], 2 if values["contention"] else 1
+        kept = most if values["store"] == "raw" else min(most, SUMMARY_ROWS)
+        message = max(1, *sizes)
+        if "window" in values and values.get("places", "apart") == "apart":
+            message = max(window_of(values, size) * -(-size // LINE) * LINE for size in sizes)
+        operations = count_rounds(values) * len(sizes) * modes
+        own = operations * (2 * (kept + BESIDE) * ROW_BYTES + most * RAW_FORWARD_BYTES)
         return {
-            "messages": 2
-            * max(
-                window_of(values, size) * -(-size // LINE) * LINE if apart else max(1, size) for size in values["bytes"]
-            ),
-            "samples": 2 * operations * (kept + BESIDE) * ROW_BYTES
-            + operations * measure.max_samples * RAW_FORWARD_BYTES
-            + modes * measure.max_samples * (ROW_BYTES + ANSWER_BYTES),
+            "messages": 2 * message,
+            "samples": own + modes * most * (ROW_BYTES + ANSWER_BYTES),
             **({"node report": NODE_REPORT_BYTES} if "matchings" in values else {}),
             **staging(min(ranks, max(count_rounds(values), MOST_PARTNERS))),
         }
@@ -115,35 +105,28 @@ class Pairs(MeasuredKernel):
     def words(self, values: Mapping[str, Any]) -> str:
         """Concurrency, the rounds or the number of pairs, and the number of sizes."""
         mode = f"isolated and {values['mode']}" if values["contention"] else values["mode"]
-        if "pairs" in values:
-            count = sum(map(len, values["pairs"]))
-            several = f"{count} pairs in {values['matchings']} matchings" if "matchings" in values else ""
-            return counted(values, mode, several or f"{count} drawn pairs")
-        return counted(values, mode, f"rounds {values['first_round']}-{values['last_round']}")
+        if "pairs" not in values:
+            return counted(values, mode, f"rounds {values['first_round']}-{values['last_round']}")
+        count, several = sum(map(len, values["pairs"])), values.get("matchings")
+        return counted(values, mode, f"{count} pairs in {several} matchings" if several else f"{count} drawn pairs")
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
         found: dict[str, FlatValue] = {key: values[key] for key in ("bytes", "mode", "store")}
-        found["contention"] = int(values["contention"])
-        if "matchings" in values:
-            found["check"] = 1
+        found |= {"contention": int(values["contention"])} | ({"check": 1} if "matchings" in values else {})
         found |= {key: values[key] for key in ("threads", "window", "window_bytes", "places") if key in values}
         if "pairs" in values:
             found["pairs"] = [",".join(f"{low}-{high}" for low, high in rounds) for rounds in values["pairs"]]
-        else:
-            found |= {key: values[key] for key in ("rounds", "first_round", "last_round")}
-        return found | {key: values[key] for key in ("leaf", "pod", "both_ways") if key in values}
+        keys = ("rounds", "first_round", "last_round", "leaf", "pod", "both_ways")
+        return found | {key: values[key] for key in keys if key in values}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Eight messages per sample of a pair, in one mode or both, and a barrier before each round: of matchings along
-        a tree.
-        """
+        """Eight per sample of a pair, in one mode or both, and a barrier a round: along a tree in matchings."""
         barrier = 2 * ranks if "matchings" in values else barrier_messages(ranks)
-        if "pairs" in values:  # drawn pairs are isolated: a token passes from one to the next
-            rounds, pairs = len(values["pairs"]) if "matchings" in values else 1, sum(map(len, values["pairs"]))
-        else:
-            rounds = count_rounds(values)
-            pairs = rounds * ranks // 2
+        rounds = count_rounds(values)
+        pairs = sum(map(len, values["pairs"])) if "pairs" in values else rounds * ranks // 2
+        if "pairs" in values and "matchings" not in values:
+            rounds = 1  # drawn pairs are isolated: a token passes from one to the next
         modes = 1 + bool(values.get("contention"))  # contention is measured beside isolated pairs
         pings = 2 * PINGS * calls * pairs
         return modes * sum(pings * window_of(values, size) + rounds * barrier for size in values["bytes"])

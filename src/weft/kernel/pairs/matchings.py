@@ -43,20 +43,13 @@ class Round:
 
 
 def draw_matchings(
-    leaf: Ints,
-    pod: Ints | None,
-    count: int,
-    seed: int,
-    network: Network | None = None,
-    hosts: Ints | None = None,
-    aim: Sequence[Ints] = (),
-    apart: Collection[int] = (),
-) -> list[Round]:
+    leaf: Ints, pod: Ints | None, count: int, seed: int, network: Network | None = None, hosts: Ints | None = None,
+    aim: Sequence[Ints] = (), apart: Collection[int] = (),
+) -> list[Round]:  # fmt: skip
     """Draw the rounds of a check.
 
-    `leaf`, `pod`: leaf switch and pod (or group) of each node, shape (nodes,); where the topology is not known, give
-    every node a leaf of its own. `aim`: links of each part that every round should
-    cross. `apart`: nodes that should not meet each other.
+    `leaf`, `pod`: leaf switch and pod (or group) of each node, shape (nodes,), or a leaf for each where that is not
+    known. `aim`: links of each part that every round should cross. `apart`: nodes that should not meet each other.
     """
     dice = np.random.default_rng([seed, 41])
     levels = _levels(leaf, pod)
@@ -85,9 +78,7 @@ def draw_matchings(
 
 
 def _divide(pairs: Ints, network: Network | None, hosts: Ints | None) -> list[Ints]:
-    """Pairs in parts of about one size in which no link carries more than its rate, those on the fullest links first;
-    all where routes are not known.
-    """
+    """Pairs in parts of about one size without an overloaded link, those on the fullest first; all without routes."""
     if network is None or hosts is None or not len(pairs):
         return [pairs]
     routes = both_ways(pairs, network, hosts)
@@ -132,12 +123,9 @@ def _joins_leaves(network: Network) -> bool:
 
 
 def _slices(parents: list[list[Unit]], count: int) -> int:
-    """Into how many slices the nodes of a leaf are divided, each of which meets another unit in the same round, so that
-    ``count`` rounds reach every unit.
-    """
-    most = max(_players(len(units)) for units in parents)
+    """Slices of each leaf's nodes, which meet different units in one round, so that ``count`` rounds reach them all."""
     smallest = min(_smallest(unit) for units in parents for unit in units)
-    return max(1, min(-(-most // max(count, 1)), smallest))
+    return max(1, min(-(-max(map(_players, parents)) // max(count, 1)), smallest))
 
 
 def _smallest(unit: Unit) -> int:
@@ -148,51 +136,39 @@ def _smallest(unit: Unit) -> int:
 def _levels(leaf: Ints, pod: Ints | None) -> list[tuple[str, list[list[Unit]]]]:
     """Level to the parents at it, each with the units that meet: single nodes, leaves, or pods."""
     leaves: list[tuple[int, ...]] = [tuple(np.flatnonzero(leaf == number).tolist()) for number in np.unique(leaf)]
-    found: list[tuple[str, list[list[Unit]]]] = []
     alone: list[list[Unit]] = [[(node,) for node in own] for own in leaves]
-    if any(len(own) > 1 for own in alone):
-        found.append(("leaf", alone))
     pods: list[list[Unit]] = [list[Unit](leaves)]
     if pod is not None:
         of_leaf = np.array([pod[own[0]] for own in leaves])
         pods = [[leaves[i] for i in np.flatnonzero(of_leaf == number)] for number in np.unique(of_leaf)]
-    if len(pods) > 1:
-        if any(len(own) > 1 for own in pods):
-            found.append(("pod", pods))
-        found.append(("core", [list[Unit](pods)]))
-    elif len(leaves) > 1:
-        found.append(("core", pods))
-    return found
+    several = len(pods) > 1
+    every = {"leaf": alone, "pod": pods if several else [], "core": [list[Unit](pods)] if several else pods}
+    return [(name, parents) for name, parents in every.items() if any(len(own) > 1 for own in parents)]
 
 
 def _shares(most: dict[str, int], count: int, *, aimed: bool) -> dict[str, int]:
     """Rounds of each level: an eighth within leaves, a quarter within pods, the rest between the farthest; what a
     level cannot fill goes to the others. Rounds that aim at cables need few within leaves.
     """
-    within = 1 if aimed else max(2, count // 8)
-    wanted = {name: {"leaf": within, "pod": count // 4}.get(name, count) for name in most}
+    *_, last = most
+    wanted = {"leaf": 1 if aimed else max(2, count // 8), "pod": count // 4} | {last: count}
     found: dict[str, int] = {}
-    left = count
     for name in most:  # nearest first
-        last = name == list(most)[-1]
-        found[name] = min(most[name], left if last else min(wanted[name], left))
-        left -= found[name]
-    for name in reversed(list(most)):
-        more = min(left, most[name] - found[name])
-        found[name] += more
-        left -= more
-    found[list(most)[-1]] += left  # all pairs are met: some meet again
+        found[name] = min(most[name], wanted[name], count - sum(found.values()))
+    for name in reversed(most):
+        found[name] += min(most[name] - found[name], count - sum(found.values()))
+    found[last] += count - sum(found.values())  # all pairs are met: some meet again
     return found
 
 
 def _most(parents: list[list[Unit]]) -> int:
     """The number of rounds in which all partners differ."""
-    return max(_players(len(units)) * max(_size(unit) for unit in units) for units in parents)
+    return max(_players(units) * max(map(_size, units)) for units in parents)
 
 
-def _players(units: int) -> int:
-    """Rounds of the circle method for so many units; the halves of an odd number of units meet."""
-    return units - 1 if units % 2 == 0 else (2 * units - 2 if units > 1 else 0)
+def _players(units: list[Unit]) -> int:
+    """Rounds of the circle method for some units; the halves of an odd number of units meet."""
+    return len(units) - 1 if len(units) % 2 == 0 else 2 * len(units) - 2
 
 
 def _size(unit: Unit) -> int:
@@ -201,7 +177,7 @@ def _size(unit: Unit) -> int:
 
 def _numbers(parents: list[list[Unit]], count: int, slices: int, dice: "np.random.Generator") -> list[list[int]]:
     """Rounds of the circle method for each slice of each round, all of them once before any again."""
-    rounds = max(max(_players(len(units)) for units in parents), 1)
+    rounds = max(1, *map(_players, parents))
     found: list[int] = []
     while len(found) < count * slices:
         found += dice.permutation(rounds).tolist()
@@ -210,14 +186,14 @@ def _numbers(parents: list[list[Unit]], count: int, slices: int, dice: "np.rando
 
 def _meetings(parents: list[list[Unit]], slices: int, dice: "np.random.Generator") -> list[list[int]]:
     """Every round of the circle method with all slices alike, `AIMED` at most; and as many drawn."""
-    rounds = max(max(_players(len(units)) for units in parents), 1)
-    alike = [[number] * slices for number in dice.permutation(rounds).tolist()[:AIMED]]
+    alike = [[number] * slices for number in dice.permutation(max(1, *map(_players, parents))).tolist()[:AIMED]]
     return [*alike, *(_numbers(parents, len(alike), slices, dice) if slices > 1 else [])]
 
 
 def _matching(parents: list[list[Unit]], numbers: list[int], dice: "np.random.Generator") -> Ints:
-    """The pairs of one round, shape (pairs, 2): slice ``s`` of every leaf follows round ``numbers[s]`` of the circle
-    method, and meets the same slice elsewhere, so that d-mod-k routes stay even.
+    """The pairs of one round, shape (pairs, 2): slice ``s`` of each leaf follows round ``numbers[s]`` of the circle.
+
+    It meets the same slice elsewhere, so that d-mod-k routes stay even.
     """
     found: tuple[list[int], list[int]] = [], []
     for units in parents:
@@ -237,9 +213,7 @@ def _circle(players: int, number: int) -> list[list[int]]:
 
 
 def _camps(units: list[Unit]) -> tuple[list[Unit], int]:
-    """Units that meet, an even number: those given, or their halves; and the first round in which no halves of one
-    unit meet.
-    """
+    """Units that meet, an even number: those given, or halves; and the first round in which no two of one unit meet."""
     count = len(units)
     if count % 2 == 0:
         return units, 0
@@ -270,11 +244,6 @@ def _meet(one: Unit, other: Unit, dice: "np.random.Generator", found: tuple[list
         _meet(each, many[(place + shift) % len(many)], dice, found)
 
 
-def _together(pairs: Ints, few: Ints) -> int:
-    """Pairs of two of a few nodes."""
-    return int(np.isin(pairs, few).all(axis=1).sum()) if len(few) > 1 else 0
-
-
 def _keys(pairs: Ints) -> list[int]:
     """A number for each pair, whichever of both is first."""
     low, high = np.sort(pairs, axis=1).astype(np.int64).T
@@ -294,13 +263,14 @@ class _Visits:
         self._seen = np.zeros(0 if network is None else len(network.links))
 
     def cost(self, pairs: Ints, few: Ints, repeats: int) -> tuple[float, ...]:
-        """How little a round adds for the parts to aim at, those crossed least so far first, and for the ``few`` nodes;
-        nodes that no round that aims has yet; pairs that meet again; the mean load that limits a message; how little it
-        adds where few messages went before.
+        """How little a round adds for parts to aim at, those crossed least first, and for the ``few`` nodes.
+
+        Then: nodes that no round that aims has yet; pairs that meet again; the mean load that limits a message; how
+        little it adds where few messages went before.
         """
         if not len(pairs):  # the halves of single nodes, some of them empty
             return (np.inf,)
-        together = float(_together(pairs, few))
+        together = float(np.isin(pairs, few).all(axis=1).sum())  # pairs of two of the few
         if self._network is None or self._hosts is None:
             return together, 0.0, repeats, 0.0, 0.0
         routes = both_ways(pairs, self._network, self._hosts)
@@ -317,11 +287,6 @@ class _Visits:
     def add(self, pairs: Ints) -> None:
         """Count the links and nodes of a round."""
         self._unmet = self._unmet[~np.isin(self._unmet, pairs)]
-        if self._network is not None:
-            self._seen += np.bincount(self._links(pairs), minlength=len(self._seen))
-
-    def _links(self, pairs: Ints) -> Ints:
-        assert self._network is not None
-        assert self._hosts is not None
-        routes = both_ways(pairs, self._network, self._hosts)
-        return routes[routes >= 0]
+        if self._network is not None and self._hosts is not None:
+            routes = both_ways(pairs, self._network, self._hosts)
+            self._seen += np.bincount(routes[routes >= 0], minlength=len(self._seen))

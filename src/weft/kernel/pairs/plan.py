@@ -2,9 +2,8 @@
 """The cells of a study of pairs at one shape: blocks of rounds, by their estimated times, or of drawn pairs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from weft.fabric.network.build import build_followed
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.fabric.placement import NoRoomError, place
-from weft.format import format_bytes, format_seconds
+from weft.format import format_bytes, format_seconds, plural
 from weft.kernel import Shape
 from weft.kernel.budget import ROW_BYTES
 from weft.kernel.pairs.classes import SAME_NODE, Classes
@@ -32,23 +31,11 @@ TAKE_S, TURN_S = 50e-6, 200e-6  # barrier and one decision; waking the ranks who
 MOST_BLOCKS = 900
 
 
-@dataclass(frozen=True)
-class Pace:
-    """Estimated seconds of one round of one shape."""
+class Pace(NamedTuple):
+    """Estimated seconds of one round of one shape: between nodes, and within them."""
 
-    # together, isolated: with the study's concurrency, and one pair at a time; each for rounds between nodes and
-    # within them
-    together: tuple[float, float]
-    isolated: tuple[float, float]
-
-    def total(self, schedule: PairSchedule, *, isolated: bool) -> float:
-        """Seconds of all rounds."""
-        between, within = self.isolated if isolated else self.together
-        return schedule.between * between + schedule.within * within
-
-    def pair_s(self, schedule: PairSchedule) -> float:
-        """Seconds of one isolated pair, of the slower kind of round."""
-        return 2 * max(self.isolated) / (schedule.nodes * schedule.slots)
+    together: Sequence[float]  # with the study's concurrency
+    isolated: Sequence[float]  # one pair at a time
 
     def of(self, schedule: PairSchedule, number: int, *, contention: bool) -> float:
         """Seconds of one round."""
@@ -58,20 +45,16 @@ class Pace:
 
 def pace_of(study: PairsStudy, fabric: Fabric, schedule: PairSchedule) -> Pace:
     """Estimated seconds of rounds on a fabric."""
-
-    def both(concurrency: str) -> tuple[float, float]:
-        return round_s(study, fabric, schedule, concurrency, False), round_s(study, fabric, schedule, concurrency, True)
-
-    return Pace(both(study.pairs.concurrency), both("isolated"))
+    ways = (study.pairs.concurrency, "isolated")
+    return Pace(*([round_s(study, fabric, schedule, way, within) for within in (False, True)] for way in ways))
 
 
 def round_s(study: PairsStudy, fabric: Fabric, schedule: PairSchedule, concurrency: str, within: bool) -> float:
     """Seconds of one round: cold, warm-up, and three times the least number of samples, each direction in turn."""
     measure = study.measure
     trips = 1 + min(measure.warmup_most, 25) + min(3 * measure.min_samples, measure.max_samples)
-    turns = {"isolated": schedule.nodes * schedule.slots // 2, "node": 1 if within else schedule.slots}.get(
-        concurrency, 1
-    )
+    in_turn = {"isolated": schedule.nodes * schedule.slots // 2, "node": 1 if within else schedule.slots}
+    turns = in_turn.get(concurrency, 1)
     sharing = schedule.slots if concurrency == "all" and not within else 1
     total = 0.0
     for size in study.pairs.bytes:
@@ -90,8 +73,7 @@ def one_way_s(fabric: Fabric, size: int, within: bool, sharing: int) -> float:
     return latency + sharing * size / rate
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Rounds ``first`` to ``last``, both included, and their expected seconds."""
 
     first: int
@@ -101,10 +83,9 @@ class Block:
 
 
 def blocks(
-    schedule: PairSchedule, chosen: Iterable[int], also_isolated: set[int], pace: Pace, target_s: float
+    schedule: PairSchedule, rounds: Sequence[int], also_isolated: set[int], pace: Pace, target_s: float
 ) -> list[Block]:
-    """Divide the chosen rounds into blocks of consecutive rounds that take about ``target_s`` seconds each."""
-    rounds = sorted(chosen)
+    """Divide rounds, ascending, into blocks of consecutive ones that take about ``target_s`` seconds each."""
     total_s = sum(pace.of(schedule, number, contention=number in also_isolated) for number in rounds)
     target_s = max(target_s, total_s / MOST_BLOCKS)
     found: list[Block] = []
@@ -131,20 +112,19 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
     node_of = ranks // shape.ranks_per_node if study.placement.order == "block" else ranks % shape.nodes
     schedule = PairSchedule(node_of)
     pace = pace_of(study, fabric, schedule)
-    places, network, hosts = coordinates(study, fabric, shape)
+    names, places, network, hosts = coordinates(study, fabric, shape)
     common: dict[str, Any] = {"bytes": list(section.bytes), "mode": section.concurrency, "contention": False, **places}
     common |= section.under_way
     if section.threads == "multiple":
         common |= {"threads": "multiple", "setting": {"WEFT_THREADS": "multiple"}}
-    where = f"{shape.ranks} ranks on {shape.nodes} node{'s' if shape.nodes > 1 else ''}"
+    where = f"{shape.ranks} ranks on {plural(shape.nodes, 'node')}"
     seed = SEED if study.measure.seed is None else study.measure.seed
     if section.matchings is not None:
-        drawn, note = matched(study, node_of, places, network, hosts, node_names(study, fabric, shape), seed)
-        each_s = pace.together[0] if shape.nodes > 1 else pace.together[1]
-        pairs = [[list(pair) for pair in ranks] for ranks in drawn]
-        values = common | {"store": "raw", "pairs": pairs, "matchings": len(pairs), "both_ways": BOTH_WAYS}
-        return [values | {"expected_s": round(each_s * len(pairs), 3)}], [f"{where}: {note}"]
-    alone_s = pace.total(schedule, isolated=True)
+        drawn, note = matched(study, node_of, places, network, hosts, names, seed)
+        seconds = pace.together[shape.nodes == 1] * len(drawn)
+        own = {"matchings": len(drawn), "both_ways": BOTH_WAYS}
+        return [common | _of_pairs(drawn) | own | {"expected_s": round(seconds, 3)}], [f"{where}: {note}"]
+    alone_s = schedule.between * pace.isolated[0] + schedule.within * pace.isolated[1]
     if section.concurrency == "isolated" and section.sample_rounds is None and alone_s > section.isolated_most:
         chosen, counts = draw_pairs(Classes(node_of, network, hosts), section.sample_pairs, seed)
         drawn = ", ".join(f"{count} {class_name(each)}" for each, count in counts.items())
@@ -153,23 +133,20 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
             f"{shape.ranks**2 - shape.ranks:,} would take about {format_seconds(alone_s)} a launch; "
             "pairs.isolated_most and sample_pairs set it"
         )
-        cells: list[dict[str, Any]] = []
-        for some, seconds in stretches(chosen, pace.pair_s(schedule), section.block):
-            pairs = [[list(pair) for pair in each] for each in some]
-            cells.append(common | {"store": "raw", "pairs": pairs, "expected_s": seconds})
-        return cells, [note]
+        pair_s = 2 * max(pace.isolated) / (schedule.nodes * schedule.slots)  # of the slower kind of round
+        parts = stretches(chosen, pair_s, section.block)
+        return [common | _of_pairs(some) | {"expected_s": seconds} for some, seconds in parts], [note]
     return tournament(study, schedule, pace, common, where, seed)
 
 
+def _of_pairs(rounds: Chosen) -> dict[str, Any]:
+    return {"store": "raw", "pairs": [[list(pair) for pair in pairs] for pairs in rounds]}
+
+
 def matched(
-    study: PairsStudy,
-    node_of: Ints,
-    places: Mapping[str, list[int]],
-    network: Network | None,
-    hosts: Ints | None,
-    names: Sequence[str],
-    seed: int,
-) -> tuple[Chosen, str]:
+    study: PairsStudy, node_of: Ints, places: Mapping[str, list[int]], network: Network | None, hosts: Ints | None,
+    names: Sequence[str], seed: int,
+) -> tuple[Chosen, str]:  # fmt: skip
     """Rounds of disjoint pairs of ranks in which whole nodes meet, and a note for the user."""
     nodes, count = int(node_of.max()) + 1, study.pairs.matchings or 0
     apart = [place for place, name in enumerate(names) if name in study.pairs.aim]
@@ -197,15 +174,9 @@ _LAST = Latest[list[Round]]()
 
 
 def _drawn(
-    nodes: int,
-    count: int,
-    seed: int,
-    apart: Sequence[int],
-    places: Mapping[str, list[int]],
-    network: Network | None,
-    hosts: Ints | None,
-    aim: Sequence[str],
-) -> list[Round]:
+    nodes: int, count: int, seed: int, apart: Sequence[int], places: Mapping[str, list[int]], network: Network | None,
+    hosts: Ints | None, aim: Sequence[str],
+) -> list[Round]:  # fmt: skip
     if network is None:
         return draw_alone(nodes, count, seed, apart)
     leaf, pod = (np.array(places[name], np.int32) if name in places else None for name in ("leaf", "pod"))
@@ -252,28 +223,17 @@ def tournament(
     alone_s = sum(pace.of(schedule, number, contention=True) for number in also_isolated)
     if alone_s > section.isolated_most:
         count = max(2, int(len(rounds) * section.isolated_most / alone_s))
-        also_isolated = (
-            set(draw_rounds(schedule, count, seed)) if len(rounds) == schedule.rounds else set(rounds[:count])
-        )
+        also_isolated = set(draw_rounds(schedule, count, seed) if len(rounds) == schedule.rounds else rounds[:count])
         notes.append(
             f"{where}: {len(also_isolated)} of {len(rounds)} rounds, drawn by seed {seed}, are measured isolated, too: "
             f"all would take about {format_seconds(alone_s)} a launch (pairs.isolated_most)"
         )
     operations = (len(rounds) + len(also_isolated)) * len(section.bytes)
     store = store_of(study, operations * schedule.nodes * schedule.slots, where, notes)
-    cells = [
-        common
-        | {
-            "store": store,
-            "contention": block.contention,
-            "rounds": schedule.rounds,
-            "first_round": block.first,
-            "last_round": block.last,
-            "expected_s": block.expected_s,
-        }
-        for block in blocks(schedule, rounds, also_isolated, pace, section.block)
-    ]
-    return cells, notes
+    common |= {"store": store, "rounds": schedule.rounds}
+    keys = ("first_round", "last_round", "contention", "expected_s")
+    found = blocks(schedule, rounds, also_isolated, pace, section.block)
+    return [common | dict(zip(keys, block, strict=True)) for block in found], notes
 
 
 def store_of(study: PairsStudy, operations: int, where: str, notes: list[str]) -> str:
@@ -290,26 +250,18 @@ def store_of(study: PairsStudy, operations: int, where: str, notes: list[str]) -
 
 def coordinates(
     study: PairsStudy, fabric: Fabric, shape: Shape
-) -> tuple[dict[str, list[int]], Network | None, Ints | None]:
-    """Leaf and pod of each node, the network, and host indices (nodes,); empty or None if not in the fabric file."""
-    if fabric.network is None or shape.nodes < 2:
-        return {}, None, None
+) -> tuple[tuple[str, ...], dict[str, list[int]], Network | None, Ints | None]:
+    """Names of the nodes, leaf and pod of each, the network, host indices (nodes,); empty or None where not known."""
     try:
         hosts = place(fabric, study.placement.nodes, shape.nodes)
     except NoRoomError:  # the plan adds a row with the reason
-        return {}, None, None
+        return (), {}, None, None
+    if fabric.network is None or shape.nodes < 2:
+        return hosts, {}, None, None
     network = build_followed(fabric)
     chosen = network.indices(list(hosts))
     columns = {key: network.coordinates[key][chosen].tolist() for key in ("leaf", "pod") if key in network.coordinates}
-    return columns, network, chosen
-
-
-def node_names(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[str, ...]:
-    """Names of the nodes of a shape; empty where the fabric is too small."""
-    try:
-        return place(fabric, study.placement.nodes, shape.nodes)
-    except NoRoomError:
-        return ()
+    return hosts, columns, network, chosen
 
 
 def class_name(number: int) -> str:
