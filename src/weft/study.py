@@ -5,7 +5,7 @@ This module has the keys that all kernels share; each kernel extends :class:`Ser
 keys (:mod:`weft.kernel`).
 """
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import (
     Field,
@@ -27,6 +27,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 DOUBLING = "1..nodes"
 MOST_RANKS = 10_000_000
 MOST_CELLS = 20_000  # ids are c000, ..., c999, c1000, ...
+Sweep = TypeVar("Sweep")
 
 
 def doubling(most: int) -> tuple[int, ...]:
@@ -46,48 +47,29 @@ def whole_numbers(value: object, wanted: str) -> tuple[int, ...]:
 
 
 def parse_nodes(value: object) -> tuple[int, ...] | Literal["1..nodes"]:
-    """Node counts of a series.
-
-    Raises ValueError: It is neither a list of different positive integers nor "1..nodes".
-    """
-    if value == DOUBLING:
-        return DOUBLING
-    return whole_numbers(
-        value, f'a list of different whole numbers from 1, such as [1, 3, 9], or "{DOUBLING}" (1, 2, 4 ...)'
-    )
+    """Node counts of a series; ValueError for neither a list of different positive integers nor "1..nodes"."""
+    wanted = f'a list of different whole numbers from 1, such as [1, 3, 9], or "{DOUBLING}" (1, 2, 4 ...)'
+    return DOUBLING if value == DOUBLING else whole_numbers(value, wanted)
 
 
 def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
-    """Ranks per node of a series.
-
-    Raises ValueError: It is neither a positive integer, a list of different ones, "cores" nor "fill".
-    """
-    if value == "cores":
-        return "cores"
-    if value == "fill":
-        return "fill"
-    return whole_numbers(
-        value, 'a whole number from 1, a list of different ones, "cores", or "fill" (1, 2, 4 .. cores, twice cores)'
-    )
+    """Ranks per node of a series; ValueError for neither a positive integer, different ones, "cores" nor "fill"."""
+    if value == "cores" or value == "fill":
+        return "cores" if value == "cores" else "fill"
+    wanted = 'a whole number from 1, a list of different ones, "cores", or "fill" (1, 2, 4 .. cores, twice cores)'
+    return whole_numbers(value, wanted)
 
 
 def parse_hosts(value: object) -> str | dict[int, str]:
-    """The nodes from which those of a cell are chosen.
-
-    Raises ValueError: Neither "compact", "best", a node set, nor a table of groups by number of nodes.
-    """
+    """The nodes to choose from: "compact", "best", a node set, or a table of groups by number of nodes; ValueError."""
     if isinstance(value, str):
         if value not in ("compact", "best"):
             expand(value)
         return value
-    if is_table(value) and value:
-        table = {str(key): group for key, group in value.items()}
-        if all(key.isascii() and key.isdigit() and len(key) < 8 for key in table):
-            for group in table.values():
-                if not isinstance(group, str):
-                    break
-            else:
-                return {int(key): group for key, group in table.items()}
+    table = {str(key): group for key, group in value.items()} if is_table(value) else {}
+    numbers = all(key.isascii() and key.isdigit() and len(key) < 8 for key in table)
+    if table and numbers and all(isinstance(group, str) for group in table.values()):
+        return {int(key): group for key, group in table.items()}
     raise ValueError(
         '"compact", "best", a node set such as "n[37-54]", or a table { 3 = "port-group", 9 = "row" } of groups'
     )
@@ -160,10 +142,8 @@ class Measure(Section, frozen=True):
         if self.budget <= 0:
             raise ValueError('budget must be over 0, such as "5 s"')
         if "limit" in self.model_fields_set and self.limit <= self.budget:
-            raise ValueError(
-                f"limit = {self.limit:g} s leaves no room for the budget of {self.budget:g} s an operation: "
-                "give it several times the budget"
-            )
+            short = f"limit = {self.limit:g} s leaves no room for the budget of {self.budget:g} s an operation"
+            raise ValueError(f"{short}: give it several times the budget")
         return self
 
     @model_serializer(mode="wrap")
@@ -195,6 +175,11 @@ class Series(Section, frozen=True):
     ranks_per_node: RanksPerNode = Field("cores", description='a number, a list of them, "cores" or "fill"')
 
 
+SeriesOf = Annotated[
+    tuple[Sweep, ...], Field(min_length=1, max_length=MOST_CELLS, description="[[series]]: at least one sweep")
+]
+
+
 class Study(WholeFile, frozen=True):
     """What to measure. Kernels extend it by a section of their own name and by their own series."""
 
@@ -203,15 +188,14 @@ class Study(WholeFile, frozen=True):
     kernel: str = Field(description="the measured pattern")
     measure: Measure = Field(Measure(), description="[measure]: how long and how exactly")  # pyright: ignore[reportCallIssue]
     placement: Placement = Field(Placement(), description="[placement]: which nodes")  # pyright: ignore[reportCallIssue]
-    series: Annotated[tuple[Series, ...], Field(min_length=1, max_length=MOST_CELLS)] = Field(
-        description="[[series]]: at least one sweep"
-    )
+    series: SeriesOf[Series]
 
     @model_validator(mode="after")
     def names_differ(self) -> Self:
         """Refuse two series of one name: their rows could not be distinguished."""
         seen: set[str] = set()
-        twice = next((each.name for each in self.series if each.name in seen or seen.add(each.name)), None)
-        if twice:
-            raise ValueError(f'two series have the name "{twice}"')
+        for each in self.series:
+            if each.name in seen:
+                raise ValueError(f'two series have the name "{each.name}"')
+            seen.add(each.name)
         return self

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.fabric.model import Fabric
+from weft.format import plural
 from weft.kernel.jobs import Jobs
 from weft.kernel.traffic import Traffic, any_eager
 from weft.study import Measure, Series, Study
@@ -23,8 +24,7 @@ class Shape:
     nodes: int
     ranks_per_node: int
     oversubscribed: bool = False  # more ranks on a node than cores, by intent
-    # names of its nodes, if the kernel has chosen them; otherwise the study's placement chooses
-    hosts: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()  # names of its nodes, if the kernel has chosen them; otherwise the placement does
 
     @property
     def ranks(self) -> int:
@@ -64,8 +64,8 @@ class Kernel:
     is_floor = False  # whether it is the floor, the reference of other times, and not a cell of a study
     has_pair_samples = False  # whether its samples belong to pairs of ranks, and are stored and analysed pair by pair
     fitted: tuple[str, ...] = ()  # operations to whose times the parameters of a machine can be fitted
-    # Parameters that do not identify a measurement when runs are compared: they describe how much of a sweep a cell
-    # has, how its settings were chosen, or what else is measured with it, or they have separate columns (n, m).
+    # parameters that do not identify a measurement when runs are compared: how much of a sweep a cell has, how its
+    # settings were chosen, what else is measured with it, and what has separate columns (n, m)
     incidental: frozenset[str] = frozenset()
 
     def calls_s(self, values: Mapping[str, Any], seconds: float) -> float:
@@ -214,5 +214,4 @@ class MeasuredKernel(Kernel):
 
 def counted(values: Mapping[str, Any], *words: str) -> str:
     """Some words and the number of sizes of a cell's values: ``alltoall, 3 sizes``; empty words are left out."""
-    sizes = len(values["bytes"])
-    return ", ".join(filter(None, (" ".join(filter(None, words)), f"{sizes} size{'s' if sizes != 1 else ''}")))
+    return ", ".join(filter(None, (" ".join(filter(None, words)), plural(len(values["bytes"]), "size"))))

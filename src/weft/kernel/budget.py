@@ -48,9 +48,8 @@ def time_limit(operations: int, measure: Measure, expected_s: float = 0.0) -> fl
 
     That is `ROOM` times their budgets, and `PATIENCE` times the kernel's own estimate: 120 s at least.
     """
-    if is_given(measure):
-        return measure.limit
-    return max(measure.limit, ROOM * operations * measure.budget, PATIENCE * expected_s)
+    enough = max(measure.limit, ROOM * operations * measure.budget, PATIENCE * expected_s)
+    return measure.limit if is_given(measure) else enough
 
 
 def is_given(measure: Measure) -> bool:
@@ -66,9 +65,9 @@ def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measu
     breakdowns = any(parts > 1 for parts, _ in each)
     wanted = ROOM * operations * measure.budget
     if is_given(measure) and wanted > measure.limit:
+        fewer = "fewer sizes, or explain = false" if breakdowns else "or fewer sizes"
         raise StudyError(
             f"{path}: measure.limit = {measure.limit:g} s is too short for {operations} operations of "
             f"{measure.budget:g} s each in one cell",
-            f'give limit = "{wanted:.0f} s" or more, a smaller budget, '
-            + ("fewer sizes, or explain = false" if breakdowns else "or fewer sizes"),
+            f'give limit = "{wanted:.0f} s" or more, a smaller budget, {fewer}',
         )

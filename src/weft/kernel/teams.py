@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which ranks of a launch measure a cell, and on which nodes they are."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,8 +14,7 @@ class Team:
     """Ranks of a launch that measure together, and their distribution over its nodes."""
 
     members: Sequence[int]  # ranks in the launch, in the order of the team's own ranks
-    # number of the team's ranks on each node that has any, in the order of the nodes' first ranks
-    counts: tuple[int, ...]
+    counts: tuple[int, ...]  # of its ranks on each node that has any, in the order of the nodes' first ranks
     places: tuple[int, ...]  # index of each of these nodes among the launch's hosts
 
     @property
@@ -24,9 +24,8 @@ class Team:
 
     def is_whole(self, ranks: int) -> bool:
         """Whether the team is all ranks of a launch of ``ranks`` ranks, in order."""
-        return len(self.members) == ranks and (
-            isinstance(self.members, range) or tuple(self.members) == tuple(range(ranks))
-        )
+        own, whole = self.members, range(ranks)
+        return own == whole or (len(own) == ranks and tuple(own) == tuple(whole))
 
     @property
     def even(self) -> bool:
@@ -51,25 +50,16 @@ def team_of(values: Mapping[str, Any], nodes: int, ranks_per_node: int, order: L
     if not members or (members[-1] if isinstance(members, range) else max(members)) >= whole:
         what = f"{len(members)} ranks, up to number {max(members, default=0)}, of a launch of {whole}"
         raise StudyError(what, "ask for fewer, or for more nodes or ranks a node")
-    if isinstance(members, range):
-        return Team(members, *_first_ranks(len(members), nodes, ranks_per_node, order))
-    found: dict[int, int] = {}
-    for rank in members:
-        node = node_of(rank, nodes, ranks_per_node, order)
-        found[node] = found.get(node, 0) + 1
-    return Team(tuple(members), tuple(found.values()), tuple(found))
-
-
-def _first_ranks(
-    ranks: int, nodes: int, ranks_per_node: int, order: Literal["block", "cyclic"]
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Counts and places of the first ranks of a launch, in closed form: there may be ten million ranks."""
-    each, more = divmod(ranks, ranks_per_node if order == "block" else nodes)
+    if not isinstance(members, range):
+        found = Counter(node_of(rank, nodes, ranks_per_node, order) for rank in members)
+        return Team(tuple(members), tuple(found.values()), tuple(found))
+    # the first ranks of a launch, in closed form: there may be ten million
+    each, more = divmod(len(members), ranks_per_node if order == "block" else nodes)
     if order == "block":
         counts = (ranks_per_node,) * each + ((more,) if more else ())
     else:
         counts = (each + 1,) * more + ((each,) * (nodes - more) if each else ())
-    return counts, tuple(range(len(counts)))
+    return Team(members, counts, tuple(range(len(counts))))
 
 
 def team_values(values: Mapping[str, Any]) -> dict[str, Any]:

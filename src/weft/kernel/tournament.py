@@ -25,9 +25,8 @@ def circle(players: int, number: int) -> Pairs:
 class PairSchedule:
     """A tournament of ranks: each pair occurs once, and no rank is in two pairs of a round.
 
-    Every round is either between nodes or within them. N nodes of r ranks take p - 1 rounds for even r,
-    p for odd r and even N, and p + r if both are odd: then one rank has a bye in every round. Nodes of unequal
-    size are padded with byes to the largest, so that a round may be empty.
+    A round is between nodes or within them. N nodes of r ranks take p - 1 rounds for even r, p for odd r and even N,
+    p + r if both are odd: then one rank has a bye in every round. Nodes of unequal size are padded with byes.
     """
 
     def __init__(self, node_of: Sequence[int] | NDArray[np.int32]) -> None:

@@ -10,7 +10,7 @@ from weft.fabric.hops import LEVELS, groups_alike
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.placement import NoRoomError, place
-from weft.format import exact_bytes
+from weft.format import exact_bytes, plural
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.bandwidth.study import FANS, FEWEST_PLACES, BandwidthSection, BandwidthSeries, BandwidthStudy, Cache
 from weft.kernel.budget import enough_time, sample_bytes, staging
@@ -152,14 +152,8 @@ def swept(section: BandwidthSection, cache: Cache, flows: int, notes: list[str])
         fewest = max(flows, FEWEST_PLACES) if cache == "hot" else flows
         most = exact_bytes(footprint // fewest)
         notes.append(f"{cache}: sizes over {most} are left out, {fewest} of them are more than its footprint")
-    return {
-        "bytes": list(sizes),
-        "refine": section.refine,
-        "window": section.window,
-        "window_bytes": section.window_bytes,
-        "cache": cache,
-        "footprint": footprint,
-    }
+    window = {"window": section.window, "window_bytes": section.window_bytes}
+    return {"bytes": list(sizes), "refine": section.refine, **window, "cache": cache, "footprint": footprint}
 
 
 Classes = list[tuple[int, str, int]]
@@ -182,10 +176,9 @@ def representatives(
     network = build_network(fabric)
     places = network.indices(list(candidates))
     first = next(group for group in groups_alike(network, places) if 0 in group.members)
-    hops, levels = first.hops, first.level
     chosen: dict[tuple[str, int], int] = {}
     for host in range(1, len(candidates)):
-        chosen.setdefault((LEVELS[int(levels[host])], int(hops[host])), host)
+        chosen.setdefault((LEVELS[int(first.level[host])], int(first.hops[host])), host)
     nearest = sorted(chosen.items(), key=lambda item: (item[0][1], item[1]))
     if len(candidates) > 1 + len(nearest):
         notes.append(f"{1 + len(nearest)} of {len(candidates)} nodes are used: one for each hop class")
@@ -199,8 +192,7 @@ def teams_of(
     """Ranks of a pattern, senders of pairs first, as (node, rank on it), with the values that distinguish its teams."""
     each = job.ranks_per_node
     if pattern in FANS:
-        one_node = job.nodes == 1
-        ends = [(0, rank) for rank in range(each)] if one_node else [(node, 0) for node in range(job.nodes)]
+        ends = [(0, rank) for rank in range(each)] if job.nodes == 1 else [(node, 0) for node in range(job.nodes)]
         return [(ends, {})] if len(ends) > 2 else []
     if pattern == "inter-node":
         counts = [count for count in (doubling(each) if section.pairs == "cores" else section.pairs) if count <= each]
@@ -208,16 +200,11 @@ def teams_of(
             ([(node, rank) for node in (0, host) for rank in range(count)], {"level": level, "hops": hops})
             for (host, level, hops), count in product(classes, counts)
         ]
-    socket = cores_of_a_socket(fabric, job)
+    # ranks of a node on one socket, with one rank per core in order; the kernel verifies the binding
+    socket = max(1, (fabric.node.cores or each) // (fabric.node.sockets or 1))
     if pattern == "intra-socket":
         return [([(0, 0), (0, 1)], {})] if min(socket, each) > 1 else []
     return [([(0, 0), (0, socket)], {})] if socket < each else []
-
-
-def cores_of_a_socket(fabric: Fabric, job: Shape) -> int:
-    """Ranks of a node on one socket, with one rank per core in order; the kernel verifies the binding."""
-    cores = fabric.node.cores or job.ranks_per_node
-    return max(1, cores // (fabric.node.sockets or 1))
 
 
 def nothing(pattern: str, fabric: Fabric, job: Shape) -> str:
@@ -226,6 +213,5 @@ def nothing(pattern: str, fabric: Fabric, job: Shape) -> str:
         return "fewer than three nodes, and not three ranks on one"
     if pattern == "inter-node":
         return "there is one node" if job.nodes == 1 else f"no such number of pairs of {job.ranks_per_node} ranks"
-    stated = fabric.node.sockets
-    sockets = f"{stated} socket{'s' if stated != 1 else ''}" if stated else "unstated sockets, taken as one"
+    sockets = plural(fabric.node.sockets, "socket") if fabric.node.sockets else "unstated sockets, taken as one"
     return f"no such pair of ranks on a node of {sockets} with {job.ranks_per_node} ranks"

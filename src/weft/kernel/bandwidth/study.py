@@ -7,10 +7,9 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, mod
 
 from weft.files.section import Section
 from weft.kernel.sizes import ByteSizes, powers_of_two
-from weft.study import MOST_CELLS, Nodes, RanksPerNode, Series, Study, as_written, whole_numbers
+from weft.study import Nodes, RanksPerNode, Series, SeriesOf, Study, as_written, whole_numbers
 from weft.units import Bytes
 
-PATTERNS = ("intra-socket", "inter-socket", "inter-node")
 #: One rank a node, or all ranks of one node: all others send to the first, or the first to all others.
 FANS = ("incast", "outcast")
 Pattern = Literal["intra-socket", "inter-socket", "inter-node", "incast", "outcast"]
@@ -39,7 +38,7 @@ class BandwidthSection(Section, frozen=True):
     """``[bandwidth]``: which pairs, over which sizes, how many messages at a time."""
 
     patterns: Annotated[tuple[Pattern, ...], Field(min_length=1, max_length=5)] = Field(
-        PATTERNS,
+        ("intra-socket", "inter-socket", "inter-node"),
         description="of intra-socket, inter-socket, inter-node (a pair for each hop class), incast (a rank of every "
         "node sends to the first node), outcast (the other way round)",
     )
@@ -118,6 +117,4 @@ class BandwidthStudy(Study, frozen=True):
 
     kernel: Literal["bandwidth"] = Field(description="bandwidth")
     bandwidth: BandwidthSection = Field(BandwidthSection(), description="[bandwidth]")  # pyright: ignore[reportCallIssue]
-    series: Annotated[tuple[BandwidthSeries, ...], Field(min_length=1, max_length=MOST_CELLS)] = Field(
-        description="[[series]]: at least one sweep"
-    )
+    series: SeriesOf[BandwidthSeries]

@@ -14,7 +14,7 @@ from weft.kernel.skew import SKEWED
 from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT, algorithms, progress_thread, setting
 from weft.mpi.alltoall import AUTO, AlgorithmSpecs
-from weft.study import MOST_CELLS, Series, Study, as_written, whole_numbers
+from weft.study import Series, SeriesOf, Study, as_written, whole_numbers
 from weft.units import Bytes, Seconds
 
 NAMES = (
@@ -187,9 +187,7 @@ class CollectiveStudy(Study, frozen=True):
     kernel: Literal["collective"] = Field(description="collective")
     explain: Explain = True
     collective: CollectiveSection = Field(CollectiveSection(), description="[collective]")  # pyright: ignore[reportCallIssue]
-    series: Annotated[tuple[CollectiveSeries, ...], Field(min_length=1, max_length=MOST_CELLS)] = Field(
-        description="[[series]]: at least one sweep"
-    )
+    series: SeriesOf[CollectiveSeries]
 
 
 ALL_TO_ALLS = ("alltoall", "alltoallv")

@@ -40,13 +40,9 @@ class Exchange(MeasuredKernel):
         lengths = [vector_length(series, shape, shapes[0], where) for shape in shapes]
         contention = study.exchange.data == "contention"
         step = common_multiple([shape.ranks**2 for shape in shapes], where) if contention else 1
-        notes: tuple[str, ...] = ()
-        if series.n == "auto":
-            n, notes = automatic_n(series, lengths[0], step, fabric)
-        else:
-            n = series.n
-            if contention:
-                divisible(n, shapes, step, where)
+        n, notes = automatic_n(series, lengths[0], step, fabric) if series.n == "auto" else (series.n, ())
+        if contention:
+            divisible(n, shapes, step, where)
         common: dict[str, Any] = {"n": n, "data": study.exchange.data, **chosen(study.exchange.algorithm)}
         if contention:
             common["calls"] = list(study.exchange.calls)
@@ -66,22 +62,11 @@ class Exchange(MeasuredKernel):
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 
-        ``unsorted``, ``sorted``
-            l_n m-vectors each, l_n = ceil(n / p). A rank of a sample sort may receive more than it sent: both arrays
-            have the size of the upper bound of regular sampling (:class:`weft.kernel.exchange.study.Sampling`). The
-            proof uses the same two arrays, in its own iterations.
-        ``int buffers``
-            Send and receive of call B: l_n ints each (contention only).
-        ``index``
-            The order from the local sort: a key and a position for each vector (sample sort with m > 1 only).
-        ``counts``
-            Counts and displacements to send and receive, 4 p ints, and the starts of blocks.
-        ``splitters``
-            Samples of the sample sort; rank 0 has those of all ranks.
-        ``samples``
-            24 bytes a sample, preallocated for every operation, and the scratch of the stop rule.
-        ``library staging``
-            An estimate of MPI's own memory: a base, and eager buffers for each peer.
+        ``unsorted``, ``sorted``: l_n = ceil(n / p) m-vectors each; of a sample sort, where a rank may receive more than
+        it sent, the upper bound of regular sampling (`Sampling`). The proof uses the same two. ``int buffers``: send
+        and receive of call B, l_n ints each. ``index``: the order from the local sort, a key and a position for each
+        vector, if m > 1. ``counts``: counts and displacements, 4 p ints, and the starts of blocks. ``splitters``:
+        samples of the sample sort; rank 0 has those of all ranks.
         """
         n, m = values["n"], values["m"]
         local = math.ceil(n / ranks)
@@ -121,15 +106,11 @@ class Exchange(MeasuredKernel):
         return Sizes(block=array // ranks**2, local=array // ranks, array=array)
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """Traffic of A, B and C, and of a whole sample sort (``total``).
-
-        One latency is certain, and not ceil(log2 p) of them for A: a rank can send to all others at once, and messages
-        within a node take less than those between nodes. How many messages a rank sends for A is the algorithm's
-        choice, at least one. Blocks of a vector call go directly to their rank: p - 1 messages, or one at least where
-        the cell's algorithm combines blocks. Uniform and skewed keys are in random order, so each rank has the same
-        share for every other.
-        The content of a file is not known: only the latency bounds it.
-        """
+        """Traffic of A, B and C, and of a whole sample sort (``total``)."""
+        # One latency is certain, and not ceil(log2 p) of them for A: a rank can send to all others at once, and within
+        # a node messages take less. For A a rank sends at least one message; blocks of a vector call go directly to
+        # their rank, p - 1 messages, or at least one where the algorithm combines blocks. Uniform and skewed keys are
+        # in random order: each rank has the same share for every other. Of a file's content nothing is known.
         direct = min(1, ranks - 1)
         sizes = self.sizes(values, ranks)
         counts = Uniform(INT_BYTES, direct, direct)
@@ -159,9 +140,8 @@ class Exchange(MeasuredKernel):
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        found: dict[str, FlatValue] = {
-            key: values[key] for key in ("n", "m", "data", "file", "algorithm") if key in values
-        }
+        keys = ("n", "m", "data", "file", "algorithm")
+        found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values}
         return found | {"calls": timed_calls(values)} | ({"explain": 1} if values.get("explain") else {})
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
@@ -175,10 +155,8 @@ class Exchange(MeasuredKernel):
         if values["data"] != "contention":
             return {}
         sizes = {"A": INT_BYTES, "B": INT_BYTES * values["n"] // ranks**2, "C": self.sizes(values, ranks).block}
-        found: dict[str, list[int]] = {"alltoall": [], "alltoallv": []}
-        for call in timed_calls(values):
-            found["alltoall" if call == "A" else "alltoallv"].append(sizes[call])
-        return found
+        calls = {"alltoall": "A", "alltoallv": "BC"}
+        return {name: [sizes[call] for call in timed_calls(values) if call in own] for name, own in calls.items()}
 
     def exchanges(self, values: Mapping[str, Any], ranks: int) -> Sequence[tuple[str, str, int]]:
         """The calls of the contention set; what a sort sends depends on its keys."""
@@ -237,16 +215,16 @@ def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tu
             raise FabricError(what, 'add memory to [node], such as "24 GiB", or give array as a size')
         wanted = int(wanted * fabric.node.memory)
     target = min(size for size in (wanted, series.array_most) if size is not None)
-    steps = max(1, (target + step * m * DOUBLE_BYTES // 2) // (step * m * DOUBLE_BYTES))
-    n = steps * step
-    if n * m * DOUBLE_BYTES > 2 * target:
-        note = (
-            f"series {series.name}: n = {n:,} is the smallest that p^2 divides for every p, so the first array has "
-            f"{format_bytes(n * m * DOUBLE_BYTES)} where {format_bytes(target)} were wanted: "
-            "fewer ranks, or a smaller m, make it less"
-        )
-        return n, (note,)
-    return n, ()
+    step_bytes = step * m * DOUBLE_BYTES
+    steps = max(1, (target + step_bytes // 2) // step_bytes)
+    if steps * step_bytes <= 2 * target:
+        return steps * step, ()
+    note = (
+        f"series {series.name}: n = {steps * step:,} is the smallest that p^2 divides for every p, so the first array "
+        f"has {format_bytes(steps * step_bytes)} where {format_bytes(target)} were wanted: "
+        "fewer ranks, or a smaller m, make it less"
+    )
+    return steps * step, (note,)
 
 
 def common_multiple(squares: Sequence[int], where: str) -> int:
@@ -262,16 +240,14 @@ def common_multiple(squares: Sequence[int], where: str) -> int:
 
 def divisible(n: int, shapes: Sequence[Shape], step: int, where: str) -> None:
     """StudyError for an ``n`` that p^2 does not divide at every shape; names the nearest that it does."""
-
-    def nearest(divisor: int) -> int:
-        return max(1, (n + divisor // 2) // divisor) * divisor
-
-    for shape in shapes:
-        square = shape.ranks**2
-        if n % square:
-            raise StudyError(
-                f"{where}.n = {n} is not divisible by p^2 = {square} at N = {shape.nodes}, p = {shape.ranks}: "
-                "blocks of n / p^2 vectors would not be whole",
-                f"nearest n for p = {shape.ranks}: {nearest(square)}; for every p of the series: {nearest(step)}; "
-                'or n = "auto" with array or array_most',
-            )
+    wrong = next((shape for shape in shapes if n % shape.ranks**2), None)
+    if wrong is None:
+        return
+    square = wrong.ranks**2
+    nearest, of_all = (max(1, (n + divisor // 2) // divisor) * divisor for divisor in (square, step))
+    raise StudyError(
+        f"{where}.n = {n} is not divisible by p^2 = {square} at N = {wrong.nodes}, p = {wrong.ranks}: "
+        "blocks of n / p^2 vectors would not be whole",
+        f"nearest n for p = {wrong.ranks}: {nearest}; for every p of the series: {of_all}; "
+        'or n = "auto" with array or array_most',
+    )

@@ -16,7 +16,7 @@ from weft.files.section import FilePath, Section
 from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AlgorithmSpec
-from weft.study import MOST_CELLS, Series, Study, as_written
+from weft.study import MOST_CELLS, Series, SeriesOf, Study, as_written
 from weft.units import Bytes, parse_bytes, parse_share
 
 
@@ -24,9 +24,8 @@ from weft.units import Bytes, parse_bytes, parse_share
 class Sampling:
     """Regular sampling of n vectors over p ranks: every ``width``-th vector of each rank's sorted share is a sample."""
 
-    # n, ranks: number of vectors, and of ranks: n / p vectors each, the first n mod p ranks one more
     n: int
-    ranks: int
+    ranks: int  # n / p vectors each, the first n mod p ranks one more
 
     @property
     def width(self) -> int:
@@ -42,11 +41,9 @@ class Sampling:
 
     @property
     def receive_bound(self) -> int:
-        """Most vectors that any rank can receive, for any keys.
-
-        Between two splitters lie at most ceil(total / p) samples, each of which represents ``width`` vectors, and on
-        each rank up to ``width`` - 1 vectors after the last of them.
-        """
+        """Most vectors that any rank can receive, for any keys."""
+        # between two splitters lie at most ceil(total / p) samples, each of which represents `width` vectors, and on
+        # each rank up to `width` - 1 vectors after the last of them
         most = math.ceil(self.total / self.ranks)
         return min(self.n, self.width * most + self.ranks * (self.width - 1))
 
@@ -70,16 +67,11 @@ def each_of(series: dict[str, Any]) -> list[dict[str, Any]]:
     count = math.prod(len(series[key]) for key in keys)
     if count > MOST_CELLS:
         raise ValueError(f"{' and '.join(keys)} make {count:,} series; at most {MOST_CELLS:,} keep a run readable")
-    return [
-        series
-        | dict(zip(keys, values, strict=True))
-        | {
-            "name": "-".join(
-                [series["name"], *(f"{key}{word(value)}" for key, value in zip(keys, values, strict=True))]
-            )
-        }
-        for values in product(*(series[key] for key in keys))
-    ]
+    found: list[dict[str, Any]] = []
+    for values in product(*(series[key] for key in keys)):
+        own = dict(zip(keys, values, strict=True))
+        found.append(series | own | {"name": "-".join([series["name"], *(key + word(own[key]) for key in keys)])})
+    return found
 
 
 def word(value: object) -> str:
@@ -160,9 +152,8 @@ class ExchangeSection(Section, frozen=True):
         if (self.data == "file") != (self.file is not None):
             raise ValueError(f'data = "{self.data}" {"needs" if self.file is None else "does not use"} the key file')
         if self.data != "contention" and "calls" in self.model_fields_set:
-            raise ValueError(
-                f'calls are chosen for data = "contention" only; a sort of "{self.data}" times its own steps'
-            )
+            why = f'a sort of "{self.data}" times its own steps'
+            raise ValueError(f'calls are chosen for data = "contention" only; {why}')
         if len(set(self.calls)) != len(self.calls):
             raise ValueError("calls lists one call twice")
         return self
@@ -203,9 +194,7 @@ class ExchangeStudy(Study, frozen=True):
     kernel: Literal["exchange"] = Field(description="exchange")
     explain: Explain = True
     exchange: ExchangeSection = Field(ExchangeSection(), description="[exchange]")  # pyright: ignore[reportCallIssue]
-    series: Annotated[tuple[ExchangeSeries, ...], Field(min_length=1, max_length=MOST_CELLS)] = Field(
-        description="[[series]]: at least one sweep"
-    )
+    series: SeriesOf[ExchangeSeries]
 
     @model_validator(mode="before")
     @classmethod

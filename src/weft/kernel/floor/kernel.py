@@ -24,12 +24,11 @@ CALLS = 50  # calls of a size that are made at least, warm-up included
 
 def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
     """Sizes of a floor's copies, bytes per rank, ascending, for what its cells' operations copy within a node."""
-    wanted = {size for size in staying if size > SMALLEST}  # below this only the best rate of a cache matters
-    most = LARGEST if most is None else min(most, LARGEST)
-    wanted = {min(size, max(most, SMALLEST)) for size in wanted}
-    largest = max(wanted, default=SMALLEST)
+    most = max(min(LARGEST if most is None else most, LARGEST), SMALLEST)
+    # below the smallest only the best rate of a cache matters
+    wanted = {min(size, most) for size in staying if size > SMALLEST} | {SMALLEST}
     octave = SMALLEST
-    while octave <= max(largest, SMALLEST):
+    while octave <= max(wanted):
         wanted.add(octave)
         octave *= 2
     return sorted(wanted)

@@ -2,7 +2,6 @@
 """The kernel ``interference``: a victim's call, alone and beside each kind of traffic, in turns of one launch."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from weft.fabric.model import Fabric
@@ -28,14 +27,10 @@ BUSY = 3  # times as long as alone do calls take beside traffic
 SHOWN_S, PAUSE_S = 1.2, 0.7  # of a job that is counted by itself, and after the last one (interference.cpp)
 
 
-@dataclass(frozen=True, eq=False)
 class StreamTraffic(MatrixTraffic):
     """One message of each stream; others are in flight at the same time, so that latency does not bound it."""
 
-    @property
-    def rounds(self) -> int:
-        """None."""
-        return 0
+    rounds = 0  # pyrefly: ignore[bad-override]  # pyright: ignore[reportAssignmentType]
 
 
 class Interference(MeasuredKernel):
@@ -58,8 +53,10 @@ class Interference(MeasuredKernel):
             splits = [(shape, jobs_of(study, fabric, shape, where)) for shape in shapes]
             there = [(shape, split) for shape, split in splits if not isinstance(split, str)]
             for shape, split in there:
-                mates: dict[str, Any] = {"mates": _mates(shape, *split)}
-                each = [values_of(section, victim, where, *split) | mates for victim in victims]
+                measuring, others = split
+                # ranks beside for each that measures, if both jobs are on one node
+                mates = -(-len(others) // len(measuring)) if shape.nodes == 1 else 0
+                each = [values_of(section, victim, where, *split) | {"mates": mates} for victim in victims]
                 counted = _counted(study, fabric, shape, split, several)
                 # by the one that is refused last: no other would tell where the traffic went
                 least = min(
@@ -76,11 +73,9 @@ class Interference(MeasuredKernel):
         several, section = study.series != most, study.interference
         fewer = section.reduced(share * (2 if several else 1) / BUSY)
         kept = [f"only {nodes} nodes"] if several else []
-        kept += [
-            f"{len(getattr(fewer, key))} of {len(getattr(section, key))} {key}"
-            for key in ("places", "victims", "aggressors", "rates")
-            if getattr(fewer, key) != getattr(section, key)
-        ]
+        for key in ("places", "victims", "aggressors", "rates"):
+            left, listed = getattr(fewer, key), getattr(section, key)
+            kept += [f"{len(left)} of {len(listed)} {key}"] if left != listed else []
         words = f"{', '.join(kept)} are measured"
         return (study.model_copy(update={"interference": fewer, "series": most}), words) if kept else None
 
@@ -176,20 +171,19 @@ def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place
         hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
     except NoRoomError as problem:
         return problem.what
-    one = shape.nodes == 1
-    leaf = [0] * (shape.ranks if one else shape.nodes)
-    if not one and fabric.network is None and where in ("same-leaf", "other-leaf"):
-        return "the fabric file does not say which nodes are under one leaf"
-    if not one and fabric.network is not None:
+    one, each, leaf = shape.nodes == 1, shape.ranks_per_node, [0] * shape.nodes
+    if one:
+        leaf = [0] * shape.ranks
+    elif fabric.network is not None:
         network = build_network(fabric)
         leaf = network.leaf[network.indices(list(hosts))].tolist()
+    elif where in ("same-leaf", "other-leaf"):
+        return "the fabric file does not say which nodes are under one leaf"
     split = split_places(where, leaf, study.interference.share, study.measure.seed or 1)
     if isinstance(split, str) or one:
         return split
-    order, each = study.placement.order, shape.ranks_per_node
-    measuring, others = (
-        [rank_at(node, local, shape.nodes, each, order) for node in nodes for local in range(each)] for nodes in split
-    )
+    ends = ([(node, local) for node in nodes for local in range(each)] for nodes in split)
+    measuring, others = ([rank_at(*end, shape.nodes, each, study.placement.order) for end in own] for own in ends)
     return measuring, others
 
 
@@ -198,22 +192,15 @@ def _counted(
 ) -> tuple[int, int]:
     """How many jobs a victim's cell counts by themselves: its own, and in one cell of a place also all others.
 
-    None where messages have not `several` ways in a network: each job is under one leaf.
+    None where messages have not `several` ways in a network, or each job is under one leaf.
     """
-    crosses = False
-    if several and shape.nodes > 1:
-        order = study.placement.order
-        hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
-        leaf = several.leaf[several.indices(list(hosts))].tolist()
-        under = [{leaf[node_of(rank, shape.nodes, shape.ranks_per_node, order)] for rank in job} for job in jobs]
-        crosses = max(map(len, under)) > 1
-    section = study.interference
-    return int(crosses), int(crosses) * (1 + len(section.aggressors) * len(section.rates))
-
-
-def _mates(shape: Shape, measuring: Sequence[int], others: Sequence[int]) -> int:
-    """Ranks beside for each that measures, if both jobs are on one node."""
-    return -(-len(others) // len(measuring)) if shape.nodes == 1 else 0
+    if several is None or shape.nodes == 1:
+        return 0, 0
+    hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
+    leaf = several.leaf[several.indices(list(hosts))].tolist()
+    order, section = study.placement.order, study.interference
+    under = [{leaf[node_of(rank, shape.nodes, shape.ranks_per_node, order)] for rank in job} for job in jobs]
+    return (1, 1 + len(section.aggressors) * len(section.rates)) if max(map(len, under)) > 1 else (0, 0)
 
 
 def _traffic_need(values: Mapping[str, Any]) -> dict[str, int]:

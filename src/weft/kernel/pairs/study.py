@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
+from weft.files.reading import as_list
 from weft.files.section import Section
 from weft.kernel.pairs.classes import Classes
-from weft.kernel.sizes import few_enough
+from weft.kernel.sizes import few_enough, write_sizes
 from weft.kernel.tournament import PairSchedule
-from weft.study import MOST_CELLS, Count, Measure, Series, Study
+from weft.study import Count, Measure, Study
 from weft.units import Bytes, Seconds, parse_bytes
 
 # Drawn pairs are measured one at a time: a larger round would not be faster, and a killed job would lose more.
@@ -26,12 +27,8 @@ def draw_rounds(schedule: PairSchedule, count: int, seed: int) -> list[int]:
     within = min(schedule.within, max(round(count * schedule.within / schedule.rounds), 1 if count > 1 else 0))
     within = max(within, count - schedule.between)
     dice = random.Random(f"pairs/{seed}")
-    return sorted(
-        [
-            *dice.sample(range(schedule.between), count - within),
-            *dice.sample(range(schedule.between, schedule.rounds), within),
-        ]
-    )
+    far = dice.sample(range(schedule.between), count - within)
+    return sorted([*far, *dice.sample(range(schedule.between, schedule.rounds), within)])
 
 
 def draw_pairs(classes: Classes, count: int, seed: int) -> tuple[Chosen, dict[int, int]]:
@@ -49,9 +46,8 @@ def disjoint(pairs: Sequence[tuple[int, int]], most: int = MOST_A_ROUND) -> Chos
     for pair in pairs:
         while full < len(busy) and len(busy[full]) >= 2 * most:
             full += 1
-        place = next(
-            (i for i in range(full, len(busy)) if len(busy[i]) < 2 * most and busy[i].isdisjoint(pair)), len(busy)
-        )
+        free = (i for i in range(full, len(busy)) if len(busy[i]) < 2 * most and busy[i].isdisjoint(pair))
+        place = next(free, len(busy))
         if place == len(busy):
             rounds.append([])
             busy.append(set())
@@ -65,17 +61,12 @@ MOST_DRAWN = 10_000
 
 def parse_sizes(value: object) -> tuple[int, ...]:
     """Message sizes in bytes, of texts such as ``"256 KiB"``; ValueError for none, or one twice."""
-    listed: list[Any] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
+    listed = as_list(value)
     few_enough(listed)
-    sizes = tuple(parse_bytes(item) for item in listed)
+    sizes = tuple(map(parse_bytes, listed))
     if not sizes or len(set(sizes)) != len(sizes):
         raise ValueError('a list of different sizes, such as ["0 B", "256 KiB"]')
     return sizes
-
-
-def write_sizes(value: tuple[int, ...]) -> list[str]:
-    """Texts that :func:`parse_sizes` reads."""
-    return [f"{size} B" for size in value]
 
 
 MessageSizes = Annotated[
@@ -180,6 +171,3 @@ class PairsStudy(Study, frozen=True):
     kernel: Literal["pairs"] = Field(description="pairs")
     measure: PairsMeasure = Field(PairsMeasure(), description="[measure]: how long and how exactly")  # pyright: ignore[reportCallIssue]
     pairs: PairsSection = Field(PairsSection(), description="[pairs]")  # pyright: ignore[reportCallIssue]
-    series: Annotated[tuple[Series, ...], Field(min_length=1, max_length=MOST_CELLS)] = Field(
-        description="[[series]]: at least one sweep"
-    )

@@ -2,6 +2,7 @@
 """The kernel ``replay``: a trace's script on as many ranks as the application had."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -152,9 +153,5 @@ def script_of(study: ReplayStudy) -> Path:
 
 def values_of(path: Path, compute: float, sizes: ScriptSizes) -> dict[str, Any]:
     """A cell's values."""
-    return {
-        "script": str(path), "compute": compute, "messages": sizes.messages, "traced_ns": sizes.traced_ns,
-        "computed_ns": sizes.computed_ns, "most_bytes": sizes.most_bytes, "send_bytes": sizes.send_bytes,
-        "receive_bytes": sizes.receive_bytes, "script_bytes": sizes.script_bytes, "direct": sizes.direct,
-        "direct_calls": list(sizes.direct_calls),
-    }  # fmt: skip
+    known = {name: value for name, value in asdict(sizes).items() if name != "ranks"}
+    return {"script": str(path), "compute": compute} | known | {"direct_calls": list(sizes.direct_calls)}
