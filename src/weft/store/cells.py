@@ -42,25 +42,21 @@ class Origin:
             raise _torn(path, f"it was written for run {record.run or '(none)'}, this is run {self.run}")
         planned = self.hashes.get(record.cell)
         if planned != record.hash:
-            raise _torn(
-                path,
-                f"it was measured with other parameters (hash {record.hash or '(none)'}) than cell {record.cell} of "
-                f"plan.json has ({planned or 'no such cell'})",
-            )
+            why = f"it was measured with other parameters (hash {record.hash or '(none)'}) than cell {record.cell} of "
+            raise _torn(path, f"{why}plan.json has ({planned or 'no such cell'})")
         ranks, most = self.shapes[record.cell]
         if record.shape and (record.shape[0] != ranks or record.shape[1] > most):
-            raise _torn(
-                path, f"{record.shape[0]} ranks of {record.shape[1]:,} rows; planned: {ranks}, at most {most:,}"
-            )
+            why = f"{record.shape[0]} ranks of {record.shape[1]:,} rows; planned: {ranks}, at most {most:,}"
+            raise _torn(path, why)
 
 
 @dataclass(frozen=True)
 class CellData:
     """A finished cell of one launch."""
 
-    record: CellRecord  # the cell's record
-    # int64 (ranks, samples, 3): start and duration in ns, what was lost (`weft.store.samples`); mapped from the file,
-    # read only. None if the status says that there are none.
+    record: CellRecord
+    # (ranks, samples, 3): start and duration in ns, what was lost (`weft.store.samples`), mapped from the file, read
+    # only; None if the status says that there are none
     samples: NDArray[np.int64] | None
 
 
@@ -146,11 +142,10 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         return (int(ours[1]), int(ours[2]), 3), False, np.dtype("<i8")
     file.seek(0)
     version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(file)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(file)
-    raise ValueError(f".npy version {version} is not known")
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise ValueError(f".npy version {version} is not known")
+    return readers[version](file)
 
 
 def _check_segments(path: Path, record: CellRecord) -> None:

@@ -2,6 +2,7 @@
 """Traffic over each link of a fabric during a launch: bytes, packets, drops, one row for each direction."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -42,12 +43,8 @@ def passed(before: Sequence[LinkCount], after: Sequence[LinkCount]) -> list[Link
         if then is None or now.bytes < then.bytes or now.packets < then.packets or now.drops < then.drops:
             what = f"the counters of link {now.link} from {now.source} went backwards during the launch"
             raise DataError(what, "the links were reset, or the fabric was brought up again: measure the cell again")
-        found.append(
-            LinkCount(
-                *(now.link, now.source, now.target, now.rate),
-                *(now.bytes - then.bytes, now.packets - then.packets, now.drops - then.drops),
-            )
-        )
+        moved = {name: getattr(now, name) - getattr(then, name) for name in ("bytes", "packets", "drops")}
+        found.append(replace(now, **moved))
     return found
 
 
@@ -57,13 +54,9 @@ def links_file(folder: Path, launch: str) -> Path:
 
 
 def write_links(
-    path: Path,
-    launch: str,
-    method: str,
-    counts: Sequence[LinkCount],
-    cells: Mapping[str, Sequence[LinkCount]] = {},
+    path: Path, launch: str, method: str, counts: Sequence[LinkCount], cells: Mapping[str, Sequence[LinkCount]] = {},
     jobs: Mapping[str, Sequence[LinkCount]] = {},
-) -> None:
+) -> None:  # fmt: skip
     """Write the counters of a launch (schema ``weft-links/1``)."""
     record: dict[str, Any] = {"schema": SCHEMA, "launch": launch, "method": method}
     record["links"] = ROWS.dump_python(list(counts), by_alias=True)
@@ -93,11 +86,10 @@ def read_cell_links(path: Path, part: str = "cells") -> dict[str, list[LinkCount
 
 def _record(path: Path) -> dict[str, Any]:
     record = read_json(path)
-    if record.get("schema") != SCHEMA or "links" not in record:
-        raise DataError(
-            f"{path}: schema {record.get('schema')!r}, this Weft reads {SCHEMA!r}", "measure the cell again"
-        )
-    return record
+    if record.get("schema") == SCHEMA and "links" in record:
+        return record
+    what = f"{path}: schema {record.get('schema')!r}, this Weft reads {SCHEMA!r}"
+    raise DataError(what, "measure the cell again")
 
 
 def _counts(path: Path, rows: Any) -> list[LinkCount]:

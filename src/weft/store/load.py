@@ -11,7 +11,6 @@ from weft.files.atomic import read_json, write_json
 from weft.store.folder import RunFolder
 from weft.store.records import Record
 
-SCHEMA = "weft-load/1"
 DISTURBS = 0.1  # share of the cores with other work from which on a run suffers
 
 
@@ -32,7 +31,7 @@ class Look(Record):
 class Looks(Record):
     """Every look of a run, the first first."""
 
-    schema_: Literal["weft-load/1"] = Field(default=SCHEMA, alias="schema")
+    schema_: Literal["weft-load/1"] = Field(default="weft-load/1", alias="schema")
     looks: tuple[Look, ...] = ()
 
 

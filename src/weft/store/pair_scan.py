@@ -8,11 +8,11 @@ mergeable, and exact except for the buckets.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +24,8 @@ from weft.files.beneath import plain_file
 from weft.store.cells import CellData
 from weft.store.files import UNREADABLE, Schema, Table
 from weft.store.pair_layout import HELD, PAIR, SUMMARY, WAY, Layout, Way, read_runs
-from weft.store.pair_tally import NodesOfRanks, Tally, known_buckets
 from weft.store.records import CellRecord, Segment
 
-FINDINGS, BUCKETS = "weft-pair-findings/2", "weft-pair-buckets/1"
 SUMMARY_COLUMNS = tuple(name for row in SUMMARY for name in row if name)
 FOUND = (*HELD["forward"], *HELD["again"])
 FINDINGS_SCHEMA = pa.schema(
@@ -35,7 +33,7 @@ FINDINGS_SCHEMA = pa.schema(
 )
 BUCKETS_SCHEMA = pa.schema([*PAIR, *WAY, ("bucket", pa.int16()), ("count", pa.int64())])
 
-Column = NDArray[np.int64]
+Column: TypeAlias = NDArray[np.int64]
 
 
 class Ends(NamedTuple):
@@ -117,18 +115,108 @@ def _table_pair_findings(
     return pa.Table.from_arrays([pa.array(columns[field.name]).cast(field.type) for field in schema], schema=schema)
 
 
+#: Node of each rank, shape (ranks,), by cell and launch.
+NodesOfRanks: TypeAlias = Mapping[tuple[str, int], NDArray[np.integer]]
+
+BUCKETS = 32  # buckets a factor of two; a bucket is floor(log2(ns) * BUCKETS)
+MOST_BUCKETS = 63 * BUCKETS
+#: Buckets of the first whole numbers of nanoseconds are looked up: a logarithm of each sample would cost more.
+KNOWN_NS = 1 << 21
+
+
+def bucket_of(ns: NDArray[Any]) -> Column:
+    """Bucket of each duration, any shape such as (rows,): floor(log2(ns) * 32), 0 up to 1 ns."""
+    return np.floor(np.log2(np.maximum(ns, 1.0)) * BUCKETS).astype(np.int64)
+
+
+def known_buckets() -> NDArray[np.uint16]:
+    """Bucket index of each integer duration in ns below `KNOWN_NS`, shape (KNOWN_NS,)."""
+    found = np.empty(KNOWN_NS, np.uint16)
+    for part in np.split(np.arange(KNOWN_NS, dtype=np.int32), 32):  # all at once takes 50 MB for a table of 4
+        found[part] = bucket_of(part)
+    return found
+
+
+class Tally:
+    """Counts of one file's runs, to which rows are added in order; DataError if a rank has no node."""
+
+    def __init__(self, runs: Table, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> None:
+        self.length, self.source, self.target, self.batch = (
+            runs[name].to_numpy().astype(np.int64) for name in ("samples", "source", "target", "batch")
+        )
+        self.end, self.rows = np.cumsum(self.length), 0
+        (size, sizes), (mode, modes), (phase, phases) = (_coded(runs[name]) for name in ("bytes", "mode", "phase"))
+        self.source_node, self.target_node = np.full((2, len(runs)), -1)
+        self._place(runs, nodes_of)
+        self.wanted = np.array([name == "warm" for name in phases], bool)[phase] & (self.source_node >= 0)
+        self.ways: list[tuple[int, str]] = [(each, name) for each in sizes for name in modes]
+        self.way = size * len(modes) + mode
+        # runs of one histogram have one key; consecutive runs of one source have keys close to each other
+        ends = [np.maximum(node, 0) for node in (self.source_node, self.target_node)]
+        self.shape = (*(int(node.max(initial=0)) + 1 for node in ends), len(self.ways), 2)
+        shared = (*ends, self.way, self.wanted)
+        self.keys, self.key = np.unique(np.ravel_multi_index(shared, self.shape), return_inverse=True)
+        self.known, self.counted = known, [np.empty((2, 0), np.int64)]
+
+    def _place(self, runs: Table, nodes_of: NodesOfRanks) -> None:
+        (cell, cells), launch = _coded(runs["cell"]), runs["launch"].to_numpy()
+        for (name, number), node_of in nodes_of.items():
+            own = (launch == number) & (cell == cells.index(name)) if name in cells else np.zeros(len(runs), bool)
+            highest = max(self.source[own].max(initial=-1), self.target[own].max(initial=-1))
+            if highest >= len(node_of):
+                remedy = "bring launches/*.json back; if they are lost, measure anew with --into DIR"
+                raise DataError(f"rank {highest} of cell {name} has no node", remedy)
+            self.source_node[own], self.target_node[own] = node_of[self.source[own]], node_of[self.target[own]]
+
+    def add(self, duration: Column) -> None:
+        """Add the next rows, durations in ns of shape (rows,); their first and last runs may span several blocks."""
+        first, last = np.searchsorted(self.end, (self.rows, self.rows + len(duration) - 1), side="right")
+        own = slice(first, last + 1)
+        begin = np.maximum(self.end[own] - self.length[own] - self.rows, 0)
+        length = np.minimum(self.end[own] - self.rows, len(duration)) - begin
+        self.rows += len(duration)
+        bucket, key = self._buckets(duration, self.batch[own], length), self.key[own]
+        low_key, width = int(key.min()), int(bucket.max()) + 1
+        keys = int(key.max()) - low_key + 1
+        narrow = np.uint16 if bucket.dtype == np.uint16 and keys * width < 1 << 16 else np.int64
+        cell = np.repeat(((key - low_key) * width).astype(narrow), length)
+        cell += bucket  # twice as fast without a change of type
+        counts = np.bincount(cell)
+        used = np.flatnonzero(counts)
+        codes = (used // width + low_key) * MOST_BUCKETS + used % width
+        self.counted.append(np.stack([codes, counts[used]]))
+
+    def _buckets(self, duration: Column, batch: Column, length: Column) -> NDArray[Any]:
+        if (batch != 1).any():
+            return bucket_of(duration / np.repeat(batch, length))
+        bucket = self.known.take(duration, mode="clip")
+        if bucket.max() >= self.known[-1]:  # of clipped durations, too
+            beyond = np.flatnonzero(duration >= KNOWN_NS)
+            bucket[beyond] = bucket_of(duration[beyond])
+        return bucket
+
+    def histogram(self) -> list[NDArray[Any]]:
+        """Way, node of the source and of the target, bucket and count of warm samples, shape (buckets,) each."""
+        code, count = np.concatenate(self.counted, axis=1)
+        code, inverse = np.unique(code, return_inverse=True)
+        count = np.bincount(inverse, weights=count, minlength=len(code)).astype(np.int64)
+        source, target, way, wanted = np.unravel_index(self.keys[code // MOST_BUCKETS], self.shape)
+        keys = (column[wanted == 1].astype(np.int32) for column in (way, source, target, code % MOST_BUCKETS))
+        return [*keys, count[wanted == 1]]
+
+
+def _coded(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[Any]]:
+    codes = column.dictionary_encode().unify_dictionaries().combine_chunks()
+    return codes.indices.to_numpy(), codes.dictionary.to_pylist()
+
+
 BLOCK = 1 << 18  # rows at a time: in smaller blocks the calls cost more, larger ones leave a core's cache
-
-_WAY = [("bytes", pa.int64()), ("mode", pa.string())]
-_NODES = [("source_node", pa.int32()), ("target_node", pa.int32())]
-HISTOGRAM = pa.schema([*_WAY, *_NODES, ("bucket", pa.int16()), ("count", pa.int64())])
-
-
-class Tallied(NamedTuple):
-    """What is kept of one file: its ways, and the columns of its histogram, of which the first is an index of them."""
-
-    ways: list[tuple[int, str]]
-    columns: list[NDArray[Any]]
+HISTOGRAM = pa.schema(
+    [
+        ("bytes", pa.int64()), ("mode", pa.string()), ("source_node", pa.int32()), ("target_node", pa.int32()),
+        ("bucket", pa.int16()), ("count", pa.int64()),
+    ]
+)  # fmt: skip
 
 
 def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Table:
@@ -138,12 +226,12 @@ def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Table:
     """
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         files = list(pool.map(partial(_tallied, nodes_of=nodes_of, known=known_buckets()), paths))
-    ways = sorted({way for file in files for way in file.ways})
+    ways = sorted({way for own, _ in files for way in own})
     if not ways:
         return HISTOGRAM.empty_table()
-    for file in files:
-        file.columns[0] = np.array([ways.index(each) for each in file.ways], np.int32)[file.columns[0]]
-    *keys, count = (np.concatenate(column) for column in zip(*(file.columns for file in files), strict=True))
+    for own, columns in files:
+        columns[0] = np.array([ways.index(each) for each in own], np.int32)[columns[0]]
+    *keys, count = (np.concatenate(column) for column in zip(*(columns for _, columns in files), strict=True))
     shape = [int(key.max(initial=0)) + 1 for key in keys]
     code, count = _summed(np.ravel_multi_index(keys, shape), count)
     keys.clear()
@@ -153,10 +241,8 @@ def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Table:
     way, *rest = reversed(keys)
     sizes, modes = zip(*ways, strict=True)
     mode = pa.DictionaryArray.from_arrays(way, pa.array(modes))
-    arrays = [pa.array(each) for each in (np.array(sizes)[way], mode, *rest, count)]
-    return pa.Table.from_arrays(
-        [each.cast(field.type) for each, field in zip(arrays, HISTOGRAM, strict=True)], schema=HISTOGRAM
-    )
+    arrays = zip((np.array(sizes)[way], mode, *rest, count), HISTOGRAM, strict=True)
+    return pa.Table.from_arrays([pa.array(each).cast(field.type) for each, field in arrays], schema=HISTOGRAM)
 
 
 def _summed(code: Column, count: Column) -> tuple[Column, Column]:
@@ -167,8 +253,8 @@ def _summed(code: Column, count: Column) -> tuple[Column, Column]:
     return code[begin], np.add.reduceat(count[order], begin) if len(begin) else count
 
 
-def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> Tallied:
-    """The summary of one file, block by block: memory does not grow with the rows."""
+def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> tuple[list[Any], list[NDArray[Any]]]:
+    """The ways of one file, and the columns of its histogram, the first an index of these; read block by block."""
     try:
         # a buffer, or a column of a whole row group is read at once
         with pq.ParquetFile(plain_file(path), buffer_size=1 << 18) as file:
@@ -176,7 +262,6 @@ def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> T
             for block in file.iter_batches(BLOCK, columns=["duration_ns"], use_threads=False):
                 found.add(block.column(0).to_numpy())
     except UNREADABLE as error:
-        raise DataError(
-            f"{path}: cannot be read: {error}", f"`weft show {path.parents[1]}` makes it again from the cells"
-        ) from None
-    return Tallied(found.ways, found.histogram())
+        remedy = f"`weft show {path.parents[1]}` makes it again from the cells"
+        raise DataError(f"{path}: cannot be read: {error}", remedy) from None
+    return found.ways, found.histogram()

@@ -24,7 +24,7 @@ from weft.store.pair_layout import (
     rows_of,
     run_batches,
 )
-from weft.store.pair_scan import BUCKETS, BUCKETS_SCHEMA, FINDINGS, FINDINGS_SCHEMA, bucket_tables, finding_tables
+from weft.store.pair_scan import BUCKETS_SCHEMA, FINDINGS_SCHEMA, bucket_tables, finding_tables
 from weft.store.records import Segment
 from weft.store.samples import unpack_lost
 
@@ -95,8 +95,8 @@ DIFFERENCES = ("duration_ns",)
 REPEATED = ("launch", "source", "target", "iteration", "batch", "lost_ns")
 BESIDE = (
     (PLACE, run_batches, RUNS_SCHEMA, RUNS),
-    ("findings", finding_tables, FINDINGS_SCHEMA, FINDINGS),
-    ("buckets", bucket_tables, BUCKETS_SCHEMA, BUCKETS),
+    ("findings", finding_tables, FINDINGS_SCHEMA, "weft-pair-findings/2"),
+    ("buckets", bucket_tables, BUCKETS_SCHEMA, "weft-pair-buckets/1"),
 )
 
 

@@ -7,6 +7,7 @@ import os
 import zlib
 from collections.abc import Container, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -37,20 +38,15 @@ def convert(folder: Any, origin: Origin | None = None, *, whole: Container[str] 
     """
     root = folder_path(folder)
     files = _fingerprints(root)  # before anything is read: what changes meanwhile is read again the next time
-    records: list[CellRecord] = []
-    cells: list[list[CellRecord]] = []
-    for cell, group in groupby(finished_cells(root), key=lambda found: found[0]):
-        found = [read_record(root, cell, launch, origin) for _, launch in group]
-        records += found
-        measured = [record for record in found if record.has_samples]
-        if measured:
-            cells.append(measured)
-    large = [measured for measured in cells if _rows(measured) > WORTH_A_THREAD]
-    small = [measured for measured in cells if _rows(measured) <= WORTH_A_THREAD]
+    records = [read_record(root, cell, launch, origin) for cell, launch in finished_cells(root)]
+    measured = (record for record in records if record.has_samples)
+    cells = [list(group) for _, group in groupby(measured, key=lambda record: record.cell)]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        tasks = [pool.submit(_convert_cell, root, measured, files, whole) for measured in large]
-        for measured in small:
-            _convert_cell(root, measured, files, whole)
+        convert_cell = partial(_convert_cell, root, files=files, whole=whole)
+        tasks = [pool.submit(convert_cell, cell) for cell in cells if _rows(cell) > WORTH_A_THREAD]
+        for cell in cells:
+            if _rows(cell) <= WORTH_A_THREAD:
+                convert_cell(cell)
         for task in tasks:
             task.result()
     write_tables(root, records)
@@ -69,10 +65,9 @@ def _convert_cell(root: Path, records: list[CellRecord], files: Fingerprints, wh
         pairs.write_cell(path, read, sources)
         return
     tables = sample_tables(read)
-    many = _rows(records) > ROW_GROUP  # else there is one table, and nothing to make beside it
-    write_parquet(
-        path, ahead(tables) if many else tables, SCHEMA, SAMPLES, metadata={"sources": sources}, differences=DIFFERENCES
-    )
+    if _rows(records) > ROW_GROUP:  # else there is one table, and nothing to make beside it
+        tables = ahead(tables)
+    write_parquet(path, tables, SCHEMA, SAMPLES, metadata={"sources": sources}, differences=DIFFERENCES)
 
 
 def _rows(records: Iterable[CellRecord]) -> int:
@@ -123,7 +118,5 @@ def sample_files(folder: Any) -> list[Path]:
     """The sample files of the cells that have samples, ordered by cell; DataError without the table of cells."""
     root = folder_path(folder)
     rows = read_table(root, "cells").select(["cell", "status"]).to_pylist()
-    return [
-        root / "samples" / f"{cell}.parquet"
-        for cell in sorted({r["cell"] for r in rows if r["status"] in WITH_SAMPLES})
-    ]
+    cells = sorted({row["cell"] for row in rows if row["status"] in WITH_SAMPLES})
+    return [root / "samples" / f"{cell}.parquet" for cell in cells]

@@ -23,7 +23,7 @@ from weft.host import read_host, smallest
 from weft.kernel.registry import kernel_named
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
-from weft.store.pair_tally import BUCKETS
+from weft.store.pair_scan import BUCKETS
 from weft.store.parquet import sample_files
 from weft.store.rows import RANK_TABLE
 

@@ -18,8 +18,7 @@ from weft.analyse.engine import Backend, Expression, read
 from weft.analyse.statistics.quantile import with_effective_interval
 from weft.analyse.times import DISTURBED, P99_FROM
 from weft.store.files import Schema, Table, write_parquet
-from weft.store.pair_scan import BUCKETS_SCHEMA, FINDINGS_SCHEMA, HISTOGRAM, scan
-from weft.store.pair_tally import BUCKETS, NodesOfRanks
+from weft.store.pair_scan import BUCKETS, BUCKETS_SCHEMA, FINDINGS_SCHEMA, HISTOGRAM, NodesOfRanks, scan
 from weft.store.pairs import SCHEMA
 
 PAIR = ("launch_id", "launch", "bytes", "mode", "source", "target")

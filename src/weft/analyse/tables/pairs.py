@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
-from weft.store.pair_tally import BUCKETS
+from weft.store.pair_scan import BUCKETS
 from weft.store.tables import Long, TableOf
 
 FARTHEST = 100

@@ -12,6 +12,7 @@ import pyarrow as pa
 from weft.errors import DataError
 from weft.files.atomic import try_remove
 from weft.store.files import Column, Schema, Table, write_parquet
+from weft.store.trace import layout
 from weft.store.trace.definitions import Definitions
 from weft.store.trace.folder import (
     COMMUNICATORS,
@@ -25,21 +26,7 @@ from weft.store.trace.folder import (
     stamp_of_raw,
     write_stamp,
 )
-from weft.store.trace.layout import (
-    CALLS,
-    COMPLETE,
-    COUNTS,
-    COUNTS_EACH,
-    FINISH,
-    PAYLOAD,
-    RECORD_BYTES,
-    SELF,
-    TARGETS,
-    TARGETS_EACH,
-    WORLD,
-    Flag,
-    State,
-)  # fmt: skip
+from weft.store.trace.layout import Flag, State
 from weft.store.trace.reader import Header, RankTrace, Records, is_event, trace_files
 
 MOST_LISTED = 1 << 20
@@ -55,9 +42,9 @@ EVENTS = pa.schema(
 )  # fmt: skip
 COUNT_ROWS = pa.schema([("rank", pa.int32()), ("event", pa.int64()), ("peer", pa.int32()), ("bytes", pa.int64())])
 DIFFERENCES = ("event", "begin_ns", "end_ns", "computed_ns")
-NAMES = pa.array([FINISH, *CALLS.values()], pa.string())
-_PLACE = np.zeros(max(CALLS) + 1, np.int32)
-_PLACE[list(CALLS)] = np.arange(1, len(CALLS) + 1)
+NAMES = pa.array([layout.FINISH, *layout.CALLS.values()], pa.string())
+_PLACE = np.zeros(max(layout.CALLS) + 1, np.int32)
+_PLACE[list(layout.CALLS)] = np.arange(1, len(layout.CALLS) + 1)
 
 
 @dataclass
@@ -74,18 +61,17 @@ class Numbers:
         found = own.communicators.get(mine)
         if found is None:
             return -1
-        if mine == SELF:  # each rank has its own, and nobody asks which
-            found.uid = SELF
+        if mine == layout.SELF:  # each rank has its own, and nobody asks which
+            found.uid = layout.SELF
         if found.uid in self._of_uid:
             return self._of_uid[found.uid]
         number = self._of_uid[found.uid] = len(self.communicators)
         above = own.communicators.get(found.parent)
         parent = self._of_uid.get(above.uid, -1) if above else -1
-        name = {WORLD: "MPI_COMM_WORLD", SELF: "MPI_COMM_SELF"}.get(mine, f"communicator {number}")
-        self.communicators.append(
-            CommunicatorRow(comm=number, name=name, size=found.size, parent=parent, inter=found.inter)
-        )
-        if mine not in (WORLD, SELF):
+        name = {layout.WORLD: "MPI_COMM_WORLD", layout.SELF: "MPI_COMM_SELF"}.get(mine, f"communicator {number}")
+        row = CommunicatorRow(comm=number, name=name, size=found.size, parent=parent, inter=found.inter)
+        self.communicators.append(row)
+        if mine not in (layout.WORLD, layout.SELF):
             places, ranks = found.known()
             self.members.append(_table([np.full(len(places), number, np.int32), places, ranks], MEMBER_TABLE.schema))
         return number
@@ -138,7 +124,7 @@ class _Rank:
         self.written, self.summarised, self.begin_ns, self.end_ns, self.inside_ns = 0, 0, 0, 0, 0
         self.base_ns: int | None = None
         self.has_counts = False
-        for mine in (WORLD, SELF):
+        for mine in (layout.WORLD, layout.SELF):
             numbers.comm(self.own, mine)
 
     def events(self) -> Iterator[Table]:
@@ -146,7 +132,7 @@ class _Rank:
         for records in self.trace.records():
             self.own.read(records, self.trace.header.ranks)
             event = is_event(records["call"])
-            self.has_counts |= bool(np.isin(records["call"][~event], (COUNTS, TARGETS)).any())
+            self.has_counts |= bool(np.isin(records["call"][~event], (layout.COUNTS, layout.TARGETS)).any())
             events = records if event.all() else records[event]
             if len(events):
                 yield self._table(events)
@@ -168,18 +154,19 @@ class _Rank:
         self.summarised += int(calls[summary].sum())
         self.base_ns = int(begin[0]) if self.base_ns is None else self.base_ns
         took = np.where(summary, total, end - begin)
-        took_inside = np.where(events["call"] == COMPLETE, 0, took)
+        ended = events["call"] == layout.COMPLETE
+        took_inside = np.where(ended, 0, took)
         inside = self.inside_ns + np.cumsum(took_inside)
         self.inside_ns = int(inside[-1])
         columns = [
             np.full(len(events), header.rank, np.int32), np.arange(first, self.written),
-            pa.DictionaryArray.from_arrays(_PLACE[np.where(events["call"] == COMPLETE, 0, events["call"])], NAMES),
+            pa.DictionaryArray.from_arrays(_PLACE[np.where(ended, 0, events["call"])], NAMES),
             begin, end, events["peer"], np.where(summary, 0, events["tag"]), events["bytes"], events["received"],
             _mapped(events["comm"], lambda mine: self.numbers.comm(self.own, mine)),
             _mapped(events["site"], lambda mine: self.numbers.site(self.own, mine)),
             np.where(summary | polls, 0, events["request"]).astype(np.int64), calls,
             took, events["flags"].astype(np.int32), np.where(summary, 0, events["thread"]).astype(np.int32),
-            np.where(events["call"] == COMPLETE, end, begin + took_inside) - self.base_ns - inside,
+            np.where(ended, end, begin + took_inside) - self.base_ns - inside,
         ]  # fmt: skip
         return _table(columns, EVENTS)
 
@@ -191,7 +178,7 @@ class _Rank:
         for records in self.trace.records():
             event = before + np.cumsum(is_event(records["call"])) - 1
             before = int(event[-1]) + 1 if len(event) else before
-            of_counts, of_targets = (records["call"] == kind for kind in (COUNTS, TARGETS))
+            of_counts, of_targets = (records["call"] == kind for kind in (layout.COUNTS, layout.TARGETS))
             if of_counts.any():
                 yield self._count_table(records[of_counts], event[of_counts])
             if of_targets.any():
@@ -199,8 +186,8 @@ class _Rank:
 
     def _count_table(self, records: Records, event: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Table:
         sent = _payload(records).view("<i8")
-        member = records["site"].astype(np.int64)[:, None] + np.arange(COUNTS_EACH)
-        used = (np.arange(COUNTS_EACH) < records["peer"][:, None]) & (sent > 0)
+        member = records["site"].astype(np.int64)[:, None] + np.arange(layout.COUNTS_EACH)
+        used = (np.arange(layout.COUNTS_EACH) < records["peer"][:, None]) & (sent > 0)
         peer = np.full(member.shape, -1, np.int32)
         for comm in np.unique(records["comm"]):
             if found := self.own.communicators.get(int(comm)):
@@ -210,10 +197,10 @@ class _Rank:
         return self._counted(event, used & (peer >= 0), peer, sent)
 
     def _target_table(self, records: Records, event: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Table:
-        raw, whole = _payload(records), TARGETS_EACH * np.dtype(np.int64).itemsize
+        raw, whole = _payload(records), layout.TARGETS_EACH * np.dtype(np.int64).itemsize
         sent = np.ascontiguousarray(raw[:, :whole]).view("<i8")
         peer = np.ascontiguousarray(raw[:, whole:]).view("<i4")
-        used = (np.arange(TARGETS_EACH) < records["peer"][:, None]) & (sent > 0)
+        used = (np.arange(layout.TARGETS_EACH) < records["peer"][:, None]) & (sent > 0)
         return self._counted(event, used & (peer >= 0) & (peer < self.trace.header.ranks), peer, sent)
 
     def _counted(self, event: Any, used: Any, peer: Any, sent: Any) -> Table:
@@ -236,17 +223,15 @@ class _Rank:
 
 def _looked(header: Header) -> dict[str, Any]:
     """What the processors did until they were looked at last; null where that is unknown."""
-    seen = header.looked_ns > header.opened_ns
-    known = seen and header.lost_ns >= 0
-    return {
-        "looked_ns": header.looked_ns - header.opened_ns if seen else None,
-        "lost_ns": header.lost_ns if known else None,
-        **{name: getattr(header, name) if seen else None for name in ("own_ns", "busy_ns", "steal_ns")},
-    }
+    names = ("looked_ns", "lost_ns", "own_ns", "busy_ns", "steal_ns")
+    if header.looked_ns <= header.opened_ns:
+        return dict.fromkeys(names)
+    own = {name: getattr(header, name) for name in names} | {"looked_ns": header.looked_ns - header.opened_ns}
+    return own | ({"lost_ns": None} if header.lost_ns < 0 else {})
 
 
 def _payload(records: Records) -> Any:
-    raw = np.frombuffer(records.tobytes(), np.uint8).reshape(-1, RECORD_BYTES)[:, PAYLOAD:]
+    raw = np.frombuffer(records.tobytes(), np.uint8).reshape(-1, layout.RECORD_BYTES)[:, layout.PAYLOAD :]
     return np.ascontiguousarray(raw)
 
 

@@ -9,20 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.store.trace.layout import (
-    AS_PARENT,
-    BETWEEN_GROUPS,
-    COMMUNICATOR,
-    MEMBERS,
-    MEMBERS_EACH,
-    NO_PEER,
-    PAYLOAD,
-    RECORD_BYTES,
-    SELF,
-    SITE,
-    WITH_OTHERS,
-    WORLD,
-)
+from weft.store.trace import layout
 from weft.store.trace.reader import Header, Records
 
 Ints: TypeAlias = NDArray[np.int32]
@@ -37,8 +24,7 @@ class Communicator:
     rank: int  # this rank's in it
     parent: int = 0  # this rank's number of the communicator that it was made from; 0 if unknown
     inter: bool = False
-    # world rank of each member that is known, by rank in it; of an intercommunicator those of the other group. A
-    # range where all ranks are members.
+    # world rank of each member that is known, by rank in it (of an intercommunicator in the other group); a range: all
     members: Mapping[int, int] | range = field(default_factory=dict[int, int])
 
     def known(self) -> tuple[Ints, Ints]:
@@ -50,7 +36,7 @@ class Communicator:
 
     def world_ranks(self) -> Ints:
         """World rank of each member, by rank in it, shape (size,), ranks; -1 where a torn trace does not say."""
-        found = np.full(self.size, NO_PEER, np.int32)
+        found = np.full(self.size, layout.NO_PEER, np.int32)
         places, ranks = self.known()
         found[places] = ranks
         return found
@@ -67,41 +53,31 @@ class Definitions:
     @classmethod
     def of(cls, header: Header) -> "Definitions":
         """The two communicators that every rank has."""
-        world = Communicator(WORLD, header.ranks, header.rank, members=range(header.ranks))
-        own = Communicator(SELF, 1, 0, members={0: header.rank})
-        return cls({WORLD: world, SELF: own})
+        world = Communicator(layout.WORLD, header.ranks, header.rank, members=range(header.ranks))
+        own = Communicator(layout.SELF, 1, 0, members={0: header.rank})
+        return cls({layout.WORLD: world, layout.SELF: own})
 
     def read(self, records: Records, ranks: int) -> None:
         """Take the definitions among records of shape (n,); sizes beyond the world's count of ranks are ignored."""
-        chosen = records[np.isin(records["call"], (COMMUNICATOR, MEMBERS, SITE))]
+        chosen = records[np.isin(records["call"], (layout.COMMUNICATOR, layout.MEMBERS, layout.SITE))]
         for record in chosen:
-            raw = record.tobytes()[PAYLOAD:RECORD_BYTES]
-            if record["call"] == SITE:
-                name = self.sites.get(int(record["site"]), "")
-                self.sites[int(record["site"])] = name + raw[: max(int(record["peer"]), 0)].decode("utf-8", "replace")
-            elif record["call"] == COMMUNICATOR:
-                size = min(max(int(record["end_ns"]), 0), ranks)
-                self._define(record, size)
-            elif isinstance((members := self._members(int(record["comm"]))), dict):
-                size = self.communicators[int(record["comm"])].size
-                several = np.frombuffer(raw, "<i4")[: min(max(int(record["peer"]), 0), MEMBERS_EACH)]
-                first = int(record["site"])
-                members |= {
-                    first + place: int(rank)
-                    for place, rank in enumerate(several)
-                    if first + place < size and 0 <= rank < ranks
-                }
-
-    def _members(self, number: int) -> Mapping[int, int] | range:
-        found = self.communicators.get(number)
-        return found.members if found else range(0)
+            raw, place = record.tobytes()[layout.PAYLOAD : layout.RECORD_BYTES], int(record["site"])
+            known, valid = self.communicators.get(int(record["comm"])), max(int(record["peer"]), 0)
+            if record["call"] == layout.SITE:
+                self.sites[place] = self.sites.get(place, "") + raw[:valid].decode("utf-8", "replace")
+            elif record["call"] == layout.COMMUNICATOR:
+                self._define(record, min(max(int(record["end_ns"]), 0), ranks))
+            elif known is not None and isinstance(known.members, dict):
+                several = np.frombuffer(raw, "<i4")[: min(valid, layout.MEMBERS_EACH)].tolist()
+                found = {at: rank for at, rank in enumerate(several, place) if at < known.size and 0 <= rank < ranks}
+                known.members.update(found)
 
     def _define(self, record: Any, size: int) -> None:
         number, parent, traits = int(record["comm"]), int(record["bytes"]), int(record["received"])
-        self.with_others |= bool(traits & WITH_OTHERS)
+        self.with_others |= bool(traits & layout.WITH_OTHERS)
         uid = int(record["begin_ns"]) & (2**64 - 1)
-        made = Communicator(uid, size, int(record["peer"]), parent, bool(traits & BETWEEN_GROUPS))
-        if traits & AS_PARENT and parent in self.communicators:
+        made = Communicator(uid, size, int(record["peer"]), parent, bool(traits & layout.BETWEEN_GROUPS))
+        if traits & layout.AS_PARENT and parent in self.communicators:
             same = self.communicators[parent].members
             made.members = same if isinstance(same, range) else MappingProxyType(same)
         self.communicators[number] = made

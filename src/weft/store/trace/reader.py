@@ -3,8 +3,8 @@
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,27 +15,8 @@ from weft.errors import DataError
 from weft.files.atomic import file_errors
 from weft.files.beneath import open_plain
 from weft.format import plural
-from weft.store.trace.layout import (
-    CALLS,
-    COMMUNICATOR,
-    COMPLETE,
-    COUNTS,
-    CRC_AT,
-    HEADER,
-    HEADER_BYTES,
-    MAGIC,
-    MEMBERS,
-    NO_PEER,
-    PROC_NULL,
-    RANK_FILES,
-    RECORD,
-    RECORD_BYTES,
-    SITE,
-    TARGETS,
-    VERSION,
-    Flag,
-    State,
-)
+from weft.store.trace import layout
+from weft.store.trace.layout import Flag, State
 
 Records: TypeAlias = NDArray[np.void]  # records of `layout.RECORD`, a structured array of shape (n,)
 AT_ONCE = 1 << 18  # records read at a time: 16 MiB
@@ -55,39 +36,28 @@ class Header:
     node: int
     local_rank: int
     state: State
-    # opened_ns, closed_ns: on this rank's clock, integer ns; closed_ns is 0 in a trace without an end
-    opened_ns: int
-    closed_ns: int
-    # line_local_ns, line_ns, line_drift: rank 0's clock is ``t + line_ns + line_drift (t - line_local_ns)`` at this
-    # rank's time t in ns
-    line_local_ns: int
+    opened_ns: int  # on this rank's clock, integer ns
+    closed_ns: int  # 0 in a trace without an end
+    line_local_ns: int  # rank 0's clock is ``t + line_ns + line_drift (t - line_local_ns)`` at this rank's time t in ns
     line_ns: int
     line_drift: float
-    # residual_ns, uncertainty_ns: error of that line: found by check rounds, and half of the shortest round trips
-    residual_ns: int
-    uncertainty_ns: int
-    # events, records: calls seen and records written, counted at the end; 0 in a trace without an end
-    events: int
-    records: int
+    residual_ns: int  # error of that line, found by check rounds
+    uncertainty_ns: int  # half of the shortest round trips
+    events: int  # calls seen, counted at the end; 0 in a trace without one
+    records: int  # records written; the same
     most_bytes: int
     cost_ns: float  # measured cost of the tracer for a call, ns; 0 if not measured
     pid: int
     host: str
     library: str
-    # when the processors were looked at last, on this rank's clock; 0: never, and all that follows is unknown
-    looked_ns: int
-    # for how long the thread that called MPI_Init was runnable without a processor; -1 where the kernel is silent
-    lost_ns: int
-    # own_ns, busy_ns, steal_ns: processor time of this process, and of all on ``cpus``; what a hypervisor took of the
-    # whole host
-    own_ns: int
-    busy_ns: int
-    steal_ns: int
-    # load, host_cpus, cpus: load average at MPI_Init; processors of the host, and those that this rank may run on:
-    # ``0-3,8``
-    load: float
-    host_cpus: int
-    cpus: str
+    looked_ns: int  # when the processors were looked at last, on this rank's clock; 0: never, and the rest is unknown
+    lost_ns: int  # the thread that called MPI_Init was runnable without a processor; -1 where the kernel is silent
+    own_ns: int  # processor time of this process
+    busy_ns: int  # of all on ``cpus``
+    steal_ns: int  # what a hypervisor took of the whole host
+    load: float  # load average at MPI_Init
+    host_cpus: int  # processors of the host
+    cpus: str  # those that this rank may run on: ``0-3,8``
     crc: int  # CRC-32 of the whole file with a zero in its place; 0 without State.SUMMED
 
     @property
@@ -113,59 +83,54 @@ class Damage:
 
     def sentence(self, header: Header) -> str:
         """What is missing of the rank's trace, in words; empty if nothing is."""
-        parts: list[str] = []
-        if self.unclosed:
-            parts.append("it ended without MPI_Finalize (killed, aborted, or still running)")
-        if State.STOPPED in header.state:
-            parts.append("the disk was full: what followed is missing")
-        if self.cut_bytes:
-            parts.append(f"the last {self.cut_bytes} bytes are no whole record")
-        if self.cut_records:
-            parts.append(f"its last {plural(self.cut_records, 'record')} are missing")
-        if self.wrong_records:
-            parts.append(f"{plural(self.wrong_records, 'damaged record')} left out")
-        if self.with_others:
-            parts.append("it talked to processes that are not in this trace (MPI_Comm_spawn, MPI_Comm_connect)")
+        known = {
+            "it ended without MPI_Finalize (killed, aborted, or still running)": self.unclosed,
+            "the disk was full: what followed is missing": State.STOPPED in header.state,
+            f"the last {self.cut_bytes} bytes are no whole record": self.cut_bytes,
+            f"its last {plural(self.cut_records, 'record')} are missing": self.cut_records,
+            f"{plural(self.wrong_records, 'damaged record')} left out": self.wrong_records,
+            "it talked to processes that are not in this trace (MPI_Comm_spawn, MPI_Comm_connect)": self.with_others,
+        }
+        parts = [text for text, is_so in known.items() if is_so]
         return f"rank {header.rank}: {'; '.join(parts)}" if parts else ""
 
 
 def trace_files(folder: Path) -> list[Path]:
     """The ranks' files of a folder, by rank."""
-    return sorted(folder.glob(RANK_FILES))
+    return sorted(folder.glob(layout.RANK_FILES))
 
 
 def read_header(path: Path) -> Header:
     """Read the head of a rank's trace; DataError if it cannot be read, is none, or of another version."""
     with file_errors(path), open_plain(path) as file:
-        raw = file.read(HEADER_BYTES)
-    if len(raw) < HEADER_BYTES or not raw.startswith(MAGIC):
-        raise DataError(f"{path}: not a trace: its head of {HEADER_BYTES} bytes is missing or another's", REMEDY)
-    head: Any = np.frombuffer(raw, HEADER)[0]
+        raw = file.read(layout.HEADER_BYTES)
+    if len(raw) < layout.HEADER_BYTES or not raw.startswith(layout.MAGIC):
+        raise DataError(f"{path}: not a trace: its head of {layout.HEADER_BYTES} bytes is missing or another's", REMEDY)
+    head: Any = np.frombuffer(raw, layout.HEADER)[0]
     sizes = (int(head["version"]), int(head["header_bytes"]), int(head["record_bytes"]))
-    if sizes != (VERSION, HEADER_BYTES, RECORD_BYTES):
+    if sizes != (layout.VERSION, layout.HEADER_BYTES, layout.RECORD_BYTES):
         raise DataError(
             f"{path}: version {sizes[0]} with heads of {sizes[1]} and records of {sizes[2]} bytes; this Weft reads "
-            f"version {VERSION} ({HEADER_BYTES} and {RECORD_BYTES})",
+            f"version {layout.VERSION} ({layout.HEADER_BYTES} and {layout.RECORD_BYTES})",
             "read it with the Weft that wrote it",
         )
     rank, ranks = int(head["rank"]), int(head["ranks"])
     if not 0 <= rank < ranks <= MOST_RANKS or not np.isfinite(head["line_drift"]) or abs(head["line_drift"]) > 1:
         raise DataError(f"{path}: rank {rank} of {ranks} with a drift of {head['line_drift']}: damaged", REMEDY)
-    numbers = {name: int(head[name]) for name in _INTEGERS}
-    texts = {name: bytes(head[name]).decode("utf-8", "replace") for name in ("host", "library", "cpus")}
-    cost, load = float(head["cost_ns"]), float(head["load"])
-    rest: dict[str, Any] = {**numbers, **texts}
-    return Header(
-        state=State(int(head["state"]) & 63), line_drift=float(head["line_drift"]),
-        cost_ns=cost if np.isfinite(cost) else 0.0, load=load if np.isfinite(load) else 0.0, **rest,
-    )  # fmt: skip
+    return Header(**{each.name: _KINDS[each.type](head[each.name]) for each in fields(Header)})
 
 
-_INTEGERS = (
-    "rank", "ranks", "node", "local_rank", "opened_ns", "closed_ns", "line_local_ns", "line_ns", "residual_ns",
-    "uncertainty_ns", "events", "records", "most_bytes", "pid", "looked_ns", "lost_ns", "own_ns", "busy_ns", "steal_ns",
-    "host_cpus", "crc",
-)  # fmt: skip
+def _finite(number: Any) -> float:
+    return float(number) if np.isfinite(number) else 0.0
+
+
+def _text(raw: Any) -> str:
+    return bytes(raw).decode("utf-8", "replace")
+
+
+_KINDS: dict[Any, Callable[[Any], Any]] = {
+    int: int, float: _finite, str: _text, State: lambda state: State(int(state) & 63),
+}  # fmt: skip
 
 
 @dataclass
@@ -185,17 +150,17 @@ class RankTrace:
     def records(self, at_once: int = AT_ONCE) -> Iterator[Records]:
         """Yield plausible records as written, shape (n,), times in ns of this rank's clock.
 
-        Raises DataError: the file cannot be read; or, at its end, the checksum that the tracer wrote is of other
-        content.
+        Raises DataError: the file cannot be read, or, at its end, the tracer's checksum is of other content.
         """
         self.damage.wrong_records = 0  # they are read more than once
         with file_errors(self.path), open_plain(self.path) as file:
-            body_bytes = os.fstat(file.fileno()).st_size - HEADER_BYTES
-            self.damage.cut_bytes = body_bytes % RECORD_BYTES
-            self.damage.cut_records = max(0, self.header.records - body_bytes // RECORD_BYTES)
-            crc = zlib.crc32(without_crc(file.read(HEADER_BYTES)))
-            while raw := file.read(at_once * RECORD_BYTES):
-                found = np.frombuffer(raw, RECORD, len(raw) // RECORD_BYTES)
+            body_bytes = os.fstat(file.fileno()).st_size - layout.HEADER_BYTES
+            self.damage.cut_bytes = body_bytes % layout.RECORD_BYTES
+            self.damage.cut_records = max(0, self.header.records - body_bytes // layout.RECORD_BYTES)
+            head = file.read(layout.HEADER_BYTES)
+            crc = zlib.crc32(head[: layout.CRC_AT] + bytes(4) + head[layout.CRC_AT + 4 :])  # a zero in its own place
+            while raw := file.read(at_once * layout.RECORD_BYTES):
+                found = np.frombuffer(raw, layout.RECORD, len(raw) // layout.RECORD_BYTES)
                 crc = zlib.crc32(raw, crc)
                 used = found["call"] != 0  # reserved room that was never written
                 good = used & plausible(found, self.header.ranks)
@@ -206,20 +171,15 @@ class RankTrace:
             raise DataError(f"{self.path}: damaged: its checksum is of other content", CHANGED)
 
 
-def without_crc(head: bytes) -> bytes:
-    """The bytes of a head with a zero in the place of the checksum."""
-    return head[:CRC_AT] + bytes(4) + head[CRC_AT + 4 :]
-
-
 def plausible(records: Records, ranks: int) -> NDArray[np.bool_]:
     """Whether each record, shape (n,), is of a known kind, with numbers that can be: true or false, shape (n,)."""
     call, peer = records["call"], records["peer"]
     inter = (records["flags"] & Flag.INTER) != 0
     right = (
         (records["end_ns"] >= records["begin_ns"]) & (records["bytes"] >= 0) & (records["received"] >= 0)
-        & (peer >= PROC_NULL) & ((peer < ranks) | inter)
+        & (peer >= layout.PROC_NULL) & ((peer < ranks) | inter)
     )  # fmt: skip
-    return np.where(_IS_EVENT[call], right, _IS_DEFINITION[call] & (peer >= NO_PEER))
+    return np.where(_IS_EVENT[call], right, _IS_DEFINITION[call] & (peer >= layout.NO_PEER))
 
 
 def _marked(numbers: Iterable[int]) -> NDArray[np.bool_]:
@@ -229,8 +189,8 @@ def _marked(numbers: Iterable[int]) -> NDArray[np.bool_]:
     return marks
 
 
-_IS_EVENT = _marked((COMPLETE, *CALLS))
-_IS_DEFINITION = _marked((COUNTS, MEMBERS, SITE, COMMUNICATOR, TARGETS))
+_IS_EVENT = _marked((layout.COMPLETE, *layout.CALLS))
+_IS_DEFINITION = _marked((layout.COUNTS, layout.MEMBERS, layout.SITE, layout.COMMUNICATOR, layout.TARGETS))
 
 
 def is_event(call: NDArray[np.uint16]) -> NDArray[np.bool_]:

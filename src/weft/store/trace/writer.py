@@ -10,31 +10,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from weft.files.atomic import file_errors, own_file
-from weft.store.trace.layout import (
-    COMMUNICATOR,
-    COMPLETE,
-    COUNTS,
-    COUNTS_EACH,
-    FINISH,
-    HEADER,
-    HEADER_BYTES,
-    MAGIC,
-    MEMBERS,
-    MEMBERS_EACH,
-    NO_PEER,
-    NUMBERS,
-    PAYLOAD,
-    RECORD_BYTES,
-    SITE,
-    TARGETS,
-    TARGETS_EACH,
-    TEXT_EACH,
-    VERSION,
-    WORLD,
-    State,
-)
+from weft.store.trace import layout
+from weft.store.trace.layout import State
 
 _CALL = struct.Struct("<HHIIiqqqqQiI")
+_FIELDS = (layout.RECORD.names or ())[1:]
 _DEFINED = struct.Struct("<HHIIi")
 _COMMUNICATOR = struct.Struct("<HHIIiQqqqQiI")
 AT_ONCE = 1 << 14  # records held before they are written: 1 MiB
@@ -44,61 +24,45 @@ class RankRecords:
     """A rank's head and records in the making."""
 
     def __init__(self, rank: int, ranks: int, **header: Any) -> None:
-        self.head: Any = np.zeros((), HEADER)
-        given = {
-            "magic": MAGIC, "version": VERSION, "header_bytes": HEADER_BYTES, "record_bytes": RECORD_BYTES,
-            "rank": rank, "ranks": ranks, **header,
-        }  # fmt: skip
+        self.head: Any = np.zeros((), layout.HEADER)
+        sizes = {"header_bytes": layout.HEADER_BYTES, "record_bytes": layout.RECORD_BYTES}
+        given = {"magic": layout.MAGIC, "version": layout.VERSION, **sizes, "rank": rank, "ranks": ranks, **header}
         for name, value in given.items():
             self.head[name] = value
         self.records: list[bytes] = []
 
-    def whole(self) -> bytes:
-        """The file's bytes; of a closed one with the checksum that the tracer writes at its end."""
-        body = b"".join(self.records)
-        if State(int(self.head["state"])) & State.CLOSED:
-            self.head["state"] = int(self.head["state"]) | State.SUMMED
-            self.head["crc"], self.head["records"] = 0, len(self.records)
-            self.head["crc"] = zlib.crc32(body, zlib.crc32(self.head.tobytes()))
-        return self.head.tobytes() + body
-
     def call(self, name: str, begin_ns: int, end_ns: int, **rest: int) -> None:
         """Add a call, or the completion of a request; ``rest`` are fields of ``layout.RECORD``."""
-        number = COMPLETE if name == FINISH else NUMBERS[name]
-        get = rest.get
-        self.records.append(
-            _CALL.pack(
-                number, get("flags", 0), get("site", 0), get("comm", WORLD), get("peer", NO_PEER), begin_ns, end_ns,
-                get("bytes", 0), get("received", 0), get("request", 0), get("tag", 0), get("thread", 0),
-            )
-        )  # fmt: skip
+        given = {"comm": layout.WORLD, "peer": layout.NO_PEER, "begin_ns": begin_ns, "end_ns": end_ns} | rest
+        number = layout.COMPLETE if name == layout.FINISH else layout.NUMBERS[name]
+        self.records.append(_CALL.pack(number, *(given.get(field, 0) for field in _FIELDS)))
 
-    def counts(self, sent: Sequence[int], comm: int = WORLD) -> None:
+    def counts(self, sent: Sequence[int], comm: int = layout.WORLD) -> None:
         """Add the bytes to each member of the call before."""
-        self._pieces(COUNTS, np.array(sent, "<i8"), COUNTS_EACH, comm)
+        self._pieces(layout.COUNTS, np.array(sent, "<i8"), layout.COUNTS_EACH, comm)
 
-    def targets(self, sent: Mapping[int, int], comm: int = WORLD) -> None:
+    def targets(self, sent: Mapping[int, int], comm: int = layout.WORLD) -> None:
         """Add the bytes to some ranks of the call before, by their rank in the world."""
         ranks = list(sent)
-        for first in range(0, len(ranks), TARGETS_EACH):
-            some = ranks[first : first + TARGETS_EACH]
-            given = np.zeros(TARGETS_EACH, "<i8")
+        for first in range(0, len(ranks), layout.TARGETS_EACH):
+            some = ranks[first : first + layout.TARGETS_EACH]
+            given = np.zeros(layout.TARGETS_EACH, "<i8")
             given[: len(some)] = [sent[rank] for rank in some]
-            self._record(TARGETS, 0, comm, given.tobytes() + np.array(some, "<i4").tobytes(), len(some))
+            self._record(layout.TARGETS, 0, comm, given.tobytes() + np.array(some, "<i4").tobytes(), len(some))
 
-    def communicator(self, number: int, uid: int, members: Sequence[int], parent: int = WORLD) -> None:
+    def communicator(self, number: int, uid: int, members: Sequence[int], parent: int = layout.WORLD) -> None:
         """Define a communicator of these world ranks; ``uid`` is the same on all its ranks, and no other's."""
         mine = list(members).index(int(self.head["rank"]))
-        fields = (COMMUNICATOR, 0, 0, number, mine, uid, len(members), parent, 0, 0, 0, 0)
+        fields = (layout.COMMUNICATOR, 0, 0, number, mine, uid, len(members), parent, 0, 0, 0, 0)
         self.records.append(_COMMUNICATOR.pack(*fields))
-        self._pieces(MEMBERS, np.array(members, "<i4"), MEMBERS_EACH, number)
+        self._pieces(layout.MEMBERS, np.array(members, "<i4"), layout.MEMBERS_EACH, number)
 
     def site(self, number: int, text: str) -> None:
         """Define a call site."""
         raw = text.encode()
-        for start in range(0, len(raw), TEXT_EACH):
-            part = raw[start : start + TEXT_EACH]
-            self._record(SITE, number, 0, part, len(part))
+        for start in range(0, len(raw), layout.TEXT_EACH):
+            part = raw[start : start + layout.TEXT_EACH]
+            self._record(layout.SITE, number, 0, part, len(part))
 
     def _pieces(self, call: int, values: Any, each: int, comm: int) -> None:
         for first in range(0, len(values), each):
@@ -107,7 +71,7 @@ class RankRecords:
 
     def _record(self, call: int, site: int, comm: int, payload: bytes, valid: int) -> None:
         head = _DEFINED.pack(call, 0, site, comm, valid)
-        self.records.append(head + payload.ljust(RECORD_BYTES - PAYLOAD, b"\0"))
+        self.records.append(head + payload.ljust(layout.RECORD_BYTES - layout.PAYLOAD, b"\0"))
 
 
 class RankFile(RankRecords):
