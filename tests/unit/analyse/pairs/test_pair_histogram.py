@@ -10,7 +10,7 @@ from weft.analyse.engine import connect
 from weft.analyse.pairs import exact as samples
 from weft.analyse.statistics.quantile import quantile_rank
 from weft.errors import DataError
-from weft.store.pair_tally import bucket_of
+from weft.store.pair_scan import bucket_of
 
 SHAPES = {
     "narrow": lambda rng, n: rng.normal(50_000, 500, n),
