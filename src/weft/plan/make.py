@@ -28,6 +28,7 @@ from weft.plan.wire import budgets_beside
 from weft.study import MOST_CELLS, Measure, Study
 
 MODEL_SEED = 1
+NAMED = 4  # cells by name in a note; the others are counted
 USUAL_COPY_RATE = 4e9
 """Bytes per second that one core copies, of a working set beyond its caches: a guess for expected times only."""
 
@@ -126,15 +127,20 @@ def measure_of(study: Study, fabric: Fabric, seed: int, notes: list[str]) -> Mea
 
 
 def refusals(plan: Plan, launches: Iterable[LaunchPlan]) -> Iterable[str]:
-    """A note for each launch that the launcher will refuse to start: a simulation over its budget."""
+    """A note for the launches of each shape that the launcher will refuse to start: simulations over their budget."""
     if not plan.is_model:
         return
     cells = {cell.id: cell for cell in plan.cells}
+    refused: dict[tuple[int, int], list[tuple[str, tuple[str, ...]]]] = {}
     for launch in sorted(launches, key=lambda each: each.cells):
         asked = [cells[name].requested for name in launch.cells]
         if why := foreseen(plan.planned_fabric, asked, launch.ranks, launch.ranks_per_node, launch.settings):
-            names = ", ".join(launch.cells)
-            yield f"{names} (N = {launch.nodes}, p = {launch.ranks}) will have a bound and no time: {why}"
+            refused.setdefault((launch.nodes, launch.ranks), []).append((why, launch.cells))
+    for (nodes, ranks), each in refused.items():
+        names = sorted(name for _, members in each for name in members)
+        named = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+        more = "" if len(each) == 1 else f"; other launches over it: {len(each) - 1}"
+        yield f"{named} (N = {nodes}, p = {ranks}) will have a bound and no time: {each[0][0]}{more}"
 
 
 def with_usual_rate(fabric: Fabric, notes: list[str]) -> Fabric:

@@ -237,8 +237,19 @@ def test_a_library_that_a_launch_chooses_for_a_call_counts() -> None:
 def test_a_plan_names_the_cells_that_will_be_refused() -> None:
     notes = make_plan(load_study("tara-beyond"), load_fabric("tara-extended")).notes
     refused = [note for note in notes if "will have a bound and no time" in note]
-    assert [note.split(" (")[0] for note in refused] == ["c003", "c004", "c009"]
+    assert [note.split(" (")[0] for note in refused] == ["c003", "c004, c009"]
     assert "over the budget of 15 min" in refused[0]
+
+
+def test_a_plan_names_some_of_many_cells_that_will_be_refused_and_counts_the_others(tmp_path: Path) -> None:
+    """All pairs of 8,192 ranks filled pages with the names of 394 cells, a note for each of 17 launches."""
+    fabric = fabric_of(tmp_path, TREE.replace("n[0-7]", "n[0-1023]").replace("1 GiB", "24 GiB"))
+    study = 'name = "all"\nkernel = "pairs"\n[[series]]\nname = "all"\nnodes = 1024\nranks_per_node = 2\n'
+    (tmp_path / "all.toml").write_text(study)
+    notes = make_plan(load_study(tmp_path / "all.toml"), fabric).notes
+    (refused,) = [note for note in notes if "will have a bound and no time" in note]
+    assert refused.startswith("c000, c001, c002, c003 and ")
+    assert "; other launches over it: " in refused
 
 
 def test_rooted_algorithms_are_the_librarys_only_where_they_are_measured(tmp_path: Path) -> None:
