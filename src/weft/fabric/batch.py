@@ -20,9 +20,8 @@ def one_word(text: str) -> str:
 
 def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
     """Check lines for the head of a job script; ValueError for line breaks, after which the shell runs the rest."""
-    for line in lines:
-        if one_line(line) != line:
-            raise ValueError(f"{line!r} has a line's end or another control character")
+    if odd := [line for line in lines if one_line(line) != line]:
+        raise ValueError(f"{odd[0]!r} has a line's end or another control character")
     return lines
 
 
@@ -33,23 +32,20 @@ def one_expression(text: str) -> str:
     return text
 
 
+STARTERS = [*sorted({kind.starter for kind in KINDS.values() if kind.starter}), MPIEXEC]
+
+
 def known_starter(name: str) -> str:
     """Return ``name`` if some kind of fabric starts ranks by it. Raises ValueError: No kind does."""
-    if name and name not in starters():
-        raise ValueError(f"must be {' or '.join(starters())}")
+    if name and name not in STARTERS:
+        raise ValueError(f"must be {' or '.join(STARTERS)}")
     return name
-
-
-def starters() -> list[str]:
-    """What may start ranks in jobs, over all kinds."""
-    return [*sorted({kind.starter for kind in KINDS.values() if kind.starter}), MPIEXEC]
 
 
 Word = Annotated[str, AfterValidator(one_word)]
 Expression = Annotated[str, AfterValidator(one_expression)]
-Starter = Annotated[
-    str, AfterValidator(known_starter), WithJsonSchema({"enum": starters(), "type": "string"}, mode="validation")
-]
+STARTER_SCHEMA = WithJsonSchema({"enum": STARTERS, "type": "string"}, mode="validation")
+Starter = Annotated[str, AfterValidator(known_starter), STARTER_SCHEMA]
 
 
 class BatchSection(Section, frozen=True):

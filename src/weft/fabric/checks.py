@@ -49,43 +49,32 @@ def check_tables(dump: Dump) -> list[Finding]:
 
 def check_dump(dump: Dump) -> list[Finding]:
     """Findings about the switches, hosts and cables of a dump."""
-    return [
-        *_boxes(dump), *_lids(dump), *_ports(dump), *_far_ends(dump), *_speeds(dump), *_tolerated(dump),
-        *check_tables(dump),
-    ]  # fmt: skip
+    return [*_boxes(dump), *_far_ends(dump), *_speeds(dump), *_tolerated(dump), *check_tables(dump)]
 
 
 def _boxes(dump: Dump) -> list[Finding]:
     unknown = sorted({f"line {e.line}: {e.peer}" for e in dump.ends if e.peer not in dump.boxes})
+    owners: dict[int, list[str]] = defaultdict(list)
+    for box in dump.boxes.values():
+        for lid in set(box.lids):
+            owners[lid].append(box.key)
+    twice = [f"lid {lid}: {', '.join(keys[:3])}" for lid, keys in sorted(owners.items()) if len(keys) > 1 and lid]
+    lines: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for end in dump.ends:
+        lines[end.key, end.port].append(end.line)
+    double = [f"{key} port {at} (lines {own[0]}, {own[1]})" for (key, at), own in lines.items() if len(own) > 1]
+    itself = [f"{e.key} port {e.port} (line {e.line})" for e in dump.ends if (e.key, e.port) == (e.peer, e.peer_port)]
     return [
         *found("unknown-cables", [] if dump.cables_known else [dump.format]),
         *found("device-twice", [f"line {line}: {key}" for line, key in dump.repeated]),
         *found("device-not-described", unknown),
         *found("aggregation-nodes", [box.key for box in dump.of_kind("aggregation")]),
         *found("routers", [box.key for box in dump.of_kind("router")]),
+        *found("lid-twice", twice),
+        *found("lid-zero", owners.get(0, [])),
+        *found("port-twice", double),
+        *found("loop", itself),
     ]
-
-
-def _lids(dump: Dump) -> list[Finding]:
-    owners: dict[int, list[str]] = defaultdict(list)
-    for box in dump.boxes.values():
-        for lid in set(box.lids):
-            owners[lid].append(box.key)
-    twice = [f"lid {lid}: {', '.join(keys[:3])}" for lid, keys in sorted(owners.items()) if len(keys) > 1 and lid]
-    return [*found("lid-twice", twice), *found("lid-zero", owners.get(0, []))]
-
-
-def _ports(dump: Dump) -> list[Finding]:
-    by_port: dict[tuple[str, int], list[End]] = defaultdict(list)
-    for end in dump.ends:
-        by_port[end.key, end.port].append(end)
-    double = [
-        f"{key} port {port} (lines {ends[0].line}, {ends[1].line})"
-        for (key, port), ends in by_port.items()
-        if len(ends) > 1
-    ]
-    itself = [f"{e.key} port {e.port} (line {e.line})" for e in dump.ends if (e.key, e.port) == (e.peer, e.peer_port)]
-    return [*found("port-twice", double), *found("loop", itself)]
 
 
 def _far_ends(dump: Dump) -> list[Finding]:
@@ -111,19 +100,19 @@ def _speeds(dump: Dump) -> list[Finding]:
     unknown = Counter(end.speed for end in dump.ends if end.speed and end.rate != end.rate)
     known = ", ".join(sorted({m[2] for e in dump.ends if (m := TEXT.fullmatch(e.speed)) and rate_of(e.speed) > 0}))
     rated = [end for end in dump.ends if end.rate == end.rate]
-    between = [e for e in rated if _is_switch(dump, e.key) and _is_switch(dump, e.peer)]
-    hosts = {box.key for box in dump.of_kind("host")}
+    switches, hosts = ({box.key for box in dump.of_kind(kind)} for kind in ("switch", "host"))
+    between = [e for e in rated if e.key in switches and e.peer in switches and (e.key, e.port) < (e.peer, e.peer_port)]
     return [
         *found("unknown-speed", [f"{s} ({n} times)" for s, n in unknown.items()], known=known or "none"),
-        *_slower([e for e in between if (e.key, e.port) < (e.peer, e.peer_port)], "slow-switch-cable"),
+        *_slower(between, "slow-switch-cable"),
         *_slower([end for end in rated if end.key in hosts], "slow-host-cable"),
     ]
 
 
 def _slower(ends: list[End], id: str) -> list[Finding]:
-    usual = Counter(end.rate for end in ends).most_common(1)
-    slow = [f"{e.key} port {e.port} to {e.peer} (line {e.line}) {e.speed}" for e in ends if e.rate < usual[0][0]]
-    return found(id, slow, usual=next((end.speed for end in ends if end.rate == usual[0][0]), ""))
+    usual = max(Counter(end.rate for end in ends).items(), key=lambda each: each[1], default=(0.0, 0))[0]
+    slow = [f"{e.key} port {e.port} to {e.peer} (line {e.line}) {e.speed}" for e in ends if e.rate < usual]
+    return found(id, slow, usual=next((end.speed for end in ends if end.rate == usual), ""))
 
 
 def _tolerated(dump: Dump) -> list[Finding]:
@@ -140,11 +129,6 @@ def _tolerated(dump: Dump) -> list[Finding]:
         *found("several-lids", [f"{key}: LMC {lmc}" for key, lmc in dump.lmc.items() if lmc]),
         *found("waited-for-credits", hot),
     ]
-
-
-def _is_switch(dump: Dump, key: str) -> bool:
-    box = dump.boxes.get(key)
-    return box is not None and box.kind == "switch"
 
 
 def check_fabric(fabric: Fabric) -> tuple[Finding, ...]:
@@ -188,35 +172,38 @@ def _model(fabric: Fabric) -> Iterator[Finding]:
         return
     network = fabric.network
     dumped = network is not None and network.topology == "dump"
-    alone = len(fabric.hosts) < 2  # nothing leaves the only node
-    stated = {
-        "node.copy_rate": fabric.node.copy_rate,
-        "network.adapter_rate": alone or dumped or network is None or network.adapter_rate,
-    }
-    for key in (key for key, value in stated.items() if not value):
-        yield finding("no-number-of-model", "warning" if dumped else None, key=key)
+    if not fabric.node.copy_rate:
+        yield finding("no-number-of-model", "warning" if dumped else None, key="node.copy_rate")
+    # nothing leaves an only node
+    if network is not None and not network.adapter_rate and not dumped and len(fabric.hosts) > 1:
+        yield finding("no-number-of-model", key="network.adapter_rate")
 
 
 def _sources(fabric: Fabric) -> list[Finding]:
     """Numbers without a source; local and virtual fabrics need none."""
     if fabric.runs_here:
         return []
-    given = [("node", fabric.node), ("network", fabric.network)]
-    for name in ("tree", "dragonfly", "torus"):
-        given.append((f"network.{name}", getattr(fabric.network, name, None)))
-    missing = [
+    shapes = ("tree", "dragonfly", "torus")
+    given = {"node": fabric.node, "network": fabric.network}
+    given |= {f"network.{name}": getattr(fabric.network, name, None) for name in shapes}
+    keys = [
         f"{section}.{key}"
-        for section, model in given
+        for section, model in given.items()
         if model is not None and section not in fabric.sources
-        for key in sorted(model.model_fields_set)
-        if f"{section}.{key}" not in fabric.sources and key not in ("preset", "tree", "dragonfly", "torus", "dump")
+        for key in sorted(model.model_fields_set - {"preset", "dump", *shapes})
     ]
-    return found("no-source", missing)
+    return found("no-source", [key for key in keys if key not in fabric.sources])
 
 
 def check_network(network: Network) -> list[Finding]:
     """Findings about a network: disconnected parts, uneven leaves, oversubscription."""
-    return [*_cables(network), *_unreachable(network), *_idle(network), *_uneven(network), *_oversubscribed(network)]
+    places = [
+        f"level {level.level}: {format_factor(level.most)} to 1 at {level.worst}"
+        for level in levels(network)
+        if np.isfinite(level.most) and level.most > 1.001
+    ]
+    oversubscribed = found("oversubscribed", places)
+    return [*_cables(network), *_unreachable(network), *_idle(network), *_uneven(network), *oversubscribed]
 
 
 def _cables(network: Network) -> list[Finding]:
@@ -238,7 +225,7 @@ def _unreachable(network: Network) -> list[Finding]:
         return []
     first, count = list[tuple[int, int]](), 0  # two separate parts lose as many pairs as a matrix has entries
     try:
-        for leaf, reached in _islands(network, cabled) if network.routing == UNROUTED else _routed(network, cabled):
+        for leaf, reached in _reached(network, cabled):
             lost = cabled[~reached]
             first += [(leaf, host) for host in lost[:EXAMPLES].tolist()]
             count += len(lost)
@@ -248,50 +235,35 @@ def _unreachable(network: Network) -> list[Finding]:
     return found("unreachable", pairs, count)
 
 
-def _routed(network: Network, cabled: Ints) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Each switch with hosts, and which of the hosts ``cabled`` its tables reach, shape (cabled,)."""
-    return ((leaf, hops >= 0) for leaf, hops in leaf_hops(network, cabled))
-
-
-def _islands(network: Network, cabled: Ints) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """The same by the cables alone: whether a switch and a host are on one island."""
-    hosts, links = len(network.hosts), network.links
-    island = islands(hosts + len(network.switches), links.source, links.target)
+def _reached(network: Network, cabled: Ints) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Each switch with hosts, and which hosts of ``cabled`` it reaches, shape (cabled,); by cables without tables."""
+    if network.routing != UNROUTED:
+        return ((leaf, hops >= 0) for leaf, hops in leaf_hops(network, cabled))
+    hosts = len(network.hosts)
+    island = islands(hosts + len(network.switches), network.links.source, network.links.target)
     of_hosts = island[cabled]
     return ((leaf, of_hosts == island[hosts + leaf]) for leaf in network.hosts_below)
 
 
 def _idle(network: Network) -> list[Finding]:
     """Switches that carry no traffic: no host below, and at most one neighbour."""
-    hosts, count = len(network.hosts), len(network.switches)
-    neighbours: list[set[int]] = [set() for _ in range(count)]
+    hosts, bearing = len(network.hosts), network.hosts_below
+    neighbours: list[set[int]] = [set() for _ in network.switches]
     for a, b in zip(network.links.source.tolist(), network.links.target.tolist(), strict=True):
         if a >= hosts:
             neighbours[int(a) - hosts].add(b)
-    bearing = network.hosts_below
-    lowest = [s for s in range(count) if network.switches[s].level == 1 and s not in bearing]
-    ends = [s for s in range(count) if s not in bearing and s not in lowest and len(neighbours[s]) < 2]
-    names = [switch.name for switch in network.switches]
-    return [*found("empty-leaf", [names[s] for s in lowest]), *found("dead-end", [names[s] for s in ends])]
+    bare = {s: beside for s, beside in enumerate(neighbours) if s not in bearing}
+    lowest = [network.switches[s].name for s in bare if network.switches[s].level == 1]
+    ends = [network.switches[s].name for s, far in bare.items() if network.switches[s].level != 1 and len(far) < 2]
+    return [*found("empty-leaf", lowest), *found("dead-end", ends)]
 
 
 def _uneven(network: Network) -> list[Finding]:
-    hosts, up = len(network.hosts), directions(network) > 0
-    leaf = (network.links.source >= hosts) & up
-    source = network.links.source[leaf] - hosts
-    cables = np.bincount(source, minlength=len(network.switches))
-    bearing = list(network.hosts_below)
+    hosts, bearing = len(network.hosts), list(network.hosts_below)
     if not bearing or not network.cables_known:
         return []
+    up = (network.links.source >= hosts) & (directions(network) > 0)
+    cables = np.bincount(network.links.source[up] - hosts, minlength=len(network.switches))
     usual = int(np.bincount(cables[bearing]).argmax())
     few = sorted((int(cables[s]), network.switches[s].name) for s in bearing if cables[s] < usual)
     return found("uneven-leaves", [f"{name} has {n}" for n, name in few], usual=usual)
-
-
-def _oversubscribed(network: Network) -> list[Finding]:
-    places = [
-        f"level {level.level}: {format_factor(level.most)} to 1 at {level.worst}"
-        for level in levels(network)
-        if np.isfinite(level.most) and level.most > 1.001
-    ]
-    return found("oversubscribed", places)

@@ -17,35 +17,32 @@ from weft.fabric.network.graph import Network, directions, islands
 
 @dataclass(frozen=True)
 class Level:
-    """The switches of one level."""
+    """The switches of one level.
+
+    Oversubscription: rate of a switch's cables down over that of its cables up. 1 = full bandwidth; inf = no uplink;
+    nan if rates are unknown or the level is the top.
+    """
 
     level: int  # 1 = leaves
-    # switches, without_hosts: number of switches, and of those without a host on their own ports
     switches: int
-    without_hosts: int
-    # down, up: number of cables to lower levels and hosts, and to higher levels, over the whole level
-    down: int
-    up: int
-    # least, typical, most: oversubscription of its switches: rate of the cables down over that of the cables up;
-    # smallest, median, largest. 1 = full bandwidth; inf = no uplink; nan if rates are unknown or the level is the
-    # top.
-    least: float
+    without_hosts: int  # of them, on their own ports
+    down: int  # cables to lower levels and hosts, over the whole level
+    up: int  # cables to higher levels
+    least: float  # oversubscription of its switches: smallest, median, largest
     typical: float
     most: float
-    worst: str  # name of the switch with the largest oversubscription
+    worst: str  # name of the switch with the largest
 
 
 def levels(network: Network) -> tuple[Level, ...]:
     """All levels of a network, leaves first. Switches without anything below them do not count as oversubscribed."""
     hosts, count = len(network.hosts), len(network.switches)
     way, links = directions(network), network.links
-    at_switch = links.source >= hosts
-    source = links.source - hosts
-    level = np.array([s.level for s in network.switches], dtype=int)
+    at_switch, level = links.source >= hosts, np.array([s.level for s in network.switches], dtype=int)
 
     def per_switch(chosen: NDArray[np.bool_], values: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         weights = None if values is None else values[chosen]
-        return np.bincount(source[chosen], weights=weights, minlength=count).astype(float)
+        return np.bincount(links.source[chosen] - hosts, weights, count).astype(float)
 
     # Up is what a switch sends up; down is what arrives from below, so use the rate of the cable's other direction.
     up, down = at_switch & (way > 0), at_switch & (way < 0)
@@ -62,19 +59,10 @@ def levels(network: Network) -> tuple[Level, ...]:
         known = ratios[~np.isnan(ratios)]
         worst = network.switches[int(used[np.nanargmax(ratios)])].name if known.size else ""
         least, typical, most = np.quantile(known, [0, 0.5, 1], method="nearest") if known.size else [np.nan] * 3
-        found.append(
-            Level(
-                number,
-                len(members),
-                int((own_hosts[members] == 0).sum()),
-                int(per_switch(down)[members].sum()),
-                int(per_switch(up)[members].sum()),
-                float(least),
-                float(typical),
-                float(most),
-                worst,
-            )
-        )
+        bare = int((own_hosts[members] == 0).sum())
+        below, above = (int(per_switch(way)[members].sum()) for way in (down, up))
+        shares = (float(least), float(typical), float(most))
+        found.append(Level(number, len(members), bare, below, above, *shares, worst))
     return tuple(found)
 
 
@@ -84,9 +72,9 @@ class Cut:
 
     name: str  # ``link leaf0 up``, ``link group3 out``, ``link x 0-3 out``
     hosts: frozenset[int]  # host indices in the part
-    rate: float  # total rate of the cables out of it, in bytes per second, one way
-    rate_in: float  # and of those into it
-    rates: tuple[tuple[float, float], ...] = ()  # of each of these cables, out of it and into it
+    rate: float  # of all cables out of it, in bytes per second
+    rate_in: float  # into it
+    rates: tuple[tuple[float, float], ...]  # of each of these cables, out of it and into it
 
 
 def cuts(network: Network) -> tuple[Cut, ...]:
@@ -132,11 +120,10 @@ def _halves(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 def _pods(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """The parts of a tree that are connected only by the top level of switches."""
-    level = np.array([switch.level for switch in network.switches])
+    level, first = np.array([switch.level for switch in network.switches]), len(network.hosts)
     top = int(level.max(initial=1))
     if top < 3:
         return
-    first = len(network.hosts)
     cables = network.switch_links & (directions(network) != 0)
     a, b = network.links.source[cables] - first, network.links.target[cables] - first
     low = (level[a] < top) & (level[b] < top)

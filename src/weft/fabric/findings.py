@@ -24,8 +24,8 @@ class Finding:
     # ``error``: the description contradicts itself, and results would mean nothing. ``warning``: probably a fault of
     # the machine or a slip in the file. ``note``: worth knowing when numbers are read.
     severity: Severity
-    what: str  # what was found, and where
-    cause: str  # its usual cause, or its effect on results
+    what: str  # and where
+    cause: str  # the usual one, or its effect on results
     remedy: str  # the next step
 
 

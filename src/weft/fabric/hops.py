@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.network.follow import UNREACHABLE, leaves_alike, steps_on, switch_steps
+from weft.fabric.network.follow import UNREACHABLE, leaves_alike, steps_on
 from weft.fabric.network.graph import Ints, Network
 
 LEVELS = ("socket", "node", "leaf", "pod", "core")
@@ -32,8 +32,8 @@ def host_hops(network: Network, hosts: Ints | None = None) -> NDArray[np.int16]:
     """Hops between hosts (all by default), shape (hosts, hosts); 0 on the diagonal, -1 without a route."""
     chosen = _chosen(network, hosts)
     leaves, row = np.unique(network.leaf[chosen], return_inverse=True)
-    cabled = np.maximum(leaves, 0).astype(np.int32)
-    steps = switch_steps(network, cabled, chosen)
+    at = np.repeat(np.maximum(leaves, 0).astype(np.int32), len(chosen))
+    steps = steps_on(network, at, np.tile(chosen, len(leaves))).reshape(len(leaves), len(chosen))
     steps[leaves < 0] = -1
     steps[steps >= 0] += network.end_hops
     hops = steps[row]
@@ -62,8 +62,13 @@ class RankPairs:
     hops: NDArray[np.int16]
 
     def classes(self) -> tuple[HopClass, ...]:
-        """The classes with their numbers of pairs, nearest first."""
-        return _count(self.level, self.hops)
+        """The classes with their numbers of ordered pairs, nearest first, without the diagonal."""
+        width = int(self.hops.max(initial=0)) + 2
+        code = self.level.astype(np.int32) * width + (self.hops + 1)
+        counts = -np.bincount(np.diagonal(code), minlength=len(LEVELS) * width)
+        for rows in np.array_split(code, max(1, code.size // 2**22)):  # bincount makes a 64-bit copy
+            counts += np.bincount(rows.ravel(), minlength=len(counts))
+        return _classes(counts, width)
 
 
 def rank_pairs(network: Network, host_of_rank: Sequence[int] | Ints, socket_of_rank: Ints | None = None) -> RankPairs:
@@ -86,9 +91,14 @@ def hop_classes(
     on_node = sum(ranks_per_socket)
     same = len(chosen) * sum(r * (r - 1) for r in ranks_per_socket)
     node = len(chosen) * on_node * (on_node - 1) - same
-    far = (HopClass(c.level, c.hops, c.pairs * on_node**2) for c in _between_hosts(network, chosen))
+    width = len(network.switches) + network.end_hops + 2
+    counts = np.zeros(len(LEVELS) * width, dtype=np.int64)
+    for group in groups_alike(network, chosen):
+        code = group.level.astype(np.int64) * width + (group.hops + 1)
+        counts += np.bincount(code, minlength=len(counts)) * len(group.members)
+        counts -= np.bincount(code[group.members], minlength=len(counts))
     near = (HopClass("socket", 0, same), HopClass("node", 0, node))
-    return tuple(c for c in (*near, *far) if c.pairs)
+    return tuple(c for c in (*near, *_classes(counts * on_node**2, width)) if c.pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +106,8 @@ class Alike:
     """Hosts with the same level and distance to all others: those with the same leaf switch, leaf and pod."""
 
     members: NDArray[np.intp]  # positions of these hosts among the chosen ones
-    # level, hops: level (index into `LEVELS`) and hops to each chosen host, shape (hosts,); for a member, those to
-    # another member
-    level: NDArray[np.int8]
-    hops: NDArray[np.int16]
+    level: NDArray[np.int8]  # to each chosen host, shape (hosts,), by index into `LEVELS`; to a member: of another one
+    hops: NDArray[np.int16]  # the same
 
 
 def groups_alike(network: Network, hosts: Ints | None = None) -> Iterator[Alike]:
@@ -139,27 +147,6 @@ def leaf_hops(network: Network, chosen: Ints) -> Iterator[tuple[int, NDArray[np.
 
 def _chosen(network: Network, hosts: Ints | None) -> Ints:
     return np.arange(len(network.hosts), dtype=np.int32) if hosts is None else np.asarray(hosts, dtype=np.int32)
-
-
-def _between_hosts(network: Network, chosen: Ints) -> tuple[HopClass, ...]:
-    """Numbers of ordered pairs of distinct hosts by (level, hops)."""
-    width = len(network.switches) + network.end_hops + 2
-    counts = np.zeros(len(LEVELS) * width, dtype=np.int64)
-    for group in groups_alike(network, chosen):
-        code = group.level.astype(np.int64) * width + (group.hops + 1)
-        counts += np.bincount(code, minlength=len(counts)) * len(group.members)
-        counts -= np.bincount(code[group.members], minlength=len(counts))
-    return _classes(counts, width)
-
-
-def _count(level: NDArray[np.int8], hops: NDArray[np.int16]) -> tuple[HopClass, ...]:
-    """Numbers of ordered pairs by (level, hops), without the diagonal."""
-    width = int(hops.max(initial=0)) + 2
-    code = level.astype(np.int32) * width + (hops + 1)
-    counts = -np.bincount(np.diagonal(code), minlength=len(LEVELS) * width)
-    for rows in np.array_split(code, max(1, code.size // 2**22)):  # bincount makes a 64-bit copy
-        counts += np.bincount(rows.ravel(), minlength=len(counts))
-    return _classes(counts, width)
 
 
 def _classes(counts: NDArray[np.int64], width: int) -> tuple[HopClass, ...]:

@@ -46,7 +46,9 @@ names = {names}
 {node}
 [network]
 topology = "dump"
-{adapter}
+# adapter_rate = "..."        # what one adapter reaches; without it the rate of its cable
+# latency = "1.2 us"          # one way, between two nodes on one switch: dumps do not contain it
+
 [network.dump]
 file = {file}
 format = {form}
@@ -69,7 +71,30 @@ def import_dump(
     if into.exists():
         raise FabricError(f"{into} is there already", "name another file with -o, or remove it")
     with _one_file(dump, into) as dump:
-        return _import(dump, into, names, node, form, tables)
+        read = read_dump(dump, form)
+        if tables is not None:
+            read = replace(read, tables=read_tables(tables))
+        described = {} if names else described_names(read)
+        network = unrouted(read, names=read_names(names) if names else described)
+        if read.tables is not None:
+            forward_of(network, read.tables)[1].refuse_foreign(network)
+        shape = read_hwloc(Lines.read(node)) if node else None
+        beside: list[tuple[Path, Path | bytes]] = [
+            (into.parent / path.name, path) for path in (dump, names, tables) if path is not None
+        ]
+        if described:
+            names = into.with_suffix(".names")
+            beside.append((names, "".join(f"{key} {name}\n" for key, name in described.items()).encode()))
+        text = _text(read, network.hosts, into, dump, names, shape, tables)
+        try:
+            into.parent.mkdir(parents=True, exist_ok=True)
+            for target, source in beside:
+                _lay(target, source)
+        except OSError as error:
+            what = f"cannot write {error.filename}: {error.strerror}"
+            raise FabricError(what, "choose another place with -o") from error
+        write_output(into, text.encode())
+        return read
 
 
 @contextmanager
@@ -84,24 +109,6 @@ def _one_file(dump: Path, into: Path) -> Generator[Path]:
         joint = Path(folder) / f"{into.stem}.lldp.json"
         joint.write_text(join_outputs(dump), encoding="utf-8")
         yield joint
-
-
-def _import(
-    dump: Path, into: Path, names: Path | None, node: Path | None, form: Format | None, tables: Path | None
-) -> Dump:
-    read = read_dump(dump, form)
-    if tables is not None:
-        read = replace(read, tables=read_tables(tables))
-    described = {} if names else described_names(read)
-    network = unrouted(read, names=read_names(names) if names else described)
-    if read.tables is not None:
-        forward_of(network, read.tables)[1].refuse_foreign(network)
-    shape = read_hwloc(Lines.read(node)) if node else None
-    beside = [(path, into.parent / path.name) for path in (dump, names, tables) if path is not None]
-    if described:
-        names = into.with_suffix(".names")
-    _write(into, _text(read, network.hosts, into, dump, names, shape, tables), beside, described)
-    return read
 
 
 def described_names(dump: Dump) -> dict[str, str]:
@@ -120,84 +127,55 @@ def described_names(dump: Dump) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _write(into: Path, text: str, beside: Sequence[tuple[Path, Path]], described: Mapping[str, str]) -> None:
-    try:
-        into.parent.mkdir(parents=True, exist_ok=True)
-        for source, target in beside:
-            _lay(source, target)
-        if described:
-            _lay_names(into.with_suffix(".names"), described)
-    except OSError as error:
-        raise FabricError(f"cannot write {error.filename}: {error.strerror}", "choose another place with -o") from error
-    write_output(into, text.encode())
-
-
-def _lay_names(path: Path, names: Mapping[str, str]) -> None:
-    """Write a file of names unless it is there already."""
-    text = "".join(f"{key} {name}\n" for key, name in names.items())
-    if path.exists() and read_plain(path, UNLIMITED) != text.encode():
-        raise FabricError(f"{path} already exists with other contents", "write the fabric file into an empty folder")
-    path.write_text(text, encoding="utf-8")
-
-
-def _lay(source: Path, target: Path) -> None:
-    """Copy a file unless it is there already."""
-    if target.exists():
-        if source.samefile(target) or read_plain(source, UNLIMITED) == read_plain(target, UNLIMITED):
-            return
-        raise FabricError(f"{target} already exists with other contents", "write the fabric file into an empty folder")
-    shutil.copyfile(plain_file(source), target)
+def _lay(target: Path, source: Path | bytes) -> None:
+    """Write a file, a copy or from memory, unless it is there already."""
+    if not target.exists():
+        if isinstance(source, Path):
+            shutil.copyfile(plain_file(source), target)
+        else:
+            target.write_bytes(source)
+    elif not (isinstance(source, Path) and source.samefile(target)):
+        content = read_plain(source, UNLIMITED) if isinstance(source, Path) else source
+        if content != read_plain(target, UNLIMITED):
+            what = f"{target} already exists with other contents"
+            raise FabricError(what, "write the fabric file into an empty folder")
 
 
 def quoted(text: str) -> str:
-    """A text as a TOML string, quoted."""
-    plain = re.sub(r"[\x00-\x1f\x7f]", " ", text).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{plain}"'
+    """A text as a TOML string, quoted, without control characters."""
+    return _quoted(re.sub(r"[\x00-\x1f\x7f]", " ", text))
 
 
 def _text(
-    dump: Dump,
-    hosts: Sequence[str],
-    into: Path,
-    path: Path,
-    names: Path | None,
-    shape: NodeShape | None,
+    dump: Dump, hosts: Sequence[str], into: Path, path: Path, names: Path | None, shape: NodeShape | None,
     tables: Path | None,
-) -> str:
-    counts = dump.counts
-    other = f", {counts['aggregation']} SHARP aggregation nodes" if counts["aggregation"] else ""
-    rated = any(end.rate == end.rate for end in dump.ends)
+) -> str:  # fmt: skip
+    counts, rated = dump.counts, any(end.rate == end.rate for end in dump.ends)
     name = re.sub(r"[^A-Za-z0-9._-]", "-", into.stem).lstrip("._-") or "fabric"
-    form = FORMS.get(dump.format, "slurm")
+    cores = "cores = 1                     # not in a dump: give those of a node, or import with --node lstopo.xml\n"
+    if shape is not None:
+        memory = f'memory = "{shape.memory} B"\n' if shape.memory else ""
+        cores = f"sockets = {shape.sockets}\ncores = {shape.cores_total}\n{memory}"
+    more = {"names": names, "tables": tables}
     return HEAD.format(
         dump=re.sub(r"\s", " ", path.name),
         format=dump.format,
         switches=counts["switch"],
         hosts=counts["host"],
-        other=other,
+        other=f", {counts['aggregation']} SHARP aggregation nodes" if counts["aggregation"] else "",
         rates="Link rates are the data rates in the dump."
         if rated
         else "The dump states no rates: give network.adapter_rate and network.dump.link_rate.",
         name=quoted(name[:80]),
         title=quoted(f"{counts['host']} hosts on {counts['switch']} switches, from {path.name}"),
         names=quoted(folded_names(hosts)),
-        node=_node(shape),
-        adapter='# adapter_rate = "..."        # what one adapter reaches; without it the rate of its cable\n'
-        '# latency = "1.2 us"          # one way, between two nodes on one switch: dumps do not contain it\n',
+        node=cores,
         file=quoted(path.name),
-        form=quoted(form),
-        extra=(f"names = {quoted(names.name)}\n" if names else "")
-        + (f"tables = {quoted(tables.name)}\n" if tables else "")
+        form=quoted(FORMS.get(dump.format, "slurm")),
+        extra="".join(f"{key} = {quoted(file.name)}\n" for key, file in more.items() if file)
         + ("" if rated else '# link_rate = "..."           # of links between switches\n'),
         source=quoted(f"{path.name}, read as {dump.format}"),
     )
-
-
-def _node(shape: NodeShape | None) -> str:
-    if shape is None:
-        return "cores = 1                     # not in a dump: give those of a node, or import with --node lstopo.xml\n"
-    memory = f'memory = "{shape.memory} B"\n' if shape.memory else ""
-    return f"sockets = {shape.sockets}\ncores = {shape.cores_total}\n{memory}"
 
 
 def folded_names(hosts: Sequence[str]) -> str:
@@ -221,12 +199,9 @@ def as_toml(fabric: Fabric) -> str:
 
 def _table(path: tuple[str, ...], tree: Mapping[str, Any]) -> list[str]:
     """Lines of a table: its values, then the tables inside it."""
-    plain = {key: value for key, value in tree.items() if not isinstance(value, dict)}
     lines = ["", f"[{'.'.join(map(_key, path))}]"] if path else []
-    lines += [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
-    for key in (each for each in tree if each not in plain):
-        lines += _table((*path, key), tree[key])
-    return lines
+    lines += [f"{_key(key)} = {_value(value)}" for key, value in tree.items() if not is_table(value)]
+    return lines + [line for key, value in tree.items() if is_table(value) for line in _table((*path, key), value)]
 
 
 def _key(key: str) -> str:

@@ -10,14 +10,10 @@ class FabricKind:
 
     is_this_host: bool = False  # its only node is this host, which supplies the keys that the file omits
     runs_here: bool = False  # its ranks run on this host, so memory is copied at this host's rate
-    # its network is emulated by links that are limited with token buckets (`burst`)
-    is_emulated: bool = False
-    # parallel switches of its network are one, unless they route
-    folds: bool = False
-    # its times come from a model with the rates of the fabric file, and repeat exactly at every launch
-    is_model: bool = False
-    # what starts ranks by its scheduler's own means, as its site spells it; empty if only ``mpiexec`` does
-    starter: str = ""
+    is_emulated: bool = False  # its network is emulated by links that are limited with token buckets (`burst`)
+    folds: bool = False  # parallel switches of its network are one, unless they route
+    is_model: bool = False  # its times follow from the rates of the fabric file, and repeat exactly at every launch
+    starter: str = ""  # what starts ranks by its scheduler's own means; empty if only ``mpiexec`` does
     without: tuple[str, ...] = ()  # keys of ``[batch]`` that its scheduler has nothing like
     exclude: str = ""  # the scheduler's command that leaves ``{nodes}`` out of a job; empty where it has none
     label: str = ""  # label of titles and numbers that were not measured on a real network; empty for a real network
@@ -50,12 +46,8 @@ def known_kind(name: str) -> str:
 MTU = 9000
 """Jumbo frames, as on clusters: headers are 0.7 % of the bytes counted, not 4.5 %, and fewer packets cost less CPU."""
 
-FRAME = MTU + 14
-
 BURST_S = 0.0005  # burst in seconds at the link's rate: as short as timers on a busy machine allow
-
-BURST_LEAST = 2 * FRAME
-BURST_MOST = 1 << 18
+BURST_LEAST, BURST_MOST = 2 * (MTU + 14), 1 << 18  # two frames
 
 
 def burst(rate: float) -> int:
@@ -64,10 +56,9 @@ def burst(rate: float) -> int:
 
 
 def link_seconds(size: float, rate: float, *, shaped: bool) -> float:
-    """Least time in which a link transmits a number of bytes.
+    """Least seconds in which a link transmits ``size`` bytes at ``rate`` bytes per second.
 
-    A full bucket, as before every sample, passes its content at memory speed; only the remaining bytes take the
-    link's rate. `size`: bytes. `rate`: bytes per second. `shaped`: whether a token bucket limits the link; on real
-    and simulated links every byte takes the rate. Returns seconds.
+    A full bucket (`shaped`), as before every sample, passes its content at memory speed; on real and simulated links
+    every byte takes the rate.
     """
     return max(0.0, size - burst(rate)) / rate if shaped else size / rate

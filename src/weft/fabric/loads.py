@@ -6,7 +6,7 @@ node2 down`` is the traffic that arrives at a host.
 """
 
 import re
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -31,10 +31,10 @@ def link_name(lower: str, direction: str) -> str:
 
 def depths(hosts: Iterable[str], links: Sequence[tuple[str, str]]) -> dict[str, int]:
     """Distance of each end from the nearest host, in links: 0 for a host, 1 for a leaf."""
-    beside: dict[str, list[str]] = {}
+    beside = defaultdict[str, list[str]](list)
     for one, other in links:
-        beside.setdefault(one, []).append(other)
-        beside.setdefault(other, []).append(one)
+        beside[one].append(other)
+        beside[other].append(one)
     found = {host: 0 for host in hosts if host in beside}
     queue = deque(found)
     while queue:
@@ -63,7 +63,9 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
     load = np.zeros(len(network.links), dtype=np.int64)
     if len(taking) < 2:
         return load
-    _require_cables(network, taking)
+    loose = taking[network.leaf[taking] < 0]
+    if loose.size:
+        raise network.no_route(int(loose[0]), int(taking[0] if taking[0] != loose[0] else taking[1]))
     lent = LENT.get("all-to-all loads") if count >= LARGE else None
     if lent and (found := lent(network, weight)) is not None:
         return found
@@ -75,13 +77,6 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
     for start in range(0, len(taking), COLUMNS):
         load += _push(network, ends[start : start + COLUMNS], weight, below)
     return load
-
-
-def _require_cables(network: Network, taking: NDArray[np.intp]) -> None:
-    loose = taking[network.leaf[taking] < 0]
-    if loose.size:
-        other = taking[0] if taking[0] != loose[0] else taking[1]
-        raise network.no_route(int(loose[0]), int(other))
 
 
 def _push(network: Network, ends: Ints, weight: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -132,13 +127,10 @@ def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[
 class Hottest:
     """The slowest link of an all-to-all among all hosts."""
 
-    # link, name: index and name of the link with the longest time (load over rate)
-    link: int
+    link: int  # index of the link with the longest time (load over rate)
     name: str
     load: int  # units over it; one unit is what one host sends to one other
-    # its time over that of the slowest host's own link: 1 = as fast as the adapters, 2 = the network halves the rate
-    # of an all-to-all
-    relative: float
+    relative: float  # its time over that of the slowest host's own link: 2 = half the rate of the adapters
     rate_per_host: float  # bytes per second that each host then sends; nan if no rate is known
 
 

@@ -66,7 +66,6 @@ class Fabric(WholeFile, frozen=True):
     simulation: SimulationSection | None = Field(None, description="[simulation]: how a simulated MPI behaves here")
     groups: dict[Name, NodeNames] = Field({}, description='[groups]: names for sets of nodes: leaf = "n[37-54]"')
     sources: dict[str, str] = Field({}, description='[sources]: where each number comes from: "node.memory" = "..."')
-
     ranges: dict[str, tuple[str, str]] = Field(
         {}, description='[ranges]: what a number may be, if not exactly known: "network.overhead" = ["0.2 us", "2 us"]'
     )
@@ -131,16 +130,14 @@ class Fabric(WholeFile, frozen=True):
     @model_validator(mode="after")
     def described(self) -> Self:
         """Refuse a fabric for which no plan can be made."""
-        if not self.is_this_host:
-            for key in ("names", "cores"):
-                if getattr(self.node, key) is None:
-                    raise ValueError(f'a fabric of kind "{self.kind}" needs node.{key}')
+        missing = [key for key in ("names", "cores") if getattr(self.node, key) is None]
+        if missing and not self.is_this_host:
+            raise ValueError(f'a fabric of kind "{self.kind}" needs node.{missing[0]}')
         if len(self.hosts) > 1 and self.network is None:
             raise ValueError(f"{len(self.hosts)} nodes need a section [network]")
         if self.is_this_host and len(self.hosts) > 1:
-            raise ValueError(
-                f'kind "{self.kind}" is this host alone, and node.names = "{self.node.names}" names several'
-            )
+            names = self.node.names
+            raise ValueError(f'kind "{self.kind}" is this host alone, and node.names = "{names}" names several')
         return self
 
     @model_validator(mode="after")
@@ -151,28 +148,22 @@ class Fabric(WholeFile, frozen=True):
         if batch.starter not in ("", own, MPIEXEC):
             instead = f'"{own}" or "{MPIEXEC}"' if own else f'"{MPIEXEC}"'
             raise ValueError(f'kind "{self.kind}" starts ranks by {instead}, not by batch.starter = "{batch.starter}"')
-        given = next((key for key in self.implied.without if getattr(batch, key)), "")
-        if given:
-            raise ValueError(f'kind "{self.kind}" has nothing like batch.{given}: leave it out, or use batch.options')
+        if given := [key for key in self.implied.without if getattr(batch, key)]:
+            raise ValueError(
+                f'kind "{self.kind}" has nothing like batch.{given[0]}: leave it out, or use batch.options'
+            )
         return self
 
     @model_validator(mode="after")
-    def ranks_choose_their_rail(self) -> Self:
-        """Refuse several rails where nothing gives each rank its own."""
-        if self.network is not None and self.network.rails > 1:
-            if self.is_emulated:
-                raise ValueError(f'kind "{self.kind}" makes one link a node: leave out network.rails')
-            if self.simulation is not None and self.simulation.model == "infiniband":
-                raise ValueError(
-                    'simulation.model = "infiniband" cannot distinguish the ranks of a node: leave out rails'
-                )
-        return self
-
-    @model_validator(mode="after")
-    def switches_route(self) -> Self:
-        """Refuse switches that route where Weft makes none."""
-        if self.network is not None and self.network.routing in ROUTED and not self.is_emulated:
-            raise ValueError(f'routing = "{self.network.routing}" is for kind "virtual", not for "{self.kind}"')
+    def the_kind_has_such_a_network(self) -> Self:
+        """Refuse several rails where nothing gives each rank its own, and switches that route where Weft makes none."""
+        rails, routing = (self.network.rails, self.network.routing) if self.network is not None else (1, "minimal")
+        if rails > 1 and self.is_emulated:
+            raise ValueError(f'kind "{self.kind}" makes one link a node: leave out network.rails')
+        if rails > 1 and self.simulation is not None and self.simulation.model == "infiniband":
+            raise ValueError('simulation.model = "infiniband" cannot distinguish the ranks of a node: leave out rails')
+        if routing in ROUTED and not self.is_emulated:
+            raise ValueError(f'routing = "{routing}" is for kind "virtual", not for "{self.kind}"')
         return self
 
     @property
@@ -189,8 +180,7 @@ class Fabric(WholeFile, frozen=True):
             raise ValueError(f"{named:,} names in all groups; at most {MOST_GROUPED:,} are looked up")
         known = set(self.hosts)
         for group, names in self.groups.items():
-            foreign = [name for name in expand(names) if name not in known]
-            if foreign:
+            if foreign := [name for name in expand(names) if name not in known]:
                 raise ValueError(f'groups.{group} = "{names}" holds {foreign[0]}, which is not in node.names')
         for table, keys in (("sources", self.sources), ("ranges", self.ranges)):
             for key in keys:
@@ -203,10 +193,7 @@ class Fabric(WholeFile, frozen=True):
         return self
 
     def range_of(self, key: str) -> tuple[float, float]:
-        """The two ends of a number's range in the unit of its key: bytes a second, seconds or bytes.
-
-        Raises ValueError: They are no such numbers, or not in this order.
-        """
+        """The two ends of a number's range in the unit of its key; ValueError for no such numbers, or in no order."""
         *section, last = key.split(".")
         owner = model_at(Fabric, section)
         if owner is None:
@@ -215,13 +202,13 @@ class Fabric(WholeFile, frozen=True):
         kind: Any = field.annotation
         for each in field.metadata:  # what reads its text
             kind = Annotated[kind, each]
-        reader: TypeAdapter[Any] = TypeAdapter(kind)
+        reader, stated = TypeAdapter[Any](kind), f'ranges has "{key}" = {list(self.ranges[key])}'
         try:
             low, high = (float(reader.validate_python(end)) for end in self.ranges[key])
         except (ValidationError, TypeError) as error:
-            raise ValueError(f'ranges has "{key}" = {list(self.ranges[key])}: write two values with units') from error
+            raise ValueError(f"{stated}: write two values with units") from error
         if low > high:
-            raise ValueError(f'ranges has "{key}" = {list(self.ranges[key])}: the smaller end comes first')
+            raise ValueError(f"{stated}: the smaller end comes first")
         return low, high
 
 
@@ -243,7 +230,5 @@ def complete(fabric: Fabric, host: Host) -> Fabric:
 
 def memory_limit(fabric: Fabric, host: Host) -> Limit | None:
     """Memory that a node of the fabric has for a cell; None if unknown. This host's limits count if it is the node."""
-    limits = list(host.limits) if fabric.is_this_host else []
-    if fabric.node.memory is not None:
-        limits.append(Limit(fabric.node.memory, "node.memory"))
-    return smallest(limits)
+    stated = [] if fabric.node.memory is None else [Limit(fabric.node.memory, "node.memory")]
+    return smallest([*(host.limits if fabric.is_this_host else ()), *stated])

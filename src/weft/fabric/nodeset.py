@@ -27,6 +27,7 @@ LITERAL = re.compile(r"[A-Za-z0-9_.-]*", re.ASCII)
 NUMBER = re.compile(r"([0-9]+)")
 RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?", re.ASCII)
 Part = tuple[int, int, int]  # lowest and highest number of a range, and the least number of digits to write it with
+Pieces = list[str | list[Part]]  # a name as its texts and its brackets
 
 
 class NodeSetError(FabricError, ValueError):
@@ -43,7 +44,8 @@ def expand(text: str) -> tuple[str, ...]:
     """Names of a node set, each once, n2 before n10; NodeSetError for none, over 200,000, or 8 million characters."""
     names: set[str] = set()
     for pieces in _parsed(text):
-        names.update(_names(pieces))
+        choices = ((piece,) if isinstance(piece, str) else _numbers(piece) for piece in pieces)
+        names.update(map("".join, itertools.product(*choices)))
     if not names:
         raise NodeSetError("an empty node set")
     return tuple(sorted(names, key=natural))
@@ -55,19 +57,14 @@ def natural(name: str) -> tuple[str, str]:
     A number stands in it as a control character, a character for its length, and its digits: one text a name, where
     a pair for each number took gigabytes.
     """
-    return NUMBER.sub(_by_value, name), name
+    return NUMBER.sub(lambda number: f"\0{chr(len(number[0].lstrip('0')))}{number[0].lstrip('0')}", name), name
 
 
-def _by_value(number: re.Match[str]) -> str:
-    digits = number[0].lstrip("0")
-    return f"\0{chr(len(digits))}{digits}"
-
-
-def _parsed(text: str) -> list[list[str | list[Part]]]:
-    """Each name of the set as its texts and its brackets, after checks of sizes and lengths."""
+def _parsed(text: str) -> list[Pieces]:
+    """Each name of the set, after checks of sizes and lengths."""
     if len(text) > MOST_TEXT:
         raise NodeSetError(f"not a node set: {len(text):,} characters")
-    found: list[list[str | list[Part]]] = []
+    found: list[Pieces] = []
     at, total, long = 0, 0, 0
     while True:
         at = _end(SEPARATORS, text, at)
@@ -95,19 +92,16 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _pieces(word: str) -> list[str | list[Part]]:
-    pieces: list[str | list[Part]] = []
+def _pieces(word: str) -> Pieces:
+    pieces: Pieces = []
     for index, piece in enumerate(re.split(r"\[([^\[\]]*)\]", word)):
         if index % 2:
-            parts = [_part(word, part) for part in piece.split(",")]
-            pieces.append(parts)
-        elif not LITERAL.fullmatch(piece) or (not index and piece[:1] in ("-", ".")):
-            raise NodeSetError(
-                f'not a node set: "{_short(word)}" is not a name; a name has letters, digits, . _ - and brackets of '
-                "numbers"
-            )
-        else:
+            pieces.append([_part(word, part) for part in piece.split(",")])
+        elif LITERAL.fullmatch(piece) and (index or piece[:1] not in ("-", ".")):
             pieces.append(piece)
+        else:
+            known = "a name has letters, digits, . _ - and brackets of numbers"
+            raise NodeSetError(f'not a node set: "{_short(word)}" is not a name; {known}')
     if (longest := _longest(pieces)) > LONGEST_NAME:
         raise NodeSetError(f'not a node set: "{_short(word)}" makes a name of {longest} characters')
     return pieces
@@ -125,26 +119,20 @@ def _part(word: str, text: str) -> Part:
     return int(low), int(high), len(low)
 
 
-def _longest(pieces: list[str | list[Part]]) -> int:
+def _longest(pieces: Pieces) -> int:
     return sum(
         len(piece) if isinstance(piece, str) else max(max(width, len(str(high))) for _, high, width in piece)
         for piece in pieces
     )
 
 
-def _size(pieces: list[str | list[Part]]) -> int:
+def _size(pieces: Pieces) -> int:
     brackets = (piece for piece in pieces if not isinstance(piece, str))
     return math.prod(sum(high - low + 1 for low, high, _ in parts) for parts in brackets)
 
 
-def _names(pieces: list[str | list[Part]]) -> Iterator[str]:
-    choices = ((piece,) if isinstance(piece, str) else tuple(_numbers(piece)) for piece in pieces)
-    return map("".join, itertools.product(*choices))
-
-
 def _numbers(parts: list[Part]) -> Iterator[str]:
-    for low, high, width in parts:
-        yield from (f"{number:0{width}}" for number in range(low, high + 1))
+    return (f"{number:0{width}}" for low, high, width in parts for number in range(low, high + 1))
 
 
 def _short(text: str) -> str:
@@ -167,7 +155,8 @@ def fold(names: Iterable[str]) -> str:
     parts: list[str] = []
     for name in given:
         pieces = NUMBER.split(name)
-        if pieces[-1] or len(pieces) == 1 or not LITERAL.fullmatch(name) or any(map(is_long, pieces[1::2])):
+        is_long = any(len(number) > MOST_DIGITS for number in pieces[1::2])  # a bracket cannot have such a number
+        if pieces[-1] or len(pieces) == 1 or not LITERAL.fullmatch(name) or is_long:
             parts.append(name)
         else:
             folded[tuple(pieces[:-1:2])].append(tuple(pieces[1::2]))
@@ -176,16 +165,10 @@ def fold(names: Iterable[str]) -> str:
     return ",".join(parts)
 
 
-def is_long(number: str) -> bool:
-    """Whether a node set cannot have the number in a bracket."""
-    return len(number) > MOST_DIGITS
-
-
 def shortest(numbers: Sequence[Name]) -> list[Name]:
     """Names alike but for their numbers, folded from the last number on or from the first, whichever gives less."""
-    width = len(numbers[0])
-    ways = [list(range(width))] if width == 1 else [list(range(width))[::-1], list(range(width))]
-    return min((along(way, numbers) for way in ways), key=len)
+    places = range(len(numbers[0]))
+    return min((along(way, numbers) for way in dict.fromkeys((tuple(reversed(places)), tuple(places)))), key=len)
 
 
 def along(places: Iterable[int], numbers: Sequence[Name]) -> list[Name]:
@@ -203,7 +186,7 @@ def ranges(numbers: Iterable[str]) -> list[str]:
     """Numbers as ranges, in order: a range's first number sets the width of all, so those with zeros come first."""
     left = set(numbers)
     found: list[tuple[int, str]] = []
-    for first in sorted(left, key=lambda number: (not is_padded(number), int(number), number)):
+    for first in sorted(left, key=lambda number: (number == "0" or number[0] != "0", int(number), number)):
         if first not in left:
             continue
         last, width = int(first), len(first)
@@ -213,11 +196,6 @@ def ranges(numbers: Iterable[str]) -> list[str]:
             last += 1
         found.append((int(first), first if last == int(first) else f"{first}-{last:0{width}}"))
     return [text for _, text in sorted(found)]
-
-
-def is_padded(number: str) -> bool:
-    """Whether a number is written with leading zeros."""
-    return number[0] == "0" and len(number) > 1
 
 
 def spelled(texts: Name, numbers: Name) -> str:

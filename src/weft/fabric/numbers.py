@@ -28,32 +28,17 @@ digits are up to 4.5 % (`weft papers tables`)."""
 class Spread:
     """By how much an assumed number may be off."""
 
-    key: str  # its key in the fabric file
-    unit: Literal["B/s", "s", "B"]  # ``B/s``, ``s`` or ``B``
+    key: str  # in the fabric file
+    unit: Literal["B/s", "s", "B"]
     factor: float = 0.0  # it may lie between its value divided and multiplied by this ..
-    # low, high: ... or between these two, in its unit, whatever was assumed.
-    low: float = 0.0
+    low: float = 0.0  # .. or between these two, in its unit, whatever was assumed
     high: float = 0.0
     below: float = 0.0  # factor by which it may be lower, if it was worked out from a data sheet
 
 
-#: Rates of links between switches.
-LINK_RATES = (
-    "network.tree.link_rate",
-    "network.tree.pod_link_rate",
-    "network.torus.link_rate",
-    "network.dragonfly.local_rate",
-    "network.dragonfly.global_rate",
-)
-
-#: Latencies of links between switches, which come to a message for each that it crosses.
-LINK_LATENCIES = (
-    "network.tree.link_latency",
-    "network.tree.pod_link_latency",
-    "network.torus.link_latency",
-    "network.dragonfly.local_latency",
-    "network.dragonfly.global_latency",
-)
+LINKS = ("tree.link", "tree.pod_link", "torus.link", "dragonfly.local", "dragonfly.global")  # between switches
+LINK_RATES = tuple(f"network.{link}_rate" for link in LINKS)
+LINK_LATENCIES = tuple(f"network.{link}_latency" for link in LINKS)  # each comes to every message that crosses it
 
 # Rates: what nodes and adapters reach lies up to 40 % below a data sheet (`weft papers datasheet`). Costs: a factor
 # of two either way. Latencies: of one adapter, EDR, 1.05 us and 2.44 us were published (fabrics/presets/network.toml).
@@ -81,13 +66,11 @@ SPREADS = (
 class Doubtful:
     """A number that is not stated anywhere, or that machines of its kind have within a range."""
 
-    # key, unit: its key in the fabric file, and ``B/s``, ``s`` or ``B``
-    key: str
-    unit: str
-    standing: Standing  # ``fitted`` or ``assumed``
-    value: float  # its value in the file
-    # low, high: its plausible range
-    low: float
+    key: str  # in the fabric file
+    unit: str  # ``B/s``, ``s`` or ``B``
+    standing: Standing
+    value: float  # in the file
+    low: float  # the plausible range
     high: float
 
 
@@ -99,19 +82,14 @@ def number_of(fabric: Fabric, key: str) -> float | None:
     return value
 
 
-def with_number(fabric: Fabric, key: str, value: float) -> Fabric:
+def with_number(fabric: Fabric, key: str, value: Any) -> Fabric:
     """The fabric with another value of a key. Raises FabricError: the fabric does not have the key's section."""
-    *sections, name = key.split(".")
-    owners: list[Any] = [fabric]
-    for part in sections:
-        owners.append(getattr(owners[-1], part))
-        if owners[-1] is None:
-            section = ".".join(sections)
-            raise FabricError(f"{fabric.path} has no section [{section}] for {key}", f"write one: [{section}]")
-    changed: Any = value
-    for owner, part in zip(reversed(owners), (name, *reversed(sections)), strict=True):
-        changed = owner.model_copy(update={part: changed})
-    return changed
+    section, _, name = key.rpartition(".")
+    owner: Any = number_of(fabric, section) if section else fabric
+    if owner is None:
+        raise FabricError(f"{fabric.path} has no section [{section}] for {key}", f"write one: [{section}]")
+    changed = owner.model_copy(update={name: value})
+    return with_number(fabric, section, changed) if section else changed
 
 
 def source_of(fabric: Fabric, key: str) -> str:
@@ -134,17 +112,14 @@ def doubtful(fabric: Fabric, spreads: Iterable[Spread] = SPREADS) -> list[Doubtf
     found: list[Doubtful] = []
     for spread in spreads:
         value, known = number_of(fabric, spread.key), standing(fabric, spread.key)
-        if value is None:
-            continue
-        if spread.key in fabric.ranges and known != "fitted":
-            low, high = fabric.range_of(spread.key)
-            found.append(Doubtful(spread.key, spread.unit, known, value, min(low, value), max(high, value)))
-            continue
-        if known == "stated":
+        ranged = spread.key in fabric.ranges and known != "fitted"
+        if value is None or (known == "stated" and not ranged):
             continue
         factor = FITTED_BY if known == "fitted" else spread.factor
         low, high = (value / factor, value * factor) if factor else (spread.low, spread.high)
-        if spread.below and WORKED_OUT in source_of(fabric, spread.key):
+        if ranged:
+            low, high = fabric.range_of(spread.key)
+        elif spread.below and WORKED_OUT in source_of(fabric, spread.key):
             low = value / spread.below
         found.append(Doubtful(spread.key, spread.unit, known, value, min(low, value), max(high, value)))
     return found

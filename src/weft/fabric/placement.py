@@ -20,27 +20,22 @@ def place(fabric: Fabric, wanted: str | dict[int, str], nodes: int) -> tuple[str
     hosts = fabric.hosts
     if len(hosts) < nodes:
         raise NoRoomError(f"{count(nodes)} asked for, fabric {fabric.name} has {len(hosts)}")
-    if isinstance(wanted, dict):
-        return grouped(fabric, wanted[nodes], nodes) if nodes in wanted else hosts[:nodes]
-    if wanted == "compact":
+    if wanted == "compact" or (isinstance(wanted, dict) and nodes not in wanted):
         return hosts[:nodes]
-    chosen, known = expand(wanted), set(hosts)
-    foreign = [name for name in chosen if name not in known]
-    if foreign:
-        raise NoRoomError(f"fabric {fabric.name} has no node {foreign[0]}, which placement.nodes = {wanted!r} names")
+    if isinstance(wanted, dict):
+        group = wanted[nodes]
+        if group not in fabric.groups:
+            known = ", ".join(fabric.groups) or "none"
+            raise NoRoomError(f"fabric {fabric.name} has no group {group!r} for {count(nodes)} (groups: {known})")
+        chosen, has = expand(fabric.groups[group]), f"group {group} of fabric {fabric.name} has"
+    else:
+        chosen, has, there = expand(wanted), f"placement.nodes = {wanted!r} names", set(hosts)
+        if foreign := [name for name in chosen if name not in there]:
+            raise NoRoomError(
+                f"fabric {fabric.name} has no node {foreign[0]}, which placement.nodes = {wanted!r} names"
+            )
     if len(chosen) < nodes:
-        raise NoRoomError(f"{count(nodes)} asked for, placement.nodes = {wanted!r} names {len(chosen)}")
-    return chosen[:nodes]
-
-
-def grouped(fabric: Fabric, group: str, nodes: int) -> tuple[str, ...]:
-    """The first hosts of a group. Raises NoRoomError: The fabric has no such group, or the group has too few hosts."""
-    if group not in fabric.groups:
-        known = ", ".join(fabric.groups) or "none"
-        raise NoRoomError(f"fabric {fabric.name} has no group {group!r} for {count(nodes)} (groups: {known})")
-    chosen = expand(fabric.groups[group])
-    if len(chosen) < nodes:
-        raise NoRoomError(f"{count(nodes)} asked for, group {group} of fabric {fabric.name} has {len(chosen)}")
+        raise NoRoomError(f"{count(nodes)} asked for, {has} {len(chosen)}")
     return chosen[:nodes]
 
 

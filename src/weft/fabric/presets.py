@@ -7,6 +7,7 @@ into the tree of a fabric file before it is validated, so that nobody who reads 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from weft.errors import FabricError
@@ -22,26 +23,19 @@ SHEET_ERRORS: Mapping[str, str] = {
     "fair": "34 % in the mean and 79 % at worst",
     "infiniband": "17 % in the mean and 79 % at worst",
 }
-#: Where the numbers of links between switches go, by the section of the topology.
-LINKS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    "tree": {"link_rate": ("link_rate",), "link_latency": ("link_latency",)},
-    "dragonfly": {"link_rate": ("local_rate", "global_rate"), "link_latency": ("local_latency", "global_latency")},
-    "torus": {"link_rate": ("link_rate",), "link_latency": ("link_latency",)},
-    "dump": {"link_rate": ("link_rate",), "link_latency": ("link_latency",)},
-}
+#: What links between switches are called in the section of each topology: ``link_rate``, ``link_latency``.
+LINKS = {"tree": ("link",), "dragonfly": ("local", "global"), "torus": ("link",), "dump": ("link",)}
 
 
 @dataclass(frozen=True)
 class Preset:
     """Numbers of an adapter or processor, with their ranges and sources."""
 
-    # section, name, title: ``node`` or ``network``, its name, and a line for people
-    section: str
+    section: str  # ``node`` or ``network``
     name: str
-    title: str
-    # values, usual, sources: keys as in a fabric file, what a model takes instead, and where each number comes from
-    values: Mapping[str, Any]
-    usual: Mapping[str, Any]
+    title: str  # a line for people
+    values: Mapping[str, Any]  # by key of a fabric file
+    usual: Mapping[str, Any]  # what a model takes instead
     ranges: Mapping[str, list[str]]  # what machines of this kind have, from least to most
     sources: Mapping[str, str]
 
@@ -56,7 +50,11 @@ class Preset:
 def presets(section: str) -> tuple[Preset, ...]:
     """All presets of a section, ``node`` or ``network``, in the order of the file; FabricError if it is unreadable."""
     _, tree = read_toml(shipped("fabrics") / "presets" / f"{section}.toml", FabricError)
-    return tuple(_preset(section, name, table) for name, table in tree.items())
+    found: list[Preset] = []
+    for name, values in ((name, dict(table)) for name, table in tree.items()):
+        title, usual, ranges, sources = (values.pop(part) for part in ("title", USUAL, "ranges", "sources"))
+        found.append(Preset(section, name, title, values, usual, ranges, sources))
+    return tuple(found)
 
 
 def preset_named(section: str, name: object) -> Preset:
@@ -65,10 +63,8 @@ def preset_named(section: str, name: object) -> Preset:
     if isinstance(name, str) and name in known:
         return known[name]
     near = closest(str(name), known)
-    hint = f'did you mean "{near}"? ' if near else ""
-    raise FabricError(
-        f'"{section}.preset" = {name!r}: no such preset', f"{hint}one of {', '.join(known)} (weft fabric presets)"
-    )
+    remedy = (f'did you mean "{near}"? ' if near else "") + f"one of {', '.join(known)} (weft fabric presets)"
+    raise FabricError(f'"{section}.preset" = {name!r}: no such preset', remedy)
 
 
 def with_presets(tree: dict[str, Any]) -> dict[str, Any]:
@@ -91,28 +87,20 @@ def with_presets(tree: dict[str, Any]) -> dict[str, Any]:
     return filled
 
 
-def _preset(section: str, name: str, table: dict[str, Any]) -> Preset:
-    parts = ("title", USUAL, "ranges", "sources")
-    values = {key: value for key, value in table.items() if key not in parts}
-    return Preset(section, name, table["title"], values, table[USUAL], table["ranges"], table["sources"])
-
-
 def _filled(own: dict[str, Any], preset: Preset, *, is_model: bool) -> tuple[dict[str, Any], dict[str, str]]:
     """A section with the keys that it lacks, and the source of each of these by its full key."""
     complete, added = dict(own), dict[str, str]()
-    links = {key for places in LINKS.values() for key in places}
     for key, (value, source) in preset.numbers(is_model=is_model).items():
-        if key not in links and key not in own:
+        if key not in ("link_rate", "link_latency", *own):
             complete[key] = value
             added[f"{preset.section}.{key}"] = source
-    for shape, places in LINKS.items():
-        inner = own.get(shape)
-        if preset.section != "network" or not is_table(inner):
+    for shape, links in LINKS.items():
+        if preset.section != "network" or not is_table(own.get(shape)):
             continue
-        complete[shape] = dict(inner)
-        for key, names in places.items():
-            for name in names:
-                if key in preset.values and name not in inner:
-                    complete[shape][name] = preset.values[key]
-                    added[f"network.{shape}.{name}"] = preset.sources[key]
+        complete[shape] = dict(own[shape])
+        for number, link in product(("rate", "latency"), links):
+            name, key = f"{link}_{number}", f"link_{number}"
+            if key in preset.values and name not in own[shape]:
+                complete[shape][name] = preset.values[key]
+                added[f"network.{shape}.{name}"] = preset.sources[key]
     return complete, added

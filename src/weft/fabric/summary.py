@@ -9,7 +9,7 @@ find, and the same for trees with equal leaves and for tori. Routes may achieve 
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -40,14 +40,11 @@ def bisection(network: Network) -> Bisection:
     hosts = len(network.hosts)
     rate = network.links.rate
     if hosts < 2 or not np.isfinite(rate).all():
-        return Bisection(float("nan") if hosts > 1 else 0.0, float("nan") if hosts > 1 else 0.0, "hosts")
-    orders = {"hosts": np.arange(hosts)}
-    for name, column in network.coordinates.items():
-        if name not in ("leaf", "pod"):
-            orders[name] = np.argsort(column, kind="stable")
-    cabled = network.uplink >= 0
-    own = np.zeros(hosts)
-    own[cabled] = rate[network.uplink[cabled]]
+        unknown = float("nan") if hosts > 1 else 0.0
+        return Bisection(unknown, unknown, "hosts")
+    along = {name: column for name, column in network.coordinates.items() if name not in ("leaf", "pod")}
+    orders = {"hosts": np.arange(hosts)} | {name: np.argsort(each, kind="stable") for name, each in along.items()}
+    own = np.where(network.uplink >= 0, rate[network.uplink] if len(rate) else 0.0, 0.0)
     found: list[Bisection] = []
     for name, order in orders.items():
         half = np.zeros(hosts, dtype=bool)
@@ -139,18 +136,19 @@ class _Flow:
 class Summary:
     """Numbers of a network."""
 
-    network: Network  # the network itself
-    # hosts, switches, cables: number of each
-    hosts: int
-    switches: int
-    cables: int
-    levels: tuple[Level, ...]  # switches by level with their oversubscription
-    bisection: Bisection  # see `weft.fabric.summary`
-    classes: tuple[HopClass, ...]  # hop classes of all pairs of ranks
-    ranks_per_socket: tuple[int, ...]  # ranks on each socket of a host, as counted in ``classes``
+    network: Network
+    levels: tuple[Level, ...]
+    bisection: Bisection
+    classes: tuple[HopClass, ...]  # of all pairs of ranks
+    ranks_per_socket: tuple[int, ...]  # of a host, as counted in ``classes``
     loads: NDArray[np.int64]  # units over each link in an all-to-all of all hosts, shape (links,)
-    # the slowest link of such an all-to-all; None with fewer than two hosts, or if cables are not known
-    hottest: Hottest | None
+    hottest: Hottest | None  # its slowest link; None with fewer than two hosts, or if cables are not known
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Numbers of hosts, switches and cables."""
+        network = self.network
+        return {"hosts": len(network.hosts), "switches": len(network.switches), "cables": len(network.links) // 2}
 
     def as_tree(self) -> dict[str, Any]:
         """The numbers for JSON (schema ``weft-fabric/1``); rates in bytes per second, null where unknown."""
@@ -159,9 +157,7 @@ class Summary:
             "schema": "weft-fabric/1",
             "topology": self.network.topology,
             "routing": self.network.routing,
-            "hosts": self.hosts,
-            "switches": self.switches,
-            "cables": self.cables,
+            **self.counts,
             "levels": [
                 {
                     "level": level.level,
@@ -180,7 +176,7 @@ class Summary:
             ],
             "bisection": {"rate": _number(self.bisection.rate), "full": _number(self.bisection.full)},
             "ranks_per_socket": list(self.ranks_per_socket),
-            "hop_classes": [{"level": c.level, "hops": c.hops, "pairs": c.pairs} for c in self.classes],
+            "hop_classes": [asdict(each) for each in self.classes],
             "all_to_all": None
             if hot is None
             else {
@@ -197,9 +193,6 @@ def summarise(network: Network, ranks_per_socket: Sequence[int] = (1,)) -> Summa
     loads = all_to_all_loads(network)
     return Summary(
         network=network,
-        hosts=len(network.hosts),
-        switches=len(network.switches),
-        cables=len(network.links) // 2,
         levels=levels(network),
         bisection=bisection(network),
         classes=hop_classes(network, ranks_per_socket),

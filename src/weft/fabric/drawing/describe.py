@@ -47,9 +47,8 @@ def describe(summary: Summary, title: str) -> RenderableType:
 
 def sizes(summary: Summary) -> str:
     """Hosts, switches and cables in words."""
-    cable = "cable" if summary.network.cables_known else "connection"
-    counts = {"host": summary.hosts, "switch": summary.switches, cable: summary.cables}
-    return ", ".join(plural(count, kind) for kind, count in counts.items())
+    nouns = ("host", "switch", "cable" if summary.network.cables_known else "connection")
+    return ", ".join(plural(count, noun) for noun, count in zip(nouns, summary.counts.values(), strict=True))
 
 
 def _tree(summary: Summary, title: str) -> Tree:
@@ -105,14 +104,14 @@ def rate(value: float) -> str:
 
 def _implications(summary: Summary) -> Table:
     table = Table.grid(padding=(0, 2))
-    cut, hot = summary.bisection, summary.hottest
-    if np.isfinite(cut.rate) and summary.hosts > 1:
+    cut, hot, several = summary.bisection, summary.hottest, len(summary.network.hosts) > 1
+    if np.isfinite(cut.rate) and several:
         share = f"{format_factor(100 * cut.share)} % of what the adapters of one half can send ({rate(cut.full)})"
         table.add_row("bisection", rate(cut.rate), share)
     else:
-        table.add_row("bisection", "unknown", "the fabric states no rates" if summary.hosts > 1 else "a single host")
+        table.add_row("bisection", "unknown", "the fabric states no rates" if several else "a single host")
     if hot is None:
-        if summary.hosts > 1:
+        if several:
             table.add_row("all-to-all", "unknown", "the dump lists connections, not cables")
         return table
     table.add_row("all-to-all, most loaded link", hot.name, f"{hot.load:,} times what one host sends to one other")

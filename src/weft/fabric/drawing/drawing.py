@@ -186,7 +186,7 @@ def draw_summary(summary: Summary, fabric: Fabric) -> "altair.LayerChart":
     """The drawing of a fabric, its cables coloured by their time in an all-to-all."""
     network, cut, hot = summary.network, summary.bisection, summary.hottest
     subtitle = sizes(summary)
-    if np.isfinite(cut.rate) and summary.hosts > 1:
+    if np.isfinite(cut.rate) and len(network.hosts) > 1:
         subtitle += f"; bisection {rate(cut.rate)} ({format_factor(100 * cut.share)} % of full)"
     if hot is not None and np.isfinite(hot.rate_per_host):
         subtitle += f"; all-to-all {rate(hot.rate_per_host)} a host"

@@ -39,18 +39,8 @@ def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
     return np.stack(columns, axis=1) if columns else np.empty((len(sources), 0), dtype=np.int32)
 
 
-def switch_steps(network: Network, rows: Ints, targets: Ints) -> NDArray[np.int16]:
-    """Number of switch-to-switch links from given switches to given hosts.
-
-    Raises FabricError: The tables contain a loop. `rows`: switch indices, shape (rows,). `targets`: host indices,
-    shape (columns,). Returns hops, shape (rows, columns); `UNREACHABLE` where the tables do not lead to the host.
-    """
-    at, end = np.repeat(rows, len(targets)), np.tile(targets, len(rows))
-    return steps_on(network, at, end).reshape(len(rows), len(targets))
-
-
 def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
-    """Hops from a switch to a host, shape (pairs,); `UNREACHABLE` without a route. FabricError for a loop."""
+    """Links between switches from each to a host, (pairs,); `UNREACHABLE` without a way. FabricError for a loop."""
     hosts = len(network.hosts)
     steps = np.full(len(at), UNREACHABLE, dtype=np.int16)
     going = np.arange(len(steps))
@@ -72,9 +62,8 @@ def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
 class LeavesAlike:
     """Leaf switches that forward traffic for other leaves' hosts to the same neighbours."""
 
-    leaves: Ints  # their indices
-    # index of the next vertex towards each host, shape (hosts,); -1 for none. For a host of one of these leaves it is
-    # the vertex that the other leaves use.
+    leaves: Ints
+    # next vertex towards each host, shape (hosts,), -1 for none; for a host of these leaves that of the other leaves
     onward: Ints
 
     def steps(self, network: Network, targets: Ints) -> NDArray[np.int16]:
