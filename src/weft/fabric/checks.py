@@ -13,7 +13,7 @@ from weft.fabric.findings import EXAMPLES, SEVERITIES, Finding, finding, found
 from weft.fabric.hops import leaf_hops
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network, read_section_dump
-from weft.fabric.network.dumped import UNROUTED, unrouted
+from weft.fabric.network.dumped import UNROUTED, network_of
 from weft.fabric.network.graph import Ints, Network, directions, islands
 from weft.fabric.network.tables import forward_of
 from weft.fabric.readers.dump import TEXT, Dump, End, rate_of
@@ -25,7 +25,7 @@ def check_tables(dump: Dump) -> list[Finding]:
     if dump.tables is None:
         return []
     try:
-        network = unrouted(dump)
+        network = network_of(dump, routed=False)
         _, report = forward_of(network, dump.tables)
     except FabricError as error:
         return [finding("foreign-tables", what=error.what, remedy=error.remedy)]

@@ -14,7 +14,7 @@ from typing import Any
 
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
-from weft.fabric.network.dumped import unrouted
+from weft.fabric.network.dumped import network_of
 from weft.fabric.network.tables import forward_of
 from weft.fabric.nodeset import expand, fold
 from weft.fabric.readers import Dump, Format, Lines, read_dump, read_names, read_tables
@@ -75,7 +75,7 @@ def import_dump(
         if tables is not None:
             read = replace(read, tables=read_tables(tables))
         described = {} if names else described_names(read)
-        network = unrouted(read, names=read_names(names) if names else described)
+        network = network_of(read, names=read_names(names) if names else described, routed=False)
         if read.tables is not None:
             forward_of(network, read.tables)[1].refuse_foreign(network)
         shape = read_hwloc(Lines.read(node)) if node else None

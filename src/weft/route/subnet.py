@@ -9,7 +9,7 @@ import numpy as np
 from weft.errors import FabricError
 from weft.fabric.network.graph import Addresses, Network
 from weft.fabric.network.minimal import FAR, distances, ports_by_switch
-from weft.fabric.network.tables import TableReport, forward_of
+from weft.fabric.network.tables import forward_of
 from weft.fabric.readers import Dump, Tables
 from weft.route.library import Ints
 
@@ -70,7 +70,7 @@ def first_host(network: Network) -> str:
     return _identity(network, int(cabled[0]))
 
 
-def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> tuple[Network, TableReport]:
+def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> Network:
     """The network with the tables that a subnet manager dumped under ibsim."""
     made_up = simulated_addresses(network)
     hosts = len(network.hosts)
@@ -82,10 +82,10 @@ def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> t
         host_lids=np.array([subnet.port_lids.get(key, 0) for key in keys], dtype=np.int32),
         switch_lids=np.array([box.lids[0] if box and box.lids else 0 for box in boxes], dtype=np.int32),
     )
-    forward, report = forward_of(replace(network, addresses=addresses), tables)
+    forward, _ = forward_of(replace(network, addresses=addresses), tables)
     own = network.addresses is not None and (network.addresses.host_lids > 0).any()
     kept = network if own else replace(network, addresses=addresses)
-    return kept.with_tables(forward, routing), report
+    return kept.with_tables(forward, routing)
 
 
 def simulated_addresses(network: Network) -> Addresses:

@@ -9,7 +9,7 @@ import pytest
 from weft.fabric import load_fabric
 from weft.fabric.checks import check_dump, check_fabric, check_network
 from weft.fabric.findings import Finding
-from weft.fabric.network.dumped import network_of, unrouted
+from weft.fabric.network.dumped import network_of
 from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.fabric.readers import Lines, read_dump
@@ -154,7 +154,10 @@ def test_a_check_of_a_dump_makes_no_tables_and_finds_islands(tmp_path: Path, mon
         raise AssertionError("tables were made")
 
     monkeypatch.setattr("weft.fabric.network.dumped.minimal_tables", minimal_tables)
-    assert unrouted(read_ibnetdiscover(Lines.of("d", SMALL))).forward.strides == (0, 0)  # 0.8 GB of 48,778 hosts
+    assert network_of(read_ibnetdiscover(Lines.of("d", SMALL)), routed=False).forward.strides == (
+        0,
+        0,
+    )  # 0.8 GB of 48,778 hosts
     between = re.compile(r'\[\d+\]\s+"S-\w+"\[\d+\]\s+# "(spine|leaf)')
     apart = "".join(line for line in SMALL.splitlines(keepends=True) if not between.match(line))
     hosts = ",".join(box.key for box in read_ibnetdiscover(Lines.of("d", SMALL)).of_kind("host"))

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from weft.errors import FabricError
 from weft.fabric.kinds import KINDS
 from weft.fabric.network.dragonfly import dragonfly
-from weft.fabric.network.dumped import network_of, unrouted
-from weft.fabric.network.graph import Network
+from weft.fabric.network.dumped import network_of
+from weft.fabric.network.graph import Cables, Network, Switch
 from weft.fabric.network.minimal import has_several_ways
 from weft.fabric.network.sections import DumpSection, NetworkSection
 from weft.fabric.network.torus import torus
@@ -20,9 +22,6 @@ from weft.latest import Latest
 
 if TYPE_CHECKING:
     from weft.fabric.model import Fabric
-import numpy as np
-
-from weft.fabric.network.graph import Cables, Switch
 
 
 def build_network(fabric: "Fabric", *, routed: bool = True) -> Network:
@@ -81,11 +80,10 @@ def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path, *,
 
 
 def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
-    """The network with other rates for some links.
+    """The network with other rates for some links; FabricError where there is no such link.
 
-    Raises FabricError: There is no link between the two ends, or a key has another form. `rates`: bytes per second by
-    the two ends of a link: ``leaf1 - spine0`` for both directions, ``leaf1 -> spine0`` for one; all cables between
-    the two if there are several.
+    `rates`: bytes per second by the two ends of a link: ``leaf1 - spine0`` for both directions, ``leaf1 -> spine0``
+    for one; all cables between the two if there are several.
     """
     if not rates:
         return network
@@ -119,16 +117,16 @@ def _from_dump(
     section: NetworkSection, dump: DumpSection, hosts: Sequence[str], folder: Path, *, routed: bool
 ) -> Network:
     read = read_section_dump(dump, folder)
-    network = (network_of if routed or read.tables else unrouted)(
+    network = network_of(
         read,
         names=read_names(folder / dump.names) if dump.names else None,
         adapter_rate=section.adapter_rate,
         link_rate=dump.link_rate,
         latency=(section.latency or 0.0) / 2,
         link_latency=dump.link_latency,
+        routed=routed or read.tables is not None,
     )
-    foreign = [name for name in hosts if name not in network.index]
-    if foreign:
+    if foreign := [name for name in hosts if name not in network.index]:
         raise FabricError(
             f"node.names has {len(foreign)} nodes that are not in {dump.file}, the first is {foreign[0]!r}",
             "weft fabric import DUMP writes the names that the dump has; or name its adapters with network.dump.names",
@@ -138,15 +136,7 @@ def _from_dump(
 
 def star(hosts: Sequence[str], *, rate: float, latency: float = 0.0) -> Network:
     """All hosts on one switch, each by a link of ``rate`` bytes/s each way and ``latency`` s: a message crosses two."""
-    cables = Cables()
-    switch = len(hosts)
-    up = [cables.add(h, switch, rate, latency, ports=(1, h + 1)) for h in range(len(hosts))]
-    return Network(
-        topology="star",
-        hosts=tuple(hosts),
-        switches=(Switch("switch", 1),),
-        links=cables.links(),
-        forward=(np.array(up, dtype=np.int32) + 1)[np.newaxis, :],
-        coordinates={"leaf": np.zeros(len(hosts), dtype=np.int32)},
-        routing="one switch, one route",
-    )
+    cables, leaf = Cables(), np.zeros(len(hosts), dtype=np.int32)
+    forward = (cables.add_hosts(leaf, rate, latency) + 1)[np.newaxis, :]
+    switches, routing = (Switch("switch", 1),), "one switch, one route"
+    return Network("star", tuple(hosts), switches, cables.links(), forward, {"leaf": leaf}, routing)

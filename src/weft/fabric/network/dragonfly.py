@@ -6,6 +6,7 @@ minimal, at most one local, one global and one local link; several global links 
 routes (Valiant, adaptive) of real machines are not modelled.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -41,9 +42,8 @@ def dragonfly(hosts: Sequence[str], shape: DragonflySection, *, rate: float, lat
     groups, size = _groups(shape, len(hosts)), shape.routers_per_group
     refuse_oversize(len(hosts), groups * size, len(hosts) + groups * size * (size + shape.global_links) // 2)
     cables, first = Cables(), len(hosts)
-    host = np.arange(len(hosts), dtype=np.int32)
-    router_of = host // shape.nodes_per_router
-    down = np.array([cables.add(h, first + int(router_of[h]), rate, latency) + 1 for h in range(first)], dtype=np.int32)
+    router_of = np.arange(first, dtype=np.int32) // shape.nodes_per_router
+    down = cables.add_hosts(router_of, rate, latency) + 1
     local = np.full((groups * size, size), -1, dtype=np.int32)  # link from a router to the i-th router of its group
     for group in range(groups):
         for i, j in combinations(range(size), 2):
@@ -62,20 +62,18 @@ def _global_links(
     cables: Cables, shape: DragonflySection, groups: int, first: int
 ) -> dict[tuple[int, int], list[tuple[int, int]]]:
     """Cables between groups: by (from, to), the routers with such a cable and the link of each."""
-    between: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    if groups < 2:
-        return between
+    between = defaultdict[tuple[int, int], list[tuple[int, int]]](list)
     size = shape.routers_per_group
     used = np.zeros(groups * size, dtype=int)
-    for _ in range(size * shape.global_links // (groups - 1)):
+    for _ in range(size * shape.global_links // max(1, groups - 1)):
         for g, h in combinations(range(groups), 2):
             # The router with the most free ports: this spreads the global links evenly over a group.
             a = g * size + int(np.argmin(used[g * size : (g + 1) * size]))
             b = h * size + int(np.argmin(used[h * size : (h + 1) * size]))
             used[[a, b]] += 1
             link = cables.add(first + a, first + b, shape.global_rate, shape.global_latency)
-            between.setdefault((g, h), []).append((a, link))
-            between.setdefault((h, g), []).append((b, link + 1))
+            between[g, h].append((a, link))
+            between[h, g].append((b, link + 1))
     return between
 
 
@@ -90,14 +88,11 @@ def _tables(
         own = slice(group * size, (group + 1) * size)
         home = np.flatnonzero(group_of == group)
         forward[own, home] = local[own][:, router_of[home] % size]
-        for other in range(groups):
-            if other == group:
-                continue
-            ways, there = between[group, other], np.flatnonzero(group_of == other)
-            owner = np.array([w[0] for w in ways], dtype=np.int32)[there % len(ways)]
-            link = np.array([w[1] for w in ways], dtype=np.int32)[there % len(ways)]
-            towards_owner = local[own][:, owner % size]
+        for other in (other for other in range(groups) if other != group):
+            there = np.flatnonzero(group_of == other)
+            ways = np.array(between[group, other], dtype=np.int32)
+            owner, link = ways[there % len(ways)].T
             mine = np.arange(group * size, (group + 1) * size, dtype=np.int32)[:, np.newaxis] == owner
-            forward[own, there] = np.where(np.asarray(mine), link, towards_owner)
+            forward[own, there] = np.where(np.asarray(mine), link, local[own][:, owner % size])
     forward[router_of, np.arange(len(router_of))] = down
     return forward

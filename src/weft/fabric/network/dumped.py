@@ -2,7 +2,6 @@
 """A network from a dump of a real fabric."""
 
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,14 +21,9 @@ UNROUTED = "none"  # `Network.routing` of a network without routes
 
 
 def network_of(
-    dump: Dump,
-    *,
-    names: Mapping[str, str] | None = None,
-    adapter_rate: float | None = None,
-    link_rate: float | None = None,
-    latency: float = 0.0,
-    link_latency: float = 0.0,
-) -> Network:
+    dump: Dump, *, names: Mapping[str, str] | None = None, adapter_rate: float | None = None,
+    link_rate: float | None = None, latency: float = 0.0, link_latency: float = 0.0, routed: bool = True,
+) -> Network:  # fmt: skip
     """The network that a dump describes, with its forwarding tables, or minimal routes if it has none.
 
     Adapters become hosts, in the order of leaves and ports. SHARP aggregation nodes and routers are omitted.
@@ -38,45 +32,14 @@ def network_of(
     `adapter_rate`: bytes per second that an adapter reaches: limits the rate of its cable, or sets it if the dump has
     no rates. `link_rate`: the same of links between switches. `latency`,
     `link_latency`: seconds of each host link and of each link between switches; dumps do not contain them.
+    `routed`: False leaves the routes out.
     """
-    network = unrouted(
-        dump, names=names, adapter_rate=adapter_rate, link_rate=link_rate, latency=latency, link_latency=link_latency
-    )
-    if dump.tables is not None:
-        forward, report = forward_of(network, dump.tables)
-        report.refuse_foreign(network)
-        return network.with_tables(forward, f"the tables of {Path(dump.tables.path).name}")
-    forward = minimal_tables(len(network.hosts), len(network.switches), network.links)
-    return network.with_tables(forward, "minimal, balanced by Weft; not the subnet manager's tables")
-
-
-def no_host(dump: Dump, switches: int) -> FabricError:
-    """The error for a dump without hosts, which may lack its end."""
-    beyond = len({end.peer for end in dump.ends} - set(dump.boxes))
-    cut = f", and cables to {beyond} that it does not list: it is cut off" if beyond else ""
-    return FabricError(f"{dump.path} has no host, only {switches} switches{cut}", "give a dump of a whole fabric")
-
-
-def unrouted(
-    dump: Dump,
-    *,
-    names: Mapping[str, str] | None = None,
-    adapter_rate: float | None = None,
-    link_rate: float | None = None,
-    latency: float = 0.0,
-    link_latency: float = 0.0,
-) -> Network:
-    """The network that a dump describes, without routes; parameters and FabricError as for `network_of`."""
-    called = names or {}
-    cables = cable_ends(dump)
-    switches = [box for box in dump.boxes.values() if box.kind == "switch"]
+    cables, switches = cable_ends(dump), dump.of_kind("switch")
     hosts = _in_order(dump, cables, switches)
-    if not hosts:
-        raise no_host(dump, len(switches))
     refuse_oversize(len(hosts), len(switches), len(cables))
-    title = {box.key: called.get(box.key, box.key) for box in (*hosts, *switches)}
+    title = {box.key: (names or {}).get(box.key, box.key) for box in (*hosts, *switches)}
     _refuse_same_names(title)
-    vertex = {box.key: i for i, box in enumerate((*hosts, *switches))}
+    vertex = {key: i for i, key in enumerate(title)}
     made = Cables()
     for end, back in cables:
         if end.key in vertex and end.peer in vertex:
@@ -89,32 +52,36 @@ def unrouted(
     network = Network(
         topology="dump",
         hosts=tuple(title[box.key] for box in hosts),
-        switches=tuple(Switch(title[b.key], int(n), b.label) for b, n in zip(switches, level, strict=True)),
+        switches=tuple(Switch(title[b.key], n, b.label) for b, n in zip(switches, level.tolist(), strict=True)),
         links=links,
         forward=np.broadcast_to(np.int32(-1), (len(switches), len(hosts))),  # no memory
         routing=UNROUTED,
         cables_known=dump.cables_known,
     )
-    addresses = addresses_of(dump, network, hosts, switches)
-    return replace(network, coordinates=_coordinates(network), addresses=addresses)
+    addresses = _addresses(dump, network, hosts, switches)
+    network = replace(network, coordinates=_coordinates(network), addresses=addresses)
+    return _with_routes(network, dump) if routed else network
 
 
-def addresses_of(dump: Dump, network: Network, hosts: Sequence[Box], switches: Sequence[Box]) -> Addresses:
+def _with_routes(network: Network, dump: Dump) -> Network:
+    if dump.tables is not None:
+        forward, report = forward_of(network, dump.tables)
+        report.refuse_foreign(network)
+        return network.with_tables(forward, f"the tables of {Path(dump.tables.path).name}")
+    forward = minimal_tables(len(network.hosts), len(network.switches), network.links)
+    return network.with_tables(forward, "minimal, balanced by Weft; not the subnet manager's tables")
+
+
+def _addresses(dump: Dump, network: Network, hosts: Sequence[Box], switches: Sequence[Box]) -> Addresses:
     """GUIDs, and the LIDs of the cables that the routes use; 0 if the dump does not contain them."""
-    links, up = network.links, network.uplink
-    ports = [int(links.source_port[link]) if link >= 0 else 0 for link in up.tolist()]
-    lids = [
-        dump.port_lids.get((box.key, port), box.lids[0] if box.lids else 0)
-        for box, port in zip(hosts, ports, strict=True)
-    ]
-    taken = {(box.key, port) for box, port in zip(hosts, ports, strict=True)}
-    others = list(_others(dump, {box.key: i for i, box in enumerate(switches)}, taken))
+    ports = np.append(network.links.source_port, 0)[network.uplink].tolist()  # -1: no cable
+    ends = [(box.key, port) for box, port in zip(hosts, ports, strict=True)]
+    lids = [dump.port_lids.get(end, box.lids[0] if box.lids else 0) for box, end in zip(hosts, ends, strict=True)]
+    others = list(_others(dump, {box.key: i for i, box in enumerate(switches)}, set(ends)))
     return Addresses(
         host_guids=np.array([_guid(box.key) for box in hosts], dtype=np.uint64),
         switch_guids=np.array([_guid(box.key) for box in switches], dtype=np.uint64),
-        port_guids=np.array(
-            [dump.port_guids.get((box.key, port), 0) for box, port in zip(hosts, ports, strict=True)], dtype=np.uint64
-        ),
+        port_guids=np.array([dump.port_guids.get(end, 0) for end in ends], dtype=np.uint64),
         host_lids=np.array(lids, dtype=np.int32),
         switch_lids=np.array([box.lids[0] if box.lids else 0 for box in switches], dtype=np.int32),
         others=np.array([row for row, _ in others], dtype=np.int32).reshape(-1, 3),
@@ -173,8 +140,11 @@ def _rate(end: End, at_host: bool, adapter_rate: float | None, link_rate: float 
     return assumed if np.isnan(end.rate) else min(end.rate, assumed)
 
 
-def _in_order(dump: Dump, cables: Iterable[tuple[End, End]], switches: list[Box]) -> list[Box]:
-    """Hosts sorted by their switch (in the order of the file) and its port; those without a cable last."""
+def _in_order(dump: Dump, cables: Iterable[tuple[End, End]], switches: Sequence[Box]) -> list[Box]:
+    """Hosts sorted by their switch (in the order of the file) and its port; those without a cable last.
+
+    FabricError for a dump without hosts, which may lack its end.
+    """
     order = {box.key: i for i, box in enumerate(switches)}
     place: dict[str, tuple[int, int]] = {}
     for cable in cables:
@@ -182,7 +152,12 @@ def _in_order(dump: Dump, cables: Iterable[tuple[End, End]], switches: list[Box]
             if end.key in order and dump.boxes[end.peer].kind == "host":
                 here = (order[end.key], end.port)
                 place[end.peer] = min(place.get(end.peer, here), here)
-    hosts = [box for box in dump.boxes.values() if box.kind == "host"]
+    hosts = dump.of_kind("host")
+    if not hosts:
+        beyond = len({end.peer for end in dump.ends} - set(dump.boxes))
+        cut = f", and cables to {beyond} that it does not list: it is cut off" if beyond else ""
+        what = f"{dump.path} has no host, only {len(switches)} switches{cut}"
+        raise FabricError(what, "give a dump of a whole fabric")
     return sorted(hosts, key=lambda box: place.get(box.key, (len(order), 0)))
 
 
@@ -202,9 +177,8 @@ def _levels(hosts: int, switches: int, links: Links) -> Ints:
     for a, b in zip(links.source.tolist(), links.target.tolist(), strict=True):
         if a >= hosts and b >= hosts:
             beside[int(a) - hosts].append(int(b) - hosts)
-    queue = deque(np.flatnonzero(level).tolist())
-    while queue:
-        at = queue.popleft()
+    queue = np.flatnonzero(level).tolist()
+    for at in queue:  # grows
         for other in beside[at]:
             if level[other] == 0:
                 level[other] = level[at] + 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A network: switches, hosts and links, and the collecting of its cables while it is made."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,8 +13,6 @@ from weft.errors import FabricError
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
-
-
 MOST_CABLES = 2_000_000
 MOST_ENTRIES = 500_000_000  # in the forwarding tables: 2 GB
 
@@ -44,11 +43,9 @@ class Links:
     Vertices are numbered hosts first: host ``h`` is vertex ``h``, switch ``s`` is vertex ``len(hosts) + s``.
     """
 
-    # source, target: vertex at either end, shape (links,)
-    source: Ints
+    source: Ints  # vertex, shape (links,) as all of these
     target: Ints
-    # source_port, target_port: port number at either end, counted from 1
-    source_port: Ints
+    source_port: Ints  # counted from 1
     target_port: Ints
     rate: Floats  # bytes per second in the direction of the link; nan if it is not stated
     latency: Floats  # seconds that the link adds to a message
@@ -59,18 +56,15 @@ class Links:
 
 @dataclass(frozen=True, eq=False)
 class Addresses:
-    """Addresses of hosts and switches in an InfiniBand subnet."""
+    """Addresses of hosts and switches in an InfiniBand subnet, shape (hosts,) or (switches,); 0 where unknown."""
 
-    # host_guids, switch_guids: node GUIDs, shape (hosts,) and (switches,); 0 where unknown
     host_guids: NDArray[np.uint64]
     switch_guids: NDArray[np.uint64]
-    port_guids: NDArray[np.uint64]  # GUIDs of each host's port, shape (hosts,); 0 where unknown
-    # host_lids, switch_lids: LIDs of each host's cable and of each switch, shapes as above; 0 where unknown
-    host_lids: Ints
+    port_guids: NDArray[np.uint64]  # of each host's port
+    host_lids: Ints  # of each host's cable
     switch_lids: Ints
-    # others, other_guids: all other addresses: second cables of hosts, further LIDs of a port, aggregation nodes,
-    # routers. LID, switch index and port on it, shape (others, 3); GUIDs of their ports, shape (others,), 0 where
-    # unknown.
+    # LID, switch index and port on it, shape (others, 3), of second cables of hosts, further LIDs of a port,
+    # aggregation nodes, routers; GUIDs of their ports, shape (others,)
     others: Ints = field(default_factory=lambda: np.empty((0, 3), dtype=np.int32))
     other_guids: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, dtype=np.uint64))
 
@@ -80,9 +74,9 @@ class Network:
     """Hosts, switches, links and destination-based routes."""
 
     topology: str  # its origin: ``star``, ``fat-tree``, ``dragonfly``, ``torus`` or ``dump``
-    hosts: tuple[str, ...]  # host names; a host's index is its position here
-    switches: tuple[Switch, ...]  # all switches; a switch's index is its position here
-    links: Links  # directed links, see `Links`
+    hosts: tuple[str, ...]  # names; a host's index is its position here
+    switches: tuple[Switch, ...]  # a switch's index is its position here
+    links: Links
     # index of the link that a switch takes towards a host, shape (switches, hosts); -1 for none. An InfiniBand subnet
     # has one linear forwarding table per switch, so real tables have the same form as computed ones.
     forward: Ints
@@ -136,13 +130,13 @@ class Network:
 
     def host(self, name: str) -> int:
         """Index of a host; FabricError if the network has no such host."""
-        found = self.index.get(name)
-        if found is None:
+        if name not in self.index:
+            listed = self.hosts if len(self.hosts) <= 4 else (self.hosts[0], f"{self.hosts[1]} ... {self.hosts[-1]}")
             raise FabricError(
-                f"the network has no host {name!r}: it has {len(self.hosts)}, {_some(self.hosts)}",
+                f"the network has no host {name!r}: it has {len(self.hosts)}, {', '.join(listed)}",
                 "name one of them; weft fabric show FILE lists them",
             )
-        return found
+        return self.index[name]
 
     def indices(self, names: tuple[str, ...] | list[str]) -> Ints:
         """Indices of several hosts, shape (names,)."""
@@ -202,15 +196,15 @@ class Network:
         return replace(self, forward=forward.astype(np.int32, copy=False), routing=routing)
 
 
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names) if len(names) <= 4 else f"{names[0]}, {names[1]} ... {names[-1]}"
-
-
 def directions(network: Network) -> NDArray[np.int8]:
     """Direction of each link (links,), no unit: 1 up to a higher level, -1 down, 0 else; hosts are level 0."""
-    level = np.concatenate([np.zeros(len(network.hosts)), [s.level for s in network.switches]])
-    difference = level[network.links.target] - level[network.links.source]
-    return np.sign(difference).astype(np.int8)
+    level = vertex_levels(network)
+    return np.sign(level[network.links.target] - level[network.links.source]).astype(np.int8)
+
+
+def vertex_levels(network: Network) -> NDArray[np.int64]:
+    """Level of each vertex, shape (hosts + switches,): 0 of hosts, 1 of leaves."""
+    return np.array([0] * len(network.hosts) + [switch.level for switch in network.switches], np.int64)
 
 
 def islands(count: int, source: Ints, target: Ints) -> NDArray[np.intp]:
@@ -231,30 +225,28 @@ class Cables:
     rows: list[tuple[int, int, int, int]] = field(default_factory=list[tuple[int, int, int, int]])
     rates: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     latencies: list[float] = field(default_factory=list[float])
-    _ports: dict[int, int] = field(default_factory=dict[int, int])
-
-    def free_port(self, vertex: int) -> int:
-        """The next unused port number of a vertex (for generators; dumps state their ports)."""
-        port = self._ports.get(vertex, 0) + 1
-        self._ports[vertex] = port
-        return port
+    _used: Counter[int] = field(default_factory=Counter[int])  # ports of each vertex, for generators
 
     def add(
-        self,
-        a: int,
-        b: int,
-        rate: float,
-        latency: float = 0.0,
-        *,
-        back_rate: float | None = None,
+        self, a: int, b: int, rate: float, latency: float = 0.0, *, back_rate: float | None = None,
         ports: tuple[int, int] | None = None,
-    ) -> int:
-        """Add a cable between vertices ``a`` and ``b``, and return the index of the link ``a -> b``."""
-        port_a, port_b = ports if ports is not None else (self.free_port(a), self.free_port(b))
-        self.rows.append((a, b, port_a, port_b))
+    ) -> int:  # fmt: skip
+        """Add a cable between vertices ``a`` and ``b``, and return the index of the link ``a -> b``.
+
+        ``ports`` as a dump states them; else the next ones of either.
+        """
+        if ports is None:
+            self._used.update((a, b))
+            ports = (self._used[a], self._used[b])
+        self.rows.append((a, b, *ports))
         self.rates.append((rate, rate if back_rate is None else back_rate))
         self.latencies.append(latency)
         return 2 * len(self.rows) - 2
+
+    def add_hosts(self, leaf_of: Ints, rate: float, latency: float) -> Ints:
+        """Add a cable from each host to its switch, by its index, shape (hosts,); the links up, same shape."""
+        up = [self.add(host, len(leaf_of) + leaf, rate, latency) for host, leaf in enumerate(leaf_of.tolist())]
+        return np.array(up, dtype=np.int32)
 
     def links(self) -> Links:
         """The links of all cables added so far."""

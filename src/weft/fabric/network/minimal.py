@@ -16,11 +16,7 @@ from weft.fabric.network.graph import Ints, Links, Network
 from weft.files.shipped import LENT
 
 FAR = np.iinfo(np.int32).max
-
-
 STEEPNESS = 8
-
-
 NATIVE = "minimal tables"
 LARGE = 500  # hosts from which on the native library makes the tables, twenty times as fast
 
@@ -32,10 +28,10 @@ def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
         return found
     graph = _Graph(hosts, switches, links)
     forward = np.full((switches, hosts), -1, dtype=np.int32)
-    for home in np.unique(graph.leaf[graph.leaf >= 0]):
-        near = _Near(graph, int(home))
+    for home in np.unique(graph.leaf[graph.leaf >= 0]).tolist():
+        near = EqualCost.of(home, graph.out, graph.peer)
         for host in np.flatnonzero(graph.leaf == home):
-            near.route(forward[:, host])
+            graph.route(near, forward[:, host])
             forward[home, host] = graph.delivery[host]
     return forward
 
@@ -49,6 +45,14 @@ class EqualCost(NamedTuple):
     nearer: NDArray[np.bool_]  # those that lead nearer, same shape
     rings: list[Ints]  # switches by their distance, the farthest first, those beside the leaf last
 
+    @classmethod
+    def of(cls, home: int, out: Ints, peer: Ints) -> "EqualCost":
+        """The shortest ways to a leaf switch, over links as of `ports_by_switch`."""
+        distance = distances(home, out, peer)
+        nearer = (out >= 0) & (distance[peer] < distance[:, np.newaxis])
+        far = np.unique(distance[(distance > 0) & (distance < FAR)])[::-1]
+        return cls(home, out, peer, nearer, [np.flatnonzero(distance == ring).astype(np.int32) for ring in far])
+
     def ways(self, switches: Ints) -> Iterator[tuple[Ints, Ints]]:
         """Switches with equally many links that lead nearer: their indices, and the links, shape (switches, ways)."""
         count = self.nearer[switches].sum(axis=1)
@@ -60,11 +64,7 @@ class EqualCost(NamedTuple):
 def equal_cost(network: Network) -> Iterator[EqualCost]:
     """The shortest ways to each leaf switch with hosts, in order."""
     out, peer = ports_by_switch(len(network.hosts), len(network.switches), network.links)
-    for home in network.hosts_below:
-        distance = distances(home, out, peer)
-        nearer = (out >= 0) & (distance[peer] < distance[:, np.newaxis])
-        far = np.unique(distance[(distance > 0) & (distance < FAR)])[::-1]
-        yield EqualCost(home, out, peer, nearer, [np.flatnonzero(distance == ring).astype(np.int32) for ring in far])
+    return (EqualCost.of(home, out, peer) for home in network.hosts_below)
 
 
 def equal_cost_ways(network: Network) -> list[list[list[int]]]:
@@ -101,35 +101,20 @@ class _Graph:
         self.load = np.zeros(len(links) + 1)  # the last one means "no link"
         self.price = np.full(len(links) + 1, 1e-3**STEEPNESS)  # cost of a link at its present load
 
-    def add(self, link: Ints, flow: NDArray[np.float64]) -> None:
-        """Add flow to links; each link occurs once."""
-        self.load[link] += flow
-        second = (1e-3 + self.load[link] * self.slowness[link] / self.unit) ** 2
-        fourth = second * second  # as native/route/minimal.cpp multiplies, so that ties are the same
-        self.price[link] = fourth * fourth
-
-
-class _Near:
-    """Paths to the hosts of one leaf switch."""
-
-    def __init__(self, graph: _Graph, home: int) -> None:
-        self.graph = graph
-        distance = distances(home, graph.out, graph.peer)
-        self.nearer = (graph.out >= 0) & (distance[graph.peer] < distance[:, np.newaxis])
-        most = int(distance[distance < FAR].max())
-        self.rings = [np.flatnonzero(distance == d) for d in range(1, most + 1)]
-
-    def route(self, column: Ints) -> None:
-        """Choose a link for each switch (towards one host), and add its load."""
-        graph, flow, ahead = self.graph, self.graph.injected.copy(), np.zeros(len(self.graph.out))
-        for ring in self.rings:  # the nearest first: what a switch chooses changes no price of those that are nearer
-            ways = np.where(self.nearer[ring], graph.price[graph.out[ring]] + ahead[graph.peer[ring]], np.inf)
-            column[ring] = graph.out[ring, ways.argmin(axis=1)]
+    def route(self, near: EqualCost, column: Ints) -> None:
+        """Choose a link for each switch towards a host of a leaf switch, and add its load."""
+        flow, ahead = self.injected.copy(), np.zeros(len(self.out))
+        for ring in near.rings[::-1]:  # the nearest first: what a switch chooses changes no price of those nearer
+            ways = np.where(near.nearer[ring], self.price[self.out[ring]] + ahead[self.peer[ring]], np.inf)
+            column[ring] = self.out[ring, ways.argmin(axis=1)]
             ahead[ring] = ways.min(axis=1)
-        for ring in self.rings[::-1]:
-            link = column[ring]
-            graph.add(link, flow[ring])
-            np.add.at(flow, graph.target[link], flow[ring])
+        for ring in near.rings:
+            link = column[ring]  # each occurs once
+            self.load[link] += flow[ring]
+            second = (1e-3 + self.load[link] * self.slowness[link] / self.unit) ** 2
+            fourth = second * second  # as native/route/minimal.cpp multiplies, so that ties are the same
+            self.price[link] = fourth * fourth
+            np.add.at(flow, self.target[link], flow[ring])
 
 
 def ports_by_switch(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints]:

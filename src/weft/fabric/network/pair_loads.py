@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.fabric.network.follow import walk
-from weft.fabric.network.graph import Ints, Network
+from weft.fabric.network.graph import Ints, Network, vertex_levels
 
 USUAL = 0.3  # a rate that fewer of the links between two levels have is one cable's fault, not how the machine is built
 
@@ -36,9 +36,8 @@ def name_cable(network: Network, cable: int) -> str:
 
 def both_ways(pairs: Ints, network: Network, hosts: Ints) -> Ints:
     """Routes from the first to the second of each pair, then the ways back; shape (2 * pairs, links), -1 as padding."""
-    source = hosts[np.concatenate([pairs[:, 0], pairs[:, 1]])]
-    target = hosts[np.concatenate([pairs[:, 1], pairs[:, 0]])]
-    return walk(network, source, target)
+    there, back = hosts[pairs].T
+    return walk(network, np.concatenate([there, back]), np.concatenate([back, there]))
 
 
 def loads_of(routes: Ints, network: Network, of: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
@@ -88,8 +87,7 @@ def _shares(network: Network) -> NDArray[np.float64]:
 
 def usual_rates(network: Network) -> NDArray[np.float64]:
     """Rate of each link, shape (links,), bytes per second; the most common one of its levels where its own is rare."""
-    level = np.concatenate([np.zeros(len(network.hosts), int), [switch.level for switch in network.switches]])
-    links = network.links
+    level, links = vertex_levels(network), network.links
     found = links.rate.copy()
     kinds = np.unique(np.stack([level[links.source], level[links.target]]), axis=1, return_inverse=True)[1].ravel()
     for kind in range(int(kinds.max(initial=-1)) + 1):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ``[network]`` section of a fabric file and the sections of each topology below it."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
@@ -28,31 +27,13 @@ class Segment(Section, frozen=True):
 class MessageCost(NamedTuple):
     """What a message costs besides the bytes at its adapter's rate."""
 
-    overhead_s: float  # LogGP's o in seconds: the rank that sends is busy, with the stall of a rendezvous
-    gap_s: float  # LogGP's g in seconds: no other message leaves the adapter before
-    # seconds a byte, for which the sender is busy because one rank alone does not reach the adapter's rate
-    s_per_byte: float = 0.0
+    overhead_s: float  # LogGP's o: the rank that sends is busy, with the stall of a rendezvous
+    gap_s: float  # LogGP's g: no other message leaves the adapter before
+    s_per_byte: float = 0.0  # the sender is busy because one rank alone does not reach the adapter's rate
 
     def busy_s(self, message_bytes: int) -> float:
         """Seconds that the sending rank is busy with one message."""
         return self.overhead_s + self.s_per_byte * message_bytes
-
-
-def segment_cost(whole: MessageCost, adapter_rate: float | None, segments: Sequence[Segment], size: int) -> MessageCost:
-    """The cost of a message of ``size`` bytes: that of the last segment below it, ``whole`` where it says nothing.
-
-    `adapter_rate`: rate of the adapter in bytes per second; None if it is not known, and no rate can be lacking.
-    `size`: bytes of the message.
-    """
-    overhead, gap, rate = whole.overhead_s, whole.gap_s, adapter_rate
-    reached = [segment for segment in segments if size > segment.above]
-    if reached:
-        last = reached[-1]
-        overhead = overhead if last.overhead is None else last.overhead
-        gap = gap if last.message_gap is None else last.message_gap
-        rate = last.rate or rate
-    slower = max(0.0, 1 / rate - 1 / adapter_rate) if rate and adapter_rate else 0.0
-    return MessageCost(overhead, gap, slower)
 
 
 Penalty = Annotated[float, Field(strict=True, ge=1, le=100, allow_inf_nan=False)]
@@ -131,7 +112,6 @@ class DumpSection(Section, frozen=True):
 
 
 RENAMED = {"message_cost": "overhead", "rendezvous_latency": "rendezvous_stall"}
-SECTIONS: dict[str, str] = {"fat-tree": "tree", "dragonfly": "dragonfly", "torus": "torus", "dump": "dump"}
 
 
 class NetworkSection(Section, frozen=True):
@@ -210,14 +190,6 @@ class NetworkSection(Section, frozen=True):
                 raise ValueError(f'network.{old} is now called network.{new}: write {new} = "..." in its place')
         return given
 
-    @model_validator(mode="after")
-    def segments_ascend(self) -> Self:
-        """Refuse segments of which one would hide another."""
-        limits = [segment.above for segment in self.segments]
-        if limits != sorted(set(limits)):
-            raise ValueError("[[network.segments]] must be in ascending order of their sizes")
-        return self
-
     @property
     def is_read(self) -> bool:
         """Whether it is read from files beside the fabric file, which are no part of a run folder."""
@@ -235,10 +207,13 @@ class NetworkSection(Section, frozen=True):
 
     def cost(self, message_bytes: int) -> MessageCost:
         """What one message to another node costs besides its bytes at the adapter's rate."""
-        whole = MessageCost(getattr(self, self._overhead_key(message_bytes)), self.message_gap or 0.0)
-        found = segment_cost(whole, self.adapter_rate, self.segments, message_bytes)
+        overhead, gap, rate = getattr(self, self._overhead_key(message_bytes)), self.message_gap or 0.0, None
+        if last := self._segment(message_bytes):
+            overhead = overhead if last.overhead is None else last.overhead
+            gap, rate = gap if last.message_gap is None else last.message_gap, last.rate
+        slower = max(0.0, 1 / rate - 1 / self.adapter_rate) if rate and self.adapter_rate else 0.0
         stall = (self.rendezvous_stall or 0.0) if self._stalls(message_bytes) else 0.0
-        return found._replace(overhead_s=found.overhead_s + stall)
+        return MessageCost(overhead + stall, gap, slower)
 
     def stated_costs(self, message_bytes: int) -> dict[str, float]:
         """The same in seconds by the keys that state it, with its latency: ``network.overhead``; none that is 0."""
@@ -246,9 +221,8 @@ class NetworkSection(Section, frozen=True):
         found = {own: getattr(self, own), "message_gap": self.message_gap, "latency": self.latency}
         if self._stalls(message_bytes):
             found["rendezvous_stall"] = self.rendezvous_stall
-        reached = [(at, each) for at, each in enumerate(self.segments) if message_bytes > each.above]
-        if reached:
-            at, last = reached[-1]
+        if last := self._segment(message_bytes):
+            at = self.segments.index(last)
             if last.overhead is not None:
                 found |= {own: None, f"segments.{at}.overhead": last.overhead}
             if last.message_gap is not None:
@@ -256,6 +230,10 @@ class NetworkSection(Section, frozen=True):
             if last.rate:
                 found[f"segments.{at}.rate"] = self.cost(message_bytes).s_per_byte * message_bytes
         return {f"network.{key}": seconds for key, seconds in found.items() if seconds}
+
+    def _segment(self, message_bytes: int) -> Segment | None:
+        """The last segment that begins below a message."""
+        return next((each for each in reversed(self.segments) if message_bytes > each.above), None)
 
     def _overhead_key(self, message_bytes: int) -> str:
         return "overhead" if self._stalls(message_bytes) or self.eager_overhead is None else "eager_overhead"
@@ -289,25 +267,18 @@ class NetworkSection(Section, frozen=True):
         return MessageCost(*(min(values) for values in zip(*every, strict=True)))
 
     @model_validator(mode="after")
-    def rails_are_no_cables(self) -> Self:
-        """Refuse rails of a dump, whose cables are counted in it."""
+    def parts_fit_together(self) -> Self:
+        """Refuse segments of which one hides another, and what the topology has not: rails, a routing, a section."""
+        limits = [segment.above for segment in self.segments]
+        if limits != sorted(set(limits)):
+            raise ValueError("[[network.segments]] must be in ascending order of their sizes")
         if self.rails > 1 and self.topology == "dump":
             raise ValueError("a dump has its hosts' cables in it: leave out rails")
-        return self
-
-    @model_validator(mode="after")
-    def routing_has_a_choice(self) -> Self:
-        """Refuse a routing for a topology whose routes are given."""
         if self.routing in ("adaptive", "valiant") and self.topology not in ("dragonfly", "torus"):
             raise ValueError(f'routing = "{self.routing}" is for a dragonfly or a torus, not for "{self.topology}"')
-        return self
-
-    @model_validator(mode="after")
-    def sections_belong_to_topology(self) -> Self:
-        """Refuse a topology without its section, and a section of another topology."""
-        wanted = SECTIONS.get(self.topology)
-        for name in SECTIONS.values():
-            if (name == wanted) != (getattr(self, name) is not None):
-                verb = "needs a section" if name == wanted else "does not use the section"
+        for name in ("tree", "dragonfly", "torus", "dump"):
+            needed = name == ("tree" if self.topology == "fat-tree" else self.topology)
+            if needed != (getattr(self, name) is not None):
+                verb = "needs a section" if needed else "does not use the section"
                 raise ValueError(f'topology "{self.topology}" {verb} [network.{name}]')
         return self

@@ -18,14 +18,13 @@ LIDS = 1 << 16
 class TableReport:
     """Differences between tables and a network. Indices are those of the network's switches and hosts."""
 
-    without_table: tuple[int, ...]  # switches without a table
-    foreign: tuple[str, ...]  # headings of tables of switches that the network does not have
-    repeated: tuple[str, ...]  # headings of further tables of the same switch; the last one counts
-    # (switch, missing entries) of tables with fewer entries than their last line or heading states
-    truncated: tuple[tuple[int, int], ...]
-    no_cable: tuple[tuple[int, int, int], ...]  # (switch, port, entries) where entries lead to a port without a cable
-    without_lid: tuple[int, ...]  # hosts whose LID the dump does not state
-    unknown_lids: tuple[int, ...]  # hosts without an entry in any table
+    without_table: list[int]  # switches
+    foreign: list[str]  # headings of tables of switches that the network does not have
+    repeated: list[str]  # headings of further tables of the same switch; the last one counts
+    truncated: list[tuple[int, int]]  # (switch, missing entries): fewer than the last line or the heading states
+    no_cable: list[tuple[int, int, int]]  # (switch, port, entries) where entries lead to a port without a cable
+    without_lid: list[int]  # hosts whose LID the dump does not state
+    unknown_lids: list[int]  # hosts without an entry in any table
 
     def refuse_foreign(self, network: Network) -> None:
         """FabricError if no table is of a switch of the network; names one of either."""
@@ -61,24 +60,18 @@ def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
         lost = np.bincount(row[stated & (forward[switch] < 0)], minlength=1)
         no_cable += [(switch, int(p), int(lost[p])) for p in np.flatnonzero(lost)]
     has_lid = addresses.host_lids > 0
-    return forward, TableReport(
-        tuple(s for s in range(len(network.switches)) if s not in owner),
-        foreign,
-        repeated,
-        tuple((s, missing) for s, table in owner.items() if (missing := _missing(table)) > 0),
-        tuple(no_cable),
-        tuple(np.flatnonzero(~has_lid).tolist()),
-        tuple(np.flatnonzero(has_lid & ~known).tolist()),
-    )
+    without_table = [s for s in range(len(network.switches)) if s not in owner]
+    truncated = [(s, missing) for s, table in owner.items() if (missing := _missing(table)) > 0]
+    hosts = (np.flatnonzero(~has_lid).tolist(), np.flatnonzero(has_lid & ~known).tolist())
+    return forward, TableReport(without_table, foreign, repeated, truncated, no_cable, *hosts)
 
 
-def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable], tuple[str, ...], tuple[str, ...]]:
+def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable], list[str], list[str]]:
     """The table of each switch, by GUID or else by LID; headings of tables of unknown switches and of repeated ones."""
     by_guid = {int(guid): s for s, guid in enumerate(addresses.switch_guids.tolist()) if guid}
     by_lid = {int(lid): s for s, lid in enumerate(addresses.switch_lids.tolist()) if lid}
     owner: dict[int, SwitchTable] = {}
-    foreign: list[str] = []
-    repeated: list[str] = []
+    foreign, repeated = list[str](), list[str]()
     for table in tables.switches:
         switch = by_guid.get(table.guid) if table.guid else by_lid.get(table.lid)
         title = f"line {table.line}: " + (f"guid 0x{table.guid:016x}" if table.guid else f"lid {table.lid}")
@@ -88,7 +81,7 @@ def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable
         if switch in owner:
             repeated.append(title)
         owner[switch] = table
-    return owner, tuple(foreign), tuple(repeated)
+    return owner, foreign, repeated
 
 
 def _links_by_port(network: Network) -> NDArray[np.int32]:
@@ -104,5 +97,4 @@ def _missing(table: SwitchTable) -> int:
     """Number of missing entries: by the count in its last line if there is one, else by the last LID of its heading."""
     if table.promised >= 0:
         return max(0, table.promised - len(table.lids))
-    last = int(table.lids.max(initial=0))
-    return max(0, table.last - last)
+    return max(0, table.last - int(table.lids.max(initial=0)))

@@ -33,14 +33,12 @@ def torus(hosts: Sequence[str], shape: TorusSection, *, rate: float, latency: fl
     refuse_oversize(len(hosts), switches, len(hosts) + switches * len(shape.dimensions))
     cables, first = Cables(), len(hosts)
     leaf_of = np.arange(first, dtype=np.int32) // shape.nodes_per_switch
-    down = np.array([cables.add(h, first + int(leaf_of[h]), rate, latency) + 1 for h in range(first)], dtype=np.int32)
+    up = cables.add_hosts(leaf_of, rate, latency)
     place = np.stack(np.unravel_index(np.arange(switches), shape.dimensions), axis=1)
-    steps = _wire(cables, shape, place, first)
-    forward = _tables(shape, place, leaf_of, steps)
-    forward[leaf_of, np.arange(first)] = down
+    forward = _tables(shape, place, leaf_of, _wire(cables, shape, place, first))
+    forward[leaf_of, np.arange(first)] = up + 1
     coordinates = {"leaf": leaf_of}
-    for axis, name in zip(range(len(shape.dimensions)), AXES, strict=False):
-        coordinates[name] = place[leaf_of, axis].astype(np.int32)
+    coordinates |= {name: column.astype(np.int32) for name, column in zip(AXES, place[leaf_of].T, strict=False)}
     names = tuple(Switch("switch-" + "-".join(map(str, p)), 1) for p in place.tolist())
     return Network("torus", tuple(hosts), names, cables.links(), forward, coordinates, "dimension order")
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize
+from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize, vertex_levels
 from weft.fabric.network.sections import TreeSection
 
 
@@ -65,14 +65,12 @@ def _sizes(shape: TreeSection, hosts: int) -> _Sizes:
         )
     if shape.leaves_per_pod is None:
         if shape.pod_uplinks is not None or shape.cores is not None:
-            raise _refuse(
-                "pod_uplinks or cores without leaves_per_pod", "give leaves_per_pod: it makes the third level"
-            )
+            remedy = "give leaves_per_pod: it makes the third level"
+            raise _refuse("pod_uplinks or cores without leaves_per_pod", remedy)
         return _Sizes(hosts, leaves, leaves, 1, spines, shape.uplinks, 0, 0)
     if shape.pod_uplinks is None:
-        raise _refuse(
-            "leaves_per_pod without pod_uplinks", "give pod_uplinks, the links up from a pod over all its spines"
-        )
+        remedy = "give pod_uplinks, the links up from a pod over all its spines"
+        raise _refuse("leaves_per_pod without pod_uplinks", remedy)
     return _three_levels(shape, hosts, leaves, spines, shape.leaves_per_pod, shape.pod_uplinks)
 
 
@@ -101,20 +99,16 @@ def fat_tree(hosts: Sequence[str], shape: TreeSection, *, rate: float, latency: 
     cabled = sizes.hosts + sizes.leaves * sizes.uplinks + above * sizes.spine_uplinks
     refuse_oversize(sizes.hosts, sizes.leaves + above + sizes.cores, cabled)
     cables = Cables()
-    host = np.arange(sizes.hosts, dtype=np.int32)
-    leaf_of = host // shape.nodes_per_leaf
+    leaf_of = np.arange(sizes.hosts, dtype=np.int32) // shape.nodes_per_leaf
     first_leaf, first_spine = sizes.hosts, sizes.hosts + sizes.leaves
-    first_core = first_spine + sizes.pods * sizes.spines
-    host_up = np.array(
-        [cables.add(h, first_leaf + int(leaf_of[h]), rate, latency) for h in range(len(hosts))], dtype=int
-    )
+    host_up = cables.add_hosts(leaf_of, rate, latency)
     leaf_up = np.empty((sizes.leaves, sizes.uplinks), dtype=np.int32)
     for leaf in range(sizes.leaves):
         pod = leaf // sizes.leaves_per_pod
         for k in range(sizes.uplinks):
             spine = first_spine + pod * sizes.spines + k % sizes.spines
             leaf_up[leaf, k] = cables.add(first_leaf + leaf, spine, shape.link_rate, shape.link_latency)
-    spine_up = _wire_cores(cables, shape, sizes, first_spine, first_core)
+    spine_up = _wire_cores(cables, shape, sizes, first_spine, first_spine + above)
     forward = _tables(sizes, leaf_of, host_up, leaf_up, spine_up)
     coordinates = {"leaf": leaf_of}
     if sizes.cores:
@@ -143,7 +137,7 @@ def _switches(sizes: _Sizes) -> tuple[Switch, ...]:
     return (*leaves, *spines, *(Switch(f"core{c}", 3) for c in range(sizes.cores)))
 
 
-def _tables(sizes: _Sizes, leaf_of: Ints, host_up: NDArray[np.int_], leaf_up: Ints, spine_up: Ints) -> Ints:
+def _tables(sizes: _Sizes, leaf_of: Ints, host_up: Ints, leaf_up: Ints, spine_up: Ints) -> Ints:
     """Forwarding tables of all switches, shape (switches, hosts). A link's other direction is its index + 1."""
     host = np.arange(sizes.hosts)
     cable = host % sizes.uplinks  # the leaf's cable that a host's traffic uses, up and down
@@ -165,17 +159,16 @@ def _tables(sizes: _Sizes, leaf_of: Ints, host_up: NDArray[np.int_], leaf_up: In
     for spine in range(sizes.spines):
         for k in range(sizes.spine_uplinks):
             # Cables of the host's own number take precedence over others that lead to its pod.
-            core, down = sizes.core_of(spine, k), spine_up[pod_of, spine, k] + 1
-            chosen = (plane == spine) & (uplink == k)
-            cores[core] = np.where(chosen | (cores[core] < 0), down, cores[core])
+            core, own = sizes.core_of(spine, k), (plane == spine) & (uplink == k)
+            cores[core] = np.where(own | (cores[core] < 0), spine_up[pod_of, spine, k] + 1, cores[core])
     return forward
 
 
 def sideways(network: Network) -> int | None:
     """A link whose ends are not one level apart, so that the network is no tree; None in a tree."""
-    level = _levels(network)
-    found = np.flatnonzero(np.abs(level[network.links.source] - level[network.links.target]) != 1)
-    return int(found[0]) if len(found) else None
+    level = vertex_levels(network)
+    apart = np.abs(level[network.links.source] - level[network.links.target]) != 1
+    return int(apart.argmax()) if apart.any() else None
 
 
 def fold_parallel(network: Network) -> Network:
@@ -196,10 +189,8 @@ def fold_parallel(network: Network) -> Network:
     new = np.stack([2 * which + lower, 2 * which + 1 - lower], axis=1).ravel().astype(np.int32)
     rate = np.bincount(new, links.rate, 2 * len(cables))
     made = Cables()
-    for place, (a, b) in enumerate(cables.tolist()):
-        made.add(
-            a, b, float(rate[2 * place]), float(links.latency[2 * first[place]]), back_rate=float(rate[2 * place + 1])
-        )
+    for (a, b), (up, down), latency in zip(cables.tolist(), rate.reshape(-1, 2), links.latency[2 * first], strict=True):
+        made.add(a, b, float(up), float(latency), back_rate=float(down))
     forward = network.forward[kept[kept >= hosts] - hosts]
     names = _stand_in_names(network, stands)
     switches = tuple(replace(network.switches[int(k) - hosts], name=names[int(k)]) for k in kept[kept >= hosts])
@@ -207,13 +198,9 @@ def fold_parallel(network: Network) -> Network:
                    forward=np.where(forward >= 0, new[forward], -1).astype(np.int32))  # fmt: skip
 
 
-def _levels(network: Network) -> NDArray[np.int64]:
-    return np.array([0] * len(network.hosts) + [switch.level for switch in network.switches], np.int64)
-
-
 def _stand_ins(network: Network) -> NDArray[np.int64]:
     """The vertex that stands for each vertex: its own up to the leaves, the first of its group above them."""
-    level, links = _levels(network), network.links
+    level, links = vertex_levels(network), network.links
     group = list(range(len(level)))
 
     def root(vertex: int) -> int:
