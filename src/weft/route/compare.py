@@ -39,10 +39,9 @@ class Routed:
 class Full:
     """One of the most loaded links."""
 
-    # link, name: its index and name
-    link: int
+    link: int  # index
     name: str
-    time: float  # its time over that of a host's own link; for a schedule of phases the mean over all phases
+    time: float  # over that of a host's own link; for a schedule of phases the mean over all phases
     load: int  # units over it
     slowest_in: int  # phases in which it is the slowest link; 0 for an all-to-all
     users: Users  # the hosts whose messages cross it
@@ -52,28 +51,24 @@ class Full:
 class Engine:
     """The evaluation of one engine's routes."""
 
-    # name, note: name and remark as given
     name: str
-    note: str
-    # routes, score: the routed network and its scores
+    note: str  # as given
     routes: Routes
     score: Score
     value: float  # relative time of the pattern asked for
     fullest: tuple[Full, ...]  # the most loaded links in that pattern
-    findings: tuple[Finding, ...]  # findings of the checks of the routes
+    findings: tuple[Finding, ...]  # about the routes
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """All engines under one pattern."""
 
-    pattern: Pattern  # the pattern whose time orders the engines
+    pattern: Pattern  # whose time orders the engines
     ranks: Ints | None  # host of each rank, or None for one on each host
     engines: tuple[Engine, ...]  # in the order given
-    # bound, cut: lower bound of the relative time of an all-to-all of all hosts for any tables, and the name of its
-    # cut; 0 for a placement on part of them
-    bound: float
-    cut: str
+    bound: float  # of the relative time of an all-to-all of all hosts for any tables; 0 for a placement on part of them
+    cut: str  # name of the cut that gives it
 
 
 def compare(
@@ -92,9 +87,8 @@ def compare(
     """
     many = len(Routes(given[0].network, library).members(ranks))
     if many < 2:
-        raise FabricError(
-            f"{many} rank with a cable sends nothing over a network", "name a fabric of two hosts or more"
-        )
+        what = f"{many} rank with a cable sends nothing over a network"
+        raise FabricError(what, "name a fabric of two hosts or more")
     engines = tuple(_engine(each, Routes(each.network, library), pattern, ranks, matrix, checks) for each in given)
     bound, cut = lower_bound(engines[0].routes) if ranks is None else (0.0, "")
     return Comparison(pattern, ranks, engines, bound, cut)
@@ -103,56 +97,30 @@ def compare(
 def _engine(
     given: Routed, routes: Routes, pattern: Pattern, ranks: Ints | None, matrix: Floats | None, checks: bool
 ) -> Engine:
-    worth = score(routes, ranks)
-    if matrix is not None:
-        value, full = _by_matrix(routes, matrix, ranks)
-    elif pattern == "all-to-all":
-        value, full = worth.all_to_all, _scattered(routes, worth, ranks)
+    worth, network = score(routes, ranks), routes.network
+    value, time, load = worth.all_to_all, worth.time, worth.load
+    if matrix is not None:  # over the busiest host's own link
+        load = placed_matrix(routes, matrix, ranks)
+        time = load * routes.slowness
+        own = float(time[~network.switch_links].max(initial=0))
+        time = time / own if own else time
+        value = float(time.max(initial=0))
+    if pattern in ("shift", "exchange") and matrix is None:  # the links that are the slowest in the most phases
+        done = worth.phases if pattern == "shift" else phases(routes, "exchange", ranks)
+        value, load = done.mean, worth.load if done.drawn else done.load  # all phases of either are an all-to-all
+        time = load * routes.shared_slowness / max(1, done.of)
+        shown = Counter(done.link[done.time > 1 + 1e-9].tolist()).most_common(FULLEST)
     else:
-        value, full = _phased(routes, worth, pattern, ranks)
-    load = worth.load if ranks is None else None
-    findings = tuple(check_routes(routes, lanes_of(routes, given.service), load)) if checks else ()
+        order = np.argsort(-np.round(time, 9), kind="stable")
+        shown = [(link, 0) for link in order[((load > 0) & network.switch_links)[order]][:FULLEST].tolist()]
+    hosts = None if ranks is None else np.unique(ranks).astype(np.int32)
+    full = tuple(
+        Full(link, network.link_name(link), float(time[link]), int(load[link]), many, users_of(routes, link, hosts))
+        for link, many in shown
+    )
+    lanes, whole = lanes_of(routes, given.service) if checks else None, worth.load if ranks is None else None
+    findings = tuple(check_routes(routes, lanes, whole)) if checks else ()
     return Engine(given.name, given.note, routes, worth, value, full, findings)
-
-
-def _by_matrix(routes: Routes, matrix: Floats, ranks: Ints | None) -> tuple[float, tuple[Full, ...]]:
-    """Time of the slowest link over that of the busiest host's own link, and the most loaded links."""
-    load = placed_matrix(routes, matrix, ranks)
-    time = load * routes.slowness
-    own = float(time[~routes.network.switch_links].max(initial=0))
-    time = time / own if own else time
-    name = routes.network.link_name
-    order = np.argsort(-np.round(time, 9), kind="stable")
-    shown = order[((load > 0) & routes.network.switch_links)[order]][:FULLEST].tolist()
-    return float(time.max(initial=0)), tuple(
-        Full(link, name(link), float(time[link]), int(load[link]), 0, users_of(routes, link, _hosts(ranks)))
-        for link in shown
-    )
-
-
-def _scattered(routes: Routes, worth: Score, ranks: Ints | None) -> tuple[Full, ...]:
-    name = routes.network.link_name
-    return tuple(
-        Full(link, name(link), float(worth.time[link]), int(worth.load[link]), 0, users_of(routes, link, _hosts(ranks)))
-        for link in worth.fullest(routes, FULLEST)
-    )
-
-
-def _phased(routes: Routes, worth: Score, pattern: Pattern, ranks: Ints | None) -> tuple[float, tuple[Full, ...]]:
-    """Mean relative time of a phase, and the links that are the slowest in the most phases."""
-    done = worth.phases if pattern == "shift" else phases(routes, "exchange", ranks)
-    load = worth.load if done.drawn else done.load  # all phases of either schedule are an all-to-all
-    mean = load * routes.shared_slowness / max(1, done.of)
-    slow = Counter(int(link) for link in done.link[done.time > 1 + 1e-9])
-    name = routes.network.link_name
-    return done.mean, tuple(
-        Full(link, name(link), float(mean[link]), int(load[link]), number, users_of(routes, link, _hosts(ranks)))
-        for link, number in slow.most_common(FULLEST)
-    )
-
-
-def _hosts(ranks: Ints | None) -> Ints | None:
-    return None if ranks is None else np.unique(ranks).astype(np.int32)
 
 
 class Rows(NamedTuple):
@@ -174,8 +142,8 @@ def engine_rows(found: Comparison) -> Rows:
     asked = ("this traffic",) if found.pattern == "matrix" else ()
     rows = [_scores(engine, bool(asked)) for engine in found.engines]
     if found.bound:
-        bound = (f"{found.bound:.3f}", f"{share(found.bound):.0f} %")
-        rows.append(("lower bound", *("" for _ in asked), *bound, "", "", ""))
+        gap = ("",) * len(asked)
+        rows.append(("lower bound", *gap, f"{found.bound:.3f}", f"{share(found.bound):.0f} %", "", "", ""))
     columns = ("engine", *asked, "all-to-all", "injection", "shift", "worst phase", "bisection")
     title, drawn = "Times over that of a host's own link, 1 = best", found.engines[0].score.phases.drawn
     title += f"; shift: {drawn}, drawn at random" if drawn else ""
@@ -198,20 +166,14 @@ def _scores(engine: Engine, asked: bool) -> tuple[str, ...]:
 
 def link_rows(engine: Engine) -> Rows:
     """The most loaded links under an engine, and their users."""
-    phased = any(full.slowest_in for full in engine.fullest)
+    phased, rows = any(full.slowest_in for full in engine.fullest), list[tuple[str, ...]]()
     columns = ("link", "time", "load", "slowest in" if phased else "routes", "from", "to")
+    for full in engine.fullest:
+        last = f"{full.slowest_in:,} phases" if phased else f"{full.users.routes:,}"
+        ends = (full.users.sources, full.users.targets)  # the fewer by name
+        who = [f"{len(end):,} hosts" for end in ends]
+        few = 0 if len(ends[0]) <= len(ends[1]) else 1
+        who[few] = hosts_text(engine.routes.network, ends[few].tolist())
+        rows.append((full.name, f"{full.time:.3f}", f"{full.load:,}", last, *who))
     title = f"{engine.name}: fullest links ({engine.routes.network.routing})"
-    return Rows(title, columns, tuple(_link(engine, full, phased) for full in engine.fullest), frozenset({0, 4, 5}))
-
-
-def _link(engine: Engine, full: Full, phased: bool) -> tuple[str, ...]:
-    last = f"{full.slowest_in:,} phases" if phased else f"{full.users.routes:,}"
-    return (full.name, f"{full.time:.3f}", f"{full.load:,}", last, *_who(engine, full))
-
-
-def _who(engine: Engine, full: Full) -> tuple[str, str]:
-    """Users of a link in words: number of senders, and the receivers."""
-    sources, targets = full.users.sources, full.users.targets
-    few = len(sources) <= len(targets)
-    shown = hosts_text(engine.routes.network, (sources if few else targets).tolist())
-    return (shown, f"{len(targets):,} hosts") if few else (f"{len(sources):,} hosts", shown)
+    return Rows(title, columns, tuple(rows), frozenset({0, 4, 5}))

@@ -21,7 +21,7 @@ from weft.route.routes import Routes
 class Lanes:
     """The lanes of a network's routes."""
 
-    used: dict[int, NDArray[np.bool_]]  # by service level, true for the routes that use it, shape (leaves, hosts)
+    used: dict[int, NDArray[np.bool_]]  # by service level, the routes that use it, shape (leaves, hosts)
     lane: NDArray[np.int64]  # virtual lane of each service level on each switch, shape (switches, 16)
 
 
@@ -79,7 +79,10 @@ def dependencies(routes: Routes, used: NDArray[np.bool_] | None = None) -> tuple
     """Index pairs of links, the first waiting for the second, shape (pairs,) each; only for routes in ``used``."""
     network = routes.network
     count = len(network.links)
-    place = _places(network.links.source)
+    order = np.argsort(network.links.source, kind="stable")
+    begin = np.searchsorted(network.links.source[order], network.links.source[order])
+    place = np.empty(count, dtype=np.int32)  # of each link among those out of its vertex
+    place[order] = np.arange(count) - begin
     most = int(place.max(initial=0)) + 1
     found, counted = np.zeros(count * most, dtype=np.int8), None if used is None else used.view(np.int8)
     given = (routes.leaves, len(routes.leaves), routes.lengths, counted, place, most, found)
@@ -89,14 +92,6 @@ def dependencies(routes: Routes, used: NDArray[np.bool_] | None = None) -> tuple
     link_at[network.links.source, place] = np.arange(count)
     waiting = (first // most).astype(np.int32)
     return waiting, link_at[network.links.target[waiting], first % most]
-
-
-def _places(source: Ints) -> Ints:
-    order = np.argsort(source, kind="stable")
-    begin = np.searchsorted(source[order], source[order])
-    place = np.empty(len(source), dtype=np.int32)
-    place[order] = np.arange(len(source)) - begin
-    return place
 
 
 def _peeled(first: Whole, second: Whole) -> tuple[Whole, Whole]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.fabric.network.graph import Network, islands
+from weft.fabric.network.graph import Network, islands, vertex_levels
 from weft.route.library import Ints
 from weft.route.patterns import all_to_all
 from weft.route.routes import Routes
@@ -34,9 +34,8 @@ class Failures:
 
     present: float  # relative time of the all-to-all with all cables
     each: tuple[Failure, ...]
-    # lost, loose: pairs without a route before any failure; hosts without a cable, which are left out
-    lost: int
-    loose: int
+    lost: int  # pairs without a route before any failure
+    loose: int  # hosts without a cable, which are left out
     single: int  # hosts with one cable, whose failure cuts off that host alone
 
     def factor(self, failure: Failure) -> float:
@@ -60,15 +59,17 @@ def fail_each(routes: Routes, forward: Ints | None = None, cables: Ints | None =
     lost, changes = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     arguments = (routes.shared_slowness, load, chosen, count, time, slowest, lost, changes, forward)
     routes.library.call("failures", routes.graph, *arguments)
-    level = np.concatenate([np.zeros(len(network.hosts), dtype=int), [s.level for s in network.switches]])
+    level = vertex_levels(network)
     ends = np.sort(np.stack([level[links.source[chosen]], level[links.target[chosen]]]), axis=0)
     others = max(1, int((network.uplink >= 0).sum()) - 1)
-    whole = _main_part(network, np.zeros(len(links), dtype=bool))
+    whole = _main_part(network)
     found = [
         Failure(
             cable, network.link_name(cable), (int(ends[0, at]), int(ends[1, at])), float(time[at]) / others,
             network.link_name(int(slowest[at])), int(lost[at]), int(load[cable] + load[cable + 1]), int(changes[at]),
-            _cut(network, cable, whole) if lost[at] else (),
+            tuple(network.hosts[host] for host in np.flatnonzero(whole & ~_main_part(network, cable, cable + 1)))
+            if lost[at]
+            else (),
         )
         for at, cable in enumerate(chosen.tolist())
     ]  # fmt: skip
@@ -78,14 +79,8 @@ def fail_each(routes: Routes, forward: Ints | None = None, cables: Ints | None =
     return Failures(present, tuple(found), scattered.lost, int((network.uplink < 0).sum()), single)
 
 
-def _main_part(network: Network, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _main_part(network: Network, *gone: int) -> NDArray[np.bool_]:
     """Whether each host belongs to the largest connected part without some links, shape (hosts,)."""
-    links, hosts = network.links, len(network.hosts)
-    part = islands(hosts + len(network.switches), links.source[~gone], links.target[~gone])[:hosts]
+    hosts, ends = len(network.hosts), (np.delete(end, gone) for end in (network.links.source, network.links.target))
+    part = islands(hosts + len(network.switches), *ends)[:hosts]
     return part == np.bincount(part).argmax()
-
-
-def _cut(network: Network, cable: int, whole: NDArray[np.bool_]) -> tuple[str, ...]:
-    gone = np.zeros(len(network.links), dtype=bool)
-    gone[cable : cable + 2] = True
-    return tuple(network.hosts[host] for host in np.flatnonzero(whole & ~_main_part(network, gone)))

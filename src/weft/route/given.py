@@ -2,7 +2,7 @@
 """Inputs of the commands on routes: a fabric with failures, a placement, a file to write."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.network.build import build_network
-from weft.fabric.network.graph import Network
+from weft.fabric.network.graph import Links, Network
 from weft.fabric.nodeset import expand
 from weft.files.atomic import write_output
 from weft.files.matrix import read_matrix
@@ -46,10 +46,7 @@ def without(network: Network, gone: NDArray[np.bool_]) -> Network:
     if not gone.any():
         return network
     number = np.append(np.where(gone, -1, np.cumsum(~gone) - 1), -1).astype(np.int32)  # the last one means "no link"
-    links = network.links
-    kept = ~gone
-    columns = ("source", "target", "source_port", "target_port", "rate", "latency")
-    left = replace(links, **{name: getattr(links, name)[kept] for name in columns})
+    left = Links(**{each.name: getattr(network.links, each.name)[~gone] for each in fields(Links)})
     cables = int(gone.sum()) // 2
     routing = f"{network.routing}, {cables} cable{'s' if cables > 1 else ''} failed since"
     return replace(network, links=left, forward=number[network.forward], routing=routing)
@@ -77,9 +74,8 @@ def _named(network: Network, name: str) -> NDArray[np.bool_]:
 class Users:
     """The users of a link in an all-to-all."""
 
-    # sources, targets: indices of the hosts whose messages cross it, and of the hosts they are sent to
-    sources: Ints
-    targets: Ints
+    sources: Ints  # indices of the hosts whose messages cross it
+    targets: Ints  # of the hosts they are sent to
     routes: int  # number of routes from a leaf switch to a host that cross it
 
 
@@ -89,11 +85,11 @@ def users_of(routes: Routes, link: int, members: Ints | None = None) -> Users:
     taking = np.zeros(len(network.hosts), dtype=bool)
     taking[routes.members(members)] = True
     source, target = int(network.links.source[link]), int(network.links.target[link])
-    hosts = len(network.hosts)
+    hosts, everybody = len(network.hosts), np.flatnonzero(taking).astype(np.int32)
     if source < hosts:
-        return Users(np.array([source], dtype=np.int32), np.flatnonzero(taking).astype(np.int32), 1)
+        return Users(np.array([source], dtype=np.int32), everybody, 1)
     if target < hosts:
-        return Users(np.flatnonzero(taking).astype(np.int32), np.array([target], dtype=np.int32), 1)
+        return Users(everybody, np.array([target], dtype=np.int32), 1)
     # Only destinations that the switch sends over this link can matter.
     columns = np.flatnonzero((network.forward[source - hosts] == link) & taking)
     rows = np.unique(routes.row[taking & (routes.row >= 0)])

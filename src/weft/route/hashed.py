@@ -10,9 +10,11 @@ numbers) each link is drawn by itself from the exact mean and variance of its lo
 events: links then share no connections, which matters less the more leaves there are.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -78,17 +80,16 @@ def hash_paths(routes: Routes, ranks: Ints | None, connections: int, seeds: int,
     traffic = Traffic.of(routes, ranks)
     asked = traffic.slowdowns(connections, seeds, seed)
 
+    @cache
     def at(count: int) -> Slowdowns:
         return asked if count == connections else traffic.slowdowns(count, seeds, seed)
 
-    high = 1
-    while (found := at(high)).quantile(0.95) >= WELL_BELOW and high < MOST_CONNECTIONS:
-        high *= 2
-    low, enough = high // 2, found if found.quantile(0.95) < WELL_BELOW else None
-    while enough and high - low > 1:
-        middle = (low + high) // 2
-        tried = at(middle)
-        low, high, enough = (low, middle, tried) if tried.quantile(0.95) < WELL_BELOW else (middle, high, enough)
+    def is_enough(count: int) -> bool:
+        return at(count).quantile(0.95) < WELL_BELOW
+
+    # the first power of two, then the first number above the power before it
+    power = next((n for n in (1 << k for k in range(MOST_CONNECTIONS.bit_length())) if is_enough(n)), 0)
+    enough = at(bisect_left(range(power), True, power // 2 + 1, key=is_enough)) if power else None
     loads = all_to_all(routes, ranks)
     tables = float((loads.load * routes.shared_slowness).max()) / traffic.even
     shifted = hash_phases(routes, ranks, connections, seeds, seed)

@@ -29,42 +29,31 @@ ROUNDS = 2
 
 def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes: int = PASSES) -> Routes:
     """The network with tables for an all-to-all: minimal, or up*/down* by a total order of the switches."""
-    network = routes.network
-    forward = np.empty((len(network.switches), len(network.hosts)), dtype=np.int32)
+    forward = np.empty(routes.network.forward.shape, dtype=np.int32)
     routes.library.call("reroute", routes.graph, rank, routes.shared_slowness, branching, passes, SEED, forward)
-    return routes.with_network(network.with_tables(forward, LABEL))
+    return routes.with_network(routes.network.with_tables(forward, LABEL))
 
 
 def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Routes, int]:
     """The network with at most ``most`` entries changed to relieve its fullest links, and the number of changes."""
-    network = routes.network
-    forward = np.array(network.forward, dtype=np.int32, order="C")
+    forward = np.array(routes.network.forward, dtype=np.int32, order="C")
     changes = np.empty((max(1, most), 3), dtype=np.int32)
     done = int(routes.library.call("relieve", routes.graph, rank, routes.shared_slowness, most, forward, changes))
-    return routes.with_network(network.with_tables(forward, LABEL)), done
+    return routes.with_network(routes.network.with_tables(forward, LABEL)), done
 
 
 def swapped(
-    routes: Routes,
-    most: float,
-    rank: Ints | None = None,
-    rounds: int = ROUNDS,
-    spread: float = 0,
-    limit_s: float = float("inf"),
+    routes: Routes, most: float, rank: Ints | None = None, rounds: int = ROUNDS, limit_s: float = float("inf")
 ) -> tuple[Routes, int]:
     """The network with entries of leaf switches changed for the phases of a shift, and the number of changes.
 
     `limit_s`: seconds of processor time after which no further phase is looked at.
     """
-    network = routes.network
-    forward = np.array(network.forward, dtype=np.int32, order="C")
-    others = max(1, int((network.uplink >= 0).sum()) - 1)
-    done = int(
-        routes.library.call(
-            "swap", routes.graph, rank, routes.shared_slowness, most * others, spread, rounds, SEED, limit_s, forward
-        )
-    )
-    return (routes.with_network(network.with_tables(forward, LABEL)), done) if done > 0 else (routes, 0)
+    forward = np.array(routes.network.forward, dtype=np.int32, order="C")
+    others = max(1, int((routes.network.uplink >= 0).sum()) - 1)
+    given = (rank, routes.shared_slowness, most * others, 0.0, rounds, SEED, limit_s, forward)
+    done = int(routes.library.call("swap", routes.graph, *given))
+    return (routes.with_network(routes.network.with_tables(forward, LABEL)), done) if done > 0 else (routes, 0)
 
 
 BRANCHING = (1.0, 100.0, 1000.0)  # cost of a new branch of a tree, see native/route/reroute.cpp
@@ -79,9 +68,9 @@ NEAR = 1.03  # times the bound: stages that have come so near and do not get fas
 class Candidate:
     """Tables that were evaluated."""
 
-    how: str  # how they were made
-    routes: Routes  # the network with them
-    score: Score  # their scores
+    how: str  # they were made
+    routes: Routes
+    score: Score
     changes: int  # number of entries that differ from the present tables
 
 
@@ -89,15 +78,14 @@ class Candidate:
 class Improvement:
     """The result of a search for better tables."""
 
-    present: Candidate  # the present tables with their scores
+    present: Candidate
     best: Candidate  # the best tables that are not worse on any score; the present ones if none are better
     # tables as good as the best in every respect but the all-to-all, fewest changes first: each has a faster
     # all-to-all than those before it
     front: tuple[Candidate, ...]
     fastest: Candidate  # the fastest tables in an all-to-all of all that were evaluated, for any other scores
-    # bound, cut: lower bound of the relative time of an all-to-all for any tables, and the name of its cut
-    bound: float
-    cut: str
+    bound: float  # of the relative time of an all-to-all for any tables
+    cut: str  # name of the cut that gives it
     tried: int  # number of tables evaluated
     ended: bool  # whether the budget ended before all starts were tried
     budget_s: float  # the budget, in seconds of processor time
@@ -113,12 +101,11 @@ class Improvement:
 
         Where the present tables lose messages there is no gain to share: the best tables stay.
         """
-        if self.present.score.lost > self.best.score.lost:
+        if not self.better or self.present.score.lost > self.best.score.lost:
             return self
         present, best = (each.score.all_to_all for each in (self.present, self.best))
         enough = present - share * (present - best) + 1e-9
-        fewest = next((each for each in self.front if each.score.all_to_all <= enough), self.best)
-        return replace(self, best=fewest if self.better else self.best)
+        return replace(self, best=next((each for each in self.front if each.score.all_to_all <= enough), self.best))
 
 
 def improve(
@@ -135,10 +122,8 @@ def improve(
     time, from the end of the present tables' evaluation, after which no further stage starts. The first start always
     gets one.
     """
-    present = Candidate("the present tables", routes, score(routes), 0)
-    own = d_mod_k(routes)
-    rank = _rank(own)
-    found = _Found(present, present)
+    present, own = Candidate("the present tables", routes, score(routes), 0), d_mod_k(routes)
+    rank, found = _rank(own), _Found(present, present)
     bound, cut = lower_bound(routes)
     goal = _Goal(bound, all_to_all(own, own.members(None)).lost)
     until, ended = time.process_time() + budget_s, False
@@ -151,7 +136,7 @@ def improve(
         stages = list(found.looking(_stages(how, start, present, rank, most_changes, half, goal)))
         if most_changes is None:
             for stage in sorted(stages, key=lambda stage: stage.score.all_to_all)[:FASTEST]:
-                found.look(_in_phase(stage, found.best, present, rank, until))
+                list(found.looking(_in_phase(stage, found.best, present, rank, until)))
             # If every stage from the present tables made a score worse, try smaller steps.
             if not goal.is_reached(found.best) and (
                 found.best is not before or (start is routes and found.best is present)
@@ -208,11 +193,6 @@ class _Found:
             self.best = candidate
         return best
 
-    def look(self, candidates: Iterable[Candidate]) -> None:
-        """Evaluate all candidates."""
-        for _ in self.looking(candidates):
-            pass
-
 
 @dataclass(frozen=True)
 class _Goal:
@@ -258,13 +238,7 @@ def _starts(
 
 
 def _stages(
-    how: str,
-    start: Routes,
-    present: Candidate,
-    rank: Ints | None,
-    most_changes: int | None,
-    until: float,
-    goal: "_Goal",
+    how: str, start: Routes, present: Candidate, rank: Ints | None, most_changes: int | None, until: float, goal: _Goal
 ) -> Iterator[Candidate]:
     if start is not present.routes:
         yield _candidate(how, start, present)
@@ -309,12 +283,11 @@ def _refine(found: _Found, present: Candidate, rank: Ints | None, until: float) 
     """Take some more changes to the best stage as long as no score gets worse: steps between stages are too large."""
     step = max(1, len(present.routes.network.hosts) // 16)
     while step > 0 and time.process_time() < until:
-        best = found.best
-        routes, done = relieved(best.routes, step, rank)
+        routes, done = relieved(found.best.routes, step, rank)
         if not done:
             break
-        further = _candidate(f"{best.how.removesuffix(' and some more')} and some more", routes, present)
-        if not found.take(further):
+        how = f"{found.best.how.removesuffix(' and some more')} and some more"
+        if not found.take(_candidate(how, routes, present)):
             step //= 2
 
 

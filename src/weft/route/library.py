@@ -32,16 +32,8 @@ class Graph(ctypes.Structure):
     """``weft::route::Graph`` of native/route/graph.hpp."""
 
     _fields_ = (
-        ("hosts", c_int32),
-        ("switches", c_int32),
-        ("links", c_int32),
-        ("threads", c_int32),
-        ("source", I32),
-        ("target", I32),
-        ("uplink", I32),
-        ("delivery", I32),
-        ("leaf", I32),
-        ("forward", I32),
+        *((count, c_int32) for count in ("hosts", "switches", "links", "threads")),
+        *((column, I32) for column in ("source", "target", "uplink", "delivery", "leaf", "forward")),
     )
 
 
@@ -107,18 +99,23 @@ def _is_array(value: object) -> TypeGuard[NDArray[Any]]:
     return isinstance(value, np.ndarray)
 
 
-def delivery_of(network: Network) -> Ints:
-    """Index of the link into each host, shape (hosts,): the reverse direction of the cable it sends into."""
-    return np.where(network.uplink >= 0, network.uplink ^ 1, -1).astype(np.int32)
+def graph_columns(network: Network) -> tuple[Ints, ...]:
+    """Contiguous arrays of a `Graph`, which the caller keeps alive for the library."""
+    delivery = np.where(network.uplink >= 0, network.uplink ^ 1, -1)  # the other way of the cable a host sends into
+    ends = (network.links.source, network.links.target, network.uplink, delivery, network.leaf)
+    return tuple(np.ascontiguousarray(column, dtype=np.int32) for column in (*ends, network.forward))
+
+
+def graph_of(network: Network, columns: tuple[Ints, ...], threads: int = 0) -> Graph:
+    """The network in the library's form; by all cores here without a number of threads."""
+    counts = (len(network.hosts), len(network.switches), len(network.links), threads or threads_here())
+    return Graph(*counts, *map(pointer, columns))
 
 
 def loads_of(library: Library, network: Network, weight: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """As :func:`weft.fabric.loads.all_to_all_loads`, by the native library; None where a message has no route."""
-    sizes = (len(network.hosts), len(network.switches), len(network.links), threads_here())
-    ends = (network.links.source, network.links.target, network.uplink, delivery_of(network), network.leaf)
-    columns = [np.ascontiguousarray(column, dtype=np.int32) for column in (*ends, network.forward)]
-    load = np.zeros(len(network.links), dtype=np.int64)
-    lost = library.call("all_to_all", Graph(*sizes, *map(pointer, columns)), np.ascontiguousarray(weight), load)
+    columns, load = graph_columns(network), np.zeros(len(network.links), dtype=np.int64)
+    lost = library.call("all_to_all", graph_of(network, columns), np.ascontiguousarray(weight), load)
     return None if lost else load
 
 

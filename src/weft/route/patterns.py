@@ -59,8 +59,7 @@ def all_to_all(routes: Routes, ranks: Ints | None = None) -> Loads:
     """Loads when every rank (shape (ranks,), by its host) sends one unit to every rank on another host."""
     weight = np.bincount(routes.members(ranks), minlength=len(routes.network.hosts)).astype(np.int64)
     load = np.zeros(len(routes.network.links), dtype=np.int64)
-    lost = int(routes.library.call("all_to_all", routes.graph, weight, load))
-    return Loads(load, lost)
+    return Loads(load, int(routes.library.call("all_to_all", routes.graph, weight, load)))
 
 
 def phases(

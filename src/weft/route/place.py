@@ -37,9 +37,7 @@ class Placement:
     """A set of hosts."""
 
     hosts: Ints  # host indices in rank order
-    # all_to_all, shift: relative times among them: 1 = links as fast as the fastest adapter of all hosts to choose
-    # from
-    all_to_all: float
+    all_to_all: float  # relative times among them: 1 = links as fast as the fastest adapter of all hosts to choose from
     shift: float
 
     @property
@@ -52,11 +50,10 @@ class Placement:
 class Placements:
     """The result of a search for placements."""
 
-    # best, worst: the fastest and the slowest set
     best: Placement
     worst: Placement
     bound: float  # lower bound of the time of any set
-    limit: float  # upper bound of the time of any set
+    limit: float  # upper bound of it
     exact: bool  # whether all sets were evaluated
     looked_at: int  # number of sets evaluated
     traffic: str = "an all-to-all"  # what they carry, in words
@@ -65,16 +62,14 @@ class Placements:
 def between_nodes(sent: Floats, count: int) -> Floats:
     """Amount from each node to each other, shape (count, count), of ranks that fill the nodes; FabricError for none."""
     if len(sent) % count:
-        raise FabricError(
-            f"{len(sent)} ranks, which {count} nodes cannot share equally", f"give a divisor of {len(sent)}: --nodes"
-        )
+        what = f"{len(sent)} ranks, which {count} nodes cannot share equally"
+        raise FabricError(what, f"give a divisor of {len(sent)}: --nodes")
     each = len(sent) // count
     summed = sent.reshape(count, each, count, each).sum(axis=(1, 3))
     np.fill_diagonal(summed, 0)
     if not summed.any():
-        raise FabricError(
-            f"the ranks of {count} nodes send nothing from one node to another", "give more nodes: --nodes"
-        )
+        what = f"the ranks of {count} nodes send nothing from one node to another"
+        raise FabricError(what, "give more nodes: --nodes")
     return summed
 
 
@@ -104,7 +99,10 @@ def place(
     best, worst = (search.found[sign] for sign in (1, -1))
     assert best is not None  # there are count hosts, so at least one set was evaluated
     assert worst is not None
-    bound, limit = (best.all_to_all, worst.all_to_all) if exact else (search.bound(), search.limit())
+    # at least the slowest link of the fastest hosts; at most all messages one after the other over the slowest link.
+    # Of traced messages the node that sends most may have the fastest adapter
+    bound, limit = float(search.own[0 if sent is not None else count - 1]), float(count * search.slowness.max())
+    bound, limit = (best.all_to_all, worst.all_to_all) if exact else (bound, limit)
     words = "an all-to-all" if sent is None else "the traced messages"
     return Placements(best, worst, bound, limit, exact, search.looked_at, words)
 
@@ -139,8 +137,10 @@ class _Search:
         self.looked_at += 1
         # Order ranks by switch: neighbours in rank are neighbours in the network.
         order = hosts[np.argsort(self.routes.row[hosts], kind="stable")]
-        if load is None:
-            load = self._loads(hosts) if self.sent is None else self._sent_loads(order, self.sent)
+        if load is None and self.sent is not None:
+            source, target = np.nonzero(self.sent)
+            load = flow_loads(self.routes, order[source], order[target], self.sent[source, target])
+        load = self._loads(hosts) if load is None else load
         time = float(((load + np.where(load > 0, self.beside, 0)) * self.slowness).max()) / (self.count - 1)
         ends = [(side, kept.all_to_all) for side, kept in self.found.items() if kept]
         if beyond is not None and all(side * (time - end) > self.tie for side, end in (*ends, (sign, beyond))):
@@ -166,10 +166,6 @@ class _Search:
         amounts = np.repeat([-1.0, 1.0], 2 * len(rest))
         ends = np.concatenate([old, rest, new, rest]), np.concatenate([rest, old, rest, new])
         return load + flow_loads(self.routes, *ends, amounts)
-
-    def _sent_loads(self, order: Ints, sent: Floats) -> Floats:
-        source, target = np.nonzero(sent)
-        return flow_loads(self.routes, order[source], order[target], sent[source, target])
 
     def starts(self, sign: int) -> list[Ints]:
         """Start sets: packed on few leaves, spread over all leaves, and random."""
@@ -204,16 +200,6 @@ class _Search:
             if seen and ((seen.key < kept.key) if sign > 0 else (seen.key > kept.key)):
                 inside, kept, load = tried, seen, loads
 
-    def bound(self) -> float:
-        """Lower bound of the time: the slowest link of the fastest hosts; 1 unless all free hosts are slow."""
-        if self.sent is not None:  # the node that sends most may have the fastest adapter
-            return float(self.own[0])
-        return float(self.own[self.count - 1])
-
-    def limit(self) -> float:
-        """Upper bound of the time: all messages one after the other over the slowest link."""
-        return float(self.count * self.slowness.max())
-
 
 def names(network: Network, placement: Placement) -> list[str]:
     """The hosts in rank order."""
@@ -223,9 +209,8 @@ def names(network: Network, placement: Placement) -> list[str]:
 def scheduler_words(network: Network, placement: Placement, free: list[str]) -> dict[str, str]:
     """Options for a scheduler: request these hosts, or exclude the other free ones."""
     chosen = names(network, placement)
-    others = [name for name in free if name not in set(chosen)]
-    words = {"nodelist": f"--nodelist={folded_names(sorted(chosen))}"}
-    return words | ({"exclude": f"--exclude={folded_names(sorted(others))}"} if others else {})
+    sets = {"nodelist": chosen, "exclude": [name for name in free if name not in set(chosen)]}
+    return {option: f"--{option}={folded_names(sorted(listed))}" for option, listed in sets.items() if listed}
 
 
 def placement_text(found: Placements, network: Network, title: str, free: list[str]) -> RenderableType:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.fabric.network.graph import Network
-from weft.route.library import Floats, Graph, Ints, Library, Paths, delivery_of, pointer, threads_here
+from weft.route.library import Floats, Graph, Ints, Library, Paths, graph_columns, graph_of, pointer
 
 MOST_KEPT = 1 << 28  # bytes of links of routes; beyond, messages are followed through the tables
 NO_ENTRY, CIRCLE, WRONG_HOST = -1, -2, -3
@@ -19,30 +19,19 @@ NO_ENTRY, CIRCLE, WRONG_HOST = -1, -2, -3
 class Routes:
     """A network with its routes."""
 
-    network: Network  # the network, with forwarding tables
-    library: Library  # the compiled library
-    threads: int = 0  # number of threads that it may use
+    network: Network  # with forwarding tables
+    library: Library
+    threads: int = 0  # that it may use; 0: one for each core
 
     @cached_property
     def arrays(self) -> tuple[Ints, ...]:
         """Contiguous 32-bit indices of links, hosts and tables, kept alive for the library."""
-        network = self.network
-        columns = (
-            network.links.source,
-            network.links.target,
-            network.uplink,
-            delivery_of(network),
-            network.leaf,
-            network.forward,
-        )
-        return tuple(np.ascontiguousarray(column, dtype=np.int32) for column in columns)
+        return graph_columns(self.network)
 
     @cached_property
     def graph(self) -> Graph:
         """The network in the library's form."""
-        network = self.network
-        sizes = (len(network.hosts), len(network.switches), len(network.links), self.threads or threads_here())
-        return Graph(*sizes, *(pointer(column) for column in self.arrays))
+        return graph_of(self.network, self.arrays, self.threads)
 
     @cached_property
     def unit_rate(self) -> float:

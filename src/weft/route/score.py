@@ -36,8 +36,7 @@ class Effective:
     """Effective bisection bandwidth."""
 
     share: float  # mean share of a host's own rate, 0 to 1
-    # low, high: 95 % interval of that mean (normal: the mean of many independent splits)
-    low: float
+    low: float  # 95 % interval of that mean (normal: the mean of many independent splits)
     high: float
     each: Floats  # the share of each split, shape (samples,)
 
@@ -61,13 +60,12 @@ def effective_bisection(
 class Score:
     """Scores of the routes of a network."""
 
-    # all_to_all, shift: relative times, 1 = links as fast as the adapters; smaller is better
-    all_to_all: float
+    all_to_all: float  # relative times, 1 = links as fast as the adapters; smaller is better
     shift: float
-    bisection: Effective  # effective bisection bandwidth; larger is better
+    bisection: Effective  # larger is better
     load: Longs  # units over each link in the all-to-all, shape (links,)
     time: Floats  # relative time of each link in it, shape (links,)
-    phases: Phases  # times and loads of all phases of the shift
+    phases: Phases  # of the shift
     lost: int  # pairs of ranks without a route
     # hosts that limit themselves, the slowest first: index, and the share of the usual rate that their link has
     limited: tuple[tuple[int, float], ...] = ()
@@ -83,12 +81,6 @@ class Score:
             and self.shift <= other.shift * (1 + NEARLY)
             and self.bisection.share >= other.bisection.share * (1 - NEARLY)
         )
-
-    def fullest(self, routes: Routes, count: int) -> list[int]:
-        """Indices of the slowest links between switches in the all-to-all."""
-        telling = (self.load > 0) & routes.network.switch_links
-        order = np.argsort(-np.round(self.time, 9), kind="stable")
-        return order[telling[order]][:count].tolist()
 
 
 def score(routes: Routes, ranks: Ints | None = None, samples: int = SAMPLES) -> Score:
@@ -119,13 +111,11 @@ def lower_bound(routes: Routes) -> tuple[float, str]:
     `weft.fabric.cuts`. A host's own link gives 1.
     """
     network = routes.network
-    unit = network.links if np.isfinite(network.links.rate).all() else None
-    if unit is None:
-        network = replace(network, links=replace(network.links, rate=np.ones(len(network.links))))
-    own = network.uplink[network.uplink >= 0]
-    if len(own) < 2:
+    rate, count = routes.unit_rate, int((network.uplink >= 0).sum())
+    if not np.isfinite(network.links.rate).all():
+        network, rate = replace(network, links=replace(network.links, rate=np.ones(len(network.links)))), 1.0
+    if count < 2:
         return 0.0, ""
-    count, rate = len(own), 1.0 if unit is None else routes.unit_rate
     best = (1.0, "the hosts' own links")
     below = np.bincount(network.leaf[network.leaf >= 0], minlength=len(network.switches))
     for cut in cuts(network):

@@ -2,6 +2,8 @@
 """A comparison of routes as text and as JSON: the verdict first, then engines, links, findings."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +22,7 @@ from weft.text import lean_table
 if TYPE_CHECKING:
     import altair
 
-
-EVEN = 0.005
-NAMED = 3
+EVEN, NAMED = 0.005, 3
 WORDS = {
     "all-to-all": "an all-to-all",
     "shift": "the phases of a shift",
@@ -33,10 +33,8 @@ WORDS = {
 
 def verdict(found: Comparison) -> str:
     """The verdict in one or two sentences."""
-    best = min(found.engines, key=lambda e: (e.score.lost, e.value))
-    worst = max(found.engines, key=lambda e: (e.score.lost, e.value))
-    what = WORDS[found.pattern]
-    text = f"{best.name} carries {what} at {share(best.value):.0f} % of injection"
+    best, worst = (pick(found.engines, key=lambda e: (e.score.lost, e.value)) for pick in (min, max))
+    text = f"{best.name} carries {WORDS[found.pattern]} at {share(best.value):.0f} % of injection"
     if worst.value > best.value * (1 + EVEN):
         text += f"; {worst.name} at {share(worst.value):.0f} %: {_reason(worst, found)}"
     elif best.value > 1 + EVEN and best.fullest:
@@ -65,11 +63,8 @@ def _reason(engine: Engine, found: Comparison) -> str:
 
 def as_text(found: Comparison, title: str) -> RenderableType:
     """The comparison for the terminal."""
-    parts: list[RenderableType] = [
-        Text(f"{title}: {verdict(found)}", style="bold"),
-        Text(),
-        _printed(engine_rows(found), "lower bound"),
-    ]
+    head = Text(f"{title}: {verdict(found)}", style="bold")
+    parts: list[RenderableType] = [head, Text(), _printed(engine_rows(found), "lower bound")]
     for engine in found.engines:
         parts += [Text(), _printed(link_rows(engine))]
         parts += [Text.assemble((f"{f.severity}: ", COLOURS[f.severity]), f.what) for f in engine.findings]
@@ -118,15 +113,12 @@ def _engine_tree(engine: Engine) -> dict[str, Any]:
         "hosts_that_limit_themselves": [
             {"host": engine.routes.network.hosts[host], "share": part} for host, part in worth.limited
         ],
-        "fullest": [_link_tree(engine, full) for full in engine.fullest],
-        "findings": [
-            {"severity": f.severity, "what": f.what, "cause": f.cause, "remedy": f.remedy} for f in engine.findings
-        ],
+        "fullest": [_link_tree(engine.routes.network.hosts, full) for full in engine.fullest],
+        "findings": [{key: value for key, value in asdict(f).items() if key != "id"} for f in engine.findings],
     }
 
 
-def _link_tree(engine: Engine, full: Full) -> dict[str, Any]:
-    names = engine.routes.network.hosts
+def _link_tree(names: Sequence[str], full: Full) -> dict[str, Any]:
     return {
         "link": full.name,
         "time": full.time,
@@ -207,20 +199,20 @@ def improvement_text(found: Improvement, title: str) -> RenderableType:
             f"by {found.best.changes:,} changed entries"
         )
     elif found.ended:
-        head = (
-            f"{title}: budget ended after {plural(found.tried, 'table')}, none better: --budget {2 * found.budget_s:g}"
-        )
+        tried = plural(found.tried, "table")
+        head = f"{title}: budget ended after {tried}, none better: --budget {2 * found.budget_s:g}"
     elif present.all_to_all <= found.bound * (1 + EVEN):
         head = f"{title}: the current tables already reach the lower bound"
     else:
         head = f"{title}: no better tables among {found.tried}"
     drawn = f"of {present.phases.drawn}" if present.phases.drawn else ""
     table = lean_table("tables", "all-to-all", f"shift, mean {drawn}".strip(), "bisection", "entries changed")
-    rows: list[tuple[str, Candidate]] = [("present", found.present)]
-    rows += [("better", found.best)] if found.better else []
+    rows = {"present": found.present}
+    if found.better:
+        rows["better"] = found.best
     if found.fastest.score.all_to_all < best.all_to_all * (1 - EVEN):
-        rows.append(("fastest, but worse elsewhere", found.fastest))
-    for name, candidate in rows:
+        rows["fastest, but worse elsewhere"] = found.fastest
+    for name, candidate in rows.items():
         worth = candidate.score
         scores = (f"{worth.all_to_all:.3f}", f"{worth.shift:.3f}", f"{worth.bisection.share:.4f}")
         table.add_row(f"{name}: {candidate.how}", *scores, f"{candidate.changes:,}")

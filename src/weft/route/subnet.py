@@ -21,13 +21,11 @@ HOST_GUIDS, SWITCH_GUIDS, SPACING = 0x0010_0000_0000_0000, 0x0020_0000_0000_0000
 
 def ibsim_text(network: Network) -> str:
     """The network as an ibsim ``.net`` file, with artificial GUIDs; FabricError if InfiniBand cannot address it."""
-    hosts, links = len(network.hosts), network.links
-    if hosts + len(network.switches) > MOST_LIDS:
-        raise FabricError(
-            f"{hosts + len(network.switches):,} hosts and switches", f"a subnet has at most {MOST_LIDS:,} LIDs"
-        )
-    ends: list[list[str]] = [[] for _ in range(hosts + len(network.switches))]
-    most = np.zeros(len(ends), dtype=int)
+    links, vertices = network.links, len(network.hosts) + len(network.switches)
+    if vertices > MOST_LIDS:
+        raise FabricError(f"{vertices:,} hosts and switches", f"a subnet has at most {MOST_LIDS:,} LIDs")
+    ends: list[list[str]] = [[] for _ in range(vertices)]
+    most = np.zeros(vertices, dtype=int)
     np.maximum.at(most, links.source, links.source_port)
     if most.max(initial=0) > MOST_PORTS:
         worst = int(most.argmax())
@@ -72,13 +70,11 @@ def first_host(network: Network) -> str:
 
 def routed_by(network: Network, subnet: Dump, tables: Tables, routing: str) -> Network:
     """The network with the tables that a subnet manager dumped under ibsim."""
-    made_up = simulated_addresses(network)
     hosts = len(network.hosts)
-    ports = _ports(network)
-    keys = [(_identity(network, h), ports[h]) for h in range(hosts)]
+    keys = [(_identity(network, host), port) for host, port in enumerate(_ports(network).tolist())]
     boxes = [subnet.boxes.get(_identity(network, hosts + s)) for s in range(len(network.switches))]
     addresses = replace(
-        made_up,
+        simulated_addresses(network),
         host_lids=np.array([subnet.port_lids.get(key, 0) for key in keys], dtype=np.int32),
         switch_lids=np.array([box.lids[0] if box and box.lids else 0 for box in boxes], dtype=np.int32),
     )
@@ -93,13 +89,13 @@ def simulated_addresses(network: Network) -> Addresses:
     hosts, count = len(network.hosts), len(network.switches)
     guid = np.array([_guid(network, vertex) for vertex in range(hosts + count)], dtype=np.uint64)
     lid = np.arange(1, hosts + count + 1, dtype=np.int32)
-    port = np.array(_ports(network), dtype=np.uint64)
+    port = _ports(network).astype(np.uint64)
     return Addresses(guid[:hosts], guid[hosts:], guid[:hosts] + port, lid[:hosts], lid[hosts:])
 
 
-def _ports(network: Network) -> list[int]:
-    """The port number of each host's cable; 0 without a cable."""
-    return [int(network.links.source_port[link]) if link >= 0 else 0 for link in network.uplink.tolist()]
+def _ports(network: Network) -> Ints:
+    """The port number of each host's cable, shape (hosts,); 0 without a cable."""
+    return np.append(network.links.source_port, np.int32(0))[network.uplink]
 
 
 def require_addresses(network: Network) -> Addresses:
