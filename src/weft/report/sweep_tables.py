@@ -4,8 +4,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, WinnerRow, factor_text
-from weft.analyse.tables.sweeps import OF_MEMORY, TRIALS, Line, all_sizes, lines_of, size_of
+from weft.analyse.tables.answers import CHANGES, OF_MEMORY, SLOWER, ChangeRow, WinnerRow, factor_text
+from weft.analyse.tables.sweeps import TRIALS, Line, all_sizes, lines_of, size_of
 from weft.analyse.tables.times import TimedRow
 from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
 from weft.report.intervals import bound_text, by_root, interval_heading, root_text, time_text

@@ -10,7 +10,6 @@ from pathlib import Path
 from weft.analyse.claims.gate import judge
 from weft.analyse.claims.known import Known
 from weft.analyse.quality import doubt_model
-from weft.analyse.tables.answers import FindingRow
 from weft.analyse.tables.breakdown import BreakdownRow, RemedyRow
 from weft.analyse.tables.claims import CLAIMS, ClaimRow, claims_of, make_claim
 from weft.analyse.tables.quality import Doubt, QualityRow
@@ -19,24 +18,6 @@ from weft.fabric.model import Fabric
 from weft.format import format_bytes
 from weft.kernel.sizes import line_name, split_op
 from weft.plan.records import Plan
-
-
-def claim_breakdown(known: Known) -> list[ClaimRow]:
-    """A claim for each step of each call, from the floor up; calls of ranks that share cores come last."""
-    rows = list(enumerate(known.breakdown))
-    rows.sort(key=lambda each: known.plan.cell(each[1]["cell"]).oversubscribed)
-    return [_step(index, row) for index, row in rows]
-
-
-def _step(index: int, row: BreakdownRow) -> ClaimRow:
-    first = row["factor"] is None
-    value, unit = (row["seconds"], "seconds") if row["factor"] is None else (row["factor"], "factor")
-    ends = (row["low"], row["high"]) if first else (row["factor_low"], row["factor_high"])
-    return make_claim(
-        f"breakdown.{row['step']}", "breakdown", row["name"], value, unit, ends, cell=row["cell"], call=row["call"],
-        evidence=[f"breakdown:{index}"], seconds=row["seconds"], mover=row["mover"], effect=row["effect"],
-    )  # fmt: skip
-
 
 KERNELS = "weft.analyse.claims.kernels"
 
@@ -49,16 +30,12 @@ def write_claims(path: Path, plan: Plan, rows: Sequence[CallRow]) -> None:
 def make_claims(known: Known) -> list[ClaimRow]:
     """The claims of a run in the order of the card: answers, breakdown, remedies, findings, doubts."""
     own = f"{KERNELS}.{known.plan.kernel}"
-    find_claims: Callable[[Known], list[ClaimRow]] = (
-        import_module(own).find_claims if find_spec(own) else claim_measured
-    )
-    answers = find_claims(known)
+    find: Callable[[Known], list[ClaimRow]] = import_module(own).find_claims if find_spec(own) else claim_measured
+    answers = find(known)
     first = next(iter(claims_of(answers, "answer")), None)
-    cell, call = (first["cell"], first["call"]) if first else ("", "")
-    helps = claim_remedies(known, cell, call)
-    return judge(
-        [*answers, *claim_breakdown(known), *helps, *claim_findings(known), *claim_doubts(known)], known.quality
-    )
+    helps = claim_remedies(known, *(first["cell"], first["call"]) if first else ("", ""))
+    every = [*answers, *claim_breakdown(known), *helps, *claim_findings(known), *claim_doubts(known)]
+    return judge(every, known.quality)
 
 
 def claim_measured(known: Known) -> list[ClaimRow]:
@@ -67,21 +44,36 @@ def claim_measured(known: Known) -> list[ClaimRow]:
     return [make_claim("plain.measured", "answer", known.plan.kernel, timed, "count", of=len(known.rows))]
 
 
+def claim_breakdown(known: Known) -> list[ClaimRow]:
+    """A claim for each step of each call, from the floor up; calls of ranks that share cores come last."""
+    rows = sorted(enumerate(known.breakdown), key=lambda each: known.plan.cell(each[1]["cell"]).oversubscribed)
+    return [_step(index, row) for index, row in rows]
+
+
+def _step(index: int, row: BreakdownRow) -> ClaimRow:
+    value, unit, ends = row["factor"], "factor", (row["factor_low"], row["factor_high"])
+    if value is None:
+        value, unit, ends = row["seconds"], "seconds", (row["low"], row["high"])
+    return make_claim(
+        f"breakdown.{row['step']}", "breakdown", row["name"], value, unit, ends, at=row,
+        evidence=[f"breakdown:{index}"], seconds=row["seconds"], mover=row["mover"], effect=row["effect"],
+    )  # fmt: skip
+
+
 def claim_findings(known: Known) -> list[ClaimRow]:
     """A claim for each rule and level, the most severe first."""
-    groups: dict[tuple[str, str], list[tuple[int, FindingRow]]] = {}
+    groups: dict[tuple[str, str], list[int]] = {}
     for index, row in enumerate(known.findings):
-        groups.setdefault((row["level"], row["rule"]), []).append((index, row))
-    return [_finding(found) for found in groups.values()]
-
-
-def _finding(found: list[tuple[int, FindingRow]]) -> ClaimRow:
-    worst = found[0][1]
-    return make_claim(
-        f"finding.{worst['rule']}", "finding", worst["where"], len(found), "count",
-        evidence=[f"findings:{index}" for index, _ in found], level=worst["level"], what=worst["what"],
-        remedy=worst["remedy"],
-    )  # fmt: skip
+        groups.setdefault((row["level"], row["rule"]), []).append(index)
+    worst = [(known.findings[places[0]], places) for places in groups.values()]
+    return [
+        make_claim(
+            f"finding.{row['rule']}", "finding", row["where"], len(places), "count",
+            evidence=[f"findings:{place}" for place in places], level=row["level"], what=row["what"],
+            remedy=row["remedy"],
+        )
+        for row, places in worst
+    ]  # fmt: skip
 
 
 def claim_remedies(known: Known, cell: str, call: str) -> list[ClaimRow]:
@@ -89,39 +81,37 @@ def claim_remedies(known: Known, cell: str, call: str) -> list[ClaimRow]:
 
     What saves most comes first; calls of ranks that share cores come last.
     """
-    listed = list(enumerate(known.remedies))
     chosen: list[tuple[int, RemedyRow]] = []
-    for _, group in groupby(listed, key=lambda each: each[1]["cell"]):
+    for _, group in groupby(enumerate(known.remedies), key=lambda each: each[1]["cell"]):
         found = list(group)
         plain = [row for _, row in found if not row["setting"]]
         longest = max(plain or [row for _, row in found], key=lambda row: row["seconds"])["call"]
         chosen += [each for each in found if each[1]["call"] in (longest, call) or each[1]["setting"]]
 
+    def is_main(row: RemedyRow) -> bool:
+        return (row["cell"], row["call"]) == (cell, call)
+
     def order(each: tuple[int, RemedyRow]) -> tuple[bool, bool, float]:
         row = each[1]
-        main = (row["cell"], row["call"]) == (cell, call)
-        return not main, known.plan.cell(row["cell"]).oversubscribed, -row["saves_s"] / row["seconds"]
+        return not is_main(row), known.plan.cell(row["cell"]).oversubscribed, -row["saves_s"] / row["seconds"]
 
-    return [
-        _remedy(index, row, "" if (row["cell"], row["call"]) == (cell, call) else _size_of(known, row))
-        for index, row in sorted(chosen, key=order)
-    ]
+    listed = sorted(chosen, key=order)
+    return [_remedy(index, row, "" if is_main(row) else _size_of(known, row)) for index, row in listed]
 
 
 def _size_of(known: Known, row: RemedyRow) -> str:
     """The call and size of a row of a sweep, which a remedy of another call than the answer's must name."""
     name, size = split_op(row["call"])
-    if size is None:
-        return ""
-    return f"{line_name(name, known.plan.cell(row['cell']).parameters)}, {format_bytes(size)}"
+    named = line_name(name, known.plan.cell(row["cell"]).parameters)
+    return "" if size is None else f"{named}, {format_bytes(size)}"
 
 
 def _remedy(index: int, row: RemedyRow, whose: str) -> ClaimRow:
     return make_claim(
         f"remedy.{row['id']}", "remedy", row["subject"], row["saves_s"] / row["seconds"], "share", bound=row["saves_s"],
-        cell=row["cell"], call=row["call"], evidence=[f"remedies:{index}"], seconds=row["seconds"], basis=row["basis"],
-        floor_s=row["floor_s"], floor=row["floor"], ratio=row["ratio"], setting=row["setting"], nodes=row["nodes"],
-        whose=whose, confidence="B" if row["setting"] else "A",
+        at=row, evidence=[f"remedies:{index}"], seconds=row["seconds"], basis=row["basis"], floor_s=row["floor_s"],
+        floor=row["floor"], ratio=row["ratio"], setting=row["setting"], nodes=row["nodes"], whose=whose,
+        confidence="B" if row["setting"] else "A",
     )  # fmt: skip
 
 
@@ -149,7 +139,7 @@ def find_model_doubt(fabric: Fabric) -> ClaimRow | None:
 def claim_doubt(row: QualityRow, following: str = "", evidence: str = "") -> ClaimRow:
     """A doubt as a claim, with the command that would settle it."""
     return make_claim(
-        f"{IDS[row['doubt']]}", "doubt", row["doubt"], row["share"], "share", confidence=row["grade"],
+        IDS[row["doubt"]], "doubt", row["doubt"], row["share"], "share", confidence=row["grade"],
         next=following, evidence=[evidence] if evidence else [], count=row["count"], of=row["of"], worst=row["worst"],
         noun=row["noun"], turns=row["turns"],
     )  # fmt: skip

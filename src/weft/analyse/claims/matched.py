@@ -2,6 +2,7 @@
 """Whether every node, cable and switch that a check crossed is as fast as its peers; else which is slow."""
 
 from collections.abc import Sequence, Set
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,11 @@ def find_claims(known: Known) -> list[ClaimRow]:
     """The slow parts, the strongest first; else that the machine is healthy, or that those seen are in doubt."""
     every = NAMES.read(known.path)
     why = next((row["what"] for row in known.findings if row["rule"] == "failed"), "")
+    unknown = partial(make_claim, f"check.{INCONCLUSIVE}", "answer", why=why)
     if not every:
-        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), why=why)]
+        return [unknown(next=_pairs(known))]
     outliers = largest(OUTLIERS.read(known.path), every)
-    counted = _counted(known)
+    counted = _counted(known, every)
     sure = [(index, row) for index, row in enumerate(outliers) if not row["doubted"]]
     sure.sort(key=lambda each: -_worst(each[1])["factor"])
     places, rounds = locate_ranks(read_ranks(known.path), known.plan), matched_rounds(known.plan)
@@ -49,14 +51,13 @@ def find_claims(known: Known) -> list[ClaimRow]:
         return [first, *found[1:], *facts, _next(known, [row for _, row in sure], faults)]
     if outliers:
         return [{**_slow(0, outliers[0], INCONCLUSIVE, counted), "confidence": "C", "next": _pairs(known)}, *facts]
-    unsure: dict[str, Any] = {"confidence": "C", "why": why, **counted}
-    if 2 * counted["rounds"] < counted["of_rounds"]:  # their time was over: nothing seen is not nothing there
-        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next="" if why else _longer(known), **unsure), *facts]
-    if counted["within"] >= SHARES[-1]:  # nodes that differ as much tell of no smaller fault
-        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), **unsure), *facts]
-    if lone := _count_lone(places, rounds):
-        return [make_claim(f"check.{INCONCLUSIVE}", "answer", next=_pairs(known), **unsure, lone=lone), *facts]
-    return [make_claim("check.healthy", "answer", **counted), *facts]
+    over = 2 * counted["rounds"] < counted["of_rounds"]  # their time was over: nothing seen is not nothing there
+    wide = counted["within"] >= SHARES[-1]  # nodes that differ as much tell of no smaller fault
+    lone = None if over or wide else _count_lone(places, rounds) or None
+    if not (over or wide or lone):
+        return [make_claim("check.healthy", "answer", **counted), *facts]
+    following = _pairs(known) if not over else "" if why else _longer(known)
+    return [unknown(confidence="C", next=following, **counted, lone=lone), *facts]
 
 
 def _count_lone(places: Places, rounds: Sequence[Sequence[Sequence[int]]]) -> int:
@@ -120,7 +121,7 @@ def _next(known: Known, rows: Sequence[OutlierRow], faults: Sequence[ClaimRow]) 
     listed = sorted(nodes) if 2 * len(nodes) <= len(names) else []  # no job is left without most of them
     exclude = KINDS[known.plan.fabric_kind].exclude.format(nodes=fold(listed)) if listed else ""
     name, of = (parts[0]["name"], parts[0]["kind"]) if parts else ("", "")
-    if not parts and faults:
+    if faults and not parts:
         name, of = faults[0]["subject"], extras(faults[0])["of"]
     return make_claim("check.next", "remedy", name, confidence="B", of=of, next=exclude, exclude=listed)
 
@@ -131,15 +132,15 @@ def _behind(known: Known, switches: Set[str]) -> set[str]:
     if not switches or fabric.network is None:
         return set()
     network = build_network(fabric)
-    leaves = network.leaf.tolist()
-    known_as = [switch.name for switch in network.switches]
-    return {name for name, leaf in zip(network.hosts, leaves, strict=True) if known_as[leaf] in switches}
+    leaves: list[int] = network.leaf.tolist()
+    above = [network.switches[leaf].name for leaf in leaves]
+    return {name for name, leaf in zip(network.hosts, above, strict=True) if leaf in switches}
 
 
 def _pairs(known: Known) -> str:
     """The command that shows the full picture."""
-    command = known.again().replace(f"weft run {known.plan.study}", "weft run pairs")
-    return command.replace("{run}/study.toml", "pairs").replace(" --into {run}", "")
+    study = known.again().replace(f"weft run {known.plan.study}", "weft run pairs")
+    return study.replace("{run}/study.toml", "pairs").replace(" --into {run}", "")
 
 
 def _longer(known: Known) -> str:
@@ -150,10 +151,10 @@ def _longer(known: Known) -> str:
     return known.longer("check", known.plan.measure.budget * rounds * sizes / CHECK_SHARE)
 
 
-def _counted(known: Known) -> dict[str, Any]:
+def _counted(known: Known, every: Sequence[NameRow]) -> dict[str, Any]:
     """Rounds, nodes, and how many of them are within which share of their class at the largest size."""
-    every = NAMES.read(known.path)
-    names, rows = largest(every, every), largest(NODES.read(known.path), every)
+    names = largest(every, every)
+    rows = largest(NODES.read(known.path), every)
     size = max((row["bytes"] for row in rows), default=0)
     off = [abs(row["factor"] - 1) for row in rows if row["bytes"] == size and row["factor"] is not None]
     within = next((share for share in SHARES if sum(each <= share for each in off) >= 0.95 * len(off)), SHARES[-1])

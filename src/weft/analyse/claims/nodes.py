@@ -4,13 +4,14 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
 from weft.analyse.claims.known import Known
 from weft.analyse.outliers.rule import LEAST_SCATTER, list_outliers
-from weft.analyse.tables.claims import ClaimRow, make_claim
+from weft.analyse.tables.claims import ClaimRow, Unit, make_claim
 from weft.store.rows import NODE_REPORTS, RANK_TABLE, NodeReportRow, RankRow
 
 Own = tuple[str, dict[str, Any]]  # a node, and what its claim says
@@ -28,11 +29,9 @@ LEAST_AGAIN, TIMES_PEERS = 100, 10
 def find_node_faults(known: Known) -> list[ClaimRow]:
     """What is wrong with single nodes apart from their messages; of kind ``answer``, the largest factor first."""
     rows = _reports(known)
-    found: list[ClaimRow] = []
-    for of, find in _FAULTS.items() if rows else ():
-        found += [_fault(of, name, more, len(rows)) for name, more in find(rows)]
-    crowded = _crowded(RANK_TABLE.read(known.path))
-    found += [_fault("cores", name, more, len(rows)) for name, more in crowded]
+    own = [(of, *each) for of, find in _FAULTS.items() if rows for each in find(rows)]
+    own += [("cores", *each) for each in _crowded(RANK_TABLE.read(known.path))]
+    found = [_fault(of, name, more, len(rows)) for of, name, more in own]
     return sorted(found, key=lambda each: -(each["value"] or 0.0))
 
 
@@ -45,20 +44,16 @@ def find_node_facts(known: Known) -> list[ClaimRow]:
     last, late_s = int(began.argmax()), float(began.max() - np.median(began))
     init_s = max(row["init_ns"] for row in rows) / 1e9
     name = rows[last]["host"] if late_s >= LEAST_LATE_S else ""
-    # B: what disturbs samples changes nothing of what a node says of itself
-    start = make_claim(
-        "start.mpi", "breakdown", name, init_s, "seconds", confidence="B", late_s=late_s, nodes=len(rows)
-    )
-    others = [
-        make_claim("start.kernel", "breakdown", name, confidence="B", **more) for name, more in _odd(rows, "kernel")
+    return [
+        _fact("start.mpi", name, init_s, "seconds", late_s=late_s, nodes=len(rows)),
+        *[_fact("start.kernel", name, **more) for name, more in _odd(rows, "kernel")][:1],
+        *_counted(rows),
     ]
-    return [start, *others[:1], *_counted(rows)]
 
 
 def _reports(known: Known) -> list[NodeReportRow]:
     rows = NODE_REPORTS.read(known.path)
-    last = rows[-1]["launch_id"] if rows else ""
-    return [row for row in rows if row["launch_id"] == last]
+    return [row for row in rows if row["launch_id"] == rows[-1]["launch_id"]]
 
 
 def _fault(of: str, name: str, more: dict[str, Any], nodes: int) -> ClaimRow:
@@ -69,16 +64,15 @@ def _fault(of: str, name: str, more: dict[str, Any], nodes: int) -> ClaimRow:
     )  # fmt: skip
 
 
-def _slow_copies(rows: Sequence[NodeReportRow]) -> Iterator[Own]:
-    return _slow_alone([row for row in rows if row["copy_ns"] > 0], "copy_ns")
+def _fact(id: str, name: str, value: float | None = None, unit: Unit = "", **more: Any) -> ClaimRow:
+    # B: what disturbs samples changes nothing of what a node says of itself
+    return make_claim(id, "breakdown", name, value, unit, confidence="B", **more)
 
 
-def _slow_loops(rows: Sequence[NodeReportRow]) -> Iterator[Own]:
-    return _slow_alone([row for row in rows if row["loop_ns"] > 0], "loop_ns")
-
-
-def _slow_alone(rows: Sequence[NodeReportRow], column: str) -> Iterator[Own]:
-    times: list[int] = [row[column] for row in rows]  # pyrefly: ignore[bad-typed-dict-key]
+def _slow_alone(rows: Sequence[NodeReportRow], column: Literal["copy_ns", "loop_ns"]) -> Iterator[Own]:
+    """Nodes that take longer than their peers for a fixed copy or computation."""
+    rows = [row for row in rows if row[column] > 0]
+    times = [row[column] for row in rows]
     logs = np.log(times) - np.log(np.median(times)) if times else np.zeros(0)
     for place in list_outliers(logs.tolist(), scatter=2 * LEAST_SCATTER):
         rate = rows[place]["copy_bytes"] / times[place] * 1e9
@@ -103,33 +97,26 @@ def _odd_rates(rows: Sequence[NodeReportRow]) -> Iterator[Own]:
     rates = [json.loads(row["rates"]) for row in rows]
     ports = any("/" in name for each in rates for name in each)
     own = [", ".join(sorted(rate for name, rate in each.items() if "/" in name or not ports)) for each in rates]
-    return _differing([row["host"] for row in rows], own)
-
-
-def _odd_libraries(rows: Sequence[NodeReportRow]) -> Iterator[Own]:
-    return _odd(rows, "mpi")
+    return _differing(rows, own)
 
 
 def _one_core(rows: Sequence[NodeReportRow]) -> Iterator[Own]:
     """Nodes on which a rank may use one core, and on most others several."""
-    most = Counter(row["cpus"] for row in rows).most_common(1)
-    for row in rows:
-        if row["cpus"] == 1 and most[0][0] > 1:
-            yield row["host"], {"ranks": 1, "peers_cores": most[0][0]}
+    most = Counter(row["cpus"] for row in rows).most_common(1)[0][0]
+    few = [row["host"] for row in rows if row["cpus"] == 1 and most > 1]
+    return ((host, {"ranks": 1, "peers_cores": most}) for host in few)
 
 
-def _odd(rows: Sequence[NodeReportRow], column: str) -> Iterator[Own]:
-    values: list[str] = [row[column] for row in rows]  # pyrefly: ignore[bad-typed-dict-key]
-    return _differing([row["host"] for row in rows], values)
+def _odd(rows: Sequence[NodeReportRow], column: Literal["kernel", "mpi"]) -> Iterator[Own]:
+    return _differing(rows, [row[column] for row in rows])
 
 
-def _differing(names: Sequence[str], values: Sequence[str]) -> Iterator[Own]:
+def _differing(rows: Sequence[NodeReportRow], values: Sequence[str]) -> Iterator[Own]:
     """The nodes whose value is not that of most, where most have one."""
-    usual, count = Counter(values).most_common(1)[0] if values else ("", 0)
-    if 2 * count > len(values):
-        yield from (
-            (name, {"own": own, "peers": usual}) for name, own in zip(names, values, strict=True) if own != usual
-        )
+    usual, count = Counter(values).most_common(1)[0]
+    for row, own in zip(rows, values, strict=True):
+        if own != usual and 2 * count > len(values):
+            yield row["host"], {"own": own, "peers": usual}
 
 
 def _crowded(ranks: Sequence[RankRow]) -> Iterator[Own]:
@@ -139,29 +126,24 @@ def _crowded(ranks: Sequence[RankRow]) -> Iterator[Own]:
     most: dict[str, int] = {}
     for (host, _), count in bound.items():
         most[host] = max(most.get(host, 0), count)
-    yield from ((host, {"ranks": count}) for host, count in most.items() if count > 1)
+    return ((host, {"ranks": count}) for host, count in most.items() if count > 1)
 
 
-def _counted(rows: Sequence[NodeReportRow]) -> list[ClaimRow]:
+def _counted(rows: Sequence[NodeReportRow]) -> Iterator[ClaimRow]:
     """The node whose adapters counted most errors, and the one whose TCP sent most again, if it stands out."""
     errors: list[dict[str, int]] = [json.loads(row["errors"]) for row in rows]
     again = [each.pop("tcp retransmissions", 0) for each in errors]
     sums = [sum(each.values()) for each in errors]
-    found: list[ClaimRow] = []
     if worst := max(sums):
         place = sums.index(worst)
-        what = max(errors[place], key=lambda name: errors[place][name])
-        found.append(_count_claim("counted.errors", rows[place], worst, what, sum(map(bool, sums))))
-    if max(again) >= max(LEAST_AGAIN, TIMES_PEERS * float(np.median(again))):
-        found.append(_count_claim("counted.retransmissions", rows[again.index(max(again))], max(again), "tcp", 1))
-    return found
-
-
-def _count_claim(id: str, row: NodeReportRow, count: int, what: str, nodes: int) -> ClaimRow:
-    return make_claim(id, "breakdown", row["host"], count, "count", confidence="B", what=what, nodes=nodes)
+        what, nodes = max(errors[place], key=lambda name: errors[place][name]), sum(map(bool, sums))
+        yield _fact("counted.errors", rows[place]["host"], worst, "count", what=what, nodes=nodes)
+    if (most := max(again)) >= max(LEAST_AGAIN, TIMES_PEERS * float(np.median(again))):
+        yield _fact("counted.retransmissions", rows[again.index(most)]["host"], most, "count", what="tcp", nodes=1)
 
 
 _FAULTS: dict[str, Callable[[Sequence[NodeReportRow]], Iterator[Own]]] = {
-    "memory": _slow_copies, "processor": _slow_loops, "waiting": _waiting, "tcp": _by_tcp, "adapter": _odd_rates,
-    "library": _odd_libraries, "core": _one_core,
+    "memory": partial(_slow_alone, column="copy_ns"), "processor": partial(_slow_alone, column="loop_ns"),
+    "waiting": _waiting, "tcp": _by_tcp, "adapter": _odd_rates, "library": partial(_odd, column="mpi"),
+    "core": _one_core,
 }  # fmt: skip

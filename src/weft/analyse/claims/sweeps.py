@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from weft.analyse.claims.known import Known
 from weft.analyse.tables.answers import CHANGES, ChangeRow, WinnerRow
 from weft.analyse.tables.claims import ClaimRow, make_claim
-from weft.analyse.tables.sweeps import Line, Stretch, beats, find_stretches
+from weft.analyse.tables.sweeps import Line, beats, find_stretches, most_saved
 from weft.mpi.alltoall import is_own
 
 
@@ -33,8 +33,7 @@ def _limit(known: Known, line: Line, change: ChangeRow) -> ClaimRow:
     ends = (change["low"], change["high"]) if change["low"] != change["high"] else (None, None)
     return make_claim(
         "threshold.eager-limit", "breakdown", line.name, change["factor"], "factor", ends,
-        confidence="B" if change["confirmed"] else "A",
-        cell=change["cell"], call=change["call"], evidence=[name_change(known, change)],
+        confidence="B" if change["confirmed"] else "A", at=change, evidence=[name_change(known, change)],
         lower=change["lower"], upper=change["upper"], confirmed=change["confirmed"],
         knobs=dict(zip(change["knobs"], change["knob_values"], strict=True)), refuted=change["refuted"],
     )  # fmt: skip
@@ -57,21 +56,16 @@ def claim_winners(
 
     ``setting`` is what makes the library take it, ``following`` the command that takes an algorithm of Weft.
     """
-    found = find_stretches(winners)
-    if not found:
-        return [make_claim("collective.none-faster", "answer", "", len(winners), "count")]
-    beaten = sum(map(beats, winners))
-    return [_stretch(winners, each, beaten, setting(each.best), following) for each in found]
-
-
-def _stretch(winners: Sequence[WinnerRow], each: Stretch, beaten: int, setting: str, following: str) -> ClaimRow:
-    best = each.best
-    low, high = best["low"], best["high"]
-    ends = (1 / high, 1 / low) if low and high and low < high else (None, None)
-    return make_claim(
-        "collective.faster-algorithm", "answer", best["algorithm"], 1 / best["ratio"], "factor", ends,
-        evidence=[f"winners:{winners.index(best)}"], name=f"MPI_{best['call'].capitalize()}",
-        first=each.rows[0]["bytes"], last=each.rows[-1]["bytes"], bytes=best["bytes"], nodes=best["nodes"],
-        ranks=best["ranks"], beaten=beaten, of=len(winners), setting=setting,
-        next=following if is_own(best["algorithm"]) else "",
-    )  # fmt: skip
+    found: list[ClaimRow] = []
+    for rows in find_stretches(winners):
+        best = most_saved(rows)
+        low, high = best["low"], best["high"]
+        ends = (1 / high, 1 / low) if low and high and low < high else (None, None)
+        found.append(make_claim(
+            "collective.faster-algorithm", "answer", best["algorithm"], 1 / best["ratio"], "factor", ends,
+            evidence=[f"winners:{winners.index(best)}"], name=f"MPI_{best['call'].capitalize()}",
+            first=rows[0]["bytes"], last=rows[-1]["bytes"], bytes=best["bytes"], nodes=best["nodes"],
+            ranks=best["ranks"], beaten=sum(map(beats, winners)), of=len(winners), setting=setting(best),
+            next=following if is_own(best["algorithm"]) else "",
+        ))  # fmt: skip
+    return found or [make_claim("collective.none-faster", "answer", "", len(winners), "count")]

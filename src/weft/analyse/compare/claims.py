@@ -36,14 +36,8 @@ def claim_comparison(
 
 def name_doubts(doubts: Iterable[ClaimRow], name: str, path: str) -> list[ClaimRow]:
     """Doubts about one of several runs, which they name."""
-    return [
-        {
-            **each,
-            "more": json.dumps({**extras(each), "run": name}),
-            "next": each["next"].replace("{run}", shlex.quote(path)),
-        }
-        for each in doubts
-    ]
+    known = [(each, json.dumps({**extras(each), "run": name})) for each in doubts]
+    return [{**each, "more": more, "next": each["next"].replace("{run}", shlex.quote(path))} for each, more in known]
 
 
 def choose_ratios(comparison: Comparison) -> list[Each]:
@@ -55,14 +49,9 @@ def choose_ratios(comparison: Comparison) -> list[Each]:
     chosen: list[Each] = [first]
     for phase in ("warm", "cold"):
         own = [each for each in comparison.summaries if each.phase == phase]
-        whole = {each.operation: each.evidence.outcome for each in own if each.ranks is None}
-        known: list[Each] = [
-            each
-            for each in own
-            if each.ranks is None
-            or each.evidence.outcome in DIFFERENT
-            or whole.get(each.operation) != each.evidence.outcome
-        ]
+        alike = [each for each in own if each.ranks is None and each.evidence.outcome not in DIFFERENT]
+        told = {(each.operation, each.evidence.outcome) for each in alike}
+        known = [each for each in own if each.ranks is None or (each.operation, each.evidence.outcome) not in told]
         rows = known or [each for each in comparison.rows if each.key.phase == phase]
         chosen += [each for each in rows if each is not first]
     return chosen
@@ -107,13 +96,14 @@ def _ratio(comparison: Comparison, id: str, each: Each, kind: Any, **more: Any) 
 def _answer(comparison: Comparison) -> ClaimRow:
     rows, outcome = comparison.rows, comparison.outcome
     seen = Counter(each.evidence.outcome for each in rows)
-    ends = [(each.evidence.low, each.evidence.high) for each in rows]
-    ratios = [each.evidence.ratio for each in rows]
-    turned = sum(low is not None and high is not None and low < 1 < high for low, high in ends)
     few = min((comparison.base, comparison.other), key=lambda side: side.launches)
-    predicted = {
-        "smallest": min(ratios), "largest": max(ratios), "turned": turned, "left_out": ", ".join(comparison.left_out),
-    } if comparison.modelled else {}  # fmt: skip
+    predicted: dict[str, Any] = {}
+    if comparison.modelled:
+        ends = [(each.evidence.low, each.evidence.high) for each in rows]
+        ratios = [each.evidence.ratio for each in rows]
+        turned = sum(low is not None and high is not None and low < 1 < high for low, high in ends)
+        left_out = ", ".join(comparison.left_out)
+        predicted = {"smallest": min(ratios), "largest": max(ratios), "turned": turned, "left_out": left_out}
     return _ratio(
         comparison, f"compare.{OUTCOMES[outcome]}", choose_ratios(comparison)[0], "answer", rows=len(rows),
         slower=seen["slower"], faster=seen["faster"], same=seen["no difference shown"], few=seen["no verdict"],
@@ -133,14 +123,11 @@ def _assumed(comparison: Comparison) -> list[ClaimRow]:
     """Numbers that one of two models assumes and in which they differ: the ratios follow from them."""
     units = {spread.key: spread.unit for spread in SPREADS}
     ends = choose_ratios(comparison)[0].evidence
-    digits = certain_digits(ends.low, ends.high)
+    more: dict[str, Any] = {"digits": certain_digits(ends.low, ends.high), "confidence": "B"}
     return [
-        make_claim(
-            "assumed.number", "breakdown", key, base=base, other=other, number_unit=units[key], digits=digits,
-            confidence="B",
-        )
+        make_claim("assumed.number", "breakdown", key, base=base, other=other, number_unit=units[key], **more)
         for key, (base, other) in comparison.assumed.items()
-    ]  # fmt: skip
+    ]
 
 
 def certain_digits(low: float | None, high: float | None) -> int | None:

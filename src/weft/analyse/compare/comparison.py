@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.analyse.compare.evidence import Evidence, Outcome, Sample, judged, spanned, weigh
+from weft.analyse.compare.evidence import Evidence, Outcome, judged, spanned, weigh
 from weft.analyse.compare.sides import Key, Point, Side, Unmatched, match
 from weft.errors import CompareError
 from weft.format import format_bytes
@@ -29,23 +29,12 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Group:
-    """Rows of one operation and phase."""
-
-    operation: str
-    phase: str
-    # nodes, ranks: nodes and ranks of its rows if all have the same; None for a group over several process counts
-    nodes: int | None
-    ranks: int | None
-    rows: tuple[int, ...]  # their indices among all rows
-
-
-@dataclass(frozen=True)
 class Summary:
-    """The geometric mean over all common rows of a group; its fields are the group's, with the rows themselves."""
+    """The geometric mean over all common rows of one operation and phase."""
 
     operation: str
     phase: str
+    # nodes, ranks: of its rows if all have the same; None over several process counts
     nodes: int | None
     ranks: int | None
     keys: tuple[Key, ...]
@@ -106,46 +95,48 @@ def compare(
     `sizes`: smallest and largest size in bytes to compare; if given, calls without a size are left out. Raises
     CompareError: the runs have no row in common; the message says how the nearest rows differ.
     """
-    found = match(base, other)
-    wanted = [key for key in found.keys if key.phase in phases]
+    common, unmatched = match(base, other)
+    wanted = [key for key in common if key.phase in phases]
     keys = [key for key in wanted if sizes is None or (key.size is not None and sizes[0] <= key.size <= sizes[1])]
     if not keys:
-        raise _nothing(base, other, wanted, found.unmatched)
+        raise _nothing(base, other, wanted, unmatched)
     precision = max(base.precision, other.precision)
     margin = precision if margin is None else margin
     modelled = base.modelled or other.modelled
     groups = groups_of(keys)
-    sample = Sample(_logs(base, keys), _logs(other, keys), tuple(group.rows for group in groups))
-    evidence = weigh(sample, precision)
+    evidence = weigh(_logs(base, keys), _logs(other, keys), groups, precision)
     if modelled:
-        evidence = spanned(evidence, [_span(base.points[key], other.points[key]) for key in keys], sample.groups)
+        evidence = spanned(evidence, [_span(base.points[key], other.points[key]) for key in keys], groups)
     rows = [_row(base, other, key, each, modelled, margin) for key, each in zip(keys, evidence, strict=False)]
-    summaries: list[Summary] = []
-    for group, each in zip(groups, evidence[len(keys) :], strict=True):
-        judgement = judged(each, modelled=modelled, below_floor=False, margin=margin)
-        own = tuple(keys[index] for index in group.rows)
-        summaries.append(Summary(group.operation, group.phase, group.nodes, group.ranks, own, judgement))
+    judgements = [judged(each, modelled=modelled, below_floor=False, margin=margin) for each in evidence[len(keys) :]]
+    grouped = [tuple(keys[index] for index in group) for group in groups]
+    summaries = [_summary(*each) for each in zip(grouped, judgements, strict=True)]
     low, high = sizes or (0, math.inf)
-    lost = [each for each in found.unmatched if each.key.phase in phases and low <= (each.key.size or low) <= high]
+    lost = [each for each in unmatched if each.key.phase in phases and low <= (each.key.size or low) <= high]
     return Comparison(base, other, margin, tuple(rows), tuple(summaries), tuple(lost))
 
 
-def groups_of(keys: Sequence[Key]) -> list[Group]:
-    """Rows of each operation and phase: over all process counts, and at each count if there are several."""
+def groups_of(keys: Sequence[Key]) -> list[tuple[int, ...]]:
+    """Places of the rows of each operation and phase: over all process counts, and at each count if there are several.
+
+    A group has two rows at least.
+    """
     whole: dict[tuple[str, str], list[int]] = {}
     for index, key in enumerate(keys):
         whole.setdefault((key.operation, key.phase), []).append(index)
-    found: list[Group] = []
-    for (operation, phase), rows in whole.items():
+    found: list[list[int]] = []
+    for rows in whole.values():
         shapes: dict[tuple[int, int], list[int]] = {}
         for index in rows:
             shapes.setdefault((keys[index].nodes, keys[index].ranks), []).append(index)
-        nodes, ranks = next(iter(shapes)) if len(shapes) == 1 else (None, None)
-        if len(rows) > 1:
-            found.append(Group(operation, phase, nodes, ranks, tuple(rows)))
-        if len(shapes) > 1:
-            found += [Group(operation, phase, *shape, tuple(own)) for shape, own in shapes.items() if len(own) > 1]
-    return found
+        found += [rows, *shapes.values()] if len(shapes) > 1 else [rows]
+    return [tuple(rows) for rows in found if len(rows) > 1]
+
+
+def _summary(keys: tuple[Key, ...], evidence: Evidence) -> Summary:
+    shapes = {(key.nodes, key.ranks) for key in keys}
+    nodes, ranks = shapes.pop() if len(shapes) == 1 else (None, None)
+    return Summary(keys[0].operation, keys[0].phase, nodes, ranks, keys, evidence)
 
 
 def _span(base: Point, other: Point) -> tuple[float, float] | None:
@@ -157,17 +148,17 @@ def _span(base: Point, other: Point) -> tuple[float, float] | None:
 
 
 def _row(base: Side, other: Side, key: Key, evidence: Evidence, modelled: bool, margin: float) -> Compared:
-    points = base.points[key], other.points[key]
-    one, two = (float(np.median(list(point.medians.values()))) for point in points)
-    floor = max((point.floor_s or 0.0 for point in points), default=0.0)
-    found = judged(evidence, modelled=modelled, below_floor=abs(two - one) < floor, margin=margin)
-    return Compared(key, points[0].series, any(point.oversubscribed for point in points), one, two, found)
+    one, two = base.points[key], other.points[key]
+    floor = max(one.floor_s or 0.0, two.floor_s or 0.0)
+    below = abs(two.median_s - one.median_s) < floor
+    found = judged(evidence, modelled=modelled, below_floor=below, margin=margin)
+    return Compared(key, one.series, one.oversubscribed or two.oversubscribed, one.median_s, two.median_s, found)
 
 
 def _logs(side: Side, keys: Sequence[Key]) -> np.ndarray:
     """Logarithms of a run's medians: a row for each launch, a column for each key."""
-    launches = sorted({launch for key in keys for launch in side.points[key].medians})
     medians = [side.points[key].medians for key in keys]
+    launches = sorted({launch for own in medians for launch in own})
     return np.array([[math.log(own[launch]) if launch in own else math.nan for own in medians] for launch in launches])
 
 
@@ -179,14 +170,11 @@ def _nothing(base: Side, other: Side, wanted: Sequence[Key], unmatched: Sequence
         return CompareError(
             f"no common row has a size in that range; the common rows are {span}", "give another --sizes"
         )
+    why = "neither has any"
+    if unmatched:
+        key, run, reason = unmatched[0].key, unmatched[0].run, unmatched[0].reason
+        why = f"{key.call} at N = {key.nodes}, p = {key.ranks} is not in {run} ({reason})"
     return CompareError(
-        f"{base.name} and {other.name} have no row in common{_first(unmatched)}",
+        f"{base.name} and {other.name} have no row in common: {why}",
         "compare runs of one study, or of studies with the same n, m, nodes and ranks",
     )
-
-
-def _first(unmatched: Sequence[Unmatched]) -> str:
-    if not unmatched:
-        return ": neither has any"
-    key = unmatched[0].key
-    return f": {key.call} at N = {key.nodes}, p = {key.ranks} is not in {unmatched[0].run} ({unmatched[0].reason})"

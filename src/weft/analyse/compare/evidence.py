@@ -40,35 +40,26 @@ class Evidence:
     # p of the permutation of whole launches, by the largest difference of all rows and summaries (max-T)
     p_launches: float | None = None
     shown: bool = False  # whether a difference is shown, however small
-    # ``slower`` or ``faster`` than the base; ``no difference shown``; ``no verdict`` (too few launches); ``ratio only``
-    # (one of the runs is simulated)
-    outcome: Outcome = "no verdict"
+    outcome: Outcome = "no verdict"  # for too few launches; ``ratio only`` if one of the runs is simulated
     why: str = ""  # reason for an outcome without a difference; empty otherwise
 
 
-@dataclass(frozen=True)
-class Sample:
-    """Logarithms of the launches' medians of all compared rows."""
+def weigh(base: np.ndarray, other: np.ndarray, groups: Sequence[tuple[int, ...]], precision: float) -> list[Evidence]:
+    """Evidence of each row, then of the summary of each group of rows, all tested together.
 
-    # base, other: (launches, rows); NaN where a launch has no median
-    base: np.ndarray
-    other: np.ndarray
-    groups: tuple[tuple[int, ...], ...]  # rows (columns) of each summary
-
-
-def weigh(sample: Sample, precision: float) -> list[Evidence]:
-    """Evidence of each row, then of each summary, all tested together."""
-    base, other = (np.hstack([side, _summaries(side, sample.groups)]) for side in (sample.base, sample.other))
-    counts = [(int(a), int(b)) for a, b in zip(_known(base), _known(other), strict=True)]
-    estimate, drawn = interval.draw_log_ratios(sample.base, sample.other, SEED)
-    ratios = [*estimate, *(float(np.mean(estimate[list(group)])) for group in sample.groups)]
+    `base`, `other`: (launches, rows): logarithms of the launches' medians; NaN where a launch has none.
+    """
+    wide = [np.hstack([side, _summaries(side, groups)]) for side in (base, other)]
+    ours, theirs = (np.isfinite(side).sum(axis=0).tolist() for side in wide)
+    counts: list[tuple[int, int]] = list(zip(ours, theirs, strict=True))
+    estimate, drawn = interval.draw_log_ratios(base, other, SEED)
+    ratios = [*estimate, *(float(np.mean(estimate[list(group)])) for group in groups)]
     found = [Evidence(math.exp(ratio), launches=count) for ratio, count in zip(ratios, counts, strict=True)]
     tested = [index for index, count in enumerate(counts) if min(count) >= FEWEST_LAUNCHES]
-    logs = np.vstack([base, other])[:, tested]
-    together = significance.adjust_by_deals(logs, base.shape[0], precision * PER_PRECISION, SEED)
-    alone = [rank_test(_values(base[:, index]), _values(other[:, index])) for index in tested]
+    together = significance.adjust_by_deals(np.vstack(wide)[:, tested], len(base), precision * PER_PRECISION, SEED)
+    alone = [rank_test(*(side[np.isfinite(side[:, index]), index].tolist() for side in wide)) for index in tested]
     for place, (index, corrected) in enumerate(zip(tested, adjust_by_holm(alone), strict=True)):
-        group = sample.groups[index - len(estimate)] if index >= len(estimate) else (index,)
+        group = groups[index - len(estimate)] if index >= len(estimate) else (index,)
         low, high = interval.interval_of_draws(drawn[:, list(group)].mean(axis=1), *counts[index])
         row = replace(found[index], low=math.exp(low), high=math.exp(high))
         found[index] = replace(row, p=alone[place], p_holm=corrected, p_launches=float(together[place]))
@@ -78,37 +69,22 @@ def weigh(sample: Sample, precision: float) -> list[Evidence]:
 def spanned(
     evidence: Sequence[Evidence], spans: Sequence[tuple[float, float] | None], groups: Sequence[tuple[int, ...]]
 ) -> list[Evidence]:
-    """The evidence of rows and then of summaries, with the range of their ratios instead of an interval."""
-    ratios = [found.ratio for found in evidence[: len(spans)]]
-    ends = [span or (ratio, ratio) for span, ratio in zip(spans, ratios, strict=True)]
-    whole = [
-        None if all(spans[row] is None for row in group) else _means([ends[row] for row in group]) for group in groups
-    ]
-    return [
-        replace(found, low=span[0] if span else None, high=span[1] if span else None)
-        for found, span in zip(evidence, [*spans, *whole], strict=True)
-    ]
+    """The evidence of rows and then of summaries, with the range of their ratios (geometric means) for an interval."""
+    ends = [span or (found.ratio, found.ratio) for found, span in zip(evidence, spans, strict=False)]
+    whole = [_means([ends[row] for row in group]) if any(spans[row] for row in group) else None for group in groups]
+    every = zip(evidence, [span or (None, None) for span in (*spans, *whole)], strict=True)
+    return [replace(found, low=low, high=high) for found, (low, high) in every]
 
 
 def _means(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Geometric means of both ends."""
     low, high = (math.exp(float(np.mean(np.log(column)))) for column in zip(*ends, strict=True))
     return low, high
 
 
 def _summaries(logs: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
     """Mean of each group's rows in each launch; a launch that lacks one of them has no summary."""
-    if not groups:
-        return np.zeros((logs.shape[0], 0))
-    return np.stack([logs[:, list(group)].mean(axis=1) for group in groups], axis=1)
-
-
-def _known(logs: np.ndarray) -> np.ndarray:
-    return np.isfinite(logs).sum(axis=0)
-
-
-def _values(column: np.ndarray) -> list[float]:
-    return [float(value) for value in column[np.isfinite(column)]]
+    means = [logs[:, list(group)].mean(axis=1) for group in groups]
+    return np.stack(means, axis=1) if means else np.zeros((len(logs), 0))
 
 
 def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float) -> Evidence:
@@ -124,16 +100,19 @@ def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float)
     if min(found.launches) < FEWEST_LAUNCHES or found.low is None or found.high is None:
         return replace(found, outcome="no verdict", why=few(found.launches))
     assert found.p is not None and found.p_holm is not None and found.p_launches is not None
-    if below_floor:
-        return replace(found, outcome="no difference shown", why="the difference is below the noise floor")
     passed = found.p_launches <= permutation_level(found.launches) or found.p_holm <= HOLM_LEVEL
-    if not (passed and found.p <= ROW_LEVEL):
-        return replace(found, outcome="no difference shown", why="launches of one run differ as much")
-    if found.low <= 1 <= found.high:
-        return replace(found, outcome="no difference shown", why="the interval contains 1")
-    if not beyond(found, margin):
+    why = ""
+    if below_floor:
+        why = "the difference is below the noise floor"
+    elif not (passed and found.p <= ROW_LEVEL):
+        why = "launches of one run differ as much"
+    elif found.low <= 1 <= found.high:
+        why = "the interval contains 1"
+    shown = not why
+    if shown and not beyond(found, margin):
         why = f"the difference may be within the target precision of {percent(margin)}"
-        return replace(found, shown=True, outcome="no difference shown", why=why)
+    if why:
+        return replace(found, shown=shown, outcome="no difference shown", why=why)
     return replace(found, shown=True, outcome="slower" if found.ratio > 1 else "faster")
 
 

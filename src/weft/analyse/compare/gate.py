@@ -18,27 +18,26 @@ State = Literal["passed", "failed", "undecided"]
 
 @dataclass(frozen=True)
 class Gate:
-    """One condition."""
+    """A shown difference of at least a factor; or ``missing``, a row of the base that the other run did not measure."""
 
-    # ``slower``, ``faster``, ``different``: a shown difference of at least ``factor``; ``missing``: a row of the base
-    # that the other run should have measured and did not
-    kind: str
+    kind: str  # ``slower``, ``faster``, ``different``, ``missing``
     factor: float = 1.0  # at least 1; nothing for ``missing``
 
     def __str__(self) -> str:
         return self.kind if self.kind == "missing" else f"{self.kind}:{self.factor:g}"
 
+    def _reached(self, slower: float, faster: float) -> bool:
+        """Whether times by such a factor slower, or faster, meet it."""
+        return {"slower": slower, "faster": faster, "different": max(slower, faster)}[self.kind] >= self.factor
+
     def turned_by(self, found: Evidence) -> bool:
         """Whether one end of a simulated ratio's range meets the gate, and the other does not."""
         low, high = found.low or found.ratio, found.high or found.ratio
-        sure = {"slower": low, "faster": 1 / high, "different": max(low, 1 / high)}[self.kind]
-        possible = {"slower": high, "faster": 1 / low, "different": max(high, 1 / low)}[self.kind]
-        return sure < self.factor <= possible
+        return not self._reached(low, 1 / high) and self._reached(high, 1 / low)
 
     def met_by(self, found: Evidence, margin: float) -> bool:
         """Whether a ratio lies beyond the gate, and its interval beyond the margin (of a narrow gate: beyond it)."""
-        slower, faster = found.ratio >= self.factor, 1 / found.ratio >= self.factor
-        met = {"slower": slower, "faster": faster, "different": slower or faster}[self.kind]
+        met = self._reached(found.ratio, 1 / found.ratio)
         return met and beyond(found, min(margin, (self.factor - 1) / 2))
 
 
@@ -77,8 +76,8 @@ def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
     of its range must agree. A gate that no row could have failed is undecided, not passed.
     """
     if gate.kind == "missing":
-        missing = sum(each.missing and comparison.other.name in each.run
-                      for comparison in comparisons for each in comparison.unmatched)  # fmt: skip
+        unmatched = [(each, comparison.other.name) for comparison in comparisons for each in comparison.unmatched]
+        missing = sum(each.missing and name in each.run for each, name in unmatched)
         return Verdict(gate, "failed" if missing else "passed", missing=missing)
     offenders: list[tuple[Comparison, Compared | Summary]] = []
     undecided: list[str] = []
@@ -86,14 +85,10 @@ def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
         exact = comparison.base.modelled and comparison.other.modelled
         every: list[Compared | Summary] = [*comparison.summaries, *comparison.rows]
         decidable = [each for each in every if exact or each.evidence.outcome not in ("no verdict", "ratio only")]
-        offenders += [
-            (comparison, each)
-            for each in decidable
-            if (exact or each.evidence.shown)
-            and gate.met_by(each.evidence, comparison.margin)
-            and not (exact and gate.turned_by(each.evidence))
-        ]
-        if exact and (turned := [each for each in every if gate.turned_by(each.evidence)]):
+        turned = [each for each in every if exact and gate.turned_by(each.evidence)]
+        shown = [each for each in decidable if (exact or each.evidence.shown) and each not in turned]
+        offenders += [(comparison, each) for each in shown if gate.met_by(each.evidence, comparison.margin)]
+        if turned:
             undecided.append(_turned(comparison, turned, gate))
         if not decidable:
             undecided.append(f"{comparison.other.name} against {comparison.base.name}: {every[0].evidence.why}")

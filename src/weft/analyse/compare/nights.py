@@ -22,11 +22,11 @@ in few rows, and the slowest of all pairs scatters too much to show it before th
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.statistics.interval import student_quantile
 from weft.analyse.statistics.quantile import MAD
 
 Reals = NDArray[np.float64]
@@ -103,9 +103,9 @@ def _median(values: Reals) -> Reals:
     """Median of each row, nan if no night measured it."""
     ordered = np.sort(values, axis=0)
     count = np.isfinite(ordered).sum(axis=0)
-    low, high = (np.maximum((count + more) // 2, 0) for more in (-1, 0))
+    low, high = (np.minimum(np.maximum((count + more) // 2, 0), len(ordered) - 1) for more in (-1, 0))
     rows = np.arange(len(count))
-    return (ordered[np.minimum(low, len(ordered) - 1), rows] + ordered[np.minimum(high, len(ordered) - 1), rows]) / 2
+    return (ordered[low, rows] + ordered[high, rows]) / 2
 
 
 def _judge(every: Reals, rest: Reals, begin: int, night: int, margin: float) -> Alarm | None:
@@ -152,15 +152,8 @@ def _fitted(before: Reals) -> tuple[float, Reals]:
 
 @cache
 def _limit(freedom: int, rows: int) -> float:
-    """Student's t that all looks of a year exceed `A_YEAR` times (Cornish and Fisher's expansion of the normal)."""
-    z = NormalDist().inv_cdf(1 - A_YEAR / (NIGHTS_A_YEAR * rows * len(SPANS) * 2))
-    n = freedom
-    return (
-        z
-        + (z**3 + z) / (4 * n)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
-    )
+    """Student's t that all looks of a year exceed `A_YEAR` times."""
+    return student_quantile(1 - A_YEAR / (NIGHTS_A_YEAR * rows * len(SPANS) * 2), freedom, terms=3)
 
 
 def _chance(before: Reals, kept: float, weights: Reals, step: float) -> float:

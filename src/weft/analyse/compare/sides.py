@@ -58,15 +58,12 @@ class Point:
     """One row of one run."""
 
     series: tuple[str, ...]  # series of the study the row belongs to
-    # status, reason: as in the table of calls
-    status: str
+    status: str  # as in the table of calls
     reason: str
-    medians: Mapping[int, float]  # median of each launch in seconds, by the launch's index
-    # seconds of an empty operation of that shape and batch; None if ranks share cores, or none was measured
-    floor_s: float | None
-    oversubscribed: bool  # more ranks than cores
-    # shortest and longest time in seconds by what a model leaves out; None where it leaves nothing out, or measured
-    span_s: tuple[float, float] | None = None
+    medians: Mapping[int, float]  # of each launch in seconds, by the launch's index
+    floor_s: float | None  # of an empty operation of that shape and batch; None if ranks share cores, or unmeasured
+    oversubscribed: bool
+    span_s: tuple[float, float] | None = None  # shortest and longest time by what a model leaves out, if anything
 
     @property
     def reach_s(self) -> tuple[float, float]:
@@ -83,19 +80,17 @@ class Point:
 class Side:
     """One run of a comparison."""
 
-    name: str  # name that distinguishes it from the other runs in sentences
-    # path, study, fabric, kind, mpi: the run folder; its study, fabric, kind of fabric and MPI library
-    path: str
+    name: str  # distinguishes it from the other runs in sentences
+    path: str  # the run folder
     study: str
     fabric: str
-    kind: str
+    kind: str  # of the fabric
     mpi: str
     precision: float  # relative half width of the interval that its study asked for
-    points: Mapping[Key, Point] = field(repr=False)  # its rows
+    points: Mapping[Key, Point] = field(repr=False)
     left_out: tuple[str, ...] = ()  # what the model of its fabric leaves out of some of its times
-    # numbers of a model's fabric that nobody measured on that machine: each key with its value, in the key's unit
+    # numbers of a model's fabric by key, in its unit: that nobody measured there; that a source states or a fit found
     assumed: Mapping[str, float] = field(default_factory=dict[str, float])
-    # the same numbers where a source states them, or a fit found them
     stated: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
@@ -136,37 +131,19 @@ def points_of(
         by_launch.setdefault((row["cell"], row["call"], row["phase"]), {})[row["launch"]] = row["median_s"]
     found: dict[Key, Point] = {}
     for row in rows:
-        cell = str(row["cell"])
-        shape = (row["nodes"], row["ranks"], row["n"], row["m"])
-        key = Key(
-            row["kernel"],
-            row["call"],
-            row["phase"],
-            *shape,
-            ""
-            if row["call"] in SHARED
-            else identity(row["kernel"], parameters[cell], single=len(algorithms[row["call"]]) == 1),
-        )
-        measured = by_launch.get((cell, row["call"], row["phase"]), {}) if row["status"] == "ok" else {}
-        point = Point(
-            tuple(row["series"] or ()),
-            row["status"],
-            row["reason"] or "",
-            {launch: seconds for launch, seconds in measured.items() if seconds and seconds > 0},
-            _floor(row, floor),
-            bool(row["oversubscribed"]),
-            span_of(row),
-        )
+        kernel, call, phase = row["kernel"], row["call"], row["phase"]
+        same = call in SHARED
+        what = "" if same else identity(kernel, parameters[row["cell"]], single=len(algorithms[call]) == 1)
+        key = Key(kernel, call, phase, row["nodes"], row["ranks"], row["n"], row["m"], what)
+        measured = by_launch.get((row["cell"], call, phase), {}) if row["status"] == "ok" else {}
+        known = {launch: seconds for launch, seconds in measured.items() if seconds and seconds > 0}
+        low, high = (row["low_s"], row["high_s"]) if row["interval"] in RANGES else (None, None)
+        span = (low, high) if low is not None and high is not None else None
+        point = Point(tuple(row["series"] or ()), row["status"], row["reason"] or "", known, _floor(row, floor),
+                      bool(row["oversubscribed"]), span)  # fmt: skip
         if key not in found or len(point.medians) > len(found[key].medians):
             found[key] = point
     return found
-
-
-def span_of(row: CallRow) -> tuple[float, float] | None:
-    """Seconds between which a modelled time lies by what its model leaves out; None for any other."""
-    if row["interval"] not in RANGES or row["low_s"] is None or row["high_s"] is None:
-        return None
-    return row["low_s"], row["high_s"]
 
 
 def _floor(row: CallRow, floor: Floor) -> float | None:
@@ -185,16 +162,8 @@ class Unmatched:
     reason: str  # why
 
 
-@dataclass(frozen=True)
-class Matching:
-    """Rows with numbers in both runs, ordered by operation, shape and size, and all other rows."""
-
-    keys: tuple[Key, ...]
-    unmatched: tuple[Unmatched, ...]
-
-
-def match(base: Side, other: Side) -> Matching:
-    """Pair the rows of two runs by kernel, call, phase, nodes, ranks, n, m and parameters."""
+def match(base: Side, other: Side) -> tuple[list[Key], list[Unmatched]]:
+    """Rows with numbers in both runs by their keys, ordered by operation, shape and size; and all other rows."""
     keys: list[Key] = []
     unmatched: list[Unmatched] = []
     for key in dict.fromkeys([*base.points, *other.points]):
@@ -203,31 +172,22 @@ def match(base: Side, other: Side) -> Matching:
             keys.append(key)
         elif len(lacking) == 1 or any(key in side.points for side in lacking):
             unmatched.append(_why(key, lacking))
-    return Matching(tuple(in_order(keys)), tuple(unmatched))
-
-
-def in_order(keys: Sequence[Key]) -> list[Key]:
-    """Keys in reading order: operations as they were measured, then by nodes, ranks, n, m and size."""
     seen = {name: place for place, name in enumerate(dict.fromkeys(key.operation for key in keys))}
-    return sorted(
-        keys,
-        key=lambda key: (seen[key.operation], key.phase, key.nodes, key.ranks, key.n or 0, key.m or 0, key.size or 0),
-    )
+    keys.sort(key=lambda key: (seen[key.operation], key.phase, key.nodes, key.ranks, key.n or 0, key.m or 0,
+                               key.size or 0))  # fmt: skip
+    return keys, unmatched
 
 
 def _why(key: Key, lacking: list[Side]) -> Unmatched:
     names = " and ".join(side.name for side in lacking)
-    known = [side for side in lacking if key in side.points]
-    if known:
-        reason = "; ".join(_status(side.points[key]) for side in known)
-        return Unmatched(key, names, True, reason)
-    return Unmatched(key, names, False, _nearest(key, lacking[0].points))
-
-
-def _status(point: Point) -> str:
-    if point.status == "ok":
-        return "it has no samples"
-    return f"{point.status}: {point.reason}" if point.reason else point.status
+    known = [side.points[key] for side in lacking if key in side.points]
+    if not known:
+        return Unmatched(key, names, False, _nearest(key, lacking[0].points))
+    reasons = [
+        "it has no samples" if point.status == "ok" else ": ".join(filter(None, (point.status, point.reason)))
+        for point in known
+    ]
+    return Unmatched(key, names, True, "; ".join(reasons))
 
 
 def _nearest(key: Key, points: Mapping[Key, Point]) -> str:
@@ -238,16 +198,10 @@ def _nearest(key: Key, points: Mapping[Key, Point]) -> str:
     if not alike:
         return f"no {key.operation} there"
     fields = ("phase", "nodes", "ranks", "parameters", "n", "m", "size")
-
-    def differing(other: Key) -> list[str]:
-        return [name for name in fields if getattr(other, name) != getattr(key, name)]
-
-    closest = min(alike, key=lambda other: len(differing(other)))
-    parts = [
-        "this size was not measured there" if name == "size" else f"{name} is {getattr(closest, name)} there"
-        for name in differing(closest)
-    ]
-    return ", ".join(parts)
+    differing = [{name: getattr(other, name) for name in fields if getattr(other, name) != getattr(key, name)}
+                 for other in alike]  # fmt: skip
+    texts = {"size": "this size was not measured there"}
+    return ", ".join(texts.get(name, f"{name} is {value} there") for name, value in min(differing, key=len).items())
 
 
 #: Operation, and the statistic it takes of the medians of all pairs of a launch.
@@ -260,16 +214,15 @@ def pair_points(plan: Plan, root: Path, nodes: int, ranks: int) -> dict[Key, Poi
     with closing(PairFile(root)) as file:
         for size, mode, launch in sorted({(piece.bytes, piece.mode, piece.number) for piece in file.pieces}):
             own = [piece for piece in file.pieces if (piece.bytes, piece.mode, piece.number) == (size, mode, launch)]
-            times = file.read("median_s", own)
-            times = times[np.isfinite(times)]
+            every = file.read("median_s", own)
+            times = every[np.isfinite(every)]
             for name, take in TAKEN.items() if len(times) else ():
                 found.setdefault((name, mode, size), {})[launch] = float(take(times))
-    return {
-        Key(plan.kernel, f"{name}, {mode}@{size}", "warm", nodes, ranks, None, None, _under_way(plan, size)): Point(
-            (), "ok", "", medians, None, False
-        )
-        for (name, mode, size), medians in found.items()
-    }
+    shape, points = ("warm", nodes, ranks, None, None), dict[Key, Point]()
+    for (name, mode, size), medians in found.items():
+        key = Key(plan.kernel, f"{name}, {mode}@{size}", *shape, _under_way(plan, size))
+        points[key] = Point((), "ok", "", medians, None, False)
+    return points
 
 
 def _under_way(plan: Plan, size: int) -> str:
@@ -294,36 +247,20 @@ def side_of(root: Path, plan: Plan, name: str, mpi: str) -> Side:
         parameters = {cell.id: cell.parameters for cell in plan.cells}
         rows = CALLS.read(root)
         points = points_of(rows, MEDIANS.read(root), parameters, Floor(FLOOR.read(root)))
-    return Side(
-        name=name,
-        path=str(root),
-        study=plan.study,
-        fabric=plan.fabric,
-        kind=plan.fabric_kind,
-        mpi=mpi,
-        precision=plan.measure.precision,
-        points=points,
-        left_out=effects_left_out(plan, rows) if any(point.span_s for point in points.values()) else (),
-        assumed=model_numbers(plan.planned_fabric, assumed=True),
-        stated=model_numbers(plan.planned_fabric, assumed=False),
-    )
+    omitted = effects_left_out(plan, rows) if any(point.span_s for point in points.values()) else ()
+    assumed, stated = (model_numbers(plan.planned_fabric, assumed=each) for each in (True, False))
+    where = (str(root), plan.study, plan.fabric, plan.fabric_kind, mpi)
+    return Side(name, *where, plan.measure.precision, points, omitted, assumed, stated)
 
 
 def model_numbers(fabric: Fabric, *, assumed: bool) -> dict[str, float]:
     """Numbers of a model's fabric by key, those that are assumed or the others; empty where nothing is modelled."""
-    found = {spread.key: number_of(fabric, spread.key) for spread in SPREADS} if fabric.is_model else {}
-    return {
-        key: value
-        for key, value in found.items()
-        if value is not None and (standing(fabric, key) == "assumed") is assumed
-    }
+    found = [(each.key, number_of(fabric, each.key)) for each in SPREADS] if fabric.is_model else []
+    return {key: value for key, value in found if value is not None and (standing(fabric, key) == "assumed") is assumed}
 
 
 def effects_left_out(plan: Plan, rows: Sequence[CallRow]) -> tuple[str, ...]:
-    """Names of the effects that the model of a plan's fabric leaves out of its calls, or of those in ``rows``.
-
-    Only these have a noise floor's barrier.
-    """
+    """What the model of a plan's fabric leaves out of its calls and of those in ``rows``, a barrier among them."""
     found: set[str] = set()
     for cell in plan.cells:
         planned = {*cell.bounds, *kernel_named(cell.kernel).operations(cell.parameters, cell.ranks)}

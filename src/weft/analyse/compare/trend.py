@@ -2,7 +2,7 @@
 """The history of a study: whether its times changed from some run on, and when; or whether they drift."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
@@ -75,12 +75,10 @@ class Found(NamedTuple):
     """A change in a history."""
 
     at: int  # index of the first run after it
-    # p, sure_p: chance of so large a statistic if the order of the runs is chance; and if runs may hang together, too
-    p: float
-    sure_p: float
-    # row, step: the row that shows it best, and its step in logarithms
-    row: int
-    step: float
+    p: float  # chance of so large a statistic if the order of the runs is chance
+    sure_p: float  # and if runs may hang together, too
+    row: int  # that shows it best
+    step: float  # of that row, in logarithms
     rows: int  # how many rows show it on their own
 
 
@@ -93,8 +91,8 @@ def changes_in(logs: Reals, margin: float, deals: int = DEALS, *, sure: bool = T
     if runs < FEWEST_RUNS:
         return []
     places, scores = stretches(runs), contrasts(logs, margin)
-    place, row = (int(each) for each in np.unravel_index(int(scores.argmax()), scores.shape))
-    begin, end = (int(each) for each in places[place])
+    place, row = divmod(int(scores.argmax()), scores.shape[1])
+    begin, end = places[place].tolist()
     score = scores[place, row]
     if not score:
         return []
@@ -134,13 +132,9 @@ def stretches(runs: int) -> NDArray[np.int64]:
     It begins at the second run or later: whatever begins with the first is the rest of another. It, what is before it
     and what is after it have `LEAST_SIDE` runs at least, if any.
     """
-    return np.array(
-        [
-            (begin, end)
-            for begin in range(LEAST_SIDE, runs - LEAST_SIDE + 1)
-            for end in [*range(begin + LEAST_SIDE, runs - LEAST_SIDE + 1), runs]
-        ]
-    )
+    last = runs - LEAST_SIDE + 1
+    ends = {begin: [*range(begin + LEAST_SIDE, last), runs] for begin in range(LEAST_SIDE, last)}
+    return np.array([(begin, end) for begin, own in ends.items() for end in own])
 
 
 def contrasts(logs: Reals, margin: float = 0.0) -> Reals:
@@ -176,9 +170,8 @@ class Change:
 class Trend:
     """A history of runs, oldest first."""
 
-    # sides, times: the runs, and the ISO time at which each was begun
     sides: tuple[Side, ...]
-    times: tuple[str, ...]
+    times: tuple[str, ...]  # the ISO time at which each run was begun
     keys: tuple[Key, ...]  # warm rows that all of them measured
     relative: Reals  # (runs, rows): time of each row over its median of all runs
     changes: tuple[Change, ...]  # changes found, oldest first
@@ -189,7 +182,7 @@ class Trend:
 
     def overall(self) -> list[float]:
         """For each run the geometric mean over rows of its relative times."""
-        return [float(value) for value in np.exp(np.log(self.relative).mean(axis=1))]
+        return np.exp(np.log(self.relative).mean(axis=1)).tolist()
 
 
 def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
@@ -201,15 +194,11 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
         raise CompareError(f"{len(sides) or 'no'} run was given; a history needs two", "weft compare --trend RUN...")
     order = sorted(range(len(sides)), key=lambda each: times[each])
     runs = tuple(sides[each] for each in order)
-    common = [
-        key
-        for key in runs[0].points
-        if key.phase == "warm" and all((key in run.points and bool(run.points[key].medians)) for run in runs)
-    ]
+    warm = [key for key in runs[0].points if key.phase == "warm"]
+    common = [key for key in warm if all(key in run.points and run.points[key].medians for run in runs)]
     if not common:
-        raise CompareError(
-            "these runs measured nothing in common", "give runs of one study: weft compare --trend RUN..."
-        )
+        remedy = "give runs of one study: weft compare --trend RUN..."
+        raise CompareError("these runs measured nothing in common", remedy)
     logs = np.array([[float(np.log(run.points[key].median_s)) for key in common] for run in runs])
     why = ""
     if len(runs) < FEWEST_RUNS:
@@ -218,17 +207,12 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
         why = "simulated times have no scatter to test against"
     margin = float(np.log1p(max(run.precision for run in runs)))
     found, rises = ([], None) if why else judged(logs, margin)
-    changes = [Change(each.at, each.p, common[each.row], float(np.exp(each.step)), each.rows) for each in found]
-    surest = min(zip(changes, found, strict=True), key=lambda each: each[0].p, default=None)
-    return Trend(
-        runs,
-        tuple(times[each] for each in order),
-        tuple(common),
-        np.exp(logs - np.median(logs, axis=0)),
-        () if rises is not None else tuple(changes),
-        why,
-        replace(surest[0], factor=float(np.exp(rises[surest[1].row]))) if rises is not None and surest else None,
-    )
+    if rises is not None:  # of rows that drift the surest stands for all, from the first run to the last
+        found = [each._replace(step=rises[each.row]) for each in sorted(found, key=lambda each: each.p)[:1]]
+    changes = tuple(Change(each.at, each.p, common[each.row], float(np.exp(each.step)), each.rows) for each in found)
+    dated, drift = (changes, None) if rises is None else ((), changes[0] if changes else None)
+    relative = np.exp(logs - np.median(logs, axis=0))
+    return Trend(runs, tuple(times[each] for each in order), tuple(common), relative, dated, why, drift)
 
 
 def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found], Reals | None]:

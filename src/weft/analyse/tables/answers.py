@@ -13,7 +13,7 @@ FEWEST_LAUNCHES = 4
 #: Fewer have no test of a guideline that finds a factor of two among so many.
 GUIDELINE_LAUNCHES = 6
 
-UNKNOWN_KNOB = "no knob that Weft knows has this value"
+OF_MEMORY = "the memory, no protocol"
 
 #: A verdict of "no" needs an interval that leaves out a change by more than this factor: one that merely holds 1 may
 #: hold a doubling, too. A rise that surely stays below it hardly limits anything.
@@ -252,41 +252,33 @@ class FindingRow(TypedDict):
     remedy: str
 
 
-def knobs_in_words(row: ChangeRow) -> str:
-    """The knobs with their values, those of one value together: ``a or b (4,096 B), or c (3,000 B)``.
-
-    A confirmed one stands alone; those that were moved without effect are left out.
-    """
-    found: dict[int, list[str]] = {}
-    for name, value in zip(row["knobs"], row["knob_values"], strict=True):
-        if name == row["confirmed"] or not (row["confirmed"] or name in row["refuted"]):
-            found.setdefault(value, []).append(name)
-    return ", or ".join(f"{' or '.join(names)} ({value:,} B)" for value, names in found.items())
-
-
 def factor_text(row: ChangeRow) -> str:
     """The factor of a step with its interval; that of a model has none, and a bend has no step."""
     factor, low, high = row["factor"], row["low"], row["high"]
     if factor is None or low is None or high is None:
         return "cannot be judged" if row["kind"] == "switch" else "–"
-    return (
-        measured_factor(factor)
-        if low == high
-        else f"{measured_factor(factor)} ({measured_factor(low)}–{measured_factor(high)})"
-    )
+    ends = "" if low == high else f" ({measured_factor(low)}–{measured_factor(high)})"
+    return f"{measured_factor(factor)}{ends}"
 
 
 def cause_text(row: ChangeRow) -> str:
-    """What made a jump: a recorded switch of the algorithm, or perhaps the knobs in its gap, and which were moved."""
+    """What made a change-over: the memory, a recorded switch of the algorithm, or knobs: ``perhaps a or b (4,096 B)``.
+
+    A confirmed knob stands alone; those that were moved without effect are named last.
+    """
+    if row["kind"] == "cache":
+        return OF_MEMORY
     if row["algorithm_after"]:
         return f"the algorithm changes from {row['algorithm_before']} to {row['algorithm_after']}"
-    known = knobs_in_words(row)
-    cause = f"perhaps {known}" if known else UNKNOWN_KNOB
+    found: dict[int, list[str]] = {}
+    for name, value in zip(row["knobs"], row["knob_values"], strict=True):
+        if name == row["confirmed"] or not (row["confirmed"] or name in row["refuted"]):
+            found.setdefault(value, []).append(name)
+    known = ", or ".join(f"{' or '.join(names)} ({value:,} B)" for value, names in found.items())
     if row["confirmed"]:
-        cause = f"{known}, confirmed"
-    elif row["refuted"]:
-        cause += f"; not confirmed: {', '.join(row['refuted'])}"
-    return cause
+        return f"{known}, confirmed"
+    cause = f"perhaps {known}" if known else "no knob that Weft knows has this value"
+    return f"{cause}; not confirmed: {', '.join(row['refuted'])}" if row["refuted"] else cause
 
 
 VERDICTS = TableOf(

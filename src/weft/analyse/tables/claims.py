@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypedDict
 
-from weft.analyse.tables.quality import Grade
+from weft.analyse.tables.quality import Called, Grade
 from weft.store.tables import TableOf
 
 ClaimKind = Literal["answer", "breakdown", "finding", "doubt", "remedy"]
@@ -56,16 +56,21 @@ def make_claim(
     coverage: float | None = None,
     bound: float | None = None,
     confidence: Grade = "A",
+    at: Called | None = None,
     cell: str = "",
     call: str = "",
     next: str = "",
     evidence: Iterable[str] = (),
     **more: Any,
 ) -> ClaimRow:
-    """A claim; ``confidence`` is what its own source leaves of it, before the gate; ``more`` becomes its extras."""
+    """A claim; ``confidence`` is what its own source leaves of it, before the gate; ``more`` becomes its extras.
+
+    ``at`` is a row of the claim's cell and call.
+    """
     return ClaimRow(
         id=id, kind=kind, rank=0, subject=subject, value=value, unit=unit, low=interval[0], high=interval[1],
-        coverage=coverage, bound=bound, confidence=confidence, cell=cell, call=call,
+        coverage=coverage, bound=bound, confidence=confidence, cell=at["cell"] if at else cell,
+        call=at["call"] if at else call,
         more=json.dumps({key: each for key, each in more.items() if each not in (None, "")}, allow_nan=True),
         next=next, evidence=list(evidence),
     )  # fmt: skip
@@ -73,8 +78,7 @@ def make_claim(
 
 def extras(claim: ClaimRow) -> dict[str, Any]:
     """The further numbers and names of a claim."""
-    found: dict[str, Any] = json.loads(claim["more"])
-    return found
+    return json.loads(claim["more"])
 
 
 def claims_of(claims: Sequence[ClaimRow], kind: ClaimKind) -> list[ClaimRow]:

@@ -27,11 +27,16 @@ class Rule(NamedTuple):
         return "D" if share >= self.d else "C" if share >= self.c else "B"
 
 
-class OfCall(TypedDict):
+class Called(TypedDict):
     """The call of a cell that a row is of."""
 
     cell: str
     call: str
+
+
+class OfCall(Called):
+    """The same with its nodes and ranks."""
+
     nodes: int
     ranks: int
 

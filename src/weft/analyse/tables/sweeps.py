@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, TypeVar
 
-from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, WinnerRow, cause_text
+from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, WinnerRow
 from weft.analyse.tables.quality import OfCall
 from weft.analyse.tables.times import RARE, CallRow, TimedRow, timed
 from weft.kernel.sizes import cell_place, in_all, line_name, split_op
@@ -61,7 +61,7 @@ class TrialRow(OfCall):
 TRIALS = TableOf("knob_trials", TrialRow)
 
 
-OF_MEMORY = "the memory, no protocol"
+Of = TypeVar("Of", bound=OfCall)
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,9 @@ class Line:
     cell: Cell  # its cell in the plan
     call: str  # the operation: ``alltoall``
     rows: tuple[TimedRow, ...]  # rows of the table of calls with a time, warm, ascending in size
-    # changes, slower, trials: its change-overs, the sizes that take longer than their double, and the knobs that were
-    # moved
     changes: tuple[ChangeRow, ...]
-    slower: tuple[SlowerRow, ...]
-    trials: tuple[TrialRow, ...] = ()
+    slower: tuple[SlowerRow, ...]  # sizes that take longer than their double
+    trials: tuple[TrialRow, ...] = ()  # knobs that were moved
 
     @property
     def name(self) -> str:
@@ -124,26 +122,17 @@ def lines_of(path: Path, plan: Plan, calls: Iterable[CallRow]) -> list[Line]:
         if size is not None:
             groups.setdefault((row["cell"], call), []).append(row)
     changes, slower, trials = CHANGES.read(path), SLOWER.read(path), TRIALS.read(path)
+
     return [
-        Line(
-            cell,
-            call,
-            tuple(sorted(rows, key=size_of)),
-            tuple(row for row in changes if (row["cell"], row["call"]) == (cell.id, call)),
-            tuple(row for row in slower if (row["cell"], row["call"]) == (cell.id, call)),
-            tuple(row for row in trials if (row["cell"], row["call"]) == (cell.id, call)),
-        )
+        Line(cell, at[1], tuple(sorted(rows, key=size_of)), _of(at, changes), _of(at, slower), _of(at, trials))
         for cell in plan.measured
-        for (name, call), rows in groups.items()
-        if name == cell.id
+        for at, rows in groups.items()
+        if at[0] == cell.id
     ]
 
 
-def cause(change: ChangeRow) -> str:
-    """What made a change-over: a recorded switch of the algorithm, a knob, perhaps or confirmed; or none is known."""
-    if change["kind"] == "cache":
-        return OF_MEMORY
-    return cause_text(change)
+def _of(at: tuple[str, str], rows: Iterable[Of]) -> tuple[Of, ...]:
+    return tuple(row for row in rows if (row["cell"], row["call"]) == at)
 
 
 def all_sizes(lines: Sequence[Line]) -> list[int]:
@@ -168,15 +157,9 @@ def common_rows(lines: Sequence[Line]) -> list[tuple[Line, TimedRow]]:
     return [(line, row) for line in lines if size is not None and (row := line.at(size))]
 
 
-class Stretch(NamedTuple):
-    """Neighbouring sizes of one call and shape at which the same algorithm beats the library's own choice."""
-
-    rows: tuple[WinnerRow, ...]
-
-    @property
-    def best(self) -> WinnerRow:
-        """The row at which it saves most."""
-        return min(self.rows, key=lambda row: row["ratio"])
+def most_saved(rows: Iterable[WinnerRow]) -> WinnerRow:
+    """The row at which an algorithm saves most."""
+    return min(rows, key=lambda row: row["ratio"])
 
 
 def beats(row: WinnerRow) -> bool:
@@ -184,11 +167,11 @@ def beats(row: WinnerRow) -> bool:
     return row["algorithm"] != DEFAULT and row["high"] is not None and row["high"] < 1
 
 
-def find_stretches(found: Iterable[WinnerRow]) -> list[Stretch]:
-    """The stretches at which the library's own choice is beaten, the one that saves most first."""
-    own: list[Stretch] = []
+def find_stretches(found: Iterable[WinnerRow]) -> list[list[WinnerRow]]:
+    """Neighbouring sizes of one call and shape at which one algorithm beats the library's own, the best first."""
+    own: list[list[WinnerRow]] = []
     ordered = sorted(found, key=lambda row: (row["call"], row["nodes"], row["ranks"], row["bytes"]))
     for _, shape in groupby(ordered, key=lambda row: (row["call"], row["nodes"], row["ranks"])):
         for name, rows in groupby(shape, key=lambda row: row["algorithm"] if beats(row) else DEFAULT):
-            own += [Stretch(tuple(rows))] if name != DEFAULT else []
-    return sorted(own, key=lambda each: each.best["ratio"])
+            own += [list(rows)] if name != DEFAULT else []
+    return sorted(own, key=lambda rows: most_saved(rows)["ratio"])

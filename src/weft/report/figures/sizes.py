@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import altair as alt
 
-from weft.analyse.tables.answers import factor_text
-from weft.analyse.tables.sweeps import Line, cause, size_of
+from weft.analyse.tables.answers import cause_text, factor_text
+from weft.analyse.tables.sweeps import Line, size_of
 from weft.analyse.tables.times import holding_bound_s, reach
 from weft.format import exact_bytes, measured_rate, measured_seconds
 from weft.report.figures import theme
@@ -112,7 +112,7 @@ def _marks(each: Drawn, quantity: Quantity) -> list[dict[str, Any]]:
             continue
         size, time = math.sqrt(change["lower"] * change["upper"]), math.sqrt(seconds[0] * seconds[1])
         numbers = {"x": size, "y": _value(size, time, quantity), "jump": change["kind"] == "jump"}
-        words = {"label": each.label, "what": f"x {factor_text(change)}", "cause": cause(change)}
+        words = {"label": each.label, "what": f"x {factor_text(change)}", "cause": cause_text(change)}
         words["between"] = f"{exact_bytes(change['lower'])} and {exact_bytes(change['upper'])}"
         found.append(numbers | words)
     return found

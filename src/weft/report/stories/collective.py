@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, WINNERS, GuidelineRow, OverlapRow
-from weft.analyse.tables.sweeps import Line, common_rows, find_stretches, largest_lines, own_lines
+from weft.analyse.tables.sweeps import Line, common_rows, find_stretches, largest_lines, most_saved, own_lines
 from weft.analyse.tables.times import TimedRow, timed
 from weft.format import exact_bytes, format_seconds, percent, times_text
 from weft.mpi.algorithms import DEFAULT
@@ -35,7 +35,7 @@ class CollectiveStory(SweepStory):
     def bars(self, view: RunView) -> list[Bar]:
         """Every algorithm where the best saves most; else every call at their largest common size; with bounds."""
         if found := find_stretches(WINNERS.read(view.path)):
-            at = found[0].best
+            at = most_saved(found[0])
             place = at["call"], at["nodes"], at["ranks"]
             lines = [line for line in self.lines(view) if (line.call, line.cell.nodes, line.cell.ranks) == place]
             raced = [(line, row) for line in lines if (row := line.at(at["bytes"]))]

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from weft.analyse.claims.known import Known
 from weft.analyse.claims.sweeps import find_thresholds
-from weft.analyse.tables.claims import ClaimRow, make_claim
+from weft.analyse.tables.claims import ClaimKind, ClaimRow, make_claim
 from weft.analyse.tables.sweeps import Line, size_of
 from weft.analyse.tables.times import TimedRow, reach
 from weft.kernel.sizes import line_name
@@ -21,14 +21,14 @@ def find_claims(known: Known) -> list[ClaimRow]:
     answers = between or lines
     sent = [line for line in answers if "transfer" not in line.cell.parameters]  # rather than one-sided
     best = max(sent or answers, key=lambda line: rate(peak(line)))
-    first = _rate("bandwidth.rate", "answer", best, peak(best), lines)
+    first = _rate("bandwidth.rate", "answer", best, peak(best))
     others: dict[str, Line] = {}
     for line in lines:
         if pairs_at_once(line) == 1 or line is best:
             others[ends_of(line)] = max(others.get(ends_of(line), line), line, key=lambda each: rate(peak(each)))
     del others[ends_of(best)]
-    patterns = [_rate("rate.pattern", "breakdown", line, peak(line), lines) for line in others.values()]
-    cold = [_rate("rate.from-memory", "breakdown", line, line.rows[-1], lines) for line in measured_twice(lines)]
+    patterns = [_rate("rate.pattern", "breakdown", line, peak(line)) for line in others.values()]
+    cold = [_rate("rate.from-memory", "breakdown", line, line.rows[-1]) for line in measured_twice(lines)]
     own = [each for each in cold if each["subject"] == ends_of(best)]
     rest = [each for each in cold if each["subject"] != ends_of(best)]
     busy = _saturation(between) + _message_rate(answers)
@@ -57,17 +57,15 @@ def _saturation(lines: Sequence[Line]) -> list[ClaimRow]:
     found: list[ClaimRow] = []
     for _, group in groupby(sorted(lines, key=kind), key=kind):
         own = sorted(group, key=pairs_at_once)
-        counts = [pairs_at_once(line) for line in own]
+        counts, rates = [pairs_at_once(line) for line in own], [rate(peak(line)) for line in own]
         if len(set(counts)) < 2:
             continue
-        most = max(rate(peak(line)) for line in own)
-        enough = next(line for line in own if rate(peak(line)) >= SATURATED * most)
-        found.append(
-            make_claim("rate.saturated", "breakdown", ends_of(own[0]), pairs_at_once(enough), "count",
-                       cell=enough.cell.id, call=peak(enough)["call"], bytes=size_of(peak(enough)), rate=most,
-                       alone=rate(peak(own[0])) if counts[0] == 1 else None, counts=counts,
-                       full=pairs_at_once(enough) < counts[-1])
-        )  # fmt: skip
+        place = next(place for place, each in enumerate(rates) if each >= SATURATED * max(rates))
+        enough = peak(own[place])
+        found.append(make_claim(
+            "rate.saturated", "breakdown", ends_of(own[0]), counts[place], "count", at=enough, bytes=size_of(enough),
+            rate=max(rates), alone=rates[0] if counts[0] == 1 else None, counts=counts, full=counts[place] < counts[-1],
+        ))  # fmt: skip
     return found
 
 
@@ -77,12 +75,8 @@ def _message_rate(lines: Sequence[Line]) -> list[ClaimRow]:
     if not rows:
         return []
     row, line = min(rows, key=lambda each: (each[0]["median_s"], each[1].cell.id))
-    low, high = reach(row)
-    span = (1 / high, 1 / low) if row["low_s"] else (None, None)
-    return [
-        make_claim("rate.messages", "breakdown", ends_of(line), 1 / row["median_s"], "count", span,
-                   cell=row["cell"], call=row["call"], bytes=size_of(row))
-    ]  # fmt: skip
+    of, a_second, ends = ends_of(line), 1 / row["median_s"], _ends(row, 1)
+    return [make_claim("rate.messages", "breakdown", of, a_second, "count", ends, at=row, bytes=size_of(row))]
 
 
 def rate(row: TimedRow) -> float:
@@ -102,21 +96,22 @@ def ends_of(line: Line) -> str:
 
 def measured_twice(lines: Sequence[Line]) -> list[Line]:
     """The cold line of each pair that was measured hot, too: what codes get whose data is in no cache."""
-
-    def cache(line: Line) -> str:
-        return str(line.cell.parameters.get("cache", ""))
-
-    hot = {ends_of(line) for line in lines if cache(line) == "hot"}
-    return [line for line in lines if cache(line) == "cold" and ends_of(line) in hot]
+    caches = [(line, line.cell.parameters.get("cache")) for line in lines]
+    hot = {ends_of(line) for line, cache in caches if cache == "hot"}
+    return [line for line, cache in caches if cache == "cold" and ends_of(line) in hot]
 
 
-def _rate(id: str, kind: str, line: Line, row: TimedRow, lines: Sequence[Line]) -> ClaimRow:
-    best, (low, high) = rate(row), reach(row)
-    short = [size_of(each) for each in line.rows if rate(each) < best / 2 and size_of(each) < size_of(row)]
+def _ends(row: TimedRow, amount: int) -> tuple[float | None, float | None]:
+    """The interval of an amount over a row's time; none where that has none."""
+    low, high = reach(row)
+    return (amount / high, amount / low) if row["low_s"] else (None, None)
+
+
+def _rate(id: str, kind: ClaimKind, line: Line, row: TimedRow) -> ClaimRow:
+    best, size = rate(row), size_of(row)
+    short = [size_of(each) for each in line.rows if rate(each) < best / 2 and size_of(each) < size]
     half = min((size_of(each) for each in line.rows if size_of(each) > max(short, default=-1)), default=0)
     return make_claim(
-        id, "answer" if kind == "answer" else "breakdown", ends_of(line), best, "rate",
-        (size_of(row) / high, size_of(row) / low) if row["low_s"] else (None, None), cell=row["cell"],
-        call=row["call"], bytes=size_of(row), half=half if half < size_of(row) else None,
+        id, kind, ends_of(line), best, "rate", _ends(row, size), at=row, bytes=size, half=half if half < size else None,
         rises=row is line.rows[-1] or None, between=line.cell.nodes > 1,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 """Which guidelines a library violates, or else which collective is furthest above its alternative, or its bound."""
 
 import tomllib
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from typing import Any, Literal
 
@@ -49,16 +49,9 @@ def claim_guidelines(known: Known) -> list[ClaimRow]:
         "guidelines": len({(row["collective"], row["guideline"]) for row in rows}), "tests": len(rows),
         "launches": launches, "excluded": sum(row["high"] < EXCLUDED for row in rows),
     }  # fmt: skip
+    unknown: dict[str, Any] = {"failed": failed, "fewest": GUIDELINE_LAUNCHES, **counted}
     again = "" if failed else _again(known, launches)
-    inconclusive = make_claim(
-        f"audit.{INCONCLUSIVE}",
-        "answer",
-        next=again,
-        confidence="C",
-        failed=failed,
-        fewest=GUIDELINE_LAUNCHES,
-        **counted,
-    )
+    inconclusive = make_claim(f"audit.{INCONCLUSIVE}", "answer", next=again, confidence="C", **unknown)
     if not enough:
         return [inconclusive]
     left = _left_out(known, rows, bad)
@@ -67,11 +60,10 @@ def claim_guidelines(known: Known) -> list[ClaimRow]:
     for index, row in enough:
         groups.setdefault((row["collective"], row["guideline"]), []).append((index, row))
     found = [group for group in groups.values() if any(row["violated"] for _, row in group)]
-    blind = counted["excluded"] < NEARLY * len(rows)
-    if not found and (blind or failed):
-        return [inconclusive, *covered]
     if not found:
-        return [make_claim("audit.consistent", "answer", confidence="B", **counted), *covered]
+        blind = counted["excluded"] < NEARLY * len(rows)
+        consistent = make_claim("audit.consistent", "answer", confidence="B", **counted)
+        return [inconclusive if blind or failed else consistent, *covered]
     found.sort(key=lambda group: -_worst_violation(group)["factor"])
     return [
         *(_guideline(group, "also" if place else "violated", counted) for place, group in enumerate(found)),
@@ -93,12 +85,11 @@ def _again(known: Known, launches: int) -> str:
 def _left_out(known: Known, rows: Sequence[GuidelineRow], failed: Set[str]) -> list[tuple[str, list[int]]]:
     """Calls, and sizes that took too long for the time of the audit in some launches or in all."""
     measured = {(row["cell"], row["bytes"]) for row in rows}
+    audited = [each for each in known.plan.measured if each.parameters.get("guidelines") and each.id not in failed]
     left: dict[str, list[int]] = {}
-    for cell in known.plan.measured:
-        sizes = cell.parameters["bytes"] if cell.parameters.get("guidelines") and cell.id not in failed else ()
-        for size in sizes:
-            if (cell.id, size) not in measured:
-                left.setdefault(cell.parameters["collective"], []).append(size)
+    for cell in audited:
+        if sizes := [size for size in cell.parameters["bytes"] if (cell.id, size) not in measured]:
+            left.setdefault(cell.parameters["collective"], []).extend(sizes)
     return list(left.items())
 
 
@@ -144,11 +135,9 @@ def find_claims(known: Known) -> list[ClaimRow]:
     rest = find_thresholds(known, lines)
     if known.winners:
         return [*claim_winners(known.winners, partial(_setting, known), known.tuning), *rest]
-    launches = few_launches(known.lines)
-    if launches:
-        options = ("--launches", str(FEWEST_LAUNCHES))
-        few = make_claim(f"collective.{INCONCLUSIVE}", "answer", launches=launches, next=known.again(*options))
-        return [few, *rest]
+    if launches := few_launches(known.lines):
+        again = known.again("--launches", str(FEWEST_LAUNCHES))
+        return [make_claim(f"collective.{INCONCLUSIVE}", "answer", launches=launches, next=again), *rest]
     return [*_above_bound(known, largest_lines(lines)), *rest]
 
 
@@ -196,7 +185,7 @@ def _next_progress(known: Known, worst: OverlapRow, ways: Sequence[OverlapRow]) 
     thread = progress_thread(known.library, several_nodes=worst["nodes"] > 1)
     slower = max((row["alone_s"] / worst["alone_s"] for row in ways if _kind(row) == "thread"), default=0.0)
     wanted = helps.get("thread", True) or slower > SHARES_A_CORE
-    knob = " ".join(f"{name}={value}" for name, value in thread.items()) if wanted else ""
+    knob = _shell(thread) if wanted else ""
     polls = helps.get("test", True)
     advice: dict[str, Any] = {"knob": knob, "polls": polls, "unknown": not thread}
     advice |= {"slower": slower} if slower > SHARES_A_CORE else {}
@@ -212,27 +201,27 @@ def _kind(row: OverlapRow) -> str:
 def _overlap(name: str, kind: Literal["answer", "breakdown"], row: OverlapRow) -> ClaimRow:
     return make_claim(
         f"overlap.{name}", kind, row["collective"], row["share"], "share", (row["low"], row["high"]), coverage=0.95,
-        cell=row["cell"], call=f"{row['collective']}@{row['bytes']}", bytes=row["bytes"],
-        alone_s=row["alone_s"], nodes=row["nodes"], ranks=row["ranks"],
+        cell=row["cell"], call=f"{row['collective']}@{row['bytes']}", bytes=row["bytes"], alone_s=row["alone_s"],
+        nodes=row["nodes"], ranks=row["ranks"],
     )  # fmt: skip
 
 
 def few_launches(lines: Sequence[Line]) -> int:
     """In how many launches rival algorithms were timed, if those are too few to name a winner; else 0."""
     rivals = {line.algorithm for line in lines}
-    if DEFAULT not in rivals or len(rivals) < 2:
-        return 0
-    launches = min(row["launches"] for line in lines for row in line.rows)
-    return launches if launches < FEWEST_LAUNCHES else 0
+    launches = min((row["launches"] for line in lines for row in line.rows), default=0)
+    return launches if DEFAULT in rivals and len(rivals) > 1 and launches < FEWEST_LAUNCHES else 0
 
 
 def _setting(known: Known, best: WinnerRow) -> str:
     """``NAME=VALUE`` for each variable of the library that chooses an algorithm."""
-    library = known.library
-    listed = algorithms(library, best["call"], best["ranks"])
+    listed = algorithms(known.library, best["call"], best["ranks"])
     chosen = next((each for each in listed if each.name == best["algorithm"]), None)
-    named = setting(library, best["call"], chosen) if chosen else {}
-    return " ".join(f"{key}={value}" for key, value in named.items())
+    return _shell(setting(known.library, best["call"], chosen)) if chosen else ""
+
+
+def _shell(variables: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={value}" for name, value in variables.items())
 
 
 def _above_bound(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:
@@ -268,22 +257,20 @@ def _left_algorithm(known: Known, line: Line, row: TimedRow) -> list[ClaimRow]:
     saves = 1 - expected_s / row["median_s"]
     if (change["low"] or 0.0) <= 1 or saves < LEAST_SAVED:
         return []
-    found = make_claim(
-        "remedy.algorithm-of-smaller", "remedy", change["algorithm_before"], saves, "share", confidence="B",
-        cell=row["cell"], call=row["call"], basis="extended", seconds=row["median_s"],
-        evidence=[name_change(known, change)],
-    )  # fmt: skip
-    return [found]
+    return [make_claim(
+        "remedy.algorithm-of-smaller", "remedy", change["algorithm_before"], saves, "share", confidence="B", at=row,
+        basis="extended", seconds=row["median_s"], evidence=[name_change(known, change)],
+    )]  # fmt: skip
 
 
 def _imbalance(known: Known, row: TimedRow) -> list[ClaimRow]:
     """What the lower bound of unequal blocks is, and that of the same bytes in equal ones; nothing for equal blocks."""
     cell = next((cell for cell in known.plan.cells if cell.id == row["cell"]), None)
-    traffic = traffic_of(cell, row["call"]) if cell else None
     planned = cell.bounds.get(row["call"]) if cell else None
-    if cell is None or planned is None or not isinstance(traffic, MatrixTraffic):
+    if cell is None or planned is None or cell.parameters.get("form") == "neighbor":  # whose blocks are alike
         return []
-    if cell.parameters.get("form") == "neighbor":  # its blocks are alike, between few
+    traffic = traffic_of(cell, row["call"])
+    if not isinstance(traffic, MatrixTraffic):
         return []
     try:
         even = largest(terms_of(traffic.evenly(), cell, known.plan.planned_fabric))
@@ -292,8 +279,7 @@ def _imbalance(known: Known, row: TimedRow) -> list[ClaimRow]:
     if even is None or even.seconds > 0.999 * planned.seconds:
         return []
     more: dict[str, Any] = {"limit": planned.name, "seconds": row["median_s"], "even": even.seconds}
-    where = {"cell": row["cell"], "call": row["call"]}
-    return [make_claim("collective.imbalance", "breakdown", "", planned.seconds, "seconds", **where, **more)]
+    return [make_claim("collective.imbalance", "breakdown", "", planned.seconds, "seconds", at=row, **more)]
 
 
 def _alternatives(known: Known, line: Line) -> list[ClaimRow]:
@@ -310,6 +296,6 @@ def _call(known: Known, id: str, line: Line, row: TimedRow) -> ClaimRow:
     return make_claim(
         id, "answer", line.name, row["median_s"] / of, "factor" if bound_s else "seconds",
         (low / of, high / of) if row["low_s"] else (None, None), bound=bound_s, coverage=row["coverage"],
-        cell=row["cell"], call=row["call"], bytes=size_of(row), seconds=row["median_s"], limit=row["bound"],
+        at=row, bytes=size_of(row), seconds=row["median_s"], limit=row["bound"],
         nodes=row["nodes"], ranks=row["ranks"], calls=len(largest_lines(own_lines(known.lines))),
     )  # fmt: skip

@@ -19,14 +19,9 @@ def find_claims(known: Known) -> list[ClaimRow]:
         return [*(_of_series(known, row, f"contention.{INCONCLUSIVE}") for row in rows[:1]), *_others(known, rows[1:])]
     cause = next((row for row in known.causes if row["cell"] == main["cell"]), None)
     answer = _of_series(known, main, f"contention.{limit_of(main, cause)}")
-    others = [row for row in known.verdicts if row is not main]
-    return [
-        answer,
-        *_others(known, others),
-        *_dependences(known),
-        *find_bottleneck(known, main["cell"], main["call"]),
-        *_steps(known, main),
-    ]
+    others = _others(known, [row for row in known.verdicts if row is not main])
+    limit = find_bottleneck(known, main["cell"], main["call"])
+    return [answer, *others, *_dependences(known), *limit, *_steps(main)]
 
 
 def limit_of(verdict: VerdictRow, cause: CauseRow | None) -> str:
@@ -34,8 +29,8 @@ def limit_of(verdict: VerdictRow, cause: CauseRow | None) -> str:
     answer = answer_of(verdict)
     if answer in ("undecided", "no verdict"):
         return INCONCLUSIVE
-    falls = verdict["kind"] == "strong" and answer == "falls"
-    if falls or (verdict["kind"] == "weak" and answer != "rises"):
+    scales = answer == "falls" if verdict["kind"] == "strong" else answer != "rises"
+    if scales:
         return FREE
     # ranks of one node never reach the network
     return _part_of(cause, NETWORK if verdict["axis"] == "nodes" else FREE, MEMORY)
@@ -61,7 +56,7 @@ def _of_series(known: Known, row: VerdictRow, id: str) -> ClaimRow:
     few = row["outcome"] == "no verdict" and row["factor"] is not None
     return make_claim(
         id, "answer", f"{row['kind']} scaling", row["factor"], "factor", (row["low"], row["high"]),
-        coverage=last["coverage"] if last else None, cell=row["cell"], call=row["call"],
+        coverage=last["coverage"] if last else None, at=row,
         evidence=[f"verdicts:{known.verdicts.index(row)}"], series=row["series"], start=row["start"], end=row["end"],
         axis=row["axis"], answer=answer_of(row), left_out=row["left_out"], fastest=row["fastest"],
         launches=last["launches"] if last else None, least=row["allowed_low"], most=row["allowed_high"],
@@ -80,30 +75,22 @@ def find_bottleneck(known: Known, cell: str, call: str) -> list[ClaimRow]:
     if cause is None or row is None:
         return []
     name = cause["name"] or (row["bound"] if cause["kind"] == "unknown" else "")
-    return [
-        make_claim(
-            f"bottleneck.{_bottleneck_id(cause)}", "breakdown", name, cause["share"], "share",
-            bound=holding_bound_s(row),
-            cell=cell, call=call, evidence=[f"causes:{known.causes.index(cause)}"], seconds=row["median_s"],
-            limit=row["bound"], of=cause["kind"], nodes=row["nodes"], ranks=row["ranks"],
-            basis="simulated" if known.plan.is_model else "measured",
-        )
-    ]  # fmt: skip
+    return [make_claim(
+        f"bottleneck.{_bottleneck_id(cause)}", "breakdown", name, cause["share"], "share", bound=holding_bound_s(row),
+        at=row, evidence=[f"causes:{known.causes.index(cause)}"], seconds=row["median_s"], limit=row["bound"],
+        of=cause["kind"], nodes=row["nodes"], ranks=row["ranks"],
+        basis="simulated" if known.plan.is_model else "measured",
+    )]  # fmt: skip
 
 
 def _bottleneck_id(cause: CauseRow) -> str:
     if cause["kind"] in ("messages", "contention", "algorithm", "arrival", "unknown"):
         return cause["kind"]
-    if cause["name"] == INJECTION:
-        return "adapter"
-    if cause["name"] == COPY:
-        return "memory"
-    if cause["name"] in PER_MESSAGE:
-        return "messages"
-    return "uplink" if cause["name"].endswith((" up", " down")) else "link"
+    named = {INJECTION: "adapter", COPY: "memory", **dict.fromkeys(PER_MESSAGE, "messages")}
+    return named.get(cause["name"]) or ("uplink" if cause["name"].endswith((" up", " down")) else "link")
 
 
-def _steps(known: Known, row: VerdictRow) -> list[ClaimRow]:
+def _steps(row: VerdictRow) -> list[ClaimRow]:
     """The step off the first node, and what comes beyond it."""
     if row["off_factor"] is None or row["off_end"] is None:
         return []
@@ -115,10 +102,8 @@ def _steps(known: Known, row: VerdictRow) -> list[ClaimRow]:
 
 
 def _step(row: VerdictRow, start: int, end: int, factor: float, ends: tuple[float | None, float | None]) -> ClaimRow:
-    return make_claim(
-        f"step.{start}-{end}-nodes", "breakdown", row["series"], factor, "factor", ends, cell=row["cell"],
-        call=row["call"], start=start, end=end,
-    )  # fmt: skip
+    name = f"step.{start}-{end}-nodes"
+    return make_claim(name, "breakdown", row["series"], factor, "factor", ends, at=row, start=start, end=end)
 
 
 def _dependences(known: Known) -> list[ClaimRow]:
@@ -127,9 +112,8 @@ def _dependences(known: Known) -> list[ClaimRow]:
         make_claim(
             "depends.number", "breakdown", row["key"], row["value"], "", (row["low"], row["high"]), confidence="B",
             evidence=[f"sensitivity:{index}"], number_unit=row["unit"], standing=row["standing"],
-            flips_at=row["flips_at"],
-            becomes=row["becomes"], verdict=row["verdict"], series=row["series"], given=row["given_key"],
-            given_value=row["given_value"], given_unit=row["given_unit"],
+            flips_at=row["flips_at"], becomes=row["becomes"], verdict=row["verdict"], series=row["series"],
+            given=row["given_key"], given_value=row["given_value"], given_unit=row["given_unit"],
         )
         for index, row in enumerate(known.sensitivity)
         if row["flips"]

@@ -8,7 +8,7 @@ from typing import Any
 from weft.analyse.claims.known import Known
 from weft.analyse.statistics.significance import FAMILY
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, IMPACTS, MATTERS, ImpactRow
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimKind, ClaimRow, make_claim
 from weft.store.rows import LAUNCH_TABLE
 
 REPEATED = (
@@ -33,13 +33,12 @@ def find_claims(known: Known) -> list[ClaimRow]:
         answer = _impact(rows, worst, "slowed", "answer")
         return [answer, *_shared(known, rows, worst), *_remedy(known, rows, worst)]
     widest = max(rows, key=_most)
-    missing = sum(row["status"] != "ok" for row in known.rows)
-    wide = _most(widest) > MATTERS
-    if wide or missing:
-        again = known.again("--launches", str(2 * launches))
-        answer = _impact(rows, widest, INCONCLUSIVE, "answer", next=again, missing=missing, wide=wide)
-        return [answer, *_shared(known, rows, widest)]
-    return [_impact(rows, worst, "clear", "answer"), *_shared(known, rows, worst)]
+    missing, wide = sum(row["status"] != "ok" for row in known.rows), _most(widest) > MATTERS
+    if not (wide or missing):
+        return [_impact(rows, worst, "clear", "answer"), *_shared(known, rows, worst)]
+    again = known.again("--launches", str(2 * launches))
+    answer = _impact(rows, widest, INCONCLUSIVE, "answer", next=again, missing=missing, wide=wide)
+    return [answer, *_shared(known, rows, widest)]
 
 
 def _is_slowed(row: ImpactRow) -> bool:
@@ -55,11 +54,11 @@ def _most(row: ImpactRow) -> float:
     return row["factor"] if row["high"] is None else row["high"]
 
 
-def _impact(rows: Sequence[ImpactRow], row: ImpactRow, name: str, kind: Any, **more: Any) -> ClaimRow:
+def _impact(rows: Sequence[ImpactRow], row: ImpactRow, name: str, kind: ClaimKind, **more: Any) -> ClaimRow:
     family = "interference" if kind == "answer" else "shared"
     return make_claim(
         f"{family}.{name}", kind, row["victim"], row["factor"], "factor", (row["low"], row["high"]),
-        coverage=row["coverage"], cell=row["cell"], call=row["call"], evidence=[f"impacts:{rows.index(row)}"],
+        coverage=row["coverage"], at=row, evidence=[f"impacts:{rows.index(row)}"],
         shares=row["link"] != "", **{key: row[key] for key in REPEATED}, **more,  # pyrefly: ignore[bad-argument-type]
     )  # fmt: skip
 
@@ -74,13 +73,8 @@ def _shared(known: Known, rows: Sequence[ImpactRow], worst: ImpactRow) -> list[C
         "apart": _apart(rows, worst) if worst["link"] else None,
         "bend": min(begins, key=lambda row: row["percent"], default=None),
     }
-    percents = [row["percent"] for row in strengths]
-    unchecked = _unchecked(known)
-    return [
-        _impact(rows, row, name, "breakdown", strengths=percents, unchecked=unchecked)
-        for name, row in of.items()
-        if row
-    ]
+    more: dict[str, Any] = {"strengths": [row["percent"] for row in strengths], "unchecked": _unchecked(known)}
+    return [_impact(rows, row, name, "breakdown", **more) for name, row in of.items() if row]
 
 
 def _unchecked(known: Known) -> str:
@@ -109,10 +103,7 @@ def _remedy(known: Known, rows: Sequence[ImpactRow], worst: ImpactRow) -> list[C
         return []
     cell = known.plan.cell(worst["cell"])
     others = sorted(set(cell.launched.hosts) - set(cell.hosts))
-    return [
-        make_claim(
-            "remedy.whole-leaves", "remedy", value=1 - apart["factor"] / worst["factor"], unit="share",
-            cell=worst["cell"], call=worst["call"], basis="measured",
-            next=f"weft place {{run}}/fabric.toml --nodes {worst['nodes']} --beside {','.join(others)}",
-        )
-    ]  # fmt: skip
+    return [make_claim(
+        "remedy.whole-leaves", "remedy", value=1 - apart["factor"] / worst["factor"], unit="share", at=worst,
+        basis="measured", next=f"weft place {{run}}/fabric.toml --nodes {worst['nodes']} --beside {','.join(others)}",
+    )]  # fmt: skip

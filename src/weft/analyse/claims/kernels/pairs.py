@@ -8,18 +8,9 @@ from weft.analyse.claims import matched
 from weft.analyse.claims.known import Known
 from weft.analyse.outliers.matched import matched_rounds
 from weft.analyse.pairs.findings import REMEDIES
+from weft.analyse.tables import pairs as tables
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
-from weft.analyse.tables.pairs import (
-    CLASSES,
-    LEAST_SHOWN_S,
-    NAMES,
-    OUTLIERS,
-    PAIR_FACTOR,
-    WORST,
-    ClassRow,
-    OutlierRow,
-    largest,
-)
+from weft.analyse.tables.pairs import LEAST_SHOWN_S, PAIR_FACTOR, ClassRow, OutlierRow, WorstRow, largest
 from weft.kernel.sizes import window_of
 
 
@@ -27,12 +18,12 @@ def find_claims(known: Known) -> list[ClaimRow]:
     """The outliers that stand, the strongest first; else that there is none, or that those seen are in doubt."""
     if matched_rounds(known.plan):
         return matched.find_claims(known)
-    every = NAMES.read(known.path)
+    every = tables.NAMES.read(known.path)
     if not every:
         return [make_claim("pairs.unmeasured", "answer")]
     names = largest(every, every)
-    table = CLASSES.read(known.path)
-    outliers = largest(OUTLIERS.read(known.path), every)
+    table = tables.CLASSES.read(known.path)
+    outliers = largest(tables.OUTLIERS.read(known.path), every)
     rates = any("window" in cell.parameters for cell in known.plan.measured)
     size, mode, own = shown_classes(largest(table, every), rates=rates)
     window = max((window_of(cell.parameters, size) for cell in known.plan.measured), default=1)
@@ -44,7 +35,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
     if not sure and outliers:
         found = [{**_outlier(0, outliers[0], counted), "id": f"pairs.{INCONCLUSIVE}", "confidence": "C"}]
     if not outliers:
-        found = [_healthy(known, size, mode, own, counted)]
+        found = [_healthy(largest(tables.WORST.read(known.path), every), size, mode, own, counted)]
     found += [_latency(row, table.index(row), window if rates else None) for row in own]
     if sure:
         kind = sure[0][1]["kind"]
@@ -76,15 +67,12 @@ def _outlier(index: int, row: OutlierRow, counted: dict[str, Any]) -> ClaimRow:
     )  # fmt: skip
 
 
-def _healthy(known: Known, size: int, mode: str, own: Sequence[ClassRow], counted: dict[str, Any]) -> ClaimRow:
+def _healthy(
+    worst: Sequence[WorstRow], size: int, mode: str, own: Sequence[ClassRow], counted: dict[str, Any]
+) -> ClaimRow:
     """No outlier; ``slow`` pairs of their class at the shown size tell that pairs differ nevertheless."""
-    every = NAMES.read(known.path)
-    later = (
-        row["factor"]
-        for row in largest(WORST.read(known.path), every)
-        if row["factor"] >= PAIR_FACTOR and row["time_s"] * (1 - 1 / row["factor"]) >= LEAST_SHOWN_S
-    )
-    factor = next(later, None)
+    far = [(row["factor"], row["time_s"]) for row in worst if row["factor"] >= PAIR_FACTOR]
+    factor = next((factor for factor, time_s in far if time_s * (1 - 1 / factor) >= LEAST_SHOWN_S), None)
     slow = sum(row["slow"] or 0 for row in own)
     return make_claim("pairs.no-outlier", "answer", "", factor, "factor", slow=slow, bytes=size, mode=mode, **counted)
 

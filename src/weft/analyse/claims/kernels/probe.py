@@ -14,20 +14,16 @@ SAME = 1.1
 
 def find_claims(known: Known) -> list[ClaimRow]:
     """Latency between the most nodes, then pace and rate of the same cell, and what follows for an application."""
-    trips = [
-        (row, size)
-        for row in known.warm
-        if row["call"].startswith("trip") and (size := split_op(row["call"])[1]) is not None
-    ]
-    found = max(trips, key=lambda each: each[0]["nodes"], default=None)
-    if found is None:
+    trips = [row for row in known.warm if row["call"].startswith("trip") and split_op(row["call"])[1] is not None]
+    row = max(trips, key=lambda row: row["nodes"], default=None)
+    if row is None:
         return [make_claim("probe.untimed", "answer")]
-    row, size = found
+    size = split_op(row["call"])[1] or 0
     cell = known.plan.cell(row["cell"])
     seconds = {each["call"]: each["median_s"] for each in known.warm if each["cell"] == row["cell"]}
     latency = make_claim(
         "probe.latency", "answer", "", row["median_s"], "seconds", (row["low_s"], row["high_s"]),
-        coverage=row["coverage"], cell=row["cell"], call=row["call"], bytes=size, nodes=row["nodes"],
+        coverage=row["coverage"], at=row, bytes=size, nodes=row["nodes"],
     )  # fmt: skip
     return [latency, *_pace(cell, seconds, size), *_rate(cell, seconds)]
 

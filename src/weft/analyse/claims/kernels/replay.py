@@ -23,16 +23,13 @@ def find_claims(known: Known) -> list[ClaimRow]:
     computed = values["computed_ns"] / 1e9 * values["compute"]
     there = (values["traced_ns"] - values["computed_ns"]) / 1e9
     here = max(fastest["median_s"] - computed, 0.0)
-    share = make_claim(
-        "pace.calls", "breakdown", "", here / fastest["median_s"], "share", cell=fastest["cell"], seconds=here,
-        there=there,
-    )  # fmt: skip
-    mostly = computed > MOST * fastest["median_s"]
-    helps = make_claim(
-        "remedy.faster-processors" if mostly else "remedy.whatif", "remedy", cell=fastest["cell"],
-        next="weft replay TRACE --compute 0.5" if mostly else "weft whatif TRACE --on FABRIC",
-    )  # fmt: skip
-    links = [each for each in find_bottleneck(known, fastest["cell"], fastest["call"]) if known.bottlenecks]
+    part, cell = here / fastest["median_s"], fastest["cell"]
+    share = make_claim("pace.calls", "breakdown", "", part, "share", cell=cell, seconds=here, there=there)
+    name, following = "whatif", "weft whatif TRACE --on FABRIC"
+    if computed > MOST * fastest["median_s"]:
+        name, following = "faster-processors", "weft replay TRACE --compute 0.5"
+    helps = make_claim(f"remedy.{name}", "remedy", cell=cell, next=following)
+    links = find_bottleneck(known, cell, fastest["call"]) if known.bottlenecks else []
     return [answer, *others, share, *links, helps]
 
 
@@ -41,6 +38,6 @@ def _time(known: Known, id: str, row: TimedRow) -> ClaimRow:
     ends = [None if each is None else each / traced for each in (row["low_s"], row["high_s"])]
     return make_claim(
         id, "answer", "", row["median_s"] / traced, "factor", (ends[0], ends[1]), coverage=row["coverage"],
-        cell=row["cell"], call=row["call"], seconds=row["median_s"], traced=traced, nodes=row["nodes"],
+        at=row, seconds=row["median_s"], traced=traced, nodes=row["nodes"],
         ranks=row["ranks"],
     )  # fmt: skip
