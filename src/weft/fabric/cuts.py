@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cuts of a network: the total rate of the cables that leave a part of it bounds any routing's time.
-
-The parts are those where machines have the least bandwidth: every leaf, the pods of a tree, the groups of a
-dragonfly, the halves of a torus along each dimension.
-"""
+"""Cuts of a network, around leaves, pods, groups, halves of a torus: the rate of their cables bounds any routing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,18 +13,14 @@ from weft.fabric.network.graph import Network, directions, islands
 
 @dataclass(frozen=True)
 class Level:
-    """The switches of one level.
-
-    Oversubscription: rate of a switch's cables down over that of its cables up. 1 = full bandwidth; inf = no uplink;
-    nan if rates are unknown or the level is the top.
-    """
+    """The switches of one level. Oversubscription: rate of a switch's cables down over that of its cables up."""
 
     level: int  # 1 = leaves
     switches: int
     without_hosts: int  # of them, on their own ports
     down: int  # cables to lower levels and hosts, over the whole level
     up: int  # cables to higher levels
-    least: float  # oversubscription of its switches: smallest, median, largest
+    least: float  # oversubscription: smallest, median, largest; inf without uplinks, nan at the top or of unknown rates
     typical: float
     most: float
     worst: str  # name of the switch with the largest

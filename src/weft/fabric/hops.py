@@ -111,11 +111,7 @@ class Alike:
 
 
 def groups_alike(network: Network, hosts: Ints | None = None) -> Iterator[Alike]:
-    """Groups of hosts with their rows of `host_levels` and `host_hops`, one at a time.
-
-    A machine has far fewer groups than hosts, so the matrix of all pairs need not be stored. `hosts`: host indices,
-    shape (hosts,); all hosts if None.
-    """
+    """Groups of hosts (all if None) with their rows of `host_levels` and `host_hops`, so that no matrix is stored."""
     chosen = _chosen(network, hosts)
     columns = {name: network.coordinates[name][chosen] for name in ("pod", "leaf") if name in network.coordinates}
     marks = np.stack([network.leaf[chosen], *columns.values()])

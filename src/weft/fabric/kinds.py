@@ -56,9 +56,5 @@ def burst(rate: float) -> int:
 
 
 def link_seconds(size: float, rate: float, *, shaped: bool) -> float:
-    """Least seconds in which a link transmits ``size`` bytes at ``rate`` bytes per second.
-
-    A full bucket (`shaped`), as before every sample, passes its content at memory speed; on real and simulated links
-    every byte takes the rate.
-    """
+    """Least seconds for ``size`` bytes at ``rate`` bytes per second; what a full bucket (`shaped`) holds is free."""
     return max(0.0, size - burst(rate)) / rate if shaped else size / rate

@@ -50,12 +50,11 @@ COLUMNS = 256  # destinations at a time: limits the work space to a few tens of 
 
 
 def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
-    """Load of each link when every host sends to every other one.
+    """Units over each link, shape (links,), when every host sends to every other; FabricError where there is no route.
 
     The routes to one destination form a tree. Traffic is pushed along it from the leaves and summed where branches
-    meet: O(hosts x switches) instead of O(hosts squared x hops). `weights`: shape (hosts,): host a sends ``weights[a]
-    * weights[b]`` to host b, as ranks on a host do; 0 excludes a host. 1 each if None. Returns units over each link,
-    shape (links,); multiply by the bytes of a unit. Raises FabricError: two hosts that exchange have no route.
+    meet: O(hosts x switches) instead of O(hosts squared x hops). `weights`: shape (hosts,), 1 each if None: host a
+    sends ``weights[a] * weights[b]`` to host b, as ranks on a host do.
     """
     count = len(network.hosts)
     weight = np.ones(count, dtype=np.int64) if weights is None else np.asarray(weights, dtype=np.int64)
@@ -80,10 +79,7 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
 
 
 def _push(network: Network, ends: Ints, weight: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Loads of the traffic to these destinations, pushed switch by switch along their trees, in units, shape (links,).
-
-    `below`: weight of the hosts of each switch, shape (switches,).
-    """
+    """Loads of the traffic to these destinations, shape (links,); ``below``: weight below each switch (switches,)."""
     hosts, switches, width = len(network.hosts), len(network.switches), len(ends)
     # float64 sums in bincount are exact up to 2^53 units, far beyond any host count squared.
     load, flow = np.zeros(len(network.links)), np.outer(below, weight[ends])
@@ -135,10 +131,7 @@ class Hottest:
 
 
 def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Time of each link over that of the slowest host's own link, shape (links,), by units over each.
-
-    1 = no slower than the adapters. If rates are unknown, all links count as equally fast.
-    """
+    """Time of each link over that of the slowest host's own link, (links,); unknown rates count as equally fast."""
     known = bool(np.isfinite(network.links.rate).all())
     rate = network.links.rate if known else np.ones(len(loads))
     own = network.uplink[network.uplink >= 0]

@@ -39,13 +39,6 @@ class Preset:
     ranges: Mapping[str, list[str]]  # what machines of this kind have, from least to most
     sources: Mapping[str, str]
 
-    def numbers(self, *, is_model: bool) -> dict[str, tuple[Any, str]]:
-        """Each number with its source; bounds of measured machines keep to what no adapter exceeds."""
-        found = {key: (value, self.sources[key]) for key, value in self.values.items()}
-        if is_model:
-            found |= {key: (value, self.sources[f"{USUAL}.{key}"]) for key, value in self.usual.items()}
-        return found
-
 
 def presets(section: str) -> tuple[Preset, ...]:
     """All presets of a section, ``node`` or ``network``, in the order of the file; FabricError if it is unreadable."""
@@ -90,10 +83,11 @@ def with_presets(tree: dict[str, Any]) -> dict[str, Any]:
 def _filled(own: dict[str, Any], preset: Preset, *, is_model: bool) -> tuple[dict[str, Any], dict[str, str]]:
     """A section with the keys that it lacks, and the source of each of these by its full key."""
     complete, added = dict(own), dict[str, str]()
-    for key, (value, source) in preset.numbers(is_model=is_model).items():
+    usual = preset.usual if is_model else {}  # bounds of measured machines keep to what no adapter exceeds
+    for key, value in {**preset.values, **usual}.items():
         if key not in ("link_rate", "link_latency", *own):
             complete[key] = value
-            added[f"{preset.section}.{key}"] = source
+            added[f"{preset.section}.{key}"] = preset.sources[f"{USUAL}.{key}" if key in usual else key]
     for shape, links in LINKS.items():
         if preset.section != "network" or not is_table(own.get(shape)):
             continue

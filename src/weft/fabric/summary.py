@@ -7,9 +7,9 @@ included. The bisection is the smallest over these splits: an upper limit of tha
 find, and the same for trees with equal leaves and for tori. Routes may achieve less (see `weft.fabric.loads`).
 """
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,81 +55,56 @@ def bisection(network: Network) -> Bisection:
 
 def _cut(network: Network, half: NDArray[np.bool_]) -> float:
     """Maximum flow from the hosts in ``half`` to all others."""
-    hosts, switches = len(network.hosts), len(network.switches)
-    source, sink = switches, switches + 1
-    flow = _Flow(switches + 2)
-    capacity: dict[tuple[int, int], float] = {}
+    hosts, source, sink = len(network.hosts), len(network.switches), len(network.switches) + 1
+    left: list[dict[int, float]] = [{} for _ in range(sink + 1)]
     links = network.links
     for a, b, rate in zip(links.source.tolist(), links.target.tolist(), links.rate.tolist(), strict=True):
         # Hosts are merged into source and sink, so only switches remain in the graph.
         tail = a - hosts if a >= hosts else (source if half[a] else None)
         head = b - hosts if b >= hosts else (None if half[b] else sink)
         if tail is not None and head is not None and tail != head:
-            capacity[tail, head] = capacity.get((tail, head), 0.0) + rate
-    for (tail, head), rate in capacity.items():
-        flow.add(tail, head, rate)
-    return flow.most(source, sink)
+            left[tail][head] = left[tail].get(head, 0.0) + rate
+            left[head].setdefault(tail, 0.0)
+    return _most_flow(left, source, sink)
 
 
-class _Flow:
-    """Maximum flow by Dinic's algorithm; thousands of switches take well under a second."""
-
-    def __init__(self, vertices: int) -> None:
-        self.out: list[list[int]] = [[] for _ in range(vertices)]
-        self.head: list[int] = []
-        self.left: list[float] = []
-
-    def add(self, tail: int, head: int, capacity: float) -> None:
-        self.out[tail].append(len(self.head))
-        self.out[head].append(len(self.head) + 1)
-        self.head += [head, tail]
-        self.left += [capacity, 0.0]
-
-    def most(self, source: int, sink: int) -> float:
-        total = 0.0
-        negligible = 1e-9 * max(self.left, default=0.0)  # rates are floats: a rounding residue is not capacity
-        while (depth := self._depths(source, sink, negligible)) is not None:
-            place = [0] * len(self.out)
-            while pushed := self._push(source, sink, depth, place, negligible):
-                total += pushed
-        return total
-
-    def _depths(self, source: int, sink: int, negligible: float) -> list[int] | None:
-        depth = [-1] * len(self.out)
-        depth[source] = 0
-        queue = deque([source])
-        while queue:
-            at = queue.popleft()
-            for edge in self.out[at]:
-                to = self.head[edge]
-                if depth[to] < 0 and self.left[edge] > negligible:
-                    depth[to] = depth[at] + 1
-                    queue.append(to)
-        return depth if depth[sink] >= 0 else None
-
-    def _push(self, source: int, sink: int, depth: list[int], place: list[int], negligible: float) -> float:
-        """Send along one shortest path; 0 when none is left. Iterative, because paths on a torus are long."""
-        path: list[int] = []
-        at = source
-        while at != sink:
-            while place[at] < len(self.out[at]):
-                edge = self.out[at][place[at]]
-                if self.left[edge] > negligible and depth[self.head[edge]] == depth[at] + 1:
-                    break
-                place[at] += 1
+def _most_flow(left: list[dict[int, float]], source: int, sink: int) -> float:
+    """Maximum flow by Dinic's algorithm, of the capacity from each vertex to others; thousands take under a second."""
+    total = 0.0
+    negligible = 1e-9 * max((room for out in left for room in out.values()), default=0.0)  # residues of rounding
+    while True:
+        depth = _depths(left, source, negligible)
+        if depth[sink] < 0:
+            return total
+        heads, path = [list(out)[::-1] for out in left], [source]  # paths on a torus are long: no recursion
+        while path:
+            at = path[-1]
+            if at == sink:
+                sent = min(left[tail][head] for tail, head in pairwise(path))
+                for tail, head in pairwise(path):
+                    left[tail][head] -= sent
+                    left[head][tail] += sent
+                total += sent
+                path = [source]
+            elif not heads[at]:
+                path.pop()
+                if path:
+                    heads[path[-1]].pop()
+            elif left[at][heads[at][-1]] > negligible and depth[heads[at][-1]] == depth[at] + 1:
+                path.append(heads[at][-1])
             else:
-                if not path:
-                    return 0.0
-                at = self.head[path.pop() ^ 1]
-                place[at] += 1
-                continue
-            path.append(self.out[at][place[at]])
-            at = self.head[path[-1]]
-        sent = min(self.left[edge] for edge in path)
-        for edge in path:
-            self.left[edge] -= sent
-            self.left[edge ^ 1] += sent
-        return sent
+                heads[at].pop()
+
+
+def _depths(left: list[dict[int, float]], source: int, negligible: float) -> list[int]:
+    depth, queue = [-1] * len(left), [source]
+    depth[source] = 0
+    for at in queue:  # grows
+        for to, room in left[at].items():
+            if depth[to] < 0 and room > negligible:
+                depth[to] = depth[at] + 1
+                queue.append(to)
+    return depth
 
 
 @dataclass(frozen=True, eq=False)

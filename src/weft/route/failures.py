@@ -44,9 +44,9 @@ class Failures:
 
 
 def fail_each(routes: Routes, forward: Ints | None = None, cables: Ints | None = None) -> Failures:
-    """What the failure of each cable between switches (even link indices; all if None) does.
+    """What the failure of each cable (even link indices; all if None) between switches does; FabricError for none.
 
-    `forward`: tables that are repaired for a single cable, shape (switches, hosts). FabricError for no such cable.
+    `forward`: tables that are repaired for a single cable, shape (switches, hosts).
     """
     network, links = routes.network, routes.network.links
     chosen = np.flatnonzero(network.switch_links & (links.source != links.target)) if cables is None else cables

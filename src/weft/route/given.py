@@ -63,10 +63,8 @@ def _named(network: Network, name: str) -> NDArray[np.bool_]:
     else:
         found = np.array([network.link_name(link) == name for link in range(len(links))])
     if not found.any():
-        raise FabricError(
-            f"the network has no link or switch {name!r}",
-            "name a switch (leaf0), a link (leaf0:19->spine0:1) or two neighbours (leaf0 - spine0)",
-        )
+        what = f"the network has no link or switch {name!r}"
+        raise FabricError(what, "name a switch (leaf0), a link (leaf0:19->spine0:1) or two neighbours (leaf0 - spine0)")
     return found
 
 
@@ -104,10 +102,8 @@ def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0,
     fabric = load_fabric(file)
     network = build_network(fabric)
     if not network.cables_known:
-        raise FabricError(
-            f"{file} states which switches are connected, but not by how many cables: loads cannot be computed",
-            "import the output of ibnetdiscover: weft fabric import DUMP -o FILE",
-        )
+        what = f"{file} states which switches are connected, but not by how many cables: loads cannot be computed"
+        raise FabricError(what, "import the output of ibnetdiscover: weft fabric import DUMP -o FILE")
     network = fail(network, failed)
     return fabric.name, fail_random(network, failed_random, seed) if failed_random else network
 

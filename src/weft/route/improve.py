@@ -123,7 +123,7 @@ def improve(
     gets one.
     """
     present, own = Candidate("the present tables", routes, score(routes), 0), d_mod_k(routes)
-    rank, found = _rank(own), _Found(present, present)
+    rank, found = _rank(own), _Found(present)
     bound, cut = lower_bound(routes)
     goal = _Goal(bound, all_to_all(own, own.members(None)).lost)
     until, ended = time.process_time() + budget_s, False
@@ -152,20 +152,16 @@ def improve(
     )
 
 
-@dataclass
 class _Found:
-    """The results so far; `best` starts as the present tables, with which others are compared.
+    """The results so far, compared with the present tables.
 
     Tables that lose fewer messages take the place of those: what the present ones score leaves messages out.
     """
 
-    best: Candidate
-    fastest: Candidate
-    tried: int = 0
-
-    def __post_init__(self) -> None:
-        self._reference = self.best
+    def __init__(self, present: Candidate) -> None:
+        self.best = self.fastest = self._reference = present
         self.front: list[Candidate] = []
+        self.tried = 0
 
     def looking(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         """Evaluate candidates one by one, and pass them on."""
@@ -182,8 +178,10 @@ class _Found:
             self._reference = self.best = candidate
             self.front = [candidate]
             return True
-        best = _better(candidate, self.best, self._reference)
-        fewest = cost < reference.all_to_all - 1e-9 and candidate.score.no_worse_than(reference)
+        both = (candidate, self.best)
+        mine, its = ((c.score.lost, round(c.score.all_to_all, 6), c.score.shift, c.changes) for c in both)
+        no_worse = candidate.score.no_worse_than(reference)
+        best, fewest = no_worse and mine < its, no_worse and cost < reference.all_to_all - 1e-9
         beaten = any(each.changes <= candidate.changes and each.score.all_to_all <= cost for each in self.front)
         if (not best and (not fewest or beaten)) or find_circle(candidate.routes) is not None:
             return False
@@ -204,13 +202,6 @@ class _Goal:
     def is_reached(self, candidate: Candidate) -> bool:
         """Whether tables take no longer and lose no more."""
         return candidate.score.lost <= self.lost and candidate.score.all_to_all <= self.bound + 1e-9
-
-
-def _better(one: Candidate, best: Candidate, present: Candidate) -> bool:
-    if not one.score.no_worse_than(present.score):
-        return False
-    mine, its = ((c.score.lost, round(c.score.all_to_all, 6), c.score.shift, c.changes) for c in (one, best))
-    return mine < its
 
 
 def _rank(own: Routes) -> Ints | None:

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import DataError
-from weft.fabric.network.graph import Links, Network
+from weft.fabric.network.graph import Ints, Links, Network
 from weft.files.atomic import make_folder, write_atomic
 from weft.files.beneath import plain_file
 from weft.files.shipped import cache
 
-Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 NAME = "libweft-route.so"

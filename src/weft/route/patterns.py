@@ -85,27 +85,23 @@ def phases(
 
 
 def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | None = None) -> Floats:
-    """Load of each link under a traffic matrix of ranks.
+    """Load of each link, shape (links,), under amounts from each rank to each other, shape (ranks, ranks), any unit.
 
-    `amounts`: amount from each rank to each other, shape (ranks, ranks), in any unit. `ranks`: host of each rank,
-    shape (ranks,); one on each host with a cable when None. Returns shape (links,), in the unit of ``amounts``.
-    Raises FabricError: the matrix has another number of ranks, or a message has no route.
+    `ranks`: host of each rank, shape (ranks,); one on each host with a cable when None. FabricError for a matrix of
+    another number of ranks, or a message without a route.
     """
     members = routes.members(ranks)
     if amounts.shape != (len(members), len(members)):
-        raise FabricError(
-            f"a traffic matrix of {' x '.join(map(str, amounts.shape))} ranks for {len(members)} ranks",
-            "name as many hosts by --placement, times --ranks, as the matrix has rows",
-        )
+        what = f"a traffic matrix of {' x '.join(map(str, amounts.shape))} ranks for {len(members)} ranks"
+        raise FabricError(what, "name as many hosts by --placement, times --ranks, as the matrix has rows")
     source, target = np.nonzero(amounts)
     return flow_loads(routes, members[source], members[target], amounts[source, target])
 
 
 def flow_loads(routes: Routes, sources: Ints, targets: Ints, amounts: NDArray[np.floating] | None = None) -> Floats:
-    """Load of each link under messages between hosts, shape (links,), in the unit of ``amounts`` (1 each by default).
+    """Load of each link, (links,), under messages between hosts by index, (messages,), of ``amounts`` or 1 each.
 
-    `sources`, `targets`: host indices, shape (messages,); messages to oneself cross no link. FabricError without a
-    route.
+    Messages to oneself cross no link. FabricError without a route.
     """
     network = routes.network
     away = sources != targets

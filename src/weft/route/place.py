@@ -79,10 +79,9 @@ def place(
     """The best and the worst set of ``count`` free hosts.
 
     `free`: host indices to choose from, shape (free,); all with a cable if None. `beside`: load of other jobs on each
-    link, shape (links,), in units of what one host sends to one other; none if None. `sent`: amount from each node to
-    each other, shape (count, count), in any unit; an all-to-all if None. The time is then relative to that of the
-    node that sends or gets most, over the fastest adapter. Raises FabricError: fewer hosts are free than wanted, or
-    fewer than two hosts are wanted.
+    link, shape (links,), in units of what one host sends to one other. `sent`: amount from each node to each other,
+    shape (count, count), in any unit; an all-to-all if None. The time is then relative to that of the node that sends
+    or gets most, over the fastest adapter. FabricError for fewer than two hosts, or more than are free.
     """
     members = np.unique(routes.members(free))
     if count < 2 or count > len(members):

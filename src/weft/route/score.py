@@ -9,13 +9,10 @@
 The unit is the own link of most hosts. A host whose link is slower limits itself and whoever waits for it: such hosts
 are named, and the scores are those of the network without that.
 
-Effective bisection bandwidth, as ORCS defines it.
-
-Hosts are divided at random into two halves, and each host of the first sends to one of the second (T. Hoefler, T.
-Schneider, A. Lumsdaine, "Multistage switches are not crossbars: effects of static routing in high-performance
-networks", 2008). The rate of a flow is that of the most loaded link on its route, divided by the number of flows there;
-its share is this rate over that of its two hosts' links. The mean over flows and splits is the share of full bisection
-of a random pattern.
+Effective bisection bandwidth is that of ORCS (T. Hoefler, T. Schneider, A. Lumsdaine, "Multistage switches are not
+crossbars: effects of static routing in high-performance networks", 2008): of hosts in two random halves each of the
+first sends to one of the second. The rate of a flow is that of the most loaded link on its route, divided by the number
+of flows there; its share is this rate over that of its two hosts' links, the score the mean over flows and splits.
 """
 
 from dataclasses import dataclass, replace

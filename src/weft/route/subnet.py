@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.errors import FabricError
 from weft.fabric.network.graph import Addresses, Network
-from weft.fabric.network.minimal import FAR, distances, ports_by_switch
+from weft.fabric.network.minimal import EqualCost, ports_by_switch
 from weft.fabric.network.tables import forward_of
 from weft.fabric.readers import Dump, Tables
 from weft.route.library import Ints
@@ -29,10 +29,8 @@ def ibsim_text(network: Network) -> str:
     np.maximum.at(most, links.source, links.source_port)
     if most.max(initial=0) > MOST_PORTS:
         worst = int(most.argmax())
-        raise FabricError(
-            f"{network.vertex_name(worst)} has {most[worst]} ports, and an InfiniBand box at most {MOST_PORTS}",
-            "describe directors as the switches inside them, as fabrics/yellowstone.toml does",
-        )
+        what = f"{network.vertex_name(worst)} has {most[worst]} ports, and an InfiniBand box at most {MOST_PORTS}"
+        raise FabricError(what, "describe directors as the switches inside them, as fabrics/yellowstone.toml does")
     columns = (links.source, links.source_port, links.target, links.target_port)
     for source, port, target, far_port in zip(*(column.tolist() for column in columns), strict=True):
         ends[int(source)].append(f'[{port}]\t"{_identity(network, target)}"[{far_port}]')
@@ -113,15 +111,12 @@ def tables_text(network: Network) -> str:
     """The network's tables in the format that ``opensm -R file -U FILE`` loads.
 
     OpenSM identifies destinations by port GUID if known, else by LID. Routes to switches and other addresses follow
-    those to a host on the same switch, or are minimal if there is none. Raises FabricError: the network states no
-    GUIDs and LIDs.
+    those to a host on the same switch, or are minimal if there is none. FabricError without GUIDs and LIDs.
     """
-    addresses = require_addresses(network)
-    towards = _towards_switches(network)
+    addresses, towards = require_addresses(network), _towards_switches(network)
     ports = np.append(network.links.source_port, 0)
     lids = np.concatenate([addresses.host_lids, addresses.switch_lids, addresses.others[:, 0]])
-    order = np.argsort(lids, kind="stable")
-    words = _destinations(addresses)
+    order, words = np.argsort(lids, kind="stable"), _destinations(addresses)
     other_switch, other_port = addresses.others[:, 1], addresses.others[:, 2]
     lines: list[str] = []
     for switch in range(len(network.switches)):
@@ -161,9 +156,7 @@ def _towards_switches(network: Network) -> Ints:
             found[:, end] = network.forward[:, network.hosts_below[end][0]]
             found[end, end] = -1
             continue
-        distance = distances(end, out, peer)
-        nearer = (out >= 0) & (distance[peer] < distance[:, np.newaxis])
-        chosen = nearer.argmax(axis=1)
-        reached = nearer.any(axis=1) & (distance < FAR)
-        found[reached, end] = out[reached, chosen[reached]]
+        nearer = EqualCost.of(end, out, peer).nearer
+        reached = nearer.any(axis=1)
+        found[reached, end] = out[reached, nearer[reached].argmax(axis=1)]
     return found

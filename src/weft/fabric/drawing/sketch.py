@@ -202,10 +202,7 @@ def _row(centres: Mapping[str, Point]) -> list[Place]:
 def _labels(
     loads: Sequence[LinkLoad], centres: Mapping[str, Point], depth: Mapping[str, int]
 ) -> dict[int, tuple[str, Point]]:
-    """Text and centre of a label for the busier direction of each cable, by the number of its line.
-
-    It gives both values if they differ. One that would touch that of a busier cable is left out.
-    """
+    """Text and centre of a label, by the number of its line, for each cable where it touches none of a busier one."""
     cables = defaultdict[str, list[int]](list)
     for number, load in enumerate(loads):
         cables[load.cable].append(number)

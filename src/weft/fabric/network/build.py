@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 
 def build_network(fabric: "Fabric", *, routed: bool = True) -> Network:
-    """The network of a fabric.
+    """The network of a fabric; FabricError for numbers that describe none, or a dump that is bad or lacks a node.
 
     Each host link has half of ``network.latency``, so two nodes on one switch are ``latency`` apart. Rates that the
-    file does not state are nan. Without ``routed`` a dump without forwarding tables gets no routes: to make some
-    takes minutes of a large fabric. Raises FabricError: the numbers do not describe a network, a dump cannot be read,
-    or a node of the fabric is not in its dump.
+    file does not state are nan. Without ``routed`` a dump without tables gets no routes, which may take minutes.
     """
     if fabric.network is None:
         return star(fabric.hosts or ("localhost",), rate=float("nan"))
@@ -38,10 +36,9 @@ def build_network(fabric: "Fabric", *, routed: bool = True) -> Network:
 
 
 def build_followed(fabric: "Fabric") -> Network:
-    """The network of a fabric as its messages see it.
+    """The network of a fabric as its messages see it, the last one kept: a check asks nine times.
 
-    Its cables are unknown where a hash of its switches chooses among several ways; parallel switches that are one on
-    this kind of fabric are one. The last one is kept: a check asks nine times.
+    Its cables are unknown where a hash chooses among several ways; parallel switches of a kind that folds are one.
     """
     section = fabric.network
     if section is None or section.dump is not None:  # a dump may have changed

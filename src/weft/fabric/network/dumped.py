@@ -24,15 +24,12 @@ def network_of(
     dump: Dump, *, names: Mapping[str, str] | None = None, adapter_rate: float | None = None,
     link_rate: float | None = None, latency: float = 0.0, link_latency: float = 0.0, routed: bool = True,
 ) -> Network:  # fmt: skip
-    """The network that a dump describes, with its forwarding tables, or minimal routes if it has none.
+    """The network that a dump describes; if ``routed`` with its forwarding tables, or minimal routes if it has none.
 
     Adapters become hosts, in the order of leaves and ports. SHARP aggregation nodes and routers are omitted.
-
-    Raises FabricError: There is no host, two boxes get the same name, or the tables are of another fabric.
-    `adapter_rate`: bytes per second that an adapter reaches: limits the rate of its cable, or sets it if the dump has
-    no rates. `link_rate`: the same of links between switches. `latency`,
-    `link_latency`: seconds of each host link and of each link between switches; dumps do not contain them.
-    `routed`: False leaves the routes out.
+    FabricError for no host, two boxes of one name, or tables of another fabric. `adapter_rate`: bytes per second that
+    an adapter reaches: limits the rate of its cable, or sets it if the dump has none. `link_rate`: the same of links
+    between switches. `latency`, `link_latency`: seconds of each host link and of each link between switches.
     """
     cables, switches = cable_ends(dump), dump.of_kind("switch")
     hosts = _in_order(dump, cables, switches)
@@ -141,10 +138,7 @@ def _rate(end: End, at_host: bool, adapter_rate: float | None, link_rate: float 
 
 
 def _in_order(dump: Dump, cables: Iterable[tuple[End, End]], switches: Sequence[Box]) -> list[Box]:
-    """Hosts sorted by their switch (in the order of the file) and its port; those without a cable last.
-
-    FabricError for a dump without hosts, which may lack its end.
-    """
+    """Hosts sorted by their switch (in the order of the file) and its port, those without a cable last."""
     order = {box.key: i for i, box in enumerate(switches)}
     place: dict[str, tuple[int, int]] = {}
     for cable in cables:

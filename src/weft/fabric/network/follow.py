@@ -14,10 +14,9 @@ UNREACHABLE = -1
 
 
 def walk(network: Network, sources: Ints, targets: Ints) -> Ints:
-    """Routes of many pairs of hosts.
+    """Links from hosts to hosts, by indices (pairs,), none to itself: (pairs, longest), padded with -1.
 
-    `sources`, `targets`: host indices, shape (pairs,). Returns link indices, shape (pairs, longest route), padded
-    with -1. The route of a host to itself is empty. Raises FabricError: a pair has no route.
+    FabricError for a pair without a route.
     """
     hosts = len(network.hosts)
     link = np.where(sources == targets, -1, network.uplink[sources]).astype(np.int32)
@@ -52,10 +51,8 @@ def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
         steps[going[vertex == end]] = count
         on = vertex >= hosts
         going, at, end = going[on], vertex[on] - hosts, end[on]
-    raise FabricError(
-        f"the forwarding tables towards {network.hosts[int(end[0])]} form a loop",
-        "take other tables, or leave them out to use Weft's own minimal routes",
-    )
+    what = f"the forwarding tables towards {network.hosts[int(end[0])]} form a loop"
+    raise FabricError(what, "take other tables, or leave them out to use Weft's own minimal routes")
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,10 +132,8 @@ class Network:
         """Index of a host; FabricError if the network has no such host."""
         if name not in self.index:
             listed = self.hosts if len(self.hosts) <= 4 else (self.hosts[0], f"{self.hosts[1]} ... {self.hosts[-1]}")
-            raise FabricError(
-                f"the network has no host {name!r}: it has {len(self.hosts)}, {', '.join(listed)}",
-                "name one of them; weft fabric show FILE lists them",
-            )
+            what = f"the network has no host {name!r}: it has {len(self.hosts)}, {', '.join(listed)}"
+            raise FabricError(what, "name one of them; weft fabric show FILE lists them")
         return self.index[name]
 
     def indices(self, names: tuple[str, ...] | list[str]) -> Ints:
@@ -231,10 +229,7 @@ class Cables:
         self, a: int, b: int, rate: float, latency: float = 0.0, *, back_rate: float | None = None,
         ports: tuple[int, int] | None = None,
     ) -> int:  # fmt: skip
-        """Add a cable between vertices ``a`` and ``b``, and return the index of the link ``a -> b``.
-
-        ``ports`` as a dump states them; else the next ones of either.
-        """
+        """Add a cable between two vertices, on ``ports`` or the next free ones; the index of the link ``a -> b``."""
         if ports is None:
             self._used.update((a, b))
             ports = (self._used[a], self._used[b])

@@ -52,10 +52,7 @@ def loads_of(routes: Ints, network: Network, of: NDArray[np.int64] | None = None
 
 
 def filled_shares(routes: Ints, network: Network, of: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The share of each link's usual rate that the messages of a round need together; 0 for padding.
-
-    `of`: the round of each message. Of the shape of ``routes``.
-    """
+    """The share of each link's usual rate that the messages of a round (``of`` each) need together; 0 for padding."""
     place = _places(routes, network, of)
     return np.bincount(place.ravel(), needed_shares(routes, network).ravel())[place].astype(np.float64)
 
@@ -67,10 +64,7 @@ def _places(routes: Ints, network: Network, of: NDArray[np.int64] | None) -> NDA
 
 
 def needed_shares(routes: Ints, network: Network) -> NDArray[np.float64]:
-    """The share of each link's usual rate that a message needs to be as fast as the slower of its two nodes' links.
-
-    At most 1, and 0 for padding; of the shape of ``routes``.
-    """
+    """The share of each link's usual rate that a message needs to be as fast as its nodes' own links; 0 for padding."""
     share = np.append(_shares(network), 0)
     ends = np.append((network.links.source < len(network.hosts)) | (network.links.target < len(network.hosts)), False)
     node = np.where(ends[routes], share[routes], 0.0).max(axis=1, keepdims=True, initial=1.0)

@@ -40,10 +40,8 @@ def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
     """Link that a switch takes to a host, shape (switches, hosts), -1 for none; FabricError without GUIDs and LIDs."""
     addresses = network.addresses
     if addresses is None or not (addresses.host_lids > 0).any():
-        raise FabricError(
-            "this network states no LIDs, so forwarding tables cannot be matched to it",
-            "import the output of ibnetdiscover or an opensm-subnet.lst, which state them",
-        )
+        what = "this network states no LIDs, so forwarding tables cannot be matched to it"
+        raise FabricError(what, "import the output of ibnetdiscover or an opensm-subnet.lst, which state them")
     owner, foreign, repeated = _owners(addresses, tables)
     forward = np.full((len(network.switches), len(network.hosts)), -1, dtype=np.int32)
     link_at = _links_by_port(network)

@@ -15,13 +15,10 @@ AXES = "xyzuvw"
 
 
 def torus(hosts: Sequence[str], shape: TorusSection, *, rate: float, latency: float = 0.0) -> Network:
-    """Make a torus; the last dimension varies fastest in the order of the hosts.
+    """Make a torus, with rate and latency of a host's link; FabricError for too many hosts or dimensions.
 
-    Routes correct the first dimension first. Half way round an even dimension both directions are equally short: hosts
-    with an even coordinate are reached upwards, others downwards.
-
-    Raises FabricError: There are more hosts than the switches have places for, or more than six dimensions. `rate`,
-    `latency`: bytes per second and seconds of each host's link.
+    The last dimension varies fastest in the order of the hosts. Routes correct the first dimension first. Half way
+    round an even dimension hosts with an even coordinate are reached upwards, others downwards.
     """
     switches = math.prod(shape.dimensions)
     if len(hosts) > switches * shape.nodes_per_switch or not 1 <= len(shape.dimensions) <= len(AXES):

@@ -59,10 +59,8 @@ def _sizes(shape: TreeSection, hosts: int) -> _Sizes:
         )
     spines = shape.uplinks if shape.spines is None else shape.spines
     if spines < 1 or shape.uplinks % spines:
-        raise _refuse(
-            f"uplinks = {shape.uplinks} cannot be spread evenly over spines = {spines}",
-            'make uplinks a multiple of spines; an uneven wiring can be given as a dump (topology = "dump")',
-        )
+        remedy = 'make uplinks a multiple of spines; an uneven wiring can be given as a dump (topology = "dump")'
+        raise _refuse(f"uplinks = {shape.uplinks} cannot be spread evenly over spines = {spines}", remedy)
     if shape.leaves_per_pod is None:
         if shape.pod_uplinks is not None or shape.cores is not None:
             remedy = "give leaves_per_pod: it makes the third level"
@@ -78,16 +76,12 @@ def _three_levels(
     shape: TreeSection, hosts: int, leaves: int, spines: int, leaves_per_pod: int, pod_uplinks: int
 ) -> _Sizes:
     if pod_uplinks % spines:
-        raise _refuse(
-            f"pod_uplinks = {pod_uplinks} cannot be spread evenly over the {spines} spines of a pod",
-            "make pod_uplinks a multiple of spines",
-        )
+        what = f"pod_uplinks = {pod_uplinks} cannot be spread evenly over the {spines} spines of a pod"
+        raise _refuse(what, "make pod_uplinks a multiple of spines")
     cores = pod_uplinks if shape.cores is None else shape.cores
     if cores < 1 or pod_uplinks % cores:
-        raise _refuse(
-            f"pod_uplinks = {pod_uplinks} cannot be spread evenly over cores = {cores}",
-            "make pod_uplinks a multiple of cores",
-        )
+        what = f"pod_uplinks = {pod_uplinks} cannot be spread evenly over cores = {cores}"
+        raise _refuse(what, "make pod_uplinks a multiple of cores")
     pods = -(-leaves // leaves_per_pod)
     return _Sizes(hosts, leaves, leaves_per_pod, pods, spines, shape.uplinks, cores, pod_uplinks // spines)
 
@@ -113,7 +107,11 @@ def fat_tree(hosts: Sequence[str], shape: TreeSection, *, rate: float, latency: 
     coordinates = {"leaf": leaf_of}
     if sizes.cores:
         coordinates["pod"] = leaf_of // sizes.leaves_per_pod
-    return Network("fat-tree", tuple(hosts), _switches(sizes), cables.links(), forward, coordinates, "d-mod-k")
+    pods = [f"pod{pod}-" for pod in range(sizes.pods)] if sizes.cores else [""]
+    names = [f"{pod}spine{j}" for pod in pods for j in range(sizes.spines)]
+    levels = ([f"leaf{i}" for i in range(sizes.leaves)], names, [f"core{c}" for c in range(sizes.cores)])
+    switches = tuple(Switch(name, level) for level, named in enumerate(levels, start=1) for name in named)
+    return Network("fat-tree", tuple(hosts), switches, cables.links(), forward, coordinates, "d-mod-k")
 
 
 def _wire_cores(cables: Cables, shape: TreeSection, sizes: _Sizes, first_spine: int, first_core: int) -> Ints:
@@ -127,14 +125,6 @@ def _wire_cores(cables: Cables, shape: TreeSection, sizes: _Sizes, first_spine: 
                 core = first_core + sizes.core_of(spine, k)
                 up[pod, spine, k] = cables.add(first_spine + pod * sizes.spines + spine, core, rate, latency)
     return up
-
-
-def _switches(sizes: _Sizes) -> tuple[Switch, ...]:
-    leaves = [Switch(f"leaf{i}", 1) for i in range(sizes.leaves)]
-    if not sizes.cores:
-        return (*leaves, *(Switch(f"spine{j}", 2) for j in range(sizes.spines)))
-    spines = [Switch(f"pod{p}-spine{j}", 2) for p in range(sizes.pods) for j in range(sizes.spines)]
-    return (*leaves, *spines, *(Switch(f"core{c}", 3) for c in range(sizes.cores)))
 
 
 def _tables(sizes: _Sizes, leaf_of: Ints, host_up: Ints, leaf_up: Ints, spine_up: Ints) -> Ints:

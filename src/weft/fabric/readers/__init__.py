@@ -35,10 +35,8 @@ def detect(lines: Lines) -> Format:
         if is_edge_list(line) and not PROGRESS.match(line):
             return "edges"
         if re.match(r"\s*Unicast lids \[|\w*dump_ucast_routes:", line):
-            raise FabricError(
-                f"{lines.path} holds forwarding tables, not a network",
-                "weft fabric import NETWORK --tables TABLES, with the output of ibnetdiscover as the network",
-            )
+            remedy = "weft fabric import NETWORK --tables TABLES, with the output of ibnetdiscover as the network"
+            raise FabricError(f"{lines.path} holds forwarding tables, not a network", remedy)
     raise FabricError(
         f"{lines.path} is not in a format that Weft reads",
         "give the output of ibnetdiscover (plain, --full or -p), opensm-subnet.lst, ibdiagnet2.db_csv, an ibsim .net "

@@ -56,10 +56,8 @@ def _shape(lines: Lines, machine: ET.Element) -> NodeShape:
         for own in cores_of
     )
     if not all(cores) or not all(all(core) for core in cores):
-        raise FabricError(
-            f"{lines.path}: a processor without cores or processing units",
-            "give the output of lstopo --of xml of the whole node (without --filter or --no-smt)",
-        )
+        what = f"{lines.path}: a processor without cores or processing units"
+        raise FabricError(what, "give the output of lstopo --of xml of the whole node (without --filter or --no-smt)")
     holders = _inside(machine, "NUMANode") or [machine]
     memory = sum(_number(lines, o, "local_memory") for o in holders if o.get("local_memory") is not None)
     return NodeShape(cores, memory)
@@ -72,8 +70,6 @@ def _inside(item: ET.Element, *types: str) -> list[ET.Element]:
 def _number(lines: Lines, item: ET.Element, key: str) -> int:
     text = item.get(key, "")
     if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise FabricError(
-            f"{lines.path}: {key} = {text[:40]!r} of a {item.get('type')} is not a number",
-            "give the output of lstopo --of xml",
-        )
+        what = f"{lines.path}: {key} = {text[:40]!r} of a {item.get('type')} is not a number"
+        raise FabricError(what, "give the output of lstopo --of xml")
     return int(text)

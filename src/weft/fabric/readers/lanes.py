@@ -56,10 +56,8 @@ def _lanes(path: Path) -> dict[int, NDArray[np.int64]]:
         if rows.max() >= LEVELS:
             raise FabricError(f"{path}: lane {rows.max()} at the switch of LID {lid}", "lanes are 0 to 15")
         if (rows != rows[0]).any():
-            raise FabricError(
-                f"{path}: lanes at the switch of LID {lid} depend on ports, which is not followed here",
-                "leave --sl2vl out: without it every level has its own lane",
-            )
+            what = f"{path}: lanes at the switch of LID {lid} depend on ports, which is not followed here"
+            raise FabricError(what, "leave --sl2vl out: without it every level has its own lane")
         found[int(lid)] = rows[0]
     if not found:
         raise FabricError(f"{path}: no SL2VL table", "write it with: smpquery sl2vl LID, for each switch")

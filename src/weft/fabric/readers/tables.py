@@ -14,7 +14,7 @@ these from their first bytes; only other lines (headings, last lines, unknown on
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -67,24 +67,6 @@ class Tables:
     odd_lines: int = 0
 
 
-@dataclass
-class _Open:
-    """A table while it is read."""
-
-    guid: int
-    lid: int
-    last: int
-    line: int
-    lids: list[NDArray[np.uint16]] = field(default_factory=list[NDArray[np.uint16]])
-    ports: list[NDArray[np.uint8]] = field(default_factory=list[NDArray[np.uint8]])
-    promised: int = -1
-
-    def closed(self) -> SwitchTable:
-        lids = np.concatenate(self.lids) if self.lids else np.empty(0, dtype=np.uint16)
-        ports = np.concatenate(self.ports) if self.ports else np.empty(0, dtype=np.uint8)
-        return SwitchTable(self.guid, self.lid, self.last, lids, ports, self.promised, self.line)
-
-
 def read_tables(path: str | Path) -> Tables:
     """Read forwarding tables of any of the formats; FabricError for none, over 16 GiB, or if they cannot be read."""
     try:
@@ -120,7 +102,10 @@ class _Reader:
         self.path = path
         self.line = 0  # number of lines before this block
         self.made: list[SwitchTable] = []
-        self.open: _Open | None = None
+        self.heading: tuple[int, int, int, int] | None = None  # GUID, LID, last LID and line of the table that is open
+        self.lids: list[NDArray[np.uint16]] = []
+        self.ports: list[NDArray[np.uint8]] = []
+        self.promised = -1
         self.odd: list[tuple[int, str]] = []
         self.odd_lines = 0
 
@@ -144,10 +129,10 @@ class _Reader:
     def _entries(self, lid: NDArray[np.uint16], port: NDArray[np.uint8]) -> None:
         if not len(lid):
             return
-        if self.open is None:
+        if self.heading is None:
             raise FabricError(f"{self.path}:{self.line + 1}: entries before any heading", f"expected {EXPECTED}")
-        self.open.lids.append(lid)
-        self.open.ports.append(port)
+        self.lids.append(lid)
+        self.ports.append(port)
 
     def _other(self, line: bytes, number: int) -> None:
         if heading := HEADING.match(line):
@@ -155,28 +140,36 @@ class _Reader:
             self._heading(int(guid[1], 16) if guid else 0, _number(lid[1]) if lid else 0, _number(heading[2]), number)
         elif heading := FDBS_HEADING.match(line):
             self._heading(int(heading[1], 16), 0, -1, number)
-        elif self.open is not None and (end := DUMPED.match(line)):
-            self.open.promised = int(end[1])
-        elif self.open is not None and (entry := ENTRY.match(line)) and _number(entry[1]) < 1 << 16:
-            self.open.lids.append(np.array([_number(entry[1])], dtype=np.uint16))
-            self.open.ports.append(np.array([min(int(entry[2]), NO_PORT)], dtype=np.uint8))
+        elif self.heading and (end := DUMPED.match(line)):
+            self.promised = int(end[1])
+        elif self.heading and (entry := ENTRY.match(line)) and _number(entry[1]) < 1 << 16:
+            self.lids.append(np.array([_number(entry[1])], dtype=np.uint16))
+            self.ports.append(np.array([min(int(entry[2]), NO_PORT)], dtype=np.uint8))
         elif not line.startswith(SILENT) and b"UNREACHABLE" not in line:
             self.odd_lines += 1
             if len(self.odd) < 3:
                 self.odd.append((number, line[:120].decode("utf-8", errors="replace")))
 
     def _heading(self, guid: int, lid: int, last: int, number: int) -> None:
-        if self.open is not None:
-            self.made.append(self.open.closed())
+        self._close()
         if len(self.made) > MOST_ODD:
             raise FabricError(f"{self.path}: more than {MOST_ODD:,} tables", "give the tables of one fabric")
-        self.open = _Open(guid, lid, last, number)
+        self.heading = (guid, lid, last, number)
+
+    def _close(self) -> None:
+        if self.heading:
+            guid, lid, last, line = self.heading
+            lids = np.concatenate([np.empty(0, np.uint16), *self.lids])
+            ports = np.concatenate([np.empty(0, np.uint8), *self.ports])
+            self.made.append(SwitchTable(guid, lid, last, lids, ports, self.promised, line))
+        self.lids, self.ports, self.promised = [], [], -1
 
     def done(self) -> Tables:
-        """The tables read so far."""
-        if self.open is None:
+        """The tables of the file."""
+        self._close()
+        if not self.made:
             raise FabricError(f"{self.path} has no forwarding table in {self.line} lines", f"expected {EXPECTED}")
-        return Tables(self.path, (*self.made, self.open.closed()), tuple(self.odd), self.odd_lines)
+        return Tables(self.path, tuple(self.made), tuple(self.odd), self.odd_lines)
 
 
 def _entries(head: Words, tail: Words) -> tuple[NDArray[np.uint16], NDArray[np.uint8], NDArray[np.bool_]]:
