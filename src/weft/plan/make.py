@@ -4,6 +4,7 @@
 import json
 import secrets
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 from weft.bound.links import fullest_links
@@ -20,7 +21,7 @@ from weft.kernel.registry import FLOOR, KERNELS, kernel_named
 from weft.kernel.steps import MOST_RANKS
 from weft.kernel.teams import team_of
 from weft.plan.memory import memory_need
-from weft.plan.records import Cell, Job, LaunchPlan, Plan, PlannedSeries, shapes
+from weft.plan.records import Cell, Job, Plan, PlannedSeries, shapes
 from weft.plan.rounds import launches_of, with_launches
 from weft.plan.schedules import foreseen
 from weft.plan.trials import LEAST_LAUNCHES, budget_within, rounds_within, share_within
@@ -45,8 +46,7 @@ def make_plan(
     """Plan a study whose best nodes are resolved; starts nothing. StudyError, FabricError if it is impossible.
 
     `predict`: whether to assume a usual copy rate where the fabric states none, for the expected times (kind local).
-    `library`: version string of the MPI library, empty if unknown, or what finds it for studies that try its
-    algorithms.
+    `library`: version string of the MPI library, empty if unknown, or what finds it.
     """
     host = host or read_host()
     find = library if callable(library) else lambda: library
@@ -72,8 +72,11 @@ def planned(
     noted = list(notes)
     fabric = with_usual_rate(fabric, noted) if predict else fabric
     seed = seed_of(study, fabric, noted)
+    measure = study.measure.model_copy(update={"seed": seed})
     cells = study_cells(study, fabric, limit, noted, find)
-    measure = measure_of(study, fabric, seed, noted)
+    if fabric.is_model:
+        noted.append("one launch, no noise floor: a simulation gives the same time again, at the rates of the fabric")
+        measure = measure.model_copy(update={"launches": 1})
     noted += preset_notes(fabric)
     floors = [] if fabric.is_model else floor_cells(cells, measure, limit)
     plain = Plan(
@@ -93,16 +96,14 @@ def planned(
         notes=tuple(noted),
     )
     launched = timed(plain)
-    refused = tuple(refusals(launched, launched.launches))
-    return launched.model_copy(update={"notes": (*plain.notes, *refused)})
+    return launched.model_copy(update={"notes": (*plain.notes, *refusals(launched))})
 
 
 def timed(plain: Plan) -> Plan:
     """The plan with its launches; where the study states the time of a run, with a budget that fits into it."""
     if not plain.measure.time or plain.is_model:
         return plain.model_copy(update={"launches": tuple(launches_of(plain))})
-    budget = budget_within(plain)
-    measure = plain.measure.model_copy(update={"budget": budget, "launches": 1})
+    measure = plain.measure.model_copy(update={"budget": budget_within(plain), "launches": 1})
     first = plain.model_copy(update={"measure": measure})
     first = first.model_copy(update={"launches": tuple(launches_of(first))})
     return with_launches(first, rounds_within(first))
@@ -118,22 +119,11 @@ def seed_of(study: Study, fabric: Fabric, notes: list[str]) -> int:
     return seed
 
 
-def measure_of(study: Study, fabric: Fabric, seed: int, notes: list[str]) -> Measure:
-    """How a study is measured on a fabric: on a model by one launch, added to ``notes``."""
-    if not fabric.is_model:
-        return study.measure.model_copy(update={"seed": seed})
-    notes.append("one launch, no noise floor: a simulation gives the same time again, at the rates of the fabric")
-    return study.measure.model_copy(update={"seed": seed, "launches": 1})
-
-
-def refusals(plan: Plan, launches: Iterable[LaunchPlan]) -> Iterable[str]:
+def refusals(plan: Plan) -> Iterable[str]:
     """A note for the launches of each shape that the launcher will refuse to start: simulations over their budget."""
-    if not plan.is_model:
-        return
-    cells = {cell.id: cell for cell in plan.cells}
     refused: dict[tuple[int, int], list[tuple[str, tuple[str, ...]]]] = {}
-    for launch in sorted(launches, key=lambda each: each.cells):
-        asked = [cells[name].requested for name in launch.cells]
+    for launch in sorted(plan.launches, key=lambda each: each.cells) if plan.is_model else ():
+        asked = [plan.cell(name).requested for name in launch.cells]
         if why := foreseen(plan.planned_fabric, asked, launch.ranks, launch.ranks_per_node, launch.settings):
             refused.setdefault((launch.nodes, launch.ranks), []).append((why, launch.cells))
     for (nodes, ranks), each in refused.items():
@@ -166,11 +156,13 @@ def preset_notes(fabric: Fabric) -> list[str]:
 
 def kernel_limit(given: int | None, limit: Limit | None) -> int:
     """The limit that the kernel cannot read itself: of the fabric file or the scheduler; 0 for none."""
-    seen_by_kernel = ("MemAvailable", "cgroup limit")
     others = [given] if given is not None else []
-    if limit and limit.by not in seen_by_kernel:
+    if limit and limit.by not in ("MemAvailable", "cgroup limit"):
         others.append(limit.bytes)
     return min(others, default=0)
+
+
+Draft = tuple[Shape, dict[str, Any], list[str]]  # of a cell: its shape, parameters and series
 
 
 def study_cells(
@@ -178,38 +170,25 @@ def study_cells(
 ) -> list[Cell]:
     """Cells of all series, identical ones merged; adds to ``notes``. StudyError if there are more than `MOST_CELLS`."""
     kernel = KERNELS[study.kernel]
-    drafts: dict[str, tuple[Shape, dict[str, Any], list[str]]] = {}
+    drafts: dict[str, Draft] = {}
     for series in study.series:
-        swept = kernel.sweep(study, series, shapes(series, fabric), fabric)
-        sweep = kernel.variants(study, swept, library)
+        sweep = kernel.variants(study, kernel.sweep(study, series, shapes(series, fabric), fabric), library)
         notes.extend(note for note in sweep.notes if note not in notes)
         for shape, values in sweep.values:
             key = json.dumps([shape.hosts, shape.nodes, shape.ranks_per_node, values], sort_keys=True)
-            names = drafts.setdefault(key, (shape, values, []))[2]
-            names.append(series.name)
+            drafts.setdefault(key, (shape, values, []))[2].append(series.name)
         if len(drafts) > MOST_CELLS:
             raise StudyError(
                 f"{study.path}: {len(drafts):,} cells up to series {series.name}",
                 f"split the study: at most {MOST_CELLS:,} cells keep a run readable",
             )
-    return [
-        make_cell(f"c{index:03}", study, fabric, limit, shape, values, names)
-        for index, (shape, values, names) in enumerate(drafts.values())
-    ]
+    return [make_cell(f"c{index:03}", study, fabric, limit, draft) for index, draft in enumerate(drafts.values())]
 
 
-def make_cell(
-    name: str,
-    study: Study,
-    fabric: Fabric,
-    limit: Limit | None,
-    shape: Shape,
-    values: dict[str, Any],
-    series: list[str],
-) -> Cell:
+def make_cell(name: str, study: Study, fabric: Fabric, limit: Limit | None, draft: Draft) -> Cell:
     """One cell with its placement, memory and lower bound."""
-    kernel = kernel_named(study.kernel)
-    order = study.placement.order
+    shape, values, series = draft
+    kernel, order = kernel_named(study.kernel), study.placement.order
     team = team_of(values, shape.nodes, shape.ranks_per_node, order)
     values = values if team.even else values | {"node_ranks": list(team.counts)}
     most = max(team.counts)
@@ -222,33 +201,25 @@ def make_cell(
         others = memory_need(beside, shape.ranks_per_node, shape.nodes - len(team.counts), limit)
         memory = memory if others.fits else others
     status, reason, hosts = placed(study, fabric, shape)
+    if status == "planned" and not memory.fits:
+        status, reason = "memory", memory.reason
+    budgets = kernel.budgets(values, team.ranks) + budgets_beside(kernel, values)
+    limit_s = time_limit(budgets, study.measure, values.get("expected_s", 0.0))
     cell = Cell(
         id=name, kernel=study.kernel, series=tuple(dict.fromkeys(series)), nodes=len(team.counts), ranks_per_node=most,
         ranks=team.ranks, hosts=tuple(hosts[place] for place in team.places) if hosts else (), order=order,
         oversubscribed=most > (fabric.node.cores or shape.ranks_per_node),
         job=None if team.is_whole(shape.ranks) else job_of(shape, hosts, fabric), parameters=values,
         memory=memory, block_bytes=sizes.block, local_bytes=sizes.local, array_bytes=sizes.array,
-        status="memory" if status == "planned" and not memory.fits else status,
-        reason=memory.reason if status == "planned" and not memory.fits else reason,
-        limit_s=time_limit(
-            kernel.budgets(values, team.ranks) + budgets_beside(kernel, values),
-            study.measure,
-            values.get("expected_s", 0.0),
-        )
-        + ROOM * kernel.apart_s(values),
+        status=status, reason=reason, limit_s=limit_s + ROOM * kernel.apart_s(values),
     )  # fmt: skip
     return bounded(cell, fabric) if cell.hosts else cell  # without hosts it is unknown which links it would use
 
 
 def job_of(shape: Shape, hosts: tuple[str, ...], fabric: Fabric) -> Job:
     """The launch of a cell on only a part of its ranks."""
-    return Job(
-        nodes=shape.nodes,
-        ranks_per_node=shape.ranks_per_node,
-        ranks=shape.ranks,
-        hosts=hosts,
-        oversubscribed=shape.ranks_per_node > (fabric.node.cores or shape.ranks_per_node),
-    )
+    each, cores = shape.ranks_per_node, fabric.node.cores or shape.ranks_per_node
+    return Job(nodes=shape.nodes, ranks_per_node=each, ranks=shape.ranks, hosts=hosts, oversubscribed=each > cores)
 
 
 def bounded(cell: Cell, fabric: Fabric) -> Cell:
@@ -262,7 +233,10 @@ def bounded(cell: Cell, fabric: Fabric) -> Cell:
     return cell.model_copy(update=known)
 
 
-def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Literal["planned", "fabric"], str, tuple[str, ...]]:
+Status = Literal["planned", "memory", "fabric"]
+
+
+def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Status, str, tuple[str, ...]]:
     """Status, reason and hosts of a cell: whether it can be placed, or why not."""
     hosts: tuple[str, ...] = ()
     cores = fabric.node.cores or shape.ranks_per_node
@@ -291,37 +265,29 @@ def planned_series(study: Study, cells: Sequence[Cell]) -> Iterable[PlannedSerie
 
 def floor_cells(cells: Sequence[Cell], measure: Measure, limit: Limit | None) -> list[Cell]:
     """One floor for each launched shape, of its cells' copies, in two buffers of at most a quarter of the memory."""
-    kernel = FLOOR
-    found: dict[tuple[int, int], Cell] = {}
-    sizes: dict[tuple[int, int], set[int]] = {}
-    cells = [each for each in cells if kernel_named(each.kernel).has_floor(each.parameters)]
-    for cell in (cell for cell in cells if cell.status == "planned"):
-        key = (cell.nodes, cell.ranks_per_node)
-        traffics = kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks).values()
-        sizes.setdefault(key, set()).update(traffic.staying(*key) // cell.ranks_per_node for traffic in traffics)
+    shaped: dict[tuple[int, int], list[Cell]] = {}
     for cell in cells:
-        key = (cell.nodes, cell.ranks_per_node)
-        if cell.status != "planned" or key in found:
-            continue
-        copies = kernel.copies(sizes[key], limit.bytes // (8 * cell.ranks_per_node) if limit else None)
-        need = kernel.need({"copies": copies}, cell.ranks, measure)
-        memory = memory_need(need, cell.ranks_per_node, cell.nodes, limit)
-        found[key] = Cell(
-            id=f"f{len(found):03}",
-            kernel=kernel.name,
-            series=(),
-            nodes=cell.nodes,
-            ranks_per_node=cell.ranks_per_node,
-            ranks=cell.ranks,
-            hosts=cell.hosts,
-            order=cell.order,
-            oversubscribed=cell.oversubscribed,
-            job=cell.job,
-            parameters={key: cell.parameters[key] for key in ("ranks", "members") if key in cell.parameters}
-            | {"copies": copies},
-            memory=memory,
-            status="planned" if memory.fits else "memory",
-            reason=memory.reason,
-            limit_s=time_limit(kernel.budgets({"copies": copies}, cell.ranks), measure),
+        if cell.status == "planned" and kernel_named(cell.kernel).has_floor(cell.parameters):
+            shaped.setdefault((cell.nodes, cell.ranks_per_node), []).append(cell)
+    floors: list[Cell] = []
+    for (nodes, each), alike in shaped.items():
+        first = alike[0]
+        traffics = (kernel_named(cell.kernel).traffic(cell.parameters, cell.ranks).values() for cell in alike)
+        sizes = {traffic.staying(nodes, each) // each for traffic in chain.from_iterable(traffics)}
+        copies = {"copies": FLOOR.copies(sizes, limit.bytes // (8 * each) if limit else None)}
+        memory = memory_need(FLOOR.need(copies, first.ranks, measure), each, nodes, limit)
+        floors.append(
+            Cell(
+                **{name: getattr(first, name) for name in (*Job.model_fields, "order", "job")},
+                id=f"f{len(floors):03}",
+                kernel=FLOOR.name,
+                series=(),
+                parameters={key: first.parameters[key] for key in ("ranks", "members") if key in first.parameters}
+                | copies,
+                memory=memory,
+                status="planned" if memory.fits else "memory",
+                reason=memory.reason,
+                limit_s=time_limit(FLOOR.budgets(copies, first.ranks), measure),
+            )
         )
-    return list(found.values())
+    return floors

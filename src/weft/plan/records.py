@@ -86,7 +86,7 @@ class LaunchCell:
 
 
 class Job(BaseModel, frozen=True, extra="forbid"):
-    """The ranks that are started for a cell, if only some of them measure it."""
+    """The ranks that are started for a cell, if only some of them measure it; cells and launches repeat its fields."""
 
     nodes: Positive
     ranks_per_node: Positive
@@ -101,8 +101,8 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     id: CellId  # ``c000``, ``c001``, ... in the order of the study; ``f000``, ... for the kernel ``floor``.
     kernel: str
     series: tuple[str, ...]  # names of the series to which the cell belongs; none for a floor
-    # nodes, ranks_per_node, ranks: shape of the ranks that measure. p = nodes * ranks_per_node, unless a part of a
-    # launch does not fill its nodes: ``ranks_per_node`` is then that of the fullest node.
+    # shape of the ranks that measure; of a part of a launch that does not fill its nodes, ``ranks_per_node`` is that
+    # of the fullest node
     nodes: Positive
     ranks_per_node: Positive
     ranks: Positive
@@ -113,8 +113,7 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     job: Job | None = None
     parameters: dict[str, Any]  # the kernel's own values (``n``, ``m``, ``data``, ``calls`` for ``exchange``)
     memory: MemoryNeed
-    # block_bytes, local_bytes, array_bytes: one block (rank to rank), one rank's part of one array, one whole array;
-    # 0 if the kernel has none
+    # one block (rank to rank), one rank's part of one array, one whole array; 0 if the kernel has none
     block_bytes: Count = 0
     local_bytes: Count = 0
     array_bytes: Count = 0
@@ -126,7 +125,7 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     # of each round of a plain exchange the link that it fills longest, and its seconds per byte of a block
     # (:mod:`weft.bound.links`); empty where they can be worked out later: only files of dumps are no part of a run
     round_links: tuple[tuple[Plain, Seconds], ...] = ()
-    # status, reason: ``memory`` and ``fabric`` rows have no launch; the reason says why, with numbers
+    # ``memory`` and ``fabric`` rows have no launch; the reason says why, with numbers
     status: Literal["planned", "memory", "fabric"] = "planned"
     reason: Plain = ""
     limit_s: Seconds  # seconds after which a cell counts as hung
@@ -152,13 +151,7 @@ class Cell(BaseModel, frozen=True, extra="forbid"):
     @property
     def launched(self) -> Job:
         """The ranks that are started for it."""
-        return self.job or Job(
-            nodes=self.nodes,
-            ranks_per_node=self.ranks_per_node,
-            ranks=self.ranks,
-            hosts=self.hosts,
-            oversubscribed=self.oversubscribed,
-        )
+        return self.job or Job(**{name: getattr(self, name) for name in Job.model_fields})
 
 
 class LaunchPlan(BaseModel, frozen=True, extra="forbid"):
@@ -174,8 +167,7 @@ class LaunchPlan(BaseModel, frozen=True, extra="forbid"):
     hosts: tuple[Host, ...]
     order: Literal["block", "cyclic"]
     oversubscribed: bool
-    # limit_s, expected_s: seconds after which the launch is ended; its expected duration
-    limit_s: Seconds
+    limit_s: Seconds  # after which the launch is ended
     expected_s: Seconds
     # environment variables of the ranks that set the MPI library: ``parameters["setting"]`` of its cells
     settings: Annotated[dict[str, str], AfterValidator(check_settings)] = {}

@@ -106,15 +106,11 @@ def launch_of(plan: Plan, name: str, index: int, cells: Sequence[Cell]) -> Launc
     first = cells[0]
     job = first.launched
     return LaunchPlan(
+        **dict(job),
         id=name,
         index=index,
         cells=tuple(cell.id for cell in cells),
-        nodes=job.nodes,
-        ranks_per_node=job.ranks_per_node,
-        ranks=job.ranks,
-        hosts=job.hosts,
         order=first.order,
-        oversubscribed=job.oversubscribed,
         limit_s=sum(cell.limit_s for cell in cells) + START_LIMIT_S,
         expected_s=start_s(job.ranks) + sum(cell_s(cell, plan) for cell in cells),
         settings=first.parameters.get("setting", {}),

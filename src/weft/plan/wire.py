@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The flat plan "weft-plan 2" that the C++ kernels read: lines of a key and its value. Nobody else writes it.
 
-A value is a plain word, words with a space between them, or a text in quotes. In quotes, ``\\"`` and ``\\\\`` stand for
-themselves and ``\\xHH`` for a byte; nothing else is special, a ``#`` least of all. Comments are lines that begin with
-``#``.
+A value is a plain word, words with a space between them, or a text in quotes, in which ``\\"`` and ``\\\\`` stand for
+themselves and ``\\xHH`` for a byte; nothing else is special. Comments are lines that begin with ``#``.
 """
 
 import re
@@ -43,9 +42,8 @@ PLAIN = re.compile(r"[A-Za-z0-9_.,:/+-]+")
 class FlatHead:
     """The head of a flat plan: its launch."""
 
-    # launch, index: its name, and k, counted from 1
     launch: str
-    index: int
+    index: int  # k, counted from 1
     folder: Path  # the run folder
     run: str = ""  # the run's id, which every record repeats
     seed: int = 1
@@ -64,8 +62,8 @@ def flat_plan(
     settings_of: str = "",
 ) -> str:
     """The kernel's input for one launch of a plan. Raises DataError: a path that is no UTF-8."""
-    chosen = [plan.cell(name).requested for name in (launch.cells if cells is None else cells)]
-    chosen = [with_copies(cell, RunFolder(Path(folder)).inputs) for cell in chosen]
+    inputs = RunFolder(Path(folder)).inputs
+    chosen = [with_copies(plan.cell(name).requested, inputs) for name in (launch.cells if cells is None else cells)]
     head = FlatHead(launch.id, launch.index, Path(folder), run, plan.seed, plan.memory_limit_bytes, settings_of)
     return flat_launch(head, chosen, plan.measure, rules, {cell.id: copies_beside(plan, cell) for cell in chosen})
 
@@ -78,11 +76,9 @@ def copies_beside(plan: Plan, asked: LaunchCell) -> list[int]:
     floor = next((each for each in plan.floors if (each.nodes, each.ranks_per_node) == shape), None)
     if floor is None or "copies" not in floor.parameters or not budgets_beside(kernel, cell.parameters):
         return []
-    most = max(
-        (each.staying(*shape) // cell.ranks_per_node for each in kernel.traffic(asked.parameters, cell.ranks).values()),
-        default=0,
-    )
-    return [size for size in floor.parameters["copies"] if size <= max(most, min(floor.parameters["copies"]))][-BESIDE:]
+    copies, traffics = floor.parameters["copies"], kernel.traffic(asked.parameters, cell.ranks).values()
+    most = max([min(copies), *(each.staying(*shape) // cell.ranks_per_node for each in traffics)])
+    return [size for size in copies if size <= most][-BESIDE:]
 
 
 def budgets_beside(kernel: Kernel, values: Mapping[str, Any]) -> int:
@@ -92,11 +88,9 @@ def budgets_beside(kernel: Kernel, values: Mapping[str, Any]) -> int:
 
 def with_copies(cell: LaunchCell, copies: Path) -> LaunchCell:
     """The cell with the run's own copies of the files it names, where the run has them."""
-    own: dict[str, str] = {}
-    for key in kernel_named(cell.kernel).inputs_of(cell.parameters):
-        copy = copies / Path(str(cell.parameters[key])).name
-        if copy.is_file():
-            own[key] = str(copy.resolve())
+    names = kernel_named(cell.kernel).inputs_of(cell.parameters)
+    kept = {key: copies / Path(str(cell.parameters[key])).name for key in names}
+    own = {key: str(copy.resolve()) for key, copy in kept.items() if copy.is_file()}
     return replace(cell, parameters={**cell.parameters, **own}) if own else cell
 
 
@@ -134,21 +128,18 @@ def flat_launch(
 def flat_cell(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
     """The keys of one cell, with ``samples`` if times repeat exactly; DataError for bad parameters."""
     keys: dict[str, FlatValue] = {"cell": cell.id, "kernel": cell.kernel, "hash": cell.hash}
+    kernel = kernel_named(cell.kernel)
     try:
-        keys |= team_values(cell.parameters) | kernel_named(cell.kernel).flat(cell.parameters)
-        return keys | exact_cases(cell, samples)
+        keys |= team_values(cell.parameters) | kernel.flat(cell.parameters)
+        # where times repeat exactly: a sample of each different call
+        cases = kernel.cases(cell.parameters, cell.ranks)
+        return keys | ({"cases": max(cases, samples)} if samples is not None and cases > 1 else {})
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
             f"cell {cell.id} of the plan cannot be measured by this version of Weft: its parameters lack "
             f"or spoil {error}",
             "continue with the version that made it (weft.json names it), or measure again with --into DIR",
         ) from error
-
-
-def exact_cases(cell: LaunchCell, samples: int | None) -> dict[str, FlatValue]:
-    """How many samples a cell takes where the launcher's times repeat exactly: one of each different call."""
-    cases = kernel_named(cell.kernel).cases(cell.parameters, cell.ranks)
-    return {"cases": max(cases, samples)} if samples is not None and cases > 1 else {}
 
 
 def write_flat(head: Mapping[str, FlatValue], cells: Sequence[Mapping[str, FlatValue]]) -> str:
@@ -182,10 +173,6 @@ def quoted(text: str) -> str:
         raise DataError(
             f"{text!r} is not UTF-8", "rename the file or folder, or choose another place with --into DIR"
         ) from None
-    plain = (char if char not in '"\\' else "\\" + char for char in text)
-    return '"' + "".join(char if char.isprintable() else escaped(char) for char in plain) + '"'
-
-
-def escaped(char: str) -> str:
-    """A character as bytes, each ``\\xHH``; an existing escape is left unchanged."""
-    return char if len(char) > 1 else "".join(f"\\x{byte:02x}" for byte in char.encode())
+    text = re.sub(r'["\\]', r"\\\g<0>", text)
+    as_bytes = {char: "".join(f"\\x{byte:02x}" for byte in char.encode()) for char in text if not char.isprintable()}
+    return f'"{text.translate(str.maketrans(as_bytes))}"'
