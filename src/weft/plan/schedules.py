@@ -31,8 +31,7 @@ KINDS = (
 """In the order of ``Algorithm`` in native/simulate/rounds/schedules.hpp."""
 THROTTLED = {"mpich": 32}  # messages of a rank under way in a scattered exchange
 USUALLY_THROTTLED = 4
-REQUESTS = 1024
-"""Of a node, in flat.window: the default of native/alltoall."""
+REQUESTS = 1024  # of a node, in flat.window: the default of native/alltoall
 OWN: Mapping[str, tuple[str, Mapping[str, int]]] = {
     "flat.pairwise": ("window", {}),
     "flat.window": ("window", {"w": 8}),
@@ -46,10 +45,9 @@ UNEVEN = frozenset({"ring", "exclusive-or", "linear-v", "scattered", "window"}) 
 MOST_UNEVEN = 4096  # ranks, of which a matrix of blocks is made
 ORDERS = ("shift", "xor", "node-rotated", "permuted")
 STAGING_BYTES, MOST_PASSES = 2**25, 256  # of a node, one way; of node.bruck, which then leaves it to node.multi
-BRUCK_BELOW = {"mpich": ((8, 256),), "ompi": ((2048, 1024), (512, 512), (64, 1024), (16, 512))}
+BRUCK_BELOW = {"mpich": ((8, 256),), "ompi": ((4096, 2048), (2048, 1024), (512, 512), (64, 1024), (16, 512))}
 """Fewest ranks, and the bytes of a block below which a library's selector takes Bruck's algorithm."""
 CRAY_SHORT, CRAY_SHORTEST = 512, 64  # MPICH_ALLTOALL_SHORT_MSG of HPE's MPICH, up to AT_RANKS and above
-BRUCK_OF_MANY = (4096, 2048)  # the same of Open MPI at many ranks
 OMPI_SMALL = ((3, 8, 2**19, 2**20, "pair"), (16, 32, 0, 4, "basic_linear"))
 """What else Open MPI's selector takes from and below so many ranks, and bytes of a block."""
 MVAPICH2 = (
@@ -98,29 +96,22 @@ def scheduled(
         return ()
     chosen = algorithms_of(cell, simulation, settings)
     own = str(cell.parameters.get("algorithm", DEFAULT)) != DEFAULT
-    found = [schedule_of(one, chosen.get(one[1], ""), cell.ranks, ranks_per_node, simulation, own=own) for one in calls]
-    if is_uneven:
-        found = [uneven(one) if one else None for one in found]
-    return tuple(each for each in found if each) if all(found) else ()
+    found: list[Scheduled] = []
+    for one in calls:
+        call = schedule_of(one, chosen.get(one[1], ""), cell.ranks, ranks_per_node, simulation, own=own)
+        if call is None or (is_uneven and call.kind not in UNEVEN | {"dissemination"}):
+            return ()
+        found.append(replace(call, is_uneven=is_uneven and call.kind in UNEVEN))
+    return tuple(found)
 
 
-def uneven(call: Scheduled) -> Scheduled | None:
-    """A call with blocks that differ; None if its kind has none such."""
-    if call.kind in UNEVEN:
-        return replace(call, is_uneven=True)
-    return call if call.kind == "dissemination" else None
+Exchange = tuple[str, str, int]  # a call's operation, name and block in bytes
 
 
 def schedule_of(
-    exchange: tuple[str, str, int],
-    algorithm: str,
-    ranks: int,
-    ranks_per_node: int,
-    simulation: SimulationSection,
-    *,
-    own: bool,
+    exchange: Exchange, algorithm: str, ranks: int, ranks_per_node: int, simulation: SimulationSection, *, own: bool
 ) -> Scheduled | None:
-    """The schedule of one call by its operation, name and block; None if its algorithm has none. ``own``: Weft's."""
+    """The schedule of one call; None if its algorithm has none. ``own``: of Weft's algorithms."""
     operation, call, block = exchange
     if call == "barrier":
         return Scheduled(operation, "ompi_bruck", "dissemination", block)
@@ -149,7 +140,7 @@ def schedule_of(
     return Scheduled(operation, name, kind, block, parameter=parameter, itself=itself)
 
 
-def own_schedule(exchange: tuple[str, str, int], spec: str, ranks: int, ranks_per_node: int) -> Scheduled | None:
+def own_schedule(exchange: Exchange, spec: str, ranks: int, ranks_per_node: int) -> Scheduled | None:
     """The schedule of one of Weft's own; None for one that leaves the call to the library."""
     operation, call, block = exchange
     name, _, words = spec.rstrip("}").partition("{")
@@ -163,17 +154,14 @@ def own_schedule(exchange: tuple[str, str, int], spec: str, ranks: int, ranks_pe
         if slice_bytes == 0 or block // slice_bytes > MOST_PASSES:
             return own_schedule(exchange, "node.multi", ranks, ranks_per_node)
     numbers = [int(given.get(key, default)) for key, default in known.items()]
-    if name == "flat.window":
-        numbers = [
-            min(numbers[0], max(1, REQUESTS // 2 // ranks_per_node), ranks),
-            ORDERS.index(given.get("order", "shift")),
-        ]
     is_vector = call == "alltoallv"
-    if name == "bruck":
+    if name == "flat.window":
+        window = min(numbers[0], max(1, REQUESTS // 2 // ranks_per_node), ranks)
+        numbers = [window, ORDERS.index(given.get("order", "shift"))]
+    elif name == "bruck":
         numbers.append(int(is_vector))
-    asked = int(is_vector and "bruck" in name)
     parameter, second = (*numbers, 0, 0)[:2]
-    return Scheduled(operation, name, kind, block, own=True, parameter=parameter, second=second, asked=asked)
+    return Scheduled(operation, name, kind, block, True, parameter, second, asked=int(is_vector and "bruck" in name))
 
 
 def selected(algorithm: str, call: str, ranks: int, block: int, *, is_cray: bool = False) -> str:
@@ -194,8 +182,7 @@ def selected(algorithm: str, call: str, ranks: int, block: int, *, is_cray: bool
         for few, many, least, below, name in OMPI_SMALL:
             if few <= ranks < many and least <= block < below:
                 return name
-    rows = (*((BRUCK_OF_MANY,) if algorithm == "ompi" else ()), *BRUCK_BELOW[algorithm])
-    if block < next((below for least, below in rows if ranks >= least), 0):
+    if block < next((below for least, below in BRUCK_BELOW[algorithm] if ranks >= least), 0):
         return "bruck"
     if algorithm == "mpich":
         return "mvapich2_scatter_dest" if block < 2**15 else "pair" if ranks % 2 else "ring"
@@ -222,7 +209,7 @@ def in_rounds(
     if not all(found.values()):
         return {}
     if simulation.engine == "auto":
-        cost = cost_of_actors(fabric, cells, ranks, ranks_per_node, settings)
+        cost = cost_of_actors(fabric, cells, ranks, settings)
         if not refusal(cost, ranks, simulation) and (most_bytes is None or cost.memory_bytes <= most_bytes):
             return {}
     return found
@@ -262,5 +249,5 @@ def foreseen(
     if calls := in_rounds(fabric, cells, ranks, ranks_per_node, settings):
         cost = rounds_cost(calls, ranks, ranks // ranks_per_node, simulation.samples)
     else:
-        cost = cost_of_actors(fabric, cells, ranks, ranks_per_node, settings)
+        cost = cost_of_actors(fabric, cells, ranks, settings)
     return refusal(cost, ranks, simulation)

@@ -35,25 +35,17 @@ class Cost:
     memory_bytes: int
     at_once: tuple[str, ...] = ()  # calls whose algorithm sends to all ranks at once
     ranks: int = 0
+    # whose algorithm of which call runs, and how many of its messages are under way: what is alike costs alike
     kind: str = ""
-    """Whose algorithm of which call runs, and how many of its messages are under way: what is alike costs alike."""
 
     def times(self, factor: float) -> "Cost":
         """The cost if it takes ``factor`` times as long."""
         return replace(self, seconds=factor * self.seconds)
 
 
-def cost_of(ranks: int, messages: int, each_s: float, real_bytes: int = 0, more_s: float = 0.0) -> Cost:
-    """Expected cost of a simulated launch: messages of ``each_s`` s of processor time, ``more_s`` s besides."""
-    messages += SETUP_MESSAGES * ranks
-    memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + real_bytes
-    return Cost(messages, max(START_PAIR_S * ranks * ranks, messages * each_s + more_s), memory)
-
-
 def expected_cost(
     cells: Sequence[LaunchCell],
     ranks: int,
-    ranks_per_node: int,
     simulation: SimulationSection,
     eager_limit: int | None,
     settings: Mapping[str, str] | None = None,
@@ -66,40 +58,32 @@ def expected_cost(
     eager = any(kernels[cell.id].eager(cell.parameters, cell.ranks, eager_limit) for cell in cells)
     algorithms = {name for by_call in chosen.values() for name in by_call.values()}
     parts = [parts_of(cell, chosen[cell.id], simulation.samples) for cell in cells]
-    limit = math.inf if eager_limit is None else eager_limit
-    crowded = Counter[str]()
+    limit, crowded = math.inf if eager_limit is None else eager_limit, Counter[str]()
     for cell in cells:
-        for call, messages in sent_at_once(cell, chosen[cell.id], simulation.samples, limit).items():
-            crowded[call] += messages
-    crowding_s = sum(crowding * many * at_once_s(call, ranks) for call, many in crowded.items())
-    at_once = tuple(sorted(crowded))
-    breakdown_s = message_s(ranks, algorithms, eager=eager) * sum(part.breakdowns for part in parts)
-    cost = cost_of(
-        ranks,
-        sum(part.messages for part in parts),
-        message_s(ranks, algorithms, eager=eager),
-        sum(part.content_bytes for part in parts) + int(max((part.held_bytes for part in parts), default=0.0)),
-        breakdown_s + crowding_s + sum(part.copying_s for part in parts),
-    )
+        crowded.update(sent_at_once(cell, chosen[cell.id], simulation.samples, limit))
+    messages = SETUP_MESSAGES * ranks + sum(part.messages for part in parts)
+    breakdowns = sum(part.breakdowns for part in parts)
+    each_s = message_s(ranks, algorithms, eager=eager)
+    more_s = each_s * breakdowns + sum(crowding * many * at_once_s(call, ranks) for call, many in crowded.items())
+    seconds = messages * each_s + (more_s + sum(part.copying_s for part in parts))
+    memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + sum(part.content_bytes for part in parts)
+    memory += int(max((part.held_bytes for part in parts), default=0.0))
     named = sorted({f"{call} by {name}" for by_call in chosen.values() for call, name in by_call.items()})
     names = named or sorted({kernel.name for kernel in kernels.values()})
-    words = [*names, *(["small blocks"] if eager else []), *(["all at once"] if at_once else [])]
-    messages = cost.messages + sum(part.breakdowns for part in parts)
-    return replace(cost, messages=messages, at_once=at_once, ranks=ranks, kind=", ".join(words))
+    words = [*names, *(["small blocks"] if eager else []), *(["all at once"] if crowded else [])]
+    seconds = max(START_PAIR_S * ranks * ranks, seconds)
+    return Cost(messages + breakdowns, seconds, memory, tuple(sorted(crowded)), ranks, ", ".join(words))
 
 
 @dataclass(frozen=True)
 class Parts:
     """What one cell costs."""
 
-    # messages, breakdowns: of all calls; of the steps of their breakdowns, which are Weft's own and never send to all
-    # ranks at once
-    messages: int
-    breakdowns: int
-    # content_bytes, held_bytes: of buffers that ranks must not share; that an algorithm holds at most
-    content_bytes: int
-    held_bytes: float
-    copying_s: float  # seconds of processor time that copies of blocks take
+    messages: int  # of all calls
+    breakdowns: int  # of the steps of their breakdowns, which are Weft's own and never send to all ranks at once
+    content_bytes: int  # of buffers that ranks must not share
+    held_bytes: float  # that an algorithm holds at most
+    copying_s: float  # processor time that copies of blocks take
 
 
 def parts_of(cell: LaunchCell, chosen: Mapping[str, str], samples: int) -> Parts:
@@ -126,7 +110,7 @@ def calls_of(cell: LaunchCell, samples: int) -> int:
     return COLD + max(samples, kernel_named(cell.kernel).cases(cell.parameters, cell.ranks))
 
 
-def sent_at_once(cell: LaunchCell, chosen: Mapping[str, str], samples: int, limit: float) -> dict[str, int]:
+def sent_at_once(cell: LaunchCell, chosen: Mapping[str, str], samples: int, limit: float) -> Counter[str]:
     """Messages of over ``limit`` bytes that a cell's calls send to all ranks at once, by call."""
     found, calls = Counter[str](), calls_of(cell, samples)
     for call, sizes in kernel_named(cell.kernel).direct(cell.parameters, cell.ranks).items():
@@ -138,13 +122,11 @@ def sent_at_once(cell: LaunchCell, chosen: Mapping[str, str], samples: int, limi
 
 def algorithms_of(cell: LaunchCell, simulation: SimulationSection, settings: Mapping[str, str]) -> dict[str, str]:
     """Whose algorithm each call of a cell takes: Weft's own, one of SMPI's, or what a library's selector chooses."""
-    own = str(cell.parameters.get("algorithm", DEFAULT))
-    return {
-        call: own
-        if own != DEFAULT
-        else settings.get(SELECTED_BY + call.upper(), simulation.algorithms.get(call, simulation.selector))
-        for call in sorted(kernel_named(cell.kernel).collectives(cell.parameters))
-    }
+    own, calls = str(cell.parameters.get("algorithm", DEFAULT)), kernel_named(cell.kernel).collectives(cell.parameters)
+    if own != DEFAULT:
+        return dict.fromkeys(sorted(calls), own)
+    chosen = {call: simulation.algorithms.get(call, simulation.selector) for call in sorted(calls)}
+    return {call: settings.get(SELECTED_BY + call.upper(), name) for call, name in chosen.items()}
 
 
 OMPI_LINEAR: Mapping[str, Sequence[tuple[float, int, float]]] = {
@@ -200,9 +182,7 @@ def simulation_of(fabric: Fabric) -> SimulationSection:
     return fabric.simulation or SimulationSection()  # pyright: ignore[reportCallIssue]
 
 
-def cost_of_actors(
-    fabric: Fabric, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int, settings: Mapping[str, str]
-) -> Cost:
+def cost_of_actors(fabric: Fabric, cells: Sequence[LaunchCell], ranks: int, settings: Mapping[str, str]) -> Cost:
     """What simulating cells on a fabric costs this host, with an actor for each rank."""
-    limit, crowding = fabric.network.eager_limit if fabric.network else None, crowding_of(fabric)
-    return expected_cost(cells, ranks, ranks_per_node, simulation_of(fabric), limit, settings, crowding=crowding)
+    limit = fabric.network.eager_limit if fabric.network else None
+    return expected_cost(cells, ranks, simulation_of(fabric), limit, settings, crowding=crowding_of(fabric))

@@ -54,7 +54,6 @@ class Copies:
     most_held: float = math.inf  # bytes that one rank holds at most
 
 
-NONE = Copies(0.0)
 COPIES: Mapping[tuple[str, str], Copies] = {
     ("reduce_scatter", "ompi"): Copies(1.0e-9, 1.5),  # each rank sums up a copy of all blocks
     ("reduce_scatter", OTHERS): Copies(0.13e-9),
@@ -74,26 +73,19 @@ SHARED = frozenset({"bcast", "allgather"})
 """Calls that copy nothing once a rank's block is so large that ranks share its memory."""
 WHOLE = frozenset({"bcast", "scatter", "gather", "reduce", "allreduce"})  # calls with one block for each rank
 ONCE = 16  # calls that filling and proving a real block, once for each size, costs as much as
-
-
-DOUBLED = 2**22
+DOUBLED, DOUBLING = 2**22, Copies(3.9e-9)
 """Bytes of all blocks of a rank up to which MPICH's selector takes recursive doubling for ``MPI_Reduce_scatter``."""
-DOUBLING = Copies(3.9e-9)
-
-
-def copies_of(call: str, algorithm: str, vector: int = 0) -> Copies:
-    """What the blocks of a call cost, ``vector`` bytes a rank, whatever the algorithm's settings (``bruck{r=2}``)."""
-    name = algorithm.partition("{")[0]
-    if (call, name) == ("reduce_scatter", "mpich") and vector <= DOUBLED:
-        return DOUBLING
-    return COPIES.get((call, name), COPIES.get((call, OTHERS), NONE))
 
 
 def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tuple[float, float]:
     """Seconds of processor time and bytes of memory that copies of one size's blocks take."""
-    copies, real = copies_of(call, algorithm, block * ranks), block <= SHARED_ABOVE
+    real = block <= SHARED_ABOVE
     if call in SHARED and not real:
         return 0.0, 0.0
+    name = algorithm.partition("{")[0]  # whatever its settings: ``bruck{r=2}``
+    copies = COPIES.get((call, name), COPIES.get((call, OTHERS), Copies(0.0)))
+    if (call, name) == ("reduce_scatter", "mpich") and block * ranks <= DOUBLED:
+        copies = DOUBLING
     moved = float(block * ranks * (1 if call in WHOLE else ranks))
     times = calls + (ONCE if call in WHOLE and real else 0)
     return copies.seconds * moved * times, min(copies.held * moved, copies.most_held * ranks)
@@ -102,7 +94,7 @@ def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tu
 def message_s(ranks: int, algorithms: Collection[str] = (), *, eager: bool = False) -> float:
     """Seconds of processor time that simulating a message takes."""
     laws = EAGER if eager else WINDOWED
-    return max(laws.get(name, laws[OTHERS]).at(ranks) for name in (*algorithms, *(() if algorithms else (OTHERS,))))
+    return max(laws.get(name, laws[OTHERS]).at(ranks) for name in algorithms or (OTHERS,))
 
 
 def at_once_s(call: str, ranks: int) -> float:

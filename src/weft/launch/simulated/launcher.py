@@ -202,7 +202,7 @@ class SimulatedLauncher:
         """Expected cost of a request on this host, by what was calibrated."""
         if calls := self.in_rounds(request):
             return rounds_cost(calls, request.ranks, len(request.nodes), self.simulation.samples)
-        return cost_of_actors(self.fabric, request.cells, request.ranks, request.ranks_per_node, request.environment)
+        return cost_of_actors(self.fabric, request.cells, request.ranks, request.environment)
 
     def refusal(self, request: LaunchRequest, estimate: Cost) -> str:
         """Why a request of this expected cost is not simulated, by what this run has learned; empty if it is."""

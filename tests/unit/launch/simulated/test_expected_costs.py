@@ -19,7 +19,7 @@ def estimates(study: str, on: str) -> list[Cost]:
     assert fabric.network
     return [
         expected_cost(
-            [LaunchCell(cell.id, cell.kernel, dict(cell.parameters), cell.ranks)], cell.ranks, cell.ranks_per_node,
+            [LaunchCell(cell.id, cell.kernel, dict(cell.parameters), cell.ranks)], cell.ranks,
             simulation_of(fabric), fabric.network.eager_limit,
         )
         for cell in make_plan(load_study(study), fabric).measured
@@ -76,7 +76,7 @@ def expected(library: str, values: dict[str, Any], ranks: int) -> Cost:
     values = {"form": "plain", "pattern": "equal", "root": root, "combination": ""} | values
     fabric = load_fabric("tara-extended")
     simulation = simulation_of(fabric).model_copy(update={"collectives": library})
-    return expected_cost([LaunchCell("c000", "collective", values, ranks)], ranks, 8, simulation, 2**14)
+    return expected_cost([LaunchCell("c000", "collective", values, ranks)], ranks, simulation, 2**14)
 
 
 @pytest.mark.parametrize(("library", "values", "ranks", "taken_s"), TAKEN)
@@ -111,7 +111,7 @@ RING, ALL_TO_ALL = {"messages": 51200}, {"messages": 65024, "direct": 65024, "di
 def test_a_replay_costs_what_its_own_calls_do(library: str, values: dict[str, Any], ranks: int, taken_s: float) -> None:
     simulation = simulation_of(load_fabric("tara-extended")).model_copy(update={"collectives": library})
     asked = LaunchCell("c000", "replay", {"most_bytes": 2**16} | values, ranks)
-    cost = expected_cost([asked], ranks, 8, simulation, 2**14)
+    cost = expected_cost([asked], ranks, simulation, 2**14)
     assert taken_s / 3 < cost.seconds < 3 * taken_s
 
 
@@ -126,7 +126,7 @@ def test_unevenly_shared_links_make_what_is_sent_at_once_dearer(topology: str, r
     simulation = simulation_of(tara).model_copy(update={"collectives": OMPI})
     values = {"most_bytes": 2**16, "messages": 16128, "direct": 16128, "direct_calls": ["alltoall"]}
     asked = [LaunchCell("c000", "replay", values, 64)]
-    cost = expected_cost(asked, 64, 8, simulation, 2**14, crowding=crowding_of(other))
+    cost = expected_cost(asked, 64, simulation, 2**14, crowding=crowding_of(other))
     assert taken_s / 2.5 < cost.seconds < 2.5 * taken_s
 
 
@@ -138,8 +138,8 @@ def test_only_the_all_to_alls_of_a_launch_are_charged_for_sending_to_all_at_once
         for at, spec in enumerate(("default", *(f"node.direct{{w={w}}}" for w in range(1, 40))))
     ]
     simulation = simulation_of(load_fabric("tara-extended")).model_copy(update={"collectives": OMPI})
-    whole, alone = (expected_cost(cells, 128, 8, simulation, 2**14) for cells in (own, own[:1]))
-    others = expected_cost(own[1:], 128, 8, simulation, 2**14)
+    whole, alone = (expected_cost(cells, 128, simulation, 2**14) for cells in (own, own[:1]))
+    others = expected_cost(own[1:], 128, simulation, 2**14)
     assert alone.at_once == whole.at_once == ("alltoallv",)
     assert others.at_once == ()
     assert whole.seconds == pytest.approx(alone.seconds + others.seconds, rel=0.05)
@@ -159,5 +159,5 @@ def test_a_breakdown_does_not_cost_what_an_algorithm_that_sends_to_all_at_once_d
     # 57 s were taken, and 241 s expected
     values = {"calls": ["C"], "data": "contention", "n": 128 * 128, "m": 8192, "explain": True}
     simulation = simulation_of(load_fabric("tara-extended")).model_copy(update={"collectives": OMPI})
-    cost = expected_cost([LaunchCell("c000", "exchange", values, 128)], 128, 8, simulation, 2**14)
+    cost = expected_cost([LaunchCell("c000", "exchange", values, 128)], 128, simulation, 2**14)
     assert 57 / 1.5 < cost.seconds < 1.5 * 57

@@ -160,13 +160,13 @@ CONTENTION = {"n": 576, "m": 8, "data": "contention", "calls": ["A", "C"]}
 def test_only_the_contention_set_may_be_folded() -> None:
     assert not content_matters([cell("exchange", CONTENTION), cell("floor", {})])
     assert content_matters([cell("exchange", CONTENTION), cell("exchange", SORT)])
-    plain, real = (expected_cost([cell("exchange", each)], 8, 8, TWICE, None) for each in (CONTENTION, SORT))
+    plain, real = (expected_cost([cell("exchange", each)], 8, TWICE, None) for each in (CONTENTION, SORT))
     assert real.memory_bytes - plain.memory_bytes == 4 * 8 * 576 * 8
 
 
 def test_a_simulation_costs_more_than_in_proportion_to_its_messages() -> None:
     values = CONTENTION | {"calls": ["C"]}
-    small, large = (expected_cost([cell("exchange", values, ranks)], ranks, 8, TWICE, 0) for ranks in (288, 1152))
+    small, large = (expected_cost([cell("exchange", values, ranks)], ranks, TWICE, 0) for ranks in (288, 1152))
     assert large.messages > 14 * small.messages
     assert large.seconds > 1.4 * small.seconds * large.messages / small.messages
     assert large.memory_bytes > small.memory_bytes
@@ -177,7 +177,7 @@ def test_blocks_that_are_sent_without_asking_cost_the_simulator_more() -> None:
     asking = [cell("collective", {"collective": "alltoall", "bytes": [65536]}, 1152)]
     without = [*asking, cell("collective", {"collective": "alltoall", "bytes": [8]}, 1152)]
     library = section("mvapich2")
-    one, two = (expected_cost(each, 1152, 8, library, 16384) for each in (asking, without))
+    one, two = (expected_cost(each, 1152, library, 16384) for each in (asking, without))
     assert two.seconds / two.messages > 1.5 * one.seconds / one.messages
 
 
@@ -191,7 +191,7 @@ def test_an_algorithm_that_sends_to_all_at_once_is_known_to_be_dear_and_its_wind
 
     def told(simulation: SimulationSection, ranks: int = 128, m: int = 2048) -> tuple[float, str]:
         asked = [cell("exchange", values | {"m": m, "n": 2 * ranks**2}, ranks)]
-        cost = expected_cost(asked, ranks, 8, simulation, 16384)
+        cost = expected_cost(asked, ranks, simulation, 16384)
         return cost.seconds / cost.messages, refusal(cost, ranks, simulation)
 
     each_s, why = told(section("ompi"))
@@ -219,7 +219,7 @@ def test_each_algorithm_is_estimated_within_a_factor_of_what_it_took(
     call: str, algorithm: str, ranks: int, seen_s: float
 ) -> None:
     asked = [cell("collective", {"collective": call, "bytes": [65536], "form": "plain"}, ranks)]
-    cost = expected_cost(asked, ranks, 8, section("mpich", algorithms={call: algorithm}), 16384)
+    cost = expected_cost(asked, ranks, section("mpich", algorithms={call: algorithm}), 16384)
     assert seen_s / 1.5 < cost.seconds / cost.messages < 1.5 * seen_s
 
 
@@ -227,7 +227,7 @@ def test_a_library_that_a_launch_chooses_for_a_call_counts() -> None:
     """It was estimated as the fabric's own library, at a sixtieth."""
     asked = [cell("collective", {"collective": "alltoallv", "bytes": [65536], "form": "plain"}, 128)]
     own, chosen = (
-        expected_cost(asked, 128, 8, section("mpich"), 16384, settings)
+        expected_cost(asked, 128, section("mpich"), 16384, settings)
         for settings in ({}, {"WEFT_SMPI_ALLTOALLV": "ompi"})
     )
     assert chosen.seconds > 30 * own.seconds
