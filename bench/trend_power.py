@@ -34,7 +34,7 @@ from weft.kernel.studies import load_study
 from weft.launch import launcher_for
 from weft.report.compare.nights import Nights, write_nights
 from weft.run.nightly import Watch, make_watch, read_history, run_night
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 
 MARGIN, DEALS, ROWS, LEAD_IN, NIGHTS = 0.05, 199, 4, 30, 365
 Reals = NDArray[np.floating[Any]]
@@ -118,7 +118,7 @@ def virtual(folder: Path, count: int) -> int:
         make_watch(load_study(folder / "nightly.toml"), equal, "1d", "3 s", folder / "watch"),
         2 * count // 3,
     )
-    past, quiet = read_history(first), Silent()  # pyrefly: ignore[bad-instantiation]
+    past, quiet = read_history(first), Progress()
     while (night := len(past.nights) + 1) <= count:
         watch = Watch(first.study, slow if night >= planted else equal, first.folder, first.every_s, first.time)
         began = time.monotonic()

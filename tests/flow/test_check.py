@@ -21,7 +21,7 @@ from weft.report.figures import Picture
 from weft.report.view import load_view
 from weft.run.check import Asked, check_study, clear_exclude, exit_code, plan_second, run_check, tables_s, write_exclude
 from weft.run.one import plan_study
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 from weft.run.refresh import make_tables, stale
 from weft.store.folder import RunFolder
 
@@ -52,7 +52,7 @@ def fabric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fabric:
 
 
 def checked(launcher: MadeCheck, path: Path) -> RunFolder:
-    return run_check(launcher.fabric, Asked(), launcher, Silent(), path / "run")
+    return run_check(launcher.fabric, Asked(), launcher, Progress(), path / "run")
 
 
 def test_slow_parts_are_named_excluded_and_shown_again(fabric: Fabric, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_the_tables_of_a_busy_host_take_longer(fabric: Fabric, tmp_path: Path) -
 
 def test_the_second_pass_of_few_nodes_is_in_time_too(fabric: Fabric, tmp_path: Path) -> None:
     """Eight nodes have seven rounds of the sixteen that were asked for: their second pass took twice its time."""
-    folder = run_check(fabric, Asked(nodes="n[0-7]"), MadeCheck(fabric, [{}]), Silent(), tmp_path / "run")
+    folder = run_check(fabric, Asked(nodes="n[0-7]"), MadeCheck(fabric, [{}]), Progress(), tmp_path / "run")
     rounds, budget_s = planned(folder, fabric, 30.0)
     assert rounds == 7
     assert 2 * rounds * budget_s == pytest.approx(30, rel=0.01)
@@ -266,7 +266,7 @@ def test_a_check_whose_time_was_over_advises_twice_its_own(
     fabric: Fabric, tmp_path: Path, time: str, twice: str
 ) -> None:
     asked = Asked(nodes="n[0-15]", time=time)
-    folder = run_check(fabric, asked, MadeCheck(fabric, [{}], ends_after=5), Silent(), tmp_path / "run")
+    folder = run_check(fabric, asked, MadeCheck(fabric, [{}], ends_after=5), Progress(), tmp_path / "run")
     (answer,) = claims_of(CLAIMS.read(folder.path), "answer")
     assert answer["next"] == f"weft check --on {{run}}/fabric.toml --nodes 'n[0-15]' --ranks-per-node 1 --time {twice}"
 
@@ -299,7 +299,7 @@ def test_a_node_that_nothing_is_compared_with_is_not_healthy(
     (tmp_path / "made.toml").write_text(text)
     fabric = load_fabric(tmp_path / "made.toml")
     for number, part in enumerate(({("node", slow): 2.0}, {})):
-        folder = run_check(fabric, Asked(nodes=nodes), MadeCheck(fabric, [part]), Silent(), tmp_path / f"run{number}")
+        folder = run_check(fabric, Asked(nodes=nodes), MadeCheck(fabric, [part]), Progress(), tmp_path / f"run{number}")
         answer = claims_of(CLAIMS.read(folder.path), "answer")[0]
         if lone:
             assert (exit_code(folder), extras(answer)["lone"]) == (1, lone)

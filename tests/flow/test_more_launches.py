@@ -16,7 +16,7 @@ from weft.kernel.overrides import Overrides, load_overridden
 from weft.plan.rounds import with_launches
 from weft.plan.stored import HASH, NEXT_HASH, hash_of, plan_of
 from weft.run.one import run_study, statuses
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 from weft.store.folder import RunFolder
 from weft.study import Study
 
@@ -98,7 +98,7 @@ def test_a_run_is_found_by_its_name_and_gets_its_launches(
     longer = more(study, 9)
     monkeypatch.chdir(tmp_path)
     first = run_study(study, fabric, None, FakeLauncher())
-    again = run_study(longer, fabric, None, FakeLauncher(), Silent(), more=True)
+    again = run_study(longer, fabric, None, FakeLauncher(), Progress(), more=True)
     assert again.path == first.path
     assert run_study(study, fabric, None, FakeLauncher()).path != first.path
 

@@ -11,7 +11,7 @@ from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.report.compare.nights import Nights, write_nights
 from weft.run.nightly import make_watch, read_history, run_night
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 
 STUDY = """\
 name = "nightly"
@@ -57,7 +57,7 @@ def test_each_night_is_a_run_on_the_nodes_whose_turn_it_is_and_a_line_of_the_his
     assert watch.round == 2
     begun = datetime(2026, 3, 1, 2, 17, tzinfo=UTC)
     for night in range(2):
-        history = run_night(watch, FakeLauncher(), Silent(), begun + timedelta(days=night))
+        history = run_night(watch, FakeLauncher(), Progress(), begun + timedelta(days=night))
     assert history == read_history(watch)
     assert [night.hosts for night in history.nights] == [("n0", "n2"), ("n1", "n3")], "of each leaf one, each in turn"
     assert [night.run for night in history.nights] == ["night-20260301-021700", "night-20260302-021700"]

@@ -16,7 +16,7 @@ from weft.kernel.studies import load_study
 from weft.plan.stored import plan_of
 from weft.plan.wire import flat_plan
 from weft.run.one import run_study, statuses
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 from weft.store.folder import RunFolder
 from weft.study import Study
 
@@ -31,7 +31,7 @@ def test_each_round_measures_floors_and_starts_no_ranks_for_them(study: Study, f
     assert sorted(floors) == [f"f00{k}.l{index}" for k in range(3) for index in (1, 2)]
 
 
-class Told(Silent):
+class Told(Progress):
     """Keeps the remaining time that a walk tells."""
 
     def __init__(self) -> None:

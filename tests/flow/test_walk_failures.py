@@ -13,7 +13,7 @@ from weft.launch.launcher import LaunchRequest, Outcome
 from weft.plan.records import Plan
 from weft.run.folder import locked
 from weft.run.one import begin, exit_code, plan_study, statuses
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 from weft.run.walk import Walk
 from weft.store.folder import RunFolder
 from weft.study import Study
@@ -182,7 +182,7 @@ def test_a_batch_that_dies_is_started_again_without_the_cell_that_killed_it(
         plan = plan_study(study, fabric)
         begin(folder, study, fabric, launcher, plan)
         plan = batched(plan)
-        Walk(folder, plan, launcher, Silent()).go()
+        Walk(folder, plan, launcher, Progress()).go()
     assert launcher.started == ["g000.l1", "g000.l1"]
     assert launcher.measured == ["c000.l1", "c002.l1"]
     assert record(folder, "c001", 1)["status"] == "crash"

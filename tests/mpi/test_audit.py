@@ -14,7 +14,7 @@ from weft.launch import launcher_for
 from weft.mpi.library import find_mpi
 from weft.run.audit import audit_study, run_audit
 from weft.run.check import exit_code
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 
 SHIM = r"""
 #include <mpi.h>
@@ -37,7 +37,7 @@ def audit(folder: Path, wrapper: Path, shim: Path | None = None) -> tuple[int, s
         if shim:  # only now: what looks for the library would load it, too
             patch.setenv("LD_PRELOAD", str(shim))
         study = audit_study(fabric, "", "25s", "2")
-        run = run_audit(study, fabric, launcher, Silent(), folder, 25.0)
+        run = run_audit(study, fabric, launcher, Progress(), folder, 25.0)
     found = {(row["collective"], row["guideline"]) for row in GUIDELINES.read(folder) if row["violated"]}
     return exit_code(run), found
 

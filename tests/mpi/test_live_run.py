@@ -10,10 +10,10 @@ from weft.kernel.studies import load_study
 from weft.launch.build import Kernels
 from weft.launch.local import LocalLauncher
 from weft.run.one import run_study
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 
 
-class Told(Silent):
+class Told(Progress):
     """Keeps the samples that it is told."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.simgrid import Programs
 from weft.run.check import Asked, exit_code, run_check
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 from weft.store.folder import RunFolder
 
 pytestmark = [pytest.mark.simulated, pytest.mark.long]
@@ -79,7 +79,7 @@ def checked(machine: str, path: Path, programs: Programs, slow: Mapping[str, flo
     fabric = load_fabric(path / "machine.toml")
     launcher = Counting(fabric, programs)
     before = time.process_time()
-    folder = run_check(fabric, Asked(), launcher, Silent(), path / "run")
+    folder = run_check(fabric, Asked(), launcher, Progress(), path / "run")
     launcher.own_s = time.process_time() - before
     return folder, launcher
 

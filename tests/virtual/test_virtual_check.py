@@ -14,7 +14,7 @@ from weft.analyse.tables.claims import CLAIMS, claims_of, extras
 from weft.fabric import Fabric, load_fabric
 from weft.launch.launcher import LaunchRequest
 from weft.run.check import Asked, exit_code, run_check
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 from weft.store.folder import RunFolder
 
 pytestmark = [*OVER_FABRIC, pytest.mark.long]
@@ -33,7 +33,7 @@ def checked(fabric: Fabric, installed: Installed, path: Path, more: Mapping[str,
 
     launcher.environment = environment
     began = time.monotonic()
-    folder = run_check(fabric, Asked(time=f"{ASKED_S}s"), launcher, Silent(), path / "run")
+    folder = run_check(fabric, Asked(time=f"{ASKED_S}s"), launcher, Progress(), path / "run")
     assert time.monotonic() - began < MOST_S
     return folder
 

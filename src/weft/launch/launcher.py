@@ -31,10 +31,14 @@ class LaunchRequest:
     cells: tuple[LaunchCell, ...] = ()
     expected_s: float = 0.0  # how long the launch takes by its plan; 0 where nothing is known
 
+    def file(self, ending: str) -> Path:
+        """A file of the launch in its run folder."""
+        return self.folder / "launches" / f"{self.id}.{ending}"
+
     @property
     def log(self) -> Path:
         """File for stdout and stderr of the launch."""
-        return self.folder / "launches" / f"{self.id}.log"
+        return self.file("log")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from weft.plan.stored import plan_of
 from weft.plan.trials import Trial, far_value, moved_value, trial_plan
 from weft.run.extend import begin_within, plan_within
 from weft.run.folder import locked
-from weft.run.progress import Progress, Silent
+from weft.run.progress import Progress
 from weft.run.refresh import make_tables
 from weft.run.walk import Walk, pending
 from weft.store.folder import RunFolder
@@ -64,7 +64,7 @@ def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Tria
 def trials_of(changes: Sequence[ChangeRow], plan: Plan, say: Callable[[str], None] | None = None) -> list[Trial]:
     """The knobs to move, the likeliest of each jump first; says which are left out."""
     found: list[Trial] = []
-    say = say or Silent().say  # pyrefly: ignore[bad-instantiation]
+    say = say or Progress().say
     for change in (row for row in changes if row["kind"] == "jump"):
         is_far = False  # one far launch a round for each jump: the likeliest knob's that the sweep leaves room for
         values = dict(zip(change["knobs"], change["knob_values"], strict=True))

@@ -22,7 +22,7 @@ from weft.run.extend import can_extend, check_inputs, copy_inputs, extend
 from weft.run.failure import RETRIED
 from weft.run.folder import check_place, create, locked
 from weft.run.listing import RUNS
-from weft.run.progress import Progress, Silent
+from weft.run.progress import Progress
 from weft.run.refresh import make_tables, stale
 from weft.run.walk import Walk, pending
 from weft.store.folder import INPUTS, RunFolder, digests
@@ -55,7 +55,7 @@ def run_study(
     deadline: Callable[[RunFolder, Plan], Rounds] | None = None,
 ) -> RunFolder:
     """Measure what is unfinished of a study on a fabric, in ``into`` or below ``runs/``; DataError, LaunchError."""
-    progress = progress or Silent()  # pyrefly: ignore[bad-instantiation]
+    progress = progress or Progress()
     folder = RunFolder(into) if into else choose_folder(study, fabric, progress, more=more)
     check_place(folder)
     with locked(folder, say=progress.say):

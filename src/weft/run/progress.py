@@ -3,7 +3,7 @@
 
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from weft.format import format_seconds, plural
 from weft.text import console, one_line, plain
@@ -15,8 +15,8 @@ LINES_EVERY_S = 10.0
 GLIMPSES_EVERY_S = 60.0
 
 
-class Progress(Protocol):
-    """The interface for the progress of a run."""
+class Progress:
+    """What a run tells of its progress; this one prints nothing, whatever happens."""
 
     def start(self, total: int, done: int, remaining_s: float | None) -> None:
         """Start: number of cells, number already finished, expected seconds for the rest; None if unknown."""
@@ -40,18 +40,13 @@ class Progress(Protocol):
         """End the display."""
 
 
-class Silent(Progress):
-    """Prints nothing: whatever happens."""
-
-
-class Lines:
+class Lines(Progress):
     """Plain lines for a log file: each failure, now and then the progress, and in a long cell its samples so far."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self.out = out or sys.stderr
         self.began = self.printed = time.monotonic()
-        self.total = 0
-        self.words = ""
+        self.total, self.words = 0, ""
 
     def start(self, total: int, done: int, remaining_s: float | None) -> None:
         """See :class:`Progress`."""
@@ -79,10 +74,9 @@ class Lines:
             self.say(f"{status}: {words}")
         if now - self.printed >= LINES_EVERY_S or done == self.total:
             self.printed = now
-            elapsed = in_words(now - self.began)
-            left = "" if remaining_s is None or done == self.total else f", about {in_words(remaining_s)} left"
-            last = "" if done == self.total else f"; last: {words}"
-            self.say(f"{done}/{self.total} cells in {elapsed}{left}{last}")
+            left = "" if remaining_s is None else f", about {in_words(remaining_s)} left"
+            more = "" if done == self.total else f"{left}; last: {words}"
+            self.say(f"{done}/{self.total} cells in {in_words(now - self.began)}{more}")
 
     def say(self, line: str) -> None:
         """See :class:`Progress`."""
@@ -92,9 +86,6 @@ class Lines:
         """See :class:`Progress`."""
         self.printed = time.monotonic()
         self.say(line)
-
-    def stop(self) -> None:
-        """See :class:`Progress`."""
 
 
 class Left:
@@ -116,7 +107,7 @@ class Left:
         return "soon done" if left_s > min(-2.0, -0.2 * self.seconds) else "longer than expected"
 
 
-class Live:
+class Live(Progress):
     """A progress bar, below it the current cell and its samples so far; what is too long ends in three dots."""
 
     def __init__(self) -> None:
@@ -132,8 +123,7 @@ class Live:
         self.left = Left(None)
         self.task = self.bar.add_task("", total=None, left="")
         self.cell = Text(style="dim", no_wrap=True, overflow="ellipsis")
-        self.samples, self.link = (Text(no_wrap=True, overflow="ellipsis") for _ in range(2))
-        self.card = Text(no_wrap=True, overflow="ellipsis")
+        self.samples, self.link, self.card = (Text(no_wrap=True, overflow="ellipsis") for _ in range(3))
         self.lines = Group(self.bar, self.cell, self.samples, self.link)
         self.display = Display(self.lines, console=self.bar.console, transient=True, refresh_per_second=4)
 

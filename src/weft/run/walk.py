@@ -46,6 +46,7 @@ class Step:
     cells: tuple[str, ...]
 
 
+@dataclass
 class Walk:
     """One walk over a run's launches.
 
@@ -53,29 +54,21 @@ class Walk:
     which may have more rounds, or None to stop there.
     """
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        plan: Plan,
-        launcher: Launcher,
-        progress: Progress,
-        after_round: Callable[[int], Plan | None] | None = None,
-    ) -> None:
-        self.folder = folder
-        self.plan = plan
-        self.after_round = after_round
-        self.launcher = launcher
-        self.progress = progress
-        self.cells = {cell.id: cell for cell in plan.cells}
-        self.origin = plan.origin(folder.run_id())
-        self.total = sum(len(launch.cells) for launch in plan.launches)
-        self.done = 0
-        self.failed_starts = 0
+    folder: RunFolder
+    plan: Plan
+    launcher: Launcher
+    progress: Progress
+    after_round: Callable[[int], Plan | None] | None = None
+
+    def __post_init__(self) -> None:
+        self.cells = {cell.id: cell for cell in self.plan.cells}
+        self.origin = self.plan.origin(self.folder.run_id())
+        self.total = sum(len(launch.cells) for launch in self.plan.launches)
+        self.done = self.failed_starts = 0
         self.second_starts: set[str] = set()
         self.first_starts: dict[tuple[str, ...], str] = {}  # the launch of this walk that reads a group's settings
         self.before: dict[Path, tuple[int, int]] = {}
-        self.measured_any = False
-        self.durations = Durations()
+        self.measured_any, self.durations = False, Durations()
 
     def go(self) -> None:
         """Measure everything unfinished; LaunchError if no launch starts, DataError if the folder is lost."""
@@ -140,17 +133,14 @@ class Walk:
     def _request(self, step: Step) -> LaunchRequest:
         launch = step.launch
         path = self.folder.flat_plan(launch.id)
-        rules, run = self.launcher.rules, self.origin.run
         kind = (launch.id.partition(".")[0], *sorted(f"{name}={value}" for name, value in launch.settings.items()))
         first = self.first_starts.setdefault(kind, launch.id)
-        text = flat_plan(
-            self.plan, launch, self.folder.path, run=run, rules=rules, cells=step.cells,
-            settings_of="" if first == launch.id else first,
-        )  # fmt: skip
+        rules, run, of = self.launcher.rules, self.origin.run, first if first != launch.id else ""
+        text = flat_plan(self.plan, launch, self.folder.path, run=run, rules=rules, cells=step.cells, settings_of=of)
         write_atomic(path, text.encode())
         write_atomic(self.folder.door(launch.id), b"loopback\n" if launch.nodes == 1 else b"network\n")
-        files = [*self._records(launch, step.cells), self.folder.status_file(launch.id)]
-        self.before |= {file: version(file) for file in files}
+        files = [self.folder.cell_record(name, launch.index) for name in step.cells]
+        self.before |= {file: version(file) for file in (*files, self.folder.status_file(launch.id))}
         # the time limit of finished cells is not added to that of the others
         saved_s = sum(self.cells[cell].limit_s for cell in launch.cells if cell not in step.cells)
         return LaunchRequest(
@@ -181,23 +171,17 @@ class Walk:
         if status == LAUNCH:
             return self._failed_start(step, missing, outcome)
         self.failed_starts, self.measured_any = 0, True
-        if status == BOUND:
-            for name in missing:
-                write_row(self.folder, step.launch, self.cells[name], BOUND, outcome, [])
-            return []
-        outlier = under_way(step.launch, missing, slots)
-        write_row(self.folder, step.launch, self.cells[outlier], status, outcome, slots)
-        rest = tuple(name for name in missing if name != outlier)
+        failed = missing if status == BOUND else [under_way(step.launch, missing, slots)]
+        for name in failed:
+            write_row(self.folder, step.launch, self.cells[name], status, outcome, slots)
+        rest = tuple(name for name in missing if name not in failed)
         return [Step(step.launch, rest)] if rest else []
-
-    def _records(self, launch: LaunchPlan, cells: Sequence[str]) -> list[Path]:
-        return [self.folder.cell_record(name, launch.index) for name in cells]
 
     def _told_of(self, cell: str, launch: LaunchPlan, outcome: Outcome) -> bool:
         """Whether the kernel wrote a record of a cell: it takes precedence, even if its status is retried."""
         if final_status(self.folder, cell, launch.index, self.origin):
             return True
-        (record,) = self._records(launch, [cell])
+        record = self.folder.cell_record(cell, launch.index)
         new = version(record) != self.before.get(record)
         # a job of an earlier weft may have written it before this one looked
         return (new or outcome.returncode == 0) and is_kernels_word(self.folder, cell, launch.index, self.origin)
@@ -261,13 +245,10 @@ def closed(outcomes: Iterator[Outcome]) -> Generator[Iterator[Outcome]]:
 
 def pending(folder: RunFolder, plan: Plan, *, mend: bool = False) -> list[Step]:
     """Launches with unfinished cells: never measured, failed, or incomplete (see :func:`final_status`)."""
-    steps: list[Step] = []
-    origin = plan.origin(folder.run_id())
+    origin, steps = plan.origin(folder.run_id()), list[Step]()
     for launch in plan.launches:
-        left = tuple(
-            name for name in launch.cells if final_status(folder, name, launch.index, origin, mend=mend) is None
-        )
-        if left:
+        final = {name: final_status(folder, name, launch.index, origin, mend=mend) for name in launch.cells}
+        if left := tuple(name for name, status in final.items() if status is None):
             steps.append(Step(launch, left))
     return steps
 

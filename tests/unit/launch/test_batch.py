@@ -15,7 +15,7 @@ from made.batch import MadeUpScheduler, Starter, request
 from made.waiting import wait_until
 from weft.errors import FabricError, LaunchError
 from weft.fabric.batch import BatchSection
-from weft.launch.batch.launcher import BatchLauncher, end_file
+from weft.launch.batch.launcher import BatchLauncher
 from weft.launch.batch.scheduler import JobState, Scheduler, clean_environment
 from weft.launch.batch.schedulers import Flux, Lsf, Pbs, Slurm
 from weft.launch.batch.script import render
@@ -148,7 +148,7 @@ def test_two_jobs_of_a_run_measure_one_after_the_other(tmp_path: Path) -> None:
     (tmp_path / "go").touch()
     assert [job.communicate(timeout=60) for job in (first, *others)] == [("", "")] * 3
     assert (tmp_path / "ran").read_text().split() == [each.id for each in requests]
-    assert {end_file(each).read_text().split()[0] for each in requests} == {"0"}
+    assert {each.file("end").read_text().split()[0] for each in requests} == {"0"}
     assert [out.startswith("waiting for another job of this run") for out in said] == [True, True]
 
 
@@ -164,7 +164,7 @@ def test_a_job_that_cannot_lock_its_run_warns_once_and_measures(tmp_path: Path, 
     path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     job = subprocess.run(["bash", "-c", script], timeout=60, capture_output=True, check=True, env=path, text=True)
     assert job.stdout.count("job.lock") == job.stdout.count("\n") == int(warned)
-    assert {end_file(each).read_text().split()[0] for each in requests} == {"0"}
+    assert {each.file("end").read_text().split()[0] for each in requests} == {"0"}
 
 
 def test_a_job_that_was_killed_leaves_no_lock(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_job_that_was_killed_leaves_no_lock(tmp_path: Path) -> None:
 
 def test_an_old_end_does_not_stand_for_a_launch_that_is_asked_for_again(tmp_path: Path) -> None:
     (tmp_path / "launches").mkdir()
-    end_file(request("c000.l1", ("n0",), tmp_path)).write_text("1 5\n")
+    request("c000.l1", ("n0",), tmp_path).file("end").write_text("1 5\n")
     outcomes = list(walk(tmp_path, MadeUpScheduler(launches_a_job=3), lambda r: ["true"]))
     assert [o.returncode for o in outcomes] == [0, 0, 0]
 
@@ -196,7 +196,7 @@ def test_an_old_end_does_not_stand_for_a_launch_that_is_asked_for_again(tmp_path
 def test_an_interrupt_cancels_the_job_only_where_the_site_file_asks_for_it(tmp_path: Path) -> None:
     class Endless(MadeUpScheduler):
         def submit(self, script: Path) -> str:
-            end_file(request("c000.l1", ("n0",), tmp_path)).write_text("0 1\n")
+            request("c000.l1", ("n0",), tmp_path).file("end").write_text("0 1\n")
             return "7"
 
         def state(self, job: str) -> JobState:

@@ -12,8 +12,8 @@ from weft.errors import LaunchError
 from weft.fabric.batch import BatchSection
 from weft.files.atomic import read_json, write_json
 from weft.launch.batch import launcher as module
-from weft.launch.batch.launcher import BatchLauncher, end_file
-from weft.launch.batch.ports import collect_ports, ports_folder
+from weft.launch.batch.launcher import BatchLauncher
+from weft.launch.batch.ports import collect_ports
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.schedulers import Flux, Lsf, Pbs, Slurm
 from weft.launch.launcher import LaunchRequest
@@ -47,7 +47,7 @@ class Queue(MadeUpScheduler):
         """``r`` runs, a digit ends the launch of that number, ``?`` no answer, ``e`` has ended, ``E`` with launch 2."""
         answer = self.answers.pop(0) if self.answers else "e"
         if ended := answer.replace("E", "2").strip("r?e"):
-            end_file(request(f"c00{ended}.l1", ("n0",), self.folder)).write_text("0 3\n")
+            request(f"c00{ended}.l1", ("n0",), self.folder).file("end").write_text("0 3\n")
         return {"?": JobState.UNKNOWN, "e": JobState.ENDED, "E": JobState.ENDED}.get(answer, JobState.RUNNING)
 
 
@@ -85,7 +85,7 @@ def test_what_ranks_of_a_followed_job_wrote_before_weft_came_back_is_told_from_w
     walking = launcher(Queue(tmp_path, "0rrr"), []).run(requests(tmp_path))
     next(walking)
     walking.close()
-    end_file(requests(tmp_path)[1]).write_text("139 3\n")  # crashed while no weft looked
+    requests(tmp_path)[1].file("end").write_text("139 3\n")  # crashed while no weft looked
     outcomes = list(launcher(Queue(tmp_path, "rr2"), []).run(requests(tmp_path)[1:]))
     assert [(outcome.returncode, outcome.before) for outcome in outcomes] == [(139, True), (0, False)]
 
@@ -161,7 +161,7 @@ def test_bsub_reads_the_script_from_its_input_where_its_options_are_always_read(
 def test_a_left_job_that_has_ended_meanwhile_is_taken_up_by_a_new_one(tmp_path: Path) -> None:
     todo = requests(tmp_path)
     write_json(tmp_path / "job.json", {"scheduler": "slurm", "job": "7"})
-    end_file(todo[0]).write_text("1 3\n")  # it failed there, and is asked for again
+    todo[0].file("end").write_text("1 3\n")  # it failed there, and is asked for again
     queue = Queue(tmp_path, "eer012")
     outcomes = list(launcher(queue, []).run(todo))
     assert [outcome.returncode for outcome in outcomes] == [0, 0, 0]
@@ -222,7 +222,7 @@ def test_a_copy_of_a_folder_does_not_follow_the_job_of_the_original(tmp_path: Pa
 def test_an_end_that_cannot_be_read_loses_that_launch_alone(text: str, tmp_path: Path) -> None:
     """On a full disk the job left an empty one, which ended weft with a traceback."""
     todo = requests(tmp_path)
-    end_file(todo[0]).write_text(text)
+    todo[0].file("end").write_text(text)
     outcome = module.read_end(todo[0])
     assert outcome is not None
     assert outcome.returncode == module.LOST
@@ -289,7 +289,7 @@ def test_ports_are_counted_around_each_launch_where_perfquery_is_present(
         assert (out.link, out.source, back.source, out.rate) == ("n0-fabric", "n0", "fabric", 4e9)
         assert out.bytes == back.bytes == 4 * 250  # one reading before and one after, 250 words apart
         assert read_json(links_file(folder, todo.id))["method"] == "perfquery"
-        assert not ports_folder(todo).exists()
+        assert not todo.file("ports").exists()
 
 
 def test_without_perfquery_there_are_no_counters_and_nothing_is_said(
@@ -305,7 +305,7 @@ def test_without_perfquery_there_are_no_counters_and_nothing_is_said(
 
 def test_a_node_whose_counters_are_torn_is_left_out_and_told(tmp_path: Path) -> None:
     todo = requests(tmp_path)[0]
-    folder = ports_folder(todo)
+    folder = todo.file("ports")
     folder.mkdir()
     text = "".join(f"{name}:....{{0}}\n" for name in ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts"))
     for host, before, after in (("n0", "5", "9"), ("n1", "9", "5")):

@@ -17,7 +17,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.batch import BatchSection
 from weft.launch import launcher_for
 from weft.launch.batch import launcher as following
-from weft.launch.batch.launcher import BatchLauncher, end_file
+from weft.launch.batch.launcher import BatchLauncher
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.schedulers import SCHEDULERS, Flux, Lsf, Pbs, Slurm
 from weft.launch.batch.script import RankStarter, render
@@ -210,7 +210,7 @@ class Waits(MadeUpScheduler):
         if self.states:
             return self.states.pop()
         for k in range(self.submitted):
-            end_file(request(f"c00{k}.l1", ("n0",), self.folder)).write_text("0 1\n")
+            request(f"c00{k}.l1", ("n0",), self.folder).file("end").write_text("0 1\n")
         return JobState.ENDED
 
     def reason(self, job: str) -> str:

@@ -27,7 +27,7 @@ from weft.report.tables import all_tables
 from weft.run import many
 from weft.run.confirm import confirm, is_left
 from weft.run.one import choose_folder
-from weft.run.progress import Silent
+from weft.run.progress import Progress
 from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
 
@@ -90,7 +90,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def confirmed(measured: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, Stand]:
     launcher = Stand()
     run = RunFolder(Path(shutil.copytree(measured, tmp_path_factory.mktemp("confirmed") / "run")))
-    confirm(run, launcher, Silent())
+    confirm(run, launcher, Progress())
     return run, launcher
 
 
@@ -150,10 +150,10 @@ def test_each_round_has_one_launch_of_each_kind_in_an_order_of_its_own(confirmed
 def test_killed_in_between_it_goes_on_and_moves_nothing_twice(run: RunFolder) -> None:
     first, second = Stand(most=5), Stand()
     with pytest.raises(KeyboardInterrupt):
-        confirm(run, first, Silent())
+        confirm(run, first, Progress())
     assert is_left(run)
     assert {row["confirmed"] for row in CHANGES.read(run.path)} == {""}
-    confirm(run, second, Silent())
+    confirm(run, second, Progress())
     assert sorted([*first.started, *second.started]) == sorted({*first.started, *second.started})
     assert len(first.started) + len(second.started) == 36
     assert not is_left(run)
@@ -167,17 +167,17 @@ def test_without_a_folder_the_same_command_goes_on_until_the_knobs_were_moved(
     study, fabric = load_study(run.study), load_fabric(run.fabric)
     usual = tmp_path / "runs" / f"{study.name}-on-{fabric.name}"
     shutil.copytree(run.path, usual)
-    assert choose_folder(study, fabric, Silent(), is_left).path == usual
-    assert choose_folder(study, fabric, Silent()).path != usual
+    assert choose_folder(study, fabric, Progress(), is_left).path == usual
+    assert choose_folder(study, fabric, Progress()).path != usual
     shutil.copytree(confirmed[0].confirm, usual / "confirm")
-    assert choose_folder(study, fabric, Silent(), is_left).path != usual
+    assert choose_folder(study, fabric, Progress(), is_left).path != usual
 
 
 def test_trials_of_another_run_are_refused(run: RunFolder, confirmed: tuple[RunFolder, Stand]) -> None:
     shutil.copytree(confirmed[0].confirm, run.confirm)
     run.meta.write_text(run.meta.read_text().replace('"run": "made"', '"run": "other"'))
     with pytest.raises(DataError, match=r"confirm belongs to another run(?s:.*)rm -r"):
-        confirm(run, Stand(), Silent())
+        confirm(run, Stand(), Progress())
 
 
 def test_the_tables_made_again_still_know_of_the_trials(run: RunFolder, confirmed: tuple[RunFolder, Stand]) -> None:
@@ -215,7 +215,7 @@ def test_the_matrix_of_the_run_is_handed_on_whatever_became_of_the_file(run: Run
     run.inputs.mkdir()
     (run.inputs / "traffic.txt").write_text("0 1\n1 0\n")
     with pytest.raises(KeyboardInterrupt):
-        confirm(run, Stand(most=0), Silent())
+        confirm(run, Stand(most=0), Progress())
     assert (run.confirm / "inputs" / "traffic.txt").read_text() == "0 1\n1 0\n"
 
 

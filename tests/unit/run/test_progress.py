@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from weft.run.progress import Left, Lines, Live, Silent, in_words
+from weft.run.progress import Left, Lines, Live, Progress, in_words
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_the_bar_ends_where_the_run_does() -> None:
     live.settled("c001", "ok", 2, 0.0)
     assert live.bar.tasks[0].finished
     live.stop()
-    Silent().say("nothing")
+    Progress().say("nothing")
 
 
 def test_the_time_left_runs_down_while_a_launch_runs_and_promises_no_least(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from weft.launch.status import parse_live
 from weft.launch.virtual.counters import counted, counters_now
 from weft.launch.virtual.spec import VirtualLink, VirtualSpec
 from weft.plan.wire import Rules
-from weft.run.progress import Lines, Live, Silent
+from weft.run.progress import Lines, Live, Progress
 from weft.run.watch import Watch, busiest, in_one_line, sparkline
 from weft.store.folder import RunFolder
 from weft.store.links import LinkCount
@@ -64,7 +64,7 @@ def test_both_directions_of_a_link_are_read_at_the_switch() -> None:
     assert counters_now(spec, {"": Path("/proc/4194305/net/dev")}) == []  # no such process
 
 
-class Told(Silent):
+class Told(Progress):
     """Keeps what it is told, and when it was told something."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ def test_the_thread_tells_the_running_launch_and_ends(folder: RunFolder) -> None
 
 
 def test_nothing_is_told_of_other_launches_or_of_torn_slots(folder: RunFolder) -> None:
-    watch = Watch(folder, Counting(), Silent())
+    watch = Watch(folder, Counting(), Progress())
     assert watch.look() == ("", "")
     watch.turn_to("c004.l1")
     assert watch.look() == ("", "")

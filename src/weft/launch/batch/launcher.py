@@ -5,7 +5,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +32,7 @@ class JobNote:
     """The job noted in a run folder (``job.json``)."""
 
     def __init__(self, folder: Path, scheduler: Scheduler) -> None:
-        self.path = folder / "job.json"
-        self.scheduler = scheduler
+        self.path, self.scheduler = folder / "job.json", scheduler
 
     def write(self, job: str) -> None:
         """Note a job; DataError if the folder cannot be written."""
@@ -68,45 +67,36 @@ class JobNote:
 END = re.compile(rb"([0-9]{1,9}) ([0-9]{1,9})\n")
 """What the job's script notes of a launch that has ended: exit code and seconds."""
 LOST = 1  # exit code recorded for a launch that two jobs in a row did not finish
-
 SILENT_S = 900.0  # how long a scheduler may be silent before Weft stops following its job
-
 WAITED_S = 15.0  # how long a job waits before Weft asks why, and how often it asks again
 
 
+@dataclass
 class BatchLauncher:
-    """Fulfils :class:`weft.launch.launcher.Launcher` with jobs; ``adapter_rate``: bytes/s of a node's link, or 0."""
+    """Fulfils :class:`weft.launch.launcher.Launcher` with jobs."""
+
+    scheduler: Scheduler
+    section: BatchSection
+    name: str
+    starter: Starter
+    about: dict[str, Any]
+    say: Callable[[str], None] = lambda _: None
+    adapter_rate: float = 0.0  # bytes per second of a node's link; 0 if unknown
 
     rules = Rules()
 
-    def __init__(
-        self,
-        scheduler: Scheduler,
-        section: BatchSection,
-        name: str,
-        starter: Starter,
-        about: dict[str, Any],
-        say: Callable[[str], None] = lambda _: None,
-        adapter_rate: float = 0.0,
-    ) -> None:
-        self._scheduler = scheduler
-        self._section = section
-        self._name = name
-        self._starter = starter
-        self._about = about
-        self._say = say
-        self._adapter_rate = adapter_rate
-
     def provenance(self) -> dict[str, Any]:
         """Describe the library, the kernels and the scheduler."""
-        return {**self._about, "scheduler": self._scheduler.name, "starter": self._section.starter}
+        return {**self.about, "scheduler": self.scheduler.name, "starter": self.section.starter}
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Run the requests in as few jobs as the site's time limit allows, and yield their outcomes in order."""
         if not requests:
             return
-        self._forget_unfollowed_ends(requests)
-        before = {request.id for request in requests if end_file(request).exists()}
+        if JobNote(requests[0].folder, self.scheduler).left() is None:  # else a job of ours is still writing them
+            for request in requests:
+                try_remove(request.file("end"))
+        before = {request.id for request in requests if request.file("end").exists()}
         left = list(requests)
         while left:
             done_before = len(left)
@@ -119,15 +109,15 @@ class BatchLauncher:
 
     def _one_job(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         folder = requests[0].folder
-        script = folder / f"job.{self._scheduler.name}.sh"
+        script = folder / f"job.{self.scheduler.name}.sh"
         with file_errors(script):
-            write_script(script, render(self._scheduler, self._section, requests, self._name, self._starter))
+            write_script(script, render(self.scheduler, self.section, requests, self.name, self.starter))
         install_script(folder)
         waiting = list(requests)
-        follow = self._inside(script) if self._scheduler.allocation() else self._submitted(script, folder, waiting)
+        follow = self._inside(script) if self.scheduler.allocation() else self._submitted(script, folder, waiting)
         for running in follow:
             while waiting and (outcome := read_end(waiting[0])):
-                collect_ports(waiting.pop(0), self._adapter_rate, self._say)
+                collect_ports(waiting.pop(0), self.adapter_rate, self.say)
                 yield outcome
             if not waiting or not running:
                 return
@@ -148,34 +138,32 @@ class BatchLauncher:
     def _submitted(self, script: Path, folder: Path, waiting: Sequence[LaunchRequest]) -> Iterator[bool]:
         """Submit the script, or follow the job of an earlier weft; yields whether the job still exists.
 
-        ``waiting`` holds the launches that have not ended; once it is empty the job is no longer needed.
-
-        Raises LaunchError: Somebody cancelled the job before its last launch ended: nothing is submitted in its
-        place.
+        ``waiting`` holds the launches that have not ended; once it is empty the job is no longer needed. LaunchError
+        if somebody cancelled the job before: nothing is submitted in its place.
         """
-        note = JobNote(folder, self._scheduler)
+        note = JobNote(folder, self.scheduler)
         job = note.left()
         if job:
-            self._say(f"following {self._scheduler.name} job {job}, which an earlier weft left in the queue")
+            self.say(f"following {self.scheduler.name} job {job}, which an earlier weft left in the queue")
         else:
-            job = self._scheduler.submit(script)
-            self._say(f"submitted {script.name} as {self._scheduler.name} job {job}")
+            job = self.scheduler.submit(script)
+            self.say(f"submitted {script.name} as {self.scheduler.name} job {job}")
         note.write(job)
         ended = False
         try:
             for _ in self._while_there(job):
                 yield True
-                time.sleep(self._section.poll)
+                time.sleep(self.section.poll)
             ended = True
-            said = plain(self._scheduler.reason(job)) if waiting else ""
+            said = plain(self.scheduler.reason(job)) if waiting else ""
             yield True  # what the job ended last is taken before anything is said of the rest
-            if waiting and self._scheduler.was_cancelled(job):
+            if waiting and self.scheduler.was_cancelled(job):
                 raise LaunchError(
-                    f"{self._scheduler.name} job {job} was cancelled",
+                    f"{self.scheduler.name} job {job} was cancelled",
                     "finished cells are kept; the same command submits a new job and goes on",
                 )
             if waiting and said:
-                self._say(f"{self._scheduler.name} job {job} ended before all was measured: {said}")
+                self.say(f"{self.scheduler.name} job {job} ended before all was measured: {said}")
             yield False
         finally:
             if waiting and not ended:
@@ -187,45 +175,34 @@ class BatchLauncher:
         """Poll a job until it has ended; LaunchError after a quarter of an hour without an answer."""
         answered = asked = time.monotonic()
         reason = ""
-        while (state := self._scheduler.state(job)) is not JobState.ENDED:
+        while (state := self.scheduler.state(job)) is not JobState.ENDED:
             if state is JobState.PENDING and time.monotonic() - asked > WAITED_S:
                 asked, before = time.monotonic(), reason
-                reason = plain(self._scheduler.reason(job))
+                reason = plain(self.scheduler.reason(job))
                 if reason not in ("", before):
-                    self._say(f"{self._scheduler.name} job {job} waits: {reason}")
+                    self.say(f"{self.scheduler.name} job {job} waits: {reason}")
             if state is not JobState.UNKNOWN:
                 answered = time.monotonic()
             elif time.monotonic() - answered > SILENT_S:
                 raise LaunchError(
-                    f"{self._scheduler.name} has not reported on job {job} for {SILENT_S / 60:.0f} min",
+                    f"{self.scheduler.name} has not reported on job {job} for {SILENT_S / 60:.0f} min",
                     "the same command follows the job again once the scheduler answers",
                 )
             yield
 
     def _interrupted(self, job: str) -> bool:
         """Cancel the job or leave it when weft ends before it; returns whether it was cancelled."""
-        if self._section.cancel_on_interrupt:
-            self._scheduler.cancel(job)
-            self._say(f"cancelled {self._scheduler.name} job {job}")
-            return True
-        self._say(f"{self._scheduler.name} job {job} goes on: the same command follows it (--cancel: Ctrl-C ends it)")
-        return False
-
-    def _forget_unfollowed_ends(self, requests: Sequence[LaunchRequest]) -> None:
-        """Remove the end files of launches to be repeated, unless a job of ours is still writing them."""
-        if JobNote(requests[0].folder, self._scheduler).left() is None:
-            for request in requests:
-                try_remove(end_file(request))
-
-
-def end_file(request: LaunchRequest) -> Path:
-    """File in which the script records how a launch ended."""
-    return request.folder / "launches" / f"{request.id}.end"
+        cancels, what = self.section.cancel_on_interrupt, f"{self.scheduler.name} job {job}"
+        if cancels:
+            self.scheduler.cancel(job)
+        follows = f"{what} goes on: the same command follows it (--cancel: Ctrl-C ends it)"
+        self.say(f"cancelled {what}" if cancels else follows)
+        return cancels
 
 
 def read_end(request: LaunchRequest) -> Outcome | None:
-    """Outcome of a launch whose end is recorded, else None."""
-    path = end_file(request)
+    """Outcome of a launch whose end the script has recorded, else None."""
+    path = request.file("end")
     if not path.exists():
         return None
     with file_errors(path):
@@ -247,6 +224,7 @@ def make_launcher(fabric: Fabric, mpicxx: str | None, say: Callable[[str], None]
     scheduler = SCHEDULERS[fabric.kind]()
     section = (fabric.batch or BatchSection.model_validate({})).model_copy(update={"starter": fabric.starter})
     refuse_missing(scheduler)
-    starter = RankStarter(build_kernels(find_mpi(mpicxx), say), scheduler, section)
+    kernels = build_kernels(find_mpi(mpicxx), say)
+    starter = RankStarter(kernels, scheduler, section)
     rate = fabric.network.adapter_rate if fabric.network else None
-    return BatchLauncher(scheduler, section, f"weft-{fabric.name}", starter, starter.about(), say, rate or 0.0)
+    return BatchLauncher(scheduler, section, f"weft-{fabric.name}", starter, kernels.about(), say, rate or 0.0)

@@ -35,9 +35,7 @@ def port_counts(host: str, counters: dict[str, int], rate: float = 0.0) -> list[
     A port counts packets that it discards on output. Only the switch knows what it discarded towards the host, so the
     row of that direction has the packets received with errors. `rate`: bytes per second of the link; 0 if unknown.
     """
-    name = f"{host}-{FABRIC}"
-    discarded = counters.get("PortXmitDiscards", 0)
-    broken = counters.get("PortRcvErrors", 0)
+    name, discarded, broken = f"{host}-{FABRIC}", counters.get("PortXmitDiscards", 0), counters.get("PortRcvErrors", 0)
     return [
         LinkCount(name, host, FABRIC, rate, WORD * counters["PortXmitData"], counters["PortXmitPkts"], discarded),
         LinkCount(name, FABRIC, host, rate, WORD * counters["PortRcvData"], counters["PortRcvPkts"], broken),
@@ -50,30 +48,20 @@ SCRIPT = Path(__file__).with_name("ports.sh")
 
 def install_script(folder: Path) -> None:
     """Copy ``ports.sh`` into a run folder, where all nodes can read it; DataError if it cannot be written."""
-    place = folder / "launches" / SCRIPT.name
-    write_atomic(place, SCRIPT.read_bytes())
-
-
-def ports_folder(request: LaunchRequest) -> Path:
-    """Folder for the output of ``ports.sh``: ``<host>.before`` and ``<host>.after``."""
-    return request.folder / "launches" / f"{request.id}.ports"
+    write_atomic(folder / "launches" / SCRIPT.name, SCRIPT.read_bytes())
 
 
 def collect_ports(request: LaunchRequest, rate: float, say: Callable[[str], None]) -> None:
     """Write ``launches/<launch>.links.json`` of a launch that has ended, without the nodes that could not be read."""
-    folder = ports_folder(request)
+    folder = request.file("ports")  # ``<host>.before`` and ``<host>.after``, by ``ports.sh``
     if not folder.is_dir():
         return
     counts: list[LinkCount] = []
     for before in sorted(folder.glob("*.before")):
         host = before.name.removesuffix(".before")
         try:
-            counts += passed(
-                *(
-                    port_counts(host, parse_perfquery((folder / f"{host}.{when}").read_text(encoding="utf-8")), rate)
-                    for when in ("before", "after")
-                )
-            )
+            texts = (path.read_text(encoding="utf-8") for path in (before, before.with_suffix(".after")))
+            counts += passed(*(port_counts(host, parse_perfquery(text), rate) for text in texts))
         except (DataError, OSError) as error:
             say(f"no link counters of {host} in launch {request.id}: {getattr(error, 'what', error)}")
     if counts:

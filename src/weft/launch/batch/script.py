@@ -4,7 +4,7 @@
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,48 +21,38 @@ from weft.mpi.starting import family_of
 from weft.text import directive
 
 
+@dataclass(frozen=True)
 class RankStarter:
     """Makes command lines; fulfils :class:`weft.launch.batch.script.Starter`."""
 
-    def __init__(self, kernels: Kernels, scheduler: Scheduler, section: BatchSection) -> None:
-        self._kernels = kernels
-        self._scheduler = scheduler
-        self._section = section
-        self._family = family_of(kernels.library)
-
-    def about(self) -> dict[str, str]:
-        """Describe the library and the kernels."""
-        return self._kernels.about()
+    kernels: Kernels
+    scheduler: Scheduler
+    section: BatchSection
 
     def __call__(self, request: LaunchRequest) -> list[str]:
         """The command line, its variables first."""
-        variables = self._family.environment(request.oversubscribed)
-        if self._kernels.settings:
-            variables["WEFT_DEFAULT_SETTINGS"] = str(self._kernels.settings)
-        start = self._by_scheduler(request) if self._section.starter != MPIEXEC else self._by_mpiexec(request)
-        assigned = [f"{name}={value}" for name, value in sorted(variables.items())]
-        program = [str(self._kernels.program), str(request.plan)]
-        return [*(["env", *assigned] if assigned else []), *start, *program]
+        variables = family_of(self.kernels.library).environment(request.oversubscribed)
+        if self.kernels.settings:
+            variables["WEFT_DEFAULT_SETTINGS"] = str(self.kernels.settings)
+        start = self._started(request, self.section.mpi)
+        return [*environment_words(variables), *start, str(self.kernels.program), str(request.plan)]
 
     def each_node(self, request: LaunchRequest) -> list[str]:
         """Arguments before a command, not an MPI program, that run it once on each node of a request."""
-        once = replace(request, ranks=len(request.nodes), ranks_per_node=1, order=BLOCK, oversubscribed=True)
-        if self._section.starter != MPIEXEC:
-            return self._scheduler.start_ranks(once, "none")
-        across = self._family.across(once.nodes, 1, False)
-        return [str(self._kernels.mpi.mpiexec()), *across, *self._family.free, "-n", str(once.ranks)]
+        nodes = len(request.nodes)
+        once = replace(request, ranks=nodes, ranks_per_node=1, order=BLOCK, oversubscribed=True)
+        return self._started(once, "none")
 
-    def _by_scheduler(self, request: LaunchRequest) -> list[str]:
-        return self._scheduler.start_ranks(request, self._section.mpi)
-
-    def _by_mpiexec(self, request: LaunchRequest) -> list[str]:
-        binding = self._family.free if request.oversubscribed else self._family.pinned
-        across = self._family.across(request.nodes, request.ranks_per_node, request.order == CYCLIC)
-        return [str(self._kernels.mpi.mpiexec()), *across, *binding, "-n", str(request.ranks)]
+    def _started(self, request: LaunchRequest, mpi: str) -> list[str]:
+        if self.section.starter != MPIEXEC:
+            return self.scheduler.start_ranks(request, mpi)
+        family = family_of(self.kernels.library)
+        binding = family.free if request.oversubscribed else family.pinned
+        across = family.across(request.nodes, request.ranks_per_node, request.order == CYCLIC)
+        return [str(self.kernels.mpi.mpiexec()), *across, *binding, "-n", str(request.ranks)]
 
 
 TEMPLATES = Path(__file__).parent / "templates"  # one template per scheduler, ``<its name>.sh.j2``
-
 ROUNDED = 1e-6  # of a minute: 4.1 node hours are six minutes of 41 nodes
 START_S = 20.0  # seconds allowed for starting the ranks of one launch, on top of its own limit
 
@@ -108,14 +98,13 @@ def render(
 
 def launch_line(request: LaunchRequest, starter: Starter) -> dict[str, Any]:
     """One launch for the template: id, limit in seconds, quoted command, and the prefix to run once on each node."""
-    words = [*environment_words(request.environment), *starter(request)]
+    command = shlex.join([*environment_words(request.environment), *starter(request)])
     limit = math.ceil(request.limit_s + START_S) if request.limit_s else 0
-    each_node = shlex.join(starter.each_node(request))
-    return {"id": request.id, "limit": limit, "command": shlex.join(words), "each_node": each_node}
+    return {"id": request.id, "limit": limit, "command": command, "each_node": shlex.join(starter.each_node(request))}
 
 
 def environment_words(environment: dict[str, str]) -> list[str]:
-    """Variables of one launch as an ``env`` before its command."""
+    """Variables as an ``env`` before a command."""
     return ["env", *(f"{name}={value}" for name, value in sorted(environment.items()))] if environment else []
 
 
@@ -129,15 +118,14 @@ def minutes(requests: Sequence[LaunchRequest], section: BatchSection, nodes: int
     longest = max(requests, key=lambda request: request.expected_s)
     needed = max(1, math.ceil(longest.expected_s / 60))
     if most < needed:
-        of_hours = by_nodes < section.time_limit
-        allowed = f"node_hours = {section.node_hours:g}" if of_hours else f'time_limit = "{section.time_limit:g} s"'
-        enough = (
-            f"node_hours = {math.ceil(needed * nodes / 0.6) / 100:g}" if of_hours else f'time_limit = "{needed} min"'
-        )
+        allowed, enough = f'time_limit = "{section.time_limit:g} s"', f'time_limit = "{needed} min" or more'
+        if by_nodes < section.time_limit:
+            hours = math.ceil(needed * nodes / 0.6) / 100
+            allowed, enough = f"node_hours = {section.node_hours:g}", f"node_hours = {hours:g} or more, or fewer nodes"
         raise FabricError(
             f"[batch] {allowed} leaves {format_seconds(min(section.time_limit, by_nodes))} for a job of "
             f"{plural(nodes, 'node')}; {longest.id} needs {needed} min",
-            f"give {enough} or more, or fewer nodes" if of_hours else f"give {enough} or more",
+            f"give {enough}",
         )
     return min(max(1, math.ceil(sum(request.limit_s + START_S for request in requests) / 60)), most)
 
