@@ -13,6 +13,7 @@ from weft.plan.make import make_plan
 from weft.plan.stored import plan_of
 from weft.run import refine
 from weft.run.one import run_study, statuses
+from weft.run.progress import Progress
 from weft.store.folder import RunFolder
 from weft.study import Study
 
@@ -52,12 +53,13 @@ def test_rounds_follow_until_the_time_is_up_and_tables_are_there_after_each(
 ) -> None:
     monkeypatch.setattr(refine, "is_precise", lambda *_: False)
     shown: list[tuple[int, bool]] = []
+
+    def show(folder: RunFolder, rounds: int, _: Progress) -> None:
+        shown.append((rounds, (folder.tables / "calls.parquet").is_file()))
+
+    monkeypatch.setattr(refine, "show_so_far", show)
     launcher = Timed(clock, 2.0)
-    given = asked(study, "40 s")
-    folder = run_study(
-        given, fabric, tmp_path / "run", launcher,
-        show=lambda folder, rounds: shown.append((rounds, (folder.tables / "calls.parquet").is_file())),
-    )  # fmt: skip
+    folder = run_study(asked(study, "40 s"), fabric, tmp_path / "run", launcher, shows=True)
     # three launches of 2 s are a round: six rounds take 36 s, a seventh would end after 42
     assert shown == [(rounds, True) for rounds in range(1, 7)]
     assert set(statuses(folder)) == {"ok"}
@@ -98,10 +100,8 @@ def test_a_minute_has_four_launches_where_a_round_takes_up_to_three_quarters_of_
 ) -> None:
     monkeypatch.setattr(refine, "is_precise", lambda *_: False)
     shown: list[int] = []
-    folder = run_study(
-        asked(study, "1 min"), fabric, tmp_path / "run", Timed(clock, round_s / 3),
-        show=lambda _, rounds: shown.append(rounds),
-    )  # fmt: skip
+    monkeypatch.setattr(refine, "show_so_far", lambda _folder, rounds, _progress: shown.append(rounds))
+    folder = run_study(asked(study, "1 min"), fabric, tmp_path / "run", Timed(clock, round_s / 3), shows=True)
     launches = plan_of(folder).measure.launches
     assert launches == max(4, 60 // round_s)
     # where time is short, the answer after the first launch is followed by the one of four

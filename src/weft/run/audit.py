@@ -43,12 +43,10 @@ class Deadline:
     """Ends an audit after the last round of launches that its time allows, once there are `GUIDELINE_LAUNCHES`."""
 
     def __init__(self, folder: RunFolder, plan: Plan, time_s: float) -> None:
-        self.folder, self.plan = folder, plan
+        self.folder, self.plan, self.time_s, self.longest_s = folder, plan, time_s, 0.0
         self.began = self.round_began = time.monotonic()
-        self.time_s = time_s
-        self.longest_s = 0.0
 
-    def after(self, index: int) -> Plan | None:
+    def __call__(self, index: int) -> Plan | None:
         """Take in that a round has ended; returns the plan to go on with, or None to leave out the rounds that follow.
 
         The launches of a job that waits in a queue have no such end.
@@ -71,5 +69,6 @@ def run_audit(
     """Audit the library of a launcher in so many seconds, and write the run's tables; DataError, LaunchError."""
     plan = None if into and RunFolder(into).meta.is_file() else plan_study(study, fabric, str)
     seen = look_once(progress.say) if fabric.runs_here else None
-    deadline = partial(Deadline, time_s=time_s)
-    return run_study(study, fabric, into, launcher, progress, seen=seen, plan=plan, deadline=deadline)
+    return run_study(
+        study, fabric, into, launcher, progress, seen=seen, plan=plan, deadline=partial(Deadline, time_s=time_s)
+    )

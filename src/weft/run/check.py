@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The work of ``weft check``: a run of studies/check.toml, a second pass over what it finds, and what follows."""
 
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -38,6 +39,7 @@ from weft.units import parse_seconds
 
 ROUNDS, SEED = 8, 27  # rounds of the second pass, and the seed that draws them
 MOST_AIMS = 16  # parts that the second pass aims at: the strongest first
+KIND = re.compile("^(node|sender|receiver|switch|cable|link) ")
 #: The second pass has what the first leaves of the time, less its own start and the tables: seconds of a processor, and
 #: for each node.
 TABLES_S, TABLES_NODE_S = 2.5, 0.002
@@ -62,10 +64,7 @@ class Asked:
 
 
 def check_study(fabric: Fabric, asked: Asked) -> Study:
-    """The study of a check: studies/check.toml for these nodes and this time.
-
-    Raises StudyError: A value of ``asked`` is not allowed, or there are fewer than two nodes.
-    """
+    """The study of a check, studies/check.toml for these nodes and this time; StudyError for what is not allowed."""
     known = {"socket": fabric.node.sockets, "adapter": fabric.network.rails if fabric.network else None}
     if known.get(asked.ranks_per_node, 1) is None:
         why = f"--ranks-per-node {asked.ranks_per_node}: {fabric.name} does not state its number"
@@ -109,10 +108,8 @@ def run_check(
     """Check the nodes of a fabric, and write the run's tables; ``spent_s`` of the asked time are over.
 
     ``exclude`` is the file for the names of slow nodes: removed before anything is measured, written at the end if the
-    check could tell.
-
-    Raises StudyError: see :func:`check_study`. Raises PathError: ``exclude`` cannot be written. Raises DataError: the
-    folder belongs to another run, is in use, full or read-only. Raises LaunchError: the ranks do not start.
+    check could tell. StudyError as of :func:`check_study`, PathError if ``exclude`` cannot be written, DataError for
+    the folder, LaunchError if the ranks do not start.
     """
     began = time.monotonic() - spent_s
     study = check_study(fabric, asked)
@@ -144,7 +141,7 @@ def _is_left(folder: RunFolder) -> bool:
 
 
 def find_candidates(folder: RunFolder) -> list[str] | None:
-    """Names of the parts that the first pass of a check finds slow, or may have found; None if it finds nothing.
+    """Parts that the first pass of a check finds slow, or may have found; None if it finds nothing.
 
     Nodes, and where routes are known switches and cables: a round cannot aim at others.
     """
@@ -156,25 +153,15 @@ def find_candidates(folder: RunFolder) -> list[str] | None:
     found = find_outliers(passes[:1], places)
     if not found:
         return None
-    aims = dict.fromkeys(name for each in found for name in _named(each.name, each.also))
+    # with those beside them, as ``aim`` of a study names them
+    aims = dict.fromkeys(name for each in found for name in (each.name, *(KIND.sub("", also) for also in each.also)))
     return [name for name in aims if places.routed or name in places.nodes][:MOST_AIMS]
-
-
-def _named(name: str, also: Sequence[str]) -> list[str]:
-    """A part and those beside it, as ``aim`` of a study names them."""
-    kinds = ("node ", "sender ", "receiver ", "switch ", "cable ", "link ")
-    return [name, *(next((each.removeprefix(kind) for kind in kinds if each.startswith(kind)), each) for each in also)]
 
 
 def measure_again(
     folder: RunFolder, fabric: Fabric, aims: Sequence[str], launcher: Launcher, progress: Progress, left_s: float
 ) -> None:
-    """A few rounds more that aim at some parts, in the folder ``second`` of a run; the caller holds its lock.
-
-    They take ``left_s``, by what a round of the first pass took.
-
-    Raises DataError: The folder belongs to another run, or cannot be written.
-    """
+    """Rounds of ``left_s`` that aim at some parts, in a folder of a run, whose lock the caller holds; DataError."""
     inner = RunFolder(folder.again)
     plan = plan_within(folder, inner)
     if plan is None:
@@ -193,8 +180,7 @@ def plan_second(folder: RunFolder, fabric: Fabric, aims: Sequence[str], left_s: 
     record = read_json(folder.cell_record(cell.id, 1))
     rounds = sum(each["op"].startswith("partner.") for each in record["segments"])
     measured_s = max((each["wall_ns"] for each in record.get("nodes", ())), default=record["wall_ns"]) / 1e9
-    start_s = max(read_json(folder.outcome(plan.launches[0].id))["wall_s"] - measured_s, 0.0)
-    free_s = left_s - start_s
+    free_s = left_s - max(read_json(folder.outcome(plan.launches[0].id))["wall_s"] - measured_s, 0.0)
     a_round_s = max(measured_s / max(rounds, 1), LEAST_BUDGET_S)
     lines = read_plain(folder.study).decode().splitlines()
     put(lines, "pairs", "aim", "[" + ", ".join(f'"{name}"' for name in aims) + "]")
@@ -251,10 +237,7 @@ def clear_exclude(path: Path) -> None:
 
 
 def write_exclude(folder: RunFolder, path: Path) -> int:
-    """Write the names of slow nodes for the scheduler, one a line; returns their number.
-
-    Raises DataError: The file cannot be written.
-    """
+    """Write the names of slow nodes for the scheduler, one a line; returns their number. DataError if impossible."""
     nodes = slow_nodes(CLAIMS.read(folder.path))
     with file_errors(path):
         write_atomic(path, "".join(f"{name}\n" for name in nodes).encode())

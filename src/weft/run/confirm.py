@@ -31,10 +31,13 @@ def confirm(folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
         return
     inner = RunFolder(folder.confirm)
     with locked(folder), locked(inner):
-        moving = begin(inner, folder, plan, trials)
+        moving = plan_within(folder, inner)
+        if moving is None:
+            moving = trial_plan(plan, trials)
+            begin_within(folder, inner, moving, read_plain(folder.study))
         knobs = list(dict.fromkeys(trial.knob for trial in trials))
-        progress.say(f"moving {plural(len(knobs), 'knob')} in {plural(len(moving.launches), 'launch')}: "
-                     f"{', '.join(knobs)}")  # fmt: skip
+        launches = plural(len(moving.launches), "launch")
+        progress.say(f"moving {plural(len(knobs), 'knob')} in {launches}: {', '.join(knobs)}")
         Walk(inner, moving, launcher, progress).go()
         make_tables(inner)
         make_tables(folder)
@@ -49,16 +52,6 @@ def is_left(folder: RunFolder) -> bool:
         return bool(trials_of(CHANGES.read(folder.path), plan_of(folder)))
     except DataError:
         return False
-
-
-def begin(inner: RunFolder, folder: RunFolder, plan: Plan, trials: Sequence[Trial]) -> Plan:
-    """The stored plan of the inner run, or its files written; DataError if it is of another run."""
-    begun = plan_within(folder, inner)
-    if begun is not None:
-        return begun
-    moving = trial_plan(plan, trials)
-    begin_within(folder, inner, moving, read_plain(folder.study))
-    return moving
 
 
 def trials_of(changes: Sequence[ChangeRow], plan: Plan, say: Callable[[str], None] | None = None) -> list[Trial]:

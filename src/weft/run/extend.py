@@ -86,11 +86,10 @@ def can_extend(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
     """Whether a folder has a run of this study and fabric with fewer launches or less time, otherwise the same."""
     try:
         RunFolder.open(folder.path)
-        plan, text = plan_of(folder), read_plain(folder.study).decode()
+        plan, own = plan_of(folder), without_launches(read_plain(folder.study).decode())
         same = read_plain(folder.fabric) == fabric.text.encode()
     except (DataError, OSError, ValueError):
         return False
-    own = without_launches(text)
     given, has = study.measure, plan.measure
     more = given.time > has.time if given.time else given.launches > has.launches
     return same and more and not plan.is_model and own is not None and own == without_launches(study.text)

@@ -17,21 +17,14 @@ from weft.launch.status import Slot
 from weft.plan.records import Cell, LaunchPlan
 from weft.store.folder import RunFolder
 
-TIMEOUT = "timeout"
-CRASH = "crash"
-LAUNCH = "launch"
+TIMEOUT, CRASH, LAUNCH = "timeout", "crash", "launch"
 #: What libraries print for want of room, or of a signal that came of it.
-NO_ROOM = re.compile(
-    r"enough space|no space left|target full|bus error|out of resource|signal 7\b|sigbus", re.IGNORECASE
-)
+NO_ROOM = re.compile(r"(?i)enough space|no space left|target full|bus error|out of resource|signal 7\b|sigbus")
 LEAST_SHARED_BYTES = 16 << 20
 BOUND = "bound"  # status of a launch that the simulator refuses because of its cost: final; the tables have its bounds
-RETRIED = frozenset({TIMEOUT, CRASH, LAUNCH})
-"""Statuses that are retried when the same run is started again; all others are final."""
-
+RETRIED = frozenset({TIMEOUT, CRASH, LAUNCH})  # when the same run is started again; all others are final
 TAIL_LINES = 12
-COMPLAINT = "weft-measure: error: "
-"""Prefix of the kernel's line when it aborts a launch (native/measure/launch/main.cpp)."""
+COMPLAINT = "weft-measure: error: "  # of the kernel's line when it aborts a launch (native/measure/launch/main.cpp)
 WATCHDOG_EXIT = 124
 
 
@@ -39,8 +32,7 @@ def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
     """The last non-empty lines of a log."""
     try:
         with open_plain(log) as file:
-            # a rank that prints endlessly must not fill our memory
-            file.seek(max(0, log.stat().st_size - 64 * 1024))
+            file.seek(max(0, log.stat().st_size - 64 * 1024))  # a rank that prints endlessly must not fill our memory
             text = file.read().decode(errors="replace")
     except OSError:
         return []
@@ -97,20 +89,18 @@ def status_of(outcome: Outcome, slots: Sequence[Slot]) -> str:
 
 def under_way(launch: LaunchPlan, missing: Sequence[str], slots: Sequence[Slot]) -> str:
     """Return the cell that a launch was measuring when it ended: from its ranks' status, else the first missing one."""
-    named = [slot.cell for slot in slots if slot.cell in missing]
     order = {cell: place for place, cell in enumerate(launch.cells)}
-    return max(named, key=lambda cell: order[cell]) if named else missing[0]
+    return max((slot.cell for slot in slots if slot.cell in missing), key=order.__getitem__, default=missing[0])
 
 
 def ending(outcome: Outcome) -> str:
     """How a launch ended, in words."""
+    code = outcome.returncode
     if outcome.timed_out:
         return f"ended by weft after {outcome.wall_s:.0f} s"
-    if outcome.returncode < 0:
-        return f"ended by {signal_name(-outcome.returncode)}"
-    if outcome.returncode > 128:
-        return f"ended with exit code {outcome.returncode} ({signal_name(outcome.returncode - 128)})"
-    return f"ended with exit code {outcome.returncode}"
+    if code < 0:
+        return f"ended by {signal_name(-code)}"
+    return f"ended with exit code {code}" + (f" ({signal_name(code - 128)})" if code > 128 else "")
 
 
 def signal_name(number: int) -> str:
@@ -142,7 +132,7 @@ def phases(slots: Sequence[Slot], most: int = 4) -> str:
     if not slots:
         return "no rank reported its phase"
     more = f" and {len(slots) - most} more ranks" if len(slots) > most else ""
-    return "last seen: " + ", ".join(str(slot) for slot in slots[:most]) + more
+    return f"last seen: {', '.join(map(str, slots[:most]))}{more}"
 
 
 def write_row(

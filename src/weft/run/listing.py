@@ -18,9 +18,8 @@ MOST_RUNS = 1000
 
 def files_of(folder: str, key: str, here: Path) -> list[Row]:
     """Shipped files of a folder, then those of this folder that have a key: what each is called, and its title."""
-    ours = sorted(shipped(folder).glob("*.toml"), key=lambda path: path.stem)
-    rows = [row(path.stem, path, key) for path in ours]
-    return [each for each in (*rows, *(row(str(path), path, key) for path in sorted(here.glob("*.toml")))) if each]
+    ours = [row(path.stem, path, key) for path in sorted(shipped(folder).glob("*.toml"), key=lambda path: path.stem)]
+    return [each for each in (*ours, *(row(str(path), path, key) for path in sorted(here.glob("*.toml")))) if each]
 
 
 def row(name: str, path: Path, key: str) -> Row:

@@ -34,11 +34,11 @@ def look(root: Path = Path("/"), seconds: float = LOOK_S) -> Look:
     spent = {
         pid: (name, (ticks - before[1].get(pid, (name, ticks))[1]) * scale) for pid, (name, ticks) in after[1].items()
     }
-    own = spent.pop(os.getpid(), ("", 0.0))[1]
+    busy = min(busy - spent.pop(os.getpid(), ("", 0.0))[1], len(cores))
     most = sorted((each for each in spent.values() if each[1] >= LEAST), key=lambda each: -each[1])[:NAMED]
-    when = datetime.now(UTC).isoformat(timespec="seconds")
     by = tuple((plain(name), round(each, 2)) for name, each in most)
-    return Look(when=when, busy=round(max(0.0, min(busy - own, len(cores))), 3), cores=len(cores), by=by)
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    return Look(when=when, busy=round(max(0.0, busy), 3), cores=len(cores), by=by)
 
 
 def disturbs(seen: Look) -> bool:
@@ -65,12 +65,10 @@ def look_first(say: Say, *, wait: bool, anyway: bool, looks: Callable[[], Look] 
     seen = look_once(say, looks)
     if not disturbs(seen):
         return seen
-    if not wait and not anyway:
-        wait = _asked(say)
-    if not wait:
-        say("going on; --wait waits until this host is quiet")
-        return seen
-    return _waited(say, looks)
+    if wait or (not anyway and _asked(say)):
+        return _waited(say, looks)
+    say("going on; --wait waits until this host is quiet")
+    return seen
 
 
 def _waited(say: Say, looks: Callable[[], Look]) -> Look:
@@ -80,11 +78,9 @@ def _waited(say: Say, looks: Callable[[], Look]) -> Look:
     while True:
         seen, now = looks(), time.monotonic()
         quiet = 0 if disturbs(seen) else quiet + 1
-        if quiet == QUIET_LOOKS:
-            say(f"this host is quiet now, after {duration(round(now - began))}: going on")
-            return seen
-        if not quiet and now - began > PATIENCE_S:
-            say(f"{in_words(seen)} still, after {duration(round(now - began))}: going on")
+        if quiet == QUIET_LOOKS or (not quiet and now - began > PATIENCE_S):
+            what = "this host is quiet now" if quiet else f"{in_words(seen)} still"
+            say(f"{what}, after {duration(round(now - began))}: going on")
             return seen
         if not quiet and now - reported >= REPORT_EVERY_S:
             reported = now

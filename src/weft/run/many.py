@@ -66,8 +66,7 @@ class Measuring:
         answer: Callable[[RunFolder], None] | None = None,
     ) -> None:
         overrides = overrides or Overrides()
-        self.at: Path | None = None
-        """The run that is measured or reported."""
+        self.at: Path | None = None  # the run that is measured or reported
         self.study: Study = load_overridden(study, overrides)
         self.more = overrides.launches is not None or bool(overrides.time)
         self.wait, self.anyway, self.answer = wait, anyway, answer
@@ -76,8 +75,7 @@ class Measuring:
         twice = next((name for name in names if names.count(name) > 1), "")
         if twice:
             raise WeftError(f"--on names the fabric {twice} twice", "name each one once")
-        self.into, self.mpicxx, self.pcap, self.cancel = into, mpicxx, tuple(pcap), cancel
-        self.confirm = confirm
+        self.into, self.mpicxx, self.pcap, self.cancel, self.confirm = into, mpicxx, tuple(pcap), cancel, confirm
         self.missing = missing_report() if report else ()
         self.report = report and not self.missing
         if confirm and not self.report:
@@ -85,9 +83,8 @@ class Measuring:
             raise WeftError(
                 f"--confirm judges by the tables of the run: {why}", pip_install("report") if self.missing else ""
             )
-        if pcap:
-            for fabric in self.fabrics:
-                refuse_capture(fabric, pcap)
+        for fabric in self.fabrics if pcap else ():
+            refuse_capture(fabric, pcap)
 
     def go(self) -> int:
         """Measure, print, and write the pages; the exit code. WeftError as of :func:`weft.run.one.run_study`."""
@@ -154,10 +151,8 @@ class Measuring:
         seen = self._looked(progress) if KINDS[fabric.kind].runs_here else None
         self.at = into
         try:
-            folder = run_study(
-                self.study, fabric, into, launcher, progress, more=self.more, seen=seen, tables=self.report, plan=plan,
-                show=self._shown(progress),
-            )  # fmt: skip
+            how = {"more": self.more, "tables": self.report, "shows": True}
+            folder = run_study(self.study, fabric, into, launcher, progress, **how, seen=seen, plan=plan)
         except KeyboardInterrupt:
             self._keep(RunFolder(into))
             raise
@@ -168,15 +163,10 @@ class Measuring:
         for node in self.pcap:
             captures = sorted(folder.launches.glob(f"*.{node}.pcap"))
             size = format_bytes(sum(path.stat().st_size for path in captures))
-            sys.stdout.write(
-                f"captured at {node}: {size} in {folder.launches}/*.{node}.pcap (headers; tcpdump -r FILE)\n"
-            )
+            print(f"captured at {node}: {size} in {folder.launches}/*.{node}.pcap (headers; tcpdump -r FILE)")
         if seen is not None and disturbs(seen):
-            sys.stdout.write(
-                plain(f"when it began, {in_words(seen, 'were')}: measure again on a quiet host (--wait)\n")
-            )
-        sys.stdout.write(plain(f"report: {folder.report if self.report else self._why_no_report(folder.path)}\n"))
-        sys.stdout.flush()
+            print(plain(f"when it began, {in_words(seen, 'were')}: measure again on a quiet host (--wait)"))
+        print(plain(f"report: {folder.report if self.report else self._why_no_report(folder.path)}"), flush=True)
         return folder, exit_code(counts)
 
     def _looked(self, progress: Progress) -> Look:
@@ -185,15 +175,6 @@ class Measuring:
             if self.report:
                 pool.submit(import_reporting)
             return look_first(progress.say, wait=self.wait, anyway=self.anyway)
-
-    def _shown(self, progress: Progress) -> Callable[[RunFolder, int], None]:
-
-        def show(folder: RunFolder, rounds: int) -> None:
-            from weft.run.refine import show_so_far
-
-            show_so_far(folder, rounds, progress)
-
-        return show
 
     def _keep(self, folder: RunFolder) -> None:
         """Make tables and page of what an interrupted run has measured; a second interrupt ends that, too."""

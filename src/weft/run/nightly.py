@@ -26,7 +26,6 @@ from weft.files.beneath import read_plain
 from weft.files.lock import try_flock
 from weft.files.section import put
 from weft.format import plural
-from weft.kernel.studies import make_study
 from weft.launch.launcher import Launcher
 from weft.launch.site import free_nodes
 from weft.plan.records import shapes
@@ -35,16 +34,16 @@ from weft.report.view import load_view
 from weft.run.one import run_study
 from weft.run.progress import Progress
 from weft.run.refresh import reading
+from weft.run.shipped import study_of
 from weft.study import Study
 from weft.units import parse_seconds
 from weft.words.comparisons import name_place
 
 HISTORY = "nights.json"
-DAY_S = 86400.0
-SAME_NIGHT = 0.75
-"""Share of the period after which the next night is due: cron starts some seconds early or late."""
+SAME_NIGHT = 0.75  # share of the period after which the next night is due: cron starts some seconds early or late
 FACTS = ("MPI library", "MPI standard", "Processor", "Kernel sources", "Binding obtained")
 ADAPTERS = Path("/sys/class/infiniband")
+SLOW = ("outlier.", "check.not-healthy", "check.also")  # claims of them name what was slow
 
 
 class Night(BaseModel, frozen=True, extra="forbid"):
@@ -97,7 +96,7 @@ def make_watch(study: Study, fabric: Fabric, every: str, time: str, into: Path |
     """What is watched; StudyError if a time is none."""
     try:
         days = every.removesuffix("d").strip()
-        every_s = float(days) * DAY_S if days != every and days.isdecimal() else parse_seconds(every)
+        every_s = 86400.0 * float(days) if days != every and days.isdecimal() else parse_seconds(every)
         _ = parse_seconds(time)
     except ValueError as problem:
         raise StudyError(f"weft watch: {problem}", "give --every 1d and --time 5min") from None
@@ -121,67 +120,52 @@ def one_at_a_time(watch: Watch) -> Generator[None]:
 
 def read_history(watch: Watch) -> History:
     """The nights so far. Raises DataError: The file cannot be read, or is of another study or fabric."""
-    path = watch.folder / HISTORY
-    new = History(study=watch.study.name, fabric=watch.fabric.name, precision=watch.study.measure.precision)
+    path, study, fabric = watch.folder / HISTORY, watch.study.name, watch.fabric.name
     if not path.exists():
-        return new
+        return History(study=study, fabric=fabric, precision=watch.study.measure.precision)
     remedy = f"choose another folder with --into DIR, or move this file away: {path}"
     try:
         with file_errors(path):
             found = History.model_validate_json(read_plain(path))
     except ValidationError as problem:
         raise DataError(f"{path}: no history of nights: {problem.errors()[0]['msg']}", remedy) from None
-    if (found.study, found.fabric) != (new.study, new.fabric):
+    if (found.study, found.fabric) != (study, fabric):
         raise DataError(f"{path} is the history of {found.study} on {found.fabric}", remedy)
     return found
 
 
 def next_night(watch: Watch, history: History) -> datetime | None:
     """When the next night is due; None for at any time."""
-    if not history.nights:
-        return None
-    return history.nights[-1].at + timedelta(seconds=SAME_NIGHT * watch.every_s)
+    return history.nights[-1].at + timedelta(seconds=SAME_NIGHT * watch.every_s) if history.nights else None
 
 
 def choose_nodes(watch: Watch, history: History, free: Sequence[str]) -> list[str]:
-    """The free nodes whose turn it is: those not visited for longest, over the leaves not visited for longest.
-
-    Raises StudyError: fewer nodes are free than the study asks for.
-    """
+    """The free nodes not visited for longest, over the leaves not visited for longest; StudyError if too few are."""
     if len(free) < watch.nodes:
         raise StudyError(
             f"{len(free)} of {plural(len(watch.fabric.hosts), 'node')} free: {watch.study.name} asks for {watch.nodes}",
             "the next night tries again; a study of fewer nodes needs fewer free ones",
         )
     last = {host: number for number, night in enumerate(history.nights) for host in night.hosts}
-    leaf_of = _leaves(watch.fabric)
+    network = build_network(watch.fabric) if watch.fabric.network else None
+    leaf_of = dict(zip(network.hosts, network.leaf.tolist(), strict=True)) if network else {}
     of_leaf = {leaf_of.get(host, 0): number for host, number in sorted(last.items(), key=lambda each: each[1])}
     order = {host: place for place, host in enumerate(watch.fabric.hosts)}
     chosen: list[str] = []
+    taken = Counter[int]()
+
+    def turn(host: str) -> tuple[int, int, int, int]:
+        leaf = leaf_of.get(host, 0)
+        return last.get(host, -1), taken[leaf], of_leaf.get(leaf, -1), order[host]
+
     while len(chosen) < watch.nodes:
-        taken = Counter(leaf_of.get(host, 0) for host in chosen)
-
-        def turn(host: str, taken: Counter[int] = taken) -> tuple[int, int, int, int]:
-            leaf = leaf_of.get(host, 0)
-            return last.get(host, -1), taken[leaf], of_leaf.get(leaf, -1), order[host]
-
         chosen.append(min((host for host in free if host not in chosen), key=turn))
+        taken[leaf_of.get(chosen[-1], 0)] += 1
     return sorted(chosen, key=order.__getitem__)
 
 
-def _leaves(fabric: Fabric) -> dict[str, int]:
-    if not fabric.network:
-        return {}
-    network = build_network(fabric)
-    return dict(zip(network.hosts, network.leaf.tolist(), strict=True))
-
-
 def run_night(watch: Watch, launcher: Launcher, progress: Progress, now: datetime | None = None) -> History:
-    """Measure one night, and add it to the history.
-
-    Raises StudyError: too few nodes are free. Raises LaunchError: the ranks do not start. Raises DataError: a folder
-    cannot be used.
-    """
+    """Measure one night, and add it to the history; StudyError if too few nodes are free, LaunchError, DataError."""
     now, history = now or datetime.now(UTC), read_history(watch)
     hosts = choose_nodes(watch, history, free_nodes(watch.fabric)) if watch.fabric.hosts else []
     folder = watch.folder / f"night-{now:%Y%m%d-%H%M%S}"
@@ -191,14 +175,9 @@ def run_night(watch: Watch, launcher: Launcher, progress: Progress, now: datetim
         put(lines, "placement", "nodes", f'"{fold(hosts)}"')
     if not watch.fabric.is_model:
         put(lines, "measure", "time", f'"{watch.time}"')
-    text = "\n".join(lines) + "\n"
-    import tomllib
-
-    study = make_study(tomllib.loads(text), str(watch.study.path)).read_from(watch.study.path, text)
-    run_study(study, watch.fabric, folder, launcher, progress)
-    history = history.model_copy(
-        update={"nights": (*history.nights, _night(folder, hosts or [os.uname().nodename], now))}
-    )
+    run_study(study_of(lines, watch.study.path), watch.fabric, folder, launcher, progress)
+    night = _night(folder, hosts or [os.uname().nodename], now)
+    history = history.model_copy(update={"nights": (*history.nights, night)})
     write_atomic(watch.folder / HISTORY, history.model_dump_json(indent=1).encode())
     return history
 
@@ -207,21 +186,17 @@ def _night(folder: Path, hosts: Sequence[str], now: datetime) -> Night:
     with reading(folder):
         view = load_view(folder)
         side = side_of(folder, view.plan, folder.name, view.mpi)
-        seconds = {
-            name_place(key): point.median_s
-            for key, point in side.points.items()
-            if key.phase == "warm" and point.medians
-        }
+        points = [(key, point) for key, point in side.points.items() if key.phase == "warm" and point.medians]
         answers = claims_of(view.claims, "answer")
         known = dict(method.provenance(view))
-    versions = {name: known[name] for name in FACTS if name in known} | host_facts()
-    slow = tuple(
-        claim["subject"] for claim in answers if claim["id"].startswith(("outlier.", "check.not-healthy", "check.also"))
-    )
     return Night(
-        begun=now.isoformat(timespec="seconds"), run=folder.name, hosts=tuple(hosts), seconds=seconds, slow=slow,
-        facts=versions,
-    )  # fmt: skip
+        begun=now.isoformat(timespec="seconds"),
+        run=folder.name,
+        hosts=tuple(hosts),
+        seconds={name_place(key): point.median_s for key, point in points},
+        slow=tuple(claim["subject"] for claim in answers if claim["id"].startswith(SLOW)),
+        facts={name: known[name] for name in FACTS if name in known} | host_facts(),
+    )
 
 
 def host_facts() -> dict[str, str]:

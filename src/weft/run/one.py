@@ -5,8 +5,8 @@ import difflib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
-from typing import Protocol
 
 from weft import __version__
 from weft.errors import DataError
@@ -24,20 +24,12 @@ from weft.run.folder import check_place, create, locked
 from weft.run.listing import RUNS
 from weft.run.progress import Progress
 from weft.run.refresh import make_tables, stale
-from weft.run.walk import Walk, pending
+from weft.run.walk import AfterRound, Walk, pending
 from weft.store.folder import INPUTS, RunFolder, digests
 from weft.store.load import Look, add_look
 from weft.study import Study
 
 FAILED = RETRIED | {"invalid"}
-
-
-class Rounds(Protocol):
-    """Whoever decides after each round of launches whether another follows."""
-
-    def after(self, index: int) -> Plan | None:
-        """As `Walk` calls it."""
-        ...
 
 
 def run_study(
@@ -51,10 +43,13 @@ def run_study(
     seen: Look | None = None,
     tables: bool = True,
     plan: Plan | None = None,
-    show: Callable[[RunFolder, int], None] = lambda _, __: None,
-    deadline: Callable[[RunFolder, Plan], Rounds] | None = None,
+    shows: bool = False,
+    deadline: Callable[[RunFolder, Plan], AfterRound] | None = None,
 ) -> RunFolder:
-    """Measure what is unfinished of a study on a fabric, in ``into`` or below ``runs/``; DataError, LaunchError."""
+    """Measure what is unfinished of a study on a fabric, in ``into`` or below ``runs/``; DataError, LaunchError.
+
+    `shows`: whether the answer so far is shown after each round of a run that refines it.
+    """
     progress = progress or Progress()
     folder = RunFolder(into) if into else choose_folder(study, fabric, progress, more=more)
     check_place(folder)
@@ -70,22 +65,18 @@ def run_study(
         left = pending(folder, plan)
         if seen is not None and left:
             add_look(folder.path, seen)
-        refines = tables and bool(plan.measure.time) and not plan.is_model
-        decide = _refining(show) if refines else deadline
-        rounds = decide(folder, plan) if decide else None
-        Walk(folder, plan, launcher, progress, rounds.after if rounds else None).go()
+        after = deadline(folder, plan) if deadline else None
+        if refines := tables and bool(plan.measure.time) and not plan.is_model:
+            from weft.run.refine import Refinement  # reads tables: measuring alone needs none of their libraries
+
+            after = Refinement(folder, plan, progress if shows else None)
+        Walk(folder, plan, launcher, progress, after).go()
         if tables and (not refines or stale(folder)):
             if left:
                 page = "" if deadline else " and the page"
                 progress.say(f"making the tables{page}: some seconds, longer after many cells")
             make_tables(folder)
     return folder
-
-
-def _refining(show: Callable[[RunFolder, int], None]) -> Callable[[RunFolder, Plan], Rounds]:
-    from weft.run.refine import Refinement  # reads tables: measuring alone needs none of their libraries
-
-    return lambda folder, plan: Refinement(folder, plan, show)
 
 
 def plan_study(study: Study, fabric: Fabric, find_library: Callable[[], str] = str) -> Plan:
@@ -174,10 +165,8 @@ def choose_folder(
 def candidates(first: Path) -> Iterator[Path]:
     """Names of run folders: the plain one, then numbered ones."""
     yield first
-    number = 2
-    while True:
+    for number in count(2):
         yield first.with_name(f"{first.name}-{number}")
-        number += 1
 
 
 def is_same_run(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
@@ -191,7 +180,7 @@ def is_same_run(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
 
 
 def as_given(source: Study | Fabric) -> bytes:
-    """Return the file of a study or fabric, byte for byte as it was read."""
+    """The file of a study or fabric, byte for byte as it was read."""
     return source.text.encode()
 
 

@@ -2,7 +2,7 @@
 """Refining a run round by round: its card and page after the first launch of each cell, then narrower ones."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from weft.analyse.engine import connect
@@ -55,50 +55,43 @@ def write_joint_page(runs: Sequence[Path], path: Path) -> Path:
     return page.write(runs, path)
 
 
+# rounds up to `LEAST_LAUNCHES` may take so many times the time of the run, as fewer give no verdict: the plan gives
+# them two thirds of that time where calls take twice their bounds, so this is for very slow machines
 FIRST_ROUNDS_ROOM = 3
-"""Rounds up to `LEAST_LAUNCHES` may take so many times the time of the run: fewer give no verdict.
-
-The plan gives them two thirds of that time where calls take twice their bounds, so this is for very slow machines."""
 
 
 class Refinement:
     """Decide after each round of a run with ``measure.time`` whether another follows."""
 
-    def __init__(self, folder: RunFolder, plan: Plan, show: Callable[[RunFolder, int], None]) -> None:
-        self.folder, self.plan, self.show = folder, plan, show
+    def __init__(self, folder: RunFolder, plan: Plan, progress: Progress | None = None) -> None:
+        self.folder, self.plan, self.progress = folder, plan, progress
         self.spent_s = measured_s(folder)
         self.began = self.round_began = time.monotonic()
-        self.hurries = False
-        """Whether four rounds like the last one take longer than the run may."""
+        self.hurries = False  # whether four rounds like the last one take longer than the run may
 
-    def after(self, index: int) -> Plan | None:
+    def __call__(self, index: int) -> Plan | None:
         """Take in that all launches of a round have ended; returns the plan to go on with, or None to stop here."""
         if not 1 < index < LEAST_LAUNCHES or not self.hurries:  # a verdict needs the others; tables take seconds
             make_tables(self.folder)
-            self.show(self.folder, index)
+            if self.progress:
+                show_so_far(self.folder, index, self.progress)
         now, began = time.monotonic(), self.round_began
         self.round_began = now
         self.hurries = (now - began) * LEAST_LAUNCHES > self.plan.measure.time
         planned = self.plan.measure.launches
         if not self.plan.planned_fabric.runs_here:  # all its launches are in one job
             return self.plan if index < planned else None
-        if not self._goes_on(index, self.spent_s + now - self.began + now - began):
-            if index < planned:
-                self._store(with_launches(self.plan, index))
-            return None
-        if index == planned:
-            self._store(with_launches(self.plan, index + 1))
-        return self.plan
+        goes_on = self._goes_on(index, self.spent_s + now - self.began + now - began)
+        if index == planned if goes_on else index < planned:
+            self.plan = with_launches(self.plan, index + goes_on)
+            replace_plan(self.folder, self.plan)
+        return self.plan if goes_on else None
 
     def _goes_on(self, index: int, after_next: float) -> bool:
         """Whether another round follows, which would end ``after_next`` seconds from the beginning of the run."""
         if index < LEAST_LAUNCHES:
             return after_next <= FIRST_ROUNDS_ROOM * self.plan.measure.time
         return after_next <= self.plan.measure.time and not is_precise(self.folder, self.plan)
-
-    def _store(self, plan: Plan) -> None:
-        replace_plan(self.folder, plan)
-        self.plan = plan
 
 
 def is_precise(folder: RunFolder, plan: Plan) -> bool:

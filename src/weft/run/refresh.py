@@ -19,9 +19,9 @@ from weft.store.folder import RunFolder, check_copies
 from weft.store.load import load_file
 from weft.text import one_line
 
-MADE_OF = "made of"  # entry of the manifest that is no table: see `sources`
-SAMPLES = "samples"
-"""Entry of the manifest that is no table: the checksum of each file of samples, which the next tables are made of."""
+# entries of the manifest that are no tables: see `sources`; the checksum of each file of samples, which the next tables
+# are made of
+MADE_OF, SAMPLES = "made of", "samples"
 
 
 def refresh(path: Path, engine: str | None = None) -> RunFolder:
@@ -62,7 +62,11 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
             parquet.convert(folder, origin, whole=())
             make.make_tables(folder, engine)
     except unfit() as problem:
-        raise no_tables(folder, problem) from problem
+        raise DataError(
+            f"{folder.path}: no tables can be made of its plan and records: {describe_problem(problem)}",
+            f"if its files were changed, bring the originals back or {folder.measure_anew()}; otherwise this is a "
+            "mistake in Weft: report it with these lines",
+        ) from problem
     write_manifest(folder, made_of)
 
 
@@ -108,15 +112,6 @@ def unfit() -> tuple[type[Exception], ...]:
     return (*data, OSError, duckdb.Error, pa.lib.ArrowException)
 
 
-def no_tables(folder: RunFolder, problem: Exception) -> DataError:
-    """The error for a run whose records are each well formed, and yet do not make a whole."""
-    return DataError(
-        f"{folder.path}: no tables can be made of its plan and records: {describe_problem(problem)}",
-        f"if its files were changed, bring the originals back or {folder.measure_anew()}; otherwise this is a "
-        "mistake in Weft: report it with these lines",
-    )
-
-
 def describe_problem(problem: Exception) -> str:
     """An exception and where it came from, on one line."""
     last = traceback.extract_tb(problem.__traceback__)[-1]
@@ -148,8 +143,8 @@ def stale(folder: RunFolder) -> bool:
     if not has_tables(folder.path, plan.most_answers, plan.most_rows) or not manifest.is_file():
         return True
     made = manifest.stat().st_mtime_ns
-    written = [*folder.cells.glob("*.json"), *folder.launches.glob("*.json")]
-    sources = [folder.plan, load_file(folder.path), folder.cells, folder.launches, *written]
+    sources = [folder.plan, load_file(folder.path), folder.cells, folder.launches]
+    sources += [*folder.cells.glob("*.json"), *folder.launches.glob("*.json")]
     return any(source.stat().st_mtime_ns > made for source in sources if source.exists()) or not whole(folder)
 
 

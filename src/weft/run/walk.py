@@ -46,19 +46,20 @@ class Step:
     cells: tuple[str, ...]
 
 
+# called with the index of each round whose launches have all ended; returns the plan to go on with, which may have more
+# rounds, or None to stop there
+AfterRound = Callable[[int], Plan | None]
+
+
 @dataclass
 class Walk:
-    """One walk over a run's launches.
-
-    `after_round`: called with the index of each round whose launches have all ended. Returns the plan to go on with,
-    which may have more rounds, or None to stop there.
-    """
+    """One walk over a run's launches."""
 
     folder: RunFolder
     plan: Plan
     launcher: Launcher
     progress: Progress
-    after_round: Callable[[int], Plan | None] | None = None
+    after_round: AfterRound | None = None
 
     def __post_init__(self) -> None:
         self.cells = {cell.id: cell for cell in self.plan.cells}

@@ -3,9 +3,9 @@
 
 import threading
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from statistics import median
-from typing import Protocol, Self, runtime_checkable
+from typing import Self
 
 from weft.files.beneath import NONE, Version, version
 from weft.format import measured_seconds, percent, plural
@@ -32,12 +32,11 @@ class Durations:
 
     def __init__(self) -> None:
         self._seen: dict[str, list[float]] = {}
-        self._expected_s = 0.0
-        self._taken_s = 0.0
+        self._expected_s = self._taken_s = 0.0
         self._factors: list[float] = []
 
     def learn(self, launch: LaunchPlan, cells: Collection[str], wall_s: float, *, whole: bool = True) -> None:
-        """Take in the wall time of a launch of some of its cells that has ended. `wall_s`: its wall time in seconds."""
+        """Take in the wall time of a launch of some of its cells that has ended."""
         share = _share(launch, cells)
         self._seen.setdefault(_batch(launch), []).append(wall_s / share)
         if whole:
@@ -97,27 +96,16 @@ def in_one_line(glimpse: Glimpse) -> str:
 def busiest(before: Sequence[LinkCount], now: Sequence[LinkCount], seconds: float) -> str:
     """The link that used the largest share of its rate between two readings, in words; empty if none was used."""
     earlier = {(count.link, count.source): count.bytes for count in before}
-    best, name = LEAST_LOAD, ""
-    for count in now:
-        then = earlier.get((count.link, count.source))
-        if then is None or count.rate <= 0 or seconds <= 0 or count.bytes < then:
-            continue
-        share = (count.bytes - then) / seconds / count.rate
-        if share > best:
-            best, name = share, f"{count.source} to {count.target}"
-    return f"busiest link: {name}, {percent(min(best, 1.0))} of its rate" if name else ""
+    shares = [
+        ((count.bytes - earlier[count.link, count.source]) / seconds / count.rate, f"{count.source} to {count.target}")
+        for count in now
+        if (count.link, count.source) in earlier and count.rate > 0 and seconds > 0
+    ]
+    best, name = max(shares, key=lambda each: each[0], default=(0.0, ""))
+    return f"busiest link: {name}, {percent(min(best, 1.0))} of its rate" if best > LEAST_LOAD else ""
 
 
 EVERY_S = 0.5
-
-
-@runtime_checkable
-class CountsLinks(Protocol):
-    """A launcher that can read the counters of its links during a launch without disturbing it."""
-
-    def counters_now(self) -> list[LinkCount]:
-        """Counters of each link since it came up; empty if no launch runs."""
-        ...
 
 
 class Watch:
@@ -125,7 +113,8 @@ class Watch:
 
     def __init__(self, folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
         self._folder, self._progress = folder, progress
-        self._links = launcher if isinstance(launcher, CountsLinks) else None
+        # of a launcher that can read its links' counters during a launch without disturbing it; empty if none runs
+        self._counters_now: Callable[[], list[LinkCount]] | None = getattr(launcher, "counters_now", None)
         self._launch: tuple[str, Version] = ("", NONE)
         self._before: tuple[float, Sequence[LinkCount]] = (0.0, ())
         self._stop = threading.Event()
@@ -158,8 +147,8 @@ class Watch:
         return in_one_line(glimpse) if glimpse else "", self._busiest()
 
     def _busiest(self) -> str:
-        if self._links is None:
+        if self._counters_now is None:
             return ""
         then, before = self._before
-        self._before = now, counts = time.monotonic(), self._links.counters_now()
+        self._before = now, counts = time.monotonic(), self._counters_now()
         return busiest(before, counts, now - then)

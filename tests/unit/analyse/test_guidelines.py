@@ -261,7 +261,7 @@ def test_launches_that_the_time_does_not_allow_are_left_out(tmp_path: Path, monk
         deadline = Deadline(RunFolder(tmp_path / str(launches)), plan, 90.0)
         for index in range(1, 9):
             now[0] += a_round_s
-            if deadline.after(index) is None:
+            if deadline(index) is None:
                 break
         stored = plan_of(RunFolder(tmp_path / str(launches)))
         assert (index, stored.measure.launches, max(each.index for each in stored.launches)) == (launches,) * 3
