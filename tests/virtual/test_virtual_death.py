@@ -89,7 +89,7 @@ def test_nothing_is_left_however_weft_ends(end: str, as_user: list[str], open_fo
 
 def test_a_holder_that_is_killed_takes_its_hosts_along(own_cluster: Cluster) -> None:
     sleeper = subprocess.Popen(own_cluster.command("node3", ["sleep", "1000"]))
-    while not own_cluster.busy():
+    while not inhabitants(own_cluster.holder):
         time.sleep(0.01)
     inside = inhabitants(own_cluster.holder)
     os.kill(own_cluster.holder, signal.SIGKILL)
@@ -104,9 +104,9 @@ def test_a_holder_that_is_killed_takes_its_hosts_along(own_cluster: Cluster) -> 
 
 def test_sweeping_ends_what_runs_and_what_it_left_in_shared_memory(own_cluster: Cluster) -> None:
     own_cluster.run("node1", ["sh", "-c", "echo >/dev/shm/left; setsid sleep 1000 >/dev/null 2>&1 </dev/null &"])
-    assert own_cluster.busy()
+    assert inhabitants(own_cluster.holder)
     own_cluster.sweep()
-    assert not own_cluster.busy()
+    assert not inhabitants(own_cluster.holder)
     assert own_cluster.run("node1", ["ls", "/dev/shm"]).stdout == ""
 
 

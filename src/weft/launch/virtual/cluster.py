@@ -18,15 +18,7 @@ from weft.errors import LaunchError
 from weft.format import format_rate
 from weft.host import run_program
 from weft.launch.virtual.permission import SEARCH, forbidden, remedy, unshare_command
-from weft.launch.virtual.processes import (
-    HOLDER,
-    RECORD,
-    child_of,
-    end_inhabitants,
-    inhabitants,
-    read_record,
-    standing_holders,
-)
+from weft.launch.virtual.processes import HOLDER, RECORD, child_of, end_inhabitants, read_record, standing_holders
 from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import address, orders
 
@@ -52,13 +44,9 @@ Your own MPI programs (Open MPI, MPICH) go over the links too; exec sets what is
 """
 
 
-HERE = Path(__file__).parent
-AGENT = "/proc/1/root/dev/shm/weft/agent"
-"""The launch agent as every host of the cluster sees it: process 1 is the holder."""
-
+AGENT = "/proc/1/root/dev/shm/weft/agent"  # as every host of the cluster sees it: process 1 is the holder
 SECONDS_TO_END = 10.0
 KIND_NETWORK, KIND_MOUNT = 0, 3  # places of a host's namespaces among the holder's open files (``holder.KINDS``)
-
 EMPTY = 'for fd in "$@"; do nsenter --mount=/proc/1/fd/$fd find /dev/shm -xdev -mindepth 1 -delete; done'
 
 
@@ -66,11 +54,9 @@ class Cluster:
     """A running cluster of namespaces; a context, which without ``standing`` also ends when this process does."""
 
     def __init__(self, holder: int, record: dict[str, Any], process: subprocess.Popen[str] | None = None) -> None:
-        self.holder = holder
+        self.holder, self._process, self._pidfd = holder, process, os.pidfd_open(holder)
         self._files: dict[str, list[int]] = record["nodes"]
         self._counters: dict[str, int] = record.get("counters", {})
-        self._process = process
-        self._pidfd = os.pidfd_open(holder)
         self.spec = VirtualSpec.from_record(record)
 
     @classmethod
@@ -128,8 +114,9 @@ class Cluster:
         if node not in self._files:
             raise LaunchError(f"{self.spec.name} has no node {node!r}", f"its nodes: {', '.join(self.spec.hosts)}")
         net, uts, ipc, mnt = (f"/proc/{self.holder}/fd/{number}" for number in self._files[node])
-        own = [f"--net={net}", f"--uts={uts}", f"--ipc={ipc}", f"--mount={mnt}"]
-        return [*self._enter(), *own, "--", *_in_folder(folder or Path.cwd(), argv)]
+        own = [f"--net={net}", f"--uts={uts}", f"--ipc={ipc}", f"--mount={mnt}", "--"]
+        # nsenter --wd would keep a directory of the outer mount namespace, where getcwd fails
+        return [*self._enter(), *own, "sh", "-c", 'cd -- "$0" && exec "$@"', str(folder or Path.cwd()), *argv]
 
     def holder_command(self, argv: Sequence[str]) -> list[str]:
         """Command line that runs ``argv`` where the switches are."""
@@ -170,10 +157,6 @@ class Cluster:
         finally:
             os.close(handle)
 
-    def busy(self) -> bool:
-        """Whether any process runs on its hosts."""
-        return bool(inhabitants(self.holder))
-
     def alive(self) -> bool:
         """Whether the holder is still running."""
         return not select.select([self._pidfd], [], [], 0)[0]
@@ -207,16 +190,11 @@ class Cluster:
         return into
 
 
-def _in_folder(folder: Path, argv: Sequence[str]) -> list[str]:
-    # nsenter --wd would keep a directory of the outer mount namespace, where getcwd fails
-    return ["sh", "-c", 'cd -- "$0" && exec "$@"', str(folder), *argv]
-
-
 def _ordered(process: subprocess.Popen[str], spec: VirtualSpec) -> dict[str, Any]:
     """Send the holder its specification and read its answer; empty when it died before answering."""
     assert process.stdin is not None and process.stdout is not None
     try:
-        process.stdin.write(json.dumps(orders(spec, (HERE / "agent.sh").read_text())) + "\n")
+        process.stdin.write(json.dumps(orders(spec, Path(__file__).with_name("agent.sh").read_text())) + "\n")
         process.stdin.flush()
         line = process.stdout.readline()
     except BrokenPipeError:
@@ -231,8 +209,7 @@ def _ordered(process: subprocess.Popen[str], spec: VirtualSpec) -> dict[str, Any
 def _failure(process: subprocess.Popen[str], spec: VirtualSpec, answer: dict[str, Any]) -> LaunchError:
     process.kill()
     _, said = process.communicate()
-    reason = forbidden()
-    if reason:
+    if reason := forbidden():
         return LaunchError(f"no virtual cluster can be brought up here: {reason}", remedy())
     words = answer.get("error") or said.strip() or f"exit code {process.returncode}"
     return LaunchError(f"cannot bring up {spec.name}: {words}", f"try it by hand: {shlex.join(unshare_command())} sh")

@@ -28,22 +28,16 @@ from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import INTERFACE, Port, ports
 from weft.store.links import LinkCount
 
+# bytes kept of a packet: its headers. A capture of everything would be as large as the traffic, and disturb it.
 SNAP = 96
-"""Bytes kept of a packet: its headers. A capture of everything would be as large as the traffic, and disturb it."""
-
 SECONDS = 10
+# The kernel hands packets over by the second; what it still holds when ``tcpdump`` is asked to end is lost.
+# ``--immediate-mode`` would wake it for each packet instead, on the cores that the ranks need.
 FLUSH_S = 1.2
-"""The kernel hands packets over by the second; what it still holds when ``tcpdump`` is asked to end is lost.
-``--immediate-mode`` would wake it for each packet instead, on the cores that the ranks need."""
-
-
-def capture_file(folder: Path, launch: str, node: str) -> Path:
-    """File of the capture of a launch at a node in a run folder."""
-    return folder / "launches" / f"{launch}.{node}.pcap"
 
 
 def refuse_missing_tcpdump() -> None:
-    """Check that ``tcpdump`` is installed. Raises LaunchError: There is none."""
+    """LaunchError if ``tcpdump`` is not installed."""
     if shutil.which("tcpdump", path=SEARCH) is None:
         raise LaunchError("a capture needs tcpdump, which is not on PATH", apt_install("tcpdump"))
 
@@ -63,8 +57,7 @@ def capture(cluster: Cluster, node: str, path: Path) -> Generator[None]:
     try:
         said = ""
         while "listening on" not in said:
-            line = process.stderr.readline()
-            if not line:
+            if not (line := process.stderr.readline()):
                 again = f"weft fabric exec --fabric {cluster.spec.name} {node} tcpdump -D"
                 raise LaunchError(f"tcpdump on {node} does not start: {said.strip()}", f"try it: {again}")
             said += line
@@ -88,10 +81,9 @@ def counters_now(spec: VirtualSpec, files: Mapping[str, Path]) -> list[LinkCount
     Interfaces count a large send once, without the headers of its frames: 3 % less than `read_counters`.
     """
     try:
-        texts = {space: file.read_text(encoding="utf-8") for space, file in files.items()}
+        return counted(spec, {space: file.read_text(encoding="utf-8") for space, file in files.items()})
     except OSError:
         return []
-    return counted(spec, texts)
 
 
 def counted(spec: VirtualSpec, texts: Mapping[str, str]) -> list[LinkCount]:
@@ -131,16 +123,14 @@ def read_counters(cluster: Cluster) -> list[LinkCount]:
 
 def parse_shown(text: str) -> list[dict[str, dict[str, Any]]]:
     """The ``tbf`` of every interface in the output of each ``tc -s -j qdisc show``; LaunchError for no JSON."""
-    decoder = json.JSONDecoder()
     found: list[dict[str, dict[str, Any]]] = []
-    rest = text.strip()
-    while rest:
+    while rest := text.strip():
         try:
-            shown, end = decoder.raw_decode(rest)
+            shown, end = json.JSONDecoder().raw_decode(rest)
         except ValueError as error:
             raise LaunchError(f"tc printed no JSON: {rest[:80]!r}", "iproute2 5 or newer is needed") from error
         found.append({qdisc["dev"]: qdisc for qdisc in shown if qdisc["kind"] == "tbf"})
-        rest = rest[end:].strip()
+        text = rest[end:]
     return found
 
 

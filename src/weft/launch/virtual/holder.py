@@ -21,6 +21,7 @@ from typing import Any
 
 STATE = Path("/dev/shm/weft")
 KINDS = ("net", "uts", "ipc", "mnt")
+NEEDED = ("unshare", "nsenter", "mount", "ip", "tc", "hostname")
 
 
 def run(argv: list[str], text: str = "") -> None:
@@ -82,12 +83,6 @@ def build(given: dict[str, Any]) -> None:
     (STATE / "cluster.json").write_text(json.dumps({**given["record"], "nodes": nodes, "counters": counters}))
 
 
-def missing() -> list[str]:
-    """Commands that the build needs and that are not on PATH."""
-    needed = ("unshare", "nsenter", "mount", "ip", "tc", "hostname")
-    return [name for name in needed if shutil.which(name) is None]
-
-
 def main() -> int:
     """Build, say so, and wait."""
     os.environ["PATH"] = os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
@@ -95,7 +90,7 @@ def main() -> int:
         signal.signal(signum, signal.SIG_IGN)
     try:
         given = json.loads(sys.stdin.readline())
-        if absent := missing():
+        if absent := [name for name in NEEDED if shutil.which(name) is None]:
             raise RuntimeError(f"{', '.join(absent)}: not found on PATH")
         build(given)
     except (RuntimeError, OSError, ValueError) as error:

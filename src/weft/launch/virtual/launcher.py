@@ -5,7 +5,6 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any, Self
 
 from weft.errors import LaunchError, WeftError
@@ -18,7 +17,7 @@ from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.local import run_kept, without_job
 from weft.launch.status import read_slots
 from weft.launch.virtual.cluster import Cluster
-from weft.launch.virtual.counters import METHOD, capture, capture_file, counters_now, read_counters
+from weft.launch.virtual.counters import METHOD, capture, counters_now, read_counters
 from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.spec import VirtualSpec, too_fast
 from weft.launch.virtual.starters import starter_for
@@ -33,16 +32,16 @@ EVERY_S = 0.1  # interval of reading the ranks' status: a file of 64 bytes per r
 class CellMarks:
     """Reads the counters whenever the ranks start another cell, while the ``with`` block runs.
 
-    A reading starts a few small processes, while the ranks allocate and fill the next cell's buffers and compare their
-    clocks. Bytes in the first tenth of a second of a cell may be counted for the previous one.
+    A reading starts small processes while the ranks fill the next cell's buffers and compare clocks. Bytes in the first
+    tenth of a second of a cell may be counted for the previous one.
     """
 
-    def __init__(self, request: LaunchRequest, status: Path, read: Callable[[], list[LinkCount]]) -> None:
+    def __init__(self, request: LaunchRequest, read: Callable[[], list[LinkCount]]) -> None:
         self._cells = [cell.id for cell in request.cells]
         self._counted = any(cell.parameters.get("counted") for cell in request.cells)
         self._borders = self._counted or sum(not kernel_named(cell.kernel).is_floor for cell in request.cells) > 1
-        self._before = version(status)
-        self._status, self._read = status, read
+        self._status, self._read = request.file("status"), read
+        self._before = version(self._status)
         self._marks: list[tuple[str, str, list[LinkCount]]] = []
         self._late = set[int]()  # marks that may have bytes of what came next
         self._stop = threading.Event()
@@ -79,8 +78,8 @@ class CellMarks:
         seen = list(dict.fromkeys(cell for cell, *_ in self._marks))
         if len(seen) < 2:
             return {}
-        readings = [*(first[cell] for cell in seen), end]
-        return {cell: passed(readings[k], readings[k + 1]) for k, cell in enumerate(seen)}
+        readings = [first[cell] for cell in seen]
+        return {cell: passed(*each) for cell, *each in zip(seen, readings, [*readings[1:], end], strict=True)}
 
     def jobs(self) -> dict[str, list[LinkCount]]:
         """What crossed the links while a job of a cell ran by itself, by `job_key`; nothing where a look took long."""
@@ -100,15 +99,10 @@ class VirtualLauncher:
 
     rules = Rules()
 
-    def __init__(
-        self, spec: VirtualSpec, kernels: Kernels, say: Say = lambda _: None, pcap: Sequence[str] = ()
-    ) -> None:
-        self.spec = spec
-        self.kernels = kernels
-        self.starter = starter_for(kernels.library)
-        self.mpiexec = kernels.mpi.mpiexec()
-        self.say = say
-        self.pcap = tuple(pcap)
+    def __init__(self, spec: VirtualSpec, kernels: Kernels, say: Say = lambda _: None) -> None:
+        self.spec, self.kernels, self.say = spec, kernels, say
+        self.starter, self.mpiexec = starter_for(kernels.library), kernels.mpi.mpiexec()
+        self.pcap: tuple[str, ...] = ()  # nodes whose packets are captured
         self._cluster: Cluster | None = None
 
     def provenance(self) -> dict[str, Any]:
@@ -140,8 +134,7 @@ class VirtualLauncher:
 
     def command(self, request: LaunchRequest) -> list[str]:
         """The command that starts the ranks of a request, run on its first host."""
-        words = self.starter.words(request)
-        return [str(self.mpiexec), *words, str(self.kernels.program), str(request.plan)]
+        return [str(self.mpiexec), *self.starter.words(request), str(self.kernels.program), str(request.plan)]
 
     def environment(self, request: LaunchRequest) -> dict[str, str]:
         """Variables of the ranks."""
@@ -155,9 +148,8 @@ class VirtualLauncher:
             # a capture is a process of the cluster too: it has to end, and write its last packets, before the sweep
             with ExitStack() as captures:
                 for node in self.pcap:
-                    captures.enter_context(capture(cluster, node, capture_file(request.folder, request.id, node)))
-                marks = CellMarks(request, status_file(request), lambda: read_counters(cluster))
-                captures.enter_context(marks)
+                    captures.enter_context(capture(cluster, node, request.file(f"{node}.pcap")))
+                marks = captures.enter_context(CellMarks(request, lambda: read_counters(cluster)))
                 outcome = launched(cluster, request, self.command(request), self.environment(request))
         finally:
             if cluster.alive():
@@ -173,11 +165,6 @@ class VirtualLauncher:
         return outcome
 
 
-def status_file(request: LaunchRequest) -> Path:
-    """The status file of the ranks of a launch."""
-    return request.folder / "launches" / f"{request.id}.status"
-
-
 def launched(cluster: Cluster, request: LaunchRequest, command: list[str], environment: dict[str, str]) -> Outcome:
     """Run a command on a request's first host to its end, or to the end of its time."""
     # `env` sets them behind the keeper, which gives the launch a TMPDIR on this machine: on a host it is the host's
@@ -189,16 +176,16 @@ def launched(cluster: Cluster, request: LaunchRequest, command: list[str], envir
 @contextmanager
 def cluster_for(spec: VirtualSpec, say: Say) -> Generator[Cluster]:
     """A cluster for the duration of a run: the standing one if it is the same, else a new one."""
-    with ExitStack() as held:
-        for cluster in Cluster.standing():
-            if cluster.spec == spec:
-                held.enter_context(cluster.reserved())
+    for cluster in Cluster.standing():
+        if cluster.spec == spec:
+            with cluster.reserved():
                 say(f"running over the virtual fabric {spec.name} that is up")
                 yield cluster
-                return
-            if cluster.spec.name == spec.name:
-                say(f"{spec.name} is up with other links than its file has now: bringing up another for this run")
-        yield held.enter_context(Cluster.start(spec))
+            return
+        if cluster.spec.name == spec.name:
+            say(f"{spec.name} is up with other links than its file has now: bringing up another for this run")
+    with Cluster.start(spec) as cluster:
+        yield cluster
 
 
 def make_launcher(fabric: Fabric, mpicxx: str | None, say: Say) -> VirtualLauncher:

@@ -11,6 +11,12 @@ from weft.host import run_program
 
 CAP_SYS_ADMIN = 21
 NEEDED = {"unshare": "util-linux", "nsenter": "util-linux", "ip": "iproute2", "tc": "iproute2", "hostname": "hostname"}
+SETTINGS = {
+    "user.max_user_namespaces": ("0", "28633"),
+    "kernel.unprivileged_userns_clone": ("0", "1"),
+    "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
+}
+"""Settings of the kernel that may forbid namespaces: the value that does, and one that does not."""
 SEARCH = os.pathsep.join((os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin"))
 
 
@@ -18,9 +24,8 @@ def unshare_command() -> list[str]:
     """Command that starts a program as process 1 of namespaces of its own, to be ended with it.
 
     Real root takes plain namespaces; everybody else, and root without ``CAP_SYS_ADMIN``, a user namespace in which
-    they are root. Both paths are the same from there on. Root is not put into a user namespace because the kernel may
-    forbid those where it allows plain ones, and because a root of one mapped id cannot read other users' files: a run
-    folder in a user's home would be out of reach.
+    they are root. The kernel may forbid those where it allows plain ones, and a root of one mapped id cannot read other
+    users' files: a run folder in a user's home would be out of reach.
     """
     plain = os.geteuid() == 0 and has_capability(effective_capabilities(), CAP_SYS_ADMIN)
     return [
@@ -32,10 +37,8 @@ def unshare_command() -> list[str]:
 
 def effective_capabilities(status: Path = Path("/proc/self/status")) -> int:
     """Effective capabilities of this process as a bit set."""
-    for line in status.read_text(encoding="utf-8").splitlines():
-        if line.startswith("CapEff:"):
-            return int(line.split()[1], 16)
-    return 0
+    lines = (line.split() for line in status.read_text(encoding="utf-8").splitlines())
+    return next((int(words[1], 16) for words in lines if words[:1] == ["CapEff:"]), 0)
 
 
 def has_capability(capabilities: int, number: int) -> bool:
@@ -48,11 +51,12 @@ def forbidden() -> str:
     if packages := lacking_packages():
         lacking = [name for name, package in NEEDED.items() if package in packages]
         return f"{', '.join(lacking)} not found (package {', '.join(packages)})"
-    attempt = [*unshare_command(), "sh", "-c", "PATH=$PATH:/usr/sbin:/sbin; ip link add name weft0 type bridge"]
-    done = run_program(attempt)
+    attempt = "PATH=$PATH:/usr/sbin:/sbin; ip link add name weft0 type bridge"
+    done = run_program([*unshare_command(), "sh", "-c", attempt])
     if done.returncode == 0:
         return ""
-    return f"{done.stderr.strip() or f'exit code {done.returncode}'}{_switch_that_forbids()}"
+    because = "".join(f" ({name} = {SETTINGS[name][0]})" for name in _forbidding()[:1])
+    return f"{done.stderr.strip() or f'exit code {done.returncode}'}{because}"
 
 
 def lacking_packages() -> list[str]:
@@ -64,14 +68,8 @@ def remedy() -> str:
     """What an administrator can do about it, from the programs and the settings of this kernel."""
     if packages := lacking_packages():
         return apt_install(*packages)
-    settings = {
-        "user.max_user_namespaces": ("0", "28633"),
-        "kernel.unprivileged_userns_clone": ("0", "1"),
-        "kernel.apparmor_restrict_unprivileged_userns": ("1", "0"),
-    }
-    for name, (bad, good) in settings.items():
-        if _setting(name) == bad:
-            return f"sudo sysctl -w {name}={good}, or run as root"
+    if names := _forbidding():
+        return f"sudo sysctl -w {names[0]}={SETTINGS[names[0]][1]}, or run as root"
     if os.geteuid() == 0:
         return (
             "start this container with --privileged; in a chroot make its folder a mount point first (mount --bind "
@@ -80,15 +78,9 @@ def remedy() -> str:
     return "run as root, or in a container started with --privileged; otherwise use a fabric of kind local or simulated"
 
 
-def _switch_that_forbids() -> str:
-    for name, bad in (
-        ("user.max_user_namespaces", "0"),
-        ("kernel.unprivileged_userns_clone", "0"),
-        ("kernel.apparmor_restrict_unprivileged_userns", "1"),
-    ):
-        if _setting(name) == bad:
-            return f" ({name} = {bad})"
-    return ""
+def _forbidding() -> list[str]:
+    """Names of the settings that forbid namespaces."""
+    return [name for name, (bad, _) in SETTINGS.items() if _setting(name) == bad]
 
 
 def _setting(name: str) -> str:

@@ -6,16 +6,17 @@ Bridges need links that form a tree. Switches with `VirtualSpec.ways` route inst
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 from weft.errors import FabricError
 from weft.format import format_rate
 
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+MOST_HOSTS = 250
 SLOWEST = 1e3  # bytes per second under which tbf can no longer be trusted to pass a jumbo frame in time
-
 ROUTER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")  # it becomes a file's, a host's and an alias
 MOST_ROUTERS = 64  # a namespace each, and what crosses one costs the cores as much as a host's own traffic
 
@@ -46,12 +47,8 @@ class VirtualSpec:
     hash_seed: int = 0  # what the switches' hashes differ by; 0: by chance
 
     def __post_init__(self) -> None:
-        _check_names(self)
-        _check_links(self)
-        if self.ways:
-            _check_ways(self)
-        else:
-            _check_tree(self)
+        for what, *remedy in chain(_names(self), _links(self), _ways(self) if self.ways else _tree(self)):
+            raise FabricError(what, *remedy)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
@@ -87,48 +84,43 @@ def too_fast(spec: VirtualSpec, cores: int) -> str:
     )
 
 
-def _check_names(spec: VirtualSpec) -> None:
+# what is wrong with a specification, and what to do about it: the first is the error
+Wrong = Iterator[tuple[str] | tuple[str, str]]
+
+
+def _names(spec: VirtualSpec) -> Wrong:
     for name in spec.hosts:
         if not HOST_NAME.fullmatch(name):
-            raise FabricError(
-                f"{spec.name}: {name!r} cannot be the name of a virtual host",
-                "use letters, digits and hyphens, at most 63 of them",
-            )
+            allowed = "use letters, digits and hyphens, at most 63 of them"
+            yield f"{spec.name}: {name!r} cannot be the name of a virtual host", allowed
     twice = [name for name, count in Counter(spec.hosts + spec.switches).items() if count > 1]
     if twice:
-        raise FabricError(f"{spec.name}: {twice[0]!r} names two nodes or switches", "give each a name of its own")
+        yield f"{spec.name}: {twice[0]!r} names two nodes or switches", "give each a name of its own"
     if not spec.hosts:
-        raise FabricError(f"{spec.name} has no nodes", 'name them: names = "node[0-3]" in [node]')
-    if len(spec.hosts) > 250:
-        raise FabricError(
-            f"{spec.name} has {len(spec.hosts)} nodes; a virtual cluster on one machine takes 250 at most",
-            'use kind = "simulated" for a fabric of this size',
-        )
+        yield f"{spec.name} has no nodes", 'name them: names = "node[0-3]" in [node]'
+    if len(spec.hosts) > MOST_HOSTS:
+        what = f"{spec.name} has {len(spec.hosts)} nodes; a virtual cluster on one machine takes {MOST_HOSTS} at most"
+        yield what, 'use kind = "simulated" for a fabric of this size'
 
 
-def _check_links(spec: VirtualSpec) -> None:
-    known = set(spec.hosts) | set(spec.switches)
-    for link in spec.links:
-        for end in (link.lower, link.upper):
-            if end not in known:
-                raise FabricError(f"{spec.name}: link {link.name} ends at {end!r}, which is no node or switch")
+def _links(spec: VirtualSpec) -> Wrong:
+    ends = [(link, end) for link in spec.links for end in (link.lower, link.upper)]
+    for link, end in ends:
+        if end not in spec.hosts and end not in spec.switches:
+            yield (f"{spec.name}: link {link.name} ends at {end!r}, which is no node or switch",)
         if not link.rate >= SLOWEST or link.rate == float("inf"):
-            raise FabricError(
-                f"{spec.name}: link {link.name} has a rate of {link.rate:g} B/s",
-                "give it 1 kB/s or more, e.g. 62.5 MB/s",
-            )
+            what = f"{spec.name}: link {link.name} has a rate of {link.rate:g} B/s"
+            yield what, "give it 1 kB/s or more, e.g. 62.5 MB/s"
     if len({link.name for link in spec.links}) != len(spec.links):
-        raise FabricError(f"{spec.name}: two links have the same name", "give each a name of its own")
-    adapters = Counter(end for link in spec.links for end in (link.lower, link.upper) if end in set(spec.hosts))
+        yield f"{spec.name}: two links have the same name", "give each a name of its own"
+    adapters = Counter(end for _, end in ends)
     for host in spec.hosts:
         if adapters[host] != 1:
-            raise FabricError(
-                f"{spec.name}: {host} has {adapters[host]} links; a virtual host has exactly one",
-                "sum parallel links of a host into one rate",
-            )
+            what = f"{spec.name}: {host} has {adapters[host]} links; a virtual host has exactly one"
+            yield what, "sum parallel links of a host into one rate"
 
 
-def _check_tree(spec: VirtualSpec) -> None:
+def _tree(spec: VirtualSpec) -> Wrong:
     parent = {name: name for name in spec.hosts + spec.switches}
 
     def root(name: str) -> str:
@@ -139,40 +131,34 @@ def _check_tree(spec: VirtualSpec) -> None:
     for link in spec.links:
         lower, upper = root(link.lower), root(link.upper)
         if lower == upper:
-            raise FabricError(
+            yield (
                 f"{spec.name}: link {link.name} closes a loop, which bridges cannot carry",
                 'sum parallel links into one; a virtual fabric is topology = "star" or "fat-tree"',
             )
         parent[lower] = upper
     apart = [name for name in spec.hosts if root(name) != root(spec.hosts[0])]
     if apart:
-        raise FabricError(f"{spec.name}: no link leads from {spec.hosts[0]} to {apart[0]}", "join them by a switch")
+        yield f"{spec.name}: no link leads from {spec.hosts[0]} to {apart[0]}", "join them by a switch"
 
 
-def _check_ways(spec: VirtualSpec) -> None:
+def _ways(spec: VirtualSpec) -> Wrong:
     if len(spec.switches) > MOST_ROUTERS:
-        raise FabricError(
-            f"{spec.name} has {len(spec.switches)} switches that route; one machine takes {MOST_ROUTERS} at most",
-            'leave out routing, or use kind = "simulated"',
-        )
-    strange = next((name for name in spec.switches if not ROUTER_NAME.fullmatch(name)), None)
-    if strange is not None:
-        raise FabricError(
-            f"{spec.name}: {strange!r} cannot be the name of a switch that routes",
-            "use letters, digits, dots, hyphens and underscores, at most 63 of them",
-        )
+        what = f"{spec.name} has {len(spec.switches)} switches that route; one machine takes {MOST_ROUTERS} at most"
+        yield what, 'leave out routing, or use kind = "simulated"'
+    for name in spec.switches:
+        if not ROUTER_NAME.fullmatch(name):
+            allowed = "use letters, digits, dots, hyphens and underscores, at most 63 of them"
+            yield f"{spec.name}: {name!r} cannot be the name of a switch that routes", allowed
     lower = {link.lower: link.upper for link in spec.links}
     for host in spec.hosts:
         if lower.get(host) not in spec.switches:
-            raise FabricError(f"{spec.name}: no cable joins {host} to a switch", "give it one, or leave it out")
+            yield f"{spec.name}: no cable joins {host} to a switch", "give it one, or leave it out"
     place = {name: row for row, name in enumerate(spec.switches)}
     for start, host in enumerate(spec.hosts):
         for end, other in enumerate(spec.hosts):
             if start != end and not _arrives(spec, place, lower[host], end):
-                raise FabricError(
-                    f"{spec.name}: no route from {host} to {other}, or one that forms a loop",
-                    'take other tables, or routing = "ecmp" for the shortest ways',
-                )
+                what = f"{spec.name}: no route from {host} to {other}, or one that forms a loop"
+                yield what, 'take other tables, or routing = "ecmp" for the shortest ways'
 
 
 def _arrives(spec: VirtualSpec, place: Mapping[str, int], at: str, end: int) -> bool:
@@ -181,11 +167,10 @@ def _arrives(spec: VirtualSpec, place: Mapping[str, int], at: str, end: int) -> 
     for _ in range(len(spec.switches) + 1):
         onward: set[str] = set()
         for switch in here:
-            ways = spec.ways[place[switch]][end]
-            if not ways:
+            links = [spec.links[way] for way in spec.ways[place[switch]][end]]
+            if not links:
                 return False
-            ends = ({spec.links[way].lower, spec.links[way].upper} - {switch} for way in ways)
-            onward.update(*ends)
+            onward.update(*({link.lower, link.upper} - {switch} for link in links))
         onward.discard(spec.hosts[end])
         if not onward:
             return True

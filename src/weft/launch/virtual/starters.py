@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How each family of MPI libraries is started across virtual hosts, and restricted to their links.
 
-The general options of each family (binding, yielding) are in :mod:`weft.mpi.starting`. This module adds what a cluster
-without ssh needs: the launch agent, the hosts with their slots, and the transports that use ``eth0``. Without these,
-every library would notice that all "hosts" are one machine and bypass the network.
+To the options of :mod:`weft.mpi.starting` this adds what a cluster without ssh needs: the launch agent, the hosts, and
+the transports that use ``eth0``. Without these, every library would notice that all "hosts" are one machine.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from weft.errors import LaunchError
 from weft.launch.launcher import CYCLIC, LaunchRequest
@@ -14,9 +15,6 @@ from weft.launch.virtual.cluster import AGENT
 from weft.launch.virtual.wiring import INTERFACE
 from weft.mpi.library import INTEL, Library
 from weft.mpi.starting import AS_ROOT, Family, OpenMpi4, OpenMpi5, family_of
-
-# session directories belong to a host and go with it; /dev/shm is the host's own tmpfs
-OWN_TEMPORARY = {"TMPDIR": "/dev/shm"}
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,8 @@ class Starter:
 
     def environment(self) -> dict[str, str]:
         """Variables that keep ranks to the links, above the user's own; ranks yield, as hosts share cores."""
-        return {**self.family.environment(True), **self.links(), **OWN_TEMPORARY}
+        # session directories belong to a host and go with it; /dev/shm is the host's own tmpfs
+        return {**self.family.environment(True), **self.links(), "TMPDIR": "/dev/shm"}
 
     def links(self) -> dict[str, str]:
         """Transports for MPICH and its relatives, over UCX (ch4:ucx) or libfabric (ch4:ofi)."""
@@ -46,16 +45,14 @@ class Starter:
 class OpenMpi(Starter):
     """Open MPI 5, with PRRTE."""
 
+    starter: ClassVar[Mapping[str, str]] = {"PRTE_MCA_plm_ssh_agent": AGENT, "PRTE_MCA_prte_if_include": INTERFACE}
+    shared: ClassVar[str] = "sm"
+
     def links(self) -> dict[str, str]:
         """Transports by TCP between hosts and shared memory inside them."""
-        return {
-            **AS_ROOT,  # inside the cluster the user is mapped to root, whatever their name outside
-            "PRTE_MCA_plm_ssh_agent": AGENT,
-            "PRTE_MCA_prte_if_include": INTERFACE,
-            "OMPI_MCA_pml": "ob1",
-            "OMPI_MCA_btl": "tcp,self,sm",
-            "OMPI_MCA_btl_tcp_if_include": INTERFACE,
-        }
+        # inside the cluster the user is mapped to root, whatever their name outside
+        transports = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": f"tcp,self,{self.shared}"}
+        return {**AS_ROOT, **self.starter, **transports, "OMPI_MCA_btl_tcp_if_include": INTERFACE}
 
     def agent(self) -> list[str]:
         """Return nothing: the variables of :meth:`links` name them."""
@@ -63,18 +60,10 @@ class OpenMpi(Starter):
 
 
 class OpenMpiBefore5(OpenMpi):
-    """Open MPI 4, with ORTE."""
+    """Open MPI 4, with ORTE, under the older names."""
 
-    def links(self) -> dict[str, str]:
-        """As Open MPI 5, under the older names."""
-        return {
-            **AS_ROOT,
-            "OMPI_MCA_plm_rsh_agent": AGENT,
-            "OMPI_MCA_oob_tcp_if_include": INTERFACE,
-            "OMPI_MCA_pml": "ob1",
-            "OMPI_MCA_btl": "tcp,self,vader",
-            "OMPI_MCA_btl_tcp_if_include": INTERFACE,
-        }
+    starter: ClassVar[Mapping[str, str]] = {"OMPI_MCA_plm_rsh_agent": AGENT, "OMPI_MCA_oob_tcp_if_include": INTERFACE}
+    shared: ClassVar[str] = "vader"
 
 
 def anywhere() -> dict[str, str]:

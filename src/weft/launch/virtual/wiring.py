@@ -14,11 +14,8 @@ from typing import Any
 from weft.fabric.kinds import MTU, burst
 from weft.launch.virtual.spec import VirtualSpec
 
-INTERFACE = "eth0"
-PREFIX = "10.77"
-
+INTERFACE, PREFIX = "eth0", "10.77"
 QUEUE_S = 0.2  # seconds that a packet may wait at a link before it is dropped
-
 SETTINGS = {
     # the parameters of one launch's connections must not reach the next launch
     "net.ipv4.tcp_no_metrics_save": "1",
@@ -29,8 +26,6 @@ SETTINGS = {
     # neighbour discovery would add packets of its own to the counters
     "net.ipv6.conf.all.disable_ipv6": "1",
 }
-
-
 ROUTER = {
     "net.ipv4.ip_forward": "1",
     # addresses, protocol and ports, read from the packet. Policy 1 would take the hash that the sender's socket gave
@@ -95,10 +90,8 @@ def switch_batch(spec: VirtualSpec) -> str:
     lines = ["link set lo up"]
     bridge = {} if spec.ways else {name: f"sw{k}" for k, name in enumerate(spec.switches)}
     for name, device in bridge.items():
-        lines += [
-            f"link add name {device} mtu {MTU} type bridge mcast_snooping 0",
-            f"link set {device} alias {name} up",
-        ]
+        lines.append(f"link add name {device} mtu {MTU} type bridge mcast_snooping 0")
+        lines.append(f"link set {device} alias {name} up")
     both = ports(spec)
     for below, above in zip(both[::2], both[1::2], strict=True):
         over, under = (f" netns {{pid:{port.host}}}" if port.host else "" for port in (above, below))
@@ -177,8 +170,8 @@ def _next_hops(spec: VirtualSpec, switch: str, ways: Sequence[int]) -> str:
     for way in ways:
         link = spec.links[way]
         other, side = (link.upper, "a") if link.lower == switch else (link.lower, "b")
-        gate = "" if other in spec.hosts else f"via {address(spec, other)} "
-        hops.append(f"{gate}dev l{way}{side}{' onlink' if gate else ''}")
+        to = f"dev l{way}{side}"
+        hops.append(to if other in spec.hosts else f"via {address(spec, other)} {to} onlink")
     return hops[0] if len(hops) == 1 else " ".join(f"nexthop {hop}" for hop in hops)
 
 

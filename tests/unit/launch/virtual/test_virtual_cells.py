@@ -26,10 +26,12 @@ class Ranks:
     """A launch, and a status file that says what its ranks do; each reading of the counters finds 100 bytes more."""
 
     def __init__(self, folder: Path, names: str) -> None:
-        self.plan, self.status = folder / "x.plan", folder / "x.status"
+        self.plan = folder / "x.plan"
         self.plan.write_text("no launcher reads this")
         asked = tuple(LaunchCell(name, "collective", {}, 2) for name in names.split())
         self.request = LaunchRequest("x", 2, ("a",), 2, "block", False, self.plan, folder, 0.0, cells=asked)
+        self.status = self.request.file("status")
+        self.status.parent.mkdir()
         self.readings = 0
 
     def read(self) -> list[LinkCount]:
@@ -65,7 +67,7 @@ def after_a_look() -> None:
 
 def test_each_cell_gets_what_crossed_between_its_border_and_the_next(tmp_path: Path) -> None:
     ranks = Ranks(tmp_path, "c000 c001 c002")
-    with CellMarks(ranks.request, ranks.status, ranks.read) as marks:
+    with CellMarks(ranks.request, ranks.read) as marks:
         for borders, cell in enumerate(("c001", "c000", "c002"), 1):  # in the order of the launch, whatever that is
             ranks.begin(cell)
             wait_until(lambda borders=borders: ranks.readings == borders)
@@ -79,7 +81,7 @@ def test_each_cell_gets_what_crossed_between_its_border_and_the_next(tmp_path: P
 def test_jobs_that_run_by_themselves_get_what_crossed_meanwhile_and_no_more(tmp_path: Path) -> None:
     ranks = Ranks(tmp_path, "c000")
     asked = LaunchCell("c000", "interference", {"counted": 1}, 2)
-    with CellMarks(replace(ranks.request, cells=(asked,)), ranks.status, ranks.read) as marks:
+    with CellMarks(replace(ranks.request, cells=(asked,)), ranks.read) as marks:
         for borders, job in enumerate(("stream@8 cold", "stream@8 counted", "- -", "incast counted", "- -"), 1):
             ranks.begin("c000", f"{job} busy")
             wait_until(lambda borders=borders: ranks.readings == borders)
@@ -97,7 +99,7 @@ def test_a_look_that_lasts_into_the_next_phase_tells_nothing_of_the_job_before(t
             ranks.begin("c000", "stream@8 warm busy")
         return ranks.read()
 
-    with CellMarks(replace(ranks.request, cells=(asked,)), ranks.status, slow) as marks:
+    with CellMarks(replace(ranks.request, cells=(asked,)), slow) as marks:
         for borders, job in enumerate(("stream@8 cold", "stream@8 counted", "- -"), 1):
             ranks.begin("c000", f"{job} busy")
             wait_until(lambda borders=borders: ranks.readings == borders)
@@ -119,7 +121,7 @@ def test_a_look_is_good_while_the_rank_that_named_the_job_stays_whatever_others_
             say("stream@8 counted soon", "stream@8 counted soon")
         return ranks.read()
 
-    with CellMarks(replace(ranks.request, cells=(asked,)), ranks.status, look) as marks:
+    with CellMarks(replace(ranks.request, cells=(asked,)), look) as marks:
         last = "- cold busy"
         for borders, step in enumerate((last, "stream@8 counted soon", "incast counted soon", "- - between"), 1):
             say(step, step if borders == 4 else last)  # all have ended the last job
@@ -131,7 +133,7 @@ def test_a_look_is_good_while_the_rank_that_named_the_job_stays_whatever_others_
 
 def test_a_launch_of_one_cell_is_left_alone(tmp_path: Path) -> None:
     ranks = Ranks(tmp_path, "c000")
-    with CellMarks(ranks.request, ranks.status, ranks.read) as marks:
+    with CellMarks(ranks.request, ranks.read) as marks:
         ranks.begin("c000")
         time.sleep(0.05)
     assert ranks.readings == 0
@@ -144,7 +146,7 @@ def test_the_status_of_an_earlier_start_tells_nothing(tmp_path: Path) -> None:
     ranks = Ranks(tmp_path, "c000 c001")
     ranks.status.write_bytes(b"c000 A warm busy".ljust(64, b"\0"))
     os.utime(ranks.status, (1.0, 1.0))
-    with CellMarks(ranks.request, ranks.status, ranks.read) as marks:
+    with CellMarks(ranks.request, ranks.read) as marks:
         time.sleep(0.05)
     assert marks.loads(counts(1)) == {}
 
@@ -155,7 +157,7 @@ def test_a_cluster_that_goes_down_in_between_ends_the_looking_and_nothing_else(t
     def gone() -> list[LinkCount]:
         raise LaunchError("the counters cannot be read", "is it still up?")
 
-    with CellMarks(ranks.request, ranks.status, gone) as marks:
+    with CellMarks(ranks.request, gone) as marks:
         ranks.begin("c000")
         time.sleep(0.05)
         ranks.begin("c001")
@@ -174,7 +176,7 @@ def test_the_loads_of_cells_are_kept_beside_those_of_the_launch(tmp_path: Path) 
 
 def test_a_border_is_seen_within_a_look(tmp_path: Path) -> None:
     ranks = Ranks(tmp_path, "c000 c001")
-    with CellMarks(ranks.request, ranks.status, ranks.read):
+    with CellMarks(ranks.request, ranks.read):
         ranks.begin("c000")
         wait_until(lambda: ranks.readings == 1)
         ranks.begin("c001")
