@@ -10,8 +10,7 @@ from weft.errors import FabricError, LaunchError
 if TYPE_CHECKING:  # plans and bounds come with it: a fifth of a second for verbs that only build the library of routes
     from weft.launch.launcher import Launcher
 
-# Kinds other than schedulers. Each module offers make_launcher(fabric, mpicxx, say) -> Launcher; imported only when its
-# kind is asked for.
+# kinds other than schedulers, imported only when asked for: each offers make_launcher(fabric, mpicxx, say) -> Launcher
 MODULES = {
     "local": "weft.launch.local",
     "virtual": "weft.launch.virtual.launcher",
@@ -29,13 +28,11 @@ def launcher_for(
     cancel: bool = False,
     repeatable: bool = False,
 ) -> "Launcher":
-    """Return the launcher for a fabric, by its kind.
+    """The launcher for a fabric, by its kind; LaunchError if it needs what is missing, FabricError as `refuse_capture`.
 
     `mpicxx`: compiler wrapper chosen by the user, or None to search for one. `say`: called with one line before
     anything that takes seconds. `repeatable`: what a model simulates is decided by what it is expected to cost, not
-    by what this host took for the launches before, so that every host simulates the same cells. Raises LaunchError:
-    the kind has no launcher, or something that it needs is missing. Raises FabricError: a capture was requested on
-    another kind of fabric.
+    by what this host took for the launches before, so that every host simulates the same cells.
     """
     from weft.launch.batch.schedulers import SCHEDULERS
 
@@ -62,8 +59,8 @@ def cancelling(fabric: Any) -> Any:
     """The fabric with ``cancel_on_interrupt`` in its ``[batch]``."""
     from weft.fabric.batch import BatchSection
 
-    section = fabric.batch or BatchSection.model_validate({})
-    return fabric.model_copy(update={"batch": section.model_copy(update={"cancel_on_interrupt": True})})
+    section = (fabric.batch or BatchSection.model_validate({})).model_copy(update={"cancel_on_interrupt": True})
+    return fabric.model_copy(update={"batch": section})
 
 
 def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:
@@ -73,11 +70,9 @@ def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:
             f"--pcap captures at a node of a virtual fabric; {fabric.name} is of kind {fabric.kind}",
             "leave it out, or measure on a virtual fabric: --on virtual-default",
         )
-    foreign = [node for node in nodes if node not in fabric.hosts]
-    if foreign:
-        raise FabricError(
-            f"--pcap {foreign[0]}: {fabric.name} has no such node", f"its nodes: {', '.join(fabric.hosts)}"
-        )
+    for node in nodes:
+        if node not in fabric.hosts:
+            raise FabricError(f"--pcap {node}: {fabric.name} has no such node", f"its nodes: {', '.join(fabric.hosts)}")
     from weft.launch.virtual.counters import refuse_missing_tcpdump
 
     refuse_missing_tcpdump()

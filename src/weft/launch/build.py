@@ -57,20 +57,10 @@ class Kernels:
         path = self.folder / SETTINGS
         return path if path.is_file() and path.stat().st_size else None
 
-    @property
-    def key(self) -> str:
-        """Name in the cache: a hash of wrapper, library, compiler and sources."""
-        return self.folder.name
-
     def about(self) -> dict[str, str]:
-        """Describe the library, its origin, and the kernels, for a run's provenance."""
-        return {
-            "mpi": str(self.library),
-            "mpi_library": self.library.text,
-            "mpicxx": str(self.mpi.wrapper),
-            "found_by": self.mpi.origin,
-            "kernels": self.key,
-        }
+        """Describe the library, its origin, and the kernels (a hash), for a run's provenance."""
+        mpi = {"mpi": str(self.library), "mpi_library": self.library.text, "mpicxx": str(self.mpi.wrapper)}
+        return {**mpi, "found_by": self.mpi.origin, "kernels": self.folder.name}
 
 
 def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None) -> Kernels:
@@ -93,27 +83,20 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
 def cache_key(mpi: Mpi, native: Path) -> str:
     """Hash of everything on which the built kernels depend."""
     show = mpi.show()
-    return key_of([str(mpi.wrapper), show, *library_identity(show)], native, real_sources(native))
-
-
-def real_sources(native: Path) -> list[Path]:
-    """Sources of the kernels for a real MPI, all-to-alls included, without simulator, benchmarks, other libraries."""
-    others = {"simulate", "bench", "route", "interpose", "trace"}
-    found = (path for path in source_files(native) if not others & set(path.relative_to(native).parts))
-    return [path for path in found if not path.stem.endswith("_simulated")]
+    # all-to-alls included; without simulator, benchmarks, other libraries
+    sources = source_files(native, {"simulate", "bench", "route", "interpose", "trace"}, "_simulated")
+    return key_of([str(mpi.wrapper), show, *library_identity(show)], native, sources)
 
 
 def library_identity(show: str) -> Iterable[str]:
     """Path, size and modification time of each MPI library on a wrapper's command line; an update changes them."""
     words = shlex.split(show)
-    folders = [Path(word[2:]) for word in words if word.startswith("-L")]
-    folders += [Path(path) for path in ("/usr/lib64", "/usr/lib", "/usr/local/lib")]
+    folders = [word[2:] for word in words if word.startswith("-L")] + ["/usr/lib64", "/usr/lib", "/usr/local/lib"]
     for name in (word[2:] for word in words if word.startswith("-l")):
-        found = next((path for folder in folders if (path := folder / f"lib{name}.so").exists()), None)
-        if found is not None:
-            for path in linked_files(found.resolve()):
-                status = path.stat()
-                yield f"{path} {status.st_size} {status.st_mtime_ns}"
+        found = next((path for folder in folders if (path := Path(folder, f"lib{name}.so")).exists()), None)
+        for path in linked_files(found.resolve()) if found else ():
+            status = path.stat()
+            yield f"{path} {status.st_size} {status.st_mtime_ns}"
 
 
 def linked_files(library: Path) -> list[Path]:
@@ -121,10 +104,9 @@ def linked_files(library: Path) -> list[Path]:
     with library.open("rb") as file:
         if file.read(4) == b"\x7fELF":
             return [library]
-    names = re.findall(
-        r"[\w./+-]*lib[\w.+-]+\.so[\w.]*", library.read_text(encoding="utf-8", errors="replace")[:10_000]
-    )
-    return [library, *(path for name in names if (path := library.parent / name).is_file())]
+    text = library.read_text(encoding="utf-8", errors="replace")[:10_000]
+    found = (library.parent / name for name in re.findall(r"[\w./+-]*lib[\w.+-]+\.so[\w.]*", text))
+    return [library, *(path for path in found if path.is_file())]
 
 
 def compile_target(target: str, mpi: Mpi, native: Path, log: Path, take: Callable[[Path], None]) -> None:
@@ -150,16 +132,11 @@ def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
     """Return the error of a failed build, with the first error of its log."""
     text = log.read_text(encoding="utf-8", errors="replace")
     if "No space left on device" in text or "Disk quota exceeded" in text:
-        full = temporary()
-        if names_file_in(full, text):
-            return LaunchError(
-                f"the kernels could not be built: the disk of the compiler's temporary files, {full}, is full",
-                "make room, or set TMPDIR to a folder of another disk",
-            )
-        return LaunchError(
-            f"the kernels could not be built: the disk of {log.parent} is full",
-            "make room, or set XDG_CACHE_HOME to another disk",
-        )
+        full, remedy = f"the disk of {log.parent}", "XDG_CACHE_HOME to another disk"
+        if names_file_in(temporary(), text):
+            full = f"the disk of the compiler's temporary files, {temporary()},"
+            remedy = "TMPDIR to a folder of another disk"
+        return LaunchError(f"the kernels could not be built: {full} is full", f"make room, or set {remedy}")
     return LaunchError(
         f"the kernels could not be built with {mpi.wrapper} (exit code {code}): {first_error(text)}",
         f"the full output is in {log}; another MPI: --mpicxx PATH; another compiler: CXX=PATH",
@@ -168,22 +145,21 @@ def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
 
 def names_file_in(folder: Path, text: str) -> bool:
     """Whether the line of a log on which a disk is full names a file directly in a folder."""
-    lines = (line for line in text.splitlines() if "No space left on device" in line or "quota exceeded" in line)
-    return any(re.search(rf"{re.escape(str(folder))}/[^/\s]+:? *(?:No space|Disk quota)", line) for line in lines)
+    full = "(?:No space left on device|Disk quota exceeded)"
+    return re.search(rf"{re.escape(str(folder))}/[^/\s]+:? *{full}", text) is not None
 
 
 def built_program(build: Path, log: Path) -> Path:
     """Find the program that CMake built; LaunchError if there is none."""
     files = [path for path in sorted(build.rglob(PROGRAM)) if path.is_file()]
-    found = next((path for path in files if is_program(path)), None)
-    if found is None and files:
+    if found := next(filter(is_program, files), None):
+        return found
+    if files:
         raise LaunchError(
             f"{PROGRAM} was built, but no program may be started in {log.parent} (mounted noexec?)",
             "set XDG_CACHE_HOME to a folder of a disk that is not mounted noexec, and that the nodes see",
         )
-    if found is None:
-        raise LaunchError(f"the build succeeded but produced no {PROGRAM}", f"see {log}")
-    return found
+    raise LaunchError(f"the build succeeded but produced no {PROGRAM}", f"see {log}")
 
 
 def asked_version(program: Path, mpi: Mpi) -> str:

@@ -20,7 +20,6 @@ from weft.fabric.presets import with_presets
 from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm
 from weft.fabric.site.found import read_adapters
 from weft.files.reading import validate
-from weft.kernel import Shape
 from weft.kernel.registry import KERNELS
 from weft.kernel.teams import rank_at
 from weft.launch.preload import route_library
@@ -45,7 +44,8 @@ def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Stu
     routes = Routes(network, route_library())
     sent = KERNELS[study.kernel].sent(study)
     groups: dict[int, str] = {}
-    for nodes in sorted(_several(study, fabric)):
+    asked = {shape.nodes for series in study.series for shape in shapes(series, fabric)}
+    for nodes in sorted(number for number in asked if 2 <= number <= len(fabric.hosts)):
         found = place(routes, nodes, sent=_between(study, sent, nodes))
         names = [network.hosts[int(host)] for host in found.best.hosts]
         groups[nodes] = ",".join(names)
@@ -67,12 +67,6 @@ def _between(study: Study, sent: npt.NDArray[np.float64] | None, nodes: int) -> 
     return between_nodes(sent, nodes) if sent[node[:, None] != node].any() else None
 
 
-def _several(study: Study, fabric: Fabric) -> set[int]:
-    """Numbers of nodes that the fabric has and that send anything to each other."""
-    every: list[Shape] = [shape for series in study.series for shape in shapes(series, fabric)]
-    return {shape.nodes for shape in every if 2 <= shape.nodes <= len(fabric.hosts)}
-
-
 def _worth(found: Placements) -> str:
     """What the best and the worst set of nodes carry, of what their adapters inject."""
     best, worst = 100 / found.best.all_to_all, 100 / found.worst.all_to_all
@@ -88,27 +82,23 @@ READERS: dict[str, tuple[tuple[tuple[str, ...], ...], Read]] = {
     "flux": (flux.COMMANDS, flux.read_site),
 }
 """Commands of each scheduler, the first of which tells that it is here, and what reads their output."""
-
 REMEDIES = {
     "pbsnodes": "only PBS Pro from 14 on and OpenPBS print JSON, Torque and older ones do not: "
     "for those copy the file in docs/cluster.md; else "
 }
 """What else may be the cause where a first command fails."""
-
-MOST_TEXT = 64 * 2**20
-ANSWER_S = 60
+MOST_TEXT, ANSWER_S = 64 * 2**20, 60
 
 
 def scheduler_here() -> str:
     """The scheduler whose commands are on PATH. Raises LaunchError: None is."""
-    found = next((kind for kind, (commands, _) in READERS.items() if shutil.which(commands[0][0])), "")
-    if not found:
-        looked = ", ".join(commands[0][0] for commands, _ in READERS.values())
-        raise LaunchError(
-            f"no scheduler here: none of {looked} is on PATH",
-            "type this on a login node of the cluster, with its scheduler's commands on PATH (module load slurm)",
-        )
-    return found
+    firsts = {commands[0][0]: kind for kind, (commands, _) in READERS.items()}
+    if found := next(filter(shutil.which, firsts), ""):
+        return firsts[found]
+    raise LaunchError(
+        f"no scheduler here: none of {', '.join(firsts)} is on PATH",
+        "type this on a login node of the cluster, with its scheduler's commands on PATH (module load slurm)",
+    )
 
 
 def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
@@ -127,10 +117,7 @@ def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
 
 
 def load_site() -> Fabric:
-    """The fabric of the site whose scheduler is here, as ``weft init`` would write it.
-
-    Raises LaunchError: no scheduler is here, or it does not answer. Raises FabricError: the scheduler names no node.
-    """
+    """The fabric of the site whose scheduler is here, as ``weft init`` would write it; LaunchError, FabricError."""
     text = site_text("")
     return validate(Fabric, with_presets(tomllib.loads(text)), "this site", FabricError).read_from(Path(), text)
 
@@ -143,33 +130,27 @@ def printed(command: tuple[str, ...], *, needed: bool = False) -> str:
             command, capture_output=True, check=False, timeout=ANSWER_S, stdin=subprocess.DEVNULL,
             env={**os.environ, "LC_ALL": "C.UTF-8"},
         )  # fmt: skip
-        failure = done.stderr.decode("utf-8", "replace").strip() if done.returncode else ""
-        text = (done.stdout or done.stderr)[:MOST_TEXT].decode("utf-8", "replace")
-        code = done.returncode
+        if not done.returncode:
+            return (done.stdout or done.stderr)[:MOST_TEXT].decode("utf-8", "replace")
+        failure = done.stderr.decode("utf-8", "replace").strip() or "without a word"
     except (OSError, subprocess.TimeoutExpired) as error:
-        failure, text, code = str(error), "", 1
-    if code and needed:
-        raise LaunchError(
-            f"{' '.join(command)} failed: {failure or 'without a word'}",
-            REMEDIES.get(command[0], "") + "ask whether the scheduler runs",
-        )
-    return "" if code else text
+        failure = str(error)
+    if needed:
+        remedy = REMEDIES.get(command[0], "") + "ask whether the scheduler runs"
+        raise LaunchError(f"{' '.join(command)} failed: {failure}", remedy)
+    return ""
 
 
+# the command of a scheduler that prints its free nodes, one a line
 FREE = {"slurm": ("sinfo", "--noheader", "--Node", "--states=idle", "--format=%N")}
-"""The command of a scheduler that prints its free nodes, one a line."""
 
 
 def free_nodes(fabric: Fabric) -> list[str]:
-    """The nodes of a fabric that are free now: those of this job; else idle ones; all where no scheduler can say.
-
-    Raises LaunchError: The scheduler does not answer.
-    """
-    given = os.environ.get("SLURM_JOB_NODELIST", "")
-    if given and (own := set(expand(given)) & set(fabric.hosts)):
-        return [host for host in fabric.hosts if host in own]
-    command = FREE.get(fabric.kind, ())
-    if not command or not shutil.which(command[0]):
-        return list(fabric.hosts)
-    idle = set(printed(command, needed=True).split())
-    return [host for host in fabric.hosts if host in idle]
+    """The nodes of a fabric that are free now: of this job; else idle ones; all where none can say. LaunchError."""
+    given, command = os.environ.get("SLURM_JOB_NODELIST", ""), FREE.get(fabric.kind, ("",))
+    free = set(expand(given)) & set(fabric.hosts) if given else set[str]()
+    if not free:
+        if not shutil.which(command[0]):
+            return list(fabric.hosts)
+        free = set(printed(command, needed=True).split())
+    return [host for host in fabric.hosts if host in free]

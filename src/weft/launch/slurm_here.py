@@ -22,15 +22,13 @@ from weft.files.atomic import file_errors
 from weft.host import run_program
 from weft.mpi.starting import cores_here
 
-NODES = 4  # by default
+NODES, CORES = 4, 4  # by default
 MOST_NODES = 128  # each is a daemon
-CORES = 4
 PORT = 17000
 # The virtual nodes share one /dev/shm, where Open MPI's ranks of different nodes would meet and crash: TCP alone. On
 # busy cores they die in MPI_Init now and then under Slurm's usual fence, never seen under its ring (docs/limits.md).
 # Ranks that poll without yielding keep each other off the few cores. The kernels take the name of a node from slurmd:
-# the host's is that of all. All of it is in the environment of whoever types in here, which Slurm hands to jobs: it
-# is valid for any fabric file, that of ``weft init`` too.
+# the host's is that of all. Slurm hands this environment to jobs: it is valid for any fabric file.
 SETTINGS = {
     "SLURM_PMIX_FENCE": "ring",
     "OMPI_MCA_btl": "self,tcp",
@@ -78,9 +76,7 @@ class RootlessSlurm:
     """A Slurm that lives as long as the ``with`` block."""
 
     def __init__(self, folder: Path, cores: int = CORES, nodes: int = NODES) -> None:
-        self.folder = folder
-        self.cores = cores
-        self.nodes = [f"n{i}" for i in range(nodes)]
+        self.folder, self.cores, self.nodes = folder, cores, [f"n{i}" for i in range(nodes)]
         self._holder: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -121,10 +117,9 @@ class RootlessSlurm:
         """The command line that runs `command` inside the cluster's namespaces; LaunchError if it is not up."""
         if self._holder is None:
             raise LaunchError("this Slurm is not up", "enter it by a with statement first")
-        children = (
-            Path(f"/proc/{self._holder.pid}/task/{self._holder.pid}/children").read_text(encoding="utf-8").split()
-        )
-        return ["nsenter", "--target", children[0], "--net", "--mount", "--pid", *command]
+        pid = self._holder.pid
+        child = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()[0]
+        return ["nsenter", "--target", child, "--net", "--mount", "--pid", *command]
 
     def run(self, *command: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
         """Run a user's command inside, and return it with its output."""
@@ -145,13 +140,10 @@ class RootlessSlurm:
             if is_true():
                 return
             time.sleep(0.1)
-        logs = "\n".join(
-            p.read_text(errors="replace")[-1000:]
-            for p in (self.folder / "holder.log", *(self.folder / "log").iterdir())
-        )
-        raise LaunchError(
-            f"waited {seconds:g} s for {what} of a Slurm on this host; its logs end so:\n{logs}", "try again"
-        )
+        paths = (self.folder / "holder.log", *(self.folder / "log").iterdir())
+        logs = "\n".join(path.read_text(errors="replace")[-1000:] for path in paths)
+        what = f"waited {seconds:g} s for {what} of a Slurm on this host; its logs end so:\n{logs}"
+        raise LaunchError(what, "try again")
 
 
 def fabric_text(cores: int, nodes: int = NODES) -> str:
@@ -165,10 +157,7 @@ def node_mib(nodes: int = NODES) -> int:
 
 
 def session(command: Sequence[str], fabric: Path, say: Callable[[str], None], nodes: int = NODES) -> int:
-    """Run a command or a shell inside a Slurm; its exit code. LaunchError without Slurm or right, DataError.
-
-    Raises FabricError: Slurm cannot have so many nodes here.
-    """
+    """Run a command or a shell inside a Slurm; its exit code. LaunchError without Slurm or right, FabricError."""
     if not 2 <= nodes <= MOST_NODES:
         raise FabricError(f"--nodes {nodes}: a Slurm on one host has 2 to {MOST_NODES} nodes", "--nodes 64")
     reason, _, remedy = why_not().partition(" -> ")

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TypeAlias
@@ -28,19 +28,16 @@ from weft.host import run_program
 from weft.mpi.library import is_program, last_line
 
 SOURCES = ("*.cpp", "*.hpp", "*.c", "*.h", "*.map", "CMakeLists.txt", "*.cmake")
-
-TELL_EACH_S = 9.0
-"""Time between two words on a build, in seconds: people take a longer silence for a program that hangs."""
-
+TELL_EACH_S = 9.0  # between two words on a build: people take a longer silence for a program that hangs
 Step: TypeAlias = tuple[Sequence[str], Mapping[str, str]]  # a command, and what its environment has beside ours
 
 
-def source_files(native: Path) -> list[Path]:
-    """Every source file of the kernels, without tests; LaunchError if the sources are missing."""
+def source_files(native: Path, others: Set[str] = frozenset(), twins: str = "/") -> list[Path]:
+    """Source files of the kernels, without tests, ``others`` and files that end in ``twins``; LaunchError for none."""
     if not (native / "CMakeLists.txt").is_file():
         raise LaunchError(f"the kernels' sources are missing: no {native}/CMakeLists.txt", "install Weft again")
-    found = {path for pattern in SOURCES for path in native.rglob(pattern)}
-    return sorted(path for path in found if "tests" not in path.relative_to(native).parts)
+    found = {path for pattern in SOURCES for path in native.rglob(pattern) if not path.stem.endswith(twins)}
+    return sorted(path for path in found if not {"tests", *others} & set(path.relative_to(native).parts))
 
 
 def key_of(parts: Iterable[str], native: Path, files: Iterable[Path]) -> str:
@@ -57,10 +54,9 @@ def key_of(parts: Iterable[str], native: Path, files: Iterable[Path]) -> str:
 def compiler() -> str:
     """Name of the C++ compiler that CMake will use; LaunchError if there is none."""
     chosen = os.environ.get("CXX", "").split()
-    candidates = [chosen[0]] if chosen else ["c++", "g++", "clang++"]
-    for name in candidates:
-        if shutil.which(name):
-            return name
+    candidates = chosen[:1] or ["c++", "g++", "clang++"]
+    if found := next(filter(shutil.which, candidates), ""):
+        return found
     raise LaunchError(
         f"no C++ compiler: {' and '.join(candidates)} not found",
         "on Debian: apt install g++; on a cluster: module load gcc; or set CXX to a compiler with C++20",
@@ -77,10 +73,9 @@ def compiler_version() -> str:
 def tool(name: str) -> str:
     """Path of a build tool: that of its wheel, else the one on PATH; LaunchError if there is none."""
     own = Path(sys.prefix) / "bin" / name
-    found = str(own) if is_program(own) else shutil.which(name)
-    if found is None:
-        raise LaunchError(f"{name} not found", f"{own_pip()} install {name}")
-    return found
+    if found := str(own) if is_program(own) else shutil.which(name):
+        return found
+    raise LaunchError(f"{name} not found", f"{own_pip()} install {name}")
 
 
 def cmake_commands(project: Path, build: Path, cxx: Path | str | None, *defines: str) -> list[list[str]]:

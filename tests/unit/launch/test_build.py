@@ -98,7 +98,7 @@ def test_kernels_are_built_once_and_said_to_be(site: Site) -> None:
     assert first_words == f"building the kernels for MPICH 9.9.1 with {site.mpi.wrapper} (once, up to a minute)"
     assert re.fullmatch(r"built in \d+ s", last_words)
     assert str(first.library) == "MPICH 9.9.1"
-    assert first.program.parent == site.root / "cache/weft" / first.key
+    assert first.folder.parent == site.root / "cache/weft"
     assert not list((site.root / "cache/weft").glob("*.part"))
 
 

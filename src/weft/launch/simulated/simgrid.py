@@ -33,8 +33,7 @@ CRASHING = {("impi", "bcast")}
 # Calls that an algorithm of a library's call makes: its "non-overlapping" ones are a reduction and a broadcast.
 CALLING = {("ompi", "allreduce"): ("reduce", "bcast"), ("ompi", "reduce_scatter"): ("reduce",)}
 MODELS = {"fair": "SMPI", "infiniband": "IB"}
-# The InfiniBand model divides the bound of a flow, and without a TCP window (so large that it binds nobody) there is
-# none.
+# the InfiniBand model divides the bound of a flow, and without a TCP window (one that binds nobody) there is none
 WINDOWS = {"fair": "0", "infiniband": "4194304"}
 DETACHED_BY_DEFAULT = 65536
 
@@ -76,8 +75,7 @@ def told_version(smpirun: str) -> str:
         done = run_program([smpirun, "-version"], timeout_s=60)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    found = re.search(r"version (\d[\w.]*)", done.stdout)
-    return found[1] if found else ""
+    return "".join(re.findall(r"version (\d[\w.]*)", done.stdout)[:1])
 
 
 def options(simulation: SimulationSection, eager_limit: int | None, measured: Collection[str] = ()) -> dict[str, str]:
@@ -123,8 +121,7 @@ def eager_below(limit: int | None) -> int:
     return DETACHED_BY_DEFAULT if limit is None else limit + 1
 
 
-MACHINE = "libweft-machine.so"
-PROJECT = "simulate"
+MACHINE, PROJECT = "libweft-machine.so", "simulate"
 
 
 @dataclass(frozen=True)
@@ -150,19 +147,17 @@ def build_programs(
 ) -> Programs:
     """Return the programs for a SimGrid, built if not cached; LaunchError with the first error and the log."""
     native = sources or shipped("native")
-    files = simulated_sources(native)
-    key = key_of([str(simgrid.smpicxx), simgrid.version], native, files)
-    place = cache() / f"simulated-{key}"
+    files, here = simulated_sources(native), [str(simgrid.smpicxx), simgrid.version]
+    place = cache() / f"simulated-{key_of(here, native, files)}"
+    objects = cache() / f"objects-simulated-{key_of([*here, str(native)], native, [])}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
         what = f"building the kernels for SimGrid {simgrid.version} with {simgrid.smpicxx} (once, a minute or two)"
-        with reported(say, what, log):
-            same = key_of([str(simgrid.smpicxx), simgrid.version, str(native)], native, [])
-            with kept_objects(cache() / f"objects-simulated-{same}", files) as build:
-                compile_programs(build, simgrid, native / PROJECT, log)
-                with file_errors(place):
-                    for name in (PROGRAM, MACHINE):
-                        shutil.copy2(build / name, ready / name)
+        with reported(say, what, log), kept_objects(objects, files) as build:
+            compile_programs(build, simgrid, native / PROJECT, log)
+            with file_errors(place):
+                for name in (PROGRAM, MACHINE):
+                    shutil.copy2(build / name, ready / name)
 
     build_once(place, MACHINE, make)
     return Programs(place, simgrid)
@@ -170,9 +165,7 @@ def build_programs(
 
 def simulated_sources(native: Path) -> list[Path]:
     """Sources of the kernels under SimGrid and of its machines; without those of other libraries and programs."""
-    others = {"bench", "route", "interpose", "trace", "rounds"}
-    found = (path for path in source_files(native) if not others & set(path.relative_to(native).parts))
-    return [path for path in found if not path.stem.endswith("_real")]
+    return source_files(native, {"bench", "route", "interpose", "trace", "rounds"}, "_real")
 
 
 def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) -> None:
