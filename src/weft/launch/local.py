@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,8 @@ from weft.mpi.quick_start import settings_without_delay
 from weft.mpi.starting import cores_here, family_of
 from weft.plan.wire import Rules
 
-KEEPER = Path(__file__).with_name("keeper.py")
-LOOPBACK = Path(__file__).with_name("loopback.py")
+KEEPER, LOOPBACK = (Path(__file__).with_name(name) for name in ("keeper.py", "loopback.py"))
 GRACE_S = 5.0  # seconds that ``mpiexec`` has to end its ranks after SIGTERM
-
 # Inside a job the starters would use its hosts, and ranks with variables of another starter hang in MPI_Init.
 FOREIGN = ("SLURM_", "PBS_", "LSB_", "FLUX_", "PMI_", "PMIX_RANK", "PMIX_NAMESPACE", "PMIX_SERVER", "OMPI_COMM_WORLD_")
 
@@ -33,25 +31,20 @@ class LocalLauncher:
     rules = Rules()
 
     def __init__(self, kernels: Kernels) -> None:
-        self.kernels = kernels
-        self.family = family_of(kernels.library)
-        self.mpiexec = kernels.mpi.mpiexec()
-        self.cores = cores_here()
+        self.kernels, self.family = kernels, family_of(kernels.library)
+        self.mpiexec, self.cores = kernels.mpi.mpiexec(), cores_here()
         self.quick = settings_without_delay(kernels.library, self.mpiexec, os.environ)
 
     def provenance(self) -> dict[str, Any]:
         """Describe the library, its origin, its starter, what it starts without, and the kernels."""
-        return {
-            **self.kernels.about(),
-            "launcher": "local",
-            "mpiexec": str(self.mpiexec),
-            **({"left_out": self.quick} if self.quick else {}),
-        }
+        own = {"launcher": "local", "mpiexec": str(self.mpiexec)}
+        return {**self.kernels.about(), **own, **({"left_out": self.quick} if self.quick else {})}
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Start each request and wait for it. No process is left behind to disturb the next request."""
         for request in requests:
-            yield self._run_one(request)
+            alone = [sys.executable, "-I", "-S", str(LOOPBACK), *self.command(request)]
+            yield run_kept(alone, self.environment(request), request)
 
     def command(self, request: LaunchRequest) -> list[str]:
         """The command line that starts the ranks of a request."""
@@ -60,15 +53,10 @@ class LocalLauncher:
 
     def environment(self, request: LaunchRequest) -> dict[str, str]:
         """Variables of the ranks: Weft's, overridden by the user's, overridden by the request's."""
-        own = {**self.family.environment(request.oversubscribed), **self.quick}
-        environment = {**own, **without_job(os.environ)}
+        own = {**self.family.environment(request.oversubscribed), **self.quick, **without_job(os.environ)}
         if self.kernels.settings:
-            environment["WEFT_DEFAULT_SETTINGS"] = str(self.kernels.settings)
-        return {**environment, **request.environment}
-
-    def _run_one(self, request: LaunchRequest) -> Outcome:
-        alone = [sys.executable, "-I", "-S", str(LOOPBACK), *self.command(request)]
-        return run_kept(alone, self.environment(request), request)
+            own["WEFT_DEFAULT_SETTINGS"] = str(self.kernels.settings)
+        return {**own, **request.environment}
 
 
 def run_kept(command: Sequence[str], environment: Mapping[str, str], request: LaunchRequest) -> Outcome:
@@ -90,10 +78,8 @@ def kept(
 
     `lock`: the file in ``launches/`` that it holds. `cpu_s`: seconds of processor time that it may take, 0 for any.
     """
-    order = {
-        "command": list(command), "lock": str(folder / "launches" / lock), "parent": os.getpid(), "grace_s": GRACE_S,
-        "cpu_s": cpu_s,
-    }  # fmt: skip
+    order = {"command": list(command), "lock": str(folder / "launches" / lock), "parent": os.getpid()}
+    order |= {"grace_s": GRACE_S, "cpu_s": cpu_s}
     with file_errors(log):
         out = own_file(log)
     with out:
@@ -114,9 +100,8 @@ def end(keeper: subprocess.Popen[bytes]) -> None:
         return
     keeper.terminate()
     try:
-        keeper.wait(GRACE_S + 12.0)
-    except subprocess.TimeoutExpired:
-        pass
+        with suppress(subprocess.TimeoutExpired):
+            keeper.wait(GRACE_S + 12.0)
     finally:
         if keeper.poll() is None:
             # also after a second Ctrl-C; mpiexec still gets its signal when the keeper dies

@@ -79,11 +79,10 @@ class Slot:
 
 
 def read_slots(path: Path, before: Version | None = None) -> list[Slot]:
-    """Read the status file of a launch.
+    """Slots of the ranks that wrote one into the status file of a launch; none if the kernel did not get that far.
 
     `path`: ``launches/<launch>.status``: 64 bytes a rank, ``<cell> <op> <phase> <state>``. `before`: the file's
-    version before the ranks were started: one that is still the same is from an earlier start and is ignored. Returns
-    a slot for each rank that wrote one; empty if the kernel did not get that far.
+    version before the ranks were started: one that is still the same is from an earlier start and is ignored.
     """
     try:
         if version(path) == before:
@@ -91,12 +90,7 @@ def read_slots(path: Path, before: Version | None = None) -> list[Slot]:
         raw = read_plain(path)
     except OSError:
         return []
-    slots: list[Slot] = []
-    for rank in range((len(raw) + SLOT_BYTES - 1) // SLOT_BYTES):
-        text = raw[rank * SLOT_BYTES : (rank + 1) * SLOT_BYTES].partition(b"\0")[0].decode("ascii", "replace")
-        words = [*text.split(), "", "", "", ""]
-        if words[0]:
-            # a state may follow a cell that has no op yet ("c003 - - starting")
-            cell, op, phase, state = words[:4]
-            slots.append(Slot(rank, cell, op, phase, state))
-    return slots
+    slots = [raw[start : start + SLOT_BYTES].partition(b"\0")[0] for start in range(0, len(raw), SLOT_BYTES)]
+    words = [[*slot.decode("ascii", "replace").split(), "", "", "", ""][:4] for slot in slots]
+    # a state may follow a cell that has no op yet ("c003 - - starting")
+    return [Slot(rank, *each) for rank, each in enumerate(words) if each[0]]

@@ -4,7 +4,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from weft.fabric.model import Fabric
 from weft.fabric.simulation import SimulationSection
@@ -37,10 +37,6 @@ class Cost:
     ranks: int = 0
     # whose algorithm of which call runs, and how many of its messages are under way: what is alike costs alike
     kind: str = ""
-
-    def times(self, factor: float) -> "Cost":
-        """The cost if it takes ``factor`` times as long."""
-        return replace(self, seconds=factor * self.seconds)
 
 
 def expected_cost(

@@ -37,8 +37,8 @@ from weft.plan.simulation_budget import START_S, Cost, content_matters, cost_of_
 from weft.plan.simulation_laws import SHARED_ABOVE
 from weft.plan.wire import Rules
 
-NEVER_FOLD = str(2**62)
-FOLD_ABOVE = str(SHARED_ABOVE)
+ORDER = "rounds.json"  # ending of the file with what is computed in rounds
+NEVER_FOLD, FOLD_ABOVE = str(2**62), str(SHARED_ABOVE)
 # Full looks at all flows whenever one ends, Lazy keeps a heap of them. Up to so many ranks Full is a quarter cheaper,
 # at a thousand many times dearer; times differ by 0.1 % where many flows end at once.
 FULL_UP_TO = 300
@@ -49,22 +49,15 @@ class SimulatedLauncher:
     """Fulfils :class:`weft.launch.launcher.Launcher` in a simulator."""
 
     def __init__(
-        self,
-        fabric: Fabric,
-        programs: Programs,
-        say: Callable[[str], None] = lambda _: None,
-        workers: int | None = None,
+        self, fabric: Fabric, programs: Programs, say: Callable[[str], None] = lambda _: None, workers: int = 0
     ) -> None:
-        self.fabric = fabric
-        self.programs = programs
-        self.say = say
-        self.simulation = simulation_of(fabric)
-        self.network = build_network(fabric)
+        self.fabric, self.programs, self.say = fabric, programs, say
+        self.simulation, self.network = simulation_of(fabric), build_network(fabric)
+        self.eager_limit = fabric.network.eager_limit if fabric.network else None
         self.workers = workers or read_host().cores
         self.learned, self.learns = Learned(), True
         self.decided: dict[tuple[Path, str], Mapping[str, Sequence[Scheduled]]] = {}
-        self.slots = Lock()
-        self.free = list(range(self.workers))
+        self.slots, self.free = Lock(), list(range(self.workers))
 
     @property
     def rules(self) -> Rules:
@@ -86,20 +79,12 @@ class SimulatedLauncher:
             "options": self.options(),
         }
 
-    @property
-    def eager_limit(self) -> int | None:
-        """Bytes up to which the fabric sends a message eagerly; None if it does not state a limit."""
-        network = self.fabric.network
-        return network.eager_limit if network else None
-
     def options(self, cells: Sequence[LaunchCell] = (), settings: Mapping[str, str] | None = None) -> dict[str, str]:
         """SimGrid's options for this fabric and these cells; ``settings`` choose another library for a call."""
         measured = {call for cell in cells for call in kernel_named(cell.kernel).collectives(cell.parameters)}
-        return options(self.simulation, self.eager_limit, measured) | {
-            f"smpi/{call}": settings[SELECTED_BY + call.upper()]
-            for call in measured
-            if settings and SELECTED_BY + call.upper() in settings
-        }
+        chosen = {f"smpi/{call}": (settings or {}).get(SELECTED_BY + call.upper()) for call in measured}
+        found = options(self.simulation, self.eager_limit, measured)
+        return found | {key: library for key, library in chosen.items() if library is not None}
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Start the requests side by side, as many as there are cores, and yield their outcomes in order.
@@ -124,37 +109,38 @@ class SimulatedLauncher:
 
     def command(self, request: LaunchRequest) -> list[str]:
         """The command that simulates a request; :meth:`prepare` writes its files."""
-        files, chosen = Files(request), self.options(request.cells, request.environment)
         if self.in_rounds(request):
-            return [sys.executable, "-m", "weft.launch.simulated.rounds", str(files.order)]
+            return [sys.executable, "-m", "weft.launch.simulated.rounds", str(request.file(ORDER))]
+        chosen = self.options(request.cells, request.environment)
         return [
             str(self.programs.simgrid.smpirun), "-wrapper", f"env LD_PRELOAD={MACHINE}",
-            "-np", str(request.ranks), "-platform", str(self.programs.machine),
-            "-hostfile", str(files.hosts), f"--cfg=network/optim:{'Full' if request.ranks <= FULL_UP_TO else 'Lazy'}",
+            "-np", str(request.ranks), "-platform", str(self.programs.machine), "-hostfile", str(request.file("hosts")),
+            f"--cfg=network/optim:{'Full' if request.ranks <= FULL_UP_TO else 'Lazy'}",
             *(f"--cfg={key}:{value}" for key, value in chosen.items()),
             "--log=root.thres:critical", str(self.programs.kernels), str(request.plan),
         ]  # fmt: skip
 
     def prepare(self, request: LaunchRequest) -> dict[str, str]:
         """Write the input files of a simulation; returns the variables with their paths."""
-        files = Files(request)
         network = self.fabric.network
         pairs = all(kernel_named(cell.kernel).has_pair_samples for cell in request.cells)
         fabric = self.fabric.model_copy(update={"network": network.of_pairs}) if network and pairs else self.fabric
         machine = describe_machine(fabric, request.nodes, request.ranks_per_node, self.network)
-        write_atomic(files.machine, machine.encode())
+        write_atomic(request.file("machine"), machine.encode())
         if calls := self.in_rounds(request):
-            write_json(files.order, self.order(request, calls))
+            write_json(request.file(ORDER), self.order(request, calls))
             return {}
         shared = self.simulation.model == INFINIBAND
         slots = host_file(request.nodes, request.ranks, request.ranks_per_node, request.order, shared=shared)
-        write_atomic(files.hosts, slots.encode())
+        write_atomic(request.file("hosts"), slots.encode())
         fold = NEVER_FOLD if content_matters(request.cells) else FOLD_ABOVE
         # The machine library goes before SimGrid's. By its name alone: paths with blanks cannot be preloaded.
         found = [str(self.programs.folder), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         return {
-            "WEFT_PLATFORM": str(files.machine), "WEFT_FOLD_ABOVE": fold, "LD_LIBRARY_PATH": os.pathsep.join(found)
-        }  # fmt: skip
+            "WEFT_PLATFORM": str(request.file("machine")),
+            "WEFT_FOLD_ABOVE": fold,
+            "LD_LIBRARY_PATH": os.pathsep.join(found),
+        }
 
     def order(self, request: LaunchRequest, calls: Mapping[str, Sequence[Scheduled]]) -> dict[str, Any]:
         """What :mod:`weft.launch.simulated.rounds` computes for a request."""
@@ -162,11 +148,11 @@ class SimulatedLauncher:
         cells = [
             {"id": cell.id, "kernel": cell.kernel, "hash": cell.hash, "ranks": cell.ranks,
              "samples": self.simulation.samples, "calls": [asdict(each) for each in calls[cell.id]],
-             "blocks": self.blocks(cell, calls[cell.id], Files(request).blocks)}
+             "blocks": blocks_of(request, cell, calls[cell.id])}
             for cell in request.cells
         ]  # fmt: skip
         return {
-            "machine": str(Files(request).machine), "library": str(route_library(self.say).path),
+            "machine": str(request.file("machine")), "library": str(route_library(self.say).path),
             "folder": str(request.folder), "launch": request.id, "index": int(head["launch_index"]),
             "run": head["run"].strip('"'),
             "mpi_library": f"rounds by the costs of SMPI {self.programs.simgrid.version}", "hosts": list(request.nodes),
@@ -175,17 +161,6 @@ class SimulatedLauncher:
             "eager_bytes": eager_below(self.eager_limit), "path_bytes": float(PATH_BYTES[self.simulation.sharing]),
             "cells": cells,
         }  # fmt: skip
-
-    def blocks(self, cell: LaunchCell, calls: Sequence[Scheduled], place: Path) -> list[str]:
-        """Files with the blocks between the ranks in each call; empty names where all are equal."""
-        found: list[str] = []
-        for number, call in enumerate(calls):
-            path = place.with_name(f"{place.name}.{cell.id}.{number}.npy")
-            if call.is_uneven:
-                blocks = kernel_named(cell.kernel).blocks_between(cell.parameters, cell.ranks, call.block_bytes)
-                np.save(path, blocks.astype(np.float64))
-            found.append(str(path) if call.is_uneven else "")
-        return found
 
     def in_rounds(self, request: LaunchRequest) -> Mapping[str, Sequence[Scheduled]]:
         """The calls of each cell of a request that is computed in rounds; empty if actors simulate it."""
@@ -222,9 +197,6 @@ class SimulatedLauncher:
         """Simulate a request once those of the waves ``before`` have ended."""
         while not stop.is_set() and wait(before, timeout=0.2).not_done:
             pass
-        return self._run_one(request, estimate, stop)
-
-    def _run_one(self, request: LaunchRequest, estimate: Cost, stop: Event) -> Outcome:
         if why := self.refusal(request, estimate):
             write_atomic(request.log, f"weft: not simulated: {why}\n".encode())
             return Outcome(request.id, 1, 0.0, False, request.log, refused=f"not simulated: {why}")
@@ -232,17 +204,14 @@ class SimulatedLauncher:
         # Processor time: that others keep this host busy must not decide what a study finds.
         cpu_s = math.ceil(SLACK * self.simulation.budget) if request.limit_s else 0
         began, taken_s = time.monotonic(), 0.0
-        with (
-            self._slot() as lock,
-            kept(self.command(request), variables, request.log, request.folder, lock, cpu_s) as keeper,
-        ):
+        command = self.command(request)
+        with self._slot() as lock, kept(command, variables, request.log, request.folder, lock, cpu_s) as keeper:
             while keeper.returncode is None and not stop.is_set():
                 time.sleep(0.02)
                 taken_s = processor_s(keeper)
-        code = keeper.wait()
+        code, wall_s = keeper.wait(), time.monotonic() - began
         timed_out = code in (128 + signal.SIGXCPU, -signal.SIGXCPU)
         limit = f"{format_seconds(cpu_s)} of processor time" if timed_out else ""
-        wall_s = time.monotonic() - began
         if code == 0 or timed_out:
             own_s = max(0.0, taken_s - START_S)
             seen = Seen(request.id, request.ranks, estimate.kind, estimate.seconds, own_s)
@@ -261,15 +230,14 @@ class SimulatedLauncher:
                 self.free.append(slot)
 
 
-class Files:
-    """Paths of the files of a launch's simulation."""
-
-    def __init__(self, request: LaunchRequest) -> None:
-        stem = request.folder / "launches" / request.id
-        self.machine = stem.with_name(f"{request.id}.machine")
-        self.order = stem.with_name(f"{request.id}.rounds.json")
-        self.hosts = stem.with_name(f"{request.id}.hosts")
-        self.blocks = stem.with_name(f"{request.id}.blocks")
+def blocks_of(request: LaunchRequest, cell: LaunchCell, calls: Sequence[Scheduled]) -> list[str]:
+    """Files with the blocks between the ranks in each call, written; empty names where all are equal."""
+    found = [str(request.file(f"blocks.{cell.id}.{k}.npy")) if call.is_uneven else "" for k, call in enumerate(calls)]
+    for path, call in zip(found, calls, strict=True):
+        if path:
+            blocks = kernel_named(cell.kernel).blocks_between(cell.parameters, cell.ranks, call.block_bytes)
+            np.save(path, blocks.astype(np.float64))
+    return found
 
 
 def processor_s(keeper: subprocess.Popen[bytes]) -> float:

@@ -3,7 +3,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -13,8 +13,7 @@ from weft.files.atomic import read_json, write_json
 from weft.format import format_factor, format_seconds, plural
 from weft.plan.simulation_budget import Cost
 
-FILE = "simulated-costs.json"
-SCHEMA = "weft-simulated-costs/1"
+FILE, SCHEMA = "simulated-costs.json", "weft-simulated-costs/1"
 LEAST_S = 1.0  # processor time below which a launch teaches nothing: how long its start takes differs by as much
 TOLERANCE = 2.0
 """Estimates that are off by less stand: hosts differ by so much, and a busy one must not decide what is simulated."""
@@ -28,9 +27,8 @@ class Seen:
     launch: str
     ranks: int
     kind: str
-    # expected_s, taken_s: seconds of processor time, as estimated before and as it was without that of its start
-    expected_s: float
-    taken_s: float
+    expected_s: float  # of processor time, as estimated before
+    taken_s: float  # as it was, without that of its start
 
     @property
     def factor(self) -> float:
@@ -66,14 +64,12 @@ class Learned:
 
     def corrected(self, folder: Path, cost: Cost) -> tuple[Cost, str]:
         """The cost of a launch by what this run has seen, and why it is not the estimate; empty if it is."""
-        seen = self.nearest(folder, cost.kind, cost.ranks)
-        if seen is None:
+        if (seen := self.nearest(folder, cost.kind, cost.ranks)) is None:
             return cost, ""
-        why = (
+        return replace(cost, seconds=seen.factor * cost.seconds), (
             f"estimated at {format_seconds(cost.seconds)}, but {seen.launch} of this run ({seen.kind}, "
             f"{plural(seen.ranks, 'rank')}) took {format_factor(seen.factor)} times its estimate"
         )
-        return cost.times(seen.factor), why
 
     def _of(self, folder: Path) -> dict[str, Seen]:
         if folder not in self._seen:
@@ -83,13 +79,9 @@ class Learned:
 
 def read_seen(path: Path) -> dict[str, Seen]:
     """The launches in a file by name; none if there is no file, or another program wrote it."""
-    if not path.is_file():
-        return {}
     try:
-        tree: Mapping[str, Any] = read_json(path)
-        if tree["schema"] != SCHEMA:
-            return {}
-        return {row["launch"]: Seen(**row) for row in tree["launches"]}
+        tree: Mapping[str, Any] = read_json(path) if path.is_file() else {"schema": ""}
+        return {row["launch"]: Seen(**row) for row in tree["launches"]} if tree["schema"] == SCHEMA else {}
     except (DataError, KeyError, TypeError):
         return {}
 

@@ -11,6 +11,7 @@ import sys
 import time
 import zlib
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,30 +34,20 @@ class Call(ctypes.Structure):
     """``weft::rounds::Call`` of native/simulate/rounds/schedules.hpp."""
 
     _fields_ = (
-        ("algorithm", ctypes.c_int32),
-        ("own", ctypes.c_int32),
-        ("parameter", ctypes.c_int32),
-        ("second", ctypes.c_int32),
-        ("asked", ctypes.c_int32),
-        ("itself", ctypes.c_int32),
-        ("cold", ctypes.c_int32),
-        ("bytes", ctypes.c_double),
-        ("blocks", ctypes.c_void_p),
+        *((name, ctypes.c_int32) for name in ("algorithm", "own", "parameter", "second", "asked", "itself", "cold")),
+        *(("bytes", ctypes.c_double), ("blocks", ctypes.c_void_p)),
     )
 
 
 def compute(library: Library, order: Mapping[str, Any], calls: Sequence[Call]) -> tuple[Floats, Floats]:
     """When each rank begins and ends each call, s, of shape (calls, ranks); LaunchError if it cannot be computed."""
-    slots = np.array(order["slots"], np.int32)
+    machine, slots = str(order["machine"]).encode(), np.array(order["slots"], np.int32)
     begin, end = np.zeros((2, len(calls), len(slots)))
     coarse = COARSE if len(slots) >= COARSE_FROM else 0.0
     options = np.array([order["eager_bytes"], order["path_bytes"], coarse])
-    why = ctypes.create_string_buffer(400)
-    array = (Call * len(calls))(*calls)
-    machine = str(order["machine"]).encode()
-    done = library.call(
-        "rounds", machine, len(slots), slots, len(calls), ctypes.addressof(array), options, begin, end, why, len(why)
-    )
+    why, array = ctypes.create_string_buffer(400), (Call * len(calls))(*calls)
+    made = len(calls), ctypes.addressof(array)
+    done = library.call("rounds", machine, len(slots), slots, *made, options, begin, end, why, len(why))
     if done < 0:
         raise LaunchError(f"the rounds cannot be computed: {why.value.decode(errors='replace')}", "")
     return begin, end
@@ -70,26 +61,17 @@ def calls_of(
     `blocks` are those between ranks in each of the cell's calls, None where all are equal; the calls point into them.
     A first call of Weft's own algorithms sets them up, which has no schedule: it is made, and not recorded.
     """
-    calls: list[Call] = []
-    segments: list[dict[str, Any]] = []
-    kept: list[int] = []
+    calls, segments, kept = list[Call](), list[dict[str, Any]](), list[int]()
     known = list(zip(cell["calls"], blocks, strict=True))
-    for own, between, cold in [*((*each, True) for each in known), *((*each, False) for each in known)]:
+    for cold, (own, between) in product((True, False), known):
         count, before = (1, 1 if first else 2) if cold else (cell["samples"], 0)
-        numbers = own["parameter"], own["second"], own["asked"], own["itself"], before
-        one = Call(
-            KINDS.index(own["kind"]),
-            own["own"],
-            *numbers,
-            own["block_bytes"],
-            None if between is None else between.ctypes.data,
-        )
+        numbers = *(own[key] for key in ("own", "parameter", "second", "asked", "itself")), before, own["block_bytes"]
+        one = Call(KINDS.index(own["kind"]), *numbers, None if between is None else between.ctypes.data)
         segment = {"op": own["operation"], "first": len(kept), "count": count, "definition": "global"}
         segment |= {"columns": COLUMNS, "phase": "cold" if cold else "warm"}
+        segment["ended_by"] = "single" if cold else "samples"
         if cold:
-            segment |= {"ended_by": "single", "peers_met": cell["ranks"] - 1 if calls or not first else 0}
-        else:
-            segment |= {"ended_by": "samples"}
+            segment["peers_met"] = cell["ranks"] - 1 if calls or not first else 0
         if cold or own["own"]:
             segment |= {"algorithm": f"{own['algorithm']} ({ENGINE})"}
         if not (cold and own["own"]):
