@@ -22,7 +22,6 @@ from weft.route.checks import check_routes
 from weft.route.deadlock import find_circle, lanes_of
 from weft.route.given import given_network
 from weft.route.routes import Routes
-from weft.route.subnet import ibsim_text
 
 TOOLS = "/usr/sbin:/sbin"
 SWITCHES = 6
@@ -47,9 +46,8 @@ def ring() -> list[tuple[int, int]]:
 def managed(folder: Path, engine: str) -> Generator[dict[str, str]]:
     """A subnet manager that stays, over a simulated ring; yields the environment of tools that ask it."""
     network = network_of_cables(SWITCHES, SWITCHES, ring())
-    net, log = folder / "fabric.net", folder / "osm.log"
-    net.write_text(ibsim_text(network))
-    with opensm._ibsim(network, net, folder) as socket:  # pyright: ignore[reportPrivateUsage]
+    log = folder / "osm.log"
+    with opensm._ibsim(network, folder) as socket:  # pyright: ignore[reportPrivateUsage]
         preload = str(opensm._preload())  # pyright: ignore[reportPrivateUsage]
         host = opensm.first_host(network)
         asks = {**os.environ, "IBSIM_SOCKNAME": socket, "SIM_HOST": host, "LD_PRELOAD": preload}

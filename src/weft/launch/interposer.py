@@ -17,14 +17,12 @@ from weft.mpi.alltoall import check_forced
 from weft.mpi.library import OPEN_MPI, STARTERS, WRAPPERS, Library, Mpi, find_mpi, is_program
 from weft.mpi.selection import read_selection
 
-ROOMS_TRACER = ("trace", "common", "measure", "interpose", "alltoall", "CMakeLists.txt")
-"""Parts of ``native`` on which the library depends: its own sources, those of the clocks, and the projects' files."""
-
 
 def _matters(path: Path) -> bool:
-    """Whether the library depends on a file of ``native``: of the kernels' sources only on those of the clocks."""
-    rooms = {"time", "mpi", "host"}
-    return path.parts[0] in ROOMS_TRACER if path.parts[0] != "measure" else path.parts[1] in rooms
+    """Whether the tracer depends on a file of ``native``: of the kernels' sources only on those of the clocks."""
+    first, second = path.parts[0], path.parts[1:2]
+    rooms = {"trace", "common", "interpose", "alltoall", "CMakeLists.txt"}
+    return first in rooms or (first == "measure" and second[0] in {"time", "mpi", "host"})
 
 
 TRACER = Preload("libweft_trace.so", "weft_trace", "trace", "about half a minute", _matters)
@@ -66,8 +64,7 @@ INTERPOSER = Preload("libweft.so", "weft", "interpose", "some seconds", lambda p
 
 #: Starters that pass variables to the ranks only with an option, and those with the option ``-genv``.
 OPEN_STARTERS = ("mpirun", "mpiexec", "orterun", "prterun")
-HYDRA_STARTERS = ("mpirun", "mpiexec", "mpiexec.hydra")
-
+HYDRA_STARTERS = {"mpirun", "mpiexec", "mpiexec.hydra"}
 LARGEST_READ = 1 << 26
 #: Names in a program without which it neither uses MPI, nor loads what does, nor starts another program.
 REACHES = re.compile(rb"MPI_|dlm?open|exec[lv]|posix_spawn|popen|system\0")
@@ -95,9 +92,9 @@ class Settings:
                 check_forced(self.force.replace(" ", ""))  # which the library leaves out, too
             except ValueError as error:
                 raise StudyError(str(error), 'such as --force "node.multi{nl=4}"') from error
-        if self.table is not None and not self.table.is_file():
-            raise NotThereError(f"there is no selection table {self.table}", "name a file: --table FILE")
         if self.table is not None:
+            if not self.table.is_file():
+                raise NotThereError(f"there is no selection table {self.table}", "name a file: --table FILE")
             read_selection(self.table)
         given = {
             "WEFT_ALLTOALL": self.force,
@@ -112,8 +109,7 @@ class Settings:
 def mpi_of(command: Sequence[str], mpicxx: str | None) -> Mpi:
     """Find the MPI of a command: the wrapper beside its starter, unless the user names one.
 
-    Raises LaunchError: there is no such program, or no MPI. Raises StudyError: the program cannot have to do with
-    MPI, as ``ls``: better found before a library is built for it.
+    LaunchError if there is no such program, or no MPI, StudyError if it cannot have to do with MPI, as ``ls``.
     """
     found = shutil.which(command[0])
     if found is None:
@@ -126,10 +122,9 @@ def mpi_of(command: Sequence[str], mpicxx: str | None) -> Mpi:
     if mpicxx:
         return find_mpi(mpicxx)
     stem, dot, suffix = starter.name.partition(".")
-    if stem in STARTERS:
-        for name in (f"{wrapper}{dot}{suffix}" for wrapper in WRAPPERS):
-            if is_program(starter.with_name(name)):
-                return Mpi(starter.with_name(name).absolute(), f"beside {starter}")
+    for path in (starter.with_name(f"{wrapper}{dot}{suffix}") for wrapper in WRAPPERS if stem in STARTERS):
+        if is_program(path):
+            return Mpi(path.absolute(), f"beside {starter}")
     return find_mpi()
 
 
@@ -145,20 +140,18 @@ def has_no_ranks(program: Path) -> bool:
 
 
 def preloaded(command: Sequence[str], variables: Mapping[str, str], library: Library | None) -> list[str]:
-    """Return the command with the variables passed to the ranks by the starter's own option.
+    """The command with the variables passed to the ranks by the starter's own option, or ``env`` for an unknown one.
 
     In the starter's environment they would make the starter itself load the library, and Open MPI would not pass them
-    to other hosts. An unknown starter gets them by ``env``, which reaches the ranks if it passes on its environment.
-    `library`: the MPI library, or None if unknown.
+    to other hosts.
     """
-    starter = Path(command[0]).name
-    stem = starter.partition(".")[0]
-    if library is not None and library.family == OPEN_MPI and stem in OPEN_STARTERS:
-        given = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+    starter, assigned = Path(command[0]).name, [f"{name}={value}" for name, value in variables.items()]
+    stem, family = starter.partition(".")[0], library.family if library else None
+    if family == OPEN_MPI and stem in OPEN_STARTERS:
+        given = [word for each in assigned for word in ("-x", each)]
         # Open MPI 4.1 gives an application behind ":" only what stands there
         contexts = [[word, *given] if word == ":" else [word] for word in command[1:]]
         return [command[0], *given, *chain.from_iterable(contexts)]
-    if library is not None and library.family != OPEN_MPI and (stem in HYDRA_STARTERS or starter in HYDRA_STARTERS):
-        given = [word for name, value in variables.items() for word in ("-genv", name, value)]
-        return [command[0], *given, *command[1:]]
-    return ["env", *(f"{name}={value}" for name, value in variables.items()), *command]
+    if family not in (None, OPEN_MPI) and {stem, starter} & HYDRA_STARTERS:
+        return [command[0], *(word for each in variables.items() for word in ("-genv", *each)), *command[1:]]
+    return ["env", *assigned, *command]

@@ -41,9 +41,8 @@ class Managed:
     """The result of OpenSM on a network."""
 
     network: Network  # the network with OpenSM's tables and addresses
-    # asked, used: the engine that was requested, and the one that OpenSM used: it falls back silently
-    asked: str
-    used: str
+    asked: str  # the engine that was requested
+    used: str  # the one that OpenSM used: it falls back silently
     reasons: tuple[str, ...]  # lines of its log with the reason, if it fell back
     seconds: float  # its run time
 
@@ -77,15 +76,11 @@ def manage(
     began = time.monotonic()
     _remove_left()
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:
-        folder = Path(scratch)
-        net = folder / "fabric.net"
-        net.write_text(ibsim_text(network))
-        how = ["-R", engine]
+        folder, how = Path(scratch), ["-R", engine]
         if load is not None:
-            known_there = replace(load, addresses=simulated_addresses(load))
-            (folder / "new.lft").write_text(tables_text(known_there))
+            (folder / "new.lft").write_text(tables_text(replace(load, addresses=simulated_addresses(load))))
             how = ["-R", "file", "-U", str(folder / "new.lft")]
-        with _ibsim(network, net, folder) as socket:
+        with _ibsim(network, folder) as socket:
             _opensm(network, socket, folder, [*how, *options], most_s)
         made = _result(network, folder, "file" if load is not None else engine, time.monotonic() - began)
         if keep is not None:
@@ -114,19 +109,25 @@ def _environment(socket: str, **more: str) -> dict[str, str]:
     return {**clean, "IBSIM_SOCKNAME": socket, **more}
 
 
-@contextmanager
-def _ibsim(network: Network, net: Path, folder: Path) -> Generator[str]:
-    """Run a simulator of the network; yields the name of its socket."""
-    socket = f"weft-{os.getpid()}-{folder.name[-8:]}"
-    sizes = (len(network.hosts) + len(network.switches) + 1, len(network.switches) + 1, len(network.links) + 1)
-    counts = [str(max(64, 2 * size)) for size in sizes]
-    command = [_program("ibsim") or "ibsim", "-n", "-N", counts[0], "-S", counts[1], "-P", counts[2]]
-    log = folder / "ibsim.log"
+def _kept(command: list[str], log: Path, folder: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    """A program that ends with this process."""
     with log.open("wb") as out:
-        running = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", KEPT, *command, "-L", "49151", "-s", str(net)],
-            stdin=subprocess.DEVNULL, stdout=out, stderr=out, env=_environment(socket), start_new_session=True,
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", KEPT, *command], stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+            env=environment, start_new_session=True, cwd=folder,
         )  # fmt: skip
+
+
+@contextmanager
+def _ibsim(network: Network, folder: Path) -> Generator[str]:
+    """Run a simulator of the network; yields the name of its socket."""
+    socket, net = f"weft-{os.getpid()}-{folder.name[-8:]}", folder / "fabric.net"
+    net.write_text(ibsim_text(network))
+    sizes = {"-N": len(network.hosts) + len(network.switches), "-S": len(network.switches), "-P": len(network.links)}
+    counts = [word for option, size in sizes.items() for word in (option, str(max(64, 2 * (size + 1))))]
+    log = folder / "ibsim.log"
+    command = [_program("ibsim") or "ibsim", "-n", *counts, "-L", "49151", "-s", str(net)]
+    running = _kept(command, log, folder, _environment(socket))
     try:
         _await_socket(running, socket, log)
         yield socket
@@ -146,20 +147,10 @@ def _await_socket(running: subprocess.Popen[bytes], socket: str, log: Path) -> N
 def _opensm(network: Network, socket: str, folder: Path, how: list[str], most_s: float) -> None:
     """One sweep of OpenSM; its dumps are in the folder."""
     command = [_program("opensm") or "opensm", "-o", "--dump_files_dir", str(folder), "-D", hex(DUMPS)]
-    environment = _environment(
-        socket,
-        SIM_HOST=first_host(network),
-        OSM_TMP_DIR=str(folder),
-        OSM_CACHE_DIR=str(folder),
-        LD_PRELOAD=str(_preload()),
-    )
+    places = {"OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder), "LD_PRELOAD": str(_preload())}
     out = folder / "opensm.out"
-    with out.open("wb") as printed:
-        running = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", KEPT, *command, "-f", str(folder / "osm.log"), *how],
-            stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, env=environment, start_new_session=True,
-            cwd=folder,
-        )  # fmt: skip
+    environment = _environment(socket, SIM_HOST=first_host(network), **places)
+    running = _kept([*command, "-f", str(folder / "osm.log"), *how], out, folder, environment)
     try:
         code = running.wait(most_s)
     except subprocess.TimeoutExpired:
@@ -190,8 +181,7 @@ def _last(log: Path) -> str:
     return lines[-1].strip() if lines else "it printed nothing"
 
 
-PRESENT, OWN = "present", "dmodk"
-SCATTER = "+scatter"  # minhop+scatter7: OpenSM's --scatter-ports 7
+PRESENT, OWN, SCATTER = "present", "dmodk", "+scatter"  # minhop+scatter7: OpenSM's --scatter-ports 7
 
 
 def routed(
@@ -216,8 +206,5 @@ def _one(network: Network, name: str, keep: Path | None, service: Service | None
     if not made.fell_back:
         return Routed(name, made.network)
     why = "; ".join(made.reasons[:2]) or "its log gives no reason"
-    return Routed(
-        f"{name} (fell back to {made.used})",
-        made.network,
-        f"OpenSM silently fell back from {engine} to {made.used}: {why}",
-    )
+    note = f"OpenSM silently fell back from {engine} to {made.used}: {why}"
+    return Routed(f"{name} (fell back to {made.used})", made.network, note)

@@ -21,8 +21,7 @@ class JobState(Enum):
     PENDING = "pending"
     RUNNING = "running"
     ENDED = "ended"
-    UNKNOWN = "unknown"
-    """The scheduler did not answer: the state of the job is unknown, and it must not be submitted again."""
+    UNKNOWN = "unknown"  # the scheduler did not answer: the job must not be submitted again
 
 
 class Scheduler(ABC):
@@ -82,9 +81,9 @@ def listed_once(text: str) -> list[str]:
 
 def refuse_missing(scheduler: Scheduler) -> None:
     """LaunchError if a scheduler's commands are not on PATH, before anything is built for it."""
-    missing = next((name for name in scheduler.commands if shutil.which(name) is None), "")
-    if missing:
-        raise not_there(missing, scheduler)
+    for name in scheduler.commands:
+        if shutil.which(name) is None:
+            raise not_there(name, scheduler)
 
 
 def not_there(command: str, scheduler: Scheduler) -> LaunchError:
@@ -110,9 +109,8 @@ def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False,
     except FileNotFoundError as error:
         raise not_there(command[0], scheduler) from error
     except subprocess.TimeoutExpired as error:
-        raise LaunchError(
-            f"{' '.join(command)} gave no answer in 120 s", "check whether the scheduler is running"
-        ) from error
+        what = f"{' '.join(command)} gave no answer in 120 s"
+        raise LaunchError(what, "check whether the scheduler is running") from error
     if done.returncode != 0 and not tolerate:
         raise LaunchError(
             f"{' '.join(command)} failed with exit code {done.returncode}: {(done.stderr or done.stdout).strip()}",

@@ -37,8 +37,7 @@ class Slurm(Scheduler):
         printed = ask(self, ["sbatch", "--parsable", str(script)]).strip()
         job = printed.partition(";")[0]
         if not job.isdigit():
-            what = f"sbatch printed {printed!r} instead of a job id"
-            raise LaunchError(what, f"submit by hand: sbatch {script}")
+            raise LaunchError(f"sbatch printed {printed!r} instead of a job id", f"submit by hand: sbatch {script}")
         return job
 
     def was_cancelled(self, job: str) -> bool:
@@ -67,16 +66,11 @@ class Slurm(Scheduler):
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
         """Start ranks with srun, on the nodes by name, with ranks bound to cores if there are enough."""
-        nodes = len(request.nodes)
+        binding = ["--overcommit", "--cpu-bind=none"] if request.oversubscribed else ["--cpu-bind=cores"]
         return [
-            "srun",
-            f"--mpi={mpi}",
-            f"--nodes={nodes}",
-            f"--ntasks={request.ranks}",
-            f"--ntasks-per-node={request.ranks_per_node}",
-            f"--nodelist={fold(request.nodes)}",
-            f"--distribution={'cyclic' if request.order == CYCLIC else 'block'}",
-            *(["--overcommit", "--cpu-bind=none"] if request.oversubscribed else ["--cpu-bind=cores"]),
+            *("srun", f"--mpi={mpi}", f"--nodes={len(request.nodes)}", f"--ntasks={request.ranks}"),
+            *(f"--ntasks-per-node={request.ranks_per_node}", f"--nodelist={fold(request.nodes)}"),
+            *(f"--distribution={'cyclic' if request.order == CYCLIC else 'block'}", *binding),
         ]
 
 
@@ -124,8 +118,7 @@ class Pbs(Scheduler):
 
 def attribute(shown: str, name: str) -> str:
     """Value of an attribute in what ``qstat -f`` shows, which goes on in lines that begin with a tab."""
-    joined = re.sub(r"\n\t", "", shown)
-    found = re.search(rf"^[ ]*{name} = (.*)$", joined, re.MULTILINE)
+    found = re.search(rf"^[ ]*{name} = (.*)$", shown.replace("\n\t", ""), re.MULTILINE)
     return found[1].strip() if found else ""
 
 
@@ -146,10 +139,8 @@ class Lsf(Scheduler):
 
     def submit(self, script: Path) -> str:
         """Submit by standard input: of a file bsub may not read ``#BSUB``. LaunchError if it prints no id."""
-        printed = ask(self, ["bsub"], script=script)
-        found = re.search(r"Job <(\d+)>", printed)
-        if not found:
-            said = printed.strip()
+        said = ask(self, ["bsub"], script=script).strip()
+        if not (found := re.search(r"Job <(\d+)>", said)):
             raise LaunchError(f"bsub printed {said!r} instead of a job id", f"submit by hand: bsub < {script}")
         return found[1]
 
@@ -208,10 +199,8 @@ class Flux(Scheduler):
         """Nodes of the instance that weft was started in, if that is a job."""
         if not self.allocation():
             return ()
-        listed = output(
-            self, ["flux", "resource", "list", "--states=free,allocated", "--no-header", "--format={nodelist}"]
-        )
-        return [name for line in dict.fromkeys(listed.split()) for name in expand(line)]
+        asked = ["flux", "resource", "list", "--states=free,allocated", "--no-header", "--format={nodelist}"]
+        return [name for line in listed_once(output(self, asked)) for name in expand(line)]
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
         """Start ranks with flux run, on the nodes by name."""
@@ -252,8 +241,5 @@ def allocated_nodes(kind: str, known: Set[str]) -> list[str]:
     PBS and LSF may write a node with its domain, and LSF the node that starts the job, which computes nothing.
     """
     given = SCHEDULERS[kind]().allocated_nodes() if kind in SCHEDULERS else ()
-    return [
-        next(name for name in names if name in known)
-        for names in ((each, each.partition(".")[0]) for each in given)
-        if not known.isdisjoint(names)
-    ]
+    names = (each if each in known else each.partition(".")[0] for each in given)
+    return [name for name in names if name in known]
