@@ -28,13 +28,12 @@ import sys
 import tempfile
 import time
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-PREFIX = "weft-"
-NOTE_BYTES = 256
+PREFIX, NOTE_BYTES = "weft-", 256
 Found = tuple[Path, int, int]  # a file: name, device, inode
 # Open MPI names a semaphore after the file written, which Weft marks by 16 digits
 SEMAPHORES = f"/dev/shm/sem.OMPIO_*.npy.{'[0-9a-f]' * 16}.part"
@@ -63,51 +62,40 @@ def temporary_base() -> str:
 
 
 def parents() -> dict[int, int]:
-    """Return the parent of each visible process that is not a zombie."""
+    """The parent of each visible process that is not a zombie."""
     found: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-            except OSError:
-                continue
-            if state != "Z":
-                found[int(entry.name)] = int(parent)
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if state != "Z":
+            found[int(entry.name)] = int(parent)
     return found
 
 
 def descendants() -> list[int]:
-    """Return every living process of the launch (this process is their subreaper)."""
-    parent_of = parents()
-    family = {os.getpid()}
-    grown = True
-    while grown:
-        more = {pid for pid, parent in parent_of.items() if parent in family} - family
+    """Every living process of the launch (this process is their subreaper)."""
+    parent_of, family = parents(), {os.getpid()}
+    while more := {pid for pid, parent in parent_of.items() if parent in family} - family:
         family |= more
-        grown = bool(more)
     return sorted(family - {os.getpid()})
 
 
 def reap() -> dict[int, int]:
     """Reap the processes that have ended; returns process id to wait status."""
     ended: dict[int, int] = {}
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return ended
-        if pid == 0:
-            return ended
-        ended[pid] = status
+    with suppress(ChildProcessError):
+        while (found := os.waitpid(-1, os.WNOHANG))[0]:
+            ended.update([found])
+    return ended
 
 
 def send(pids: list[int], number: int) -> None:
     """Send a signal to each process that still exists."""
     for pid in pids:
-        try:
+        with suppress(ProcessLookupError):
             os.kill(pid, number)
-        except ProcessLookupError:
-            continue
 
 
 def start(command: list[str], cpu_s: int) -> int:
@@ -137,7 +125,7 @@ def watch(leader: int, grace_s: float) -> int:
         ended = reap()
         if leader in ended:
             return ended[leader]
-        wait_s = 3600.0 if not force_at else max(0.0, force_at - time.monotonic())
+        wait_s = max(0.0, force_at - time.monotonic()) if force_at else 3600.0
         info = signal.sigtimedwait(WATCHED, wait_s)
         if info is not None and info.si_signo != signal.SIGCHLD and not force_at:
             force_at = time.monotonic() + grace_s
@@ -164,10 +152,8 @@ def clear(patience_s: float) -> None:
 def open_files() -> set[tuple[int, int]]:
     """Device and inode of each file in the places of :data:`LEFT_BEHIND` that a visible process has open or mapped."""
     found: set[tuple[int, int]] = set()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
             for line in (entry / "maps").read_text(errors="replace").splitlines():
                 fields = line.split(None, 5)
                 if len(fields) == 6 and fields[5].startswith(PLACES):
@@ -177,8 +163,6 @@ def open_files() -> set[tuple[int, int]]:
                 if str(handle.readlink()).startswith(PLACES):
                     status = handle.stat()
                     found.add((status.st_dev, status.st_ino))
-        except OSError:
-            continue
     return found
 
 
@@ -186,36 +170,26 @@ def lying(patterns: tuple[str, ...] = LEFT_BEHIND) -> set[Found]:
     """Regular files of this user in the places where ranks leave some, by name and identity."""
     found: set[Found] = set()
     for path in (path for pattern in patterns for path in Path("/").glob(pattern[1:])):
-        try:
+        with suppress(OSError):
             status = path.lstat()
-        except OSError:
-            continue
-        if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
-            found.add((path, status.st_dev, status.st_ino))
+            if stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid():
+                found.add((path, status.st_dev, status.st_ino))
     return found
 
 
 def sweep(before: set[Found], patterns: tuple[str, ...] = LEFT_BEHIND) -> None:
     """Remove files of this user that killed ranks left elsewhere: by inode not there ``before``, and not in use."""
-    candidates = lying(patterns) - before
-    if not candidates:
-        return
     # listed before the check for users: files that another job makes in between are not on the list
-    used = open_files()
+    candidates = lying(patterns) - before
+    used = open_files() if candidates else set[tuple[int, int]]()
     for path, device, inode in candidates:
         if (device, inode) not in used:
-            try:
+            with suppress(OSError):  # immutable or read-only: not a reason to fail
                 path.unlink(missing_ok=True)
-            except OSError:  # immutable or read-only: not a reason to fail
-                continue
 
 
 def take_lock(path: str) -> int:
-    """Take the folder's launch lock; waits for the keeper of an earlier launch to end.
-
-    The file names the holder and its session directory (see :func:`holder`), so that the next one can remove what a
-    killed keeper left.
-    """
+    """Take the folder's launch lock, waiting for an earlier keeper to end, and remove what a killed one left."""
     folder, name = os.path.split(path)
     place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666, dir_fd=place)
@@ -228,8 +202,7 @@ def take_lock(path: str) -> int:
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP):  # a file system without locks
             raise
-    left = left_by(os.pread(handle, 4096, 0).decode(errors="replace"), handle)
-    if left:
+    if left := left_by(os.pread(handle, 4096, 0).decode(errors="replace"), handle):
         sweep(set(), (*noted(left), SEMAPHORES))
         shutil.rmtree(left, ignore_errors=True)
     return handle

@@ -62,8 +62,7 @@ def run_study(
         else:
             plan = plan or plan_study(study, fabric, lambda: library_of(launcher))
             begin(folder, study, fabric, launcher, plan)
-        left = pending(folder, plan)
-        if seen is not None and left:
+        if (left := pending(folder, plan)) and seen is not None:
             add_look(folder.path, seen)
         after = deadline(folder, plan) if deadline else None
         if refines := tables and bool(plan.measure.time) and not plan.is_model:
@@ -73,8 +72,8 @@ def run_study(
         Walk(folder, plan, launcher, progress, after).go()
         if tables and (not refines or stale(folder)):
             if left:
-                page = "" if deadline else " and the page"
-                progress.say(f"making the tables{page}: some seconds, longer after many cells")
+                what = "tables" if deadline else "tables and the page"
+                progress.say(f"making the {what}: some seconds, longer after many cells")
             make_tables(folder)
     return folder
 
