@@ -25,8 +25,7 @@ from weft.plan.rounds import batches_of, launches_of, least_s, start_s
 LEAST_LAUNCHES = 4  # launches before a verdict (METHOD 9)
 #: Shares of the time of a check and of an audit that samples take; the rest is for starts, warm-up and the tables.
 CHECK_SHARE, AUDIT_SHARE = 0.35, 0.4
-ROUNDS_TIMING = 6
-"""Rounds into which the time of a run is divided: the first answer comes after a sixth of it, or sooner."""
+ROUNDS_TIMING = 6  # into which the time of a run is divided: the first answer comes after a sixth of it, or sooner
 SHORTEST_S = 2e-3
 SLOW = 2.0  # ratio of a call's time to its lower bound that a round has room for
 TURNS_WANTED = 6  # warm-ups and samples of a call in one launch, of which there is room for at least so many
@@ -71,9 +70,7 @@ def rounds_within(plan: Plan) -> int:
     return max(LEAST_LAUNCHES, min(10, int(plan.measure.time / one_s) if one_s else LEAST_LAUNCHES))
 
 
-#: Rounds at least: from nine on, the 95 % interval (`weft.analyse.statistics.interval`) leaves out the farthest one
-#: either way.
-ROUNDS = 9
+ROUNDS = 9  # at least: from then on the 95 % interval (`weft.analyse.statistics.interval`) leaves out one either way
 STEP = 2**0.5
 #: Places of the sizes outside the two values, in octaves from them, and of those between them, as shares of the way.
 OUTSIDE = (1 / 16, 3 / 16, 5 / 16)
@@ -87,18 +84,16 @@ FAR_SIZES = (1 / 6, 1 / 2, 5 / 6)  # places of the sizes between the value and t
 
 @dataclass(frozen=True)
 class Trial:
-    """A knob to be moved because of one change-over."""
+    """A knob to be moved because of one change-over; all numbers are bytes."""
 
-    # cell, call, lower, upper: the change-over: its cell, the name of its series, and its gap in bytes
-    cell: str
-    call: str
-    lower: int
+    cell: str  # of the change-over
+    call: str  # the name of its series
+    lower: int  # its gap
     upper: int
     knob: str  # name of the variable
-    # value, moved: bytes: its present value, and the one it is moved to
-    value: int
+    value: int  # its present one
     moved: int
-    far: int = 0  # bytes: the value farther away at which its gain is measured; 0 if it is not
+    far: int = 0  # the value farther away at which its gain is measured; 0 if it is not
 
     @property
     def setting(self) -> dict[str, str]:
@@ -163,9 +158,8 @@ def trial_plan(plan: Plan, trials: Sequence[Trial]) -> Plan:
                 found.append((cell, far | {"setting": _set(far, trial.far_setting), "trial": {"far": asdict(trial)}}))
     measure = plan.measure.model_copy(update={"launches": max(ROUNDS, plan.measure.launches)})
     cells = tuple(trial_cell(f"c{place:03}", cell, values, plan) for place, (cell, values) in enumerate(found))
-    plain = plan.model_copy(
-        update={"title": f"Knobs moved: {plan.title}", "measure": measure, "series": (), "cells": cells, "notes": ()}
-    )
+    changed = {"title": f"Knobs moved: {plan.title}", "measure": measure, "series": (), "cells": cells, "notes": ()}
+    plain = plan.model_copy(update=changed)
     return plain.model_copy(update={"launches": tuple(launches_of(plain))})
 
 

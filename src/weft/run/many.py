@@ -92,12 +92,11 @@ class Measuring:
             return self._one(self.fabrics[0], self.into)[1]
         base = self.into or self._base()
         ended = [self._one(fabric, base / fabric.name) for fabric in self.fabrics]
-        if not self.report:
-            return max(code for _, code in ended)
-        from weft.run.refine import write_joint_page
+        if self.report:
+            from weft.run.refine import write_joint_page
 
-        path = write_joint_page([folder.path for folder, _ in ended], base / f"{self.study.name}.html")
-        sys.stdout.write(f"report on all {len(ended)} fabrics: {path}\n")
+            path = write_joint_page([folder.path for folder, _ in ended], base / f"{self.study.name}.html")
+            print(f"report on all {len(ended)} fabrics: {path}")
         return max(code for _, code in ended)
 
     def what_is_kept(self) -> str:
@@ -215,7 +214,5 @@ def import_reporting() -> None:
 
 def unreported(folder: RunFolder) -> bool:
     """Whether a run has no page, or one that is older than its newest cell."""
-    if not folder.report.is_file():
-        return True
     newest = max((record.stat().st_mtime_ns for record in folder.cells.glob("*.json")), default=0)
-    return folder.report.stat().st_mtime_ns < newest
+    return not folder.report.is_file() or folder.report.stat().st_mtime_ns < newest

@@ -16,18 +16,11 @@ from weft.units import parse_seconds
 
 
 class ShippedStudy:
-    """The lines of ``studies/NAME.toml``, with its nodes and ranks per node set.
+    """The lines of ``studies/NAME.toml``, with its nodes and ranks per node set; StudyError for values that are none.
 
-    Parameters
-    ----------
-    find_nodes
-        Called for the node set if ``nodes`` is empty; an empty answer leaves the placement to the fabric.
-    hosts
-        The nodes that the series has then.
-    known
-        Words that ``ranks_per_node`` may be, each with what the study says for it.
-
-    Raises StudyError: The nodes, the time or the ranks per node cannot be read.
+    `find_nodes`: called for the node set if ``nodes`` is empty; an empty answer leaves the placement to the fabric.
+    `hosts`: the nodes that the series has then. `known`: words that ``ranks_per_node`` may be, each with what the
+    study says for it.
     """
 
     def __init__(

@@ -66,10 +66,9 @@ def stated(value: float | None, fabric: Fabric, key: str) -> float:
 
 def links_between(net: Network, chosen: Ints) -> Ints:
     """Links on routes between any two hosts ``chosen``, ascending; FabricError if two cannot reach each other."""
-    used = np.zeros(len(net.links), dtype=bool)
-    hosts = len(net.hosts)
+    used, hosts = np.zeros(len(net.links), dtype=bool), len(net.hosts)
     if len(chosen) < 2:
-        return np.flatnonzero(used).astype(np.int32)
+        return np.array([], dtype=np.int32)
     first = net.uplink[chosen]
     leaves = np.unique(net.links.target[first]) - hosts
     switched = bool((first >= 0).all() and (leaves >= 0).all())
@@ -97,12 +96,11 @@ def links_between(net: Network, chosen: Ints) -> Ints:
 
 def no_route(net: Network, chosen: Ints, end: int, *, circle: bool = False) -> FabricError:
     """The error that names the first of ``chosen``, host indices (hosts,), that cannot reach ``end``."""
-    for start in chosen:
-        if start != end:
-            try:
-                net.route(int(start), end)
-            except FabricError as error:
-                return error
+    for start in chosen[chosen != end]:
+        try:
+            net.route(int(start), end)
+        except FabricError as error:
+            return error
     return net.no_route(int(chosen[0]), end, circle=circle)
 
 
@@ -128,12 +126,8 @@ def graph_lines(net: Network, chosen: Ints, used: Ints, fabric: Fabric) -> list[
 
 def host_file(hosts: Sequence[str], ranks: int, ranks_per_node: int, order: str, *, shared: bool = False) -> str:
     """One line a rank: the slot it runs on, in ``block`` or ``cyclic`` order; the node itself where ranks share it."""
-
-    def slot(number: int) -> str:
-        host, core = hosts[number // ranks_per_node], number % ranks_per_node
-        return host if shared else f"{host}/{core}"
-
-    return "".join(slot(each) + "\n" for each in host_slots(len(hosts), ranks, ranks_per_node, order))
+    places = (divmod(slot, ranks_per_node) for slot in host_slots(len(hosts), ranks, ranks_per_node, order))
+    return "".join(f"{hosts[host]}\n" if shared else f"{hosts[host]}/{core}\n" for host, core in places)
 
 
 def host_slots(hosts: int, ranks: int, ranks_per_node: int, order: str) -> list[int]:
