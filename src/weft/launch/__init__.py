@@ -43,10 +43,8 @@ def launcher_for(
     except (KeyError, ImportError, AttributeError) as error:
         if isinstance(error, ImportError) and error.name and not error.name.startswith("weft.launch"):
             raise  # a broken launcher must not look like a missing one
-        raise LaunchError(
-            f"this Weft cannot start ranks on a fabric of kind {fabric.kind!r}",
-            f"kinds that can: {', '.join((*MODULES, *SCHEDULERS))}",
-        ) from error
+        what = f"this Weft cannot start ranks on a fabric of kind {fabric.kind!r}"
+        raise LaunchError(what, f"kinds that can: {', '.join((*MODULES, *SCHEDULERS))}") from error
     launcher = make(cancelling(fabric) if cancel else fabric, mpicxx, say)
     if repeatable and fabric.is_model:
         launcher.learns = False
@@ -66,10 +64,8 @@ def cancelling(fabric: Any) -> Any:
 def refuse_capture(fabric: Any, nodes: Sequence[str]) -> None:
     """FabricError if no packets can be captured at these nodes of a fabric, LaunchError without ``tcpdump``."""
     if fabric.kind != "virtual":
-        raise FabricError(
-            f"--pcap captures at a node of a virtual fabric; {fabric.name} is of kind {fabric.kind}",
-            "leave it out, or measure on a virtual fabric: --on virtual-default",
-        )
+        what = f"--pcap captures at a node of a virtual fabric; {fabric.name} is of kind {fabric.kind}"
+        raise FabricError(what, "leave it out, or measure on a virtual fabric: --on virtual-default")
     for node in nodes:
         if node not in fabric.hosts:
             raise FabricError(f"--pcap {node}: {fabric.name} has no such node", f"its nodes: {', '.join(fabric.hosts)}")

@@ -137,10 +137,8 @@ def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
             full = f"the disk of the compiler's temporary files, {temporary()},"
             remedy = "TMPDIR to a folder of another disk"
         return LaunchError(f"the kernels could not be built: {full} is full", f"make room, or set {remedy}")
-    return LaunchError(
-        f"the kernels could not be built with {mpi.wrapper} (exit code {code}): {first_error(text)}",
-        f"the full output is in {log}; another MPI: --mpicxx PATH; another compiler: CXX=PATH",
-    )
+    what = f"the kernels could not be built with {mpi.wrapper} (exit code {code}): {first_error(text)}"
+    return LaunchError(what, f"the full output is in {log}; another MPI: --mpicxx PATH; another compiler: CXX=PATH")
 
 
 def names_file_in(folder: Path, text: str) -> bool:
@@ -166,10 +164,8 @@ def asked_version(program: Path, mpi: Mpi) -> str:
     """Version string of the MPI library that the loader really uses; LaunchError if the kernels do not start."""
     done = run_program([program, "--version"], timeout_s=120)
     if done.returncode or not done.stdout.strip():
-        raise LaunchError(
-            f"the kernels built with {mpi.wrapper} do not start: {last_line(done.stderr or done.stdout)}",
-            "the loader cannot find the MPI library: load its module, or set LD_LIBRARY_PATH",
-        )
+        what = f"the kernels built with {mpi.wrapper} do not start: {last_line(done.stderr or done.stdout)}"
+        raise LaunchError(what, "the loader cannot find the MPI library: load its module, or set LD_LIBRARY_PATH")
     return done.stdout
 
 

@@ -47,10 +47,8 @@ def _compile(build: Path, project: Path, log: Path) -> None:
     code = run_logged([(command, {}) for command in cmake_commands(project, build, None)], log)
     if code:
         why = first_error(log.read_text(encoding="utf-8", errors="replace"))
-        raise LaunchError(
-            f"the library of routes could not be built (exit code {code}): {why}",
-            f"the full output is in {log}; another compiler: CXX=PATH",
-        )
+        what = f"the library of routes could not be built (exit code {code}): {why}"
+        raise LaunchError(what, f"the full output is in {log}; another compiler: CXX=PATH")
 
 
 @dataclass(frozen=True)
@@ -114,10 +112,8 @@ def build_preload(
     """Path of a library for an MPI, built if it is not cached; LaunchError with first error and log, or DataError."""
     native = sources or shipped("native")
     if any(sign in str(cache()) for sign in SEPARATORS):
-        raise LaunchError(
-            f"{cache()} has a space or a colon, and LD_PRELOAD cannot name a library there",
-            "set XDG_CACHE_HOME to a path without",
-        )
+        what = f"{cache()} has a space or a colon, and LD_PRELOAD cannot name a library there"
+        raise LaunchError(what, "set XDG_CACHE_HOME to a path without")
     files = [path for path in source_files(native) if library.matters(path.relative_to(native))]
     show = mpi.show()
     place = cache() / f"{library.room}-{key_of([str(mpi.wrapper), show, *library_identity(show)], native, files)}"

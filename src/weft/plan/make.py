@@ -178,10 +178,8 @@ def study_cells(
             key = json.dumps([shape.hosts, shape.nodes, shape.ranks_per_node, values], sort_keys=True)
             drafts.setdefault(key, (shape, values, []))[2].append(series.name)
         if len(drafts) > MOST_CELLS:
-            raise StudyError(
-                f"{study.path}: {len(drafts):,} cells up to series {series.name}",
-                f"split the study: at most {MOST_CELLS:,} cells keep a run readable",
-            )
+            what = f"{study.path}: {len(drafts):,} cells up to series {series.name}"
+            raise StudyError(what, f"split the study: at most {MOST_CELLS:,} cells keep a run readable")
     return [make_cell(f"c{index:03}", study, fabric, limit, draft) for index, draft in enumerate(drafts.values())]
 
 

@@ -31,10 +31,8 @@ def shapes(series: Series, fabric: Fabric) -> list[Shape]:
     found = _shapes(series, fabric)
     most = max(found, key=lambda shape: shape.ranks)
     if most.ranks > MOST_RANKS:
-        raise StudyError(
-            f'series "{series.name}": {most.nodes:,} nodes of {most.ranks_per_node:,} ranks are {most.ranks:,} ranks',
-            f"at most {MOST_RANKS:,} ranks can be planned",
-        )
+        what = f'series "{series.name}": {most.nodes:,} nodes of {most.ranks_per_node:,} ranks are {most.ranks:,} ranks'
+        raise StudyError(what, f"at most {MOST_RANKS:,} ranks can be planned")
     return found
 
 
@@ -43,17 +41,13 @@ def _shapes(series: Series, fabric: Fabric) -> list[Shape]:
     assert not isinstance(nodes, str)
     if not isinstance(series.ranks_per_node, str):
         if (count := len(nodes) * len(series.ranks_per_node)) > MOST_CELLS:
-            raise StudyError(
-                f'series "{series.name}": {count:,} pairs of nodes and ranks_per_node',
-                f"split the study: at most {MOST_CELLS:,} cells keep a run readable",
-            )
+            what = f'series "{series.name}": {count:,} pairs of nodes and ranks_per_node'
+            raise StudyError(what, f"split the study: at most {MOST_CELLS:,} cells keep a run readable")
         return [Shape(count, ranks) for count in nodes for ranks in series.ranks_per_node]
     cores = fabric.node.cores
     if cores is None:
-        raise FabricError(
-            f'{fabric.path}: node.cores is missing, and series "{series.name}" asks for {series.ranks_per_node!r}',
-            "add cores to [node]",
-        )
+        what = f'{fabric.path}: node.cores is missing, and series "{series.name}" asks for {series.ranks_per_node!r}'
+        raise FabricError(what, "add cores to [node]")
     if series.ranks_per_node == "cores" or max(nodes) > 1:
         return [Shape(count, cores) for count in nodes]
     within = sorted({*doubling(cores), cores})

@@ -29,10 +29,8 @@ def plan_of(folder: RunFolder) -> Plan:
     meta = folder.metadata()
     noted = meta.get(HASH)
     if noted is not None and hash_of(raw) not in (noted, meta.get(NEXT_HASH)):
-        raise DataError(
-            f"{folder.plan} was changed since the run was created (weft.json has its hash); {folder.what_is_left()}",
-            f"restore the original, or {folder.measure_anew()}",
-        )
+        what = f"{folder.plan} was changed since the run was created (weft.json has its hash); {folder.what_is_left()}"
+        raise DataError(what, f"restore the original, or {folder.measure_anew()}")
     return parse_plan(folder.plan, raw)
 
 

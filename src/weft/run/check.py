@@ -73,10 +73,8 @@ def check_study(fabric: Fabric, asked: Asked) -> Study:
     own = ShippedStudy("check", asked.nodes, asked.time, asked.ranks_per_node, fabric.hosts, words,
                        lambda: fold(allocated_nodes(fabric.kind, set(fabric.hosts))))  # fmt: skip
     if len(own.hosts) < 2:
-        raise StudyError(
-            f"a check compares nodes, and {fabric.name} has {plural(max(len(own.hosts), 1), 'node')} to check",
-            "weft check --on FABRIC, with at least two nodes; weft list fabrics",
-        )
+        what = f"a check compares nodes, and {fabric.name} has {plural(max(len(own.hosts), 1), 'node')} to check"
+        raise StudyError(what, "weft check --on FABRIC, with at least two nodes; weft list fabrics")
     section = own.tree["pairs"]
     # rounds are divided where pairs would share a cable, or few nodes have fewer partners
     rounds = len(matched_rounds(plan_study(own.study(), fabric, str))) or section["matchings"]

@@ -19,19 +19,15 @@ def check_place(folder: RunFolder) -> None:
     try:
         str(folder.path).encode()
     except UnicodeEncodeError:
-        raise DataError(
-            f"the path {str(folder.path)!r} is not UTF-8: records could not contain it",
-            "rename the folder, or choose another one with --into DIR",
-        ) from None
+        what = f"the path {str(folder.path)!r} is not UTF-8: records could not contain it"
+        raise DataError(what, "rename the folder, or choose another one with --into DIR") from None
     with file_errors(folder.path):
         if folder.path.exists() and not folder.path.is_dir():
             raise NotThereError(f"{folder.path} is a file, not a folder", "choose another place with --into DIR")
         foreign = folder.path.is_dir() and not folder.meta.is_file() and foreign_entry(folder)
     if foreign:
-        raise NotThereError(
-            f"{folder.path} is not a run folder (it has no weft.json) but contains {foreign}",
-            "choose an empty or new folder with --into DIR",
-        )
+        what = f"{folder.path} is not a run folder (it has no weft.json) but contains {foreign}"
+        raise NotThereError(what, "choose an empty or new folder with --into DIR")
 
 
 def check_still_there(folder: RunFolder, run: str) -> None:
@@ -107,10 +103,8 @@ def wait_for_ranks(folder: RunFolder, patience_s: float) -> None:
         while not _is_free(handle):
             if time.monotonic() > until:
                 holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
-                raise DataError(
-                    f"{folder.path}: ranks of an earlier weft are still running (kept by process {holder})",
-                    f"end them with: kill {holder.split()[0]}",
-                )
+                what = f"{folder.path}: ranks of an earlier weft are still running (kept by process {holder})"
+                raise DataError(what, f"end them with: kill {holder.split()[0]}")
             time.sleep(0.05)
     finally:
         os.close(handle)

@@ -158,10 +158,8 @@ class BatchLauncher:
             said = plain(self.scheduler.reason(job)) if waiting else ""
             yield True  # what the job ended last is taken before anything is said of the rest
             if waiting and self.scheduler.was_cancelled(job):
-                raise LaunchError(
-                    f"{self.scheduler.name} job {job} was cancelled",
-                    "finished cells are kept; the same command submits a new job and goes on",
-                )
+                what = f"{self.scheduler.name} job {job} was cancelled"
+                raise LaunchError(what, "finished cells are kept; the same command submits a new job and goes on")
             if waiting and said:
                 self.say(f"{self.scheduler.name} job {job} ended before all was measured: {said}")
             yield False
@@ -184,10 +182,8 @@ class BatchLauncher:
             if state is not JobState.UNKNOWN:
                 answered = time.monotonic()
             elif time.monotonic() - answered > SILENT_S:
-                raise LaunchError(
-                    f"{self.scheduler.name} has not reported on job {job} for {SILENT_S / 60:.0f} min",
-                    "the same command follows the job again once the scheduler answers",
-                )
+                what = f"{self.scheduler.name} has not reported on job {job} for {SILENT_S / 60:.0f} min"
+                raise LaunchError(what, "the same command follows the job again once the scheduler answers")
             yield
 
     def _interrupted(self, job: str) -> bool:

@@ -88,10 +88,8 @@ def refuse_missing(scheduler: Scheduler) -> None:
 
 def not_there(command: str, scheduler: Scheduler) -> LaunchError:
     """The error of a scheduler's command that is not on PATH."""
-    return LaunchError(
-        f"{command} is not on PATH, so no job can be submitted to {scheduler.name}",
-        f"load the site's {scheduler.name} commands, or measure only this host with --on local",
-    )
+    what = f"{command} is not on PATH, so no job can be submitted to {scheduler.name}"
+    return LaunchError(what, f"load the site's {scheduler.name} commands, or measure only this host with --on local")
 
 
 def run_command(

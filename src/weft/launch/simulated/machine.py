@@ -57,10 +57,8 @@ def message_lines(fabric: Fabric) -> list[str]:
 def stated(value: float | None, fabric: Fabric, key: str) -> float:
     """A number that a simulation needs; FabricError if the fabric file does not state it."""
     if value is None or not np.isfinite(value):
-        raise FabricError(
-            f"{fabric.path}: {key} is not stated, and a simulation needs it",
-            f"write {key}, from a data sheet or fitted with weft fabric fit",
-        )
+        what = f"{fabric.path}: {key} is not stated, and a simulation needs it"
+        raise FabricError(what, f"write {key}, from a data sheet or fitted with weft fabric fit")
     return float(value)
 
 

@@ -177,14 +177,10 @@ def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) ->
         return
     text = log.read_text(encoding="utf-8", errors="replace")
     if call := missing_call(text):
-        raise LaunchError(
-            f"SimGrid {simgrid.version} has no {call}, which a kernel calls: it cannot be simulated",
-            f"take a newer SimGrid, or a study of another kernel; the whole output is in {log}",
-        )
-    raise LaunchError(
-        f"the kernels could not be built with {simgrid.smpicxx} (exit code {code}): {first_error(text)}",
-        f"the whole output is in {log}",
-    )
+        what = f"SimGrid {simgrid.version} has no {call}, which a kernel calls: it cannot be simulated"
+        raise LaunchError(what, f"take a newer SimGrid, or a study of another kernel; the whole output is in {log}")
+    what = f"the kernels could not be built with {simgrid.smpicxx} (exit code {code}): {first_error(text)}"
+    raise LaunchError(what, f"the whole output is in {log}")
 
 
 def missing_call(text: str) -> str:

@@ -149,10 +149,8 @@ class Cluster:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise LaunchError(
-                    f"another weft runs over the virtual fabric {self.spec.name}",
-                    f"wait for it, or end it: weft fabric down {self.spec.name}",
-                ) from None
+                what = f"another weft runs over the virtual fabric {self.spec.name}"
+                raise LaunchError(what, f"wait for it, or end it: weft fabric down {self.spec.name}") from None
             yield
         finally:
             os.close(handle)

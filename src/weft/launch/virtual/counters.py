@@ -143,10 +143,8 @@ def link_counts(
     for port in senders:
         shaper = spaces[port.host].get(port.interface)
         if shaper is None:
-            raise LaunchError(
-                f"link {port.link} has lost its limit from {port.sender} to {port.receiver}",
-                "it was changed with tc: bring the fabric down and up again",
-            )
+            what = f"link {port.link} has lost its limit from {port.sender} to {port.receiver}"
+            raise LaunchError(what, "it was changed with tc: bring the fabric down and up again")
         counts = (int(shaper["bytes"]), int(shaper["packets"]), int(shaper["drops"]))
         found.append(LinkCount(port.link, port.sender, port.receiver, port.rate, *counts))
     return found

@@ -16,10 +16,8 @@ from weft.launch.virtual.spec import VirtualLink, VirtualSpec
 def spec_of(fabric: Fabric) -> VirtualSpec:
     """The cluster of a fabric file of kind ``virtual``; FabricError without ``adapter_rate``, or for no tree."""
     if fabric.kind != "virtual":
-        raise FabricError(
-            f"{fabric.name} is a fabric of kind {fabric.kind}, which cannot be brought up here",
-            "name one of kind virtual, e.g. virtual-default",
-        )
+        what = f"{fabric.name} is a fabric of kind {fabric.kind}, which cannot be brought up here"
+        raise FabricError(what, "name one of kind virtual, e.g. virtual-default")
     if fabric.network is None or fabric.network.adapter_rate is None:
         raise FabricError(
             f"{fabric.name} does not say what a host's link carries", 'add adapter_rate = "62.5 MB/s" to [network]'
@@ -73,7 +71,5 @@ def _links(name: str, network: Network) -> tuple[VirtualLink, ...]:
 def _refuse_uneven(name: str, network: Network) -> None:
     uneven = [k for k in range(0, len(network.links), 2) if network.links.rate[k] != network.links.rate[k + 1]]
     if uneven:
-        raise FabricError(
-            f"{name}: {network.link_name(uneven[0])} has another rate than the way back, and a virtual link has one",
-            'write network.rates with " - " for both directions, or use kind = "simulated"',
-        )
+        what = f"{name}: {network.link_name(uneven[0])} has another rate than the way back, and a virtual link has one"
+        raise FabricError(what, 'write network.rates with " - " for both directions, or use kind = "simulated"')

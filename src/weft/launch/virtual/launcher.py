@@ -155,10 +155,8 @@ class VirtualLauncher:
             if cluster.alive():
                 cluster.sweep()
         if not cluster.alive():
-            raise LaunchError(
-                f"the virtual fabric {self.spec.name} went away during launch {request.id}",
-                "it was taken down, or its holder was killed; the same command measures the rest",
-            )
+            what = f"the virtual fabric {self.spec.name} went away during launch {request.id}"
+            raise LaunchError(what, "it was taken down, or its holder was killed; the same command measures the rest")
         after = read_counters(cluster)
         counts, cells = passed(before, after), marks.loads(after)
         write_links(links_file(request.folder, request.id), request.id, METHOD, counts, cells, marks.jobs())

@@ -83,8 +83,6 @@ def starter_for(library: Library) -> Starter:
     if isinstance(family, OpenMpi5):
         return OpenMpi(family)
     if library.family == INTEL:
-        raise LaunchError(
-            f"{library} cannot be restricted to virtual links: it was never tested there",
-            "use Open MPI or MPICH: --mpicxx /path/to/mpicxx",
-        )
+        what = f"{library} cannot be restricted to virtual links: it was never tested there"
+        raise LaunchError(what, "use Open MPI or MPICH: --mpicxx /path/to/mpicxx")
     return Starter(family)
