@@ -69,10 +69,14 @@ def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources
     place = cache() / cache_key(mpi, native)
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        library = mpi.described()
-        name = f"for {library} " if library else ""
+        def take(build: Path) -> None:
+            with file_errors(ready):
+                shutil.copy2(built_program(build, log), ready / PROGRAM)
+                shutil.copy2(log, ready / "build.log")
+
+        name = f"for {library} " if (library := mpi.described()) else ""
         with reported(say, f"building the kernels {name}with {mpi.wrapper} (once, up to a minute)", log):
-            compile_target(PROGRAM, mpi, native, log, lambda build: copy_program(build, ready, log))
+            compile_target(PROGRAM, mpi, native, log, take)
         write_atomic(ready / VERSION, asked_version(ready / PROGRAM, mpi).encode())
         write_atomic(ready / SETTINGS, default_settings(ready / PROGRAM, work).encode())
 
@@ -119,13 +123,6 @@ def compile_target(target: str, mpi: Mpi, native: Path, log: Path, take: Callabl
         if code:
             raise failed(code, mpi, log)
         take(build)
-
-
-def copy_program(build: Path, ready: Path, log: Path) -> None:
-    """Copy the program that was built, and how."""
-    with file_errors(ready):
-        shutil.copy2(built_program(build, log), ready / PROGRAM)
-        shutil.copy2(log, ready / "build.log")
 
 
 def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:

@@ -24,7 +24,7 @@ from weft.kernel.registry import KERNELS
 from weft.kernel.teams import rank_at
 from weft.launch.preload import route_library
 from weft.plan.records import shapes
-from weft.route.place import Placements, between_nodes, place
+from weft.route.place import between_nodes, place
 from weft.route.routes import Routes
 from weft.study import Study
 
@@ -49,7 +49,10 @@ def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Stu
         found = place(routes, nodes, sent=_between(study, sent, nodes))
         names = [network.hosts[int(host)] for host in found.best.hosts]
         groups[nodes] = ",".join(names)
-        notes.append(f"best {nodes} nodes: {fold_for_people(names)}, {_worth(found)}")
+        best, worst = 100 / found.best.all_to_all, 100 / found.worst.all_to_all
+        worth = f"{found.traffic} at {best:.0f} % of injection by the routes; the worst at {worst:.0f} %"
+        looked = "all sets were looked at" if found.exact else f"of {found.looked_at:,} sets"
+        notes.append(f"best {nodes} nodes: {fold_for_people(names)}, {worth} ({looked})")
     named = {nodes: f"{BEST}-{nodes}" for nodes in groups}
     placement = study.placement.model_copy(update={"nodes": named})
     more = fabric.groups | {named[nodes]: hosts for nodes, hosts in groups.items()}
@@ -65,13 +68,6 @@ def _between(study: Study, sent: npt.NDArray[np.float64] | None, nodes: int) -> 
     sent = sent[np.ix_(by_node, by_node)]
     node = np.arange(len(sent)) // each
     return between_nodes(sent, nodes) if sent[node[:, None] != node].any() else None
-
-
-def _worth(found: Placements) -> str:
-    """What the best and the worst set of nodes carry, of what their adapters inject."""
-    best, worst = 100 / found.best.all_to_all, 100 / found.worst.all_to_all
-    looked = "all sets were looked at" if found.exact else f"of {found.looked_at:,} sets"
-    return f"{found.traffic} at {best:.0f} % of injection by the routes; the worst at {worst:.0f} % ({looked})"
 
 
 Read = Callable[[Mapping[tuple[str, ...], str]], Site]

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import TypeAlias
 
 from weft.errors import LaunchError
 from weft.extras import own_pip
@@ -149,22 +149,18 @@ def run_logged(steps: Iterable[Step], log: Path) -> int:
         for command, extra in steps:
             out.write(f"$ {shlex.join(command)}\n".encode())
             out.flush()
-            if code := _finished(command, extra, out):
-                return code
+            own = {**os.environ, **extra}
+            step = subprocess.Popen(
+                command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=own, start_new_session=True
+            )
+            try:
+                if code := step.wait():
+                    return code
+            finally:
+                if step.poll() is None:  # an interrupt also ends its compilers
+                    os.killpg(step.pid, signal.SIGTERM)
+                    step.wait()
     return 0
-
-
-def _finished(command: Sequence[str], extra: Mapping[str, str], out: IO[bytes]) -> int:
-    """Run a step and return its exit code; an interrupt also ends its compilers."""
-    step = subprocess.Popen(
-        command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env={**os.environ, **extra}, start_new_session=True
-    )
-    try:
-        return step.wait()
-    finally:
-        if step.poll() is None:
-            os.killpg(step.pid, signal.SIGTERM)
-            step.wait()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from weft.launch.toolchain import (
     source_files,
 )
 
+# what a compiler or linker says of an MPI call that it did not find
+MISSING = re.compile(r"\b(P?MPI_\w+)\W+(?:was not|has not been) declared|undefined reference to \W+(P?MPI_\w+)")
 OLDEST = (3, 32)
 REMEDY = "on Debian: apt install libsimgrid-dev (3.32 or newer); elsewhere: https://simgrid.org"
 
@@ -57,25 +60,15 @@ def find_simgrid(smpicxx: str | None = None) -> SimGrid:
     compiler = shutil.which(smpicxx or "smpicxx")
     if compiler is None:
         raise LaunchError(f"SimGrid is not here: no {smpicxx or 'smpicxx'} on PATH", REMEDY)
-    starter = shutil.which(str(Path(compiler).parent / "smpirun")) or shutil.which("smpirun")
+    starter, version = shutil.which(str(Path(compiler).parent / "smpirun")) or shutil.which("smpirun"), ""
     if starter is None:
         raise LaunchError(f"SimGrid is incomplete: no smpirun beside {compiler}", REMEDY)
-    version = told_version(starter)
-    found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    if found < OLDEST:
-        raise LaunchError(
-            f"SimGrid {version or '(of unknown version)'} at {starter} is too old: 3.32 is needed", REMEDY
-        )
-    return SimGrid(Path(compiler), Path(starter), version)
-
-
-def told_version(smpirun: str) -> str:
-    """The version that ``smpirun -version`` prints; empty if it does not run."""
-    try:
-        done = run_program([smpirun, "-version"], timeout_s=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return "".join(re.findall(r"version (\d[\w.]*)", done.stdout)[:1])
+    with suppress(OSError, subprocess.TimeoutExpired):
+        said = run_program([starter, "-version"], timeout_s=60).stdout
+        version = "".join(re.findall(r"version (\d[\w.]*)", said)[:1])
+        if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) >= OLDEST:
+            return SimGrid(Path(compiler), Path(starter), version)
+    raise LaunchError(f"SimGrid {version or '(of unknown version)'} at {starter} is too old: 3.32 is needed", REMEDY)
 
 
 def options(simulation: SimulationSection, eager_limit: int | None, measured: Collection[str] = ()) -> dict[str, str]:
@@ -176,14 +169,9 @@ def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) ->
     if not code:
         return
     text = log.read_text(encoding="utf-8", errors="replace")
-    if call := missing_call(text):
+    if found := MISSING.search(text):
+        call = found[1] or found[2]
         what = f"SimGrid {simgrid.version} has no {call}, which a kernel calls: it cannot be simulated"
         raise LaunchError(what, f"take a newer SimGrid, or a study of another kernel; the whole output is in {log}")
     what = f"the kernels could not be built with {simgrid.smpicxx} (exit code {code}): {first_error(text)}"
     raise LaunchError(what, f"the whole output is in {log}")
-
-
-def missing_call(text: str) -> str:
-    """The MPI call that a compiler or linker did not find; empty for another error."""
-    found = re.search(r"\b(P?MPI_\w+)\W+(?:was not|has not been) declared|undefined reference to \W+(P?MPI_\w+)", text)
-    return (found[1] or found[2]) if found else ""

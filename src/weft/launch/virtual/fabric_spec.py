@@ -56,8 +56,11 @@ def spec_of_network(name: str, network: Network) -> VirtualSpec:
 
 
 def _links(name: str, network: Network) -> tuple[VirtualLink, ...]:
-    """A link for each cable, the lower end first."""
-    _refuse_uneven(name, network)
+    """A link for each cable, the lower end first; FabricError for one with two rates."""
+    for k in range(0, len(network.links), 2):
+        if network.links.rate[k] != network.links.rate[k + 1]:
+            what = f"{name}: {network.link_name(k)} has another rate than the way back, and a virtual link has one"
+            raise FabricError(what, 'write network.rates with " - " for both directions, or use kind = "simulated"')
     level = [0] * len(network.hosts) + [switch.level for switch in network.switches]
     links: list[VirtualLink] = []
     for k in range(0, len(network.links), 2):
@@ -66,10 +69,3 @@ def _links(name: str, network: Network) -> tuple[VirtualLink, ...]:
         called = name_link(network, up).replace(" -> ", "-")
         links.append(VirtualLink(called, lower, upper, float(network.links.rate[k])))
     return tuple(links)
-
-
-def _refuse_uneven(name: str, network: Network) -> None:
-    uneven = [k for k in range(0, len(network.links), 2) if network.links.rate[k] != network.links.rate[k + 1]]
-    if uneven:
-        what = f"{name}: {network.link_name(uneven[0])} has another rate than the way back, and a virtual link has one"
-        raise FabricError(what, 'write network.rates with " - " for both directions, or use kind = "simulated"')
