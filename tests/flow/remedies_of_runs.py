@@ -127,7 +127,7 @@ def report_of_none(typed: Typed) -> None:
     assert Path("report.html").stat().st_size > 10_000
 
 
-@CASES.of("run/walk.py", "weft doctor looks for causes")
+@CASES.of("run/failure.py", "weft doctor looks for causes")
 def ranks_do_not_start(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"{kind}00{number}.l{launch}" for kind in "cf" for number in range(3) for launch in (1, 2, 3)]
     faked(monkeypatch, FakeLauncher(dict.fromkeys(names, "start")))

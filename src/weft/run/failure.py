@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from weft.errors import LaunchError
 from weft.files.atomic import write_json
 from weft.files.beneath import open_plain
 from weft.format import format_bytes, format_seconds
@@ -62,6 +63,19 @@ def full_shared_memory(log: Path, folder: Path = Path("/dev/shm")) -> str:
     if (free := found.f_bavail * found.f_frsize) < LEAST_SHARED_BYTES:
         return f"{folder} is full ({format_bytes(free)} free); ranks of one host exchange messages through it"
     return ""
+
+
+def no_start(outcome: Outcome, times: int) -> LaunchError:
+    """The error of launches that failed so many times in a row before anything was measured."""
+    if full := full_shared_memory(outcome.log):
+        return LaunchError(
+            f"the ranks do not start: {full}",
+            "remove what ended programs left there (ls -l /dev/shm), or: mount -o remount,size=1g /dev/shm "
+            f"(a container: --shm-size=1g); the full output is in {outcome.log}",
+        )
+    tail = "\n    ".join(log_tail(outcome.log)) or "(it printed nothing)"
+    what = f"the ranks do not start: mpiexec {ending(outcome)}, {times} times in a row. Its last lines:\n    {tail}"
+    return LaunchError(what, f"the full output is in {outcome.log}; weft doctor looks for causes")
 
 
 def kernels_word(log: Path) -> str:

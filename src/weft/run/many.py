@@ -21,16 +21,7 @@ from weft.run.extend import can_extend
 from weft.run.folder import check_place
 from weft.run.listing import RUNS
 from weft.run.load import disturbs, in_words, look_first
-from weft.run.one import (
-    candidates,
-    choose_folder,
-    exit_code,
-    is_same_run,
-    library_of,
-    plan_study,
-    run_study,
-    statuses,
-)  # fmt: skip
+from weft.run.one import candidates, choose_folder, exit_code, is_same_run, library_of, plan_study, run_study, statuses
 from weft.run.progress import Progress, for_terminal
 from weft.run.refresh import refresh
 from weft.run.walk import pending

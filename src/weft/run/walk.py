@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.errors import DataError, LaunchError
+from weft.errors import DataError
 from weft.files.atomic import explain, read_json, try_remove, write_atomic, write_json
 from weft.files.beneath import version
 from weft.kernel.registry import kernel_named
@@ -16,19 +16,7 @@ from weft.launch.launcher import Launcher, LaunchRequest, Outcome
 from weft.launch.status import read_slots
 from weft.plan.records import Cell, LaunchPlan, Plan
 from weft.plan.wire import flat_plan
-from weft.run.failure import (
-    BOUND,
-    LAUNCH,
-    RETRIED,
-    TAIL_LINES,
-    ending,
-    full_shared_memory,
-    kernels_word,
-    log_tail,
-    status_of,
-    under_way,
-    write_row,
-)  # fmt: skip
+from weft.run.failure import BOUND, LAUNCH, RETRIED, kernels_word, log_tail, no_start, status_of, under_way, write_row
 from weft.run.folder import check_still_there
 from weft.run.progress import Progress
 from weft.run.watch import Durations, Watch
@@ -201,18 +189,7 @@ class Walk:
         for name in (name for name in missing if name not in spared):
             write_row(self.folder, step.launch, self.cells[name], LAUNCH, outcome, [])
         if self.failed_starts >= GIVE_UP_AFTER and not self.measured_any:
-            if full := full_shared_memory(outcome.log):
-                raise LaunchError(
-                    f"the ranks do not start: {full}",
-                    "remove what ended programs left there (ls -l /dev/shm), or: mount -o remount,size=1g /dev/shm "
-                    f"(a container: --shm-size=1g); the full output is in {outcome.log}",
-                )
-            tail = "\n    ".join(log_tail(outcome.log, TAIL_LINES)) or "(it printed nothing)"
-            raise LaunchError(
-                f"the ranks do not start: mpiexec {ending(outcome)}, {self.failed_starts} times in a row. "
-                f"Its last lines:\n    {tail}",
-                f"the full output is in {outcome.log}; weft doctor looks for causes",
-            )
+            raise no_start(outcome, self.failed_starts)
         return [Step(step.launch, spared)] if spared else []
 
     def _tell(self, step: Step, broken_off: Sequence[Step], waiting: Sequence[Step]) -> None:
