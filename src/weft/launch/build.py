@@ -52,10 +52,10 @@ class Kernels:
         return self.folder / PROGRAM
 
     @property
-    def settings(self) -> Path | None:
-        """Default values of the control variables, for comparison; None if the library does not report them."""
+    def variables(self) -> dict[str, str]:
+        """Names the file of the control variables' default values to the ranks, if the library reports them."""
         path = self.folder / SETTINGS
-        return path if path.is_file() and path.stat().st_size else None
+        return {"WEFT_DEFAULT_SETTINGS": str(path)} if path.is_file() and path.stat().st_size else {}
 
     def about(self) -> dict[str, str]:
         """Describe the library, its origin, and the kernels (a hash), for a run's provenance."""

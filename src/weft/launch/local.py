@@ -54,9 +54,7 @@ class LocalLauncher:
     def environment(self, request: LaunchRequest) -> dict[str, str]:
         """Variables of the ranks: Weft's, overridden by the user's, overridden by the request's."""
         own = {**self.family.environment(request.oversubscribed), **self.quick, **without_job(os.environ)}
-        if self.kernels.settings:
-            own["WEFT_DEFAULT_SETTINGS"] = str(self.kernels.settings)
-        return {**own, **request.environment}
+        return {**own, **self.kernels.variables, **request.environment}
 
 
 def run_kept(command: Sequence[str], environment: Mapping[str, str], request: LaunchRequest) -> Outcome:

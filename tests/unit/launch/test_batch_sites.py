@@ -109,7 +109,11 @@ def kernels(library: str) -> Any:
     """Kernels built for a library."""
     found = SimpleNamespace(mpiexec=lambda: Path("/opt/mpi/bin/mpiexec"))
     return SimpleNamespace(
-        program=Path("/opt/weft-measure"), settings=None, library=parse_library(library), mpi=found, about=dict
+        program=Path("/opt/weft-measure"),
+        variables=dict[str, str](),
+        library=parse_library(library),
+        mpi=found,
+        about=dict,
     )
 
 

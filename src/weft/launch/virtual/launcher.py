@@ -138,8 +138,7 @@ class VirtualLauncher:
 
     def environment(self, request: LaunchRequest) -> dict[str, str]:
         """Variables of the ranks."""
-        own = {"WEFT_DEFAULT_SETTINGS": str(self.kernels.settings)} if self.kernels.settings else {}
-        return {**self.starter.environment(), **own, **request.environment}
+        return {**self.starter.environment(), **self.kernels.variables, **request.environment}
 
     def _run_one(self, cluster: Cluster, request: LaunchRequest) -> Outcome:
         cluster.sweep()
