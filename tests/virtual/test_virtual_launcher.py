@@ -156,7 +156,8 @@ def test_a_capture_holds_the_packets_of_a_launch(kernels: Kernels, tmp_path: Pat
 
     if shutil.which("tcpdump", path="/usr/bin:/usr/sbin:/sbin:/bin") is None:
         pytest.skip("tcpdump is not installed")
-    launcher = VirtualLauncher(two_leaves(), kernels, pcap=("node1",))
+    launcher = VirtualLauncher(two_leaves(), kernels)
+    launcher.pcap = ("node1",)
     (outcome,) = launcher.run([request(tmp_path, 0, "exec $ALLTOALL 100000 1")])
     assert outcome.returncode == 0
     path = tmp_path / "launches" / "c000.l1.node1.pcap"
