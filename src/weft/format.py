@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Formatting of sizes, rates, times, counts and factors (`weft.units` parses them).
 
-Numbers have three significant digits and never an exponent. The unit is chosen after rounding, so 999.6 us reads "1
-ms". ``format_*`` writes a given or computed value as in a file ("1.2 us"). ``measured_*`` keeps trailing zeros ("1.20
-us"), because they are significant in a measured value, and adds the interval.
-
-Microseconds are ``us`` in files, on the terminal and in figures: ASCII, as in MPI benchmarks. ``weft.units`` also reads
-``µs``.
+Numbers have three significant digits and never an exponent; the unit is chosen after rounding: 999.6 us reads "1 ms".
+``format_*`` writes a value as in a file ("1.2 us"), ``measured_*`` keeps trailing zeros ("1.20 us"), which are
+significant in a measured value, and adds the interval. Microseconds are ``us`` everywhere.
 """
 
 import math
@@ -82,9 +79,7 @@ def format_factor(factor: float) -> str:
 
 def measured_seconds(seconds: float | None, low: float | None = None, high: float | None = None) -> str:
     """A measured time in seconds, with its interval in the same unit: ``52.1 ms (51.8–52.9)``; ``–`` for None."""
-    if seconds is None:
-        return UNKNOWN
-    return _measured(seconds, low, high, seconds_unit(seconds))
+    return UNKNOWN if seconds is None else _measured(seconds, low, high, seconds_unit(seconds))
 
 
 def distinct_seconds(one: float, other: float) -> tuple[str, str]:
@@ -98,16 +93,11 @@ def distinct_seconds(one: float, other: float) -> tuple[str, str]:
 
 
 def measured_rate(size: int, seconds: float | None, low: float | None = None, high: float | None = None) -> str:
-    """Bytes over a measured time, with the interval that follows from that of the time: ``5.21 GB/s (5.10–5.33)``.
-
-    `size`: bytes moved in ``seconds``. `seconds`, `low`, `high`: the time and its interval, in seconds; ``–`` if the
-    time is None.
-    """
+    """Bytes over a measured time, with the interval of the time's: ``5.21 GB/s (5.10–5.33)``; ``–`` for None."""
     if not seconds:
         return UNKNOWN
-    rate = size / seconds
     ends = (size / high, size / low) if low and high else (None, None)
-    return _measured(rate, *ends, unit_of(rate, RATES))
+    return rate_text(size / seconds, *ends)
 
 
 def measured_factor(factor: float, low: float | None = None, high: float | None = None, what: str = "") -> str:
@@ -149,7 +139,7 @@ def rate_text(rate: float | None, low: float | None = None, high: float | None =
     """A measured rate in bytes per second with its interval: ``5.21 GB/s (5.10–5.33)``; its range without a point."""
     if rate is None:
         return UNKNOWN if low is None or high is None else f"{format_rate(low)} to {format_rate(high)}"
-    return _measured(rate, low, high, unit_of(rate, RATES))
+    return _measured(rate, low, high, rate_unit(rate))
 
 
 def percent(share: float) -> str:
@@ -199,10 +189,9 @@ def _scaled(value: float, units: Mapping[str, float], digits: int = DIGITS) -> s
 def _measured(value: float, low: float | None, high: float | None, unit: tuple[str, float]) -> str:
     name, factor = unit
     digits = decimals(_in(value, factor))
-    text = f"{_number(_in(value, factor), digits)} {name}".rstrip()
-    if low is None or high is None:
-        return text
-    return f"{text} ({_number(_in(low, factor), digits)}–{_number(_in(high, factor), digits)})"
+    ends = [value] if low is None or high is None else [value, low, high]
+    text, *interval = (_number(_in(each, factor), digits) for each in ends)
+    return f"{text} {name}".rstrip() + (f" ({'–'.join(interval)})" if interval else "")
 
 
 def _number(value: float, digits: int, zeros: bool = True) -> str:

@@ -46,16 +46,8 @@ def parse_meminfo(text: str) -> dict[str, int]:
 
 def parse_cgroup_limit(text: str) -> int | None:
     """Bytes of ``memory.max`` (v2) or ``memory.limit_in_bytes`` (v1); None for no limit."""
-    text = text.strip()
-    if not text.isdigit():
-        return None  # "max"
-    return int(text) if int(text) < UNLIMITED else None
-
-
-def parse_cgroup_paths(text: str) -> tuple[str | None, str | None]:
-    """Paths of this process under (v2, v1 memory) in ``/proc/self/cgroup``."""
-    paths = cgroup_paths(text)
-    return paths.get(""), paths.get("memory")
+    text = text.strip()  # "max", if it is no number
+    return int(text) if text.isdigit() and int(text) < UNLIMITED else None
 
 
 def cgroup_paths(text: str) -> dict[str, str]:
@@ -67,12 +59,6 @@ def cgroup_paths(text: str) -> dict[str, str]:
         if colon:
             found |= dict.fromkeys(controllers.split(","), path)
     return found
-
-
-def parse_stat(text: str, key: str) -> int:
-    """One number of ``memory.stat``; 0 if it is missing."""
-    found = re.search(rf"^{key} (\d+)$", text, re.MULTILINE)
-    return int(found[1]) if found else 0
 
 
 def read(path: Path) -> str:
@@ -87,10 +73,7 @@ LOADING_S = 5.0  # that a process waits for its own files
 
 
 def running_s(root: Path = Path("/")) -> float:
-    """Seconds since this process began; those of the processor that it had where the system does not tell.
-
-    What a shell did before it became this process (``exec weft``) is at most `LOADING_S` of it.
-    """
+    """Seconds since this process began; those of the processor that it had where the system does not tell."""
     fields = read(root / "proc/self/stat").rpartition(")")[2].split()
     if len(fields) < 20:
         return time.process_time()
@@ -99,10 +82,7 @@ def running_s(root: Path = Path("/")) -> float:
 
 
 def upwards(mount: Path, path: str) -> Iterator[Path]:
-    """A cgroup's folder and all its parents: a limit on any of them applies.
-
-    In a container the path is often that of the host and does not exist; then only the root of the mount counts.
-    """
+    """A cgroup's folder and its parents up to the mount, as a limit on any applies; the mount alone of other paths."""
     folder = mount / path.lstrip("/")
     while folder != mount and mount in folder.parents:
         yield folder
@@ -112,25 +92,19 @@ def upwards(mount: Path, path: str) -> Iterator[Path]:
 
 def cgroup_limits(root: Path) -> Iterator[tuple[int, int]]:
     """Limit and free memory, both in bytes, of every cgroup of this process with a memory limit."""
-    unified, memory = parse_cgroup_paths(read(root / "proc/self/cgroup"))
-    base = root / "sys/fs/cgroup"
-    places: list[tuple[Path, str, str, str, str]] = []
-    if unified is not None:
-        mount = base if (base / "cgroup.controllers").exists() else base / "unified"
-        places.append((mount, unified, "memory.max", "memory.current", "inactive_file"))
-    if memory is not None:
-        places.append(
-            (base / "memory", memory, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-        )
-    for mount, path, limit_file, usage_file, cache in places:
-        for folder in upwards(mount, path):
+    paths, base = cgroup_paths(read(root / "proc/self/cgroup")), root / "sys/fs/cgroup"
+    unified = base if (base / "cgroup.controllers").exists() else base / "unified"
+    for mount, name, limit_file, usage_file, cache in (
+        (unified, "", "memory.max", "memory.current", "inactive_file"),
+        (base / "memory", "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        for folder in upwards(mount, paths[name]) if name in paths else ():
             limit = parse_cgroup_limit(read(folder / limit_file))
-            if limit is None:
-                continue
-            usage = parse_cgroup_limit(read(folder / usage_file)) or 0
-            # The kernel reclaims clean file pages before it kills a process.
-            used = max(0, usage - parse_stat(read(folder / "memory.stat"), cache))
-            yield limit, max(0, limit - used)
+            if limit is not None:
+                usage = parse_cgroup_limit(read(folder / usage_file)) or 0
+                # the kernel reclaims clean file pages before it kills a process
+                clean = re.search(rf"^{cache} (\d+)$", read(folder / "memory.stat"), re.MULTILINE)
+                yield limit, max(0, limit - max(0, usage - int(clean[1] if clean else 0)))
 
 
 def parse_cpus(text: str) -> frozenset[int]:
@@ -149,11 +123,6 @@ def parse_cpu_max(text: str) -> float | None:
     return int(quota) / int(period) if quota.isdigit() and period.isdigit() and int(period) else None
 
 
-def parse_cfs(quota: str, period: str) -> float | None:
-    """Cores of ``cpu.cfs_quota_us`` and ``cpu.cfs_period_us`` (cgroup v1): -1 means no limit; None for none."""
-    return parse_cpu_max(f"{quota.strip()} {period.strip()}")
-
-
 def usable_threads(root: Path = Path("/")) -> int:
     """Threads that this process can keep busy: the cores of its affinity mask, or its cgroup's quota if less."""
     paths, base = cgroup_paths(read(root / "proc/self/cgroup")), root / "sys/fs/cgroup"
@@ -162,10 +131,9 @@ def usable_threads(root: Path = Path("/")) -> int:
         found += [parse_cpu_max(read(folder / "cpu.max")) for folder in upwards(base, paths[""])]
     if "cpu" in paths:
         mount = next((each for each in (base / "cpu", base / "cpu,cpuacct") if each.is_dir()), base / "cpu")
-        found += [
-            parse_cfs(read(folder / "cpu.cfs_quota_us"), read(folder / "cpu.cfs_period_us"))
-            for folder in upwards(mount, paths["cpu"])
-        ]
+        for folder in upwards(mount, paths["cpu"]):  # a quota of -1 means no limit
+            quota, period = (read(folder / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period"))
+            found.append(parse_cpu_max(f"{quota} {period}"))
     return max(1, math.floor(min(each for each in found if each is not None)))
 
 
@@ -189,21 +157,16 @@ def read_host(root: Path = Path("/"), environment: Mapping[str, str] | None = No
     for limit, left in cgroup_limits(root):
         limits.append(Limit(left, "cgroup limit"))
         total = min(total, limit) if total else limit
-    scheduler = scheduler_limit(os.environ if environment is None else environment, cores)
-    if scheduler:
+    if scheduler := scheduler_limit(os.environ if environment is None else environment, cores):
         limits.append(scheduler)
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", socket.gethostname()).strip("-.") or "localhost"
     return Host(name, cores, total, tuple(limits))
 
 
 def run_program(
-    command: Sequence[str | Path],
-    *,
-    text: str = "",
-    env: Mapping[str, str] | None = None,
-    folder: Path | None = None,
+    command: Sequence[str | Path], *, text: str = "", env: Mapping[str, str] | None = None, folder: Path | None = None,
     timeout_s: float | None = None,
-) -> subprocess.CompletedProcess[str]:
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
     """Run a command to its end, whatever its exit code, fed with `text`; OSError and TimeoutExpired are not caught."""
     return subprocess.run(
         command, input=text, env=env, cwd=folder, timeout=timeout_s, capture_output=True, encoding="utf-8",

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A study as its file describes it: what to measure, how long, and on which nodes.
-
-This module has the keys that all kernels share; each kernel extends :class:`Series` and :class:`Study` by its own
-keys (:mod:`weft.kernel`).
-"""
+"""A study as its file describes it: the keys that all kernels share, who extend :class:`Series` and :class:`Study`."""
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 

@@ -20,24 +20,9 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 #: One pass over the characters, so that what replaces one is never replaced again.
 _LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "–": "--",
-        "µ": r"$\mu$",
-        "±": r"$\pm$",
-        "·": r"$\cdot$",
-    }
+    {mark: f"\\{mark}" for mark in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"}
+    | {">": r"\textgreater{}", "–": "--", "µ": r"$\mu$", "±": r"$\pm$", "·": r"$\cdot$"}
 )
 
 
@@ -80,10 +65,7 @@ def csv_field(value: Any) -> Any:
 
 
 def directive(value: Any) -> str:
-    """A value in the head of a job script, where no quoting is known and a line's end would begin a command.
-
-    Raises FabricError: the value has a control character.
-    """
+    """A value in the head of a job script, which knows no quoting; FabricError for a control character or line end."""
     text = str(value)
     if one_line(text) != text:
         what = f"{text!r} cannot be written into a job script: it has a line end or another control character"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sizes, rates and times as people write them: "256 KiB", "3.5 GB/s", "1.2 us" (METHOD 25).
 
-Sizes take binary prefixes only and rates decimal ones only, so that one spelling never means two numbers. Files always
-carry the unit: a bare number is refused, because nobody can tell later whether 5 meant seconds or milliseconds.
+Sizes take binary prefixes only and rates decimal ones only, so that one spelling never means two numbers. A bare number
+is refused: nobody can tell later whether 5 meant seconds or milliseconds.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -15,12 +15,7 @@ from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
 DECIMAL_SIZES = {"kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 RATES = {"B/s": 1, "kB/s": 10**3, "MB/s": 10**6, "GB/s": 10**9, "TB/s": 10**12}
-BIT_RATES = {
-    "kbit/s": Decimal(125),
-    "Mbit/s": Decimal(125_000),
-    "Gbit/s": Decimal(125_000_000),
-    "Tbit/s": Decimal(125_000_000_000),
-}
+BIT_RATES = {"kbit/s": 125, "Mbit/s": 125_000, "Gbit/s": 125_000_000, "Tbit/s": 125_000_000_000}
 TIMES = {
     "ns": Decimal("1e-9"), "us": Decimal("1e-6"), "µs": Decimal("1e-6"), "ms": Decimal("1e-3"), "s": Decimal(1),
     "min": Decimal(60), "h": Decimal(3600),
@@ -44,18 +39,12 @@ def split(text: object, what: str, example: str) -> tuple[Decimal, str]:
 
 
 def parse_bytes(text: object) -> int:
-    """Bytes of a size such as ``"256 KiB"``.
-
-    Raises ValueError: no size, a decimal prefix (it names the two sizes that may have been meant), or no whole number
-    of bytes.
-    """
+    """Bytes of a size such as ``"256 KiB"``; ValueError also for a decimal prefix, with what may have been meant."""
     number, unit = split(text, "size", "256 KiB")
     if unit in DECIMAL_SIZES:
         meant, other = number * DECIMAL_SIZES[unit], unit[0].upper() + "iB"
-        raise ValueError(
-            f'sizes take binary prefixes: "{number} {other}" for powers of 1024, '
-            f'or "{meant.normalize():f} B" if powers of 1000 are meant'
-        )
+        binary = f'sizes take binary prefixes: "{number} {other}" for powers of 1024'
+        raise ValueError(f'{binary}, or "{meant.normalize():f} B" if powers of 1000 are meant')
     if unit not in SIZES:
         raise ValueError(f'"{unit}" is no unit of a size: {", ".join(SIZES)}')
     size = number * SIZES[unit]
@@ -67,12 +56,9 @@ def parse_bytes(text: object) -> int:
 
 
 def parse_rate(text: object) -> float:
-    """Bytes per second of a rate such as ``"3.5 GB/s"`` (10^9) or ``"10 Gbit/s"``.
-
-    Raises ValueError: no rate, another unit, or zero.
-    """
+    """Bytes per second of a rate such as ``"3.5 GB/s"`` (10^9) or ``"10 Gbit/s"``; ValueError."""
     number, unit = split(text, "rate", "3.5 GB/s")
-    factors: Mapping[str, Decimal | int] = {**RATES, **BIT_RATES}
+    factors = RATES | BIT_RATES
     if unit not in factors:
         raise ValueError(f'"{unit}" is no unit of a rate: {", ".join(factors)} (GB/s = 10^9 bytes a second)')
     rate = float(number * factors[unit])

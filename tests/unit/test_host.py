@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from weft.host import (
+    cgroup_paths,
     parse_cgroup_limit,
-    parse_cgroup_paths,
     parse_meminfo,
     read_host,
     running_s,
@@ -44,9 +44,10 @@ def test_no_limit_is_told_from_a_limit(text: str, limit: int | None) -> None:
 
 
 def test_cgroup_paths_of_both_versions_are_found() -> None:
-    assert parse_cgroup_paths("4:cpu,memory:/job\n0::/user.slice/x\n") == ("/user.slice/x", "/job")
-    assert parse_cgroup_paths("0::/\n") == ("/", None)
-    assert parse_cgroup_paths("") == (None, None)
+    both = cgroup_paths("4:cpu,memory:/job\n0::/user.slice/x\n")
+    assert both == {"": "/user.slice/x", "cpu": "/job", "memory": "/job"}
+    assert cgroup_paths("0::/\n") == {"": "/"}
+    assert cgroup_paths("") == {}
 
 
 def test_without_cgroups_available_memory_is_the_limit(tmp_path: Path) -> None:

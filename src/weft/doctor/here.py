@@ -42,27 +42,18 @@ def cached_kernels(_: Root) -> Probe:
             program.write_text("#!/bin/sh\n")
             program.chmod(0o755)
             subprocess.run([program], check=True, capture_output=True, stdin=subprocess.DEVNULL)
-    except PermissionError as error:
-        if error.filename and Path(error.filename).name == "program":
-            return Probe(
-                "cache", "", "missing", f"{purpose}: no program may be started in {place} (mounted noexec?)",
-                "set XDG_CACHE_HOME to a folder of a disk that is not mounted noexec, and that the nodes see",
-                needed=True, lacks="a cache that programs start from",
-            )  # fmt: skip
-        return unwritable(place, purpose, error)
     except (OSError, subprocess.CalledProcessError) as error:
-        return unwritable(place, purpose, error)
+        if isinstance(error, PermissionError) and error.filename and Path(error.filename).name == "program":
+            why = f"{purpose}: no program may be started in {place} (mounted noexec?)"
+            remedy = "set XDG_CACHE_HOME to a folder of a disk that is not mounted noexec, and that the nodes see"
+            lacks = "a cache that programs start from"
+        else:
+            reason = (isinstance(error, OSError) and error.strerror) or str(error)
+            why = f"{purpose}: {format_bytes(BUILDING_BYTES)} cannot be written to {place} ({reason})"
+            remedy = "make room there, or set XDG_CACHE_HOME to a folder that you may write, and that the nodes see"
+            lacks = "a cache with room"
+        return Probe("cache", "", "missing", why, remedy, needed=True, lacks=lacks)
     return Probe("cache", str(place), "ok", needed=True)
-
-
-def unwritable(place: Path, purpose: str, error: Exception) -> Probe:
-    """The probe of a cache that does not take a build."""
-    reason = (isinstance(error, OSError) and error.strerror) or str(error)
-    return Probe(
-        "cache", "", "missing", f"{purpose}: {format_bytes(BUILDING_BYTES)} cannot be written to {place} ({reason})",
-        "make room there, or set XDG_CACHE_HOME to a folder that you may write, and that the nodes see",
-        needed=True, lacks="a cache with room",
-    )  # fmt: skip
 
 
 def temporary_files(_: Root) -> Probe:
@@ -72,11 +63,9 @@ def temporary_files(_: Root) -> Probe:
         with tempfile.TemporaryDirectory(prefix="weft-doctor-", dir=place) as made:
             reserve(Path(made) / "room", TEMPORARY_BYTES)
     except OSError as error:
-        what = f"compilers and MPI libraries: {format_bytes(TEMPORARY_BYTES)} cannot be written to {place}"
-        return Probe(
-            "temporary files", "", "missing", f"{what} ({error.strerror})",
-            "make room there, or set TMPDIR to another folder", needed=True, lacks=f"room in {place}",
-        )  # fmt: skip
+        why = f"compilers and MPI libraries: {format_bytes(TEMPORARY_BYTES)} cannot be written to {place}"
+        why, remedy = f"{why} ({error.strerror})", "make room there, or set TMPDIR to another folder"
+        return Probe("temporary files", "", "missing", why, remedy, needed=True, lacks=f"room in {place}")
     return Probe("temporary files", str(place), "ok", needed=True)
 
 
@@ -98,11 +87,7 @@ ADMINISTRATORS = "/usr/local/sbin:/usr/sbin:/sbin"
 
 
 def examine(root: Path = Path("/")) -> list[Probe]:
-    """Look for everything that Weft can use.
-
-    Starts compilers to read their versions, one process that tries to make namespaces, and an empty program in the
-    cache, which is removed again; nothing else.
-    """
+    """Look for everything that Weft can use; of the compilers and programs started for that nothing stays behind."""
     here = Root(root)
     each: tuple[Callable[[Root], Probe], ...] = (
         mpi, mpi_start, two_ranks, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cached_kernels,
@@ -138,14 +123,9 @@ def mpi_start(root: Root) -> Probe:
         return Probe("MPI start", "not known without an MPI", "ok")
     if library is None or library.major < 5 or not quick:
         return Probe("MPI start", "without components that only delay it", "ok")
-    settings = " ".join(f"{name}={value}" for name, value in quick.items())
-    return Probe(
-        "MPI start",
-        f"weft run on this host sets {settings}",
-        "warn",
-        "jobs started by hand on one host wait a second in MPI_Init for the OFI BTL",
-        "export OMPI_MCA_btl=^ofi",
-    )
+    found = f"weft run on this host sets {' '.join(f'{name}={value}' for name, value in quick.items())}"
+    why = "jobs started by hand on one host wait a second in MPI_Init for the OFI BTL"
+    return Probe("MPI start", found, "warn", why, "export OMPI_MCA_btl=^ofi")
 
 
 def cxx(root: Root) -> Probe:
@@ -172,45 +152,29 @@ def cores(root: Root) -> Probe:
     threads = f", {here.threads} hardware threads" if here.threads != here.physical else ""
     found = f"{here.physical}{threads}"
     if here.restricted:
-        return Probe(
-            "cores",
-            f"{found} of {os.cpu_count()}",
-            "warn",
-            "this process may not use every core",
-            "taskset -p $$ shows the mask; leave the taskset or cgroup that set it",
-        )
+        remedy = "taskset -p $$ shows the mask; leave the taskset or cgroup that set it"
+        return Probe("cores", f"{found} of {os.cpu_count()}", "warn", "this process may not use every core", remedy)
     return Probe("cores", found, "ok")
 
 
 def load(root: Root) -> Probe:
     """Check whether other processes use the cores."""
-    first = root.text("proc/loadavg").partition(" ")[0] or "0"
-    busy = float(first)
+    busy = float(root.text("proc/loadavg").partition(" ")[0] or "0")
+    found = f"{busy:g} runnable processes"
     if busy > 0.5 * cores_here().threads:
-        return Probe(
-            "load",
-            f"{busy:g} runnable processes",
-            "warn",
-            "others use the cores: their work disturbs the measurement",
-            "top shows who; measure when they are done",
-        )
-    return Probe("load", f"{busy:g} runnable processes", "ok")
+        why = "others use the cores: their work disturbs the measurement"
+        return Probe("load", found, "warn", why, "top shows who; measure when they are done")
+    return Probe("load", found, "ok")
 
 
 def memory(root: Root) -> Probe:
     """Find the memory available to ranks, and what limits it."""
     host = read_host(root.path)
     limits = ", ".join(f"{limit.by} {format_bytes(limit.bytes)}" for limit in host.limits)
-    swap = root.text("proc/swaps").splitlines()[1:]
     found = f"{format_bytes(host.memory_bytes)}; now: {limits or 'unknown'}"
-    if swap:
-        return Probe(
-            "memory",
-            f"{found}; swap is on",
-            "warn",
-            "a cell that swaps is marked, and its times are not usable",
-            as_root("swapoff -a"),
-        )
+    if root.text("proc/swaps").splitlines()[1:]:
+        why = "a cell that swaps is marked, and its times are not usable"
+        return Probe("memory", f"{found}; swap is on", "warn", why, as_root("swapoff -a"))
     return Probe("memory", found, "ok")
 
 
@@ -219,35 +183,25 @@ def locked_memory(root: Root) -> Probe:
     soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     found = "unlimited" if soft == resource.RLIM_INFINITY else format_bytes(soft)
     adapter = root.there("sys/class/infiniband")
+    name = "locked memory (ulimit -l)"
     if adapter and soft != resource.RLIM_INFINITY and soft < PINNED_LEAST:
-        return Probe(
-            "locked memory (ulimit -l)",
-            found,
-            "warn",
-            "the InfiniBand adapter: MPI falls back to TCP or fails",
-            "ulimit -l unlimited; permanently: '* - memlock unlimited' in /etc/security/limits.conf",
-        )
-    return Probe("locked memory (ulimit -l)", found + ("" if adapter else " (no RDMA adapter here)"), "ok")
+        remedy = "ulimit -l unlimited; permanently: '* - memlock unlimited' in /etc/security/limits.conf"
+        return Probe(name, found, "warn", "the InfiniBand adapter: MPI falls back to TCP or fails", remedy)
+    return Probe(name, found + ("" if adapter else " (no RDMA adapter here)"), "ok")
 
 
 def shared_memory(root: Root) -> Probe:
     """Check the size of /dev/shm, through which ranks of one host exchange messages."""
     place = root.path / "dev/shm"
     if not place.is_dir():
-        return Probe(
-            "/dev/shm", "", "missing", "fast messages between ranks of this host",
-            f"{as_root('mkdir -p /dev/shm')} && {as_root('mount -t tmpfs tmpfs /dev/shm')}",
-        )  # fmt: skip
+        remedy = f"{as_root('mkdir -p /dev/shm')} && {as_root('mount -t tmpfs tmpfs /dev/shm')}"
+        return Probe("/dev/shm", "", "missing", "fast messages between ranks of this host", remedy)
     usage = shutil.disk_usage(place)
     found = f"{format_bytes(usage.total)}, {format_bytes(usage.free)} free"
     if usage.free < SHARED_LEAST:
-        return Probe(
-            "/dev/shm",
-            found,
-            "warn",
-            "messages between ranks of this host: MPI needs up to 16 MiB a rank",
-            f"{as_root('mount -o remount,size=1g /dev/shm')}; in a container: --shm-size=1g",
-        )
+        why = "messages between ranks of this host: MPI needs up to 16 MiB a rank"
+        remedy = f"{as_root('mount -o remount,size=1g /dev/shm')}; in a container: --shm-size=1g"
+        return Probe("/dev/shm", found, "warn", why, remedy)
     return Probe("/dev/shm", found, "ok")
 
 
@@ -256,26 +210,19 @@ def governor(root: Root) -> Probe:
     name = root.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     if not name:
         return Probe("frequency governor", "not visible (a virtual machine?)", "ok")
-    if name != "performance":
-        return Probe(
-            "frequency governor",
-            name,
-            "warn",
-            "frequencies change while cells are measured",
-            as_root("cpupower frequency-set -g performance"),
-        )
-    return Probe("frequency governor", name, "ok")
+    if name == "performance":
+        return Probe("frequency governor", name, "ok")
+    remedy = as_root("cpupower frequency-set -g performance")
+    return Probe("frequency governor", name, "warn", "frequencies change while cells are measured", remedy)
 
 
 def virtual_fabrics(root: Root) -> Probe:
     """Try to make network namespaces as this user: settings, capabilities and tools all matter."""
     reason = forbidden()
     if reason:
-        seen = " ".join(reason.split())
-        packages = lacking_packages()
-        lacks = ", ".join(packages) if packages else "permission to make namespaces"
-        needed_for = f"fabrics of kind virtual: {seen}"
-        return Probe("virtual fabrics", "", "missing", needed_for, remedy(), serves="virtual", lacks=lacks)
+        lacks = ", ".join(lacking_packages()) or "permission to make namespaces"
+        why = f"fabrics of kind virtual: {' '.join(reason.split())}"
+        return Probe("virtual fabrics", "", "missing", why, remedy(), serves="virtual", lacks=lacks)
     how = "in a user namespace" if "--user" in unshare_command() else "as root"
     return Probe("virtual fabrics", f"allowed {how} (tried just now)", "ok")
 

@@ -62,11 +62,7 @@ def doctor_study(fabric: Fabric) -> Study:
 
 
 def examine_on(fabric: Fabric, mpicxx: str | None, progress: Progress) -> list[Probe]:
-    """Measure a little on a fabric, in one job, and tell what works.
-
-    `mpicxx`: the user's choice of wrapper, or None. Raises LaunchError: something that the fabric's kind needs is
-    missing, or no rank starts. Raises DataError: this folder cannot be written.
-    """
+    """Measure a little on a fabric, in one job, and tell what works; LaunchError if no rank starts, DataError."""
     launcher = launcher_for(fabric, mpicxx, progress.say, cancel=True)
     place = Path(tempfile.mkdtemp(prefix="weft-doctor-", dir=Path.cwd()))  # below here, since the nodes must see it
     fine = False
@@ -95,32 +91,25 @@ def judged(folder: RunFolder, plan: Plan, fabric: Fabric) -> list[Probe]:
         why = f"{failed.status}: {failed.reason or 'no reason was given'}"
         log = folder.log(next(launch.id for launch in plan.launches if failed.cell in launch.cells))
         return [Probe("ranks", "", "missing", why, f"read {log}", needed=True)]
-    launches = [
-        load_launch_record(path) for path in folder.launches.glob("*.json") if "." not in path.stem.partition(".l")[2]
-    ]
+    records = (path for path in folder.launches.glob("*.json") if "." not in path.stem.partition(".l")[2])
+    launches = [load_launch_record(path) for path in records]
     every_node = max(plan.launches, key=lambda launch: launch.nodes)
     widest = load_launch_record(folder.launches / f"{every_node.id}.json")
-    return [
-        nodes(widest, fabric),
-        ranks(launches),
-        library(widest),
-        counters(folder, fabric),
-        clocks(list(cells.values())),
-    ]
+    own = parse_library(widest.mpi_library)
+    mpi = Probe("MPI", f"{own}, on {widest.processor or 'a processor unknown'}", "ok")  # that really ran
+    return [nodes(widest, fabric), ranks(launches), mpi, counters(folder, fabric), clocks(list(cells.values()))]
 
 
 def nodes(launch: LaunchRecord, fabric: Fabric) -> Probe:
     """Whether every node took part, and under which names."""
     wanted = len(complete(fabric, read_host()).hosts)
     names = sorted(set(launch.ranks.host))
-    said = f"{len(names)} of {wanted} took part: {fold_for_people(names)}"
-    if len(names) < wanted:
-        text = f"{len(launch.ranks.rank)} ranks for {wanted} nodes ran on {len(names)}: {fold_for_people(names)}"
-        return Probe(
-            "nodes", text, "warn", "nodes share a host: their messages pass through its memory",
-            "check the placement of ranks: [batch] starter and options, and node.names",
-        )  # fmt: skip
-    return Probe("nodes", said, "ok")
+    folded = fold_for_people(names)
+    if len(names) >= wanted:
+        return Probe("nodes", f"{len(names)} of {wanted} took part: {folded}", "ok")
+    text = f"{len(launch.ranks.rank)} ranks for {wanted} nodes ran on {len(names)}: {folded}"
+    remedy = "check the placement of ranks: [batch] starter and options, and node.names"
+    return Probe("nodes", text, "warn", "nodes share a host: their messages pass through its memory", remedy)
 
 
 def ranks(launches: list[LaunchRecord]) -> Probe:
@@ -129,18 +118,11 @@ def ranks(launches: list[LaunchRecord]) -> Probe:
     places = [place for place in zip(most.ranks.host, most.ranks.cpus, strict=True) if place[1]]
     single = [place for place in places if place[1].isdigit()]
     if len(set(single)) < len(single):
-        return Probe(
-            "ranks", f"{len(most.ranks.rank)} ranks, two bound to one core", "warn",
-            "they take turns, so times are those of the system's scheduler",
-            "check cores in the fabric file, and binding options in [batch] options and setup",
-        )  # fmt: skip
+        why = "they take turns, so times are those of the system's scheduler"
+        remedy = "check cores in the fabric file, and binding options in [batch] options and setup"
+        return Probe("ranks", f"{len(most.ranks.rank)} ranks, two bound to one core", "warn", why, remedy)
     bound = f"{len(single)} of them bound to a core each" if single else "not bound to single cores"
     return Probe("ranks", f"{len(most.ranks.rank)} ranks, {bound}", "ok")
-
-
-def library(launch: LaunchRecord) -> Probe:
-    """The MPI library that really ran."""
-    return Probe("MPI", f"{parse_library(launch.mpi_library)}, on {launch.processor or 'a processor unknown'}", "ok")
 
 
 def counters(folder: RunFolder, fabric: Fabric) -> Probe:
@@ -150,19 +132,16 @@ def counters(folder: RunFolder, fabric: Fabric) -> Probe:
     files = list(folder.launches.glob("*.links.json"))
     if files:
         return Probe("counters", f"links are counted around each launch ({len(files)} launches)", "ok")
-    return Probe(
-        "counters", "", "warn", "no link is counted, so a verdict names none: times and bounds are not affected",
-        "InfiniBand: let perfquery read the ports (infiniband-diags, and /dev/infiniband/umad* readable)",
-    )  # fmt: skip
+    why = "no link is counted, so a verdict names none: times and bounds are not affected"
+    remedy = "InfiniBand: let perfquery read the ports (infiniband-diags, and /dev/infiniband/umad* readable)"
+    return Probe("counters", "", "warn", why, remedy)
 
 
 def clocks(records: list[CellRecord]) -> Probe:
     """How far the ranks' clocks agree."""
     worst = max(records, key=lambda record: record.clock.residual_ns).clock
     found = f"{worst.method or 'not recorded'}, residual {format_seconds(worst.residual_ns / 1e9)}"
-    if worst.residual_ns / 1e9 > CLOCKS_S:
-        return Probe(
-            "clocks", found, "warn", "times below ten residuals are each rank's own",
-            "measure on quiet nodes; let NTP or chrony steer the clocks slowly (no steps)",
-        )  # fmt: skip
-    return Probe("clocks", found, "ok")
+    if worst.residual_ns / 1e9 <= CLOCKS_S:
+        return Probe("clocks", found, "ok")
+    remedy = "measure on quiet nodes; let NTP or chrony steer the clocks slowly (no steps)"
+    return Probe("clocks", found, "warn", "times below ten residuals are each rank's own", remedy)

@@ -46,27 +46,18 @@ class Root:
 
 
 def ready(probes: Sequence[Probe]) -> str:
-    """One line: ``ready: local; missing for virtual: iproute2; not tried: slurm (weft doctor --on FABRIC tries it)``.
-
-    Kinds whose scheduler is not here are left out: a laptop lacks nothing without one. Where its commands are, only a
-    job shows whether it works.
-    """
-    base = [probe.lacks or probe.name for probe in probes if probe.needed and probe.verdict == "missing"]
-    here: list[str] = []
-    parts: list[str] = []
-    untried: list[str] = []
+    """One line: ``ready: local; missing for virtual: iproute2; not tried: slurm (weft doctor --on FABRIC ..)``."""
+    missing = [probe for probe in probes if probe.verdict == "missing"]
+    here, untried, parts = list[str](), list[str](), list[str]()
     for kind in KINDS:
         if kind in SCHEDULERS and not is_here(kind):
             continue
-        lacking = base + [
-            probe.lacks or probe.name for probe in probes if probe.serves == kind and probe.verdict == "missing"
-        ]
+        lacking = [probe.lacks or probe.name for probe in missing if probe.needed]
+        lacking += [probe.lacks or probe.name for probe in missing if probe.serves == kind]
         if lacking:
             parts.append(f"missing for {kind}: {', '.join(dict.fromkeys(lacking))}")
-        elif kind in SCHEDULERS:
-            untried.append(kind)
         else:
-            here.append(kind)
+            (untried if kind in SCHEDULERS else here).append(kind)
     if untried:
         parts.append(f"not tried: {', '.join(untried)} (weft doctor --on FABRIC tries it)")
     return "; ".join([f"ready: {', '.join(here)}" if here else "not ready for anything", *parts])

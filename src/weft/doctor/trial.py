@@ -66,14 +66,12 @@ def two_ranks(root: Root) -> Probe:
     except LaunchError as error:
         return Probe("two ranks", "", "missing", f"measuring anything: {error.what}", error.remedy, needed=True)
     why = _tried(lambda folder: _start_two(folder, mpi, library, starter, root))
+    by_hand = f"try it by hand: {starter} -n 2 hostname"
     if why:
-        remedy = f"try it by hand: {starter} -n 2 hostname"
-        return Probe("two ranks", "", "missing", f"measuring anything: {why}", remedy, needed=True)
+        return Probe("two ranks", "", "missing", f"measuring anything: {why}", by_hand, needed=True)
     if library is None:
         why = f"{mpi.wrapper} does not name its library"
-        return Probe(
-            "two ranks", "built, not started", "warn", why, f"try it by hand: {starter} -n 2 hostname", needed=True
-        )
+        return Probe("two ranks", "built, not started", "warn", why, by_hand, needed=True)
     return Probe("two ranks", "built and run on two ranks (just now)", "ok", needed=True)
 
 

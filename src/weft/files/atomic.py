@@ -13,17 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from weft.errors import DataError, NotThereError, StudyError
-from weft.files import checksum
-from weft.files.beneath import (
-    MOST_BYTES,
-    NotPlainError,
-    TooLargeError,
-    follow_no_link,
-    open_plain,
-    parent_of,
-    read_json_text,
-    strange_in,
-)
+from weft.files import beneath, checksum
+from weft.files.beneath import MOST_BYTES, NotPlainError, TooLargeError, parent_of
 from weft.files.reading import is_table
 from weft.format import format_bytes
 from weft.text import is_plain_json, plain_tree
@@ -62,7 +53,7 @@ def write_output(path: Path, data: bytes) -> None:
 
 def copy_atomic(source: Path, path: Path) -> None:
     """Copy a file of any size, completely or not at all; DataError if it cannot be read or written."""
-    with _whole_file(path) as file, open_plain(source) as given:
+    with _whole_file(path) as file, beneath.open_plain(source) as given:
         shutil.copyfileobj(given, file, 1 << 20)
 
 
@@ -110,15 +101,13 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
     """Read a JSON object of at most ``most`` bytes, without its checksum; DataError if that does not match."""
     with file_errors(path):
-        raw = read_json_text(path, most)
+        raw = beneath.read_json_text(path, most)
     if checksum.is_damaged(raw):
         raise DataError(f"{path} is damaged: its checksum is of other content", ANEW)
     try:
         value: Any = json.loads(raw) if is_plain_json(raw) else plain_tree(json.loads(raw))
     except (ValueError, RecursionError) as error:
-        raise DataError(
-            f"{path} is not JSON: {error}", "it was changed or is incomplete: measure again with --into DIR"
-        ) from error
+        raise DataError(f"{path} is not JSON: {error}", ANEW) from error
     if not is_table(value):
         raise DataError(f"{path} is not a JSON object", ANEW)
     value.pop(checksum.NAME, None)
@@ -128,18 +117,17 @@ def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
 def guard(root: Path) -> None:
     """Refuse a folder of Weft that is a link, or has anything but plain files and folders in it; follow no link there.
 
-    Every kind of folder is opened by this: runs, traces, new ones. A link may lead out of a folder that came from
-    somebody else, and a pipe or device may be read for ever. Raises DataError: it is a link, something in it is
-    neither a plain file nor a folder, or a folder cannot be read.
+    Every folder is opened by this. A link may lead out of one that came from somebody else, and a pipe or device may be
+    read for ever. Raises DataError: for these, or for a folder that cannot be read.
     """
     if root.is_symlink():
         problem = f"{root} is a link to {_target(root)}: Weft follows no links to or in its folders"
         raise DataError(problem, f"name the folder itself: {shlex.quote(os.path.realpath(root))}")
     with file_errors(root):
-        for place, kind in strange_in(root):
+        for place, kind in beneath.strange_in(root):
             what = f"{kind} to {_target(place)}" if place.is_symlink() else kind
             raise DataError(f"{place} is {what}: Weft reads plain files here, and follows no links", _put_back(place))
-    follow_no_link(root)
+    beneath.follow_no_link(root)
 
 
 def new_folder(path: Path, command: str) -> None:
@@ -203,25 +191,22 @@ def explain(path: Path | str, error: OSError) -> DataError:
         strange = Path(error.filename)  # which may be the source of a copy
         return DataError(f"{strange} is {reason}", _put_back(strange))
     if isinstance(error, TooLargeError):
-        return DataError(
-            f"{error.filename}: {reason}", "bring the original back, or remove it: Weft wrote no such file"
-        )
+        remedy = "bring the original back, or remove it: Weft wrote no such file"
+        return DataError(f"{error.filename}: {reason}", remedy)
     if error.errno == errno.ENOSPC and _has_no_inodes(place):
         remedy = "delete files there and repeat the same command, which then continues; or use another disk: --into DIR"
         return DataError(f"no inode is left on the file system of {place}: it holds no more files (df -i)", remedy)
     if error.errno in FULL:
-        return DataError(
-            f"{FULL[error.errno]}: cannot write {place} ({reason}; {free_space(place)} free on the disk)",
-            "free some space and repeat the same command, which then continues; or use another disk: --into DIR",
-        )
+        what = f"{FULL[error.errno]}: cannot write {place} ({reason}; {free_space(place)} free on the disk)"
+        remedy = "free some space and repeat the same command, which then continues; or use another disk: --into DIR"
+        return DataError(what, remedy)
     if error.errno == errno.ELOOP:
         return DataError(f"{place} is a link, and links in a run folder are not followed", _remove(place))
     if error.errno in FORBIDDEN:
         remedy = "make the folder writable (chmod u+w, or mount it read-write), or choose another with --into DIR"
         return DataError(f"no permission to write {place} ({reason})", remedy)
-    if error.errno in MISTYPED:
-        return DataError(f"{place}: {reason}", "check the path")
-    return DataError(f"{place}: {reason}", "check the path, or choose another folder with --into DIR")
+    elsewhere = "" if error.errno in MISTYPED else ", or choose another folder with --into DIR"
+    return DataError(f"{place}: {reason}", f"check the path{elsewhere}")
 
 
 def _disk_of(path: Path) -> Path:

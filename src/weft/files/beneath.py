@@ -46,7 +46,7 @@ def kind_in(status: os.stat_result) -> str:
 def parent_of(path: Path) -> Generator[tuple[int | None, str, bool]]:
     """Open the folder that a file is in: its descriptor, the file's name there, and whether links may not be followed.
 
-    Outside of the folders of :func:`follow_no_link` there is no descriptor, and the name is the whole path.
+    Outside of guarded folders there is no descriptor, and the name is the whole path.
     """
     root, parts = _root_of(path)
     if root is None or not parts:
@@ -60,11 +60,7 @@ def parent_of(path: Path) -> Generator[tuple[int | None, str, bool]]:
 
 
 def strange_in(root: Path) -> Iterator[tuple[Path, str]]:
-    """Yield what in a folder and below is neither a plain file nor a folder, and its kind; links are not followed.
-
-    Raises OSError: A folder cannot be read, or is nested too deeply; one that is not there has nothing strange in
-    it.
-    """
+    """Yield what in a folder is neither plain file nor folder, and its kind; OSError if unreadable or too deep."""
     waiting: list[tuple[str, ...]] = [()]
     while waiting:
         parts = waiting.pop()
@@ -201,7 +197,6 @@ def read_json_text(path: Path, most: int = MOST_BYTES) -> bytes:
     raw = read_plain(path, most)
     size = OF_LIST * (raw.count(b"[") + raw.count(b"{")) + OF_VALUE * raw.count(b",")
     if size > MOST_PARSED:
-        raise TooLargeError(
-            errno.EFBIG, f"its lists and values need up to {size:,} bytes, at most {MOST_PARSED:,}", str(path)
-        )
+        what = f"its lists and values need up to {size:,} bytes, at most {MOST_PARSED:,}"
+        raise TooLargeError(errno.EFBIG, what, str(path))
     return raw

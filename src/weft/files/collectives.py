@@ -35,10 +35,7 @@ Call = Mapping[str, object]
 
 
 def read_collectives(path: Path) -> "NDArray[np.float64]":
-    """Bytes that each rank sends to each in all-to-alls, shape (p, p); ValueError names what is not there.
-
-    Raises OSError: the file cannot be read; RecursionError: lists in it are nested too deeply.
-    """
+    """Bytes that each rank sends to each in all-to-alls, shape (p, p); OSError, RecursionError, or ValueError."""
     import numpy as np
 
     given: object = json.loads(read_json_text(path))
@@ -94,14 +91,12 @@ def _count_parts(call: Call) -> int:
 
 
 def _call(event: dict[str, Any], rank: object) -> dict[str, object]:
-    args = event.get("args")
-    return {"rank": rank} | (args if is_table(args) else _passed(_inputs(event)) | _attributes(event))
-
-
-def _attributes(event: dict[str, Any]) -> dict[str, object]:
-    given = event.get("attrs")
+    args, given = event.get("args"), event.get("attrs")
+    if is_table(args):
+        return {"rank": rank} | args
     named = [each for each in given if is_table(each)] if is_list(given) else []
-    return {ATTRIBUTES[each["name"]]: each.get("value") for each in named if str(each.get("name")) in ATTRIBUTES}
+    own = {ATTRIBUTES[each["name"]]: each.get("value") for each in named if str(each.get("name")) in ATTRIBUTES}
+    return {"rank": rank} | _passed(_inputs(event)) | own
 
 
 def _is_whole(call: Call) -> bool:
@@ -119,12 +114,10 @@ def _tables(given: object) -> list[dict[str, Any]]:
     """Those in a list; in the text of one; or in a list of such texts."""
     if isinstance(given, str):
         return _tables(json.loads(given)) if given.startswith("[") else []
-    parts = given if is_list(given) else []
-    return [
-        table
-        for each in parts
-        for table in ([each] if is_table(each) else _tables(each) if isinstance(each, str) else [])
-    ]
+    found: list[dict[str, Any]] = []
+    for each in given if is_list(given) else []:
+        found += [each] if is_table(each) else _tables(each) if isinstance(each, str) else []
+    return found
 
 
 def _inputs(event: dict[str, Any]) -> list[Any]:
@@ -134,19 +127,13 @@ def _inputs(event: dict[str, Any]) -> list[Any]:
 
 
 def _passed(values: list[Any]) -> dict[str, object]:
-    """What a node of an execution trace says by its inputs: tensor, number, group, rank in it, name, parts.
-
-    The first versions have no attributes, and no size of the group where parts are equal.
-    """
+    """What a node of an early execution trace says by its inputs: tensor, number, group, rank in it, name, parts."""
     at = next((i for i, each in enumerate(values) if isinstance(each, str) and "to_all" in each), 0)
     if at < 2:
         return {}
     tensor, group = values[0], values[at - 2]
-    found = {
-        "member": values[at - 1],
-        "Collective name": values[at],
-        GROUP: group[0] if is_list(group) and group else group,
-    }
+    name = group[0] if is_list(group) and group else group
+    found = {"member": values[at - 1], "Collective name": values[at], GROUP: name}
     if is_list(tensor) and len(tensor) > 4:
         found |= {"In msg nelems": tensor[3], "dtype": tensor[4]}
     return found | ({"In split size": values[at + 1]} if len(values) > at + 1 else {})

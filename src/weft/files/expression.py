@@ -44,9 +44,9 @@ def tree(text: str, names: Iterable[str]) -> ast.expr:
 
 def power(base: Fraction, exponent: Fraction) -> Fraction:
     """``base ** exponent``; OverflowError if the exponent is not an integer from 0 to 62."""
-    if exponent.denominator != 1 or not 0 <= exponent <= 62:
-        raise OverflowError
-    return base ** int(exponent)
+    if exponent in range(63):
+        return base ** int(exponent)
+    raise OverflowError
 
 
 def value_of(node: ast.expr, names: Mapping[str, Number]) -> Fraction:
@@ -78,11 +78,10 @@ def evaluate(text: str, names: Mapping[str, Number]) -> int:
         raise StudyError(f'"{text}" divides by zero for {shown(names)}', "change the expression") from None
     except (OverflowError, ValueError, RecursionError):
         raise StudyError(f'"{text}" is too large for {shown(names)}', "keep it below 2^62") from None
-    if value.denominator != 1:
-        raise StudyError(
-            f'"{text}" is {float(value):g} for {shown(names)}, which is not an integer', "use // to round it down"
-        )
-    return int(value)
+    if value.denominator == 1:
+        return int(value)
+    what = f'"{text}" is {float(value):g} for {shown(names)}, which is not an integer'
+    raise StudyError(what, "use // to round it down")
 
 
 def shown(names: Mapping[str, Number]) -> str:

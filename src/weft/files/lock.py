@@ -40,7 +40,7 @@ def held_by_name(path: Path, say: Callable[[str], None], wait_s: float = 0.0) ->
     """
     place = path.with_name(path.name + BESIDE)
     until = time.monotonic() + wait_s
-    while not (mine := _create(place)):
+    while not _create(place):
         with file_errors(place):
             holder = _holder_of(place)
         if not holder or _has_ended(holder):
@@ -55,8 +55,7 @@ def held_by_name(path: Path, say: Callable[[str], None], wait_s: float = 0.0) ->
     try:
         yield ""
     finally:
-        if mine:
-            try_remove(place)
+        try_remove(place)
 
 
 def _create(place: Path) -> bool:

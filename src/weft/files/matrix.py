@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traffic matrices in files: what each rank sends to each, as text (also nccl-tests' for alltoallv), NumPy's .npy, or
-traces of PyTorch's collectives.
-"""
+"""Traffic matrices in files: text (also nccl-tests' for alltoallv), NumPy's .npy, PyTorch's traces of collectives."""
 
 import os
 import re
@@ -34,15 +32,15 @@ EXAMPLE = "p lines of p numbers (text), or numpy.save(path, matrix): row i holds
 def read_matrix(path: Path) -> list[list[int]]:
     """Weights of a traffic matrix, as whole numbers: row i holds what rank i sends to each.
 
-    Whole numbers are taken as they are, so that a file of bytes is sent as it stands where the sweep's size is its
-    largest; others are scaled so that the largest is a million. Raises StudyError: no file, no square of numbers, a
-    negative one, or nothing but zeros; or one of over 8,192 ranks. Files that are no matrix are refused by their
-    first bytes: nothing is read that the header, or the first line, does not allow.
+    Whole numbers stay, so that bytes are sent as they stand where the sweep's size is the largest; others are scaled to
+    a million. Nothing is read that the header, or the first line, does not allow. Raises StudyError: no file, no square
+    of numbers, a negative one, or nothing but zeros; or one of over 8,192 ranks.
     """
     import numpy as np
 
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
+        # a pipe would wait for its writer
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ValueError("it is no plain file")
             start = file.peek(6)[:6]
@@ -59,10 +57,6 @@ def read_matrix(path: Path) -> list[list[int]]:
     if (values != np.floor(values)).any():
         values = np.asarray(np.round(values * (SCALE / float(values.max()))), np.float64)
     return values.astype(np.int64).tolist()
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # a pipe would wait for its writer
 
 
 def _npy(file: BufferedReader) -> "NDArray[Any]":

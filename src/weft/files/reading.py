@@ -99,9 +99,8 @@ def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]
     except RecursionError:
         raise error(f"{source}: nested too deeply", "flatten the file") from None
     except ValueError as problem:  # TOMLDecodeError, and whole numbers of thousands of digits
-        raise error(
-            f"{source} is not TOML: {problem}", "correct that line; see https://toml.io for the syntax"
-        ) from None
+        remedy = "correct that line; see https://toml.io for the syntax"
+        raise error(f"{source} is not TOML: {problem}", remedy) from None
 
 
 def long_name(text: str) -> int | None:
@@ -139,15 +138,12 @@ def describe(model: type[BaseModel], mistake: ErrorDetails) -> tuple[str, str]:
     if kind == "missing":
         return f'the key "{key}" is missing', f"add it; {help_at(model, loc)}"
     if kind in ("model_type", "model_attributes_type"):
-        return (
-            f'"{key}" is {shown(mistake["input"])}, not a table',
-            f"write it as a section: [{key}] with the keys {', '.join(keys_at(model, loc))}",
-        )
+        remedy = f"write it as a section: [{key}] with the keys {', '.join(keys_at(model, loc))}"
+        return f'"{key}" is {shown(mistake["input"])}, not a table', remedy
     if not loc:
         return message, "change the file to satisfy this"
-    return f'"{key}" = {shown(mistake["input"])}: must be {message}' if kind != "value_error" else (
-        f'"{key}" = {shown(mistake["input"])}: {message}'
-    ), f'change "{key}"; {help_at(model, loc)}'
+    must = "" if kind == "value_error" else "must be "
+    return f'"{key}" = {shown(mistake["input"])}: {must}{message}', f'change "{key}"; {help_at(model, loc)}'
 
 
 def shown(value: object) -> str:
@@ -162,9 +158,7 @@ def shown(value: object) -> str:
 def model_at(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
     """The model at a key path; None if there is none."""
     current: type[BaseModel] | None = model
-    for part in loc:
-        if isinstance(part, int):
-            continue
+    for part in (part for part in loc if isinstance(part, str)):
         if current is None or part not in current.model_fields:
             return None
         current = model_in(current.model_fields[part].annotation)
@@ -187,9 +181,9 @@ def keys_at(model: type[BaseModel], loc: Loc) -> list[str]:
 def help_at(model: type[BaseModel], loc: Loc) -> str:
     """The description of a key, or the keys of its section."""
     named = [part for part in loc if isinstance(part, str)]
-    for depth in range(len(named), 0, -1):
-        owner = model_at(model, named[: depth - 1])
-        if owner and named[depth - 1] in owner.model_fields:
-            text = owner.model_fields[named[depth - 1]].description
-            return text or f"keys beside it: {', '.join(owner.model_fields)}"
+    while named:
+        key = named.pop()
+        owner = model_at(model, named)
+        if owner and key in owner.model_fields:
+            return owner.model_fields[key].description or f"keys beside it: {', '.join(owner.model_fields)}"
     return "see the shipped files for an example"

@@ -53,10 +53,7 @@ DIRECT = ("alltoall", "alltoallv")
 
 
 class Kernel:
-    """What the plan needs from a kernel, with defaults for a sweep over operations of unknown traffic.
-
-    ``values`` are a cell's ``parameters``; a kernel overrides what is special about it.
-    """
+    """What the plan needs from a kernel, by a cell's ``parameters``; defaults for operations of unknown traffic."""
 
     name: str  # its name in studies and flat plans
     main = ""  # the main operation of a cell; empty: the last one
@@ -64,6 +61,9 @@ class Kernel:
     is_floor = False  # whether it is the floor, the reference of other times, and not a cell of a study
     has_pair_samples = False  # whether its samples belong to pairs of ranks, and are stored and analysed pair by pair
     fitted: tuple[str, ...] = ()  # operations to whose times the parameters of a machine can be fitted
+    keys: tuple[str, ...] = ()  # parameters that the flat plan has as they are
+    inputs: tuple[str, ...] = ()  # parameters that are paths of input files
+    called: frozenset[str] = frozenset()  # MPI collectives that every cell times
     # parameters that do not identify a measurement when runs are compared: how much of a sweep a cell has, how its
     # settings were chosen, what else is measured with it, and what has separate columns (n, m)
     incidental: frozenset[str] = frozenset()
@@ -109,8 +109,8 @@ class Kernel:
         return 0
 
     def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
-        """Names of the parameters that are paths of input files."""
-        return []
+        """Names of a cell's parameters that are paths of input files."""
+        return [key for key in self.inputs if key in values]
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
         """Number of operations of a cell with a time ``budget`` each: refined sizes, breakdowns, the empty one too."""
@@ -145,7 +145,7 @@ class Kernel:
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan with their values, unquoted."""
-        raise NotImplementedError
+        return {key: values[key] for key in self.keys if key in values}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Messages that all ranks together send in ``calls`` calls of each operation, barriers included."""
@@ -183,7 +183,7 @@ class Kernel:
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
         """MPI collectives that a cell times, in lower case; a simulator runs them with the library's algorithms."""
-        return frozenset()
+        return self.called
 
     def cases(self, values: Mapping[str, Any], ranks: int) -> int:
         """Number of different calls that samples cycle through: where times repeat exactly, one of each is enough."""

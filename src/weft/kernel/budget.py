@@ -44,10 +44,7 @@ def staging(ranks: int) -> dict[str, int]:
 
 
 def time_limit(operations: int, measure: Measure, expected_s: float = 0.0) -> float:
-    """Seconds after which a cell counts as hung: as the study states, else what its operations may need.
-
-    That is `ROOM` times their budgets, and `PATIENCE` times the kernel's own estimate: 120 s at least.
-    """
+    """Seconds after which a cell counts as hung: as the study states, else what its operations may need, and 120."""
     enough = max(measure.limit, ROOM * operations * measure.budget, PATIENCE * expected_s)
     return measure.limit if is_given(measure) else enough
 

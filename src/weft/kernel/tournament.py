@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The schedule of all pairs of ranks (METHOD 26); native/measure/pairs/pair_schedule.cpp computes the same rounds.
 
-A tournament of two levels. Nodes are paired by the circle method; while two nodes are paired, their ranks are paired by
-cyclic shifts. Then the ranks within each node are paired, on all nodes at once.
+Nodes are paired by the circle method; while two are paired, their ranks are paired by cyclic shifts. Then the ranks
+within each node are paired, on all nodes at once.
 """
 
 from collections.abc import Sequence

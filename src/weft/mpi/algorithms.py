@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Algorithms of collective calls that an MPI library can be set to use, with their names and knobs.
 
-Open MPI's are those that ``ompi_info --param coll tuned --level 9`` names (4.1 and 5.0 alike, but for allgather's
-``sparbit``); MPICH's those of its control variables ``MPIR_CVAR_<CALL>_INTRA_ALGORITHM`` (5.0). If a restriction of an
-algorithm is not met, the library silently uses another (MPICH) or aborts the call (Open MPI); such algorithms are left
-out here.
+Open MPI's are those that ``ompi_info --param coll tuned --level 9`` names (4.1, 5.0), MPICH's those of its variables
+``MPIR_CVAR_<CALL>_INTRA_ALGORITHM`` (5.0), but for those that would abort a call, or run as another algorithm.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,9 +31,7 @@ class Algorithm:
 # Number 0 is "ignore": the library's own choice. Marked ones may abort a job, e.g. two_proc unless with two ranks.
 TUNED: Mapping[str, Sequence[str]] = {
     "allgather": ("linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit"),
-    "allreduce": (
-        "basic_linear", "nonoverlapping", "recursive_doubling", "ring", "segmented_ring", "rabenseifner",
-    ),
+    "allreduce": ("basic_linear", "nonoverlapping", "recursive_doubling", "ring", "segmented_ring", "rabenseifner"),
     "alltoall": ("linear", "pairwise", "modified_bruck", "linear_sync", "two_proc"),
     "alltoallv": ("basic_linear", "pairwise"),
     "bcast": (
@@ -43,9 +39,7 @@ TUNED: Mapping[str, Sequence[str]] = {
         "scatter_allgather", "scatter_allgather_ring",
     ),
     "gather": ("basic_linear", "binomial", "linear_sync"),
-    "reduce": (
-        "linear", "chain", "pipeline", "binary", "binomial", "in-order_binary", "rabenseifner",
-    ),
+    "reduce": ("linear", "chain", "pipeline", "binary", "binomial", "in-order_binary", "rabenseifner"),
     "reduce_scatter": ("non-overlapping", "recursive_halving", "ring", "butterfly"),
     "scatter": ("basic_linear", "binomial", "linear_nb"),
 }  # fmt: skip
@@ -91,24 +85,17 @@ def family_of(library: str) -> tuple[str, int]:
 
 
 def algorithms(library: str, collective: str, ranks: int) -> list[Algorithm]:
-    """Algorithms of a collective that a library can be set to use with a number of ranks; empty if unknown.
-
-    `collective`: ``bcast``, ``alltoall``, ``alltoallv``, ``scatter``, ``gather``, ``allgather``, ``allreduce``,
-    ``reduce`` or ``reduce_scatter``.
-    """
+    """Algorithms of a collective (``reduce_scatter``) that a library can be set to use with so many ranks, if any."""
     family, major = family_of(library)
+    found: list[Algorithm] = []
     if family == OPEN_MPI:
-        found = [
-            Algorithm(name, str(number), TUNED_ONLY.get(name, ""))
-            for number, name in enumerate(TUNED.get(collective, ()), start=1)
-            if major >= 5 or name not in SINCE_5
-        ]
+        numbered = enumerate(TUNED.get(collective, ()), start=1)
+        known = ((number, name) for number, name in numbered if major >= 5 or name not in SINCE_5)
+        found = [Algorithm(name, str(number), TUNED_ONLY.get(name, "")) for number, name in known]
     elif family == MPICH:
         found = [Algorithm(name, name, INTRA_ONLY.get((collective, name), "")) for name in INTRA.get(collective, ())]
     elif library.startswith(SMPI) and collective in ("alltoall", "alltoallv"):
         found = [Algorithm(name, name) for name in SELECTORS]
-    else:
-        found = []
     return [algorithm for algorithm in found if algorithm.fits(ranks)]
 
 

@@ -30,10 +30,7 @@ _SPEC = re.compile(r"([\w.]+)(?:\{(.*)\})?")
 
 
 def check_spec(text: str) -> str:
-    """The spec of an algorithm of ``native/alltoall``, or ``default`` for the MPI library's own choice.
-
-    Raises ValueError: There is no such algorithm, or it has no such parameter; names what there is.
-    """
+    """The spec of an algorithm of ``native/alltoall``, or ``default``; ValueError names what there is."""
     found = _SPEC.fullmatch(text)
     if text == DEFAULT:
         return text
@@ -49,18 +46,10 @@ def check_spec(text: str) -> str:
 
 
 def check_forced(text: str) -> str:
-    """As :func:`check_spec`, but for the library's variables, which know no ``default``.
-
-    Raises ValueError: there is no such algorithm.
-    """
+    """As :func:`check_spec`, but for the library's variables: ValueError also for ``default``."""
     if text == DEFAULT:
         raise ValueError(f"libweft has no algorithm {DEFAULT!r}: the MPI library's own is pmpi")
     return check_spec(text)
-
-
-def check_measured(text: str) -> str:
-    """As :func:`check_spec`; also ``auto``, by which each call chooses from a selection table."""
-    return text if text == AUTO else check_spec(text)
 
 
 def is_own(algorithm: str) -> bool:
@@ -82,7 +71,7 @@ def _distinct(specs: tuple[str, ...]) -> tuple[str, ...]:
 AlgorithmSpec = Annotated[str, AfterValidator(check_spec)]
 """One algorithm."""
 AlgorithmSpecs = Annotated[
-    tuple[Annotated[str, AfterValidator(check_measured)], ...],
+    tuple[Annotated[str, AfterValidator(lambda text: text if text == AUTO else check_spec(text))], ...],
     BeforeValidator(as_list),
     AfterValidator(_distinct),
     Field(min_length=1, max_length=100),

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Performance guidelines of MPI: what a collective call must not be slower than (Traeff, Gropp, Thakur 2010).
 
-``native/measure/collective/mock_ups.cpp`` has the same mock-ups; each is an implementation by other calls of the
-library, so that the library's own call could at least do the same. In turns with a call ``bcast@1024`` the kernel
-measures ``bcast@1024:split``, as the steps of a breakdown (:mod:`weft.kernel.steps`).
+``native/measure/collective/mock_ups.cpp`` has the same mock-ups: implementations by other calls of the library. In
+turns with a call ``bcast@1024`` the kernel measures ``bcast@1024:split``, as steps (:mod:`weft.kernel.steps`).
 """
 
 from collections.abc import Mapping

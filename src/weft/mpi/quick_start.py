@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Components of Open MPI that only delay a start on one host, and the settings that leave them out.
 
-The OFI BTL of Open MPI 5 sleeps for a second in ``MPI_Init`` (of 1.4 s), and looks for devices that no message on one
-host would use. Where the host has no fast adapter, ``pml = ob1`` is what the library chooses anyway, after opening all
-others.
+The OFI BTL of Open MPI 5 sleeps for a second in ``MPI_Init``, and looks for devices that no message on one host uses.
+Without a fast adapter, ``pml = ob1`` is what the library chooses anyway, after opening all others.
 """
 
 import re
@@ -18,18 +17,11 @@ DELAYING: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi"})}
 WITHOUT_ADAPTER: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi", "openib", "usnic"})}
 ADAPTERS = ("infiniband", "cxi", "hfi1", "infiniband_verbs", "cxi_user", "usnic_verbs")
 """Classes of devices (/sys/class) that another transport than shared memory may use, even between ranks of a host."""
-
-
-#: Seconds that the sleep takes.
-DELAY_S = 1.0
+DELAY_S = 1.0  # that the sleep takes
 
 
 def waiting_component(version: str, settings: Mapping[str, str], init_s: float) -> str:
-    """The component that only waits in MPI_Init, ``btl/ofi``; empty if settings leave it out, or no rank took as long.
-
-    ``version``: as a launch recorded it; ``settings``: variables that differ from their defaults, by MPI_T or from the
-    environment; ``init_s``: of the fastest rank.
-    """
+    """The component that only waits in MPI_Init, ``btl/ofi``; empty if left out, or if the fastest rank did not."""
     library = parse_library(version)
     chosen = settings.get(f"{PREFIX}btl", settings.get("btl", "^"))
     names = set(chosen.removeprefix("^").split(","))
@@ -40,16 +32,12 @@ def waiting_component(version: str, settings: Mapping[str, str], init_s: float) 
 def settings_without_delay(
     library: Library, starter: Path, environment: Mapping[str, str], root: Path = Path("/")
 ) -> dict[str, str]:
-    """Environment variables that start Open MPI on this host alone without what only delays it.
-
-    What the user sets, by variable or in ``~/.openmpi``, stays. Exclusions of the site's file are kept.
-    """
+    """Variables that start Open MPI on this host alone without what only delays it; what the user sets stays."""
     if library.family != OPEN_MPI:
         return {}
     user = _file_values(Path(environment.get("HOME", "/")) / ".openmpi/mca-params.conf")
-    site = _file_values(root / "etc/openmpi/openmpi-mca-params.conf") | _file_values(
-        starter.parent.parent / "etc/openmpi-mca-params.conf"
-    )
+    places = (root / "etc/openmpi/openmpi-mca-params.conf", starter.parent.parent / "etc/openmpi-mca-params.conf")
+    site = _file_values(places[0]) | _file_values(places[1])
     bare = not any((root / "sys/class" / name).exists() for name in ADAPTERS)
     found: dict[str, str] = {}
     for framework, names in (WITHOUT_ADAPTER if bare else DELAYING).items():

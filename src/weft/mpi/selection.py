@@ -15,12 +15,6 @@ from weft.mpi.alltoall import PMPI, AlgorithmSpec
 SCHEMA = "weft-tuning/1"
 
 
-def _ordered(ends: tuple[float, float]) -> tuple[float, float]:
-    if ends[0] > ends[1]:
-        raise ValueError(f"a range [low, high], not [{ends[0]:g}, {ends[1]:g}]")
-    return ends
-
-
 #: More rules than that are a mistake: each call would walk through them.
 MOST_RULES = 100_000
 MOST = 2**62
@@ -38,8 +32,7 @@ class Part(BaseModel):
 class Evidence(Part):
     """The measurement that a rule rests on: the least gain among the sizes that it covers."""
 
-    # median_us, interval_us: median of the algorithm's launches and its interval
-    median_us: Time
+    median_us: Time  # of the algorithm's launches
     interval_us: tuple[Time, Time]
     pmpi_us: Time  # median of the library's own choice in the same launches
     n: Annotated[int, Field(strict=True, ge=1)]  # launches
@@ -63,8 +56,8 @@ class Rule(Part):
         """Refuse ranges that are turned round, and another algorithm than the library's without evidence."""
         evidence = self.evidence.interval_us if self.evidence else None
         for ends in (self.nodes, self.ranks_per_node, self.p, self.bytes, self.skew, evidence):
-            if ends:
-                _ordered(ends)
+            if ends and ends[0] > ends[1]:
+                raise ValueError(f"a range [low, high], not [{ends[0]:g}, {ends[1]:g}]")
         if self.algorithm != PMPI and self.evidence is None:
             raise ValueError(f"a rule for {self.algorithm} has no evidence")
         return self
@@ -95,10 +88,6 @@ class SelectionTable(Part):
 
 
 def read_selection(path: Path) -> SelectionTable:
-    """Read a selection table, as the library will.
-
-    Raises DataError: the file cannot be read, is torn, or holds something that is no rule; names the rule and the key.
-    """
-    return read_json_file(
-        path, SelectionTable, "is no selection table", "correct it, or make it anew: weft tune --on FABRIC"
-    )
+    """Read a selection table, as the library will; DataError names what is no rule, and its key."""
+    remedy = "correct it, or make it anew: weft tune --on FABRIC"
+    return read_json_file(path, SelectionTable, "is no selection table", remedy)

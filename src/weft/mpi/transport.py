@@ -4,20 +4,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from weft.mpi.knobs import (
-    EAGER,
-    KNOBS,
-    PIECES,
-    USUAL,
-    Knob,
-    Where,
-    bytes_of,
-    carries,
-    matters,
-    plain,
-    shares_memory,
-    without_aliases,
-)
+from weft.mpi import knobs
+from weft.mpi.knobs import EAGER, KNOBS, PIECES, USUAL, Knob, Where
 from weft.mpi.library import parse_library
 
 ONCE, TWICE = "one copy, by the receiver through the kernel", "copied in and out of shared memory"
@@ -45,30 +33,23 @@ def message_knobs(library: str, values: Mapping[str, str], where: Where, block_b
     """What rules the cost of a message, with present values: the copies inside a node, and limits that can matter.
 
     The usual knob stands for the limits where no value is known; nothing does where all are known and none matters.
-    `block_bytes`: bytes of one message.
     """
-    known, family = plain(values), parse_library(library).family
-    where = where if shares_memory(known) else "network"
+    known, family = knobs.plain(values), parse_library(library).family
+    where = where if knobs.shares_memory(known) else "network"
     ways: list[str] = []
     for each in ("node", "network") if where == "both" else (where,):
         limits = _limits(known, family, each)
         copies = _copying(known, limits, block_bytes) if each == "node" else []
         in_pieces = each == "network" or any(TWICE in text for text in copies)
-        near = [
-            f"{name} = {size:,} B"
-            for name, size, knob in limits
-            if matters(knob, size, block_bytes) and (in_pieces or knob.what != PIECES)
-        ]
+        able = (limit for limit in limits if in_pieces or limit[2].what != PIECES)
+        near = [f"{name} = {size:,} B" for name, size, knob in able if knobs.matters(knob, size, block_bytes)]
         usual = USUAL.get((family, each), "") if not limits and block_bytes <= LARGEST_USUAL else ""
         ways += [*copies, *(near[:MOST] or filter(None, [usual]))]
     return "; ".join(ways) or "how the transport moves long messages: no limit is near their size"
 
 
 def _copying(values: Mapping[str, str], limits: Sequence[tuple[str, int, Knob]], block_bytes: int) -> list[str]:
-    """How a message is copied inside a node, as far as the settings tell; what is sent at once is copied twice anyway.
-
-    A variable whose value says nothing of it stands as it is.
-    """
+    """How a message is copied inside a node, as far as settings tell; what is sent at once is copied twice anyway."""
     if block_bytes <= max((size for _, size, knob in limits if knob.what == EAGER), default=0):
         return []
     found = [
@@ -90,6 +71,6 @@ def _limits(values: Mapping[str, str], family: str, where: str) -> list[tuple[st
         (name, size, knob)
         for knob in KNOBS.get(family, ())
         if knob.where == where and not knob.collective
-        for name in without_aliases(sorted(values))
-        if re.fullmatch(knob.pattern, name) and carries(name, values) and (size := bytes_of(values[name]))
+        for name in knobs.without_aliases(sorted(values))
+        if re.fullmatch(knob.pattern, name) and knobs.carries(name, values) and (size := knobs.bytes_of(values[name]))
     ]

@@ -93,10 +93,16 @@ def read_samples(folder: Any, record: CellRecord, *, checksums: bool = True) -> 
     """Read and verify the samples of a cell whose record is read; DataError if they do not match it."""
     if not record.has_samples:
         return CellData(record, None)
-    stem = folder_path(folder) / "cells" / f"{record.cell}.l{record.launch_index}"
-    path = stem.with_name(stem.name + ".npy")
+    path = folder_path(folder) / "cells" / f"{record.cell}.l{record.launch_index}.npy"
     samples = _map_samples(path, record)
-    _check_segments(stem.with_name(stem.name + ".json"), record)
+    end = 0
+    for segment in record.segments:  # a gap would be data that no table shows
+        if segment.first != end:
+            why = f"segment {segment.op} {segment.phase} starts at {segment.first}, expected {end}"
+            raise _torn(path.with_suffix(".json"), why)
+        end += segment.count
+    if end != samples.shape[1]:
+        raise _torn(path.with_suffix(".json"), f"the segments hold {end} samples, the .npy {samples.shape[1]}")
     if checksums:
         _check_slabs(path, samples, record)
     return CellData(record, samples)
@@ -146,17 +152,6 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     if version not in readers:
         raise ValueError(f".npy version {version} is not known")
     return readers[version](file)
-
-
-def _check_segments(path: Path, record: CellRecord) -> None:
-    """The segments must cover the samples without gaps: a gap would be data that no table shows."""
-    end = 0
-    for segment in record.segments:
-        if segment.first != end:
-            raise _torn(path, f"segment {segment.op} {segment.phase} starts at {segment.first}, expected {end}")
-        end += segment.count
-    if record.shape is not None and end != record.shape[1]:
-        raise _torn(path, f"the segments hold {end} samples, the .npy {record.shape[1]}")
 
 
 def _check_slabs(path: Path, samples: NDArray[np.int64], record: CellRecord) -> None:

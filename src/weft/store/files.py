@@ -91,8 +91,7 @@ def count_rows(path: Path) -> int:
 def check_size(path: Path, least: int = MOST_UNPACKED, times: int = 32, most_values: int | None = None) -> None:
     """Look at the sizes in a Parquet file's head before reading it; OSError (EFBIG if too large) or ArrowInvalid.
 
-    `least`: bytes that a file of any size may have when it is unpacked. `most_values`: values that it may have as
-    rows of Python, where each row takes as much memory as four; None for any number.
+    `least`: bytes that any file may have unpacked. `most_values`: of one read as rows of Python, which take four each.
     """
     most = max(least, times * path.stat().st_size)
     with pq.ParquetFile(plain_file(path)) as file:
@@ -111,10 +110,7 @@ def check_size(path: Path, least: int = MOST_UNPACKED, times: int = 32, most_val
 
 
 def _text_bytes(path: Path, head: pq.FileMetaData, room: int) -> int:
-    """Bytes of all texts once each has its own; 0 where the heads alone show that there is room for them.
-
-    A dictionary holds a text once for all rows that have it, and is read as such: lengths are summed, nothing is made.
-    """
+    """Bytes of all texts once each has its own, where a dictionary holds one for many rows; 0 if there is room."""
     columns = [each for each in range(head.num_columns) if head.schema.column(each).physical_type == "BYTE_ARRAY"]
     chunks = [head.row_group(at).column(each) for at in range(head.num_row_groups) for each in columns]
     if sum(chunk.num_values * chunk.total_uncompressed_size for chunk in chunks) <= room:

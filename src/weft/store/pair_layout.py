@@ -86,8 +86,7 @@ class Layout:
     """The segments of a cell by content."""
 
     partner: dict[int, int]  # row with the partners of each round
-    # segments by content (``samples`` for cold and warm ones) and the way they were measured
-    of: dict[str, list[tuple[Way, Segment]]]
+    of: dict[str, list[tuple[Way, Segment]]]  # segments by content (``samples`` for cold and warm ones), and their ways
     places: dict[str, list[int]]  # indices of the columns of `HELD` in a row, by content of the segment
 
     def columns(self, what: str) -> list[int]:
@@ -147,9 +146,8 @@ SCHEMA = pa.schema(
 class Met(NamedTuple):
     """The partners of each rank in a launch."""
 
-    # ways, segments: how each run was measured, and its position in the cell; by rounds
-    ways: list[Way]
-    segments: list[Segment]
+    ways: list[Way]  # how each run was measured, by rounds
+    segments: list[Segment]  # its position in the cell
     target: NDArray[np.int64]  # the partner, shape (ranks, ways); the rank itself for a bye
 
     @property

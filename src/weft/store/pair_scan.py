@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One pass over the raw samples of pairs: histograms by nodes.
 
-The only summary that is not an Ibis expression; used with the embedded engine. An engine would hash the key of every
-row; here it is looked up once per run: the store keeps the runs beside the samples (`weft.store.pair_layout`), so only
-the durations of the rows are read (bench/pairs_analysis.py measures both ways, a test compares them). The summary is
-mergeable, and exact except for the buckets.
+The only summary that is not an Ibis expression: an engine would hash the key of every row, here it is looked up once a
+run of rows (`weft.store.pair_layout`), and only durations are read (bench/pairs_analysis.py measures both ways).
 """
 
 import os
@@ -220,10 +218,7 @@ HISTOGRAM = pa.schema(
 
 
 def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Table:
-    """Histogram by nodes of the warm samples of pairs, of the cells and launches in ``nodes_of``; DataError.
-
-    Returns bytes, mode, source_node, target_node, bucket, count.
-    """
+    """Warm samples of the cells and launches in ``nodes_of``, by way, nodes and bucket (`HISTOGRAM`); DataError."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         files = list(pool.map(partial(_tallied, nodes_of=nodes_of, known=known_buckets()), paths))
     ways = sorted({way for own, _ in files for way in own})

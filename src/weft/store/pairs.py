@@ -8,22 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.store import pair_layout
 from weft.store.cells import CellData, finished_cells, folder_path, read_cell
 from weft.store.files import ROW_GROUP, Batch, ahead, write_parquet
-from weft.store.pair_layout import (
-    HELD,
-    PLACE,
-    RUNS,
-    RUNS_SCHEMA,
-    SCHEMA,
-    Layout,
-    Way,
-    is_of_pairs,
-    layout_of,
-    met,
-    rows_of,
-    run_batches,
-)
+from weft.store.pair_layout import SCHEMA, Layout, Way, is_of_pairs, layout_of, met, run_batches
 from weft.store.pair_scan import BUCKETS_SCHEMA, FINDINGS_SCHEMA, bucket_tables, finding_tables
 from weft.store.records import Segment
 from weft.store.samples import unpack_lost
@@ -38,22 +26,17 @@ class PairMedians(NamedTuple):
     bytes: NDArray[np.int64]
     source: NDArray[np.int64]
     target: NDArray[np.int64]
-    # half a round trip, or a message each way at once: the median, or that of three where the pair was measured again
-    # (METHOD 19)
-    time_s: Floats
+    time_s: Floats  # half a round trip, or a message each way at once: the median, or that of three (METHOD 19)
     forward_s: Floats  # one way; nan where the clocks do not tell
 
 
 def read_pair_medians(folder: object, cell: str, launches: Sequence[str] = ()) -> list[PairMedians]:
     """The times of a cell in each finished launch, or in those named."""
-    found: list[PairMedians] = []
-    for name, launch in finished_cells(folder_path(folder)):
-        if name != cell:
-            continue
-        data = read_cell(folder, cell, launch, checksums=False)
-        if data.samples is not None and is_of_pairs(data.record) and (not launches or data.record.launch in launches):
-            found.append(_of_cell(data, layout_of(data.record)))
-    return found
+    numbers = (launch for name, launch in finished_cells(folder_path(folder)) if name == cell)
+    read = (read_cell(folder, cell, number, checksums=False) for number in numbers)
+    wanted = (data for data in read if not launches or data.record.launch in launches)
+    measured = (data for data in wanted if data.samples is not None and is_of_pairs(data.record))
+    return [_of_cell(data, layout_of(data.record)) for data in measured]
 
 
 def _of_cell(data: CellData, layout: Layout) -> PairMedians:
@@ -74,10 +57,8 @@ def _of_way(
     samples, clock = data.samples, data.record.clock
     assert samples is not None
     source = np.flatnonzero(target != np.arange(len(target)))
-    column = (
-        warm.columns.index(HELD["samples"][0]) if "columns" in warm.model_fields_set else layout.columns("samples")[0]
-    )
-    time_ns = np.median(samples[source, warm.first : warm.first + warm.count, column], axis=1) / warm.batch
+    rows, column = slice(warm.first, warm.first + warm.count), layout.columns("samples")[0]
+    time_ns = np.median(samples[source, rows, column], axis=1) / warm.batch
     if again is not None:
         more = samples[source, again.first][:, layout.columns("again")] / warm.batch
         seen = (more > 0).all(axis=1)
@@ -91,10 +72,9 @@ def _of_way(
 
 
 SAMPLES = "weft-pair-samples/3"
-DIFFERENCES = ("duration_ns",)
 REPEATED = ("launch", "source", "target", "iteration", "batch", "lost_ns")
 BESIDE = (
-    (PLACE, run_batches, RUNS_SCHEMA, RUNS),
+    (pair_layout.PLACE, run_batches, pair_layout.RUNS_SCHEMA, pair_layout.RUNS),
     ("findings", finding_tables, FINDINGS_SCHEMA, "weft-pair-findings/2"),
     ("buckets", bucket_tables, BUCKETS_SCHEMA, "weft-pair-buckets/1"),
 )
@@ -111,8 +91,8 @@ def write_cell(path: Path, launches: Iterable[CellData], sources: str) -> None:
 
 def write_samples(path: Path, batches: Iterator[Batch], sources: str = "") -> None:
     """Write rows of samples, which are made while the ones before are written."""
-    remembered = {"sources": sources}
-    write_parquet(path, ahead(batches), SCHEMA, SAMPLES, metadata=remembered, differences=DIFFERENCES, runs=REPEATED)
+    made = {"sources": sources}
+    write_parquet(path, ahead(batches), SCHEMA, SAMPLES, metadata=made, differences=("duration_ns",), runs=REPEATED)
 
 
 def sample_batches(data: CellData, layout: Layout) -> Iterator[Batch]:
@@ -129,7 +109,7 @@ def sample_batches(data: CellData, layout: Layout) -> Iterator[Batch]:
             rows = [_times(slab, segment) for segment in joined.segments]
             duration, lost = (np.concatenate(each, axis=1)[there].ravel() for each in zip(*rows, strict=True))
             count = int(own.sum())
-            yield rows_of(runs.slice(begin, count), duration, lost)
+            yield pair_layout.rows_of(runs.slice(begin, count), duration, lost)
             begin += count
 
 

@@ -54,9 +54,7 @@ class Segment(Record):
     ended_by: str = ""
     late: Count = 0
     definition: Literal["global", "local"] = "local"
-    # of a first call: how many of a rank's peers Weft's own traffic may have met before it, the most over ranks; None
-    # for other phases, and in records of older kernels
-    peers_met: Small | None = None
+    peers_met: Small | None = None  # of a first call: most peers of a rank that Weft's own traffic may have met before
     algorithm: str = ""  # by which a collective's first call ran, as a simulator saw it; empty where nobody can see
     columns: Columns = EARLIER_COLUMNS  # names of the three numbers of a row; an empty name for an unused one
     head: tuple[Columns, ...] = ()  # the same for each of the first rows, if they differ from the others

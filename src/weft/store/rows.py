@@ -119,15 +119,16 @@ NODE_REPORTS = TableOf("node_reports", NodeReportRow)
 
 def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
     """Write ``tables/{cells,segments,launches,ranks,node_reports}.parquet`` from the records of cells and launches."""
-    # the launcher's own files are beside <launch>.json: <launch>.links.json, <launch>.outcome.json
-    notes = sorted((root / "launches").glob("*.json"))
     launches: list[dict[str, Any]] = []
     ranks: dict[str, list[Any]] = {name: [] for name in RANK_TABLE.schema.names}
-    for path in notes:
-        if path.stem.count(".") == 1:
+    for path in sorted((root / "launches").glob("*.json")):
+        if path.stem.count(".") == 1:  # else the launcher's own: <launch>.links.json, <launch>.outcome.json
             launch = load_launch_record(path)
             launches.append(_launch_row(launch))
-            _add_ranks(ranks, launch)  # and no record is kept: Python's collector would visit each rank again and again
+            ranks["launch_id"] += [launch.launch] * len(launch.ranks.rank)
+            for name in RANK_TABLE.schema.names[1:]:
+                ranks[name] += getattr(launch.ranks, name)
+            # and no record is kept: Python's collector would visit each rank again and again
     tables: dict[str, Table] = {
         "cells": pa.Table.from_pylist([_cell_row(record) for record in records], schema=MEASURED.schema),
         "segments": _segments(records),
@@ -174,9 +175,3 @@ def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
     clock = {f"clock_{key}": float(launch.clock.get(key) or 0) for key in ("resolution_ns", "cost_ns")}
     texts = {key: json.dumps(getattr(launch, key), sort_keys=True) for key in ("settings", "named_settings")}
     return row | clock | {"launch_id": launch.launch, **texts}
-
-
-def _add_ranks(columns: dict[str, list[Any]], launch: LaunchRecord) -> None:
-    columns["launch_id"] += [launch.launch] * len(launch.ranks.rank)
-    for name in RANK_TABLE.schema.names[1:]:
-        columns[name] += getattr(launch.ranks, name)

@@ -7,9 +7,8 @@ bits of ns, or of context switches; above them major page faults. In earlier rec
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +22,8 @@ from weft.store.records import LOST_COLUMNS, MEASURE_AGAIN, CellRecord
 Longs = NDArray[np.int64]
 
 
-def unpack_lost(packed: NDArray[np.int64], duration_ns: NDArray[np.int64], column: str) -> tuple[Longs, Longs]:
-    """The most that each sample can have lost, in ns, and its major page faults, from its third number.
-
-    A fault waits for a disk for nobody knows how long, and a switch has no length either: then that is all of the
-    sample.
-    """
+def unpack_lost(packed: Longs, duration_ns: Longs, column: str) -> tuple[Longs, Longs]:
+    """The most that each sample lost, in ns (all of it, by a fault or switch), and its major page faults."""
     bits = 32 if column == "taint" else 48
     lost_ns: Any = packed & ((1 << bits) - 1)
     faults: Any = packed >> bits
@@ -53,18 +48,13 @@ LONGS = ("start_ns", "duration_ns", "lost_ns")
 TIMES = {"start_ns": START, "duration_ns": DURATION}
 
 
-@dataclass(frozen=True)
-class Slab:
+class Slab(NamedTuple):
     """Samples of some neighbouring ranks of one launch."""
 
-    record: CellRecord  # the record of the cell in that launch
+    record: CellRecord
     first: int  # the first of the ranks
-    samples: NDArray[np.int64]  # int64 (ranks, samples, 3): start and duration in ns, what was lost
-
-    @property
-    def rows(self) -> int:
-        """One for each sample."""
-        return math.prod(self.samples.shape[:2])
+    samples: Longs  # (ranks, samples, 3): start and duration in ns, what was lost
+    rows: int  # one for each sample
 
 
 def sample_tables(launches: Iterable[CellData]) -> Iterator[Table]:
@@ -94,7 +84,8 @@ def _slabs(data: CellData) -> Iterator[Slab]:
             raise DataError(f"{where} {what}", MEASURE_AGAIN)
     step = max(1, ROW_GROUP // samples.shape[1])
     for first in range(0, len(samples), step):
-        yield Slab(record, first, samples[first : first + step])
+        some = samples[first : first + step]
+        yield Slab(record, first, some, math.prod(some.shape[:2]))
 
 
 def _table(slabs: Sequence[Slab]) -> Table:
@@ -102,9 +93,8 @@ def _table(slabs: Sequence[Slab]) -> Table:
     rows = sum(slab.rows for slab in slabs)
     columns: dict[str, NDArray[Any]] = {name: np.empty(rows, dtype) for name, dtype in NUMBERS.items()}
     columns |= {name: np.empty(rows, np.int32) for name in NAMES} | {name: np.empty(rows, np.int64) for name in LONGS}
-    known = {
-        name: sorted({getattr(segment, name) for slab in slabs for segment in slab.record.segments}) for name in NAMES
-    }
+    segments = [segment for slab in slabs for segment in slab.record.segments]
+    known = {name: sorted({getattr(segment, name) for segment in segments}) for name in NAMES}
     end = 0
     for slab in slabs:
         begin, end = end, end + slab.rows

@@ -11,7 +11,7 @@ from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.placement import NoRoomError, place
 from weft.format import exact_bytes, plural
-from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
+from weft.kernel import MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.bandwidth.study import FANS, FEWEST_PLACES, BandwidthSection, BandwidthSeries, BandwidthStudy, Cache
 from weft.kernel.budget import enough_time, sample_bytes, staging
 from weft.kernel.sizes import CACHES, flows_text, op_name
@@ -65,6 +65,7 @@ class Bandwidth(MeasuredKernel):
 
     name = "bandwidth"
     incidental = frozenset({"bytes", "refine"})
+    keys = ("bytes", "pattern", "way", "transfer", "refine", "window", "window_bytes", "cache", "footprint")
     study: type[Study] = BandwidthStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
@@ -124,11 +125,6 @@ class Bandwidth(MeasuredKernel):
         """As the study chose; empty for runs from before Weft 0.2, whose footprint grew with the size."""
         return str(values.get("cache", ""))
 
-    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
-        """Keys of the flat plan."""
-        keys = ("bytes", "pattern", "way", "transfer", "refine", "window", "window_bytes", "cache", "footprint")
-        return {key: values[key] for key in keys if key in values}
-
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """A full window per call, as if every rank sent."""
         return len(values["bytes"]) * calls * (WINDOW * ranks + barrier_messages(ranks))
@@ -163,10 +159,7 @@ Place = tuple[int, int]
 def representatives(
     study: BandwidthStudy, fabric: Fabric, shape: Shape, notes: list[str]
 ) -> tuple[tuple[str, ...], Classes]:
-    """Hosts of the launch, and (index of a host, level, hops) for each class of hosts relative to the first.
-
-    Only one host of each class is used: a launch over all nodes to measure between two of them would be waste.
-    """
+    """Hosts of the launch, one for each class relative to the first, and (index, level, hops) of each class."""
     try:
         candidates = place(fabric, study.placement.nodes, shape.nodes)
     except NoRoomError:

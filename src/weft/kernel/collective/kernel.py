@@ -29,6 +29,8 @@ class Collective(MeasuredKernel):
 
     name = "collective"
     incidental = frozenset({"bytes", "refine", "setting", "explain", "guidelines"})
+    keys = ("collective", "form", "bytes", "refine", "root", "pattern", "table", "guidelines")
+    inputs = ("matrix", "table")
     study: type[Study] = CollectiveStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
@@ -80,10 +82,6 @@ class Collective(MeasuredKernel):
         in_turns = values.get("guidelines") or values.get("overlap")
         return super().budgets(values, ranks) + (len(values["bytes"]) if in_turns else 0)
 
-    def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
-        """The traffic matrix and the selection table, if there are any."""
-        return [key for key in ("matrix", "table") if key in values]
-
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """All sizes of an all-to-all."""
         return self.operations(values, ranks) if is_explained(values, ranks) else []
@@ -130,9 +128,8 @@ class Collective(MeasuredKernel):
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        keys = ("collective", "form", "bytes", "refine", "root", "pattern", "table", "guidelines")
-        own = {"algorithm": values["algorithm"]} if is_own(values.get("algorithm", "")) else {}
-        found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values} | own
+        found = super().flat(values)
+        found |= {"algorithm": values["algorithm"]} if is_own(values.get("algorithm", "")) else {}
         found |= {key: 1 for key in ("explain", "overlap") if values.get(key)}
         found |= {"within_ns": round(1e9 * values["within_s"])} if "within_s" in values else {}
         weights = weights_of(values, values.get("columns", 0))

@@ -14,20 +14,18 @@ from weft.kernel.skew import SKEWED
 from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT, algorithms, progress_thread, setting
 from weft.mpi.alltoall import AUTO, AlgorithmSpecs
+from weft.mpi.guidelines import MOCK_UPS
 from weft.study import Series, SeriesOf, Study, as_written, whole_numbers
 from weft.units import Bytes, Seconds
 
-NAMES = (
-    "bcast", "alltoall", "alltoallv", "scatter", "gather", "allgather", "allreduce", "reduce", "reduce_scatter",
-)  # fmt: skip
-WRITTEN = tuple(name.capitalize() for name in NAMES)
+WRITTEN = tuple(name.capitalize() for name in MOCK_UPS)
 UP_TO_ALL = "2..p"
 
 
 def parse_collectives(value: object) -> tuple[str, ...]:
     """Collectives in lower case, from ``["Bcast", "Alltoall"]``; ValueError for none, a repeated or unknown one."""
     names = [str(each).removeprefix("MPI_").lower() for each in as_list(value)]
-    if not names or len(set(names)) != len(names) or not set(names) <= set(NAMES):
+    if not names or len(set(names)) != len(names) or not set(names) <= set(MOCK_UPS):
         raise ValueError(f"different ones of {', '.join(WRITTEN)}")
     return tuple(names)
 

@@ -30,6 +30,9 @@ class Exchange(MeasuredKernel):
     incidental = frozenset({"n", "m", "calls", "explain"})
     batched = False
     fitted = ("A", "B", "C")
+    keys = ("n", "m", "data", "file", "algorithm")
+    inputs = ("file",)
+    called = frozenset({"alltoall", "alltoallv"})  # A exchanges counts; B and C have blocks
     study: type[Study] = ExchangeStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
@@ -91,10 +94,6 @@ class Exchange(MeasuredKernel):
             **staging(ranks),
         }
 
-    def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
-        """The file of keys, if there is one."""
-        return [key for key in ("file",) if key in values]
-
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """C, or B if C is not measured; none for a sort, whose blocks depend on its keys."""
         calls = [call for call in ("C", "B") if call in values.get("calls", ())]
@@ -130,19 +129,14 @@ class Exchange(MeasuredKernel):
         """The calls that a study of the contention set asks for; ``total`` for a sort."""
         return list(values["calls"]) if values["data"] == "contention" else ["total"]
 
-    def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
-        """``alltoall`` for A, which exchanges counts; ``alltoallv`` for B and C."""
-        return frozenset({"alltoall", "alltoallv"})
-
     def words(self, values: Mapping[str, Any]) -> str:
         """The length m of its vectors, and an algorithm of Weft's own."""
         return " ".join(filter(None, (f"{values['m']:,}", values.get("algorithm", ""))))
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        keys = ("n", "m", "data", "file", "algorithm")
-        found: dict[str, FlatValue] = {key: values[key] for key in keys if key in values}
-        return found | {"calls": timed_calls(values)} | ({"explain": 1} if values.get("explain") else {})
+        timed: dict[str, FlatValue] = {"calls": timed_calls(values)}
+        return super().flat(values) | timed | ({"explain": 1} if values.get("explain") else {})
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """One from every rank to every other in each call of A, B or C."""

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The built-in kernel ``floor``: noise floor, latency and copy rate of a placement, in each round of launches.
-
-Copy rates are measured at the sizes that the cells of the placement have (METHOD 16, 21).
-"""
+"""The built-in kernel ``floor``: noise floor, latency, copy rates at the sizes of its cells (METHOD 16, 21)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from weft.kernel import FlatValue, Kernel
+from weft.kernel import Kernel
 from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.traffic import barrier_messages
 from weft.study import Measure
@@ -54,11 +51,9 @@ class Floor(Kernel):
     main = "empty"
     batched = False
     is_floor = True
+    keys = ("copies",)
 
-    @staticmethod
-    def copies(staying: Iterable[int], most: int | None = None) -> list[int]:
-        """Sizes of its copies in bytes per rank; see :func:`copy_sizes`."""
-        return copy_sizes(staying, most)
+    copies = staticmethod(copy_sizes)
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of two buffers of the largest copy, of the samples, and of MPI itself."""
@@ -73,10 +68,6 @@ class Floor(Kernel):
         """Expected seconds of its copies with the tries of each way: all ranks of a node copy at the same time."""
         tried = [size * (1 + copy_tries(size) * copy_ways(size) / CALLS) for size in values["copies"]]
         return [ranks_per_node * size / copy_rate if copy_rate else 0.0 for size in tried]
-
-    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
-        """Keys of the flat plan."""
-        return {"copies": [str(size) for size in values["copies"]]}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Those of its barriers."""

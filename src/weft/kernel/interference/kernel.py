@@ -39,6 +39,7 @@ class Interference(MeasuredKernel):
     name = "interference"
     study: type[Study] = InterferenceStudy
     incidental = frozenset({"chunk", "mates", "counted"})
+    keys = ("victim", "window", "traffic", "burst", "chunk", "beside", "mates", "counted")
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """Each victim with all its aggressors, at each place that the nodes have; notes on the others."""
@@ -134,9 +135,7 @@ class Interference(MeasuredKernel):
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        keys = ("victim", "window", "traffic", "burst", "chunk", "beside", "mates", "counted")
-        sizes = {"bytes": values["size"], "traffic_bytes": values["traffic_size"]}
-        return {key: values[key] for key in keys if key in values} | sizes
+        return super().flat(values) | {"bytes": values["size"], "traffic_bytes": values["traffic_size"]}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Those of the victim, and as long traffic as it takes: about as many bursts as calls."""
@@ -190,10 +189,7 @@ def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place
 def _counted(
     study: InterferenceStudy, fabric: Fabric, shape: Shape, jobs: tuple[list[int], list[int]], several: Network | None
 ) -> tuple[int, int]:
-    """How many jobs a victim's cell counts by themselves: its own, and in one cell of a place also all others.
-
-    None where messages have not `several` ways in a network, or each job is under one leaf.
-    """
+    """Jobs that a cell counts by themselves: its own; all others in one cell of a place; 0 without several ways."""
     if several is None or shape.nodes == 1:
         return 0, 0
     hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)

@@ -10,10 +10,7 @@ FEWEST = 2  # of a job's nodes, or ranks on a single node
 
 
 def split_places(place: Place, leaf: Sequence[int], share: float, seed: int) -> tuple[list[int], list[int]] | str:
-    """Places of the job that measures and of the other one, ascending; or why there are none.
-
-    `leaf`: leaf switch of each place (a node, or a rank of a single node).
-    """
+    """Places of the job that measures and of the other, ascending, by the leaf of each place; or why there are none."""
     members: dict[int, list[int]] = {}
     for index, own in enumerate(leaf):
         members.setdefault(own, []).append(index)

@@ -62,10 +62,7 @@ class InterferenceSection(Section, frozen=True):
         return self
 
     def reduced(self, share: float) -> Self:
-        """With about a share of its calls: the longest list loses one until so few are left, strengths first.
-
-        The first and the last of a list stay longest, of strengths the full one and of places the last.
-        """
+        """With about a share of its calls: the longest list loses its middle one by one, rates the weakest first."""
         lists = {key: list[Any](getattr(self, key)) for key in ("rates", "aggressors", "victims", "places")}
 
         def calls() -> int:

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rounds of a check: matchings of nodes, each of one hop level, that load no link beyond its rate.
 
-Whole units meet: every leaf exchanges with one other leaf, node by node. So routes by destination (d-mod-k) put the
-same number of messages on each of its cables. Units meet by the circle method; which node meets which is a cyclic
-shift, drawn by the seed. Where the tables are known, the flattest of several draws is taken, and divided into rounds
-in which every message is as fast as its node: on a fuller cable a message waits for that one, whatever slows it
-elsewhere by less, and how much its peers leave it differs from pair to pair. A cable of twice a node's rate carries two
-messages: one alone would not show that it is slow.
+Whole units meet: every leaf exchanges with one other, node by node, so that routes by destination (d-mod-k) put the
+same number of messages on each cable. Units meet by the circle method; which node meets which is a cyclic shift, drawn
+by the seed. Where tables are known, the flattest of several draws is divided into rounds in which every message is as
+fast as its node: on a fuller cable a message waits for that one, whatever slows it elsewhere by less.
 """
 
 from collections.abc import Collection, Sequence
@@ -147,9 +145,7 @@ def _levels(leaf: Ints, pod: Ints | None) -> list[tuple[str, list[list[Unit]]]]:
 
 
 def _shares(most: dict[str, int], count: int, *, aimed: bool) -> dict[str, int]:
-    """Rounds of each level: an eighth within leaves, a quarter within pods, the rest between the farthest; what a
-    level cannot fill goes to the others. Rounds that aim at cables need few within leaves.
-    """
+    """Rounds of each level: an eighth within leaves, a quarter within pods, the rest, and what is over, beyond."""
     *_, last = most
     wanted = {"leaf": 1 if aimed else max(2, count // 8), "pod": count // 4} | {last: count}
     found: dict[str, int] = {}
@@ -265,8 +261,7 @@ class _Visits:
     def cost(self, pairs: Ints, few: Ints, repeats: int) -> tuple[float, ...]:
         """How little a round adds for parts to aim at, those crossed least first, and for the ``few`` nodes.
 
-        Then: nodes that no round that aims has yet; pairs that meet again; the mean load that limits a message; how
-        little it adds where few messages went before.
+        Then nodes that no round that aims has yet; pairs that meet again; the mean load that limits; how little is new.
         """
         if not len(pairs):  # the halves of single nodes, some of them empty
             return (np.inf,)

@@ -18,6 +18,7 @@ from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.traffic import any_eager, barrier_messages
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AlgorithmSpec, chosen
+from weft.mpi.guidelines import MOCK_UPS
 from weft.store.trace.script import ScriptSizes, read_sizes, sent_in
 from weft.study import Measure, Series, Study
 
@@ -62,6 +63,9 @@ class Replay(MeasuredKernel):
     name = "replay"
     main = OP
     batched = False
+    keys = ("algorithm",)
+    inputs = ("script",)
+    called = frozenset({"barrier", *MOCK_UPS})  # all that an application may call
     study: type[Study] = ReplayStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
@@ -106,10 +110,6 @@ class Replay(MeasuredKernel):
         """What is left of a replay's ``seconds`` beside the computation of a rank, on average."""
         return max(0.0, seconds - values["computed_ns"] / 1e9 * values["compute"])
 
-    def inputs_of(self, values: Mapping[str, Any]) -> list[str]:
-        """The script."""
-        return ["script"]
-
     def words(self, values: Mapping[str, Any]) -> str:
         """What differs from the traced application: the speed of computation, an algorithm of Weft's own."""
         speed = f"compute x{values['compute']:g}" if values["compute"] != 1 else ""
@@ -122,8 +122,8 @@ class Replay(MeasuredKernel):
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""
-        own = {key: values[key] for key in ("algorithm",) if key in values}
-        return {"script": values["script"], "compute_permille": round(1000 * values["compute"]), **own}
+        script: dict[str, FlatValue] = {"script": values["script"]}
+        return script | {"compute_permille": round(1000 * values["compute"])} | super().flat(values)
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Those of the script, in each call; all but those of all-to-alls at the cost of `EVENTS` plain ones each."""
@@ -133,13 +133,6 @@ class Replay(MeasuredKernel):
     def direct(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[tuple[int, int]]]:
         """Its all-to-alls, each with the script's largest block and, as the parts are not known, all their messages."""
         return {call: [(values["most_bytes"], values["direct"])] for call in values.get("direct_calls", ())}
-
-    def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
-        """All that an application may call."""
-        return frozenset(
-            ("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall", "alltoallv",
-             "reduce_scatter")
-        )  # fmt: skip
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """By its largest message."""

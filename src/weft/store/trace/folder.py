@@ -76,8 +76,7 @@ TRACE_RANKS = TableOf("trace_ranks", TraceRankRow)
 COMMUNICATORS = TableOf("trace_communicators", CommunicatorRow)
 MEMBER_TABLE = TableOf("trace_members", MemberRow)
 SITES = TableOf("trace_sites", SiteRow)
-
-
+TABLES = (TRACE_RANKS, COMMUNICATORS, MEMBER_TABLE, SITES)
 SCHEMA = "weft-trace/1"
 
 
@@ -135,17 +134,15 @@ def stamp_of_raw(folder: TraceFolder) -> dict[str, Any]:
 
 def write_stamp(folder: TraceFolder, of_raw: dict[str, Any]) -> None:
     """Write the stamp of a trace whose files are all made; DataError if the disk is full."""
-    tables = [table.path(folder.path) for table in (TRACE_RANKS, COMMUNICATORS, MEMBER_TABLE, SITES)]
-    made = [*folder.events.glob("*.parquet"), *folder.counts.glob("*.parquet"), *tables]
-    write_json(
-        folder.tables / STAMP,
-        {**of_raw, MADE: {str(path.relative_to(folder.path)): _mark(path) for path in sorted(made)}},
-    )
+    tables = [table.path(folder.path) for table in TABLES]
+    made = sorted([*folder.events.glob("*.parquet"), *folder.counts.glob("*.parquet"), *tables])
+    marks = {str(path.relative_to(folder.path)): _mark(path) for path in made}
+    write_json(folder.tables / STAMP, {**of_raw, MADE: marks})
 
 
 def is_converted(folder: TraceFolder) -> bool:
     """Whether tables are of the ranks' files as they are; DataError for a damaged file, or one changed since."""
-    if not all(table.is_current(folder.path) for table in (TRACE_RANKS, COMMUNICATORS, MEMBER_TABLE, SITES)):
+    if not all(table.is_current(folder.path) for table in TABLES):
         return False
     raw = trace_files(folder.raw)
     try:

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the files of a trace hold: the binary layout of a rank's, and the numbers of its calls.
-
-docs/dev/trace-format.md describes the layout, ``native/trace/record.hpp`` has it in C++; ``native/trace/calls.inc``
-lists the calls, and makes the tracer too.
-"""
+"""The binary layout of a rank's trace (docs/dev/trace-format.md, ``native/trace/record.hpp``); numbers of calls."""
 
 import enum
 import re
