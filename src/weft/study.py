@@ -3,25 +3,18 @@
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import (
-    Field,
-    PlainSerializer,
-    PlainValidator,
-    SerializerFunctionWrapHandler,
-    WithJsonSchema,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from weft.fabric.nodeset import expand
 from weft.files.reading import as_list, is_table
 from weft.files.section import Section, WholeFile
-from weft.units import Seconds
+from weft.units import Seconds, written
 
 Count = Annotated[int, Field(strict=True, ge=1, le=2**40)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 DOUBLING = "1..nodes"
 MOST_RANKS = 10_000_000
+NUMBER = {"type": "integer", "minimum": 1}  # schema
 MOST_CELLS = 20_000  # ids are c000, ..., c999, c1000, ...
 Sweep = TypeVar("Sweep")
 
@@ -71,10 +64,9 @@ def parse_hosts(value: object) -> str | dict[int, str]:
     )
 
 
-def numbers_or(*words: str) -> WithJsonSchema:
+def numbers_or(*words: str) -> dict[str, Any]:
     """Schema of "a whole number, a list of them, or one of these words"."""
-    number = {"type": "integer", "minimum": 1}
-    return WithJsonSchema({"anyOf": [number, {"type": "array", "items": number, "minItems": 1}, {"enum": list(words)}]})
+    return {"anyOf": [NUMBER, {"type": "array", "items": NUMBER, "minItems": 1}, {"enum": list(words)}]}
 
 
 def as_written(value: Any) -> Any:
@@ -82,24 +74,12 @@ def as_written(value: Any) -> Any:
     return as_list(value) if isinstance(value, tuple) else value
 
 
-Nodes = Annotated[
-    tuple[int, ...] | Literal["1..nodes"],
-    PlainValidator(parse_nodes),
-    PlainSerializer(as_written, return_type=Any),
-    numbers_or(DOUBLING),
-]
+Nodes = Annotated[tuple[int, ...] | Literal["1..nodes"], *written(parse_nodes, as_written, numbers_or(DOUBLING))]
 RanksPerNode = Annotated[
-    tuple[int, ...] | Literal["cores", "fill"],
-    PlainValidator(parse_ranks),
-    PlainSerializer(as_written, return_type=Any),
-    numbers_or("cores", "fill"),
+    tuple[int, ...] | Literal["cores", "fill"], *written(parse_ranks, as_written, numbers_or("cores", "fill"))
 ]
-Hosts = Annotated[
-    str | dict[int, str],
-    PlainValidator(parse_hosts),
-    PlainSerializer(as_written, return_type=Any),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}),
-]
+_GROUPS = {"type": "object", "additionalProperties": {"type": "string"}}
+Hosts = Annotated[str | dict[int, str], *written(parse_hosts, as_written, {"anyOf": [{"type": "string"}, _GROUPS]})]
 
 
 class Measure(Section, frozen=True):

@@ -86,17 +86,14 @@ def parse_share(text: object) -> float:
     return float(number / 100)
 
 
+def written(parse: Callable[[object], Any], write: Callable[[Any], Any], schema: dict[str, Any]) -> tuple[Any, ...]:
+    """Metadata of a pydantic type: how it is read from files, written (``plan.json``, too), and its JSON schema."""
+    return PlainValidator(parse), PlainSerializer(write, return_type=Any), WithJsonSchema(schema)
+
+
 def quoted(parse: Callable[[object], Any], unit: str, example: str) -> tuple[Any, ...]:
-    """Metadata of a pydantic type that is written with its unit, in files and in ``plan.json`` alike."""
-
-    def write(value: float) -> str:
-        return f"{value!r} {unit}"
-
-    return (
-        PlainValidator(parse),
-        PlainSerializer(write, return_type=str),
-        WithJsonSchema({"type": "string", "examples": [example]}),
-    )
+    """Metadata of a pydantic type that is written with its unit."""
+    return written(parse, lambda value: f"{value!r} {unit}", {"type": "string", "examples": [example]})
 
 
 Bytes = Annotated[int, *quoted(parse_bytes, "B", "256 KiB")]

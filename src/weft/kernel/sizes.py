@@ -4,11 +4,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
+from pydantic import Field
 
 from weft.files.reading import as_list
 from weft.mpi.algorithms import DEFAULT
-from weft.units import parse_bytes
+from weft.units import parse_bytes, written
 
 #: Where the messages of a sweep lie, by the study's word for it; "cold" alone means a first call.
 CACHES = {"hot": "from cache", "cold": "from memory", "shared": "in one place"}
@@ -105,10 +105,14 @@ def write_sizes(sizes: Sequence[int]) -> list[str]:
     return [f"{size} B" for size in sizes]
 
 
+Refine = Annotated[
+    int,
+    Field(
+        strict=True, ge=0, le=100,
+        description="sizes to add, at most, where times leave the line between their neighbours",
+    ),
+]  # fmt: skip
+"""The key ``refine`` of a study."""
 _LISTED = {"type": "array", "items": {"type": "string", "examples": ["1 KiB"]}, "minItems": 1}
-ByteSizes = Annotated[
-    tuple[int, ...],
-    PlainValidator(parse_sizes),
-    PlainSerializer(write_sizes, return_type=list[str]),
-    WithJsonSchema({"anyOf": [{"type": "string", "examples": ["1 B .. 4 MiB"]}, _LISTED]}),
-]
+_RANGE = {"type": "string", "examples": ["1 B .. 4 MiB"]}
+ByteSizes = Annotated[tuple[int, ...], *written(parse_sizes, write_sizes, {"anyOf": [_RANGE, _LISTED]})]

@@ -107,7 +107,8 @@ class Bandwidth(MeasuredKernel):
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
         """The largest message, and the footprint that all messages cycle through."""
         largest = values["bytes"][-1]
-        return Sizes(block=largest, local=values.get("footprint", largest * outstanding(largest, values)))
+        flying = max(1, min(values["window"], values["window_bytes"] // max(largest, 1)))
+        return Sizes(block=largest, local=values.get("footprint", largest * flying))  # none before Weft 0.2
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
         """One message of each size, ascending."""
@@ -128,12 +129,6 @@ class Bandwidth(MeasuredKernel):
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """A full window per call, as if every rank sent."""
         return len(values["bytes"]) * calls * (WINDOW * ranks + barrier_messages(ranks))
-
-
-def outstanding(size: int, values: Mapping[str, Any]) -> int:
-    """Number of messages of a size in flight together. Runs from before Weft 0.2 had no footprint."""
-    most = min(values["window_bytes"], values.get("footprint", values["window_bytes"]))
-    return max(1, min(values["window"], most // max(size, 1)))
 
 
 def both_ways(values: Mapping[str, Any]) -> bool:

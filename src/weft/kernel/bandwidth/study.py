@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Keys of a study of the kernel ``bandwidth``."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from weft.files.section import Section
-from weft.kernel.sizes import ByteSizes, powers_of_two
-from weft.study import Nodes, RanksPerNode, Series, SeriesOf, Study, as_written, whole_numbers
-from weft.units import Bytes
+from weft.kernel.sizes import ByteSizes, Refine, powers_of_two
+from weft.study import NUMBER, Nodes, RanksPerNode, Series, SeriesOf, Study, as_written, whole_numbers
+from weft.units import Bytes, written
 
 #: One rank a node, or all ranks of one node: all others send to the first, or the first to all others.
 FANS = ("incast", "outcast")
@@ -26,12 +26,8 @@ def parse_pairs(value: object) -> tuple[int, ...] | Literal["cores"]:
     return tuple(sorted(whole_numbers(value, wanted)))
 
 
-PairCounts = Annotated[
-    tuple[int, ...] | Literal["cores"],
-    PlainValidator(parse_pairs),
-    PlainSerializer(as_written, return_type=Any),
-    WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "integer", "minimum": 1}}, {"const": "cores"}]}),
-]
+_COUNTS = {"anyOf": [{"type": "array", "items": NUMBER}, {"const": "cores"}]}
+PairCounts = Annotated[tuple[int, ...] | Literal["cores"], *written(parse_pairs, as_written, _COUNTS)]
 
 
 class BandwidthSection(Section, frozen=True):
@@ -55,9 +51,7 @@ class BandwidthSection(Section, frozen=True):
         powers_of_two(1, 64 * 2**20),
         description='bytes of a message: "1 B .. 64 MiB" (powers of two), or a list such as ["8 B", "1 KiB"]',
     )
-    refine: Annotated[int, Field(strict=True, ge=0, le=100)] = Field(
-        8, description="sizes to add, at most, where times leave the line between their neighbours"
-    )
+    refine: Refine = 8
     window: Annotated[int, Field(strict=True, ge=1, le=100_000)] = Field(64, description="messages in flight, at most")
     window_bytes: Bytes = Field(
         64 * 2**20, description='bytes in flight, at most (one message always may be): "64 MiB"'

@@ -66,10 +66,8 @@ def calls_of(study: CollectiveStudy, ranks: int, notes: list[str]) -> Iterable[d
             values |= {"guidelines": guidelines_of(collective, ranks)} if section.guidelines else {}
             values |= {"within_s": section.guidelines_within} if section.guidelines_within else {}
             values |= {"overlap": True} if section.overlap else {}
-            if collective in ROOTED:
-                values["root"] = 0 if in_turns else section.root
-            if pattern:
-                values["pattern"] = pattern
+            values |= {"root": 0 if in_turns else section.root} if collective in ROOTED else {}
+            values |= {"pattern": pattern} if pattern else {}
             if pattern == "matrix" and section.matrix:
                 values["matrix"] = str((study.path.parent / section.matrix).resolve())
             yield values
@@ -79,11 +77,9 @@ def patterns_of(section: CollectiveSection, ranks: int, notes: list[str]) -> lis
     """The patterns of a study with their skews: ``zipf2.5``; adds a note on skews that so few ranks cannot have."""
     found: list[str] = []
     for pattern in section.patterns:
-        if pattern not in SKEWED:
-            found.append(pattern)
-            continue
-        found += [f"{pattern}{skew:g}" for skew in section.skew if skew <= ranks]
-        if any(skew > ranks for skew in section.skew):
+        several = [f"{pattern}{skew:g}" for skew in section.skew if skew <= ranks]
+        found += several if pattern in SKEWED else [pattern]
+        if pattern in SKEWED and len(several) < len(section.skew):
             notes.append(f"alltoallv {pattern}: a skew over {ranks} does not exist among {ranks} ranks")
     return found
 

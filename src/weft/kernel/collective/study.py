@@ -4,19 +4,19 @@
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from weft.files.reading import as_list
 from weft.files.section import FilePath, Section
 from weft.kernel import Shape, Sweep
-from weft.kernel.sizes import ByteSizes, powers_of_two
+from weft.kernel.sizes import ByteSizes, Refine, powers_of_two
 from weft.kernel.skew import SKEWED
 from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT, algorithms, progress_thread, setting
 from weft.mpi.alltoall import AUTO, AlgorithmSpecs
 from weft.mpi.guidelines import MOCK_UPS
-from weft.study import Series, SeriesOf, Study, as_written, whole_numbers
-from weft.units import Bytes, Seconds
+from weft.study import NUMBER, Series, SeriesOf, Study, as_written, whole_numbers
+from weft.units import Bytes, Seconds, written
 
 WRITTEN = tuple(name.capitalize() for name in MOCK_UPS)
 UP_TO_ALL = "2..p"
@@ -47,24 +47,12 @@ def parse_root(value: object) -> int:
     return value
 
 
-Collectives = Annotated[
-    tuple[str, ...],
-    PlainValidator(parse_collectives),
-    PlainSerializer(as_written, return_type=Any),
-    WithJsonSchema({"type": "array", "items": {"enum": list(WRITTEN)}, "minItems": 1}),
-]
-Processes = Annotated[
-    tuple[int, ...] | Literal["2..p"] | None,
-    PlainValidator(parse_processes),
-    PlainSerializer(as_written, return_type=Any),
-    WithJsonSchema({"anyOf": [{"type": "array", "items": {"type": "integer", "minimum": 1}}, {"const": UP_TO_ALL}]}),
-]
-Root = Annotated[
-    int,
-    PlainValidator(parse_root),
-    PlainSerializer(lambda root: "rotating" if root < 0 else root, return_type=Any),
-    WithJsonSchema({"anyOf": [{"const": "rotating"}, {"type": "integer", "minimum": 0}]}),
-]
+_NAMES = {"type": "array", "items": {"enum": list(WRITTEN)}, "minItems": 1}
+_COUNTS = {"anyOf": [{"type": "array", "items": NUMBER}, {"const": UP_TO_ALL}]}
+_RANK = {"anyOf": [{"const": "rotating"}, {"type": "integer", "minimum": 0}]}
+Collectives = Annotated[tuple[str, ...], *written(parse_collectives, as_written, _NAMES)]
+Processes = Annotated[tuple[int, ...] | Literal["2..p"] | None, *written(parse_processes, as_written, _COUNTS)]
+Root = Annotated[int, *written(parse_root, lambda root: "rotating" if root < 0 else root, _RANK)]
 
 
 Skew = Annotated[float, Field(ge=1, le=1000, allow_inf_nan=False)]
@@ -82,9 +70,7 @@ class CollectiveSection(Section, frozen=True):
         description='bytes of a block, or of the message: "1 B .. 4 MiB" (powers of two), or a list',
     )
     memory_most: Bytes | None = Field(None, description="the largest buffer of a rank; larger sizes are left out")
-    refine: Annotated[int, Field(strict=True, ge=0, le=100)] = Field(
-        0, description="sizes to add, at most, where times leave the line between their neighbours"
-    )
+    refine: Refine = 0
     root: Root = Field(-1, description='"rotating": each call has the next rank as its root; or one rank for all')
     forms: Annotated[
         tuple[Literal["plain", "inplace", "vector", "neighbor"], ...], Field(min_length=1, max_length=4)

@@ -108,14 +108,8 @@ class CollectiveTraffic(Combined):
 
 def traffic_at(values: Mapping[str, Any], size: int, ranks: int) -> Traffic:
     """Least traffic of a cell's call at one size; it is exact for an all-to-all of equal blocks on even nodes."""
-    least = CollectiveTraffic(
-        collective=values["collective"],
-        block_bytes=size,
-        ranks=ranks,
-        node_ranks=tuple(values.get("node_ranks", ())),
-        in_place=values["form"] == "inplace",
-        pattern=values.get("pattern", "equal"),
-    )
+    node_ranks, pattern = tuple(values.get("node_ranks", ())), values.get("pattern", "equal")
+    least = CollectiveTraffic(values["collective"], size, ranks, node_ranks, values["form"] == "inplace", pattern)
     try:
         weights = weights_of(values, ranks)
     except StudyError:  # the matrix stayed on another machine: what holds for any pattern is lower, and valid

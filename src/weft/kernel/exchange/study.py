@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from weft.errors import StudyError
 from weft.files.expression import tree
@@ -16,8 +16,8 @@ from weft.files.section import FilePath, Section
 from weft.kernel.steps import Explain
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AlgorithmSpec
-from weft.study import MOST_CELLS, Series, SeriesOf, Study, as_written
-from weft.units import Bytes, parse_bytes, parse_share
+from weft.study import MOST_CELLS, NUMBER, Series, SeriesOf, Study, as_written
+from weft.units import Bytes, parse_bytes, parse_share, written
 
 
 @dataclass(frozen=True)
@@ -111,23 +111,9 @@ def write_array(value: int | float) -> str:
     return f"{value * 100!r} %" if isinstance(value, float) else f"{value} B"
 
 
-N = Annotated[
-    int | Literal["auto"],
-    PlainValidator(parse_n),
-    PlainSerializer(as_written, return_type=Any),
-    WithJsonSchema(listed({"type": "integer", "minimum": 1}, {"const": "auto"})),
-]
-M = Annotated[
-    str,
-    PlainValidator(parse_m),
-    WithJsonSchema(listed({"type": "integer", "minimum": 1}, {"type": "string", "examples": ["512 * N"]})),
-]
-Array = Annotated[
-    int | float,
-    PlainValidator(parse_array),
-    PlainSerializer(write_array, return_type=str),
-    WithJsonSchema({"type": "string", "examples": ["1 %", "256 MiB"]}),
-]
+N = Annotated[int | Literal["auto"], *written(parse_n, as_written, listed(NUMBER, {"const": "auto"}))]
+M = Annotated[str, *written(parse_m, str, listed(NUMBER, {"type": "string", "examples": ["512 * N"]}))]
+Array = Annotated[int | float, *written(parse_array, write_array, {"type": "string", "examples": ["1 %", "256 MiB"]})]
 
 
 class ExchangeSection(Section, frozen=True):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The kernel ``interference``: a victim's call, alone and beside each kind of traffic, in turns of one launch."""
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,6 @@ from weft.fabric.network.minimal import has_several_ways
 from weft.fabric.placement import NoRoomError, place
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import INT_BYTES, sample_bytes, staging
-from weft.kernel.interference.places import split_places
 from weft.kernel.interference.study import AT_ONCE, MOVING, InterferenceSection, InterferenceStudy, Place
 from weft.kernel.jobs import BESIDE, BURSTS, Jobs, pairs_of, word_of
 from weft.kernel.sizes import split_op
@@ -23,6 +23,7 @@ IN_PAIRS = frozenset({"pingpong", "stream"})
 RECORD = 512  # bytes of a message under way: its request and status, and the library's own
 LINE = 64  # bytes: each message of a stream has its own cache lines
 MOST_PAIRED = 1024  # ranks
+FEWEST = 2  # of a job's nodes, or ranks on a single node
 BUSY = 3  # times as long as alone do calls take beside traffic
 SHOWN_S, PAUSE_S = 1.2, 0.7  # of a job that is counted by itself, and after the last one (interference.cpp)
 
@@ -221,3 +222,33 @@ def values_of(
         "members": measuring,
         "beside": others,
     }
+
+
+def split_places(place: Place, leaf: Sequence[int], share: float, seed: int) -> tuple[list[int], list[int]] | str:
+    """Places of the job that measures and of the other, ascending, by the leaf of each place; or why there are none."""
+    members: dict[int, list[int]] = {}
+    for index, own in enumerate(leaf):
+        members.setdefault(own, []).append(index)
+    chosen = list(range(len(leaf)))
+    if place == "other-leaf":
+        if len(members) < 2:
+            return "all nodes are under one leaf"
+        measuring: list[int] = []
+        for own in list(members.values())[:-1]:
+            if measuring and len(measuring) + len(own) / 2 > share * len(leaf):
+                break
+            measuring += own
+        return _enough(measuring, chosen)
+    if place == "same-leaf":
+        chosen = max(members.values(), key=len)
+    if place == "random":
+        drawn = random.Random(seed).sample(chosen, round(share * len(chosen)))
+        return _enough(drawn, chosen)
+    return _enough([each for k, each in enumerate(chosen) if int((k + 1) * share + 0.5) > int(k * share + 0.5)], chosen)
+
+
+def _enough(measuring: Sequence[int], chosen: Sequence[int]) -> tuple[list[int], list[int]] | str:
+    others = [each for each in chosen if each not in set(measuring)]
+    if min(len(measuring), len(others)) < FEWEST:
+        return f"{len(measuring)} and {len(others)} of {len(chosen)} for two jobs of at least {FEWEST}"
+    return sorted(measuring), others

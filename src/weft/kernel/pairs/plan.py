@@ -127,7 +127,8 @@ def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[
     alone_s = schedule.between * pace.isolated[0] + schedule.within * pace.isolated[1]
     if section.concurrency == "isolated" and section.sample_rounds is None and alone_s > section.isolated_most:
         chosen, counts = draw_pairs(Classes(node_of, network, hosts), section.sample_pairs, seed)
-        drawn = ", ".join(f"{count} {class_name(each)}" for each, count in counts.items())
+        places = ("on one node" if each == SAME_NODE else f"at {each - 1} hops" for each in counts)
+        drawn = ", ".join(f"{count} {where}" for count, where in zip(counts.values(), places, strict=True))
         note = (
             f"{where}: isolated pairs are a sample, drawn by seed {seed} ({drawn}): all "
             f"{shape.ranks**2 - shape.ranks:,} would take about {format_seconds(alone_s)} a launch; "
@@ -262,8 +263,3 @@ def coordinates(
     chosen = network.indices(list(hosts))
     columns = {key: network.coordinates[key][chosen].tolist() for key in ("leaf", "pod") if key in network.coordinates}
     return hosts, columns, network, chosen
-
-
-def class_name(number: int) -> str:
-    """Name of a hop class."""
-    return "on one node" if number == SAME_NODE else f"at {number - 1} hops"

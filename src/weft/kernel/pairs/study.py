@@ -5,7 +5,7 @@ import random
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
 from weft.files.reading import as_list
 from weft.files.section import Section
@@ -13,7 +13,7 @@ from weft.kernel.pairs.classes import Classes
 from weft.kernel.sizes import few_enough, write_sizes
 from weft.kernel.tournament import PairSchedule
 from weft.study import Count, Measure, Study
-from weft.units import Bytes, Seconds, parse_bytes
+from weft.units import Bytes, Seconds, parse_bytes, written
 
 # Drawn pairs are measured one at a time: a larger round would not be faster, and a killed job would lose more.
 MOST_A_ROUND = 32
@@ -69,12 +69,8 @@ def parse_sizes(value: object) -> tuple[int, ...]:
     return sizes
 
 
-MessageSizes = Annotated[
-    tuple[int, ...],
-    PlainValidator(parse_sizes),
-    PlainSerializer(write_sizes, return_type=Any),
-    WithJsonSchema({"type": "array", "items": {"type": "string", "examples": ["0 B", "256 KiB"]}, "minItems": 1}),
-]
+_TEXTS = {"type": "array", "items": {"type": "string", "examples": ["0 B", "256 KiB"]}, "minItems": 1}
+MessageSizes = Annotated[tuple[int, ...], *written(parse_sizes, write_sizes, _TEXTS)]
 
 
 class PairsMeasure(Measure, frozen=True):
