@@ -3,7 +3,7 @@
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -33,20 +33,28 @@ def text_of(node: ast.AST, known: dict[str, str]) -> str:
     return known.get(node.id, "") if isinstance(node, ast.Name) else ""
 
 
+def assigned(nodes: Iterable[ast.AST]) -> list[tuple[int, str, str]]:
+    """Line, name and text of each assignment among some nodes, in their order."""
+    made = [node for node in nodes if isinstance(node, ast.Assign)]
+    return sorted(
+        (at.lineno, name.id, text_of(at.value, {})) for at in made for name in at.targets if isinstance(name, ast.Name)
+    )
+
+
 def collected() -> set[tuple[str, str]]:
     """File and remedy of each error in the sources whose remedy names a verb."""
     trees = {path.relative_to(SOURCES).as_posix(): ast.parse(path.read_text()) for path in SOURCES.rglob("*.py")}
-    known: dict[str, str] = {}
-    for whole in trees.values():
-        for made in (node for node in ast.walk(whole) if isinstance(node, ast.Assign)):
-            known |= {name.id: text_of(made.value, {}) for name in made.targets if isinstance(name, ast.Name)}
+    constants = {name: text for whole in trees.values() for _, name, text in assigned(whole.body)}
     found: set[tuple[str, str]] = set()
-    for name, whole in trees.items():
-        for call in (node for node in ast.walk(whole) if isinstance(node, ast.Call)):
-            called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
-            if called.endswith("Error") or called in ("error", "tell"):
-                texts = [text_of(part, known) for part in [*call.args[1:], *(word.value for word in call.keywords)]]
-                found |= {(name, text) for text in texts if VERB.search(text)}
+    for file, whole in trees.items():
+        for scope in (whole, *(node for node in ast.walk(whole) if isinstance(node, ast.FunctionDef))):
+            own = assigned(ast.walk(scope) if isinstance(scope, ast.FunctionDef) else ())
+            for call in (node for node in ast.walk(scope) if isinstance(node, ast.Call)):
+                known = constants | {name: text for line, name, text in own if line < call.lineno}
+                called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+                if called.endswith("Error") or called in ("error", "tell"):
+                    texts = [text_of(part, known) for part in [*call.args[1:], *(word.value for word in call.keywords)]]
+                    found |= {(file, text) for text in texts if VERB.search(text)}
     return found
 
 

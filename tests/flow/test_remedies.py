@@ -32,6 +32,10 @@ def typed(capsys: pytest.CaptureFixture[str]) -> Typed:
 
 ELSEWHERE = {
     (
+        "trace/events.py",
+        "rm -r {}, then the same command",
+    ): "unit/trace/test_edited_trace.py::test_edited_files_with_right_checksums_are_one_message_whose_remedy_works",
+    (
         "cli/fabric_virtual.py",
         "weft fabric down {}",
     ): "virtual/test_virtual_verbs.py::test_what_is_up_is_not_brought_up_twice",
@@ -49,7 +53,7 @@ ELSEWHERE = {
         "weft fabric exec --fabric {} {} tc",
     ): "virtual/test_virtual_remedies.py::test_no_counters",
 }
-"""Errors that need a virtual fabric, and the tests that provoke them on one."""
+"""Errors whose provocation is a test of its own, or needs a virtual fabric."""
 
 
 @lru_cache(maxsize=1)

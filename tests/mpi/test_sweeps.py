@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from real_weft import EACH_MPI, MPIS, Weft
 
-from weft.kernel.collective.study import NAMES
 from weft.kernel.sizes import split_op
+from weft.mpi.guidelines import MOCK_UPS
 from weft.store.cells import read_cell
 
 HEAD = """\
@@ -115,7 +115,7 @@ def test_every_collective_is_measured_and_proven_at_both_process_counts(
     assert done.returncode == 0, done.stderr
     assert set(weft.statuses().values()) == {"ok"}
     measured = {name: cell for name, cell in planned(weft).items() if name.startswith("c")}
-    assert len(measured) == 2 * len(NAMES)
+    assert len(measured) == 2 * len(MOCK_UPS)
     assert len(list(weft.folder.glob("launches/g*.l1.json"))) == 1, "all cells of a placement share a launch"
     for name, cell in measured.items():
         data = read_cell(weft.folder, name, 1)

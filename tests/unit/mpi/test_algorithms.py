@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.kernel.collective.study import NAMES
 from weft.mpi.algorithms import INTRA, TUNED, algorithms, family_of, knob, setting
+from weft.mpi.guidelines import MOCK_UPS
 
 OMPI_5 = "Open MPI v5.0.11, package: Open MPI, ident: 5.0.11"
 OMPI_4 = "Open MPI v4.1.4, package: Debian OpenMPI"
@@ -34,7 +34,7 @@ def test_open_mpi_names_the_same_algorithms_in_the_same_order(library: str) -> N
 
 
 def test_every_collective_has_algorithms_in_both_families() -> None:
-    assert set(TUNED) == set(INTRA) == set(NAMES)
+    assert set(TUNED) == set(INTRA) == set(MOCK_UPS)
 
 
 def test_an_algorithm_is_left_out_where_its_restriction_is_not_met() -> None:

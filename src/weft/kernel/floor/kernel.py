@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from weft.kernel import Kernel
+from weft.kernel import FlatValue, Kernel
 from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.traffic import barrier_messages
 from weft.study import Measure
@@ -51,7 +51,6 @@ class Floor(Kernel):
     main = "empty"
     batched = False
     is_floor = True
-    keys = ("copies",)
 
     copies = staticmethod(copy_sizes)
 
@@ -68,6 +67,10 @@ class Floor(Kernel):
         """Expected seconds of its copies with the tries of each way: all ranks of a node copy at the same time."""
         tried = [size * (1 + copy_tries(size) * copy_ways(size) / CALLS) for size in values["copies"]]
         return [ranks_per_node * size / copy_rate if copy_rate else 0.0 for size in tried]
+
+    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
+        """Its copies, which a plan of an earlier version lacks."""
+        return {"copies": values["copies"]}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Those of its barriers."""

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.files.section import Section
-from weft.kernel import MeasuredKernel, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.sizes import op_name
 from weft.kernel.traffic import any_eager, barrier_messages
@@ -54,7 +54,6 @@ class Probe(MeasuredKernel):
     """Cells, memory and messages of a probe."""
 
     name = "probe"
-    keys = KEYS
     called = frozenset({"alltoall"})  # that of one rank, which is a copy
     study: type[Study] = ProbeStudy
 
@@ -84,6 +83,10 @@ class Probe(MeasuredKernel):
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """Round trips, short messages of one rank and of all, long messages, copies."""
         return list(operations(values))
+
+    def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
+        """Keys of the flat plan."""
+        return {key: values[key] for key in KEYS}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """Those of all its trains."""
