@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.analyse.outliers.candidates import Candidate, list_candidates
+from weft.analyse.outliers.candidates import Candidate, list_candidates, turned
 from weft.analyse.outliers.decompose import decompose
 from weft.analyse.outliers.finer import find_groups, find_memories, find_pairs, find_ranks, find_routes
 from weft.analyse.outliers.outlier import Outlier, Role, Sighting, merge_outliers
@@ -37,6 +37,8 @@ CLEAR = 0.5
 #: ... unless the other one is also this much slower than usual, by `PEER_SIGMAS` standard errors of its clocks.
 LEAST_OTHER = 0.15
 FEWEST = 2
+#: The two directions of a cable are reported apart if their factors differ by more than this.
+UNEQUAL = 1.2
 
 
 def slow_direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> tuple[Role, float | None]:
@@ -45,20 +47,24 @@ def slow_direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> 
     alone = (parts.touched.ravel() == 1) | (len(parts.effects) == 1)
     forth = effect.candidate.forth
     forth = forth[alone[forth]]
-    back = (forth % count) * count + forth // count
+    back = turned(forth, count)
     # if both directions of a pair are in `forth` (a link that a and b both send over), the pair decides nothing
     apart = ~np.isin(back, effect.candidate.forth)
     forth, back = forth[apart], back[apart]
     one_way, base = matrix.forward_s.ravel(), _base(matrix, parts)
-    known = np.isfinite(one_way[forth]) & np.isfinite(one_way[back]) & np.isfinite(base[forth])
+    off = one_way - base
+    known = np.isfinite(off[forth]) & np.isfinite(one_way[back])
     if known.sum() < FEWEST:
         return "unknown", None
-    out = float(np.median(one_way[forth[known]] - base[forth[known]]))
-    into = float(np.median(one_way[back[known]] - base[back[known]]))
-    usual = float(np.median(base[forth[known]]))
+    forth, back = forth[known], back[known]
+    out, into, usual = (float(np.median(values)) for values in (off[forth], off[back], base[forth]))
     if out + into <= 0:  # the clocks are too wrong to show what the round trip shows
         return "unknown", None
-    if min(out, into) > max(LEAST_OTHER * usual, PEER_SIGMAS * _error(matrix, parts, forth[known])):
+    # standard error of the median of these one-way times: pairs with a common node share the error of its clock
+    clean = off[(parts.touched.ravel() == 0) & np.isfinite(off)]
+    clocks = min(len(np.unique(end)) for end in np.divmod(forth, count))
+    error = robust_deviation(clean) / float(np.sqrt(clocks)) if clean.size else float("inf")
+    if min(out, into) > max(LEAST_OTHER * usual, PEER_SIGMAS * error):
         return "both", None
     balance = (out - into) / (out + into)
     if balance > CLEAR:
@@ -66,16 +72,6 @@ def slow_direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> 
     if balance < -CLEAR:
         return "receiver", 1 + into / usual
     return "both", None
-
-
-def _error(matrix: NodeMatrix, parts: Decomposition, forth: np.ndarray) -> float:
-    """Standard error of the median of these one-way times: pairs with a common node share the error of its clock."""
-    clean = parts.touched == 0
-    left = (matrix.forward_s - _base(matrix, parts).reshape(clean.shape))[clean]
-    left = left[np.isfinite(left)]
-    count = len(matrix.time_s)
-    clocks = min(len(np.unique(forth // count)), len(np.unique(forth % count)))
-    return robust_deviation(left) / float(np.sqrt(clocks)) if left.size else float("inf")
 
 
 def _base(matrix: NodeMatrix, parts: Decomposition) -> np.ndarray:
@@ -87,10 +83,6 @@ def _base(matrix: NodeMatrix, parts: Decomposition) -> np.ndarray:
         clean = of & (parts.touched.ravel() == 0) & np.isfinite(one_way)
         found[of] = np.median(one_way[clean]) if clean.any() else value
     return found
-
-
-#: The two directions of a cable are reported apart if their factors differ by more than this.
-UNEQUAL = 1.2
 
 
 class Taken(NamedTuple):
@@ -113,14 +105,13 @@ def attribute(ways: Sequence[PairTimes], places: Places, *, modelled: bool = Fal
     """Find the causes of slow pairs."""
     candidates = list_candidates(places) if named else []
     taken = [_taken(times, candidates, loaded=named) for times in ways]
-    left = [each.left for each in taken]
     if not named:
         return Attribution((), tuple(taken))
     found: list[Outlier] = []
     for each in taken:
         found += _all_named(each.matrix, each.parts, candidates)
         found += find_routes(each.matrix, each.parts, places)
-    shown = [each.lasting(LEAST_SHOWN_S) for each in left]
+    shown = [each.left.lasting(LEAST_SHOWN_S) for each in taken]
     ranks = find_ranks(shown, places)
     slow = sorted({rank for outlier in ranks for rank in outlier.indices})
     others = [each.without_ranks(slow) for each in shown]
@@ -130,8 +121,8 @@ def attribute(ways: Sequence[PairTimes], places: Places, *, modelled: bool = Fal
     elif any(mode == TOGETHER for _, mode, _ in groups):
         # pairs of which one way alone is crowded make a group of their own, and nothing is at fault
         crowded = [times for times in ways if any(key[:2] == times.way and key[1] == TOGETHER for key in groups)]
-        even = (_taken(times, candidates, loaded=True, mean=True).left for times in crowded)
-        still = find_groups((each.without_ranks(slow) for each in even), places)[1]
+        even = (_taken(times, candidates, loaded=True, mean=True).left.without_ranks(slow) for times in crowded)
+        still = find_groups(even, places)[1]
         classes = [each for each, key in zip(classes, groups, strict=True) if key[1] != TOGETHER or key in still]
     found += [*find_memories(others, places), *classes, *ranks]
     if not any(times.file.by_nodes for times in ways):
@@ -156,24 +147,14 @@ def _all_named(matrix: NodeMatrix, parts: Decomposition, candidates: Sequence[Ca
     found: list[Outlier] = []
     while left:
         effect = left.pop(0)
-        back = next((other for other in left if effect.candidate.back in _links_of(other.candidate)), None)
-        if not effect.candidate.back or back is None:
+        back = next((other for other in left if f"link {effect.candidate.back}" in other.candidate.titles), None)
+        if back is None:
             found.append(_named(effect, matrix, parts))
             continue
         left.remove(back)
-        cable = next(each for each in candidates if f"cable {effect.candidate.cable}" in _all_names(each))
+        cable = next(each for each in candidates if f"cable {effect.candidate.cable}" in each.titles)
         found.append(_cable(effect, back, matrix, cable))
     return found
-
-
-def _links_of(candidate: Candidate) -> list[str]:
-    """The names of the links that a candidate stands for."""
-    return [each.name for each in (candidate, *candidate.same) if each.kind == "link"]
-
-
-def _all_names(candidate: Candidate) -> list[str]:
-    """The candidate and those that cannot be distinguished from it, each with its kind."""
-    return [f"{each.kind} {each.name}" for each in (candidate, *candidate.same)]
 
 
 def _cable(forth: Effect, back: Effect, matrix: NodeMatrix, cable: Candidate) -> Outlier:
@@ -183,38 +164,27 @@ def _cable(forth: Effect, back: Effect, matrix: NodeMatrix, cable: Candidate) ->
     detail = "in both directions"
     if max(one, other) > UNEQUAL * min(one, other):
         factors = ((forth.candidate.name, one), (back.candidate.name, other))
-        detail += " (" + ", ".join(f"{name} {format_factor(factor)} x" for name, factor in factors) + ")"
-    also = [name for name in _all_names(cable) if name != f"cable {forth.candidate.cable}"]
-    return Outlier("cable", forth.candidate.cable, "", (seen,), len(cable.cells), tuple(also), detail)
+        detail += f" ({', '.join(f'{name} {format_factor(factor)} x' for name, factor in factors)})"
+    also = tuple(name for name in cable.titles if name != f"cable {forth.candidate.cable}")
+    return Outlier("cable", forth.candidate.cable, "", (seen,), len(cable.cells), also, detail)
 
 
 def _named(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> Outlier:
-    """A candidate found slow, with its slow direction."""
-    candidate = effect.candidate
+    """A candidate found slow, with its slow direction.
+
+    If the same pairs also cross the reverse of a link, only one-way times can show which of the two is slow.
+    """
+    slow, detail = effect.candidate, ""
     role, one_way = slow_direction(effect, matrix, parts)
-    also = [f"{other.kind} {other.name}" for other in candidate.same]
     seen = Sighting(matrix.bytes, matrix.mode, effect.factor, one_way, effect.share)
-    if candidate.kind == "node":
-        return Outlier("node", candidate.name, role, (seen,), effect.pairs, tuple(also))
-    if candidate.kind == "link":
-        return _link(effect, seen, role, also)
-    return Outlier(candidate.kind, candidate.name, "", (seen,), effect.pairs, tuple(also))
-
-
-def _link(effect: Effect, seen: Sighting, role: str, also: Sequence[str]) -> Outlier:
-    """A slow link. If the same pairs also cross its reverse, only one-way times can show which of the two is slow."""
-    candidate = effect.candidate
-    back = next((other for other in candidate.same if other.kind == "link"), None)
-    cable = next((other for other in candidate.same if other.kind == "cable"), None)
-    if back is None or cable is None or role == "sender":
-        others = [
-            name
-            for name in also
-            if cable is None or name not in (f"cable {cable.name}", f"link {back.name}" if back else "")
-        ]
-        return Outlier("link", candidate.name, "", (seen,), effect.pairs, tuple(others), cable=candidate.cable)
-    others = tuple(name for name in also if name not in (f"cable {cable.name}", f"link {back.name}"))
-    if role == "receiver":
-        return Outlier("link", back.name, "", (seen,), effect.pairs, others, cable=back.cable)
-    detail = "in both directions" if role == "both" else "in one direction or both"
-    return Outlier("cable", cable.name, "", (seen,), effect.pairs, others, detail)
+    own: list[Candidate] = [slow]
+    if slow.kind == "link" and (cable := next((each for each in slow.same if each.kind == "cable"), None)):
+        back = next((each for each in slow.same if each.kind == "link"), None)
+        own += [cable, back] if back else [cable]
+        if back and role == "receiver":
+            slow = back
+        elif back and role != "sender":
+            slow, detail = cable, "in both directions" if role == "both" else "in one direction or both"
+    also = tuple(f"{each.kind} {each.name}" for each in effect.candidate.same if each not in own)
+    role = role if slow.kind == "node" else ""
+    return Outlier(slow.kind, slow.name, role, (seen,), effect.pairs, also, detail, cable=slow.cable)

@@ -53,15 +53,14 @@ def decompose(times: Floats, places: Places, candidates: Sequence[Candidate]) ->
     start = Polish(times, places)
     able = [candidate for candidate in candidates if start.contrasts(candidate)]
     if not able:
-        return start.result(LEAST_FACTOR)
+        return start.result()
     first = _chosen(times, places, able)
     fits = [first, *_repeated(first.chosen, times, places, able)]
-    left = [fit.remainder() for fit in fits]
-    known = [values[np.isfinite(values)] for values in left]
-    worth = WORTH * min(robust_deviation(values) for values in known)
-    costs = [float(np.abs(each).sum()) + worth * fit.outliers for fit, each in zip(fits, known, strict=True)]
+    left = [known[np.isfinite(known)] for known in (fit.remainder() for fit in fits)]
+    worth = WORTH * min(map(robust_deviation, left))
+    costs = [float(np.abs(each).sum()) + worth * len(fit.groups()) for fit, each in zip(fits, left, strict=True)]
     best = costs.index(min(costs))
-    return fits[best if costs[best] < costs[0] - worth else 0].result(LEAST_FACTOR)
+    return fits[best if costs[best] < costs[0] - worth else 0].result()
 
 
 def _repeated(
@@ -82,12 +81,12 @@ def _chosen(times: Floats, places: Places, able: Sequence[Candidate], last: Cand
     fit = Polish(times, places)
     while len(fit.chosen) < MOST_OUTLIERS:
         found = _most_telling(fit, able, last)
-        if found is None and last is None:
-            break
-        if found is None:
-            last = None
-        else:
+        if found is not None:
             fit.choose(found)
+        elif last is None:
+            break
+        else:
+            last = None
     return fit
 
 
@@ -97,23 +96,19 @@ def _most_telling(fit: Polish, able: Sequence[Candidate], hidden: Candidate | No
     left[fit.touched() > 1] = np.nan  # where two outliers meet, the remainder depends on both
     if hidden is not None:
         left[hidden.cells] = np.nan
-    middles = _middles(left, able)
     gains: list[tuple[float, int]] = []
-    for index, (candidate, middle) in enumerate(zip(able, middles.tolist(), strict=True)):
+    for index, (candidate, middle) in enumerate(zip(able, _middles(left, able).tolist(), strict=True)):
         if middle < np.log(LEAST_FACTOR) or all(part in fit.chosen for part in candidate.parts or (candidate,)):
             continue
         known = np.isfinite(left[candidate.cells])
         value, expected = left[candidate.cells][known], _expected(fit, candidate, left)[known]
         if expected.min() < np.log(LEAST_FACTOR) or (value > expected / 2).mean() < LEAST_SHARE:
             continue
-        if not _in_each_class(fit, candidate, left, float(np.median(expected))):
-            continue
-        gain = float(np.abs(value).sum() - np.abs(value - expected).sum())
-        gains.append((gain * (NODE_FIRST if candidate.kind == "node" else 1.0), index))
-    for _, index in sorted(gains, reverse=True)[:TRIED]:
-        if _stands_out(fit, left, able, index):
-            return able[index]
-    return None
+        if _in_each_class(fit, candidate, left, float(np.median(expected))):
+            gain = float(np.abs(value).sum() - np.abs(value - expected).sum())
+            gains.append((gain * (NODE_FIRST if candidate.kind == "node" else 1.0), index))
+    tried = (able[index] for _, index in sorted(gains, reverse=True)[:TRIED])
+    return next((candidate for candidate in tried if _stands_out(fit, left, able, candidate)), None)
 
 
 def _in_each_class(fit: Polish, candidate: Candidate, left: Floats, expected: float) -> bool:
@@ -125,8 +120,7 @@ def _in_each_class(fit: Polish, candidate: Candidate, left: Floats, expected: fl
 
 def _expected(fit: Polish, candidate: Candidate, left: Floats) -> Floats:
     """The remainder that a candidate explains at each of its pairs: the median of pairs that cross it the same way."""
-    value = left[candidate.cells]
-    met = candidate.directions(fit.count)
+    value, met = left[candidate.cells], candidate.directions(fit.count)
     found = np.zeros(len(value))
     for case in np.unique(met):
         known = value[(met == case) & np.isfinite(value)]
@@ -141,11 +135,9 @@ def _middles(left: Floats, able: Sequence[Candidate]) -> Floats:
     return np.array([np.median(value) if value.size else 0.0 for value in values])
 
 
-def _stands_out(fit: Polish, left: Floats, able: Sequence[Candidate], index: int) -> bool:
+def _stands_out(fit: Polish, left: Floats, able: Sequence[Candidate], candidate: Candidate) -> bool:
     """Whether a candidate differs from the pairs that it does not touch, and from candidates of its kind."""
-    candidate = able[index]
     expected = _expected(fit, candidate, left)
-    middle = float(np.median(expected))
     # the scatter of pairs and peers is visible only after the candidate's share is subtracted
     without = left.copy()
     without[candidate.cells] -= expected
@@ -157,4 +149,4 @@ def _stands_out(fit: Polish, left: Floats, able: Sequence[Candidate], index: int
     if len(peers) < FEWEST_PEERS:
         return True
     usual = _middles(without, peers)
-    return middle - float(np.median(usual)) >= PEER_SIGMAS * robust_deviation(usual)
+    return float(np.median(expected) - np.median(usual)) >= PEER_SIGMAS * robust_deviation(usual)

@@ -77,9 +77,8 @@ def doubt_by_samples(outlier: Outlier, few: Set[Way]) -> Outlier:
         return outlier
     low, high = outlier.indices
     ends = ((low, high), (high, low))
-    if not any((*end, seen.bytes, seen.mode) in few for end in ends for seen in outlier.sightings):
-        return outlier
-    return _in_doubt(outlier, f"with fewer than {FEWEST} samples")
+    seen_in_few = any((*end, seen.bytes, seen.mode) in few for end in ends for seen in outlier.sightings)
+    return _in_doubt(outlier, f"with fewer than {FEWEST} samples") if seen_in_few else outlier
 
 
 def _in_doubt(outlier: Outlier, why: str) -> Outlier:

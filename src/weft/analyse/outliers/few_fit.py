@@ -19,6 +19,8 @@ from weft.analyse.outliers.rule import (
 from weft.analyse.statistics.quantile import MAD, group_medians, robust_deviation
 
 Floats = NDArray[np.float64]
+#: Remainders of messages, the same by the scatter of their round, and that of each round.
+FromLevel = tuple[Floats, Floats, Floats]
 
 #: Remainders beyond so many standard deviations of their round count no more than that.
 CUT = 4.0
@@ -50,15 +52,14 @@ class Fit:
         self.rounds = int(messages.round.max(initial=-1)) + 1
         groups = int(messages.group.max(initial=0)) + 1
         self.stratum = np.unique(messages.round * groups + messages.group, return_inverse=True)[1].ravel()
-        owner, count = parts.owner, len(parts.parts)
-        self._owner, self._key = owner, owner * self.rounds + messages.round[parts.message]
+        count = len(parts.parts)
+        owner = self._owner = np.repeat(np.arange(count), np.diff(parts.first))
+        self._key = owner * self.rounds + messages.round[parts.message]
         self.kinds = np.array([part.kind for part in parts.parts])
-        beside = np.bincount(self.stratum)[self.stratum[parts.message]]
-        width = int(self.stratum.max(initial=0)) + 1
-        met = np.zeros(count * width, bool)
-        met[owner * width + self.stratum[parts.message]] = True
-        strata = met.reshape(count, width).sum(axis=1)
-        share = np.bincount(owner, 1 / beside, minlength=count) / np.maximum(strata, 1)
+        stratum, width = self.stratum[parts.message], int(self.stratum.max(initial=0)) + 1
+        met = np.zeros((count, width), bool)
+        met[owner, stratum] = True
+        share = np.bincount(owner, 1 / np.bincount(self.stratum)[stratum], count) / np.maximum(met.sum(axis=1), 1)
         self.wide = np.flatnonzero(share > WIDE)
         self.effects: dict[int, float] = {}
         self._set_base()
@@ -75,18 +76,17 @@ class Fit:
         share = np.bincount(self._owner, free, count) / np.maximum(np.bincount(self._owner, minlength=count), 1)
         self._used = free | (share < LEAST_FREE)[self._owner]
         self.visits = np.bincount(self._key, self._used, count * self.rounds).reshape(count, self.rounds)
-        self._left = self.messages.log_s - explained
-        self.remainder, self.scaled, self.scatter = self._from_level(np.ones(len(explained), bool))
-        self._own: dict[int, tuple[Floats, Floats, Floats]] = {}
+        left, every = self.messages.log_s - explained, np.ones(len(explained), bool)
+        self.whole = self._from_level(left, every)
+        self._own: dict[int, FromLevel] = {}
         for part in self.wide.tolist():
-            others = np.ones(len(explained), bool)
+            others = every.copy()
             others[self.parts.messages(part)] = False
-            self._own[part] = self._from_level(others)
+            self._own[part] = self._from_level(left, others)
 
-    def _from_level(self, of: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-        """Remainders from the median of some messages of their stratum, those by the round's scatter, and that."""
-        level = _levels(self._left, self.stratum, self.messages, of)
-        remainder = self._left - level
+    def _from_level(self, left: Floats, of: NDArray[np.bool_]) -> FromLevel:
+        """Remainders from the median of some messages of their stratum."""
+        remainder = left - _levels(left, self.stratum, self.messages, of)
         known = of & np.isfinite(remainder)
         scatter = _scatter(remainder[known], self.messages.round[known], self.rounds)
         return remainder, np.clip(remainder / scatter[self.messages.round], -CUT, CUT), scatter
@@ -104,7 +104,7 @@ class Fit:
         """Midmean over rounds of each part's scaled remainders in standard errors: of independent messages, and of the
         peers' scatter; and by how much the part lowers the sum of squares of its messages.
         """
-        sums = np.bincount(self._key, self.scaled[self.parts.message] * self._used, minlength=self.visits.size)
+        sums = np.bincount(self._key, self.whole[1][self.parts.message] * self._used, minlength=self.visits.size)
         sums = sums.reshape(self.visits.shape)
         for part, (_, scaled, _) in self._own.items():
             own, used = self._messages(part)
@@ -125,16 +125,14 @@ class Fit:
         """A part's score over its standard error from peers that are free of its effect."""
         own = self.scores()[0][part]
         self.choose(part, effect)
-        plain, _, _ = self.scores()
+        peers = self._inflation(self.scores()[0])[part]
         del self.effects[part]
-        peers = self._inflation(plain)[part]
         self._set_base()
         return float(own / peers)
 
     def _inflation(self, sigmas: Floats) -> Floats:
         """How much more a kind's healthy parts scatter than independent messages would."""
-        every = max(1.0, robust_deviation(sigmas))
-        found = np.full(len(sigmas), every)
+        found = np.full(len(sigmas), max(1.0, robust_deviation(sigmas)))
         for kind in np.unique(self.kinds):
             own = self.kinds == kind
             if own.sum() >= FEWEST_PEERS:
@@ -144,11 +142,11 @@ class Fit:
     def remainders(self, part: int) -> Floats:
         """The remainders of a part's messages; nan without a level, or where another part slows it."""
         own, used = self._messages(part)
-        return np.where(used, (self._own[part][0] if part in self._own else self.remainder)[own], np.nan)
+        return np.where(used, self._own.get(part, self.whole)[0][own], np.nan)
 
     def scatter_of(self, part: int) -> Floats:
         """The scatter of each round that a part's messages are judged by."""
-        return self._own[part][2] if part in self._own else self.scatter
+        return self._own.get(part, self.whole)[2]
 
     def explained(self, part: int, effect: float, scatter: Floats) -> float:
         """By how much a part's effect lowers the sum of squares of its messages, each cut at `CUT` deviations.
@@ -180,10 +178,9 @@ class Fit:
         if second is None:
             return True
         own, used = self._messages(part)
-        scaled = (self._own[part][1] if part in self._own else self.scaled)[own]
-        known = used & np.isfinite(scaled) & (self.messages.round[own] >= second)
-        visits = np.bincount(self.messages.round[own][known])
-        sums = np.bincount(self.messages.round[own][known], scaled[known])
+        scaled, of = self._own.get(part, self.whole)[1][own], self.messages.round[own]
+        known = used & np.isfinite(scaled) & (of >= second)
+        visits, sums = np.bincount(of[known]), np.bincount(of[known], scaled[known])
         means, visits = (sums / np.maximum(visits, 1))[visits > 0], visits[visits > 0]
         if not len(means):
             return False

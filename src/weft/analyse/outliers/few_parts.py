@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The parts of a machine that few rounds can tell apart, and its leaves: by file, or by clustering the run's times."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -20,21 +21,11 @@ LEAST_PLACED, LEAST_AGREEING = 0.8, 0.95
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """The leaf switch of each node.
+    """The leaf switch of each node."""
 
-    Attributes
-    ----------
-    of
-        Number of each node's leaf, shape (nodes,); -1 of none.
-    names
-        Name of each leaf: the switch's, or its nodes.
-    clustered
-        Whether the run's own times tell them.
-    """
-
-    of: NDArray[np.int64]
-    names: tuple[str, ...]
-    clustered: bool
+    of: NDArray[np.int64]  # number of each node's leaf, shape (nodes,); -1 of none
+    names: tuple[str, ...]  # of each leaf: the switch's, or its nodes
+    clustered: bool  # whether the run's own times tell them
 
     def share(self, source: NDArray[np.integer], target: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Whether the nodes of each pair are known to share a leaf."""
@@ -44,12 +35,10 @@ class Leaves:
 def find_leaves(
     places: Places, source: NDArray[np.int64], target: NDArray[np.int64], log_s: NDArray[np.float64]
 ) -> Leaves | None:
-    """Leaves where no cable is known; None where cables are known, or where neither file nor times tell leaves.
+    """Leaves where no cable is known; None where neither file nor times tell leaves.
 
     `source`, `target`: node numbers of each pair, shape (pairs,); `log_s`: logarithm of its short message's seconds.
     """
-    if places.routed:
-        return None
     if (places.host >= 0).all() and len(places.network.switches) > 1:
         leaf = places.network.leaf[places.host].astype(np.int64)
         return Leaves(leaf, tuple(switch.name for switch in places.network.switches), False)
@@ -76,13 +65,10 @@ def cluster_nodes(
         if leaf[one] != leaf[other]:
             leaf[leaf == leaf[other]] = leaf[one]
     _, index, sizes = np.unique(leaf, return_inverse=True, return_counts=True)
-    kept = np.flatnonzero(sizes > 1)
-    number = np.full(len(sizes), -1, np.int64)
-    number[kept] = np.arange(len(kept))
-    found = number[index.ravel()]
+    found = np.where(sizes > 1, np.cumsum(sizes > 1) - 1, -1)[index.ravel()]
     placed = (found[source] >= 0) & (found[target] >= 0)
     agreeing = near == (found[source] == found[target])
-    clustered = len(kept) > 1 and (found >= 0).mean() >= LEAST_PLACED and agreeing[placed].mean() >= LEAST_AGREEING
+    clustered = found.max() > 0 and (found >= 0).mean() >= LEAST_PLACED and agreeing[placed].mean() >= LEAST_AGREEING
     return found if clustered else None
 
 
@@ -97,8 +83,7 @@ FEWEST_MESSAGES = 3
 class Part:
     """Something that may be slow."""
 
-    # ``node`` (both directions), ``sender``, ``receiver``, ``switch``, ``cable`` (both directions) or ``link`` (one)
-    kind: Kind
+    kind: Kind  # a node or a cable in both directions, a sender, a receiver or a link in one
     name: str  # as the network names it: ``n17``, ``spine1``, ``leaf3 - spine1``, ``leaf3 -> spine1``
     # names of parts that the same messages cross, so that nothing measured here can tell them apart
     also: tuple[str, ...] = ()
@@ -109,7 +94,7 @@ class Part:
 class Parts:
     """Parts with the messages that cross them, as rows of a sparse matrix."""
 
-    parts: tuple[Part, ...]  # the parts
+    parts: tuple[Part, ...]
     first: NDArray[np.int64]  # place of each part's messages in ``message``, shape (parts + 1,)
     message: NDArray[np.int64]  # indices of messages, part by part
 
@@ -117,10 +102,11 @@ class Parts:
         """Indices of the messages that cross a part."""
         return self.message[self.first[part] : self.first[part + 1]]
 
-    @property
-    def owner(self) -> NDArray[np.int64]:
-        """The part of each entry of ``message``."""
-        return np.repeat(np.arange(len(self.parts)), np.diff(self.first))
+    @classmethod
+    def of(cls, parts: Iterable[Part], crossed: Sequence[NDArray[np.int64]]) -> "Parts":
+        """Parts, and the indices of the messages that cross each."""
+        message = np.concatenate(crossed) if crossed else np.empty(0, np.int64)
+        return cls(tuple(parts), np.cumsum([0, *map(len, crossed)], dtype=np.int64), message)
 
 
 def list_parts(
@@ -137,27 +123,19 @@ def list_parts(
     `source`, `target`: nodes at the ends of each message, shape (messages,). `routes`: links that each crosses, -1 as
     padding; `full`: of the same shape, whether it tells how fast the link is, by default always.
     """
-    known: dict[bytes, int] = {}
-    parts: list[Part] = []
-    crossed: list[NDArray[np.int64]] = []
     groups = [_of_nodes(names, source, target)]
     if leaves is not None:
         groups.append(_of_leaves(leaves, source, target))
     if network is not None and routes is not None:
         groups.append(_of_routes(network, routes, routes >= 0 if full is None else full))
-    for part, messages in (each for group in groups for each in group):
-        if len(messages) < FEWEST_MESSAGES:
-            continue
-        first = known.setdefault(messages.tobytes(), len(parts))
-        if first < len(parts):
-            if part.name not in (parts[first].name, *parts[first].also):
-                parts[first] = replace(parts[first], also=(*parts[first].also, part.name))
-            continue
-        parts.append(part)
-        crossed.append(messages)
-    sizes = np.array([0, *map(len, crossed)], np.int64)
-    message = np.concatenate(crossed) if crossed else np.empty(0, np.int64)
-    return Parts(tuple(parts), np.cumsum(sizes), message)
+    found: dict[bytes, tuple[Part, NDArray[np.int64]]] = {}
+    for part, messages in chain.from_iterable(groups):
+        if len(messages) >= FEWEST_MESSAGES:
+            key = messages.tobytes()
+            first, _ = found.setdefault(key, (part, messages))
+            if part.name not in (first.name, *first.also):
+                found[key] = replace(first, also=(*first.also, part.name)), messages
+    return Parts.of((part for part, _ in found.values()), [messages for _, messages in found.values()])
 
 
 Crossed = Iterator[tuple[Part, NDArray[np.int64]]]
@@ -173,7 +151,7 @@ def _of_nodes(names: tuple[str, ...], source: Nodes, target: Nodes) -> Crossed:
 
 def _of_leaves(leaves: Leaves, source: Nodes, target: Nodes) -> Crossed:
     """Leaf switches, each with the messages from and to its nodes."""
-    ends = np.concatenate([leaves.of[source], leaves.of[target]])
+    ends = leaves.of[np.concatenate([source, target])]
     message = np.tile(np.arange(len(source), dtype=np.int64), 2)
     yield from _grouped(ends[ends >= 0], message[ends >= 0], lambda i: Part("switch", leaves.names[i]))
 

@@ -34,12 +34,10 @@ class Slow:
     """A part that is slow."""
 
     part: int  # its index
-    # factor, low, high: by how much, with its 95 % interval
     factor: float
-    low: float
+    low: float  # with high: 95 % interval of the factor
     high: float
     sigmas: float  # its score over its standard error
-    rounds: int  # rounds in which messages crossed it
     alike: tuple[int, ...] = ()  # indices of other parts that explain the same messages about as well
 
 
@@ -49,10 +47,7 @@ def find_slow_parts(messages: Messages, parts: Parts, sigmas: float = NAMED_SIGM
         return []
     fit = Fit(messages, parts)
     found: list[Slow] = []
-    while len(found) < MOST_PARTS:
-        one = _most_telling(fit, sigmas)
-        if one is None:
-            break
+    while len(found) < MOST_PARTS and (one := _most_telling(fit, sigmas)):
         found.append(one)
         fit.choose(one.part, float(np.log(one.factor)))
     return _join_links(found, parts)
@@ -75,7 +70,7 @@ def _join_links(found: Sequence[Slow], parts: Parts) -> list[Slow]:
         elif found.index(each) < found.index(back):
             mean = float(np.sqrt(each.factor * back.factor))
             low, high = min(each.low, back.low), max(each.high, back.high)
-            joint.append(Slow(cable, mean, low, high, min(each.sigmas, back.sigmas), max(each.rounds, back.rounds)))
+            joint.append(Slow(cable, mean, low, high, min(each.sigmas, back.sigmas)))
     return joint
 
 
@@ -84,12 +79,11 @@ def list_shown_again(messages: Messages, parts: Parts, few: Sequence[Part]) -> l
     fit = Fit(messages, parts)
     alone, seen, _ = fit.scores()
     known = {(each.kind, each.name): place for place, each in enumerate(parts.parts)}
-    places = [known.get((each.kind, each.name)) for each in few]
-    return [
-        each
-        for each, place in zip(few, places, strict=True)
-        if place is not None and fit.is_there_again(place, fit.effect(place)[0], float(alone[place] / seen[place]))
-    ]
+
+    def again(place: int | None) -> bool:
+        return place is not None and fit.is_there_again(place, fit.effect(place)[0], float(alone[place] / seen[place]))
+
+    return [each for each in few if again(known.get((each.kind, each.name)))]
 
 
 def _most_telling(fit: Fit, sigmas: float) -> Slow | None:
@@ -124,5 +118,5 @@ def _most_telling(fit: Fit, sigmas: float) -> Slow | None:
             if other != part and abs(own - least) < 2 * ALIKE
             and fit.is_there_again(other, slower, float(alone[other] / seen[other]))
         )  # fmt: skip
-        return Slow(part, float(np.exp(effect)), low, high, shown, int((fit.visits[part] > 0).sum()), alike)
+        return Slow(part, float(np.exp(effect)), low, high, shown, alike)
     return None

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from weft.analyse.outliers.outlier import Outlier, Sighting
 from weft.analyse.outliers.polish import Decomposition
 from weft.analyse.outliers.remainders import FEWEST_NODES, Remainders
+from weft.analyse.outliers.round_loads import ALONE
 from weft.analyse.outliers.rule import FEWEST_PEERS, LEAST_OWN_FACTOR, OWN_SIGMAS, list_outliers
 from weft.analyse.outliers.two_groups import TwoModes, two_modes
 from weft.analyse.pairs.matrix import NodeMatrix
 from weft.analyse.pairs.pair_times import Ends
 from weft.analyse.pairs.places import Places
-from weft.analyse.statistics.quantile import MAD
+from weft.analyse.statistics.quantile import MAD, robust_deviation
 from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.format import measured_seconds, percent
 
@@ -28,11 +29,10 @@ def find_routes(matrix: NodeMatrix, parts: Decomposition, places: Places) -> lis
     """Pairs of nodes that are slow with each other in both directions, unexplained by a node or a link."""
     if len(places.nodes) < FEWEST_PEERS or int(matrix.pairs.max(initial=0)) < 2:
         return []  # one rank per node: reported as a pair
-    left = np.fmin(parts.remainder, parts.remainder.T)
-    limit = max(np.log(LEAST_OWN_FACTOR), OWN_SIGMAS * parts.scale)
-    slow = np.argwhere(np.triu((left > limit) & (parts.touched < 2), 1))
+    left, known = np.fmin(parts.remainder, parts.remainder.T), np.isfinite(parts.remainder)
+    limit = max(np.log(LEAST_OWN_FACTOR), OWN_SIGMAS * robust_deviation(parts.remainder[known]))
     found: list[Outlier] = []
-    for a, b in slow.tolist():
+    for a, b in np.argwhere(np.triu((left > limit) & (parts.touched < 2), 1)).tolist():
         seen = Sighting(matrix.bytes, matrix.mode, float(np.exp(left[a, b])))
         name = f"{places.nodes[a]} and {places.nodes[b]}"
         pairs = int(matrix.pairs[a, b] + matrix.pairs[b, a])
@@ -46,7 +46,7 @@ def find_memories(left: Iterable[Remainders], places: Places) -> list[Outlier]:
     for each in left:
         values, pairs = each.by_node()
         for node in list_outliers(values):
-            seen = Sighting(*each.way, float(np.exp(values[node])))
+            seen = Sighting(*each.times.way, float(np.exp(values[node])))
             found.append(Outlier("memory", places.nodes[node], "", (seen,), int(pairs[node]), indices=(node,)))
     return found
 
@@ -59,11 +59,10 @@ def find_ranks(left: Iterable[Remainders], places: Places) -> list[Outlier]:
     for each in left:
         values = each.by_rank().min(axis=0)
         for rank in list_outliers(values):
-            seen = Sighting(*each.way, float(np.exp(values[rank])))
+            seen = Sighting(*each.times.way, float(np.exp(values[rank])))
             node = int(places.node_of[rank])
-            partners = int((places.node_of != node).sum())
-            name = f"{rank} on {places.nodes[node]}"
-            found.append(Outlier("rank", name, "", (seen,), 2 * partners, indices=(rank,)))
+            pairs, name = 2 * int((places.node_of != node).sum()), f"{rank} on {places.nodes[node]}"
+            found.append(Outlier("rank", name, "", (seen,), pairs, indices=(rank,)))
     return found
 
 
@@ -80,16 +79,14 @@ def find_groups(left: Iterable[Remainders], places: Places) -> tuple[list[Outlie
             groups[key] = modes
             class_ = key[2]
             low, high = (measured_seconds(scales[key].base_s * float(np.exp(log))) for log in (modes.low, modes.high))
-            detail = f"{percent(1 - modes.share)} of the pairs near {low}, {percent(modes.share)} near {high}"
             structure = _structure(each.by_place(modes.split)) if class_ == int(places.classes[0, 0]) else ""
-            seen = Sighting(*each.way, modes.factor, share=modes.share)
-            count, named = int(counts.sum()), places.labels[class_]
-            found.append(Outlier("class", named, "", (seen,), count, (), _with(detail, structure)))
+            detail = (
+                f"in two groups: {percent(1 - modes.share)} of the pairs near {low}, {percent(modes.share)} near {high}"
+                f"; {structure or 'neither a node nor a link explains it'}"
+            )
+            seen = Sighting(*each.times.way, modes.factor, share=modes.share)
+            found.append(Outlier("class", places.labels[class_], "", (seen,), int(counts.sum()), (), detail))
     return found, groups
-
-
-def _with(detail: str, structure: str) -> str:
-    return f"in two groups: {detail}" + (f"; {structure}" if structure else "; neither a node nor a link explains it")
 
 
 def _structure(share: NDArray[np.float64]) -> str:
@@ -103,30 +100,24 @@ def _structure(share: NDArray[np.float64]) -> str:
     return "fast within the places " + " and within ".join(map(_range, islands)) + " of every node, slow between them"
 
 
-def _islands(near: np.ndarray) -> list[list[int]]:
-    """Groups of places that are fast with each other."""
-    unseen = set(range(len(near)))
-    found: list[list[int]] = []
-    while unseen:
-        island, edge = set[int](), {min(unseen)}
-        while edge:
-            island |= edge
-            edge = {int(other) for place in edge for other in np.flatnonzero(near[place] | near[:, place])} - island
-        found.append(sorted(island))
-        unseen -= island
-    return found
+def _islands(near: NDArray[np.bool_]) -> list[list[int]]:
+    """Groups of places that are fast with each other, directly or through others; each is near itself."""
+    joined = near | near.T
+    for _ in range(len(near).bit_length()):
+        joined = joined @ joined
+    return [np.flatnonzero(row).tolist() for row in np.unique(joined, axis=0)[::-1]]
 
 
 def _range(places: Sequence[int]) -> str:
-    whole = list(range(places[0], places[-1] + 1)) == list(places)
-    return f"{places[0]}-{places[-1]}" if whole and len(places) > 1 else ", ".join(map(str, places))
+    whole = len(places) == places[-1] - places[0] + 1 > 1  # they ascend
+    return f"{places[0]}-{places[-1]}" if whole else ", ".join(map(str, places))
 
 
 def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found: Sequence[Outlier]) -> list[Outlier]:
     """Single slow pairs of ranks that nothing coarser explains."""
     outliers: list[Outlier] = []
     for each in left:
-        scales, limits = each.scales, dict[int, float]()
+        scales, limits, ends = each.scales, dict[int, float](), each.times.ends
         for key, scale in scales.items():
             class_ = key[2]
             limits[class_] = max(float(np.log(PAIR_FACTOR)), OWN_SIGMAS * MAD * scale.deviation)
@@ -135,10 +126,9 @@ def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found
             if key in groups and not inside:
                 limits[class_] += groups[key].high
         slow = each.beyond(limits)
-        slow = slow[~_explained(each.ends, slow, found)]
-        kind = each.ends.kind[slow]
+        slow = slow[~_explained(ends, slow, found)]
         for key, scale in scales.items():
-            own = slow[kind == key[2]]
+            own = slow[ends.kind[slow] == key[2]]
             if len(own) <= max(MOST_PAIRS, MOST_SHARE * scale.pairs):
                 outliers += _as_pairs(each, own, places)
     return outliers
@@ -157,16 +147,15 @@ def _explained(ends: Ends, slow: NDArray[np.int64], found: Sequence[Outlier]) ->
 
 def _as_pairs(left: Remainders, rows: NDArray[np.int64], places: Places) -> list[Outlier]:
     """One outlier for each two ranks, in either direction."""
-    both: dict[tuple[int, int], list[int]] = {}
+    times, both = left.times, dict[tuple[int, int], list[int]]()
     for row in rows.tolist():
-        low, high = sorted((int(left.ends.source[row]), int(left.ends.target[row])))
+        low, high = sorted((int(times.ends.source[row]), int(times.ends.target[row])))
         both.setdefault((low, high), []).append(row)
+    again = f"slow again in two more measurements {'alone' if times.mode == ALONE else 'together with the same pairs'}"
     found: list[Outlier] = []
-    for (low, high), own in both.items():
-        names = [f"{rank} on {places.nodes[int(places.node_of[rank])]}" for rank in (low, high)]
-        company = "alone" if left.mode == "isolated" else "together with the same pairs"
-        checked = bool(left.checked[own].all())
-        detail = f"slow again in two more measurements {company}" if checked else "measured once, not measured again"
-        seen = Sighting(*left.way, float(np.exp(left.left[own].max())))
-        found.append(Outlier("pair", " with ".join(names), "", (seen,), len(own), (), detail, (low, high)))
+    for ranks, own in both.items():
+        name = " with ".join(f"{rank} on {places.nodes[int(places.node_of[rank])]}" for rank in ranks)
+        detail = again if times.checked[own].all() else "measured once, not measured again"
+        seen = Sighting(*times.way, float(np.exp(left.left[own].max())))
+        found.append(Outlier("pair", name, "", (seen,), len(own), (), detail, ranks))
     return found

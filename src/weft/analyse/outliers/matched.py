@@ -12,6 +12,7 @@ from weft.analyse.outliers.few_fit import Messages
 from weft.analyse.outliers.few_parts import Leaves, Parts, find_leaves, list_parts
 from weft.analyse.outliers.few_rounds import Slow, find_slow_parts, list_shown_again
 from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_outliers
+from weft.analyse.outliers.round_loads import TOGETHER
 from weft.analyse.outliers.rule import CANDIDATE_SIGMAS, CONFIRMED_SIGMAS, NAMED_SIGMAS
 from weft.analyse.pairs.places import Places
 from weft.fabric.network.follow import walk
@@ -26,6 +27,7 @@ from weft.store.pairs import PairMedians, read_pair_medians
 from weft.store.rows import RankRow
 
 Rounds = Sequence[Sequence[Sequence[int]]]
+KnownParts = dict[bytes, Parts]
 ROLES: dict[str, Role] = {"node": "both", "sender": "sender", "receiver": "receiver"}
 #: Parts that half a round trip cannot tell from their opposite.
 ONE_WAY = frozenset({"sender", "receiver", "link"})
@@ -41,11 +43,9 @@ class Pass:
 
     def times(self, size: int, ranks: int, *, one_way: bool) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Ordered pairs at a size as ``source * ranks + target``, ascending, and seconds: medians over launches."""
-        own = [np.flatnonzero(each.bytes == size) for each in self.launches]
-        pair = np.concatenate([(t.source * ranks + t.target)[at] for t, at in zip(self.launches, own, strict=True)])
-        time_s = np.concatenate(
-            [(t.forward_s if one_way else t.time_s)[at] for t, at in zip(self.launches, own, strict=True)]
-        )
+        own = [(each, each.bytes == size) for each in self.launches]
+        pair = np.concatenate([(each.source * ranks + each.target)[at] for each, at in own])
+        time_s = np.concatenate([(each.forward_s if one_way else each.time_s)[at] for each, at in own])
         order = np.lexsort((time_s, pair))
         pairs, first, count = np.unique(pair[order], return_index=True, return_counts=True)
         ordered = time_s[order]
@@ -58,22 +58,18 @@ class Pass:
 
 def read_passes(root: Path, plan: Plan, launches: Sequence[str] = ()) -> list[Pass]:
     """The passes of a run of matchings: its own, and a second if its ranks are on the same hosts; or none."""
-    first = _read_pass(root, plan, launches)
-    inner = RunFolder(root).second()
-    if first is None or inner is None or _hosts(root) != _hosts(inner.path):
-        return [] if first is None else [first]
-    second = _read_pass(inner.path, plan_of(inner), ())
-    return [first] if second is None else [first, second]
+    found, inner = _read_pass(root, plan, launches), RunFolder(root).second()
+    if found and inner:
+        own, other = ({row["rank"]: row["host"] for row in read_ranks(path)} for path in (root, inner.path))
+        found += _read_pass(inner.path, plan_of(inner), ()) if own == other else []
+    return found
 
 
-def _read_pass(root: Path, plan: Plan, launches: Sequence[str]) -> Pass | None:
+def _read_pass(root: Path, plan: Plan, launches: Sequence[str]) -> list[Pass]:
+    """The pass in a folder, if it has one."""
     cell = next((cell for cell in plan.measured if "matchings" in cell.parameters), None)
     times = read_pair_medians(root, cell.id, launches) if cell else []
-    return Pass(cell.parameters["pairs"], times) if cell and times else None
-
-
-def _hosts(root: Path) -> dict[int, str]:
-    return {row["rank"]: row["host"] for row in read_ranks(root)}
+    return [Pass(cell.parameters["pairs"], times)] if cell and times else []
 
 
 def read_ranks(root: Path) -> list[RankRow]:
@@ -86,37 +82,34 @@ def read_ranks(root: Path) -> list[RankRow]:
 
 def matched_rounds(plan: Plan) -> Rounds:
     """The rounds of disjoint pairs of ranks that a run measured; empty where it measured others."""
-    for cell in plan.measured:
-        if "matchings" in cell.parameters:
-            return cell.parameters["pairs"]
-    return ()
+    return next((cell.parameters["pairs"] for cell in plan.measured if "matchings" in cell.parameters), ())
 
 
 _LAST = Latest[list[Outlier]]()
 """What was found last: a check asks after its first pass, and for its tables again."""
 
 
-def find_outliers(passes: Sequence[Pass], places: Places, mode: str = "all") -> list[Outlier]:
+def find_outliers(passes: Sequence[Pass], places: Places) -> list[Outlier]:
     """The slow parts of a machine, the strongest first; those of one pass that a second should look at are in doubt."""
-    given = (passes, mode, places.nodes, places.node_of, places.network.forward, places.routed)
-    return _LAST.get(given, lambda: _found(passes, places, mode))
+    given = (passes, places.nodes, places.node_of, places.network.forward, places.routed)
+    return _LAST.get(given, lambda: _found(passes, places))
 
 
-def _found(passes: Sequence[Pass], places: Places, mode: str) -> list[Outlier]:
+def _found(passes: Sequence[Pass], places: Places) -> list[Outlier]:
     found: list[Outlier] = []
     leaves = leaves_of(passes, places)
-    planned, known = plan_messages(passes, places), dict[bytes, Parts]()
+    planned, known = plan_messages(passes, places), KnownParts()
     for size in _sizes(passes):
         messages, parts = _messages_of(size, passes, planned, places, leaves, known)
         slow = find_slow_parts(messages, parts, CANDIDATE_SIGMAS)
         sure = NAMED_SIGMAS if messages.second is None else CONFIRMED_SIGMAS
-        own = [_outlier(each, messages, parts, size, mode, places, doubted=each.sigmas < sure) for each in slow]
+        own = [_outlier(each, messages, parts, size, places, doubted=each.sigmas < sure) for each in slow]
         if not own and len(passes) > 1:  # where the second pass shows what the first named, both may not suffice
             first, of_first = _messages_of(size, passes[:1], plan_messages(passes[:1], places), places, leaves, {})
             named = find_slow_parts(first, of_first)
             again = list_shown_again(messages, parts, [of_first.parts[each.part] for each in named])
-            own = [_outlier(each, first, of_first, size, mode, places, doubted=True) for each in named
-                   if of_first.parts[each.part] in again]  # fmt: skip
+            shown = [each for each in named if of_first.parts[each.part] in again]
+            own = [_outlier(each, first, of_first, size, places, doubted=True) for each in shown]
         found += own
     return merge_outliers(found)
 
@@ -170,14 +163,9 @@ def fullest(planned: Planned, places: Places) -> NDArray[np.float64]:
 
 
 def _messages_of(
-    size: int,
-    passes: Sequence[Pass],
-    planned: Planned,
-    places: Places,
-    leaves: Leaves | None,
-    known: dict[bytes, Parts],
+    size: int, passes: Sequence[Pass], planned: Planned, places: Places, leaves: Leaves | None, known: KnownParts
 ) -> tuple[Messages, Parts]:
-    """Messages of a size and the parts that they cross; ``known`` has those of messages between the same nodes."""
+    """Messages of a size, and the parts that they cross: those of messages between the same nodes are ``known``."""
     one_way = all(each.is_one_way(size) for each in passes)
     wanted, seconds = planned.source * places.ranks + planned.target, np.zeros(len(planned.of))
     first = ends = 0
@@ -189,17 +177,17 @@ def _messages_of(
         seconds[own] = np.where(pairs[at] == wanted[own], times[at], 0.0)
     timed = np.flatnonzero(seconds > 0)
     source, target = (places.node_of[each[timed]].astype(np.int64) for each in (planned.source, planned.target))
-    classes = places.classes[source, target].astype(np.int64)
-    if leaves is not None:
-        classes = leaves.share(source, target).astype(np.int64)
+    classes = places.classes[source, target] if leaves is None else leaves.share(source, target)
     group = np.unique(np.stack([classes, np.round(1000 * planned.load[timed])]), axis=1, return_inverse=True)[1]
     key = timed.tobytes()
     if key not in known:
         routes, full = _crossed(planned, places, timed)
         known[key] = list_parts(places.nodes, source, target, places.network, routes, full, leaves=leaves)
-    second = first if len(passes) > 1 else None
-    found = Messages(planned.of[timed], group.ravel().astype(np.int64), np.log(seconds[timed]), second)
-    return found, known[key] if one_way else _both_directions(known[key])
+    parts, second = known[key], first if len(passes) > 1 else None
+    if not one_way:
+        kept = [index for index, part in enumerate(parts.parts) if part.kind not in ONE_WAY]
+        parts = Parts.of((parts.parts[index] for index in kept), [parts.messages(index) for index in kept])
+    return Messages(planned.of[timed], group.ravel().astype(np.int64), np.log(seconds[timed]), second), parts
 
 
 def _crossed(
@@ -215,23 +203,12 @@ def _crossed(
     return routes, filled > FULL * fullest(replace(planned, routes=routes, filled=filled), places)[routes]
 
 
-def _both_directions(parts: Parts) -> Parts:
-    """The parts without those of one direction."""
-    kept = [index for index, part in enumerate(parts.parts) if part.kind not in ONE_WAY]
-    crossed = [parts.messages(index) for index in kept]
-    first = np.cumsum([0, *map(len, crossed)]).astype(np.int64)
-    message = np.concatenate(crossed) if crossed else np.empty(0, np.int64)
-    return Parts(tuple(parts.parts[index] for index in kept), first, message)
-
-
-def _outlier(
-    slow: Slow, messages: Messages, parts: Parts, size: int, mode: str, places: Places, *, doubted: bool
-) -> Outlier:
+def _outlier(slow: Slow, messages: Messages, parts: Parts, size: int, places: Places, *, doubted: bool) -> Outlier:
     part = parts.parts[slow.part]
     kind: Kind = "node" if part.kind in ROLES else part.kind  # pyright: ignore[reportAssignmentType]
     role: Role = ROLES.get(part.kind, "")
     also = [*part.also, *(f"{parts.parts[each].kind} {parts.parts[each].name}" for each in slow.alike)]
-    seen = Sighting(size, mode, slow.factor, low=slow.low, high=slow.high)
+    seen = Sighting(size, TOGETHER, slow.factor, low=slow.low, high=slow.high)
     of = messages.round[parts.messages(slow.part)]
     pairs = int((of < messages.second).sum()) if messages.second else len(of)
     cable = name_cable(places.network, part.links[0] // 2) if part.kind == "link" else ""

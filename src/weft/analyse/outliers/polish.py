@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.outliers.candidates import Candidate, Cells
+from weft.analyse.outliers.candidates import Candidate, turned
+from weft.analyse.outliers.rule import LEAST_FACTOR
 from weft.analyse.pairs.places import Places
-from weft.analyse.statistics.quantile import robust_deviation
 
 Floats = NDArray[np.float64]
 
@@ -30,16 +30,10 @@ LEAST_LEFT = 0.05
 class Effect:
     """A candidate found to be slow."""
 
-    candidate: Candidate  # the candidate
-    # natural logarithm of the factor by which it alone slows half a round trip: the median over its pairs
-    log_factor: float
+    candidate: Candidate
+    factor: float  # by which it alone slows half a round trip: the median over its pairs
     share: float  # share of its pairs that are slower by at least half of that
     pairs: int  # number of measured pairs of nodes that it touches
-
-    @property
-    def factor(self) -> float:
-        """The factor by which half a round trip is slower."""
-        return float(np.exp(self.log_factor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +42,11 @@ class Decomposition:
 
     effects: tuple[Effect, ...]  # outliers, the one that explains most of the excess first
     base: Floats  # seconds of the pair's class without outliers, shape (nodes, nodes)
-    # seconds that base and outliers predict for each pair of nodes, shape (nodes, nodes); nan if unknown
-    fitted: Floats
+    fitted: Floats  # seconds that base and outliers predict for each pair, shape (nodes, nodes); nan if unknown
     # number of outliers that touch each pair, shape (nodes, nodes); the two links of a cable count as one
     touched: NDArray[np.int16]
     # log(time) - log(fitted), shape (nodes, nodes); nan on the diagonal and for pairs that were not measured
     remainder: Floats
-    scale: float  # standard deviation of the remainders, from their median absolute deviation
 
 
 class Polish:
@@ -123,33 +115,24 @@ class Polish:
     def touched(self) -> NDArray[np.int16]:
         """Counts of outliers that touch each pair, shape (nodes * nodes,); the two links of a cable count as one."""
         found = np.zeros(self.logs.size, np.int16)
-        for group in self._groups():
+        for group in self.groups():
             found[np.unique(np.concatenate([candidate.cells for candidate in group]))] += 1
         return found
 
-    @property
-    def outliers(self) -> int:
-        """Number of outliers; the two links of a cable count as one."""
-        return len(self._groups())
-
-    def _groups(self) -> list[list[Candidate]]:
+    def groups(self) -> list[list[Candidate]]:
+        """The outliers, the two links of a cable together."""
         groups: dict[str, list[Candidate]] = {}
         for candidate in self.chosen:
             groups.setdefault(candidate.cable or f"{candidate.kind} {candidate.name}", []).append(candidate)
         return list(groups.values())
 
-    def _met(self, candidate: Candidate) -> tuple[Cells, NDArray[np.bool_], NDArray[np.bool_]]:
-        """For each pair that a candidate touches: its transpose, and whether each of its two directions is slowed."""
-        slowed = np.zeros(self.logs.size, bool)
-        slowed[candidate.slowed] = True
-        turned = (candidate.cells % self.count) * self.count + candidate.cells // self.count
-        return turned, slowed[candidate.cells], slowed[turned]
-
     def _factor(self, outlier: Candidate, touched: NDArray[np.int16]) -> Floats:
         """The log factor that explains most pairs, by class: a constant delay has a larger factor on near pairs."""
-        cells = outlier.cells
-        turned, there, back = self._met(outlier)
-        out, into = np.exp(self.way[cells]), np.exp(self.way[turned])
+        slowed = np.zeros(self.logs.size, bool)
+        slowed[outlier.slowed] = True
+        cells, returned = outlier.cells, turned(outlier.cells, self.count)
+        there, back = slowed[cells], slowed[returned]
+        out, into = np.exp(self.way[cells]), np.exp(self.way[returned])
         whole = 2 * np.exp(self.logs[cells] - self.base[cells])
         factor = (whole - ~there * out - ~back * into) / (there * out + back * into)
         with np.errstate(invalid="ignore"):
@@ -170,34 +153,22 @@ class Polish:
             if (of & usable).any():
                 self.base[of] = np.quantile(self.logs[of & usable], quantile)
 
-    def result(self, least_factor: float) -> Decomposition:
-        """The result: outliers whose effect after the polish is at least ``least_factor``."""
-        left = self.remainder()
-        effects = [self._effect(candidate, own, left) for candidate, own in zip(self.chosen, self.own, strict=True)]
-        kept = [effect for effect in effects if effect.log_factor >= np.log(least_factor)]
-        shape = (self.count, self.count)
-        fitted = np.exp(self.logs - left)
-        fitted[~self.measured] = np.exp(self.base[~self.measured])
-        base, touched = np.exp(self.base), self.touched()
-        known = left[np.isfinite(left)]
-        return Decomposition(
-            tuple(kept),
-            base.reshape(shape),
-            fitted.reshape(shape),
-            touched.reshape(shape),
-            left.reshape(shape),
-            robust_deviation(known),
-        )
-
-    def _effect(self, candidate: Candidate, own: Floats, left: Floats) -> Effect:
-        """An outlier's effect over all its pairs as if it were the only one, and the share of them that are slower."""
-        alone = np.zeros(self.logs.size)
-        alone[candidate.slowed] = own
-        turned, _, _ = self._met(candidate)
-        felt = np.logaddexp(alone[candidate.cells], alone[turned]) - np.log(2) + left[candidate.cells]
-        felt = felt[np.isfinite(felt)]
-        middle = float(np.median(felt))
-        return Effect(candidate, middle, float((felt > middle / 2).mean()), len(felt))
+    def result(self) -> Decomposition:
+        """The result: outliers whose effect after the polish, as if each were the only one, is `LEAST_FACTOR`."""
+        left, shape = self.remainder(), (self.count, self.count)
+        effects: list[Effect] = []
+        for candidate, own in zip(self.chosen, self.own, strict=True):
+            alone = np.zeros(self.logs.size)
+            alone[candidate.slowed] = own
+            cells = candidate.cells
+            felt = np.logaddexp(alone[cells], alone[turned(cells, self.count)]) - np.log(2) + left[cells]
+            felt = felt[np.isfinite(felt)]
+            middle = float(np.median(felt))
+            if middle >= np.log(LEAST_FACTOR):
+                effects.append(Effect(candidate, float(np.exp(middle)), float((felt > middle / 2).mean()), len(felt)))
+        base, fitted = np.exp(self.base), np.where(self.measured, np.exp(self.logs - left), np.exp(self.base))
+        touched = self.touched().reshape(shape)
+        return Decomposition(tuple(effects), base.reshape(shape), fitted.reshape(shape), touched, left.reshape(shape))
 
 
 def _start_quantile(places: Places) -> float:

@@ -35,35 +35,20 @@ class Remainders:
     Between nodes, the decomposition gives the expected time. Within a node, it is the median of the same places on the
     other nodes, which accounts for sockets; with few nodes it is the median of all pairs within nodes.
 
-    Attributes
-    ----------
-    time_s
-        Half a round trip, as if each pair had the least load of its class; shape (pairs,).
-    left
-        log(time / expected) of each pair.
-    spread
-        In which groups of a class are searched, of the pairs within nodes alone: log(time / their median).
-    base_by_nodes, touched_by_nodes
-        Seconds of a pair without outliers, and how many outliers touch it; shape (nodes * nodes,).
-    kept
-        Indices of the pairs that count; None for all.
     """
 
-    bytes: int
-    mode: str
-    ends: Ends
-    time_s: Floats
-    checked: NDArray[np.bool_]
-    left: NDArray[np.float32]
-    spread: Floats
-    base_by_nodes: Floats
-    touched_by_nodes: NDArray[np.int16]
-    kept: Ints | None = None
+    times: PairTimes
+    time_s: Floats  # half a round trip, as if each pair had the least load of its class; shape (pairs,)
+    left: NDArray[np.float32]  # log(time / expected) of each pair
+    spread: Floats  # log(time / their median) of the pairs within nodes alone: searched for groups
+    base_by_nodes: Floats  # seconds of a pair without outliers, shape (nodes * nodes,)
+    touched_by_nodes: NDArray[np.int16]  # ... and how many outliers touch it
+    kept: Ints | None = None  # indices of the pairs that count; None for all
 
     @property
-    def way(self) -> tuple[int, str]:
-        """Size and mode."""
-        return self.bytes, self.mode
+    def ends(self) -> Ends:
+        """The ranks of each pair."""
+        return self.times.ends
 
     @property
     def base_s(self) -> Floats:
@@ -106,7 +91,7 @@ class Remainders:
         deviation = group_medians(kind, off, len(counts))
         base = group_medians(self.ends.places.classes.ravel(), self.base_by_nodes, len(counts))
         return {
-            (*self.way, class_): Scale(int(counts[class_]), float(deviation[class_]), float(base[class_]))
+            (*self.times.way, class_): Scale(int(counts[class_]), float(deviation[class_]), float(base[class_]))
             for class_ in np.flatnonzero(counts).tolist()
         }
 
@@ -123,21 +108,21 @@ class Remainders:
         bucket = np.floor(values[known] * np.float32(BINS)).astype(np.int32)
         if not len(bucket):
             return {}
-        low, high = int(bucket.min()), int(bucket.max()) + 1
-        counts = np.bincount(kind[known].astype(np.int64) * (high - low) + (bucket - low))
+        low, width = int(bucket.min()), int(bucket.max()) + 1 - int(bucket.min())
+        counts = np.bincount(kind[known].astype(np.int64) * width + (bucket - low))
         found: dict[Key, tuple[Ints, Ints]] = {}
-        for class_ in np.unique(np.flatnonzero(counts) // (high - low)).tolist():
-            own = counts[class_ * (high - low) : (class_ + 1) * (high - low)]
+        for class_ in np.unique(np.flatnonzero(counts) // width).tolist():
+            own = counts[class_ * width : (class_ + 1) * width]
             used = np.flatnonzero(own)
-            found[*self.way, class_] = used + low, own[used]
+            found[*self.times.way, class_] = used + low, own[used]
         return found
 
     def by_rank(self) -> Floats:
         """Median remainder of each rank over its pairs with other nodes, shape (2, ranks): as source, as target."""
-        far = ~self._of(self.ends.inside)
-        left, ranks = self._of(self.left)[far], self.ends.places.ranks
+        ends, far = self.ends, ~self._of(self.ends.inside)
+        left = self._of(self.left)[far]
         return np.stack(
-            [group_medians(self._of(end)[far], left, ranks) for end in (self.ends.source, self.ends.target)]
+            [group_medians(self._of(end)[far], left, ends.places.ranks) for end in (ends.source, ends.target)]
         )
 
     def by_node(self) -> tuple[Floats, Ints]:
@@ -160,8 +145,7 @@ class Remainders:
         """Indices of the pairs beyond the limit of their class that not more than one outlier touches."""
         limit = np.full(max(limits, default=0) + 1, np.inf, np.float32)
         limit[list(limits)] = list(limits.values())
-        kind, left = self._of(self.ends.kind), self._of(self.left)
-        found = np.flatnonzero(left > limit[kind])
+        found = np.flatnonzero(self._of(self.left) > limit[self._of(self.ends.kind)])
         found = found if self.kept is None else self.kept[found]
         return found[self.touched_by_nodes[self.ends.nodes[found]] < 2]
 
@@ -171,7 +155,7 @@ def remainders(times: PairTimes, time_s: Floats, parts: Decomposition) -> Remain
     ends, places = times.ends, times.ends.places
     inside = np.flatnonzero(ends.inside)
     near = time_s[inside]
-    fitted, base, touched = parts.fitted.ravel().copy(), parts.base.ravel().copy(), parts.touched.ravel().copy()
+    fitted, base, touched = parts.fitted.flatten(), parts.base.flatten(), parts.touched.flatten()
     diagonal = np.arange(len(places.nodes)) * (len(places.nodes) + 1)
     whole = float(np.median(near)) if len(near) else 1.0
     fitted[diagonal], base[diagonal], touched[diagonal] = whole, whole, 0
@@ -185,4 +169,4 @@ def remainders(times: PairTimes, time_s: Floats, parts: Decomposition) -> Remain
     short = np.log(np.maximum(near, SHORTEST_S))
     left[inside] = short - np.log(np.maximum(expected, SHORTEST_S))
     spread = short - np.log(max(whole, SHORTEST_S))
-    return Remainders(*times.way, ends, time_s, times.checked, left.astype(np.float32), spread, base, touched)
+    return Remainders(times, time_s, left.astype(np.float32), spread, base, touched)

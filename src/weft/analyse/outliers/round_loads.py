@@ -50,10 +50,9 @@ def round_loads(ends: Ends, *, mean: bool = False) -> NDArray[np.float32] | None
 
 def _of_round(places: Places, pairs: NDArray[np.int32], mean: bool) -> Floats:
     """Loads of the pairs of a round, shape (pairs,)."""
-    hosts = places.host[places.node_of]
-    ways = [walk(places.network, hosts[one], hosts[other]) for one, other in (pairs.T, pairs.T[::-1])]
-    loads: list[Floats] = []
-    for way in ways:
+    hosts, loads = places.host[places.node_of], list[Floats]()
+    for one, other in (pairs.T, pairs.T[::-1]):
+        way = walk(places.network, hosts[one], hosts[other])
         flows = np.bincount(way[way >= 0], minlength=len(places.network.links))
         loads.append(np.where(way >= 0, flows[way], 0.0).max(axis=1))
     return (loads[0] + loads[1]) / 2 if mean else np.maximum(*loads)

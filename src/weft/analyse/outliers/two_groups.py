@@ -21,8 +21,7 @@ FEWEST_PAIRS = 60
 class TwoModes:
     """Two groups of pairs."""
 
-    # low, high: centre of each group, as log(time / base) of the class
-    low: float
+    low: float  # with high: centre of each group, as log(time / base) of the class
     high: float
     split: float  # the valley between them
     share: float  # share of the pairs in the slower group
@@ -46,14 +45,16 @@ def two_modes(buckets: NDArray[np.int64], counts: NDArray[np.int64]) -> TwoModes
     density = np.convolve(height, _window(height), "same")
     peak = int(density.argmax())
     reach = round(BINS * np.log(LEAST_APART))
-    found = [_behind(density, height, peak, other) for other in _peaks_beyond(density, peak, reach)]
+    sides = [(0, peak - reach), (peak + reach + 1, len(density))]
+    # the highest point far enough from the peak on each side, the higher one first
+    others = [low + int(density[low:high].argmax()) for low, high in sides if low < high]
+    found = [_behind(density, height, peak, other) for other in sorted(others, key=lambda place: -density[place])]
     split = next((valley for valley in found if valley is not None), None)
     if split is None:
         return None
-    below, above = height[:split], height[split:]
-    centres = [_middle(below), split + _middle(above)]
+    centres = _middle(height[:split]), split + _middle(height[split:])
     low, high, valley = ((first + place + 0.5) / BINS for place in (*centres, split))
-    return TwoModes(low, high, valley, float(above.sum() / total))
+    return TwoModes(low, high, valley, float(height[split:].sum() / total))
 
 
 def _window(height: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -63,15 +64,7 @@ def _window(height: NDArray[np.float64]) -> NDArray[np.float64]:
     until = np.asarray(np.searchsorted(along, along[:-1] + 0.25 * along[-1]), np.int64)
     shortest = int((until - np.arange(len(until)))[until < len(along)].min())
     width = max(5, round(4 * shortest / along[-1] ** (1 / 3)))  # of a normal distribution half of its IQR
-    width = min(width, BINS) | 1
-    return np.ones(width)
-
-
-def _peaks_beyond(density: NDArray[np.float64], peak: int, reach: int) -> list[int]:
-    """The highest point far enough from the peak on each side, the higher one first."""
-    sides = [(0, peak - reach), (peak + reach + 1, len(density))]
-    places = [low + int(density[low:high].argmax()) for low, high in sides if low < high]
-    return sorted(places, key=lambda place: -density[place])
+    return np.ones(min(width, BINS) | 1)
 
 
 def _behind(density: NDArray[np.float64], height: NDArray[np.float64], peak: int, other: int) -> int | None:

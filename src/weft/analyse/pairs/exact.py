@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import ibis
 import numpy as np
@@ -49,15 +49,13 @@ def quantiles(histogram: Expression, key: Sequence[str], wanted: dict[str, float
     group = ibis.window(group_by=key)
     along = ibis.window(group_by=key, order_by="bucket", preceding=None, following=0)
     ranked = counted.mutate(samples=counted["count"].sum().over(group), until=counted["count"].sum().over(along))
-    log_2 = math.log(2)
     middle = (1 + ERROR) * 1e-9
     found: dict[str, Expression] = {}
     for name, q in wanted.items():
-        # the quantile is the sample of rank ceil(q n): it lies in the first bucket whose running count reaches that
-        # rank
+        # the quantile is the sample of rank ceil(q n), in the first bucket whose running count reaches that rank
         rank = ibis.greatest((ranked.samples * q - 1e-9).ceil(), 1)
         bucket = ranked.bucket.min(where=ranked.until >= rank).cast("float64")
-        found[name] = (bucket / BUCKETS * log_2).exp() * middle
+        found[name] = (bucket / BUCKETS * math.log(2)).exp() * middle
     return ranked.group_by(key).agg(samples=ranked.samples.max(), **found)
 
 
@@ -74,14 +72,9 @@ def exact_hops(samples: Expression, free: int | None = None) -> Expression:
     default that of this machine.
     """
     refuse_oversize(int(samples.count().to_pyarrow().as_py()), free_memory() if free is None else free)
-    return samples.group_by(CLASS).agg(
-        samples=samples.count(),
-        min_s=samples.time_s.min(),
-        mean_s=samples.time_s.mean(),
-        median_s=samples.time_s.median(),
-        p99_s=samples.time_s.quantile(0.99),
-        max_s=samples.time_s.max(),
-    )
+    time_s = samples.time_s
+    middle = {"mean_s": time_s.mean(), "median_s": time_s.median(), "p99_s": time_s.quantile(0.99)}
+    return samples.group_by(CLASS).agg(samples=samples.count(), min_s=time_s.min(), **middle, max_s=time_s.max())
 
 
 def refuse_oversize(samples: int, free: int) -> None:
@@ -129,7 +122,10 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
     timed = timed.inner_join(nodes_of.select(source=nodes_of["rank"], source_node=nodes_of.node), "source")
     timed = timed.inner_join(nodes_of.select(target=nodes_of["rank"], target_node=nodes_of.node), "target")
     timed = timed.inner_join(classes, ["source_node", "target_node"])
-    return [_named(row, places) for row in exact_hops(timed).order_by(CLASS).to_pyarrow().to_pylist()]
+    rows: list[Any] = exact_hops(timed).order_by(CLASS).to_pyarrow().to_pylist()
+    for row in rows:
+        row["class"] = places.labels[row.pop("class_")]
+    return rows
 
 
 def rank_rows(root: Path, nodes: tuple[str, str]) -> list[RankOfPairs]:
@@ -165,8 +161,8 @@ def _times_between(file: PairFile, launches: Sequence[str], way: tuple[int, str]
         if kept.any():
             time_s = judged(*(file.read(name, [own])[kept] for name in MEASURED))[0]
             found.append((source[kept], target[kept], time_s))
-    source, target = (np.concatenate([each[place] for each in found]) for place in (0, 1))
-    return source.astype(np.int32), target.astype(np.int32), np.concatenate([each[2] for each in found])
+    sources, targets, times = zip(*found, strict=True)
+    return np.concatenate(sources), np.concatenate(targets), np.concatenate(times)
 
 
 def _of_ranks(way: tuple[int, str], between: Between, places: Places) -> list[RankOfPairs]:
@@ -183,9 +179,3 @@ def _of_ranks(way: tuple[int, str], between: Between, places: Places) -> list[Ra
             "slowest_with": int(target[worst] if source[worst] == rank else source[worst]),
         })  # fmt: skip
     return sorted(rows, key=lambda row: -row["factor"])
-
-
-def _named(row: dict[str, Any], places: Places) -> ExactRow:
-    """A row with the name of its class instead of the class's number."""
-    class_ = row.pop("class_")
-    return cast(ExactRow, row | {"class": places.labels[class_]})

@@ -40,8 +40,7 @@ def hop_rows(times: PairTimes) -> Rows:
     inconsistent (METHOD 20). p99 is interpolated between two order statistics if 0.99 (pairs - 1) is no integer.
     """
     least, most = np.fmin.reduce(list(times.each("min_s"))), np.fmax.reduce(list(times.each("max_s")))
-    samples = np.add.reduce(list(times.each("samples", np.int64)))
-    broken = times.counts("broken")
+    samples, broken = np.add.reduce(list(times.each("samples", np.int64))), times.counts("broken")
     if broken is None:
         broken = inconsistent(least, times.over_launches("median_s"), most, samples)
     counts, names = times.counts(), ("fastest_s", "mean_s")
@@ -86,14 +85,18 @@ class Contention:
     """
 
     def __init__(self, beside: PairTimes, alone: PairTimes) -> None:
-        self.times = beside
-        self._at, ends = _common(beside.ends, alone.ends), beside.ends
-        self._alone = alone
-        self.ends = ends if self._at is None else Ends(ends.source[self._at[0]], ends.target[self._at[0]], ends.places)
+        self.times, self._alone, self.ends = beside, alone, beside.ends
+        # places of the pairs that both have, in each
+        self._beside: slice | NDArray[np.int64] = slice(None)
+        self._isolated: slice | NDArray[np.int64] = slice(None)
+        if beside.ends is not alone.ends:
+            ends, others = beside.ends, alone.ends.code
+            _, self._beside, self._isolated = np.intersect1d(ends.code, others, True, return_indices=True)
+            self.ends = Ends(ends.source[self._beside], ends.target[self._beside], ends.places)
         self.factor = self._factor(beside.over_launches("median_s"), alone.over_launches("median_s"))
 
     def _factor(self, beside: Floats, alone: Floats) -> Floats:
-        return beside / alone if self._at is None else beside[self._at[0]] / alone[self._at[1]]
+        return beside[self._beside] / alone[self._isolated]
 
     def rows(self, *, modelled: bool) -> Rows:
         """A row for each hop class: the factor with its interval, and quantiles over pairs.
@@ -102,20 +105,18 @@ class Contention:
         each; the interval over pairs is given only where there is one launch, and says so.
         """
         each, counts = self._by_launch(), self.times.counts()
-        if counts is not None and self._at is not None:
-            counts = counts[self._at[0]]
+        counts = None if counts is None else counts[self._beside]
         found: Rows = []
         for row, own in _by_class(self.times, self.ends.kind):
-            factor = np.sort(self.factor[own])
-            n = len(factor)
-            ranks = median_ranks(n)
             launches = [float(np.median(known)) for one in each if len(known := one[own][np.isfinite(one[own])])]
             if not launches:
                 continue
-            within = Interval(float(factor[ranks.low - 1]), float(factor[ranks.high - 1]), ranks.coverage, "none")
+            factor = np.sort(self.factor[own])
+            low, high, coverage = median_ranks(len(factor))
+            within = Interval(float(factor[low - 1]), float(factor[high - 1]), coverage, "none")
             interval = NO_INTERVAL if modelled else interval_over_launches(launches, within)
             over = (0.05, 0.95, 1.0) if counts is None else ()
-            p5, p95, most = [float(factor[quantile_rank(n, q) - 1]) for q in over] or (None,) * 3
+            p5, p95, most = [float(factor[quantile_rank(len(factor), q) - 1]) for q in over] or (None,) * 3
             ends = {"low": interval.low, "high": interval.high, "coverage": interval.coverage}
             found.append(row | ends | {
                 "pairs": _count(own, counts), "launches": len(launches), "factor": median(launches),
@@ -134,30 +135,19 @@ class Contention:
         return group_medians(self.ends.nodes, self.factor, len(self.ends.places.nodes) ** 2)
 
 
-def _common(ends: Ends, others: Ends) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """Places of the pairs that both have, in each; None where they are the same."""
-    if ends is others:
-        return None
-    _, one, other = np.intersect1d(ends.code, others.code, assume_unique=True, return_indices=True)
-    return one, other
-
-
 def list_contention(ways: Sequence[PairTimes]) -> Iterator[Contention]:
     """The contention of each size and mode that was measured isolated, too."""
     alone = {times.bytes: times for times in ways if times.mode == ALONE}
-    for times in ways:
-        if times.mode != ALONE and times.bytes in alone:
-            found = Contention(times, alone[times.bytes])
-            if len(found.factor):
-                yield found
+    both = (each for each in ways if each.mode != ALONE and each.bytes in alone)
+    yield from (found for each in both if len((found := Contention(each, alone[each.bytes])).factor))
 
 
-def worst_rows(left: Iterable[Remainders], ways: Iterable[PairTimes], places: Places, most: int) -> Rows:
+def worst_rows(left: Iterable[Remainders], places: Places, most: int) -> Rows:
     """The slowest pairs relative to the time of their class, with the three measurements of each (METHOD 19)."""
     found: Rows = []
-    for each, times in zip(left, ways, strict=True):
-        base, of_nodes = each.base_s, times.file.by_nodes
-        time = each.time_s
+    for each in left:
+        times, base, time = each.times, each.base_s, each.time_s
+        of_nodes = times.file.by_nodes
         if of_nodes:  # ... of the slowest pair of their ranks, scaled by the same load
             time = time * np.divide(times.slowest_s, times.time_s, out=np.ones_like(base), where=times.time_s > 0)
         # a model may give a message inside a node no time at all
@@ -171,13 +161,12 @@ def worst_rows(left: Iterable[Remainders], ways: Iterable[PairTimes], places: Pl
         for place, row in enumerate(at.tolist()):
             source, target, class_ = (int(column[row]) for column in (*ranks, each.ends.kind))
             source_name, target_name = (places.nodes[int(places.node_of[end[row]])] for end in ends)
-            time_s, base_s = float(time[row]), float(base[row])
             found.append({
-                "bytes": each.bytes, "mode": each.mode, "source": source, "target": target,
+                "bytes": times.bytes, "mode": times.mode, "source": source, "target": target,
                 "source_name": source_name, "target_name": target_name,
-                "hops": places.hops[class_], "class": places.labels[class_],
-                "time_s": time_s, "base_s": base_s, "factor": float(factor[row]), "checked": bool(times.checked[row]),
-                **{f"{name}_s": _number(values[place]) for name, values in again.items()},
+                "hops": places.hops[class_], "class": places.labels[class_], "time_s": float(time[row]),
+                "base_s": float(base[row]), "factor": float(factor[row]), "checked": bool(times.checked[row]),
+                **{f"{name}_s": float(of[place]) if np.isfinite(of[place]) else None for name, of in again.items()},
             })  # fmt: skip
     found.sort(key=lambda row: (-row["factor"], row["source"], row["target"], row["bytes"], row["mode"]))
     return found[:most]
@@ -190,10 +179,6 @@ def _largest(values: Floats, most: int) -> NDArray[np.int64]:
     limit = np.partition(values, len(values) - most)[len(values) - most]
     above = np.flatnonzero(values > limit)
     return np.concatenate([above, np.flatnonzero(values == limit)[: most - len(above)]])
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def class_histogram(histogram: Expression, classes: Expression) -> Expression:

@@ -13,7 +13,7 @@ import ibis
 import numpy as np
 import pyarrow as pa
 
-from weft.analyse.engine import Backend, Expression, read
+from weft.analyse.engine import Backend, read
 from weft.analyse.outliers.attribute import Taken, attribute
 from weft.analyse.outliers.doubts import Way, doubt_by_samples, doubt_by_steal, list_few_samples, typical_steal
 from weft.analyse.outliers.matched import Pass, find_outliers, leaves_of, matched_rounds, read_passes
@@ -21,7 +21,7 @@ from weft.analyse.outliers.outlier import Outlier
 from weft.analyse.outliers.remainders import Remainders
 from weft.analyse.pairs.exact import spread
 from weft.analyse.pairs.hop_tables import CLASS, class_histogram, cold_rows, hop_rows, list_contention, worst_rows
-from weft.analyse.pairs.matrix import Floats, by_nodes, node_matrix, node_rows, slowest
+from weft.analyse.pairs.matrix import Floats, by_nodes, node_matrix, node_rows, slowest, table_columns
 from weft.analyse.pairs.pair_times import PairFile, PairTimes, read_pair_times
 from weft.analyse.pairs.places import Places, list_placements
 from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_SHOWN_S, PAIR_FACTOR
@@ -42,16 +42,14 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
     whole: dict[str, list[Table]] = {table.name: [] for table in ALL}
     with closing(PairFile(root)) as file:
         for number, (launches, places) in enumerate(list_placements(RANK_TABLE.read(root), file.launches, plan)):
-            modelled = plan.is_model
-            share = 0.0 if modelled else typical_steal(cells, launches)
+            share = None if plan.is_model else typical_steal(cells, launches)
             passes = read_passes(root, plan, launches) if matched_rounds(plan) else []
             with TemporaryDirectory(prefix=".pairs-", dir=root / "tables", ignore_cleanup_errors=True) as scratch:
                 own, nodal = by_nodes(root, file, launches, places, Path(scratch) / "pairs.parquet")
-                found = _analysed(own, launches, modelled, share, nodal, passes, places)
+                found = _analysed(read_pair_times(own, launches, nodal), share, passes, places)
                 if own is not file:
                     own.close()  # NFS keeps a file that is open, and so its folder
-            # the histogram is summed over launches and placements, so it is written for the largest, which contains
-            # them all
+            # summed over launches and placements, so written for the largest, which contains them all
             found |= _of_samples(root, backend, places) if number == 0 else {}
             for table in ALL:
                 rows = found.get(table.name.removeprefix("pair_"), [])
@@ -72,37 +70,31 @@ def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
     return table.select(schema.names).cast(schema)
 
 
-def _analysed(
-    file: PairFile, launches: Sequence[str], modelled: bool, share: float, places: Places, passes: Sequence[Pass],
-    ranks: Places,
-) -> Found:  # fmt: skip
-    """Rows of every table for one placement, with the typical share of CPU steal; ``passes`` of a run of matchings.
+def _analysed(ways: Sequence[PairTimes], share: float | None, passes: Sequence[Pass], ranks: Places) -> Found:
+    """Rows of every table for one placement of ``ranks``, with the typical share of CPU steal, None of a model.
 
-    `places`: of what `file` has pairs of, the ``ranks`` or their nodes.
+    `ways`: of pairs of ranks, or of nodes; `passes`: of a run of matchings.
     """
-    ways = read_pair_times(file, launches, places)
+    modelled, places = share is None, ways[0].ends.places if ways else ranks
     found = attribute(ways, places, modelled=modelled, named=not passes)
     outliers = tuple(find_outliers(passes, places)) if passes else found.outliers
-    outliers = _weighed(outliers, ways, share, places, modelled=modelled)
+    outliers = _weighed(outliers, ways, share, places)
     left = [each.left for each in found.taken]
-    slow = [_slow_pairs(each) for each in left]
     contention = list(list_contention(ways))
     factors = {each.times.way: each.by_nodes() for each in contention}
     return {
-        "classes": [row | {"slow": None if file.by_nodes else own.get(row["class_"], 0)}
-                    for each, own in zip(ways, slow, strict=True) for row in hop_rows(each)],
+        "classes": [row | {"slow": None if each.times.file.by_nodes else slow[row["class_"]]}
+                    for each, slow in zip(left, map(_slow_pairs, left), strict=True) for row in hop_rows(each.times)],
         "cold": [row for each in ways for row in cold_rows(each)],
         "contention": [row for each in contention for row in each.rows(modelled=modelled)],
         "nodes": node_rows([(each.matrix, each.parts.base) for each in found.taken], ranks),
-        "matrix": pa.concat_tables(
-            [_matrix(each, of, factors.get(each.way)) for each, of in zip(ways, found.taken, strict=True)]
-        ),
+        "matrix": pa.concat_tables([_matrix(each, factors.get(each.left.times.way)) for each in found.taken]),
         "matrix_medians": [
             {"bytes": size, "mode": mode, "factor": float(np.nanmedian(values))}
             for (size, mode), values in factors.items()
         ],
         "blocks": pa.concat_tables([_blocks(each) for each in ways]),
-        "worst": worst_rows(left, ways, places, FARTHEST),
+        "worst": worst_rows(left, places, FARTHEST),
         "outliers": [
             asdict(each) | {"statement": each.statement} for each in sorted(outliers, key=attrgetter("doubted"))
         ],
@@ -125,13 +117,13 @@ def _names(passes: Sequence[Pass], places: Places) -> Rows:
 
 
 def _weighed(
-    outliers: Sequence[Outlier], ways: Sequence[PairTimes], share: float, places: Places, *, modelled: bool
+    outliers: Sequence[Outlier], ways: Sequence[PairTimes], share: float | None, places: Places
 ) -> list[Outlier]:
     """The outliers, each marked where steal or too few samples could have made it."""
     most = max((len(times.ends.source) for times in ways), default=0)
-    few: frozenset[Way] = frozenset() if modelled else list_few_samples(ways, outliers)
+    few: frozenset[Way] = frozenset() if share is None else list_few_samples(ways, outliers)
     met = max((_node_pairs(times) for times in ways), default=0) if outliers else 0
-    weighed = [doubt_by_steal(each, share, met, most, len(ways)) for each in outliers]
+    weighed = [doubt_by_steal(each, share or 0.0, met, most, len(ways)) for each in outliers]
     if any(each.doubted for each in weighed):
         steady = found_in_every_launch(ways, places)
         weighed = [
@@ -156,45 +148,35 @@ def found_in_every_launch(ways: Sequence[PairTimes], places: Places) -> frozense
     launches: dict[int, set[str]] = {}
     for piece in (piece for times in ways for part in times.parts for piece in part):
         launches.setdefault(piece.number, set()).add(piece.launch)
-    seen: frozenset[tuple[str, str]] | None = None
-    for own in launches.values() if len(launches) > 1 else ():
-        outliers = attribute(read_pair_times(ways[0].file, sorted(own), places), places).outliers
-        named = frozenset((each.kind, each.name) for each in outliers)
-        seen = named if seen is None else seen & named
-    return seen or frozenset()
+    if len(launches) < 2:
+        return frozenset()
+    each = (attribute(read_pair_times(ways[0].file, sorted(own), places), places) for own in launches.values())
+    return frozenset.intersection(*(frozenset((one.kind, one.name) for one in found.outliers) for found in each))
 
 
-def _slow_pairs(left: Remainders) -> dict[int, int]:
+def _slow_pairs(left: Remainders) -> list[int]:
     """Number of slow pairs of each class."""
     base_s = left.base_s
     slow = (left.time_s >= PAIR_FACTOR * base_s) & (left.time_s - base_s >= LEAST_SHOWN_S)
-    counts: list[int] = np.bincount(left.ends.kind[slow]).tolist()
-    return dict(enumerate(counts))
+    return np.bincount(left.ends.kind[slow], minlength=len(left.ends.places.hops)).tolist()
 
 
-def _named(table: Expression, places: Places) -> list[dict[str, Any]]:
-    """Rows of a table in its order, each with the hops and the name of its class."""
-    rows = table.to_pyarrow().to_pylist()
-    return [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]} for row in rows]
-
-
-def _matrix(times: PairTimes, taken: Taken, factors: Floats | None) -> Table:
+def _matrix(taken: Taken, factors: Floats | None) -> Table:
     """Medians of every two nodes as measured, with the factor of contention if it was measured."""
-    count, matrix = len(times.ends.places.nodes), taken.matrix
+    times, matrix = taken.left.times, taken.matrix
     if taken.left.time_s is not times.time_s:  # scaled by loads
         matrix = node_matrix(times, times.time_s, times.over_launches("forward_s"))
-    known = np.flatnonzero(matrix.pairs)
+    known, count = np.flatnonzero(matrix.pairs), len(matrix.pairs)
     source, target = np.divmod(known.astype(np.int32), count)
-    numbers = {
-        "time_s": matrix.time_s.ravel(), "forward_s": matrix.forward_s.ravel(),
+    whole = {
+        "time_s": matrix.time_s.ravel(), "forward_s": matrix.forward_s.ravel(), "pairs": matrix.pairs.ravel(),
         "slowest_s": slowest(times.ends.nodes, times.slowest_s, count * count),
         "factor": np.full(count * count, np.nan) if factors is None else factors,
     }  # fmt: skip
-    columns: dict[str, Any] = {
-        name: pa.array(values[known], mask=np.isnan(values[known])) for name, values in numbers.items()
-    }
-    columns |= {"source_node": source, "target_node": target, "pairs": matrix.pairs.ravel()[known]}
-    return _of_way(columns, times)
+    numbers = {name: values[known] for name, values in whole.items()}
+    return pa.table(
+        table_columns(numbers | {"source_node": source, "target_node": target}, bytes=times.bytes, mode=times.mode)
+    )
 
 
 def _blocks(times: PairTimes) -> Table:
@@ -207,23 +189,19 @@ def _blocks(times: PairTimes) -> Table:
     value = slowest(position[ends.source] * np.int32(side) + position[ends.target], times.slowest_s, side * side)
     known = np.flatnonzero(np.isfinite(value))
     row, column = np.divmod(known.astype(np.int32), side)
-    blocks = np.full(len(known), block, np.int32)
-    return _of_way({"row": row, "column": column, "value": value[known], "block": blocks}, times)
-
-
-def _of_way(columns: Mapping[str, Any], times: PairTimes) -> Table:
-    """Columns as a table with the size and the mode of their way."""
-    count = len(next(iter(columns.values())))
-    way = {
-        "bytes": pa.repeat(pa.scalar(times.bytes, pa.int64()), count),
-        "mode": pa.repeat(pa.scalar(times.mode), count),
-    }
-    return pa.table({**way, **columns})
+    numbers = {"row": row, "column": column, "value": value[known]}
+    return pa.table(table_columns(numbers, block=block, bytes=times.bytes, mode=times.mode))
 
 
 def _of_samples(root: Path, backend: Backend, places: Places) -> Found:
-    """The histogram of the samples of each class, and their spread."""
+    """The histogram of the samples of each class, and their spread, each with the hops and the name of its class."""
     path = root / "tables" / "pair_histogram.parquet"
     counted = class_histogram(read(backend, [path]), ibis.memtable(places.class_table()))
-    named = _named(counted.order_by([*CLASS, "bucket"]), places)
-    return {"class_histogram": named, "class_spread": _named(spread(counted).order_by(CLASS), places)}
+    tables = {
+        "class_histogram": counted.order_by([*CLASS, "bucket"]), "class_spread": spread(counted).order_by(CLASS)
+    }  # fmt: skip
+    return {
+        name: [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]}
+               for row in table.to_pyarrow().to_pylist()]
+        for name, table in tables.items()
+    }  # fmt: skip

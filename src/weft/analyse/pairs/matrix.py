@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Pairs as matrices: the median of every two nodes, and the slowest pair of every block of ranks."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,16 +27,14 @@ class NodeMatrix:
     bytes: int
     mode: str
     time_s: Floats  # median over the pairs of ranks of their final times: half a round trip
-    forward_s: Floats  # median over the pairs of ranks of the one-way time from source to target
+    forward_s: Floats  # ... of the one-way time from source to target
     pairs: NDArray[np.int64]  # number of pairs of ranks in the median
 
 
 def node_matrix(times: PairTimes, time_s: Floats, forward_s: Floats) -> NodeMatrix:
     """The medians of every two nodes; ``time_s`` and ``forward_s`` of each pair, shape (pairs,)."""
     nodes, count = times.ends.nodes, len(times.ends.places.nodes)
-    time, forward = (
-        group_medians(nodes, values, count * count).reshape(count, count) for values in (time_s, forward_s)
-    )
+    time, forward = (group_medians(nodes, each, count * count).reshape(count, count) for each in (time_s, forward_s))
     pairs = np.bincount(nodes, times.counts(), minlength=count * count).astype(np.int64).reshape(count, count)
     return NodeMatrix(times.bytes, times.mode, time, forward, pairs)
 
@@ -160,12 +158,16 @@ def _node_pairs(piece: Piece, rows: NDArray[Any], nodes: range, places: Places) 
         "cold_max_s": slowest(code, np.where(met, cold_s, -np.inf), groups),
         **dict.fromkeys(MEASURED[1:], np.full(groups, np.nan)),
     }  # fmt: skip
-    columns: dict[str, Any] = {
-        name: pa.array(values[known], mask=np.isnan(values[known])) for name, values in of.items()
-    }
-    texts = {"mode": piece.mode, "launch_id": piece.launch}
-    columns |= {name: pa.repeat(pa.scalar(text), len(known)) for name, text in texts.items()}
-    return pa.table(columns).select(BY_NODES.names).cast(BY_NODES)
+    numbers = {name: values[known] for name, values in of.items()}
+    found = pa.table(table_columns(numbers, mode=piece.mode, launch_id=piece.launch))
+    return found.select(BY_NODES.names).cast(BY_NODES)
+
+
+def table_columns(numbers: Mapping[str, NDArray[Any]], **same: object) -> dict[str, Any]:
+    """Columns of numbers, null for nan; and of values that are the same in all rows."""
+    found: dict[str, Any] = {name: pa.array(values, mask=np.isnan(values)) for name, values in numbers.items()}
+    count = len(next(iter(numbers.values())))
+    return found | {name: pa.repeat(pa.scalar(value), count) for name, value in same.items()}
 
 
 #: A node stands out at a size if it is this many standard deviations of all nodes slower.
@@ -173,40 +175,29 @@ STANDING_OUT = 6.0
 
 
 def node_rows(bases: Iterable[tuple[NodeMatrix, Floats]], places: Places) -> list[NodeRow]:
-    """A row for each node, size and mode.
+    """A row for each node, size and mode, with its place in the row that shows it best (:func:`worst_first`).
 
-    Returns nodes and ranks of the placement; bytes, mode, node, name; factor: the median over its pairs with other
-    nodes of their time over that of their class without outliers; worst and worst_with: the largest of these ratios,
-    and the other node; within: the time of the pairs within the node over the median of all nodes; place: 1 for the
-    worst node and so on, in the row that shows each node best (:func:`worst_first`). null if not measured.
+    Its factor is the median over its pairs with other nodes of their time over that of their class without outliers,
+    its worst the largest of these ratios; within compares its own pairs with the median of all nodes.
     """
     rows: list[NodeRow] = []
     for matrix, base_s in bases:
-        count = len(matrix.time_s)
+        count, inside = len(matrix.time_s), np.diagonal(matrix.time_s)
         off = np.where(np.eye(count, dtype=bool), np.nan, matrix.time_s / base_s)
         both = np.fmax(off, off.T)
-        inside = np.diagonal(matrix.time_s)
         known = inside[np.isfinite(inside)]
         usual = float(np.median(known)) if known.size else np.nan
         for node, name in enumerate(places.nodes):
             touching = np.concatenate([off[node], off[:, node]])
             touching = touching[np.isfinite(touching)]
             partner = int(np.nanargmax(both[node])) if np.isfinite(both[node]).any() else None
-            rows.append(
-                {
-                    "nodes": count,
-                    "ranks": places.ranks,
-                    "bytes": matrix.bytes,
-                    "mode": matrix.mode,
-                    "node": node,
-                    "name": name,
-                    "factor": float(np.median(touching)) if touching.size else None,
-                    "worst": None if partner is None else float(both[node, partner]),
-                    "worst_with": None if partner is None else places.nodes[partner],
-                    "within": float(inside[node] / usual) if np.isfinite(inside[node]) else None,
-                    "place": None,
-                }
-            )
+            rows.append({
+                "nodes": count, "ranks": places.ranks, "bytes": matrix.bytes, "mode": matrix.mode, "node": node,
+                "name": name, "factor": float(np.median(touching)) if touching.size else None,
+                "worst": None if partner is None else float(both[node, partner]),
+                "worst_with": None if partner is None else places.nodes[partner],
+                "within": float(inside[node] / usual) if np.isfinite(inside[node]) else None, "place": None,
+            })  # fmt: skip
     for place, row in enumerate(worst_first(rows), 1):
         row["place"] = place
     return rows

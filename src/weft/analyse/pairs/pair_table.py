@@ -23,26 +23,19 @@ from weft.store.pairs import SCHEMA
 
 PAIR = ("launch_id", "launch", "bytes", "mode", "source", "target")
 QUANTILES = {"p5_s": 0.05, "p25_s": 0.25, "p75_s": 0.75, "p95_s": 0.95, "p99_s": 0.99}
-STATISTICS = (
-    "min_s", "p5_s", "p25_s", "median_s", "p75_s", "p95_s", "p99_s", "max_s", "mean_s", "low_s", "high_s",
-    "least_s",
-)  # fmt: skip
+STATISTICS = ("min_s", "p5_s", "p25_s", "median_s", "p75_s", "p95_s", "p99_s", "max_s", "mean_s", "low_s", "high_s",
+              "least_s")  # fmt: skip
 
 
 def statistics(samples: Expression, most: int) -> Expression:
     """Order statistics of the warm samples of each ordered pair, size, mode and launch (METHOD 14)."""
     warm = samples.filter(samples.phase == "warm")
-    time_s = warm.duration_ns.cast("float64") / warm.batch / 1e9
-    least_s = (warm.duration_ns - warm.lost_ns).cast("float64") / warm.batch / 1e9
+    time_s, least_s = _seconds(warm, warm.duration_ns), _seconds(warm, warm.duration_ns - warm.lost_ns)
+    disturbed = (warm.lost_ns > DISTURBED * warm.duration_ns).cast("int64").sum()
     # Sorting a few dozen numbers in each group costs a fraction of one sort of all samples.
+    simple = {"min_s": time_s.min(), "max_s": time_s.max(), "mean_s": time_s.mean()}
     grouped = warm.group_by(list(PAIR)).agg(
-        times=time_s.collect(),
-        samples=warm.count(),
-        least=least_s.collect(),
-        disturbed=(warm.lost_ns > DISTURBED * warm.duration_ns).cast("int64").sum(),
-        min_s=time_s.min(),
-        max_s=time_s.max(),
-        mean_s=time_s.mean(),
+        times=time_s.collect(), samples=warm.count(), least=least_s.collect(), disturbed=disturbed, **simple
     )
     joined = grouped.join(_intervals(warm.mutate(time_s=time_s), most), list(PAIR))
     joined = joined.mutate(times=joined.times.sort(), least=joined.least.sort())
@@ -52,22 +45,23 @@ def statistics(samples: Expression, most: int) -> Expression:
         return joined[values][(rank - 1).cast("int32")]
 
     n = joined.samples
-    found = {
-        # same guard as in weft.analyse.statistics.quantile: 0.95 * 20 may come out above 19
-        name: at((n * q - 1e-9).ceil().cast("int64"))
-        for name, q in QUANTILES.items()
-    }
+    # same guard as in weft.analyse.statistics.quantile: 0.95 * 20 may come out above 19
+    found = {name: at((n * q - 1e-9).ceil().cast("int64")) for name, q in QUANTILES.items()}
     found["median_s"] = (at((n + 1) // 2) + at(n // 2 + 1)) / 2
     found["least_s"] = (at((n + 1) // 2, "least") + at(n // 2 + 1, "least")) / 2
     found["low_s"], found["high_s"] = at(joined.low), at(joined.high)
     found["p99_s"] = (n >= P99_FROM).ifelse(found["p99_s"], None)
-    same = ("samples", "disturbed", "min_s", "max_s", "mean_s")
-    return joined.select(*PAIR, *same, **found)
+    return joined.select(*PAIR, "samples", "disturbed", "min_s", "max_s", "mean_s", **found)
+
+
+def _seconds(rows: Expression, duration_ns: Expression) -> Expression:
+    """The time of one message of a batch."""
+    return duration_ns.cast("float64") / rows.batch / 1e9
 
 
 def _intervals(timed: Expression, most: int) -> Expression:
     """Ranks low and high of the samples that enclose the median of each pair's effective ones (METHOD 8)."""
-    key: list[str] = list(PAIR)
+    key = list(PAIR)
     group, ordered = ibis.window(group_by=key), ibis.window(group_by=key, order_by="time_s")
     placed = timed.mutate(samples=timed.count().over(group), place=ibis.row_number().over(ordered) + 1)
     found = with_effective_interval(placed, key, "iteration", most)
@@ -77,7 +71,7 @@ def _intervals(timed: Expression, most: int) -> Expression:
 def summaries(findings: Expression) -> Expression:
     """The same statistics for pairs that the kernel summarised, in one-way seconds."""
     given = findings.filter(findings.samples.notnull())
-    scaled = {name: given[name.replace("_s", "_ns")].cast("float64") / given.batch / 1e9 for name in STATISTICS}
+    scaled = {name: _seconds(given, given[name.replace("_s", "_ns")]) for name in STATISTICS}
     scaled["p99_s"] = (given.samples >= P99_FROM).ifelse(scaled["p99_s"], None)
     return given.select(*PAIR, "samples", "disturbed", **scaled)
 
@@ -85,7 +79,7 @@ def summaries(findings: Expression) -> Expression:
 def first_contacts(samples: Expression) -> Expression:
     """Time of the first message of each ordered pair, one way: `PAIR`, cold_s."""
     cold = samples.filter(samples.phase == "cold")
-    return cold.select(*PAIR, cold_s=cold.duration_ns.cast("float64") / cold.batch / 1e9)
+    return cold.select(*PAIR, cold_s=_seconds(cold, cold.duration_ns))
 
 
 def second_looks(findings: Expression) -> Expression:
@@ -97,12 +91,8 @@ def second_looks(findings: Expression) -> Expression:
     forward = findings.forward_ns.cast("float64")
     trusted = (findings.clock_method == "shared") | (findings.clock_residual_ns * 10 < forward)
     given = trusted & (findings.forward_samples > 0) & (forward > 0)
-    return findings.select(
-        *PAIR,
-        forward_s=given.ifelse(forward / 1e9, None),
-        again_1_s=findings.again_1_ns.cast("float64") / findings.batch / 1e9,
-        again_2_s=findings.again_2_ns.cast("float64") / findings.batch / 1e9,
-    )
+    again = {f"again_{k}_s": _seconds(findings, findings[f"again_{k}_ns"]) for k in (1, 2)}
+    return findings.select(*PAIR, forward_s=given.ifelse(forward / 1e9, None), **again)
 
 
 def buckets(samples: Expression) -> Expression:
@@ -129,19 +119,12 @@ def by_node(counted: Expression, ranks: Expression) -> Expression:
 
 
 MOST_ROWS = 1 << 21
+LOOKS = ("cold_s", "forward_s", "again_1_s", "again_2_s")
 PAIRS = pa.schema(
-    [
-        ("launch", pa.int16()),
-        ("bytes", pa.int64()),
-        ("mode", pa.string()),
-        ("source", pa.int32()),
-        ("target", pa.int32()),
-        ("samples", pa.int32()),
-        ("disturbed", pa.int32()),
-        *((name, pa.float64()) for name in STATISTICS),
-        *((name, pa.float64()) for name in ("cold_s", "forward_s", "again_1_s", "again_2_s")),
-        ("launch_id", pa.string()),
-    ]
+    [("launch", pa.int16()), ("bytes", pa.int64()), ("mode", pa.string())]
+    + [(name, pa.int32()) for name in ("source", "target", "samples", "disturbed")]
+    + [(name, pa.float64()) for name in (*STATISTICS, *LOOKS)]
+    + [("launch_id", pa.string())]
 )
 
 
@@ -226,7 +209,5 @@ def _pairs(samples: Expression, findings: Expression) -> Expression:
     if most:
         exact = statistics(samples, most)
         measured = exact.union(measured.select(*exact.columns))
-    key = list(PAIR)
-    return measured.left_join(first_contacts(samples), key)[[*measured.columns, "cold_s"]].left_join(
-        second_looks(findings), key
-    )[[*measured.columns, "cold_s", "forward_s", "again_1_s", "again_2_s"]]
+    met = measured.left_join(first_contacts(samples), list(PAIR))[[*measured.columns, "cold_s"]]
+    return met.left_join(second_looks(findings), list(PAIR))[[*measured.columns, *LOOKS]]

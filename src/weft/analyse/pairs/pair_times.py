@@ -90,12 +90,12 @@ class PairFile:
     def _torn(self, error: Exception) -> DataError:
         return unreadable(self._root, self._root / "tables" / "pairs.parquet", error)
 
-    def _keys(self, group: int) -> Iterator[pa.RecordBatch]:
-        return self._file.iter_batches(BLOCK, row_groups=[group], columns=["launch", *KEYS], use_threads=False)
-
     def _pieces(self) -> Iterator[Piece]:
+        def keys(group: int) -> Iterator[pa.RecordBatch]:
+            return self._file.iter_batches(BLOCK, row_groups=[group], columns=["launch", *KEYS], use_threads=False)
+
         row = 0
-        for batch in chain.from_iterable(map(self._keys, range(self._file.metadata.num_row_groups))):
+        for batch in chain.from_iterable(map(keys, range(self._file.metadata.num_row_groups))):
             index, size = (batch.column(name).to_numpy() for name in ("launch", "bytes"))
             mode, launch = (cast(pa.DictionaryArray, batch.column(name)) for name in ("mode", "launch_id"))
             modes, launches = mode.indices.to_numpy(), launch.indices.to_numpy()
@@ -195,13 +195,12 @@ class PairTimes:
 
     def of_slowest(self, name: str, kind: Any) -> NDArray[Any]:
         """A column of the launch in which the slowest of its pairs of ranks takes the (lower) median time."""
-        return np.take_along_axis(np.stack(list(self.each(name, kind))), self._launch[np.newaxis], axis=0)[0]
+        return _row_of(np.stack(list(self.each(name, kind))), self._launch)
 
     @cached_property
     def _launch(self) -> NDArray[np.int64]:
         each = np.stack(list(self.each("slowest_s")))
-        middle = np.maximum(np.isfinite(each).sum(axis=0) - 1, 0) // 2
-        return np.take_along_axis(np.argsort(each, axis=0), middle[np.newaxis], axis=0)[0]
+        return _row_of(np.argsort(each, axis=0), np.maximum(np.isfinite(each).sum(axis=0) - 1, 0) // 2)
 
 
 MEASURED = ("median_s", "again_1_s", "again_2_s")
@@ -226,10 +225,13 @@ def middle(columns: Sequence[Floats]) -> Floats:
         return columns[0]
     ordered = np.sort(np.stack(columns), axis=0)  # nan last
     count = np.isfinite(ordered).sum(axis=0)
-    low, high = (
-        np.take_along_axis(ordered, np.maximum(at, 0)[np.newaxis], axis=0)[0] for at in ((count - 1) // 2, count // 2)
-    )
+    low, high = (_row_of(ordered, np.maximum(at, 0)) for at in ((count - 1) // 2, count // 2))
     return np.where(count > 0, (low + high) / 2, np.nan)
+
+
+def _row_of(table: NDArray[Any], row: NDArray[np.int64]) -> NDArray[Any]:
+    """Of each column the value in a row of its own."""
+    return np.take_along_axis(table, row[np.newaxis], axis=0)[0]
 
 
 def read_pair_times(file: PairFile, launches: Sequence[str], places: Places) -> list[PairTimes]:
@@ -237,11 +239,9 @@ def read_pair_times(file: PairFile, launches: Sequence[str], places: Places) -> 
     found: list[PairTimes] = []
     known: list[Ends] = []
     for size, mode in file.ways(launches):
-        own = [piece for piece in file.pieces if (piece.bytes, piece.mode) == (size, mode)]
-        own = [piece for piece in own if piece.launch in launches]
-        parts = [
-            tuple(piece for piece in own if piece.number == index) for index in sorted({each.number for each in own})
-        ]
+        own = [each for each in file.pieces if (each.bytes, each.mode) == (size, mode) and each.launch in launches]
+        numbers = sorted({each.number for each in own})
+        parts = tuple(tuple(each for each in own if each.number == number) for number in numbers)
         codes = [_code(file, part, places) for part in parts]
         every = codes[0]
         if any(not np.array_equal(code, every) for code in codes[1:]) or (np.diff(every) <= 0).any():
@@ -256,7 +256,7 @@ def read_pair_times(file: PairFile, launches: Sequence[str], places: Places) -> 
             source, target = np.divmod(every, places.ranks)
             ends = Ends(source.astype(np.int32), target.astype(np.int32), places)
             known.append(ends)
-        found.append(PairTimes(file, size, mode, ends, tuple(parts), rows))
+        found.append(PairTimes(file, size, mode, ends, parts, rows))
     return found
 
 

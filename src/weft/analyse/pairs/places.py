@@ -13,7 +13,7 @@ from weft.errors import DataError, FabricError
 from weft.fabric.hops import LEAF, LEVELS, NODE, POD, host_hops, host_levels
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_followed, star
-from weft.fabric.network.graph import Network
+from weft.fabric.network.graph import Ints, Network
 from weft.plan.records import Plan
 from weft.store.files import Table
 from weft.store.rows import RankRow
@@ -27,12 +27,10 @@ class Places:
     """The nodes and hosts of the ranks of one placement."""
 
     nodes: tuple[str, ...]  # name of each node, shape (nodes,), indexed by the node numbers of ``ranks.parquet``
-    # node_of, local_of: node number of each rank, and its index among the ranks of that node, shape (ranks,)
-    node_of: NDArray[np.int32]
-    local_of: NDArray[np.int32]
-    network: Network  # the fabric's network
-    # index of each node in the network, shape (nodes,); all -1 if the fabric does not list the nodes
-    host: NDArray[np.int32]
+    node_of: Ints  # node number of each rank, shape (ranks,)
+    local_of: Ints  # ... and its index among the ranks of that node
+    network: Network
+    host: Ints  # index of each node in the network; all -1 if the fabric does not list the nodes
     unknown: str = ""  # why routes are unknown; empty if they are known
 
     @property
@@ -47,17 +45,14 @@ class Places:
 
     @cached_property
     def _classed(self) -> tuple[NDArray[np.int16], tuple[tuple[int, int], ...]]:
-        count = len(self.nodes)
+        same = np.eye(len(self.nodes), dtype=bool)
         if (self.host >= 0).all():
-            level = host_levels(self.network, self.host).astype(np.int32)
-            hops = host_hops(self.network, self.host).astype(np.int32)
+            level, hops = host_levels(self.network, self.host), host_hops(self.network, self.host)
         else:  # nodes not in the fabric: one class without hops
-            level = np.where(np.eye(count, dtype=bool), NODE, len(LEVELS) - 1).astype(np.int32)
-            hops = np.where(np.eye(count, dtype=bool), 0, -1).astype(np.int32)
-        both = (hops * len(LEVELS) + level).ravel()  # unique rows of a million would take seconds
+            level, hops = np.where(same, NODE, len(LEVELS) - 1), np.where(same, 0, -1)
+        both = (hops.astype(np.int32) * len(LEVELS) + level).ravel()  # unique rows of a million would take seconds
         keys, index = np.unique(both, return_inverse=True)
-        found = tuple((int(key) // len(LEVELS), int(key) % len(LEVELS)) for key in keys)
-        return index.reshape(count, count).astype(np.int16), found
+        return index.reshape(same.shape).astype(np.int16), tuple(divmod(key, len(LEVELS)) for key in keys.tolist())
 
     @property
     def classes(self) -> NDArray[np.int16]:
@@ -72,11 +67,12 @@ class Places:
     @property
     def labels(self) -> tuple[str, ...]:
         """Each class in words: ``0 hops, same node``, ``4 hops``."""
-        return tuple(_label(hops, level) for hops, level in self._classed[1])
-
-    def label(self, index: int) -> str:
-        """One class in words."""
-        return self.labels[index]
+        return tuple(
+            f"{hops} hop{'' if hops == 1 else 's'}" + (f", {WORDS[level]}" if level in WORDS else "")
+            if hops >= 0
+            else "other nodes"
+            for hops, level in self._classed[1]
+        )
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -84,25 +80,14 @@ class Places:
         return np.lexsort((self.local_of, self.node_of))
 
     def rank_table(self) -> Table:
-        """A row of indices for each rank: rank, node, place (among the node's ranks), position (in `order`)."""
-        ranks = np.arange(self.ranks, dtype=np.int32)
-        position = np.empty(self.ranks, np.int32)
-        position[self.order] = ranks
-        return pa.table({"rank": ranks, "node": self.node_of, "place": self.local_of, "position": position})
+        """A row of indices for each rank: rank, node."""
+        return pa.table({"rank": np.arange(self.ranks, dtype=np.int32), "node": self.node_of})
 
     def class_table(self) -> Table:
         """A row for every two nodes, all columns indices: source_node, target_node, class."""
         count = len(self.nodes)
         source, target = np.divmod(np.arange(count * count, dtype=np.int32), np.int32(max(count, 1)))
-        columns = {"source_node": source, "target_node": target, "class_": self.classes.ravel()}
-        return pa.table(columns)
-
-
-def _label(hops: int, level: int) -> str:
-    if hops < 0:
-        return "other nodes"
-    distance = f"{hops} hop{'' if hops == 1 else 's'}"
-    return f"{distance}, {WORDS[level]}" if level in WORDS else distance
+        return pa.table({"source_node": source, "target_node": target, "class_": self.classes.ravel()})
 
 
 def locate_ranks(ranks: Sequence[RankRow], plan: Plan) -> Places:
@@ -125,43 +110,29 @@ def locate_ranks(ranks: Sequence[RankRow], plan: Plan) -> Places:
             "no launch of this run recorded the nodes of its ranks",
             "bring launches/*.json back; if they are lost, measure anew with --into DIR",
         )
-    count, nodes = max(known) + 1, max(names) + 1
-    node_of, local_of = (
-        np.array([known.get(rank, (0, 0))[part] for rank in range(count)], np.int32) for part in (0, 1)
-    )
+    nodes = max(names) + 1
+    node_of, local_of = np.array([known.get(rank, (0, 0)) for rank in range(max(known) + 1)], np.int32).T.copy()
     planned = next((cell.hosts for cell in plan.cells if len(cell.hosts) == nodes), ())
     hosts = [names.get(node, f"node {node}") for node in range(nodes)]
     return locate(hosts, node_of, local_of, plan.planned_fabric, planned)
 
 
-def locate(
-    hosts: Sequence[str],
-    node_of: NDArray[np.int32],
-    local_of: NDArray[np.int32],
-    fabric: Fabric,
-    planned: Sequence[str] = (),
-) -> Places:
+def locate(hosts: Sequence[str], node_of: Ints, local_of: Ints, fabric: Fabric, planned: Sequence[str] = ()) -> Places:
     """Places of ranks on named hosts of a fabric; arrays of indices have the shape (ranks,)."""
+    why = f"fabric {fabric.name} does not know the hosts {', '.join(hosts[:3])}"
     try:
         network = build_followed(fabric)
+        for names in (hosts, [name.partition(".")[0] for name in hosts], planned):
+            if len(set(names)) == len(hosts) and all(name in network.index for name in names):
+                return Places(tuple(names), node_of, local_of, network, network.indices(list(names)))
+        if len(hosts) == 1:  # a local run: the fabric calls this host by another name
+            return Places(tuple(hosts), node_of, local_of, star(hosts, rate=float("nan")), np.zeros(1, np.int32))
     except FabricError as problem:  # e.g. its dump was deleted: hops and links are unknown, times are still valid
-        return _unrouted(hosts, node_of, local_of, problem.what)
-    for names in (hosts, [name.partition(".")[0] for name in hosts], planned):
-        if len(set(names)) == len(hosts) and all(name in network.index for name in names):
-            return Places(tuple(names), node_of, local_of, network, network.indices(list(names)))
-    if len(hosts) == 1:  # a local run: the fabric calls this host by another name
-        alone = star(hosts, rate=float("nan"))
-        return Places(tuple(hosts), node_of, local_of, alone, np.zeros(1, np.int32))
-    return _unrouted(hosts, node_of, local_of, f"fabric {fabric.name} does not know the hosts {', '.join(hosts[:3])}")
-
-
-def _unrouted(hosts: Sequence[str], node_of: NDArray[np.int32], local_of: NDArray[np.int32], why: str) -> Places:
-    """Places of which only the node of each rank is known."""
+        why = problem.what
+    # only the node of each rank is known
     apart = len(set(hosts)) == len(hosts)
     names = tuple(hosts) if apart else tuple(f"{host}#{index}" for index, host in enumerate(hosts))
-    return Places(
-        names, node_of, local_of, star(names, rate=float("nan")), np.full(len(hosts), -1, np.int32), unknown=why
-    )
+    return Places(names, node_of, local_of, star(names, rate=float("nan")), np.full(len(hosts), -1, np.int32), why)
 
 
 def list_placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Plan) -> list[tuple[list[str], Places]]:

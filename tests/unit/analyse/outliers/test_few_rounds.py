@@ -160,7 +160,7 @@ def test_few_messages_of_a_class_have_the_level_of_their_round() -> None:
     source, target = np.tile(np.arange(12), 20), np.tile(np.roll(np.arange(12), 1), 20)
     parts = list_parts(tuple(f"n{i}" for i in range(12)), source, target)
     fit = Fit(Messages(of_round, group, 0.3 * group + shift[of_round] + noise), parts)
-    assert np.abs(fit.remainder).max() < 0.1
+    assert np.abs(fit.whole[0]).max() < 0.1
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 6, 7, 8, 9, 10, 13, 16, 30])
