@@ -26,7 +26,7 @@ from weft.analyse.tables.pairs import CLASSES, ClassRow
 from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
 from weft.analyse.tables.sweeps import TRIALS, TrialRow
 from weft.analyse.thresholds.findings import protocol_findings
-from weft.analyse.thresholds.knob import launch_knobs, launch_settings, mark_memory_effects, name_knob
+from weft.analyse.thresholds.knob import launch_settings, mark_memory_effects, name_knob
 from weft.analyse.thresholds.series import block_series, size_series
 from weft.analyse.thresholds.switches import find_change_overs, slower_than_double
 from weft.analyse.thresholds.trials import trial_rows, with_trials
@@ -145,7 +145,8 @@ def _verdicts(found: Found) -> list[answers.VerdictRow]:
 
 def _changes(launches: Sequence[LaunchRow], found: Found) -> tuple[list[answers.ChangeRow], list[answers.SlowerRow]]:
     """Change-overs, and sizes that are slower than their double."""
-    knobs = launch_knobs(found.measured, launches, found.plan.planned_fabric.stated_limits)
+    settings = launch_settings(found.measured, launches, found.plan.planned_fabric.stated_limits)
+    knobs = {cell: Knobs(each.library, each.values) for cell, each in settings.items()}
     modelled, series = found.plan.is_model, size_series(found.calls, found.medians)
     both = [*series, *block_series(found.calls, found.medians, found.main)]
     series, both = (found.in_order(each, lambda one: one.cell) for each in (series, both))

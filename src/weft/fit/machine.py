@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weft.analyse.tables.times import FLOOR, FloorRow
-from weft.analyse.thresholds.knob import texts
+from weft.analyse.thresholds.knob import agreed_settings
 from weft.bound.placed import terms_of
 from weft.bound.terms import PlacedCell, closed_form
 from weft.errors import LaunchError
@@ -16,7 +16,7 @@ from weft.fit.inputs import MeasuredCell
 from weft.format import format_bytes, format_rate, format_seconds
 from weft.kernel.exchange.kernel import Exchange
 from weft.launch.launcher import Launcher, LaunchRequest
-from weft.mpi.knobs import Knobs, all_values
+from weft.mpi.knobs import Knobs
 from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library
 from weft.plan.records import LaunchCell
 from weft.plan.wire import FlatHead, Rules, flat_launch
@@ -146,8 +146,7 @@ def latency(floor: Sequence[FloorRow]) -> float | None:
 def eager_limit(run: Path) -> int | None:
     """Bytes up to which the run's library sends without asking; None if its launches do not say."""
     launches = LAUNCH_TABLE.read(run) if LAUNCH_TABLE.path(run).is_file() else []
-    values = all_values([texts(row["named_settings"]) | texts(row["settings"]) for row in launches])
-    return Knobs(launches[0]["mpi_library"] or "", values).eager_bytes() if launches else None
+    return Knobs(launches[0]["mpi_library"] or "", agreed_settings(launches)).eager_bytes() if launches else None
 
 
 def library_of(run: Path) -> Library | None:

@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-import numpy as np
-
 from weft.analyse.thresholds.fit import LEAST, Piece, Pieces
 from weft.analyse.thresholds.series import NORMAL_95, SizeSeries
 
@@ -41,31 +39,24 @@ BEYOND = 0.75
 class ChangeOver:
     """One change-over of a series."""
 
-    # cell, call: cell and name of the series
     cell: str
-    call: str
-    # lower, upper: bytes: the largest size measured before and the smallest after; the change lies between
-    lower: int
-    upper: int
-    # surely_lower, surely_upper: the same for all places in the 95 % set
-    surely_lower: int
+    call: str  # name of the series
+    lower: int  # bytes: the largest size measured before
+    upper: int  # ... and the smallest after; the change lies between
+    surely_lower: int  # the same for all places in the 95 % set
     surely_upper: int
     # ``jump``: the time steps; ``bend``: only its slope changes; ``switch``: only the algorithm changes
     kind: Literal["jump", "bend", "switch"]
-    # factor, low, high: time after over time before, at the change, with its 95 % interval; None of a bend, which has
-    # no step, and of a switch beside a stretch too short or too bent to judge
+    # time after over time before, at the change, with its 95 % interval; None of a bend, which has no step, and of a
+    # switch beside a stretch too short or too bent to judge
     factor: float | None
     low: float | None
     high: float | None
-    # before_rate, after_rate: marginal rate in bytes per second on either side; None if the time does not grow with the
-    # size
-    before_rate: float | None
+    before_rate: float | None  # bytes per second at the margin; None if the time does not grow with the size
     after_rate: float | None
     # 1 - p, where p is that of the F test times the number of places; 1 of a model, and of a recorded switch
     confidence: float
-    # algorithm_before, algorithm_after: the algorithms that the run recorded on either side; empty where it recorded
-    # none, or the same one
-    algorithm_before: str = ""
+    algorithm_before: str = ""  # as the run recorded it; empty where it recorded none, or the same one on both sides
     algorithm_after: str = ""
 
 
@@ -74,15 +65,13 @@ def find_steps_and_bends(series: SizeSeries) -> list[ChangeOver]:
     keep = _without_spikes(series)
     if len(keep) < 2 * LEAST:
         return []
-    fit = _fit(series, keep)
+    fit = series.pieces(keep)
     cuts, worth = _significant(fit, series.launches)
-    bounds = (0, *cuts, len(keep))
-    pieces = [fit.piece(begin, end - 1) for begin, end in pairwise(bounds)]
+    pieces = [fit.piece(begin, end - 1) for begin, end in pairwise((0, *cuts, len(keep)))]
     scale = _scale(fit, cuts, series.launches)[0]
     found: list[ChangeOver] = []
     for cut, sides in zip(cuts, pairwise(pieces), strict=True):
-        change = _change(series, fit, sides, cut, scale, worth[cut])
-        if change is not None:
+        if change := _change(series, fit, sides, cut, scale, worth[cut]):
             found.append(_narrowed(change, series, keep, sides))
     return found
 
@@ -106,27 +95,21 @@ def _narrowed(change: ChangeOver, series: SizeSeries, keep: Sequence[int], sides
     return change
 
 
-def _fit(series: SizeSeries, keep: Sequence[int]) -> Pieces:
-    places = list(keep)
-    sizes = np.array(series.sizes, dtype=np.float64)[places]
-    return Pieces(sizes, series.seconds[places], series.errors[places])
-
-
 def _without_spikes(series: SizeSeries) -> list[int]:
     """Indices of the series without single outliers: one disturbed size is not a protocol of its own."""
     keep = [place for place, error in enumerate(series.errors) if math.isfinite(error)]
     for _ in range(MOST_SPIKES):
         if len(keep) <= 2 * LEAST:
             break
-        now, own, _ = _penalised(_fit(series, keep), series.launches)
+        now, own, _ = _penalised(series.pieces(keep), series.launches)
         ends = _ends(keep)
         costs: dict[tuple[int, ...], float] = {}
         for group in [*((place,) for place in _standing_out(series, keep)), *ends]:
-            cost, penalty, _ = _penalised(_fit(series, _without(keep, group)), series.launches)
+            cost, penalty, _ = _penalised(series.pieces(_without(keep, group)), series.launches)
             # Inner sizes under the penalty of all. Ends under that of the rest: a step that no piece can lie beyond
             # counts as noise, and makes every cut dear.
             costs[group] = cost + SPIKE_CUTS * len(group) * (penalty if group in ends else own)
-        best = min(costs, key=lambda group: costs[group])
+        best = min(costs, key=costs.__getitem__)
         if costs[best] >= now:
             break
         keep = _without(keep, best)
@@ -203,7 +186,7 @@ def _significant(fit: Pieces, launches: int) -> tuple[tuple[int, ...], dict[int,
             without = tuple(other for other in cuts if other != cut)
             ratio = max(0.0, (fit.cost(without) - fit.cost(cuts)) / 2 / scale)
             worth[cut] = min(1.0, places * (1 + 2 * ratio / freedom) ** (-freedom / 2))
-        weakest = max(worth, key=lambda cut: worth[cut])
+        weakest = max(worth, key=worth.__getitem__)
         if worth[weakest] <= ALPHA:
             return cuts, worth
         cuts = tuple(cut for cut in cuts if cut != weakest)
@@ -226,25 +209,15 @@ def _change(
     views = [math.log(factor), math.log(max(after.at(lower), 1e-12) / before.at(lower))]
     views.append(math.log(after.at(upper) / before.at(upper)) if before.at(upper) > 0 else 0.0)
     steps = min(views) > math.log(LEAST_FACTOR) or max(views) < -math.log(LEAST_FACTOR)
-    surely = _surely(fit, before.first, cut, after.last, scale)
     octave = abs(math.log(max(after.at(2 * upper), 1e-12) / max(before.at(2 * upper), 1e-12)))
     if not steps and octave < math.log(LEAST_BEND):
         return None
-    return ChangeOver(
-        series.cell,
-        series.name,
-        int(lower),
-        int(upper),
-        int(fit.sizes[surely[0] - 1]),
-        int(fit.sizes[surely[1]]),
-        "jump" if steps else "bend",
-        factor if steps else None,
-        factor * math.exp(-NORMAL_95 * error) if steps else None,
-        factor * math.exp(NORMAL_95 * error) if steps else None,
-        _rate(before, scale),
-        _rate(after, scale),
-        1 - p,
-    )
+    first, last = _surely(fit, before.first, cut, after.last, scale)
+    place = int(lower), int(upper), int(fit.sizes[first - 1]), int(fit.sizes[last])
+    ends = factor * math.exp(-NORMAL_95 * error), factor * math.exp(NORMAL_95 * error)
+    step = (factor, *ends) if steps else (None, None, None)
+    rates = _rate(before, scale), _rate(after, scale)
+    return ChangeOver(series.cell, series.name, *place, "jump" if steps else "bend", *step, *rates, 1 - p)
 
 
 def _rate(piece: Piece, scale: float) -> float | None:

@@ -2,7 +2,7 @@
 """Change-overs and sizes slower than their double as findings: where, by how much, and which knob to set."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from weft.analyse.checks import make_finding
 from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, cause_text, factor_text
@@ -39,51 +39,30 @@ def gain_text(trial: TrialRow) -> str:
 
 def gains(trial: TrialRow) -> list[Gain]:
     """What a moved knob did to the times: far, where that was measured, and close by."""
-    each = (
-        (trial["far_setting"], trial["far_first"], trial["far_last"], trial["far_ratio"], trial["far_ratio_low"],
-         trial["far_ratio_high"]),
-        (trial["setting"], trial["first"], trial["last"], trial["ratio"], trial["ratio_low"], trial["ratio_high"]),
-    )  # fmt: skip
-    return [
-        Gain(setting, first, last, ratio, low, high)
-        for setting, first, last, ratio, low, high in each
-        if first is not None and last is not None and ratio is not None and low is not None and high is not None
-    ]
+    known = cast("dict[str, Any]", trial)
+    columns = ("setting", "first", "last", "ratio", "ratio_low", "ratio_high")
+    each = ([known[f"{far}{column}"] for column in columns] for far in ("far_", ""))
+    return [Gain(*values) for values in each if None not in values]
 
 
 Cells = Mapping[str, Cell]
+Trials, Changes = Sequence[TrialRow], Sequence[ChangeRow]
 CURE = "the library switches protocol or algorithm too late here: check its eager limit and its thresholds"
 
 
 def protocol_findings(
-    changes: Iterable[ChangeRow],
-    slower: Iterable[SlowerRow],
-    cells: Cells,
-    trials: Sequence[TrialRow] = (),
-    *,
-    modelled: bool = False,
+    changes: Changes, slower: Iterable[SlowerRow], cells: Cells, trials: Trials = (), *, modelled: bool = False
 ) -> list[FindingRow]:
     """A note for each jump and each size slower than its double; bends appear only in the table."""
-    listed = list(changes)
-    jumps = [row for row in listed if row["kind"] == "jump"]
-    return [
-        *(
-            make_finding(
-                "change-over",
-                _where(row, cells),
-                step=step_text(row),
-                cause=cause_text(row),
-                remedy=remedy(row, trials),
-            )
-            for row in jumps
-        ),
-        *(
-            make_finding(
-                "slower-than-double", _where(row, cells), remedy=_cure(row, listed, modelled), **slower_words(row)
-            )
-            for row in slower
-        ),
-    ]
+    found: list[FindingRow] = []
+    for row in changes:
+        if row["kind"] == "jump":
+            words = {"step": step_text(row), "cause": cause_text(row), "remedy": remedy(row, trials)}
+            found.append(make_finding("change-over", _where(row, cells), **words))
+    for row in slower:
+        words = {"remedy": _cure(row, changes, modelled), **slower_words(row)}
+        found.append(make_finding("slower-than-double", _where(row, cells), **words))
+    return found
 
 
 def step_text(row: ChangeRow) -> str:
@@ -93,7 +72,7 @@ def step_text(row: ChangeRow) -> str:
     return f"{span} the time goes from {times}: {factor_text(row)} times what the smaller sizes lead to expect there"
 
 
-def remedy(row: ChangeRow, trials: Sequence[TrialRow] = ()) -> str:
+def remedy(row: ChangeRow, trials: Trials = ()) -> str:
     """Which knob to change."""
     if row["algorithm_after"]:
         return _selector(row)
@@ -119,7 +98,7 @@ def _selector(row: ChangeRow) -> str:
     )
 
 
-def _cure(row: SlowerRow, changes: Sequence[ChangeRow], modelled: bool) -> str:
+def _cure(row: SlowerRow, changes: Changes, modelled: bool) -> str:
     """What to try where a size takes longer than its double."""
     if not modelled:
         return CURE

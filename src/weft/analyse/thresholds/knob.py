@@ -13,13 +13,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
-
-import numpy as np
 
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.thresholds.changes import ChangeOver
-from weft.analyse.thresholds.fit import LEAST, Pieces
+from weft.analyse.thresholds.fit import LEAST
 from weft.analyse.thresholds.series import SizeSeries
 from weft.mpi.knobs import Knobs, NamedKnob, Where, all_values
 from weft.plan.records import Cell
@@ -44,12 +41,11 @@ def mark_memory_effects(changes: Sequence[ChangeRow], series: Sequence[SizeSerie
     for change in changes:
         call, mine = change["call"], by_name[change["cell"], change["call"]]
         others = [by_name[cell, call] for cell in _twins(change["cell"], cells) if (cell, call) in by_name]
-        alone = [
-            other
-            for other in others
-            if not any(each["cell"] == other.cell and _same(change, each) for each in changes)
+        alone = any(
+            not any(each["cell"] == other.cell and _same(change, each) for each in changes)
             and _surely_not(change, mine, other)
-        ]
+            for other in others
+        )
         found.append(_of_memory(change) if alone else change)
     return found
 
@@ -62,12 +58,10 @@ def _twins(name: str, cells: Cells) -> list[str]:
         return cell.kernel, cell.nodes, cell.ranks, values
 
     mine = cells[name]
-    cache = mine.parameters.get("cache")
-    return [
-        other
-        for other, cell in cells.items()
-        if cache and cell.parameters.get("cache") not in (None, cache) and rest(cell) == rest(mine)
-    ]
+    if not (cache := mine.parameters.get("cache")):
+        return []
+    others = {other: cell for other, cell in cells.items() if cell.parameters.get("cache") not in (None, cache)}
+    return [other for other, cell in others.items() if rest(cell) == rest(mine)]
 
 
 def _surely_not(change: ChangeRow, mine: SizeSeries, other: SizeSeries) -> bool:
@@ -86,13 +80,13 @@ def _at(change: ChangeRow, series: SizeSeries) -> dict[str, tuple[float, float]]
     too few sizes, or where a line meets zero.
     """
     lower, upper = change["lower"], change["upper"]
-    sizes = np.array(series.sizes, dtype=np.float64)
-    before = np.isfinite(series.errors) & (sizes <= lower) & (sizes * REACH >= lower)
-    after = np.isfinite(series.errors) & (sizes >= upper) & (sizes <= upper * REACH)
-    cut, near = int(before.sum()), before | after
-    if min(cut, int(after.sum())) < LEAST:
+    known = [place for place, error in enumerate(series.errors) if math.isfinite(error)]
+    before = [place for place in known if lower <= series.sizes[place] * REACH and series.sizes[place] <= lower]
+    after = [place for place in known if upper <= series.sizes[place] <= upper * REACH]
+    cut = len(before)
+    if min(cut, len(after)) < LEAST:
         return None
-    fit = Pieces(sizes[near], series.seconds[near], series.errors[near])
+    fit = series.pieces(before + after)
     sides = fit.piece(0, cut - 1), fit.piece(cut, len(fit.sizes) - 1)
     middle = math.sqrt(max(lower, 0.5) * upper)
     left, right = (side.at(middle) for side in sides)
@@ -113,19 +107,14 @@ def _same(change: ChangeRow, other: ChangeRow) -> bool:
     if change["call"] != other["call"]:
         return False
     near = other["lower"] <= NEAR * change["upper"] and change["lower"] <= NEAR * other["upper"]
-    jumps = change["kind"] == other["kind"] == "jump"
-    return near and (not jumps or _rises(change) == _rises(other))
-
-
-def _rises(change: ChangeRow) -> bool:
-    return (change["factor"] or 0) > 1
+    rises, also_rises = ((each["factor"] or 0) > 1 for each in (change, other))
+    return near and (not change["kind"] == other["kind"] == "jump" or rises == also_rises)
 
 
 def _of_memory(change: ChangeRow) -> ChangeRow:
     explained = change.copy()
-    explained.update(
-        kind="cache", knobs=[], knob_values=[], knob_value=None, knob_meaning="", usual_knob="", eager_limit=False
-    )
+    explained.update(kind="cache", knobs=[], knob_values=[], knob_value=None, knob_meaning="", usual_knob="")
+    explained["eager_limit"] = False
     return explained
 
 
@@ -141,24 +130,24 @@ class Settings:
     values: Mapping[str, str]
 
 
-def launch_knobs(
-    measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow], stated: Mapping[str, str]
-) -> dict[str, Knobs]:
-    """The knobs of each cell; parameters as of `launch_settings`."""
-    found = launch_settings(measured, launches, stated)
-    return {cell: Knobs(each.library, each.values) for cell, each in found.items()}
-
-
 def launch_settings(
     measured: Iterable[MeasuredRow], launches: Iterable[LaunchRow], stated: Mapping[str, str]
 ) -> dict[str, Settings]:
-    """The library of each cell and its settings: what its launches agree on."""
+    """The library of each cell and its settings: what its launches agree on, and what a fabric file states."""
     known = {row["launch_id"]: row for row in launches}
     of_cell: dict[str, list[LaunchRow]] = {}
     for row in measured:
         if row["launch_id"] in known:
             of_cell.setdefault(row["cell"], []).append(known[row["launch_id"]])
-    return {cell: _settings(rows, stated) for cell, rows in of_cell.items()}
+    return {
+        cell: Settings(rows[0]["mpi_library"] or "", {**agreed_settings(rows), **stated})
+        for cell, rows in of_cell.items()
+    }
+
+
+def agreed_settings(launches: Iterable[LaunchRow]) -> dict[str, str]:
+    """The settings that launches agree on, by name."""
+    return all_values([texts(row["named_settings"]) | texts(row["settings"]) for row in launches])
 
 
 def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) -> ChangeRow:
@@ -173,13 +162,12 @@ def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) 
     likely = [] if known else possible(change, knobs, where, collective)
     seconds = {size: row["median_s"] for size, row in zip(series.sizes, series.rows, strict=True)}
     usual = "" if likely or change.algorithm_after or one_sided else knobs.usual(where, collective)
-    first = likely[0] if likely else None
+    names, value, meaning = (likely[0].names, likely[0].value, likely[0].what) if likely else ((), None, "")
     return ChangeRow(
         **asdict(change), nodes=cell.nodes, ranks=cell.ranks, lower_s=seconds[change.lower],
         upper_s=seconds[change.upper], knobs=[name for knob in likely for name in knob.names],
-        knob_values=[knob.value for knob in likely for _ in knob.names], knob_value=first.value if first else None,
-        knob_meaning=first.what if first else "", usual_knob=usual,
-        eager_limit=is_eager_limit(*(first.names if first else ())), confirmed="", refuted=[],
+        knob_values=[knob.value for knob in likely for _ in knob.names], knob_value=value, knob_meaning=meaning,
+        usual_knob=usual, eager_limit=is_eager_limit(*names), confirmed="", refuted=[],
     )  # fmt: skip
 
 
@@ -206,13 +194,7 @@ def is_eager_limit(*names: str) -> bool:
     return any(word in name.lower() for word in EAGER_WORDS for name in names)
 
 
-def _settings(launches: Sequence[LaunchRow], stated: Mapping[str, str]) -> Settings:
-    values = all_values([texts(row["named_settings"]) | texts(row["settings"]) for row in launches])
-    return Settings(launches[0]["mpi_library"] or "", {**values, **stated})
-
-
 @lru_cache(maxsize=64)  # the launches of a run mostly have the same settings
 def texts(settings: str) -> dict[str, str]:
     """A launch's settings by name, of the JSON object in a row of the table of launches; not to be changed."""
-    found: dict[str, Any] = json.loads(settings or "{}")
-    return {name: str(value) for name, value in found.items()}
+    return {name: str(value) for name, value in json.loads(settings or "{}").items()}

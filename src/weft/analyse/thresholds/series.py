@@ -18,15 +18,17 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from weft.analyse.tables.times import RARE, CallRow, MedianRow, TimedRow, may_be_half, reach_within, timed
-from weft.analyse.thresholds.fit import Numbers
+from weft.analyse.thresholds.fit import Numbers, Pieces
 from weft.kernel.sizes import in_all, split_op
 
 Statistic = Literal["median", "fastest"]
+Rows: TypeAlias = Sequence[TimedRow]
+ByLaunch: TypeAlias = Mapping[int, Mapping[int, float]]  # launch to size (bytes) to seconds, or to their logarithm
 
 #: The fastest samples are used if their errors are under this share of the medians'.
 QUIETER = 0.5
@@ -42,17 +44,25 @@ NORMAL_95 = 1.959964
 class SizeSeries:
     """Warm times of one operation of one cell, by size."""
 
-    # cell, name: the cell, and the operation without its size: ``alltoall``
     cell: str
-    name: str
+    name: str  # the operation without its size: ``alltoall``
     sizes: tuple[int, ...]  # bytes, ascending
-    # seconds, errors: time at each size over all launches with their offsets removed, and its relative standard error:
-    # infinite if every launch was disturbed, or fewer than half of them measured it
-    seconds: Numbers
+    seconds: Numbers  # time at each size over all launches with their offsets removed
+    # ... and its relative standard error: infinite if every launch was disturbed, or fewer than half measured it
     errors: Numbers
     launches: int  # degrees of freedom of the errors from the launches; 0 for one launch
     rows: tuple[TimedRow, ...]  # the rows of the table of calls, one per size
     statistic: Statistic = "median"  # which value of each launch is used: its median, or its fastest sample
+
+    @property
+    def algorithms(self) -> list[str]:
+        """The algorithm that the run recorded at each size, or an empty string."""
+        return [row.get("algorithm") or "" for row in self.rows]
+
+    def pieces(self, places: Sequence[int]) -> Pieces:
+        """The pieces of the times at these sizes (indices)."""
+        index = list(places)
+        return Pieces(np.array(self.sizes, dtype=np.float64)[index], self.seconds[index], self.errors[index])
 
 
 def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[SizeSeries]:
@@ -63,14 +73,16 @@ def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[S
         if size is not None:
             groups.setdefault((row["cell"], name), {})[size] = row
     steady = _undisturbed([row for row in medians if row["phase"] == "warm"])
-    usual, fastest = _by_launch(steady, "median_s"), _by_launch(steady, "min_s")
-    return [
-        _quieter(
-            make_series(*key, [found[size] for size in sorted(found)], usual.get(key, {})),
-            make_series(*key, [found[size] for size in sorted(found)], fastest.get(key, {}), "fastest"),
-        )
-        for key, found in groups.items()
-    ]
+    by_median, by_fastest = _by_launch(steady, "median_s"), _by_launch(steady, "min_s")
+    series: list[SizeSeries] = []
+    for key, found in groups.items():
+        own = [found[size] for size in sorted(found)]
+        usual = make_series(*key, own, by_median.get(key, {}))
+        fastest = make_series(*key, own, by_fastest.get(key, {}), "fastest")
+        # the fastest samples where these agree between launches much better than the medians
+        quieter = fastest.launches and np.median(fastest.errors) < QUIETER * np.median(usual.errors)
+        series.append(fastest if quieter else usual)
+    return series
 
 
 def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: str) -> list[SizeSeries]:
@@ -98,27 +110,17 @@ def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: st
     return found
 
 
-def size_of(row: TimedRow) -> int:
-    """Bytes in the name of a row's call, otherwise the block size of its cell."""
-    size = split_op(row["call"])[1]
-    return row["block_bytes"] if size is None else size
-
-
 def _undisturbed(medians: Sequence[MedianRow]) -> list[MedianRow]:
     """Rows without those of which others may have taken half the time or more.
 
     A series keeps all its rows if fewer than half would remain: a kernel that only flags switches flags all ranks that
     yield.
     """
-    clean = [row for row in medians if not may_be_half(row)]
-    every, stay = (Counter(map(_series_of, rows)) for rows in (medians, clean))
+    named = [((row["cell"], split_op(row["call"])[0]), row) for row in medians]
+    clean = [(series, row) for series, row in named if not may_be_half(row)]
+    every, stay = (Counter(series for series, _ in rows) for rows in (named, clean))
     poor = {series for series, count in every.items() if 2 * stay[series] < count}
-    return [row for row in medians if _series_of(row) in poor] + [row for row in clean if _series_of(row) not in poor]
-
-
-def _series_of(row: MedianRow) -> tuple[str, str]:
-    """Cell and operation, without the size."""
-    return row["cell"], split_op(row["call"])[0]
+    return [row for series, row in named if series in poor] + [row for series, row in clean if series not in poor]
 
 
 def _by_launch(
@@ -133,27 +135,12 @@ def _by_launch(
     return found
 
 
-def _quieter(usual: SizeSeries, fastest: SizeSeries) -> SizeSeries:
-    """The medians, or the fastest samples if these agree between launches much better than the medians."""
-    if not fastest.launches or np.median(fastest.errors) >= QUIETER * np.median(usual.errors):
-        return usual
-    return fastest
-
-
 def make_series(
-    cell: str,
-    name: str,
-    rows: Sequence[TimedRow],
-    launches: Mapping[int, Mapping[int, float]],
-    statistic: Statistic = "median",
-    *,
-    together: bool = True,
+    cell: str, name: str, rows: Rows, launches: ByLaunch, statistic: Statistic = "median", *, together: bool = True
 ) -> SizeSeries:
-    """One series from its rows, ascending in size, and the median (or fastest sample) of each launch at each size.
-
-    `launches`: launch to size (bytes) to seconds.
-    """
-    sizes = [size_of(row) for row in rows]
+    """One series from its rows, ascending in size, and the median (or fastest sample) of each launch at each size."""
+    named = (split_op(row["call"])[1] for row in rows)
+    sizes = [row["block_bytes"] if size is None else size for size, row in zip(named, rows, strict=True)]
     logs = {launch: {size: math.log(value) for size, value in found.items()} for launch, found in launches.items()}
     offsets = _offsets(logs) if together else dict.fromkeys(logs, 0.0)
     values = [
@@ -164,8 +151,7 @@ def make_series(
     # the median over launches if there are three or more, so that one disturbed launch has no effect
     centres = np.array([float(np.median(each)) for each in values])
     freedom = sum(len(each) - 1 for each in values) - (len(logs) - 1 if logs and together else 0)
-    errors = _launch_errors(values) if freedom > 0 else _interval_errors(rows)
-    errors = np.maximum(errors, SUREST)
+    errors = np.maximum(_launch_errors(values) if freedom > 0 else _interval_errors(rows), SUREST)
     if logs:
         measured = set[int]().union(*logs.values())
         most = max(map(len, values))
@@ -174,11 +160,9 @@ def make_series(
     return SizeSeries(cell, name, tuple(sizes), np.exp(centres), errors, max(freedom, 0), tuple(rows), statistic)
 
 
-def _offsets(logs: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+def _offsets(logs: ByLaunch) -> dict[int, float]:
     """How much slower each launch is as a whole, over the sizes that all launches have."""
-    if len(logs) < 2:
-        return dict.fromkeys(logs, 0.0)
-    common = sorted(in_all(logs.values()))
+    common = sorted(in_all(logs.values())) if len(logs) > 1 else []
     if not common:
         return dict.fromkeys(logs, 0.0)
     means = {size: sum(found[size] for found in logs.values()) / len(logs) for size in common}
@@ -193,19 +177,17 @@ def _launch_errors(values: Sequence[Sequence[float]]) -> Numbers:
     known = np.where(freedom > 0, freedom, 1)
     unbiased = own / (1 - 2 / (9 * known)) ** 3
     errors = np.empty(len(values))
-    for index in range(len(values)):
+    for index, free in enumerate(freedom.tolist()):
         near = unbiased[max(0, index - NEIGHBOURS) : index + NEIGHBOURS + 1]
         near = near[~np.isnan(near)]
         around = float(np.median(near)) if len(near) >= 3 else float(np.nanmedian(unbiased))
-        mine = freedom[index] * own[index] if freedom[index] else 0.0
-        variance = (PRIOR_LAUNCHES * around + mine) / (PRIOR_LAUNCHES + freedom[index])
-        count = freedom[index] + 1
-        wider = math.pi / 2 if count > 2 else 1.0  # variance of a median over that of a mean, at most
-        errors[index] = math.sqrt(variance * wider / count)
+        variance = (PRIOR_LAUNCHES * around + (free * own[index] if free else 0.0)) / (PRIOR_LAUNCHES + free)
+        wider = math.pi / 2 if free > 1 else 1.0  # variance of a median over that of a mean, at most
+        errors[index] = math.sqrt(variance * wider / (free + 1))
     return errors
 
 
-def _interval_errors(rows: Sequence[TimedRow]) -> Numbers:
+def _interval_errors(rows: Rows) -> Numbers:
     """Standard error from the interval of each median, smoothed: ten samples estimate their spread poorly."""
     ends = [reach_within(row) for row in rows]
     half = np.array([math.log(high / low) / 2 / NORMAL_95 if low > 0 else 0.0 for low, high in ends])

@@ -9,7 +9,7 @@ fits a single size, so a switch beside a short stretch has no factor (METHOD 18)
 """
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 
@@ -18,7 +18,7 @@ import numpy as np
 from weft.analyse.tables.answers import SlowerRow
 from weft.analyse.tables.times import reach
 from weft.analyse.thresholds.changes import LEAST_FACTOR, ChangeOver, find_steps_and_bends
-from weft.analyse.thresholds.fit import LEAST, Numbers, Piece, Pieces
+from weft.analyse.thresholds.fit import LEAST, Numbers, Piece
 from weft.analyse.thresholds.series import SizeSeries
 
 
@@ -39,14 +39,14 @@ def find_change_overs(series: SizeSeries, *, modelled: bool) -> list[ChangeOver]
 
 def stretches(series: SizeSeries) -> list[range]:
     """The places of sizes with the same algorithm, one range for each; a single one where none is recorded."""
-    names = [row.get("algorithm") or "" for row in series.rows]
+    names = series.algorithms
     starts = [0, *(place for place in range(1, len(names)) if names[place] != names[place - 1]), len(names)]
     return [range(begin, end) for begin, end in pairwise(starts)]
 
 
 def _recorded(change: ChangeOver, series: SizeSeries) -> ChangeOver:
     """A change-over that the detector found, with the algorithms on either side where they differ."""
-    names = {size: row.get("algorithm") or "" for size, row in zip(series.sizes, series.rows, strict=True)}
+    names = dict(zip(series.sizes, series.algorithms, strict=True))
     before, after = names[change.lower], names[change.upper]
     return replace(change, algorithm_before=before, algorithm_after=after) if before != after else change
 
@@ -56,14 +56,12 @@ def _errors(series: SizeSeries, runs: Sequence[range]) -> Numbers:
 
     Three sizes of that algorithm on one side predict its nearest one on the other side, but not the size between.
     """
-    errors = series.errors.copy()
-    names = [row.get("algorithm") or "" for row in series.rows]
+    errors, names = series.errors.copy(), series.algorithms
     for run in (each for each in runs if len(each) < LEAST):
         near = range(max(0, run.start - 2 * LEAST), min(len(names), run.stop + 2 * LEAST))
         for name in {names[k] for k in near} - {names[run.start]}:
-            left, right = (
-                [k for k in near if names[k] == name and (k < run.start) is before] for before in (True, False)
-            )
+            sides = range(near.start, run.start), range(run.stop, near.stop)
+            left, right = ([k for k in side if names[k] == name] for side in sides)
             for known, asked in ((left[-LEAST:], right[:1]), (right[:LEAST], left[-1:])):
                 if len(known) == LEAST and asked:
                     line = _line(series, known)
@@ -89,33 +87,19 @@ def _switch(series: SizeSeries, before: range, after: range) -> ChangeOver:
     """The switch of the algorithm between two stretches; without a factor where the lines beside it do not agree."""
     lower, upper = series.sizes[before[-1]], series.sizes[after[0]]
     left, right = _lines(series, before, last=True), _lines(series, after, last=False)
-    steps = list(_steps(left, right, lower, upper))
-    steady = steps and (all(step > 0 for step in steps) or all(step < 0 for step in steps))
-    jump = bool(steady) and min(map(abs, steps)) > math.log(LEAST_FACTOR)
+    steps = _steps(left, right, lower, upper)
+    jump = bool(steps) and (min(steps) > math.log(LEAST_FACTOR) or max(steps) < -math.log(LEAST_FACTOR))
     factor = None
     if jump or (steps and max(map(abs, steps)) <= math.log(LEAST_FACTOR)):
         middle = math.sqrt(max(lower, 0.5) * upper)
         factor = right[0].at(middle) / left[0].at(middle)
-    return ChangeOver(
-        series.cell,
-        series.name,
-        lower,
-        upper,
-        lower,
-        upper,
-        "jump" if jump else "switch",
-        factor,
-        factor,
-        factor,
-        _rate(left),
-        _rate(right),
-        1.0,
-        series.rows[before[-1]]["algorithm"] or "",
-        series.rows[after[0]]["algorithm"] or "",
-    )
+    ends, kind = (lower, upper), "jump" if jump else "switch"
+    rest = factor, factor, factor, _rate(left), _rate(right), 1.0
+    names = series.algorithms[before[-1]], series.algorithms[after[0]]
+    return ChangeOver(series.cell, series.name, *ends, *ends, kind, *rest, *names)
 
 
-def _steps(left: Sequence[Piece], right: Sequence[Piece], lower: int, upper: int) -> Iterable[float]:
+def _steps(left: Sequence[Piece], right: Sequence[Piece], lower: int, upper: int) -> list[float]:
     """Logarithm of the step by each pair of lines, seen from both ends of the gap; empty where a line meets zero.
 
     A step shows from both ends; a bend in the gap misleads only one of the two.
@@ -135,9 +119,7 @@ def _lines(series: SizeSeries, places: range, *, last: bool) -> list[Piece]:
 
 
 def _line(series: SizeSeries, places: Sequence[int]) -> Piece:
-    index = list(places)
-    sizes = np.array(series.sizes, dtype=np.float64)[index]
-    return Pieces(sizes, series.seconds[index], np.full(len(index), 1.0)).piece(0, len(index) - 1)
+    return replace(series, errors=np.ones(len(series.sizes))).pieces(places).piece(0, len(places) - 1)
 
 
 def _rate(lines: Sequence[Piece]) -> float | None:
@@ -169,13 +151,11 @@ def slower_than_double(series: SizeSeries, *, modelled: bool = False) -> list[Sl
             continue
         here, there = series.rows[index], series.rows[other]
         if here["median_s"] > there["median_s"] if modelled else _surely_slower(series, index, other):
-            found.append(
-                SlowerRow(
-                    cell=here["cell"], call=series.name, nodes=here["nodes"], ranks=here["ranks"], size=size,
-                    double=double, seconds=here["median_s"], double_seconds=there["median_s"],
-                    double_cell=there["cell"],
-                )
-            )  # fmt: skip
+            found.append({
+                "cell": here["cell"], "call": series.name, "nodes": here["nodes"], "ranks": here["ranks"],
+                "size": size, "double": double, "seconds": here["median_s"], "double_seconds": there["median_s"],
+                "double_cell": there["cell"],
+            })  # fmt: skip
     return found
 
 

@@ -64,12 +64,8 @@ def trial_rows(changes: Sequence[ChangeRow], plan: Plan, medians: Sequence[Media
     usual = {each["cell"]: name for name, each in asked.items() if "knob" not in each and "far" not in each}
     far = {Trial(**each["far"]): name for name, each in asked.items() if isinstance(each.get("far"), dict)}
     found: list[TrialRow] = []
-    for name, each in asked.items():
-        if "knob" not in each:
-            continue
-        trial = Trial(**each)
-        change = _change_of(trial, changes)
-        if change is not None:
+    for name, trial in ((name, Trial(**each)) for name, each in asked.items() if "knob" in each):
+        if change := _change_of(trial, changes):
             plain = usual[trial.cell]
             away = far_ratios(trial, far[trial], plain, medians) if trial in far else []
             found.append(_judged(trial, change, quieter(trial, name, plain, medians), away))
@@ -84,8 +80,7 @@ def _change_of(trial: Trial, changes: Sequence[ChangeRow]) -> ChangeRow | None:
         if (row["cell"], row["call"]) == (trial.cell, trial.call)
         and (trial.knob, trial.value) in zip(row["knobs"], row["knob_values"], strict=True)
     ]
-    exact = [row for row in own if (row["lower"], row["upper"]) == (trial.lower, trial.upper)]
-    return next(iter([*exact, *own]), None)
+    return max(own, key=lambda row: (row["lower"], row["upper"]) == (trial.lower, trial.upper), default=None)
 
 
 def with_trials(changes: Sequence[ChangeRow], trials: Sequence[TrialRow]) -> list[ChangeRow]:
@@ -108,9 +103,7 @@ def quieter(trial: Trial, moved: str, usual: str, medians: Sequence[MedianRow]) 
     return by_fastest if by_fastest.old and by_fastest.scatter < QUIETER * by_median.scatter else by_median
 
 
-def times(
-    medians: Sequence[MedianRow], cell: str, column: Literal["median_s", "min_s"]
-) -> dict[tuple[str, int], float]:
+def times(medians: Sequence[MedianRow], cell: str, column: Literal["median_s", "min_s"]) -> Known:
     """Call and launch -> logarithm of seconds, of one cell, warm, of which others took less than half (METHOD 11)."""
     warm = (row for row in medians if (row["cell"], row["phase"]) == (cell, "warm") and row[column] > 0)
     return {(row["call"], row["launch"]): math.log(row[column]) for row in warm if not may_be_half(row)}
@@ -141,16 +134,13 @@ def far_ratios(trial: Trial, moved: str, usual: str, medians: Sequence[MedianRow
     As with steps, the fastest samples are used where they agree far better between rounds.
     """
     calls = [op_name(trial.call, size) for size in trial.far_sizes]
-    by_column: list[list[float]] = []
-    for column in COLUMNS:
+    by_median, by_fastest = list[float](), list[float]()
+    for column, ratios in zip(COLUMNS, (by_median, by_fastest), strict=True):
         away, plain = times(medians, moved, column), times(medians, usual, column)
-        ratios: list[float] = []
         for launch in sorted({launch for _, launch in away}):
             both = [(call, launch) for call in calls if (call, launch) in away and (call, launch) in plain]
             if 2 * len(both) > len(calls):
                 ratios.append(median(away[each] - plain[each] for each in both))
-        by_column.append(ratios)
-    by_median, by_fastest = by_column
     quiet = by_fastest and max(by_fastest) - min(by_fastest) < QUIETER * (max(by_median) - min(by_median))
     return by_fastest if quiet else by_median
 
@@ -164,11 +154,10 @@ def _middle(logs: Mapping[str, float], calls: Sequence[str]) -> float:
 
 
 def _judged(trial: Trial, change: ChangeRow, steps: Steps, away: Sequence[float]) -> TrialRow:
-    old, new, between = (_interval(each) for each in steps[:3])
     away = away if len(away) >= FEWEST else ()
-    far, at = _interval(away), trial.far_sizes if away else ()
+    old, new, between, far = (_interval(each) for each in (*steps[:3], away))
     outcome, why = _outcome(trial, steps, (old, new))
-    sizes = trial.sizes[1]
+    sizes, at = trial.sizes[1], trial.far_sizes if away else ()
     return TrialRow(
         cell=change["cell"], call=change["call"], nodes=change["nodes"], ranks=change["ranks"], lower=change["lower"],
         upper=change["upper"], knob=trial.knob, value=trial.value, moved=trial.moved, setting=_line(trial.setting),
@@ -216,15 +205,12 @@ def _exp(value: float | None) -> float | None:
 
 def _with_trials(change: ChangeRow, trials: Sequence[TrialRow]) -> ChangeRow:
     own = [trial for trial in trials if is_of(trial, change)]
-    confirmed = [trial["knob"] for trial in own if trial["outcome"] == "confirmed"]
-    refuted = [trial["knob"] for trial in own if trial["outcome"] == "not confirmed"]
     judged = change.copy()
-    judged["refuted"] = refuted
-    if confirmed:
-        first = confirmed[0]
+    judged["refuted"] = [trial["knob"] for trial in own if trial["outcome"] == "not confirmed"]
+    first = next((trial["knob"] for trial in own if trial["outcome"] == "confirmed"), None)
+    if first is not None:
         knobs = sorted(zip(change["knobs"], change["knob_values"], strict=True), key=lambda knob: knob[0] != first)
-        judged["confirmed"], judged["knob_value"] = first, knobs[0][1]
         judged["knobs"], judged["knob_values"] = [name for name, _ in knobs], [value for _, value in knobs]
-        judged["knob_meaning"] = change["knob_meaning"] if change["knobs"][0] == first else ""
-        judged["eager_limit"] = is_eager_limit(first)
+        meaning = change["knob_meaning"] if change["knobs"][0] == first else ""
+        judged.update(confirmed=first, knob_value=knobs[0][1], knob_meaning=meaning, eager_limit=is_eager_limit(first))
     return judged
