@@ -19,8 +19,9 @@ from statistics import fmean
 
 from weft.fabric import load_fabric
 from weft.files.shipped import shipped
+from weft.fit.inputs import read_cells
 from weft.fit.machine import machine_of
-from weft.fit.run import fit_fabric
+from weft.fit.run import fit_cells
 from weft.fit.squares import Fit
 from weft.format import format_rate, format_seconds
 from weft.kernel.studies import load_study
@@ -84,7 +85,7 @@ def fitted(name: str, folder: Path, mpicxx: str | None) -> Fit:
     measured = folder / name
     run_study(study, fabric, measured, launcher_for(fabric, mpicxx, print))
     machine, _ = machine_of(fabric, measured)
-    return fit_fabric(machine, measured, list(layout.parameters), list(layout.cells), simulate=True)
+    return fit_cells(machine, read_cells(measured, "C"), list(layout.parameters), list(layout.cells), simulate=True)
 
 
 def table_of(name: str, fit: Fit) -> Table:

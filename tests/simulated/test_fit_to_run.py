@@ -8,7 +8,8 @@ from simulated_cells import TARA
 
 from weft.cli.app import main
 from weft.fabric import load_fabric
-from weft.fit.run import fit_fabric
+from weft.fit.inputs import read_cells
+from weft.fit.run import fit_cells
 from weft.kernel.studies import load_study
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.simgrid import Programs
@@ -46,7 +47,7 @@ def test_a_fit_to_two_cells_of_a_run_finds_the_machine_and_predicts_the_other_ce
 ) -> None:
     rough = tmp_path / "rough.toml"
     rough.write_text(ROUGH)
-    found = fit_fabric(load_fabric(rough), measured, ["copy_rate", "adapter_rate"], [], simulate=True)
+    found = fit_cells(load_fabric(rough), read_cells(measured, "C"), ["copy_rate", "adapter_rate"], [], simulate=True)
     assert found.parameters["copy_rate"] == pytest.approx(5.36e9, rel=0.01)
     assert found.parameters["adapter_rate"] == pytest.approx(2.62e9, rel=0.01)
     predicted = [cell for cell in found.cells if not cell.fitted]
@@ -66,5 +67,5 @@ def test_the_fitted_fabric_is_written_and_runs_the_study_with_the_same_times(
     again = run_study(
         load_study(tmp_path / "study.toml"), fabric, tmp_path / "again", SimulatedLauncher(fabric, programs)
     )
-    compared = fit_fabric(fabric, again.path, ["copy_rate"], [], simulate=True)
+    compared = fit_cells(fabric, read_cells(again.path, "C"), ["copy_rate"], [], simulate=True)
     assert compared.parameters["copy_rate"] == pytest.approx(5.36e9, rel=0.01)

@@ -85,8 +85,9 @@ def fit(
         Write the fabric with the fitted numbers to this file, each with its source.
     """
     from weft.fabric import load_fabric
+    from weft.fit.inputs import read_cells
     from weft.fit.machine import machine_of
-    from weft.fit.run import describe_fit, fit_fabric, write_fitted
+    from weft.fit.run import describe_fit, fit_cells, write_fitted
     from weft.run.refresh import refresh
     from weft.text import console
 
@@ -97,7 +98,8 @@ def fit(
     out = console()
     names, chosen = listed(parameters), listed(cells)
     wanted = "".join(letter for letter in calls.upper() if letter in "ABC")
-    result = fit_fabric(machine, to, names, chosen, simulate=model == "simulation", say=out.print, calls=wanted)
+    measured = read_cells(to, wanted)
+    result = fit_cells(machine, measured, names, chosen, simulate=model == "simulation", say=out.print)
     if output:
         write_fitted(given, result, output, simulated=model == "simulation", filled=filled)
     out.print(describe_fit(result, machine.name, simulated=model == "simulation"))

@@ -3,6 +3,7 @@
 
 import csv
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -104,10 +105,8 @@ def merged(cells: list[MeasuredCell]) -> list[MeasuredCell]:
     for cell in cells:
         key = (cell.nodes, cell.ranks_per_node, cell.n, cell.m, cell.call, cell.hosts, cell.order)
         found.setdefault(key, []).append(cell)
-    once = [
-        same[0].model_copy(update={"seconds": sum(cell.seconds for cell in same) / len(same)})
-        for same in found.values()
-    ]
+    means = ((same[0], sum(cell.seconds for cell in same) / len(same)) for same in found.values())
+    once = [first.model_copy(update={"seconds": seconds}) for first, seconds in means]
     shared = {label for label, count in Counter(cell.label for cell in once).items() if count > 1}
     return [cell.model_copy(update={"name": longer(cell)}) if cell.label in shared else cell for cell in once]
 
@@ -146,10 +145,6 @@ class Parameter:
         """Its start value for a fabric."""
         return number_of(fabric, self.key) or self.begin
 
-    def put(self, fabric: Fabric, value: float) -> Fabric:
-        """The fabric with another value; FabricError if it does not have the parameter's section."""
-        return with_number(fabric, self.key, value)
-
 
 PARAMETERS = {
     "copy_rate": Parameter("node.copy_rate", "B/s", 5e9),
@@ -163,7 +158,7 @@ PARAMETERS = {
 }
 
 
-def parameters_named(names: list[str]) -> dict[str, Parameter]:
+def parameters_named(names: Iterable[str]) -> dict[str, Parameter]:
     """Parameters by name; StudyError if one is not known."""
     for name in names:
         if name not in PARAMETERS:
@@ -172,7 +167,7 @@ def parameters_named(names: list[str]) -> dict[str, Parameter]:
 
 
 def with_values(fabric: Fabric, parameters: dict[str, Parameter], values: list[float]) -> Fabric:
-    """The fabric with these values of the parameters."""
+    """The fabric with these values of the parameters; FabricError if it does not have the section of one."""
     for parameter, value in zip(parameters.values(), values, strict=True):
-        fabric = parameter.put(fabric, value)
+        fabric = with_number(fabric, parameter.key, value)
     return fabric

@@ -11,6 +11,7 @@ from weft.bound.placed import terms_of
 from weft.bound.terms import PlacedCell, closed_form
 from weft.errors import LaunchError
 from weft.fabric.model import Fabric
+from weft.fabric.numbers import with_number
 from weft.fabric.simulation import Library, SimulationSection
 from weft.fit.inputs import MeasuredCell
 from weft.format import format_bytes, format_rate, format_seconds
@@ -54,7 +55,7 @@ def simulated_times(fabric: Fabric, cells: Sequence[MeasuredCell], launcher: Lau
             tail = outcome.log.read_text(errors="replace").strip().splitlines()[-3:]
             raise LaunchError(f"the simulation of {outcome.id} failed: {' '.join(tail)}", f"see {outcome.log}")
     times: list[float] = []
-    for number, _ in enumerate(cells):
+    for number in range(len(cells)):
         rows = read_cell(folder, f"c{number:03}", 1).samples
         if rows is None:
             raise LaunchError(f"the simulation of cell c{number:03} has no samples", f"see {folder}/cells")
@@ -71,8 +72,7 @@ def request(fabric: Fabric, cell: MeasuredCell, name: str, folder: Path, rules: 
     plan.write_text(flat_launch(FlatHead(f"{name}.l1", 1, folder), [asked], UNLIMITED, rules))
     return LaunchRequest(
         id=f"{name}.l1", ranks=cell.ranks, nodes=where.hosts, ranks_per_node=cell.ranks_per_node, order=cell.order,
-        oversubscribed=False, plan=plan, folder=folder, limit_s=0.0,
-        cells=(asked,),
+        oversubscribed=False, plan=plan, folder=folder, limit_s=0.0, cells=(asked,),
     )  # fmt: skip
 
 
@@ -98,15 +98,13 @@ def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:
     source = f"measured by the run that was fitted to ({run.name})"
     floor = floor_of(run)
     if machine.node.copy_rate is None and (rate := copy_rate(floor)):
-        machine = machine.model_copy(update={"node": machine.node.model_copy(update={"copy_rate": rate})})
+        machine = with_number(machine, "node.copy_rate", rate)
         filled += (Filled("node.copy_rate", format_rate(rate), source),)
     if machine.network and machine.network.latency is None and (seconds := latency(floor)):
-        network = machine.network.model_copy(update={"latency": seconds})
-        machine = machine.model_copy(update={"network": network})
+        machine = with_number(machine, "network.latency", seconds)
         filled += (Filled("network.latency", format_seconds(seconds), source),)
     if machine.network and machine.network.eager_limit is None and (limit := eager_limit(run)):
-        network = machine.network.model_copy(update={"eager_limit": limit})
-        machine = machine.model_copy(update={"network": network})
+        machine = with_number(machine, "network.eager_limit", limit)
         filled += (Filled("network.eager_limit", format_bytes(limit), "a setting of the run that was fitted to"),)
     if machine.simulation is None and (library := library_of(run)):
         section = SimulationSection(collectives=library, sharing="equal")  # pyright: ignore[reportCallIssue]

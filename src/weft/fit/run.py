@@ -13,7 +13,7 @@ from weft.errors import FabricError, StudyError
 from weft.fabric.model import Fabric, load_fabric
 from weft.files.atomic import write_atomic
 from weft.files.section import put
-from weft.fit.inputs import PARAMETERS, MeasuredCell, Parameter, parameters_named, read_cells, with_values
+from weft.fit.inputs import PARAMETERS, MeasuredCell, Parameter, parameters_named, with_values
 from weft.fit.machine import Filled, bound_time, simulated_times
 from weft.fit.squares import Fit, Floats, Model, fit
 from weft.format import format_rate, format_seconds, percent, relative_error
@@ -21,9 +21,7 @@ from weft.format import format_rate, format_seconds, percent, relative_error
 
 def describe_fit(fit: Fit, fabric: str, *, simulated: bool) -> Group:
     """Parameters, cells with their errors, and the error on cells that the fit did not use."""
-    values = Table(title=f"{fabric}: fitted")
-    for heading in ("parameter", "key", "value"):
-        values.add_column(heading)
+    values = Table("parameter", "key", "value", title=f"{fabric}: fitted")
     for name, value in fit.parameters.items():
         parameter = PARAMETERS[name]
         values.add_row(name, parameter.key, format_rate(value) if parameter.unit == "B/s" else format_seconds(value))
@@ -34,13 +32,8 @@ def describe_fit(fit: Fit, fabric: str, *, simulated: bool) -> Group:
         what = "fitted" if cell.fitted else "predicted"
         if cell.name in fit.left_out:
             what += f" (left out: {relative_error(fit.left_out[cell.name])})"
-        cells.add_row(
-            cell.name,
-            format_seconds(cell.measured_s),
-            format_seconds(cell.modelled_s),
-            relative_error(cell.error),
-            what,
-        )
+        measured, modelled = (format_seconds(seconds) for seconds in (cell.measured_s, cell.modelled_s))
+        cells.add_row(cell.name, measured, modelled, relative_error(cell.error), what)
     unseen = f"mean error on cells the fit had not seen: {percent(fit.leave_out_error)}"
     sight = f"an error of 1 % in the fitted times moves the parameters by up to {1 / fit.sight:.1f} %"
     return Group(values, cells, unseen, sight)
@@ -70,14 +63,10 @@ def refuse_path(fabric: Fabric, path: Path) -> None:
 def fitted_text(text: str, fit: Fit, *, simulated: bool, filled: Sequence[Filled] = ()) -> str:
     """The file's text with the fitted values and their sources."""
     cells = ", ".join(cell.name for cell in fit.cells if cell.fitted)
-    how = "simulation" if simulated else "the closed form"
-    source = (
-        f"fitted on cells {cells}, by {how} (weft fabric fit); error on unseen cells {percent(fit.leave_out_error)}"
-    )
-    fitted = [
-        Filled(PARAMETERS[name].key, write_value(value, PARAMETERS[name].unit), source)
-        for name, value in fit.parameters.items()
-    ]
+    how, error = "simulation" if simulated else "the closed form", percent(fit.leave_out_error)
+    source = f"fitted on cells {cells}, by {how} (weft fabric fit); error on unseen cells {error}"
+    values = ((PARAMETERS[name], value) for name, value in fit.parameters.items())
+    fitted = (Filled(each.key, write_value(value, each.unit), source) for each, value in values)
     return filled_text(text, (*filled, *fitted))
 
 
@@ -97,48 +86,28 @@ def write_value(value: float, unit: str) -> str:
     return format_rate(value, DIGITS) if unit == "B/s" else format_seconds(value, DIGITS)
 
 
-def fit_fabric(
-    fabric: Fabric,
-    table: Path,
-    names: list[str],
-    chosen: list[str],
-    *,
-    simulate: bool,
-    say: Callable[[str], None] = lambda _: None,
-    calls: str = "C",
-) -> Fit:
-    """Fit parameters of a fabric to cells, ``chosen`` or by the fit; StudyError, DataError or LaunchError."""
-    return fit_cells(fabric, read_cells(table, calls), names, chosen, simulate=simulate, say=say)
+Say = Callable[[str], None]
+Cells = Sequence[MeasuredCell]
 
 
 def fit_cells(
-    fabric: Fabric,
-    cells: list[MeasuredCell],
-    names: list[str],
-    chosen: list[str],
-    *,
-    simulate: bool,
-    say: Callable[[str], None] = lambda _: None,
+    fabric: Fabric, cells: Cells, names: list[str], chosen: list[str], *, simulate: bool, say: Say = lambda _: None
 ) -> Fit:
-    """As :func:`fit_fabric`, for cells that are already read."""
+    """Fit parameters of a fabric to cells, ``chosen`` or by the fit; StudyError, DataError or LaunchError."""
     parameters = parameters_named(names)
     labels = [cell.label for cell in cells]
     start = [parameter.of(fabric) for parameter in parameters.values()]
     closed = bound_model(fabric, parameters, cells)
     with tempfile.TemporaryDirectory(prefix="weft-fit-") as scratch:
         model = simulation_model(fabric, parameters, cells, Path(scratch), say) if simulate else closed
-        picked = [index_of(name, labels) for name in chosen] or None
+        for name in chosen:
+            if name not in labels:
+                raise StudyError(f'no cell "{name}"', f"the cells are: {', '.join(labels)}")
+        picked = [labels.index(name) for name in chosen] or None
         return fit(names, start, labels, [cell.seconds for cell in cells], model, picked, closed if simulate else None)
 
 
-def index_of(name: str, labels: Sequence[str]) -> int:
-    """Index of a cell by its name; StudyError if there is none."""
-    if name not in labels:
-        raise StudyError(f'no cell "{name}"', f"the cells are: {', '.join(labels)}")
-    return labels.index(name)
-
-
-def bound_model(fabric: Fabric, parameters: dict[str, Parameter], cells: list[MeasuredCell]) -> Model:
+def bound_model(fabric: Fabric, parameters: dict[str, Parameter], cells: Cells) -> Model:
     """The model that evaluates the closed form."""
 
     def times(theta: Floats, indices: Sequence[int]) -> Floats:
@@ -148,13 +117,7 @@ def bound_model(fabric: Fabric, parameters: dict[str, Parameter], cells: list[Me
     return times
 
 
-def simulation_model(
-    fabric: Fabric,
-    parameters: dict[str, Parameter],
-    cells: list[MeasuredCell],
-    scratch: Path,
-    say: Callable[[str], None],
-) -> Model:
+def simulation_model(fabric: Fabric, parameters: dict[str, Parameter], cells: Cells, scratch: Path, say: Say) -> Model:
     """The model that runs the simulator; results are cached by parameters."""
     from weft.launch.simulated.launcher import SimulatedLauncher
     from weft.launch.simulated.simgrid import build_programs, find_simgrid

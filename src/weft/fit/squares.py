@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from weft.errors import DataError, StudyError
 
+Names, Values, Indices = Sequence[str], Sequence[float], Sequence[int]
+Chosen = Indices | None
 Floats = NDArray[np.float64]
 Model = Callable[[Floats, Sequence[int]], Floats]
 """Gives times in seconds of cells (by index), shape (cells,), for parameter values, shape (parameters,)."""
@@ -38,7 +40,6 @@ class Cell:
     """One cell in the result of a fit."""
 
     name: str  # its name in the table
-    # measured_s, modelled_s: times in seconds
     measured_s: float
     modelled_s: float
     fitted: bool  # whether the parameters were fitted to it; otherwise it is predicted
@@ -54,7 +55,7 @@ class Fit:
     """Fitted parameters, and the modelled time of each cell."""
 
     parameters: dict[str, float]  # fitted values by name
-    cells: tuple[Cell, ...]  # all cells
+    cells: tuple[Cell, ...]
     sight: float  # smallest singular value of the fitted cells' sensitivities, see the module
     # relative error of each fitted cell in a fit without it, by name; empty if too few cells remain
     left_out: dict[str, float]
@@ -67,24 +68,17 @@ class Fit:
 
 
 def fit(
-    names: Sequence[str],
-    start: Sequence[float],
-    cells: Sequence[str],
-    seconds: Sequence[float],
+    names: Names,
+    start: Values,
+    cells: Names,
+    seconds: Values,
     model: Model,
-    chosen: Sequence[int] | None = None,
+    chosen: Chosen = None,
     slope_model: Model | None = None,
 ) -> Fit:
     """Fit parameters to some cells and predict the others; StudyError if they cannot be distinguished, DataError."""
-    theta, times = np.asarray(start, dtype=float), np.asarray(seconds, dtype=float)
+    theta, times, slopes = np.asarray(start, dtype=float), np.asarray(seconds, dtype=float), slope_model or model
     refuse_impossible(names, theta, cells, times, chosen)
-    return _fitted(names, theta, cells, times, model, chosen, slope_model or model)
-
-
-def _fitted(
-    names: Sequence[str], theta: Floats, cells: Sequence[str], times: Floats, model: Model,
-    chosen: Sequence[int] | None, slopes: Model,
-) -> Fit:  # fmt: skip
     # Sensitivities depend on the parameters: to a cost with a start value far too small no cell is sensitive.
     theta = solve(slopes, theta, times, list(range(len(cells)) if chosen is None else chosen), slopes)
     picked = list(choose(names, theta, cells, slopes) if chosen is None else chosen)
@@ -94,23 +88,17 @@ def _fitted(
         raise blind(names, [cells[i] for i in picked], seen)
     theta = solve(model, theta, times, picked, slopes)
     modelled = model(theta, range(len(cells)))
-    left_out = leave_each_out(model, theta, times, picked, slopes)
+    left_out = {cells[i]: error for i, error in leave_each_out(model, theta, times, picked, slopes).items()}
     if not left_out and len(picked) == len(cells):
         raise StudyError(
             f"all {len(cells)} cells are fitted, with {len(names)} parameters: no cell is left to test the fit",
             "fit to fewer cells (--cells), or measure one more",
         )
-    return Fit(
-        parameters=dict(zip(names, theta.tolist(), strict=True)),
-        cells=tuple(Cell(name, float(times[i]), float(modelled[i]), i in picked) for i, name in enumerate(cells)),
-        sight=sight,
-        left_out={cells[i]: error for i, error in left_out.items()},
-    )
+    found = tuple(Cell(name, float(times[i]), float(modelled[i]), i in picked) for i, name in enumerate(cells))
+    return Fit(dict(zip(names, theta.tolist(), strict=True)), found, sight, left_out)
 
 
-def refuse_impossible(
-    names: Sequence[str], theta: Floats, cells: Sequence[str], times: Floats, chosen: Sequence[int] | None
-) -> None:
+def refuse_impossible(names: Names, theta: Floats, cells: Names, times: Floats, chosen: Chosen) -> None:
     """DataError for times that are not positive; StudyError for no parameter or value, or too few cells."""
     count = len(cells) if chosen is None else len(chosen)
     if not names:
@@ -130,19 +118,13 @@ def refuse_impossible(
 
 def sensitivities(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
     """D log T / d log theta by central differences, shape (cells, parameters), no unit."""
-    columns = [
-        (log_times(model, nudged(theta, k, STEP), cells) - log_times(model, nudged(theta, k, -STEP), cells))
-        / (2 * STEP)
-        for k in range(len(theta))
-    ]
+    columns: list[Floats] = []
+    for k in range(len(theta)):
+        up, down = theta.copy(), theta.copy()
+        up[k] *= np.exp(STEP)
+        down[k] *= np.exp(-STEP)
+        columns.append((log_times(model, up, cells) - log_times(model, down, cells)) / (2 * STEP))
     return np.stack(columns, axis=1)
-
-
-def nudged(theta: Floats, k: int, by: float) -> Floats:
-    """``theta``, shape (parameters,), in its units, with ``by`` added to the logarithm of parameter ``k``."""
-    moved = theta.copy()
-    moved[k] *= np.exp(by)
-    return moved
 
 
 def log_times(model: Model, theta: Floats, cells: Sequence[int]) -> Floats:
@@ -212,15 +194,12 @@ def solve(model: Model, start: Floats, times: Floats, cells: Sequence[int], slop
     return theta
 
 
-def leave_each_out(
-    model: Model, theta: Floats, times: Floats, picked: Sequence[int], slopes: Model
-) -> dict[int, float]:
+def leave_each_out(model: Model, theta: Floats, times: Floats, picked: Indices, slopes: Model) -> dict[int, float]:
     """Relative error of each cell in a fit without it (``times`` in s), if the others determine all parameters."""
     errors: dict[int, float] = {}
     for cell in picked:
         others = [other for other in picked if other != cell]
-        if len(others) < len(theta) or smallest_sight(sensitivities(slopes, theta, others)) < LEAST_SIGHT:
-            continue
-        without = solve(model, theta, times, others, slopes)
-        errors[cell] = float(model(without, [cell])[0] / times[cell] - 1)
+        if len(others) >= len(theta) and smallest_sight(sensitivities(slopes, theta, others)) >= LEAST_SIGHT:
+            without = solve(model, theta, times, others, slopes)
+            errors[cell] = float(model(without, [cell])[0] / times[cell] - 1)
     return errors

@@ -61,13 +61,9 @@ ranks_per_node = {ranks}
 
 def probing_study(fabric: Fabric, what: What) -> str:
     """The study of a probe between two nodes, or within the only one, as the text of a study file."""
-    return STUDY.format(
-        name=json.dumps(f"probe-{fabric.name}"),
-        title=json.dumps(f"Messages on {fabric.name}"),
-        launches=what.launches,
-        nodes=min(2, len(fabric.hosts)),
-        ranks=what.ranks_per_node,
-    )
+    name, title = json.dumps(f"probe-{fabric.name}"), json.dumps(f"Messages on {fabric.name}")
+    nodes, ranks = min(2, len(fabric.hosts)), what.ranks_per_node
+    return STUDY.format(name=name, title=title, launches=what.launches, nodes=nodes, ranks=ranks)
 
 
 def probed(view: RunView) -> Probed:
@@ -91,22 +87,22 @@ def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders:
             raise DataError(f"{short} and {long} took {times}: no slope", "measure again on a quiet machine")
         return seconds[long] - seconds[short]
 
-    def more(who: str) -> float:
-        return rise(op_name(f"{who}-{few}", small), op_name(f"{who}-{times * few}", small))
+    def longer_by(op: str) -> float:
+        return rise(op_name(op, large), op_name(op, longer * large))
 
-    added, bytes_added = (times - 1) * few, (longer - 1) * large
-    alone, together = more("one") / added, more("all") / added
-    sent = trains * senders * bytes_added
-    rate = sent / rise(op_name(f"all-{trains}", large), op_name(f"all-{trains}", longer * large))
-    copied = ranks_per_node * bytes_added
-    trip = seconds.get(op_name("trip", small), 0.0)
+    alone, together = (
+        rise(op_name(f"{who}-{few}", small), op_name(f"{who}-{times * few}", small)) / ((times - 1) * few)
+        for who in ("one", "all")
+    )
+    added = (longer - 1) * large
+    rate = trains * senders * added / longer_by(f"all-{trains}")
     return Probed(
         gap_s=max(together / senders - small / rate, 0.0),
         gap_is_limit=senders > 1 and together <= SAME * alone,
         overhead_s=alone,
-        one_way_s=max(trip - small / rate, 0.0),
+        one_way_s=max(seconds.get(op_name("trip", small), 0.0) - small / rate, 0.0),
         rate_bytes_per_s=rate,
-        copy_rate_bytes_per_s=copied / rise(op_name("copy", large), op_name("copy", longer * large)),
+        copy_rate_bytes_per_s=ranks_per_node * added / longer_by("copy"),
     )
 
 
@@ -114,16 +110,13 @@ def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders:
 class Checked:
     """``auto`` at one size of one call at one shape."""
 
-    # op, nodes, ranks, block_bytes: where
     op: str
     nodes: int
     ranks: int
     block_bytes: int
-    # auto_s, default_s: medians of ``auto`` and of the library's own choice
-    auto_s: float
-    default_s: float
-    # best, best_s: the fastest of all others, and its median
-    best: str
+    auto_s: float  # medians of ``auto``
+    default_s: float  # ... of the library's own choice
+    best: str  # the fastest of all others
     best_s: float
     # whether its interval and that of the library's choice stand apart; a model's times have none and repeat exactly
     shown: bool
@@ -149,19 +142,13 @@ def checked(view: RunView) -> list[Checked]:
 
 
 def _checked(place: tuple[str, int, int, int], rows: Mapping[str, TimedRow]) -> Checked:
-    op, nodes, ranks, size = place
     best = min((name for name in rows if name != AUTO), key=lambda name: rows[name]["median_s"])
     auto, own = rows[AUTO], rows[DEFAULT]
-    return Checked(
-        op, nodes, ranks, size, auto["median_s"], own["median_s"], best, rows[best]["median_s"], _apart(auto, own)
-    )
-
-
-def _apart(one: TimedRow, other: TimedRow) -> bool:
-    if one["low_s"] is None or other["low_s"] is None:
-        return True
-    (low, high), (other_low, other_high) = reach_within(one), reach_within(other)
-    return low > other_high or high < other_low
+    shown = auto["low_s"] is None or own["low_s"] is None
+    if not shown:
+        (low, high), (own_low, own_high) = reach_within(auto), reach_within(own)
+        shown = low > own_high or high < own_low
+    return Checked(*place, auto["median_s"], own["median_s"], best, rows[best]["median_s"], shown)
 
 
 def check_table(title: str, found: Sequence[Checked]) -> Table:

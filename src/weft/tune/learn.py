@@ -16,7 +16,7 @@ from weft.fit.inputs import MeasuredCell, read_cells
 from weft.fit.machine import Filled, machine_of
 from weft.fit.run import bound_model, filled_text, refuse_path, simulation_model, write_value
 from weft.format import format_seconds, percent, plural, relative_error
-from weft.report.tabular import Table, Words, terminal
+from weft.report.tabular import Table, Words, make_table, terminal
 from weft.run.listing import latest_first
 from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
@@ -76,17 +76,14 @@ def larger_cells(fabric: Fabric, against: Sequence[Path]) -> list[MeasuredCell]:
     found: dict[str, MeasuredCell] = {}
     for path in against or latest_first():
         try:
-            if not against and RunFolder(path).metadata().get("fabric") != fabric.name:
-                continue
-            refresh(path)
-            cells = read_cells(path, CALL)
+            if against or RunFolder(path).metadata().get("fabric") == fabric.name:
+                refresh(path)
+                for cell in read_cells(path, CALL):
+                    if cell.nodes > PAIR and cell.call == CALL:
+                        found.setdefault(cell.label, cell)  # the newest run comes first
         except (DataError, FabricError, StudyError):
             if against:
                 raise
-            continue
-        for cell in cells:
-            if cell.nodes > PAIR and cell.call == CALL:
-                found.setdefault(cell.label, cell)  # the newest run comes first
     return list(found.values())
 
 
@@ -95,19 +92,18 @@ def modelled_errors(machine: Fabric, cells: Sequence[MeasuredCell], *, simulate:
     if not cells:
         return {}
     with tempfile.TemporaryDirectory(prefix="weft-learn-") as scratch:
-        say = console(stderr=True).print
-        model = simulation_model(machine, {}, list(cells), Path(scratch), say) if simulate else None
-        times = (model or bound_model(machine, {}, list(cells)))(np.empty(0), range(len(cells)))
+        model = bound_model(machine, {}, cells)
+        if simulate:
+            model = simulation_model(machine, {}, cells, Path(scratch), console(stderr=True).print)
+        times = model(np.empty(0), range(len(cells)))
     return {cell.label: float(time) / cell.seconds - 1 for cell, time in zip(cells, times, strict=True)}
 
 
 def errors_table(name: str, cells: Sequence[MeasuredCell], errors: dict[str, float]) -> Table:
     """Measured and modelled times of the larger cells."""
-    rows = tuple(
-        (
-            cell.label, format_seconds(cell.seconds), format_seconds(cell.seconds * (1 + errors[cell.label])),
-            relative_error(errors[cell.label]),
-        )
-        for cell in cells
+    return make_table(
+        f"{name}: predicted from two nodes", cells,
+        (Words("cell"), "", lambda cell: cell.label), ("measured", "", lambda cell: format_seconds(cell.seconds)),
+        ("model", "", lambda cell: format_seconds(cell.seconds * (1 + errors[cell.label]))),
+        ("error", "", lambda cell: relative_error(errors[cell.label])),
     )  # fmt: skip
-    return Table(f"{name}: predicted from two nodes", (Words("cell"), "measured", "model", "error"), rows)

@@ -67,6 +67,7 @@ def rows_by_algorithm(
     return found
 
 
+OPTION = re.compile(r"(\w+)=(\d+)")  # of an algorithm's spec
 USUAL_STAGES = 12  # native/alltoall/spec.hpp
 LEAST_PIECE = 16_384  # native/alltoall/stages.hpp
 SMALL = 6144  # native/alltoall/matrix_order.hpp
@@ -76,14 +77,12 @@ SMALL = 6144  # native/alltoall/matrix_order.hpp
 class Machine:
     """The model's numbers."""
 
-    # gap_s, latency_s, step_s, overhead_s: g, L, h and o
-    gap_s: float
-    latency_s: float
-    # rate, copy_rate: B and C in bytes a second
-    rate: float
-    copy_rate: float
-    step_s: float
-    overhead_s: float = 0.0
+    gap_s: float  # g
+    latency_s: float  # L
+    rate: float  # B, bytes a second
+    copy_rate: float  # C
+    step_s: float  # h
+    overhead_s: float = 0.0  # o
 
     @classmethod
     def of(cls, fabric: Fabric) -> "Machine":
@@ -100,8 +99,8 @@ class Machine:
 
     def seconds(self, algorithm: str, nodes: int, ranks_per_node: int, block_bytes: int) -> float:
         """Predicted time of one ``MPI_Alltoall``; infinite for an algorithm that the model does not know."""
-        name, radix = algorithm.partition("{")[0], int(found[1]) if (found := re.search(r"r=(\d+)", algorithm)) else 2
-        n, p_node, p = nodes, ranks_per_node, nodes * ranks_per_node
+        name, given = algorithm.partition("{")[0], {key: int(text) for key, text in OPTION.findall(algorithm)}
+        n, p_node, p, radix = nodes, ranks_per_node, nodes * ranks_per_node, given.get("r", 2)
         copied = p_node * p * block_bytes / self.copy_rate
         barrier = self.step_s * log2(p_node) if p_node > 1 else 0.0
         if name == "sched.matrix":
@@ -110,22 +109,17 @@ class Machine:
             own = p - 1 if name == "flat.pairwise" else p - p_node
             return self._sent(p_node * (p - p_node), block_bytes, own) + self.latency_s
         if name == "node.multi":
-            stages = int(found[1]) if (found := re.search(r"stages=(\d+)", algorithm)) else USUAL_STAGES
-            messages, stages = _pipeline(n - 1, p_node**2 * block_bytes, stages)
-            leaders = int(found[1]) if (found := re.search(r"nl=(\d+)", algorithm)) else 1
-            sent = self._sent(
-                messages,
-                (n - 1) * p_node**2 * block_bytes / max(messages, 1),
-                messages if stages > 1 else -(-messages // leaders),
-            )
+            messages, stages = _pipeline(n - 1, p_node**2 * block_bytes, given.get("stages", USUAL_STAGES))
+            own = messages if stages > 1 else -(-messages // given.get("nl", 1))
+            sent = self._sent(messages, (n - 1) * p_node**2 * block_bytes / max(messages, 1), own)
             if stages <= 1:
                 return sent + self.latency_s + 2 * copied + 3 * barrier
             return self.latency_s + max(sent, 2 * copied) + 2 * copied / messages + (2 + stages) * barrier
         if name == "node.direct":
             return self._sent(p_node * (n - 1), p_node * block_bytes, n - 1) + self.latency_s + copied + 2 * barrier
         if name in ("bruck", "node.bruck"):
-            rounds, outside = _rounds(p, radix), _rounds(n, radix)
-            own = _own_messages(p if name == "bruck" else n, radix)
+            (rounds, own_of_all), (outside, own_of_nodes) = _rounds(p, radix), _rounds(n, radix)
+            own = own_of_all if name == "bruck" else own_of_nodes
             sent = outside * self.latency_s
             sent += self._sent(outside * p_node * (radix - 1), p * block_bytes / radix, own)
             if name == "bruck":
@@ -157,30 +151,21 @@ def _pipeline(streams: int, stream_bytes: int, stages: int) -> tuple[int, int]:
     return messages, min(stages, messages, streams * stream_bytes // LEAST_PIECE)
 
 
-def _rounds(members: int, radix: int) -> int:
-    """ceil(log_radix members), by whole numbers."""
-    rounds, reach = 0, 1
+def _rounds(members: int, radix: int) -> tuple[int, int]:
+    """Rounds of a Bruck exchange, ceil(log_radix members), and messages that one member sends in all of them."""
+    rounds, sent, reach = 0, 0, 1
     while reach < members:
-        rounds, reach = rounds + 1, reach * radix
-    return rounds
-
-
-def _own_messages(members: int, radix: int) -> int:
-    """Messages that one member sends in all rounds of a Bruck exchange."""
-    sent, reach = 0, 1
-    while reach < members:
-        sent += min(radix - 1, -(-members // reach) - 1)
+        rounds, sent = rounds + 1, sent + min(radix - 1, -(-members // reach) - 1)
         reach *= radix
-    return sent
+    return rounds, sent
 
 
 @dataclass(frozen=True)
 class Probed:
     """The parameters that a probe found for a fabric."""
 
-    # gap_s, gap_is_limit: of the adapter, between two messages; whether it is only an upper limit
-    gap_s: float
-    gap_is_limit: bool
+    gap_s: float  # of the adapter, between two messages
+    gap_is_limit: bool  # whether it is only an upper limit
     overhead_s: float  # of one rank, between two messages
     one_way_s: float  # of a message without bytes
     rate_bytes_per_s: float  # of the adapter
@@ -233,24 +218,22 @@ def read_machine(path: Path) -> MachineFile:
 
 def probed_table(title: str, found: Probed, fabric: Fabric) -> Table:
     """One row for each number: measured, and what the fabric file says, with their ratio."""
-    network, node = fabric.network, fabric.node
-    stated = [network.message_gap, network.overhead, network.latency, network.adapter_rate] if network else [None] * 4
-    one_way = (stated[2] or 0.0) + (stated[1] or 0.0) or None
-    rows = (
-        _row("message gap g", found.gap_s, stated[0], limit=found.gap_is_limit),
-        _row(
-            "a rank's own gap: the larger of o and g", found.overhead_s, max(stated[1] or 0.0, stated[0] or 0.0) or None
-        ),
-        _row("one way, L + o", found.one_way_s, one_way),
-        _row("adapter", found.rate_bytes_per_s, stated[3], rate=True),
-        _row("copies of a node", found.copy_rate_bytes_per_s, node.copy_rate, rate=True),
+    network = fabric.network
+    gap, own, latency, rate = (
+        (network.message_gap, network.overhead, network.latency, network.adapter_rate) if network else [None] * 4
     )
-    return Table(title, ("number", "measured", "fabric file", "ratio"), rows)
-
-
-def _row(
-    name: str, value: float, stated: float | None, *, rate: bool = False, limit: bool = False
-) -> tuple[str, str, str, str]:
-    write = format_rate if rate else format_seconds
-    measured = f"at most {write(value)}" if limit else write(value)
-    return name, measured, "–" if stated is None else write(stated), f"{value / stated:.2f}" if stated else "–"
+    own_gap, one_way = max(own or 0.0, gap or 0.0) or None, (latency or 0.0) + (own or 0.0) or None
+    numbers = (
+        ("message gap g", found.gap_s, gap, format_seconds),
+        ("a rank's own gap: the larger of o and g", found.overhead_s, own_gap, format_seconds),
+        ("one way, L + o", found.one_way_s, one_way, format_seconds),
+        ("adapter", found.rate_bytes_per_s, rate, format_rate),
+        ("copies of a node", found.copy_rate_bytes_per_s, fabric.node.copy_rate, format_rate),
+    )
+    rows = [
+        (name, write(value), "–" if stated is None else write(stated), f"{value / stated:.2f}" if stated else "–")
+        for name, value, stated, write in numbers
+    ]
+    if found.gap_is_limit:
+        rows[0] = (rows[0][0], f"at most {rows[0][1]}", *rows[0][2:])
+    return Table(title, ("number", "measured", "fabric file", "ratio"), tuple(rows))

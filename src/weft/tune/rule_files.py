@@ -17,11 +17,11 @@ alone. In MPICH's file the first condition that holds is followed. MPI_Alltoallv
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from weft.errors import DataError, LaunchError
 from weft.files.atomic import file_errors, write_atomic
@@ -34,39 +34,35 @@ To = Literal["openmpi", "mpich"]
 
 LARGEST = 2**31 - 1  # what a number in either file may be
 MOST = 2**62  # Open end of a range: no communicator and no block is larger
+ANY = (0, MOST)
+
+
+Of = TypeVar("Of")
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """Blocks from ``low`` up to ``high`` bytes, both included, and the algorithm of the first rule that matches."""
+class Span(Generic[Of]):
+    """Numbers of ranks or bytes from ``low`` up to ``high``, both included, and what holds for all of them."""
 
     low: int
     high: int
-    algorithm: str
+    of: Of
 
     @property
     def words(self) -> str:
         """The range, for people."""
-        return _words(self.low, self.high)
+        if self.high >= MOST:
+            return f"{self.low} or more" if self.low else "all"
+        return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
 
 
-@dataclass(frozen=True)
-class Ranks:
-    """Communicators of ``low`` up to ``high`` ranks, both included: their sizes in ascending order, without a gap."""
-
-    low: int
-    high: int
-    sizes: tuple[Sizes, ...]
-
-    @property
-    def words(self) -> str:
-        """The range, for people."""
-        return _words(self.low, self.high)
+Sizes: TypeAlias = Span[str]  # of a block, with the algorithm of the first rule that matches
+Ranks: TypeAlias = Span[tuple[Sizes, ...]]  # of a communicator, with its sizes in ascending order, without a gap
 
 
 def ranks_of(rule: Rule) -> tuple[int, int]:
     """Numbers of ranks that a rule is for: its own range, narrowed to what its nodes can hold."""
-    low, high = rule.p or (0, MOST)
+    low, high = rule.p or ANY
     if rule.nodes and rule.ranks_per_node:
         low = max(low, rule.nodes[0] * rule.ranks_per_node[0])
         high = min(high, rule.nodes[1] * rule.ranks_per_node[1])
@@ -75,46 +71,27 @@ def ranks_of(rule: Rule) -> tuple[int, int]:
 
 def areas(table: SelectionTable, op: str) -> list[Ranks]:
     """All numbers of ranks in ascending order, with the algorithm of ``alltoall`` or ``alltoallv`` at each size."""
-    rules = [rule for rule in table.rules if rule.op in (op, "*")]
-    found = [
-        Ranks(low, high, tuple(_joined(_sizes([rule for rule in rules if _holds(ranks_of(rule), low)]))))
-        for low, high in _parts(ranks_of(rule) for rule in rules)
-    ]
-    return [
-        Ranks(same[0].low, same[-1].high, same[0].sizes)
-        for same in (list(group) for _, group in groupby(found, key=lambda each: each.sizes))
-    ]
+    rules = [(ranks_of(rule), rule.bytes or ANY, rule.algorithm) for rule in table.rules if rule.op in (op, "*")]
+
+    def sizes_of(ranks: int) -> tuple[Sizes, ...]:
+        own = [(sizes, algorithm) for (low, high), sizes, algorithm in rules if low <= ranks <= high]
+
+        def first(size: int) -> str:
+            return next((algorithm for (low, high), algorithm in own if low <= size <= high), PMPI)
+
+        return tuple(_spans((sizes for sizes, _ in own), first))
+
+    return _spans((ranks for ranks, _, _ in rules), sizes_of)
 
 
-def _sizes(rules: Sequence[Rule]) -> list[Sizes]:
-    found: list[Sizes] = []
-    for low, high in _parts(rule.bytes or (0, MOST) for rule in rules):
-        matching = (rule.algorithm for rule in rules if _holds(rule.bytes or (0, MOST), low))
-        found.append(Sizes(low, high, next(matching, PMPI)))
-    return found
-
-
-def _joined(sizes: Sequence[Sizes]) -> list[Sizes]:
-    groups = (list(group) for _, group in groupby(sizes, key=lambda each: each.algorithm))
-    return [Sizes(same[0].low, same[-1].high, same[0].algorithm) for same in groups]
-
-
-def _parts(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The whole numbers from 0, cut where one of the ranges begins or has ended."""
+def _spans(ranges: Iterable[tuple[int, int]], of: Callable[[int], Of]) -> list[Span[Of]]:
+    """The whole numbers from 0, cut where one of the ranges begins or has ended, and what differs holds."""
     cuts = {0, MOST + 1}
     for low, high in ranges:
         cuts |= {low, high + 1}
-    return [(low, high - 1) for low, high in pairwise(sorted(cut for cut in cuts if cut <= MOST + 1))]
-
-
-def _holds(ends: tuple[int, int], value: int) -> bool:
-    return ends[0] <= value <= ends[1]
-
-
-def _words(low: int, high: int) -> str:
-    if high >= MOST:
-        return f"{low} or more" if low else "all"
-    return str(low) if low == high else f"{low} to {high}"
+    parts = (Span(low, high - 1, of(low)) for low, high in pairwise(sorted(cut for cut in cuts if cut <= MOST + 1)))
+    groups = (list(group) for _, group in groupby(parts, key=lambda each: each.of))
+    return [Span(same[0].low, same[-1].high, same[0].of) for same in groups]
 
 
 TUNED_NUMBERS: Mapping[str, int] = {"alltoall": 3, "alltoallv": 4}  # number of a collective in the file
@@ -151,31 +128,22 @@ def _of_ranks(op: str, ranks: Ranks, left_out: list[str]) -> list[tuple[int, lis
     """Size of a communicator, and its rules: bytes and algorithm. One for each size where messages grow with it."""
     if ranks.low > LARGEST:
         return []
-    named = [(sizes, _number(op, sizes, ranks, left_out)) for sizes in ranks.sizes]
-    if not any(number for _, number in named):
-        return [(ranks.low, [(0, 0)])]
-    if op == "alltoallv":
-        if len(named) == 1:
-            return [(ranks.low, [(0, named[0][1])])]
-        left_out.append(f"{op} on {ranks.words} ranks: Open MPI cannot tell sizes apart there")
-        return [(ranks.low, [(0, 0)])]
-    if len(named) > 1 and ranks.high - ranks.low >= 1024:
-        left_out.append(f"{op} on {ranks.words} ranks: name fewer numbers of ranks in the table")
-        return [(ranks.low, [(0, 0)])]
-    each = range(ranks.low, ranks.high + 1) if len(named) > 1 else [ranks.low]
-    return [(p, [(sizes.low * p, number) for sizes, number in named]) for p in each]
-
-
-def _number(op: str, sizes: Sizes, ranks: Ranks, left_out: list[str]) -> int:
-    """Number of an algorithm in ``tuned``; 0, with a note, for one that Open MPI lacks."""
-    if sizes.algorithm == PMPI:
-        return 0
-    name = TUNED_NAMES[op].get(sizes.algorithm)
-    if name is None:
-        where = f"{ranks.words} ranks, {sizes.words} bytes"
-        left_out.append(f"{op} on {where}: Open MPI has no {sizes.algorithm}")
-        return 0
-    return list(TUNED[op]).index(name) + 1
+    named: list[tuple[int, int]] = []  # least size of a block, and number of an algorithm
+    for sizes in ranks.of:
+        name = TUNED_NAMES[op].get(sizes.of)
+        named.append((sizes.low, list(TUNED[op]).index(name) + 1 if name else 0))
+        if not name and sizes.of != PMPI:
+            left_out.append(f"{op} on {ranks.words} ranks, {sizes.words} bytes: Open MPI has no {sizes.of}")
+    many, why = len(named) > 1, ""
+    if many and any(number for _, number in named):
+        if op == "alltoallv":
+            why = "Open MPI cannot tell sizes apart there"
+        elif ranks.high - ranks.low >= 1024:
+            why = "name fewer numbers of ranks in the table"
+        else:
+            return [(p, [(low * p, number) for low, number in named]) for p in range(ranks.low, ranks.high + 1)]
+        left_out.append(f"{op} on {ranks.words} ranks: {why}")
+    return [(ranks.low, [(0, 0 if many else named[0][1])])]
 
 
 #: Spec of Weft's -> MPICH's function.
@@ -247,35 +215,29 @@ def mpich_rules(table: SelectionTable, library: Path) -> tuple[str, list[str]]:
     otherwise = whole[COLLECTIVE][INTRA][NOT_IN_PLACE]
     chosen: Tree = {}
     for ranks in areas(table, "alltoall"):
-        sizes = _of_sizes(ranks, otherwise, left_out)
+        tree = _of_sizes(ranks, otherwise, left_out)
         if ranks.low <= LARGEST:
-            chosen[_until("comm_size", ranks.high)] = sizes
+            chosen[_until("comm_size", ranks.high)] = tree
     whole[COLLECTIVE][INTRA][NOT_IN_PLACE] = chosen
     for ranks in areas(table, "alltoallv"):
-        left_out += [
-            f"alltoallv on {ranks.words} ranks, {sizes.words} bytes: MPICH's file has no {sizes.algorithm}"
-            for sizes in ranks.sizes
-            if sizes.algorithm != PMPI
-        ]
+        for sizes in ranks.of:
+            if sizes.of != PMPI:
+                where = f"{ranks.words} ranks, {sizes.words} bytes"
+                left_out.append(f"alltoallv on {where}: MPICH's file has no {sizes.of}")
     return json.dumps(whole, indent=1) + "\n", left_out
 
 
 def _of_sizes(ranks: Ranks, otherwise: Tree, left_out: list[str]) -> Tree:
     """What a number of ranks does at each size; the library's own rules where the table has no other."""
-    found: list[tuple[Sizes, str]] = []
-    for sizes in ranks.sizes:
-        function = SCATTERED if sizes.algorithm == WINDOW else MPICH_NAMES.get(sizes.algorithm, "")
-        if not function and sizes.algorithm != PMPI:
-            where = f"{ranks.words} ranks, {sizes.words} bytes"
-            left_out.append(f"alltoall on {where}: MPICH has no {sizes.algorithm}")
-        found.append((sizes, function))
-    if not any(function for _, function in found):
-        return otherwise
-    return {
-        _until("avg_msg_size", sizes.high): {f"algorithm={function}": {}} if function else otherwise
-        for sizes, function in found
-        if sizes.low <= LARGEST
-    }
+    found: Tree = {}
+    known = {**MPICH_NAMES, WINDOW: SCATTERED}
+    for sizes in ranks.of:
+        function = known.get(sizes.of)
+        if not function and sizes.of != PMPI:
+            left_out.append(f"alltoall on {ranks.words} ranks, {sizes.words} bytes: MPICH has no {sizes.of}")
+        if sizes.low <= LARGEST:
+            found[_until("avg_msg_size", sizes.high)] = {f"algorithm={function}": {}} if function else otherwise
+    return found if any(sizes.of in known for sizes in ranks.of) else otherwise
 
 
 def _until(name: str, high: int) -> str:
@@ -292,8 +254,9 @@ def export_rules(table: Path, to: To, output: Path, mpicxx: str | None = None) -
     with file_errors(output):
         write_atomic(output, text.encode())
     settings = open_mpi_settings if to == "openmpi" else mpich_settings
-    lines = [f"{output}; in the job script:", *settings(str(output.resolve()))]
-    lines += [
+    lines = [
+        f"{output}; in the job script:",
+        *settings(str(output.resolve())),
         "Not in the file, so the library's own choice runs there:" if left_out else "All rules of the table are in it.",
         *(f"  {line}" for line in left_out),
         "The library's version of an algorithm is not the one that was measured: hold the job against one without it.",

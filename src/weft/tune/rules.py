@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from weft.analyse.tables.answers import WINNERS, WinnerRow
-from weft.analyse.tables.times import TimedRow
 from weft.analyse.winners import LEAST_WIN
 from weft.kernel.skew import is_skewed, peak_of, skew_of, skewed_weights
 from weft.mpi.algorithms import DEFAULT
@@ -36,21 +35,18 @@ LEAST_WIN_OF_MODEL = 0.97  # times that repeat exactly show 3 %
 class Choice:
     """The best algorithm of one call at one shape and size."""
 
-    # op, nodes, ranks_per_node, ranks, block_bytes: where
     op: str
     nodes: int
     ranks_per_node: int
     ranks: int
     block_bytes: int
     algorithm: str  # a spec; ``pmpi`` where no other is shown to take at most 95 % of the library's time
-    # median_s, low_s, high_s, default_s: its time with its interval, and the library's
     median_s: float
     low_s: float
     high_s: float
-    default_s: float
-    launches: int  # number of launches
-    # medians of all algorithms at that place, by spec
-    measured: Mapping[str, float] = field(default_factory=dict[str, float])
+    default_s: float  # the library's time
+    launches: int
+    measured: Mapping[str, float] = field(default_factory=dict[str, float])  # medians of all algorithms, by spec
     ratio_low: float | None = None
     ratio_high: float | None = None
 
@@ -87,26 +83,24 @@ def choices(view: RunView) -> list[Choice]:
         if row["high"] is not None and row["high"] <= LEAST_WIN
     }
     found: list[Choice] = []
-    for (op, nodes, ranks, size), rows in sorted(_groups(view).items()):
-        place = (op, nodes, ranks, size)
+    for place, every in sorted(rows_by_algorithm(view, is_chosen).items()):
+        rows = {name: row for name, row in every.items() if name == DEFAULT or is_own(name)}
+        if DEFAULT not in rows or len(rows) < 2:
+            continue
+        op, nodes, ranks, size = place
         winner = shown.get(place)
         best = winner["algorithm"] if winner else DEFAULT
         if view.plan.is_model:
             best = min(rows, key=lambda name: rows[name]["median_s"])
             best = best if rows[best]["median_s"] <= LEAST_WIN_OF_MODEL * rows[DEFAULT]["median_s"] else DEFAULT
             best = DEFAULT if is_used(op, best, rows[DEFAULT].get("algorithm") or "") else best
-        row, own = rows[best], rows[DEFAULT]
-        low = row["median_s"] if row["low_s"] is None else row["low_s"]
-        high = row["median_s"] if row["high_s"] is None else row["high_s"]
-        spec = best if is_own(best) else PMPI
-        ratio = row["median_s"] / own["median_s"]
+        row, own_s = rows[best], rows[DEFAULT]["median_s"]
+        median_s, ratio = row["median_s"], row["median_s"] / own_s
+        low, high = (median_s if end is None else end for end in (row["low_s"], row["high_s"]))
         ends = (winner["low"], winner["high"]) if winner and winner["algorithm"] == best else (ratio, ratio)
-        found.append(
-            Choice(
-                op, nodes, row["ranks_per_node"], ranks, size, spec, row["median_s"], low, high, own["median_s"],
-                row["launches"], {name: each["median_s"] for name, each in rows.items()}, *ends,
-            )
-        )  # fmt: skip
+        where = op, nodes, row["ranks_per_node"], ranks, size, best if is_own(best) else PMPI
+        measured = {name: each["median_s"] for name, each in rows.items()}
+        found.append(Choice(*where, median_s, low, high, own_s, row["launches"], measured, *ends))
     return found
 
 
@@ -114,15 +108,14 @@ def as_winners(found: Sequence[Choice]) -> list[WinnerRow]:
     """Choices as rows of winners; without an algorithm of Weft the library's own choice is the winner."""
     rows: list[WinnerRow] = []
     for each in found:
-        is_library = each.algorithm == PMPI
-        ends = (None, None) if is_library else (each.ratio_low, each.ratio_high)
-        name, seconds = (DEFAULT, each.default_s) if is_library else (each.algorithm, each.median_s)
-        rows.append(
-            WinnerRow(
-                call=each.op, nodes=each.nodes, ranks=each.ranks, bytes=each.block_bytes, algorithm=name,
-                median_s=seconds, default_s=each.default_s, ratio=seconds / each.default_s, low=ends[0], high=ends[1],
-            )
-        )  # fmt: skip
+        name, seconds, low, high = each.algorithm, each.median_s, each.ratio_low, each.ratio_high
+        if name == PMPI:
+            name, seconds, low, high = DEFAULT, each.default_s, None, None
+        rows.append({
+            "call": each.op, "nodes": each.nodes, "ranks": each.ranks, "bytes": each.block_bytes, "algorithm": name,
+            "median_s": seconds, "default_s": each.default_s, "ratio": seconds / each.default_s,
+            "low": low, "high": high,
+        })  # fmt: skip
     return rows
 
 
@@ -135,15 +128,6 @@ def is_chosen(op: str) -> bool:
     """Whether a table chooses for an operation: an all-to-all of even blocks, or of a known skew."""
     name, _, pattern = op.partition("-")
     return name in OPS and (not pattern or is_skewed(pattern))
-
-
-def _groups(view: RunView) -> dict[tuple[str, int, int, int], dict[str, TimedRow]]:
-    """As above: Weft's own and the library's choice, where there are both."""
-    found = {
-        key: {name: row for name, row in rows.items() if name == DEFAULT or is_own(name)}
-        for key, rows in rows_by_algorithm(view, is_chosen).items()
-    }
-    return {key: rows for key, rows in found.items() if DEFAULT in rows and len(rows) > 1}
 
 
 def rules(found: Sequence[Choice]) -> list[Rule]:
@@ -168,20 +152,18 @@ def _class_of(skew: float, skews: Sequence[float]) -> tuple[float, float] | None
 
 
 def _rule(place: tuple[str, int, int, int], algorithm: str, some: Sequence[Choice], skews: Sequence[float]) -> Rule:
-    _, nodes, ranks_per_node, ranks = place
+    op, nodes, ranks_per_node, ranks = place
     weakest = max(some, key=lambda choice: choice.ratio)
+    median_us, low_us, high_us, pmpi_us = (
+        1e6 * seconds for seconds in (weakest.median_s, weakest.low_s, weakest.high_s, weakest.default_s)
+    )
     return Rule(
-        op="alltoall" if place[0] == "alltoall" else "alltoallv",
-        skew=None if place[0] == "alltoall" else _class_of(some[0].skew, skews),
+        op="alltoall" if op == "alltoall" else "alltoallv",
+        skew=None if op == "alltoall" else _class_of(some[0].skew, skews),
         nodes=(nodes, nodes),
         ranks_per_node=(ranks_per_node, ranks_per_node),
         p=(ranks, ranks),
         bytes=(some[0].mean_bytes[0], some[-1].mean_bytes[1]),
         algorithm=algorithm,
-        evidence=Evidence(
-            median_us=weakest.median_s * 1e6,
-            interval_us=(weakest.low_s * 1e6, weakest.high_s * 1e6),
-            pmpi_us=weakest.default_s * 1e6,
-            n=weakest.launches,
-        ),
+        evidence=Evidence(median_us=median_us, interval_us=(low_us, high_us), pmpi_us=pmpi_us, n=weakest.launches),
     )

@@ -3,41 +3,27 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from weft.analyse.claims.gate import judge
 from weft.analyse.claims.sweeps import claim_winners
 from weft.analyse.tables.claims import ClaimRow, make_claim
-from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.format import format_bytes, format_seconds, plural
 from weft.mpi.alltoall import PMPI
-from weft.report.tabular import Table, Words
+from weft.report.tabular import Table, Words, make_table
 from weft.report.view import RunView
 from weft.tune.model import Machine
 from weft.tune.rules import Choice, as_winners
-from weft.tune.study import candidates, ordered
+from weft.tune.study import candidates, predicted
 
 FASTEST = " *"
 
 
-@dataclass(frozen=True)
-class Published:
-    """A time that users published."""
-
-    # nodes, ranks_per_node, block_bytes: where
-    nodes: int
-    ranks_per_node: int
-    block_bytes: int
-    words: str  # the call, its time, and the source
-
-
+#: Times that users published: nodes, ranks on each, bytes of a block; the call, its time, and the source.
 PUBLISHED = (
-    Published(128, 96, 8, "MPI_Alltoallv under a vendor's MPI: 2.3 s (pmodels/mpich issue 7601, Aurora)"),
-    Published(64, 96, 1024, "osu_alltoallv under a vendor's MPI did not end (pmodels/mpich issue 7593, Aurora)"),
+    (128, 96, 8, "MPI_Alltoallv under a vendor's MPI: 2.3 s (pmodels/mpich issue 7601, Aurora)"),
+    (64, 96, 1024, "osu_alltoallv under a vendor's MPI did not end (pmodels/mpich issue 7593, Aurora)"),
 )
-
-
 WIDTH_OF_TIME = 13  # "8.92 us *" and the space between two columns
 
 
@@ -53,7 +39,11 @@ def predicted_table(title: str, machine: Machine, nodes: int, ranks_per_node: in
     names = candidates(ranks_per_node)
     times = {size: {name: machine.seconds(name, nodes, ranks_per_node, size) for name in names} for size in sizes}
     least = {size: min(column.values()) for size, column in times.items()}
-    rows = tuple((name, *(_cell(times[size][name], least[size]) for size in sizes)) for name in names)
+    rows = tuple(
+        (name, *(format_seconds(times[size][name]) + (FASTEST if times[size][name] == least[size] else "")
+                 for size in sizes))
+        for name in names
+    )  # fmt: skip
     shape = f"{title}, N = {nodes}, p = {nodes * ranks_per_node} (* the fastest)"
     return Table(shape, ("algorithm", *map(format_bytes, sizes)), rows)
 
@@ -61,14 +51,10 @@ def predicted_table(title: str, machine: Machine, nodes: int, ranks_per_node: in
 def published(nodes: int, ranks_per_node: int, sizes: Sequence[int]) -> list[str]:
     """What users published of these sizes, on as many nodes."""
     return [
-        f"Published, {format_bytes(each.block_bytes)} on {each.nodes} nodes of {each.ranks_per_node}: {each.words}"
-        for each in PUBLISHED
-        if (each.nodes, each.ranks_per_node) == (nodes, ranks_per_node) and each.block_bytes in sizes
+        f"Published, {format_bytes(block_bytes)} on {nodes} nodes of {ranks_per_node}: {words}"
+        for *shape, block_bytes, words in PUBLISHED
+        if shape == [nodes, ranks_per_node] and block_bytes in sizes
     ]
-
-
-def _cell(seconds: float, least: float) -> str:
-    return format_seconds(seconds) + (FASTEST if seconds == least else "")
 
 
 OFF = 2.0  # a prediction beyond this factor of what was measured is no help
@@ -76,24 +62,18 @@ OFF = 2.0  # a prediction beyond this factor of what was measured is no help
 
 def winners_table(title: str, found: Sequence[Choice], fabric: Fabric) -> Table:
     """One row for each call, shape and size: the choice, its time, the library's, and the predicted winner."""
-    rows = [
-        (
-            choice.op,
-            f"N = {choice.nodes}, p = {choice.ranks}",
-            format_bytes(choice.block_bytes),
-            choice.algorithm,
-            format_seconds(choice.median_s),
-            format_seconds(choice.default_s),
-            f"{100 * (1 - choice.ratio):.0f} %" if choice.ratio < 1 else "–",
-            *_predicted(choice, fabric),
-        )
-        for choice in found
-    ]
-    columns = (
-        Words("call"), Words("shape"), "block", Words("take"), "time", "library", "saved", Words("predicted winner"),
-        "predicted",
+    expected = [next(iter(_predicted(choice, fabric).items()), None) for choice in found]
+    return make_table(
+        title, list(zip(found, expected, strict=True)),
+        (Words("call"), "", lambda row: row[0].op),
+        (Words("shape"), "", lambda row: f"N = {row[0].nodes}, p = {row[0].ranks}"),
+        ("block", "", lambda row: format_bytes(row[0].block_bytes)), (Words("take"), "", lambda row: row[0].algorithm),
+        ("time", "", lambda row: format_seconds(row[0].median_s)),
+        ("library", "", lambda row: format_seconds(row[0].default_s)),
+        ("saved", "", lambda row: f"{100 * (1 - row[0].ratio):.0f} %" if row[0].ratio < 1 else "–"),
+        (Words("predicted winner"), "", lambda row: row[1][0] if row[1] else "–"),
+        ("predicted", "", lambda row: format_seconds(row[1][1]) if row[1] else "–"),
     )  # fmt: skip
-    return Table(title, columns, tuple(rows))
 
 
 def tuning_claims(found: Sequence[Choice], table: str, view: RunView) -> list[ClaimRow]:
@@ -116,7 +96,8 @@ def prediction_errors(found: Sequence[Choice], fabric: Fabric) -> list[str]:
     errors = [
         (predicted / choice.measured[name], name, predicted, choice)
         for choice in found
-        for name, predicted in _model_times(choice, fabric).items()
+        for name, predicted in _predicted(choice, fabric).items()
+        if choice.measured.get(name)
     ]
     off = [each for each in errors if not 1 / OFF <= each[0] <= OFF]
     if not off:
@@ -129,26 +110,7 @@ def prediction_errors(found: Sequence[Choice], fabric: Fabric) -> list[str]:
     ]
 
 
-def _model_times(choice: Choice, fabric: Fabric) -> dict[str, float]:
-    """Predicted seconds of each candidate that was measured at a choice's place."""
-    try:
-        machine = Machine.of(fabric)
-    except FabricError:
-        return {}
-    if choice.skew > 1:
-        return {}  # the model is of even blocks
-    shape = (choice.nodes, choice.ranks_per_node, choice.block_bytes)
-    known = [name for name in candidates(choice.ranks_per_node) if choice.measured.get(name)]
-    return {name: machine.seconds(name, *shape) for name in known}
-
-
-def _predicted(choice: Choice, fabric: Fabric) -> tuple[str, str]:
-    try:
-        machine = Machine.of(fabric)
-    except FabricError:
-        return "–", "–"
-    if choice.skew > 1:
-        return "–", "–"
-    shape = (choice.nodes, choice.ranks_per_node, choice.block_bytes)
-    best = ordered(fabric, *shape)[0]
-    return best, format_seconds(machine.seconds(best, *shape))
+def _predicted(choice: Choice, fabric: Fabric) -> dict[str, float]:
+    """Seconds of each candidate at a choice's place, the fastest first; none of a skewed call: the model is of even."""
+    even = choice.skew <= 1
+    return predicted(fabric, choice.nodes, choice.ranks_per_node, choice.block_bytes) if even else {}

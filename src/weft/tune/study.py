@@ -60,27 +60,30 @@ def candidates(ranks_per_node: int) -> list[str]:
     return [*flat, *one, *every, "node.direct{w=64}", "node.bruck{r=2}"]
 
 
-def ordered(fabric: Fabric, nodes: int, ranks_per_node: int, block_bytes: int) -> list[str]:
-    """The candidates, the predicted winner first; in their own order where the fabric lacks a number of the model."""
-    found = candidates(ranks_per_node)
+def predicted(fabric: Fabric, nodes: int, ranks_per_node: int, block_bytes: int) -> dict[str, float]:
+    """Seconds of the candidates by the cost model, the winner first; none where the fabric lacks a number of it."""
     try:
         machine = Machine.of(fabric)
     except FabricError:
-        return found
+        return {}
+    found = {each: machine.seconds(each, nodes, ranks_per_node, block_bytes) for each in candidates(ranks_per_node)}
     # what sched.matrix leaves to another one is as fast, after a comparison of counts
-    seconds = {each: machine.seconds(each, nodes, ranks_per_node, block_bytes) for each in found}
-    return sorted(found, key=lambda each: (seconds[each], each == "sched.matrix"))
+    return dict(sorted(found.items(), key=lambda each: (each[1], each[0] == "sched.matrix")))
+
+
+def ordered(fabric: Fabric, nodes: int, ranks_per_node: int, block_bytes: int) -> list[str]:
+    """The candidates, the predicted winner first; in their own order where the fabric lacks a number of the model."""
+    return list(predicted(fabric, nodes, ranks_per_node, block_bytes)) or candidates(ranks_per_node)
 
 
 @dataclass(frozen=True)
 class What:
     """What to measure on a fabric."""
 
-    # nodes, ranks_per_node: numbers of nodes, and ranks on each
     nodes: tuple[int, ...]
     ranks_per_node: int
     sizes: tuple[str, ...]  # bytes of a block, such as "512 B"
-    launches: int  # number of launches
+    launches: int
     calls: tuple[str, ...] = CALLS  # ``Alltoall``, ``Alltoallv`` or both
     skew: tuple[float, ...] = ()  # of Alltoallv, beside even blocks: the busiest receiver over the mean
     oversubscribe: bool = False  # whether ranks may share cores
@@ -103,12 +106,11 @@ def _algorithms(fabric: Fabric, what: What) -> list[str]:
 
 
 def _written(fabric: Fabric, kind: str, title: str, what: What, algorithms: Sequence[str], more: str = "") -> str:
-    name = f"{kind}-{fabric.name}"
     return STUDY.format(
         # A model's ranks can start at one time exactly. After a barrier they start as unevenly as what was simulated
         # before left them: one algorithm then differs from itself by 3 % at a few bytes.
         start='start = "window"\n' if fabric.is_model else "",
-        name=json.dumps(name),
+        name=json.dumps(f"{kind}-{fabric.name}"),
         title=json.dumps(title),
         launches=what.launches,
         calls=json.dumps(list(what.calls)),

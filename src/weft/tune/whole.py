@@ -179,10 +179,10 @@ def _refuse_mistakes(asked: Asked) -> None:
 def write_if_changed(table: SelectionTable, output: Path) -> None:
     """Write a table, unless only its time of making differs: a run goes on by it. DataError if impossible."""
     try:
-        before = read_selection(output)
+        before = read_selection(output).model_copy(update={"created": table.created})
     except DataError:
         before = None  # none there yet, or spoilt
-    if before is None or before.model_copy(update={"created": table.created}) != table:
+    if before != table:
         table.write(output)
 
 

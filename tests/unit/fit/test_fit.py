@@ -13,7 +13,7 @@ from weft.errors import DataError, StudyError
 from weft.fabric import load_fabric
 from weft.fit.inputs import MeasuredCell, parameters_named, read_cells, with_values
 from weft.fit.machine import bound_time
-from weft.fit.run import describe_fit, fit_fabric
+from weft.fit.run import describe_fit, fit_cells
 from weft.fit.squares import Floats, choose, fit, smallest_sight
 
 TARA = """
@@ -148,7 +148,7 @@ def test_a_time_of_zero_is_no_time() -> None:
 
 
 def test_tara_is_predicted_by_the_closed_form_within_ten_per_cent(tara: Path, table: Path) -> None:
-    found = fit_fabric(load_fabric(tara), table, ALL, [], simulate=False)
+    found = fit_cells(load_fabric(tara), read_cells(table, "C"), ALL, [], simulate=False)
     predicted = [abs(cell.error) for cell in found.cells if not cell.fitted]
     assert len(predicted) == 6
     assert max(predicted) < 0.10
@@ -157,27 +157,33 @@ def test_tara_is_predicted_by_the_closed_form_within_ten_per_cent(tara: Path, ta
 
 
 def test_one_cell_inside_a_node_one_bound_by_bytes_and_one_by_messages_are_chosen(tara: Path, table: Path) -> None:
-    found = fit_fabric(load_fabric(tara), table, ALL, [], simulate=False)
+    found = fit_cells(load_fabric(tara), read_cells(table, "C"), ALL, [], simulate=False)
     fitted = [cell.name for cell in found.cells if cell.fitted]
     assert fitted == ["N=1 m=512", "N=36 m=512", "N=36 m=18432"]
 
 
 def test_cells_that_are_all_bound_by_their_bytes_are_refused(tara: Path, table: Path) -> None:
     with pytest.raises(StudyError, match=r"do not see|cannot tell"):
-        fit_fabric(load_fabric(tara), table, ALL, ["N=9 m=4608", "N=18 m=9216", "N=36 m=18432"], simulate=False)
+        fit_cells(
+            load_fabric(tara),
+            read_cells(table, "C"),
+            ALL,
+            ["N=9 m=4608", "N=18 m=9216", "N=36 m=18432"],
+            simulate=False,
+        )
 
 
 def test_an_unknown_cell_and_an_unknown_parameter_are_named(tara: Path, table: Path) -> None:
     with pytest.raises(StudyError, match='no cell "N=2"'):
-        fit_fabric(load_fabric(tara), table, ALL, ["N=2"], simulate=False)
+        fit_cells(load_fabric(tara), read_cells(table, "C"), ALL, ["N=2"], simulate=False)
     with pytest.raises(StudyError, match='"colour" cannot be fitted'):
-        fit_fabric(load_fabric(tara), table, ["colour"], [], simulate=False)
+        fit_cells(load_fabric(tara), read_cells(table, "C"), ["colour"], [], simulate=False)
 
 
 def test_what_is_printed_says_of_each_cell_whether_it_was_fitted(tara: Path, table: Path) -> None:
     from rich.console import Console
 
-    found = fit_fabric(load_fabric(tara), table, ALL, [], simulate=False)
+    found = fit_cells(load_fabric(tara), read_cells(table, "C"), ALL, [], simulate=False)
     console = Console(width=120, record=True, file=(table.parent / "out").open("w"))
     console.print(describe_fit(found, "tara", simulated=False))
     text = console.export_text()

@@ -97,7 +97,7 @@ def test_a_rate_in_a_section_of_a_section_can_be_fitted() -> None:
     assert link_rate.of(with_values(tara, {"link_rate": link_rate}, [2e9])) == 2e9
     assert link_rate.of(load_fabric("jellystone")) == link_rate.begin
     with pytest.raises(FabricError, match=r"no section \[network\.tree\]"):
-        link_rate.put(load_fabric("jellystone"), 2e9)
+        with_values(load_fabric("jellystone"), {"link_rate": link_rate}, [2e9])
 
 
 def test_a_cell_is_modelled_on_the_nodes_it_ran_on() -> None:
