@@ -19,7 +19,7 @@ def planted_outliers(folder: Path, cluster: Cluster, faults: Faults, seed: int, 
 
 def outliers_of(folder: Path, cluster: Cluster, table: pa.Table, *, modelled: bool = False) -> list[Outlier]:
     """Outliers of a table of pairs, which is kept in the folder meanwhile."""
-    return list(attribute(pair_times(folder, cluster, table), cluster.places, modelled=modelled).outliers)
+    return attribute(pair_times(folder, cluster, table), cluster.places, modelled=modelled)[0]
 
 
 def pair_times(folder: Path, cluster: Cluster, table: pa.Table) -> list[PairTimes]:

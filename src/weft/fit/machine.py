@@ -91,8 +91,11 @@ class Filled:
 
 
 def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:
-    """The fabric as a machine to simulate."""
-    machine, filled = as_simulated(fabric)
+    """The fabric as a machine to simulate: of kind ``simulated``, with a new name, and keys that a run can fill in."""
+    machine, filled = fabric, tuple[Filled, ...]()
+    if not fabric.is_model:
+        machine = fabric.as_model(f"{fabric.name}{SUFFIX}")
+        filled = (Filled("name", machine.name), Filled("kind", machine.kind))
     if not run.is_dir():
         return machine, filled
     source = f"measured by the run that was fitted to ({run.name})"
@@ -114,14 +117,6 @@ def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:
             Filled("simulation.sharing", "equal", EQUAL),
         )
     return machine, filled
-
-
-def as_simulated(fabric: Fabric) -> tuple[Fabric, tuple[Filled, ...]]:
-    """The fabric with kind ``simulated`` and a new name."""
-    if fabric.is_model:
-        return fabric, ()
-    changed = fabric.as_model(f"{fabric.name}{SUFFIX}")
-    return changed, (Filled("name", changed.name), Filled("kind", changed.kind))
 
 
 def floor_of(run: Path) -> list[FloorRow]:

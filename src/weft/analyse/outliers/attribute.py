@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The causes of slow pairs: a node, a link, one pair, or a hop class that splits into two groups (METHOD 19).
+"""The causes of slow pairs, from coarse to fine (METHOD 19): each step works on what earlier ones leave unexplained.
 
-From coarse to fine; each step works on what the earlier ones leave unexplained: nodes, links and switches from the
-node matrix; a route between two nodes; a rank; the memory of a node; two groups in a hop class; a single pair.
-
-Which direction of an outlier is slow.
-
-Half a round trip contains both directions and needs no synchronised clocks: it shows what is slow. One-way times show
-in which direction. A clock that is wrong by d makes the times out of a node longer by d and the times into it shorter,
-so only the difference of the two is used, relative to the whole.
+Half a round trip needs no synchronised clocks and shows what is slow, one-way times in which direction. A clock that is
+wrong by d makes the times out of a node longer by d and the times into it shorter, so only the difference of the two is
+used, relative to the whole.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -93,20 +87,14 @@ class Taken(NamedTuple):
     left: Remainders
 
 
-@dataclass(frozen=True, eq=False)
-class Attribution:
-    """The causes found for slow pairs, the strongest first; and what was found of each size and mode."""
-
-    outliers: tuple[Outlier, ...]
-    taken: tuple[Taken, ...]
-
-
-def attribute(ways: Sequence[PairTimes], places: Places, *, modelled: bool = False, named: bool = True) -> Attribution:
-    """Find the causes of slow pairs."""
+def attribute(
+    ways: Sequence[PairTimes], places: Places, *, modelled: bool = False, named: bool = True
+) -> tuple[list[Outlier], list[Taken]]:
+    """The causes of slow pairs, the strongest first, none unless ``named``; and what was found of each way."""
     candidates = list_candidates(places) if named else []
     taken = [_taken(times, candidates, loaded=named) for times in ways]
     if not named:
-        return Attribution((), tuple(taken))
+        return [], taken
     found: list[Outlier] = []
     for each in taken:
         found += _all_named(each.matrix, each.parts, candidates)
@@ -127,7 +115,7 @@ def attribute(ways: Sequence[PairTimes], places: Places, *, modelled: bool = Fal
     found += [*find_memories(others, places), *classes, *ranks]
     if not any(times.file.by_nodes for times in ways):
         found += find_pairs(others, places, groups, found)
-    return Attribution(tuple(merge_outliers(found)), tuple(taken))
+    return merge_outliers(found), taken
 
 
 def _taken(times: PairTimes, candidates: Sequence[Candidate], *, loaded: bool, mean: bool = False) -> Taken:

@@ -76,10 +76,9 @@ def _analysed(ways: Sequence[PairTimes], share: float | None, passes: Sequence[P
     `ways`: of pairs of ranks, or of nodes; `passes`: of a run of matchings.
     """
     modelled, places = share is None, ways[0].ends.places if ways else ranks
-    found = attribute(ways, places, modelled=modelled, named=not passes)
-    outliers = tuple(find_outliers(passes, places)) if passes else found.outliers
-    outliers = _weighed(outliers, ways, share, places)
-    left = [each.left for each in found.taken]
+    outliers, taken = attribute(ways, places, modelled=modelled, named=not passes)
+    outliers = _weighed(find_outliers(passes, places) if passes else outliers, ways, share, places)
+    left = [each.left for each in taken]
     contention = list(list_contention(ways))
     factors = {each.times.way: each.by_nodes() for each in contention}
     return {
@@ -87,8 +86,8 @@ def _analysed(ways: Sequence[PairTimes], share: float | None, passes: Sequence[P
                     for each, slow in zip(left, map(_slow_pairs, left), strict=True) for row in hop_rows(each.times)],
         "cold": [row for each in ways for row in cold_rows(each)],
         "contention": [row for each in contention for row in each.rows(modelled=modelled)],
-        "nodes": node_rows([(each.matrix, each.parts.base) for each in found.taken], ranks),
-        "matrix": pa.concat_tables([_matrix(each, factors.get(each.left.times.way)) for each in found.taken]),
+        "nodes": node_rows([(each.matrix, each.parts.base) for each in taken], ranks),
+        "matrix": pa.concat_tables([_matrix(each, factors.get(each.left.times.way)) for each in taken]),
         "matrix_medians": [
             {"bytes": size, "mode": mode, "factor": float(np.nanmedian(values))}
             for (size, mode), values in factors.items()
@@ -150,8 +149,8 @@ def found_in_every_launch(ways: Sequence[PairTimes], places: Places) -> frozense
         launches.setdefault(piece.number, set()).add(piece.launch)
     if len(launches) < 2:
         return frozenset()
-    each = (attribute(read_pair_times(ways[0].file, sorted(own), places), places) for own in launches.values())
-    return frozenset.intersection(*(frozenset((one.kind, one.name) for one in found.outliers) for found in each))
+    each = (attribute(read_pair_times(ways[0].file, sorted(own), places), places)[0] for own in launches.values())
+    return frozenset.intersection(*(frozenset((one.kind, one.name) for one in outliers) for outliers in each))
 
 
 def _slow_pairs(left: Remainders) -> list[int]:

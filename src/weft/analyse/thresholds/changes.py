@@ -1,15 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Change-over points: sizes at which a library switches protocol or algorithm, found in its times (METHOD 18).
+"""Change-over points: sizes at which a library switches protocol or algorithm, found in its times (METHOD 18).
 
-A series of times is cut into straight pieces t = a + b s (`weft.analyse.thresholds.fit`). A penalty per cut sets their
-number; then every cut is tested against its absence, by an F test on the two parameters that it adds,
-
-.. math:: F = \frac{(R_0 - R_1) / 2}{\max(1, R_1 / \nu)}, \qquad P(F_{2,\nu} > F) = (1 + 2 F / \nu)^{-\nu / 2}
-
-times the number of possible places (Bonferroni), below `ALPHA`. The scale is never under 1: a fit that happens to be
-closer than the noise between launches does not make the noise smaller. A significant cut is a *jump* if the time
-itself steps, or a *bend* if only the cost per byte changes (a cache overflow also bends a curve). Steps under
-`LEAST_FACTOR` are left out: alignment and rounding cause steps as large.
+A series is cut into straight pieces, each cut tested by an F test (docs/dev/change-over.md). The scale is never under
+1: a fit that happens to be closer than the noise between launches does not make the noise smaller. A cut is a *jump* if
+the time itself steps, or a *bend* if only the cost per byte changes, as where a cache overflows.
 """
 
 import math
@@ -23,7 +17,7 @@ from weft.analyse.thresholds.series import NORMAL_95, SizeSeries
 
 ALPHA = 0.01
 MOST_PIECES = 8
-#: Smallest step that is reported, and the smallest change that a bend must make within an octave.
+#: Smallest step that is reported (alignment and rounding cause smaller ones), and what a bend must make in an octave.
 LEAST_FACTOR = 1.08
 LEAST_BEND = 1.15
 #: A place of the cut belongs to the 95 % set if R rises by less than this: chi-squared of one parameter.

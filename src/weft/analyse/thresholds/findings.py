@@ -57,19 +57,17 @@ def protocol_findings(
     found: list[FindingRow] = []
     for row in changes:
         if row["kind"] == "jump":
-            words = {"step": step_text(row), "cause": cause_text(row), "remedy": remedy(row, trials)}
-            found.append(make_finding("change-over", _where(row, cells), **words))
+            span = f"between {exact_bytes(row['lower'])} and {exact_bytes(row['upper'])}"
+            times = " to ".join(distinct_seconds(row["lower_s"], row["upper_s"]))
+            against = f"{factor_text(row)} times what the smaller sizes lead to expect there"
+            words = {"step": f"{span} the time goes from {times}: {against}", "cause": cause_text(row)}
+            found.append(make_finding("change-over", _where(row, cells), **words, remedy=remedy(row, trials)))
     for row in slower:
-        words = {"remedy": _cure(row, changes, modelled), **slower_words(row)}
+        seconds, double_seconds = distinct_seconds(row["seconds"], row["double_seconds"])
+        words = {"size": exact_bytes(row["size"]), "double": exact_bytes(row["double"]), "seconds": seconds}
+        words |= {"double_seconds": double_seconds, "remedy": _cure(row, changes, modelled)}
         found.append(make_finding("slower-than-double", _where(row, cells), **words))
     return found
-
-
-def step_text(row: ChangeRow) -> str:
-    """A jump in words: where, and by how much."""
-    span = f"between {exact_bytes(row['lower'])} and {exact_bytes(row['upper'])}"
-    times = " to ".join(distinct_seconds(row["lower_s"], row["upper_s"]))
-    return f"{span} the time goes from {times}: {factor_text(row)} times what the smaller sizes lead to expect there"
 
 
 def remedy(row: ChangeRow, trials: Trials = ()) -> str:
@@ -107,13 +105,6 @@ def _cure(row: SlowerRow, changes: Changes, modelled: bool) -> str:
         if near and each["algorithm_after"] and (each["cell"], each["call"]) == (row["cell"], row["call"]):
             return f"{cause_text(each)} between them: {_selector(each)}"
     return "the model changes its costs between them: see network.segments and network.eager_limit of the fabric file"
-
-
-def slower_words(row: SlowerRow) -> dict[str, str]:
-    """Both sizes with their times."""
-    one, double = distinct_seconds(row["seconds"], row["double_seconds"])
-    sizes = {"size": exact_bytes(row["size"]), "double": exact_bytes(row["double"])}
-    return sizes | {"seconds": one, "double_seconds": double}
 
 
 def _where(row: ChangeRow | SlowerRow, cells: Cells) -> str:

@@ -10,6 +10,7 @@ found by dynamic programming (Bellman 1961; for change-points Auger and Lawrence
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -30,9 +31,8 @@ class Piece:
 
     first: int
     last: int
-    # latency_s, per_byte_s: a and b
-    latency_s: float
-    per_byte_s: float
+    latency_s: float  # a
+    per_byte_s: float  # b
     # covariance of (a, b), for the given relative standard errors
     covariance: tuple[tuple[float, float], tuple[float, float]]
 
@@ -56,9 +56,7 @@ class Pieces:
         self.sizes = sizes
         weight = 1 / errors
         self._scale = float(np.median(seconds)), float(np.median(seconds) / max(np.median(sizes), 1.0))
-        self._u = weight * self._scale[0] / seconds
-        self._v = weight * self._scale[1] * sizes / seconds
-        self._w = weight
+        self._u, self._v, self._w = weight * self._scale[0] / seconds, weight * self._scale[1] * sizes / seconds, weight
         self.costs = self._all_costs()
 
     def _all_costs(self) -> Numbers:
@@ -82,8 +80,7 @@ class Pieces:
     def piece(self, first: int, last: int) -> Piece:
         """The best latency and rate of some points."""
         u, v, w = (column[first : last + 1] for column in (self._u, self._v, self._w))
-        gram = np.array([[u @ u, u @ v], [u @ v, v @ v]])
-        inverse = np.linalg.inv(gram)
+        inverse = np.linalg.inv(np.array([[u @ u, u @ v], [u @ v, v @ v]]))
         a, b = inverse @ np.array([u @ w, v @ w])
         scale = np.array(self._scale)
         (aa, ab), (_, bb) = inverse * np.outer(scale, scale)
@@ -92,8 +89,7 @@ class Pieces:
 
     def cost(self, cuts: tuple[int, ...]) -> float:
         """R of the pieces that begin at 0 and at each cut."""
-        bounds = (0, *cuts, len(self.sizes))
-        return float(sum(self.costs[bounds[k], bounds[k + 1] - 1] for k in range(len(bounds) - 1)))
+        return float(sum(self.costs[begin, end - 1] for begin, end in pairwise((0, *cuts, len(self.sizes)))))
 
     def partitions(self, most: int) -> list[tuple[int, ...]]:
         """The cheapest cuts into 1, 2, ... ``most`` pieces (as many as there are points for)."""
@@ -106,13 +102,11 @@ class Pieces:
             total[1:] = best[-1][:-1, None] + self.costs[1:]
             came.append(np.argmin(total, axis=0))
             best.append(np.min(total, axis=0))
-        return [self._cuts(came, pieces) for pieces in range(len(best)) if np.isfinite(best[pieces][-1])]
-
-    def _cuts(self, came: list[NDArray[np.int64]], cuts: int) -> tuple[int, ...]:
-        found: list[int] = []
-        last = len(self.sizes) - 1
-        for step in range(cuts - 1, -1, -1):
-            begin = int(came[step][last])
-            found.append(begin)
-            last = begin - 1
-        return tuple(reversed(found))
+        found: list[tuple[int, ...]] = []
+        for pieces in range(len(best)):
+            if np.isfinite(best[pieces][-1]):
+                cuts: tuple[int, ...] = (count,)
+                for step in reversed(came[:pieces]):
+                    cuts = (int(step[cuts[0] - 1]), *cuts)
+                found.append(cuts[:-1])
+        return found

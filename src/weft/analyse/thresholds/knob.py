@@ -158,8 +158,12 @@ def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) 
     """
     where, collective = reached(cell, change.call)
     one_sided = cell.parameters.get("transfer") in ("put", "get")
-    known = change.kind == "bend" or bool(change.algorithm_after) or one_sided
-    likely = [] if known else possible(change, knobs, where, collective)
+    likely: list[NamedKnob] = []
+    if change.kind != "bend" and not change.algorithm_after and not one_sided:
+        # those in the gap come before those elsewhere among the places that the times allow (95 %)
+        likely = knobs.within(change.lower, change.upper, where, collective)
+        allowed = knobs.within(change.surely_lower, change.surely_upper, where, collective)
+        likely += [knob for knob in allowed if knob not in likely]
     seconds = {size: row["median_s"] for size, row in zip(series.sizes, series.rows, strict=True)}
     usual = "" if likely or change.algorithm_after or one_sided else knobs.usual(where, collective)
     names, value, meaning = (likely[0].names, likely[0].value, likely[0].what) if likely else ((), None, "")
@@ -169,16 +173,6 @@ def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) 
         knob_values=[knob.value for knob in likely for _ in knob.names], knob_value=value, knob_meaning=meaning,
         usual_knob=usual, eager_limit=is_eager_limit(*names), confirmed="", refuted=[],
     )  # fmt: skip
-
-
-def possible(change: ChangeOver, knobs: Knobs, where: Where, collective: str) -> list[NamedKnob]:
-    """Every knob that may have made a change-over, the most likely first: none that the times rule out.
-
-    Those in the gap come before those elsewhere among the places that the times allow (95 %).
-    """
-    inside = knobs.within(change.lower, change.upper, where, collective)
-    allowed = knobs.within(change.surely_lower, change.surely_upper, where, collective)
-    return inside + [knob for knob in allowed if knob not in inside]
 
 
 def reached(cell: Cell, call: str) -> tuple[Where, str]:

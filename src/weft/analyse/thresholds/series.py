@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times against message size, as the change-over detector reads them: one value per size and its error.
 
-Launches differ as a whole (one process placement is a little slower than another at every size): that offset is
-removed first. The remaining scatter between launches at one size is the noise. Its variance at a size combines the
-size's own with the median of its neighbours', so that one disturbed launch does not count as noise everywhere. With a
-single launch, the interval of the median is used instead.
+Launches differ as a whole: that offset is removed first. The remaining scatter between launches at one size is the
+noise. Its variance combines the size's own with the median of its neighbours', so that one disturbed launch does not
+count as noise everywhere. With a single launch, the interval of the median is used instead.
 
-On a shared machine, most samples of a launch can be disturbed, and with them its median, but not its fastest samples.
-If the fastest samples of the launches agree much better than their medians, they are used instead. If others
-may have taken half the time of a launch at a size, that launch is left out at that size. Both decisions use only the
-scatter between launches and the time that others took (METHOD 11), never the shape of the curve. A
-size that fewer than half of the launches measured (refining ran out of its budget) has a launch's own speed for its
-time: it decides nothing, and its error is infinite.
+On a shared machine, most samples of a launch can be disturbed, and with them its median, but not its fastest samples:
+where these agree much better between launches, they are used. A launch of which others may have taken half the time at
+a size is left out there. Both decisions use only the scatter between launches and the time that others took (METHOD
+11), never the shape of the curve. A size that fewer than half of the launches measured (refining ran out of its budget)
+has a launch's own speed for its time: it decides nothing, and its error is infinite.
 """
 
 import math
