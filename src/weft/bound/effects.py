@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""What a network does that the model of this fabric does not: by how much a time may differ, as a range.
+"""What a network does that the model of this fabric does not, as a range of a time (docs/simulated.md).
 
-The model lets flows share links max-min fairly on one route between two hosts. Three things differ from that, and no
-number of a fabric file says by how much. So bounds, plans and simulated times have a range:
+The model lets flows share links max-min fairly on one route between two hosts. Three things differ from that:
 
-adaptive and Valiant routing
-    On a dragonfly or torus with ``network.routing`` = ``adaptive`` the bytes spread over more links than the minimal
-    routes that are simulated; a time may be shorter by what the most loaded cable of these routes takes longer than
-    the cuts, which no routing can beat (ideal spread). ``valiant`` takes each byte over a random group or switch
-    first, and so loads the cuts twice (Kim, Dally, Scott, Abts, "Technology-driven, highly-scalable dragonfly
-    topology", 2008, section 4).
-flows through one adapter
-    Credits and head-of-line blocking slow several flows that leave one adapter by up to ``network.flow_penalty``. The
-    presets of InfiniBand state 1.35, by which SimGrid's InfiniBand model divides a rate at most: measured on Stampede
-    (Vienne, "Prediction de performances d'applications de calcul haute performance sur reseau Infiniband", 2010;
-    SimGrid, smpi/IB-penalty-factors). A rate that was fitted to measured cells has this in it already.
-incast
-    Over TCP, where many ranks send to one at a time, more bytes than a switch buffers for a port are lost, and wait
-    for a retransmission: 200 ms at least in Linux, and up to nine tenths of the throughput (Vasudevan et al., "Safe
-    and effective fine-grained TCP retransmissions for datacenter communication", 2009).
+- Adaptive and Valiant routing spread bytes over more links than the minimal routes that are simulated: a time may be
+  shorter, down to that of the cuts, which no routing can beat. Valiant's loads the cuts twice (Kim, Dally, Scott, Abts,
+  "Technology-driven, highly-scalable dragonfly topology", 2008, section 4).
+- Flows that leave one adapter slow each other, by credits and head-of-line blocking, up to ``network.flow_penalty``:
+  1.35 in presets of InfiniBand, the most by which SimGrid's InfiniBand model divides a rate, measured on Stampede
+  (Vienne, "Prediction de performances d'applications de calcul haute performance sur reseau Infiniband", 2010). A rate
+  that was fitted to measured cells has this in it already.
+- Incast over TCP: more bytes than a switch buffers for a port are lost and wait for a retransmission, 200 ms at least
+  in Linux; up to nine tenths of the throughput is lost (Vasudevan et al., "Safe and effective fine-grained TCP
+  retransmissions for datacenter communication", 2009).
 """
 
 from collections.abc import Mapping

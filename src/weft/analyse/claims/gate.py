@@ -14,6 +14,7 @@ unfitted model
     range agrees with it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from weft.analyse.tables.answers import MATTERS
@@ -34,15 +35,11 @@ def judge(proposed: Iterable[ClaimRow], quality: Sequence[QualityRow | TraceDoub
     whole = grade_of(quality)
     others = grade_of([row for row in quality if row["doubt"] != "model"])
     unfitted = any(row["doubt"] == "model" for row in quality)
-    judged: list[ClaimRow] = []
-    for claim in proposed:
-        found = _judged(claim, whole, others, unfitted=unfitted)
-        if found is not None:
-            judged.append(found)
-    counts: dict[str, int] = {}
+    judged = [found for claim in proposed if (found := _judged(claim, whole, others, unfitted=unfitted))]
+    counts = Counter[str]()
     for claim in judged:
-        claim["rank"] = counts.get(claim["kind"], 0)
-        counts[claim["kind"]] = claim["rank"] + 1
+        claim["rank"] = counts[claim["kind"]]
+        counts[claim["kind"]] += 1
     return judged
 
 

@@ -53,8 +53,7 @@ class Known:
     @property
     def machine(self) -> str:
         """The machine for ``--on``: a shipped one's name, or its file in the run's folder."""
-        known = (shipped("fabrics") / f"{self.plan.fabric}.toml").is_file()
-        return self.plan.fabric if known else "{run}/fabric.toml"
+        return self.plan.fabric if _is_shipped("fabrics", self.plan.fabric) else "{run}/fabric.toml"
 
     @property
     def tuning(self) -> str:
@@ -72,7 +71,11 @@ class Known:
     def again(self, *options: str) -> str:
         """The command that adds to this run; ``{run}`` is its folder where study or fabric are no shipped ones."""
         study, fabric = self.plan.study, self.plan.fabric
-        known = [shipped(folder) / f"{name}.toml" for folder, name in (("studies", study), ("fabrics", fabric))]
-        if not all(path.is_file() for path in known):
-            return " ".join(("weft run {run}/study.toml --on {run}/fabric.toml --into {run}", *options))
-        return " ".join(("weft run", study, "--on", fabric, *options))
+        command = "weft run {run}/study.toml --on {run}/fabric.toml --into {run}"
+        if _is_shipped("studies", study) and _is_shipped("fabrics", fabric):
+            command = f"weft run {study} --on {fabric}"
+        return " ".join((command, *options))
+
+
+def _is_shipped(folder: str, name: str) -> bool:
+    return (shipped(folder) / f"{name}.toml").is_file()

@@ -6,19 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from weft.analyse.claims.gate import judge
+from weft.analyse.tables import traces as tables
 from weft.analyse.tables.claims import ClaimRow, make_claim
-from weft.analyse.tables.traces import (
-    CALL_TIMES,
-    LATE,
-    SHARES,
-    TRACE_DOUBTS,
-    VERDICT,
-    CallTimeRow,
-    LateRow,
-    ShareRow,
-    TraceDoubtRow,
-    VerdictRow,
-)
+from weft.analyse.tables.traces import CallTimeRow, LateRow, ShareRow, TraceDoubtRow, VerdictRow
 from weft.store.trace.layout import FILES
 
 #: Smaller shares of time are not claimed.
@@ -29,8 +19,8 @@ NEXT = {"network": "weft whatif {run}", "all-to-all": "weft tune --traffic {run}
 
 def make_claims(root: Path, seconds: float, busiest_s: float) -> list[ClaimRow]:
     """The claims of a trace whose other tables are written; times in s: of the program, of its busiest rank."""
-    late, doubts = LATE.read(root), TRACE_DOUBTS.read(root)
-    shares = [row for row in SHARES.read(root) if row["share"] >= LEAST]
+    late, doubts = tables.LATE.read(root), tables.TRACE_DOUBTS.read(root)
+    shares = [row for row in tables.SHARES.read(root) if row["share"] >= LEAST]
     doubted = [doubt_claim(row) for row in doubts]
     if not shares or seconds <= 0:
         return judge([make_claim("trace.untimed", "answer"), *doubted], [])
@@ -40,12 +30,12 @@ def make_claims(root: Path, seconds: float, busiest_s: float) -> list[ClaimRow]:
         f"trace.{first['what']}", "answer", "", first["share"], "share", evidence=["trace_shares:0"],
         seconds=seconds, what=first["what"], **size,
     )  # fmt: skip
-    limit = _bottleneck(first, late, CALL_TIMES.read(root), seconds, busiest_s)
+    limit = _bottleneck(first, late, tables.CALL_TIMES.read(root), seconds, busiest_s)
     rest = [
         make_claim(f"share.{row['what']}", "breakdown", "", row["share"], "share", seconds=row["seconds"], **size)
         for row in shares[1:]
     ]
-    helps = [_remedy(index, row) for index, row in enumerate(VERDICT.read(root))]
+    helps = [_remedy(index, row) for index, row in enumerate(tables.VERDICT.read(root))]
     return judge([answer, limit, *rest, *helps, *doubted], doubts)
 
 
@@ -60,8 +50,7 @@ def _bottleneck(
         subject, kind, part = f"rank {worst['rank']}", "late", worst["caused_s"]
     elif first["what"] != "computing":
         times = {row["call"]: _time_of(row, first["what"]) for row in calls}
-        subject = max(times, key=lambda call: times[call])
-        kind, part = "call", times[subject]
+        (subject, part), kind = max(times.items(), key=lambda each: each[1]), "call"
     return make_claim(
         f"bottleneck.{kind}", "breakdown", subject, part / whole, "share", bound=min(busiest_s, seconds),
         seconds=seconds, limit="computation", of=kind,

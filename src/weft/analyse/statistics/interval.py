@@ -1,20 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""The interval of a median over launches (METHOD 9): the launch is the unit, however many samples each of them took.
+"""The interval of a median over launches (METHOD 9): the launch is the unit, however many samples each of them took.
 
 Samples of one launch share what that launch met (places of processes, of pages, of routes): pooled, they would count
 one accident a hundred times. So the value is the median of the launches' medians, and its interval follows from these
-alone: k of them, sorted, x(1) <= ... <= x(k).
-
-- k >= 6: the order-statistic interval interpolated to 95 % (Hettmansperger and Sheather, 1986). With
-  gamma_d = 1 - 2 P(B <= d - 1), B binomial of k and 1/2, and d the largest for which gamma_d >= 0.95,
-
-  .. math:: I = \frac{\gamma_d - 0.95}{\gamma_d - \gamma_{d+1}}, \qquad
-            \lambda = \frac{(k - d) I}{d + (k - 2 d) I},
-
-  the interval reaches from (1 - lambda) x(d) + lambda x(d+1) to its mirror image above.
-- k = 2 .. 5: no 95 % interval exists; the range x(1) .. x(k) is given with what it covers, 1 - 2^(1-k).
-- k = 1: the order statistics of that launch's samples, which know nothing of another launch.
-- A model repeats itself: no interval.
+alone: from `FEWEST` launches on by order statistics, interpolated to 95 % (Hettmansperger and Sheather, 1986; the
+formula is in docs/method.md); of fewer their range, with what it covers; of one by its own samples, which know nothing
+of another launch. A model repeats itself: no interval.
 
 The ratio of two medians has a bootstrap interval: whole launches are drawn, the same draw for all rows.
 """

@@ -8,12 +8,10 @@ Definitions, shared with the kernel's stop rule (native/measure/sample/stop_rule
 - The interval of the median is x(k) .. x(n+1-k) with the largest k for which
   P(k <= B <= n-k) = 1 - 2 P(B <= k-1) >= 0.95, where B counts the samples below the true median: binomial, n, 1/2.
   It is valid for every continuous distribution; ties only raise its coverage. n = 10 gives x(2) .. x(9), 97.9 %.
-- Below n = 6 even x(1) .. x(n) covers less than 95 %; it is returned with the coverage that it reaches.
 
-Effective sample size: successive samples are alike, so n of them are worth fewer independent ones (METHOD 8).
-
-The same as in the kernels (native/measure/sample/effective.cpp): with r the lag-1 correlation of the samples' ranks,
-ties sharing the mean of theirs, corrected for its bias -(1 + 3 r) / n (Kendall 1954),
+Successive samples are alike, so n of them are worth fewer independent ones (METHOD 8), as in the kernels
+(native/measure/sample/effective.cpp): with r the lag-1 correlation of the samples' ranks, ties sharing the mean of
+theirs, corrected for its bias -(1 + 3 r) / n (Kendall 1954),
 
 .. math:: n_e = n \frac{1 - r}{1 + r} \quad (r > 0), \qquad n_e = n \quad (r \le 0).
 

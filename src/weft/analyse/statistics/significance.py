@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Wilcoxon-Mann-Whitney test, exact also with ties, and Holm's correction (METHOD 15).
+"""Tests of launches against launches (METHOD 15, docs/dev/compare.md).
 
-The statistic is the sum of the midranks of one side. Its null distribution is that of a draw of ``len(first)`` of all
-midranks without replacement. Up to `EXACT_UP_TO` values a side it is counted exactly: doubled midranks, which are
-integers, are added one value after the other (Streitberg and Roehmel's shift algorithm, 1986).
+The Wilcoxon-Mann-Whitney test is exact also with ties: up to `EXACT_UP_TO` values a side its null distribution, of a
+draw of ``len(first)`` of all midranks, is counted: doubled midranks, which are integers, are added one value after the
+other (Streitberg and Roehmel's shift algorithm, 1986). Holm's correction is over all rows.
 
-The permutation test over whole launches: which rows differ when all rows are tested at once.
-
-Four launches a side give the rank test p = 2/70 at best, which survives no correction over many sizes. But the rows of
-a launch were measured together. Under the null hypothesis a whole launch could as well belong to the other run. So
-whole launches are dealt anew, and each row's difference is compared with the *largest* difference of any row in each
-deal (Westfall and Young's step-down max-T, 1993). That bounds the chance of one false alarm among all rows, whatever
-their number and however they correlate, and works from four launches a side on: 2 of 70 deals.
+The permutation test deals whole launches anew, because the rows of a launch were measured together, and compares each
+row's difference with the *largest* of any row in each deal (Westfall and Young's step-down max-T, 1993): that bounds
+the chance of one false alarm among all rows, however they correlate, from four launches a side on (2 of 70 deals).
 """
 
 import math

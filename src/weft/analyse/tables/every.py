@@ -38,9 +38,6 @@ def has_tables(root: Path, most_answers: int, most_rows: int) -> bool:
 
     One made by an earlier Weft lacks some, or some of their columns.
     """
-    answers = {table.name for table in ANSWERS}
-    few = all(
-        count_rows(path) <= (most_answers if path.stem in answers else most_rows)
-        for path in (root / "tables").glob("*.parquet")
-    )
+    most = dict.fromkeys((table.name for table in ANSWERS), most_answers)
+    few = all(count_rows(path) <= most.get(path.stem, most_rows) for path in (root / "tables").glob("*.parquet"))
     return few and all(table.is_current(root) for table in TABLES)

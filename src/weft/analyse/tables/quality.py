@@ -70,10 +70,8 @@ class Graded(TypedDict):
 
 def grade_of(rows: Iterable[Graded]) -> Grade:
     """The quality of a run or trace: the worst that one of its doubts leaves it. A further doubt never raises it."""
-    worst: Grade = "A"
-    for row in rows:
-        worst = row["grade"] if row["grade"] > worst else worst
-    return worst
+    grades: list[Grade] = ["A", *(row["grade"] for row in rows)]
+    return max(grades)
 
 
 QUALITY = TableOf("quality", QualityRow)

@@ -9,15 +9,8 @@ from typing import Any, Literal
 from weft.analyse.claims.kernels.exchange import find_bottleneck
 from weft.analyse.claims.known import Known
 from weft.analyse.claims.sweeps import claim_winners, find_thresholds, name_change
-from weft.analyse.tables.answers import (
-    FEWEST_LAUNCHES,
-    GUIDELINE_LAUNCHES,
-    GUIDELINES,
-    OVERLAPS,
-    GuidelineRow,
-    OverlapRow,
-    WinnerRow,
-)
+from weft.analyse.tables import answers as tables
+from weft.analyse.tables.answers import FEWEST_LAUNCHES, GUIDELINE_LAUNCHES, GuidelineRow, OverlapRow, WinnerRow
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
 from weft.analyse.tables.quality import Doubt
 from weft.analyse.tables.sweeps import Line, common_rows, largest_lines, own_lines, size_of
@@ -39,7 +32,7 @@ EXCLUDED, NEARLY = 2.0, 0.9
 
 def claim_guidelines(known: Known) -> list[ClaimRow]:
     """A claim for each violated guideline with the size at which it is worst, and what to do about the first."""
-    every = list(enumerate(GUIDELINES.read(known.path)))
+    every = list(enumerate(tables.GUIDELINES.read(known.path)))
     enough = [(index, row) for index, row in every if row["launches"] >= GUIDELINE_LAUNCHES]
     rows = [row for _, row in enough or every]
     launches = min((row["launches"] for row in rows), default=0)
@@ -130,7 +123,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
     if any(cell.parameters.get("guidelines") for cell in known.plan.measured):
         return claim_guidelines(known)
     if any(cell.parameters.get("overlap") for cell in known.plan.measured):
-        return find_overlaps(known, OVERLAPS.read(known.path))
+        return find_overlaps(known, tables.OVERLAPS.read(known.path))
     lines = own_lines(known.lines)
     rest = find_thresholds(known, lines)
     if known.winners:
