@@ -3,33 +3,23 @@
 
 from pathlib import Path
 
-from weft.analyse.tables.answers import CHANGES, FINDINGS, GUIDELINES, IMPACTS, OVERLAPS, SLOWER, VERDICTS, WINNERS
-from weft.analyse.tables.breakdown import (
-    BOTTLENECKS,
-    BREAKDOWN,
-    CAUSES,
-    LINKS,
-    LOADS,
-    REMEDIES,
-    ROUND_TIMES,
-    SENSITIVITY,
-    TURNS,
-)
+from weft.analyse.tables import answers, breakdown, times
 from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.quality import QUALITY
 from weft.analyse.tables.sweeps import TRIALS
-from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP
+from weft.store import rows
 from weft.store.files import count_rows
-from weft.store.rows import LAUNCH_TABLE, MEASURED, NODE_REPORTS, RANK_TABLE, SEGMENT_TABLE
 
 ANSWERS = (
-    VERDICTS, SENSITIVITY, CHANGES, TRIALS, SLOWER, WINNERS, GUIDELINES, IMPACTS, OVERLAPS, REMEDIES, FINDINGS, QUALITY,
-    CAUSES, CLAIMS,
+    answers.VERDICTS, breakdown.SENSITIVITY, answers.CHANGES, TRIALS, answers.SLOWER, answers.WINNERS,
+    answers.GUIDELINES, answers.IMPACTS, answers.OVERLAPS, breakdown.REMEDIES, answers.FINDINGS, QUALITY,
+    breakdown.CAUSES, CLAIMS,
 )  # fmt: skip
 """Tables with a few rows for each cell, whatever it has measured."""
 TABLES = (
-    MEASURED, SEGMENT_TABLE, LAUNCH_TABLE, RANK_TABLE, NODE_REPORTS, ITERATIONS, MEDIANS, TURNS, QUARTILES, STARTUP,
-    FLOOR, LINKS, CALLS, LOADS, BOTTLENECKS, BREAKDOWN, ROUND_TIMES, *ANSWERS,
+    rows.MEASURED, rows.SEGMENT_TABLE, rows.LAUNCH_TABLE, rows.RANK_TABLE, rows.NODE_REPORTS, times.ITERATIONS,
+    times.MEDIANS, breakdown.TURNS, times.QUARTILES, times.STARTUP, times.FLOOR, breakdown.LINKS, times.CALLS,
+    breakdown.LOADS, breakdown.BOTTLENECKS, breakdown.BREAKDOWN, breakdown.ROUND_TIMES, *ANSWERS,
 )  # fmt: skip
 
 
