@@ -69,7 +69,7 @@ def numbered(network: Network) -> Network:
     hosts, switches = len(network.hosts), len(network.switches)
     guid = np.arange(1, hosts + switches + 1, dtype=np.uint64) * 0x100
     lid = np.arange(1, hosts + switches + 1, dtype=np.int32)
-    return replace(network, addresses=Addresses(guid[:hosts], guid[hosts:], guid[:hosts] + 1, lid[:hosts], lid[hosts:]))
+    return replace(network, addresses=Addresses(guid[hosts:], guid[:hosts] + 1, lid[:hosts], lid[hosts:]))
 
 
 def tell(what: str, took: Took, goal_s: float, threads: int = 1, bound_s: float | None = None) -> None:

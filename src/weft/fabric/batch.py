@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The ``[batch]`` section of a fabric file: what this site requires of a job."""
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
@@ -11,11 +12,15 @@ from weft.text import one_line
 from weft.units import Seconds
 
 
-def one_word(text: str) -> str:
-    """Check a word for the head of a job script; ValueError for white space, quotes, shell characters, a dash first."""
-    if text.startswith("-") or any(char.isspace() or char in "\"'`$\\;&|<>" for char in text) or one_line(text) != text:
-        raise ValueError("one word, without quotes or signs of the shell")
-    return text
+def without(signs: str, what: str) -> AfterValidator:
+    """A check of a text for a job script: ValueError for a dash first, controls, white space of a word, or signs."""
+
+    def check(text: str) -> str:
+        if text.startswith("-") or re.search(signs, text) or one_line(text) != text:
+            raise ValueError(what)
+        return text
+
+    return AfterValidator(check)
 
 
 def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
@@ -23,13 +28,6 @@ def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
     if odd := [line for line in lines if one_line(line) != line]:
         raise ValueError(f"{odd[0]!r} has a line's end or another control character")
     return lines
-
-
-def one_expression(text: str) -> str:
-    """Check an expression for single quotes in a job script; ValueError for quotes, controls, or a dash first."""
-    if text.startswith("-") or any(char in "\"'`\\$" for char in text) or one_line(text) != text:
-        raise ValueError("one line without quotes, backslashes and dollars")
-    return text
 
 
 STARTERS = [*sorted({kind.starter for kind in KINDS.values() if kind.starter}), MPIEXEC]
@@ -42,8 +40,8 @@ def known_starter(name: str) -> str:
     return name
 
 
-Word = Annotated[str, AfterValidator(one_word)]
-Expression = Annotated[str, AfterValidator(one_expression)]
+Word = Annotated[str, without(r"[\s\"'`$\\;&|<>]", "one word, without quotes or signs of the shell")]
+Expression = Annotated[str, without(r"[\"'`\\$]", "one line without quotes, backslashes and dollars")]
 STARTER_SCHEMA = WithJsonSchema({"enum": STARTERS, "type": "string"}, mode="validation")
 Starter = Annotated[str, AfterValidator(known_starter), STARTER_SCHEMA]
 

@@ -30,7 +30,7 @@ def levels(network: Network) -> tuple[Level, ...]:
     """All levels of a network, leaves first. Switches without anything below them do not count as oversubscribed."""
     hosts, count = len(network.hosts), len(network.switches)
     way, links = directions(network), network.links
-    at_switch, level = links.source >= hosts, np.array([s.level for s in network.switches], dtype=int)
+    at_switch, level = links.source >= hosts, network.level
 
     def per_switch(chosen: NDArray[np.bool_], values: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         weights = None if values is None else values[chosen]
@@ -112,7 +112,7 @@ def _halves(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 
 def _pods(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """The parts of a tree that are connected only by the top level of switches."""
-    level, first = np.array([switch.level for switch in network.switches]), len(network.hosts)
+    level, first = network.level, len(network.hosts)
     top = int(level.max(initial=1))
     if top < 3:
         return

@@ -115,7 +115,7 @@ def _idle(routes: Routes, load: NDArray[np.int64]) -> list[Finding]:
     up = np.flatnonzero((directions(network) > 0) & network.switch_links & (load == 0))
     below = network.links.source[up] - len(network.hosts)
     with_hosts = np.isin(below, routes.leaves)
-    empty = (np.array([s.level for s in network.switches])[below] == 1) & ~with_hosts  # a leaf without hosts yet
+    empty = (network.level[below] == 1) & ~with_hosts  # a leaf without hosts yet
     idle = np.concatenate([up[with_hosts], up[~with_hosts & ~empty]])
 
     def place(link: int) -> str:

@@ -25,21 +25,18 @@ def d_mod_k(routes: Routes) -> Routes:
     hosts, count = len(network.hosts), len(network.switches)
     number, most = _numbers(network, *ports_by_switch(hosts, count, network.links))
     source, target = (np.maximum(ends - hosts, 0) for ends in (network.links.source, network.links.target))
-    level = np.array([s.level for s in network.switches], dtype=np.int32)
-    stride = _strides(level, most)
-    order = np.argsort(network.leaf, kind="stable")
+    stride = _strides(network.level, most)
     rank = np.empty(hosts, dtype=np.int64)
-    rank[order] = np.arange(hosts)
+    rank[np.argsort(network.leaf, kind="stable")] = np.arange(hosts)
     forward = np.full((count, hosts), -1, dtype=np.int32)
-    columns = (network.links.source_port, level, number[source, target], most, stride, rank)
+    columns = (network.links.source_port, network.level, number[source, target], most, stride, rank)
     routes.library.call("d_mod_k", routes.graph, *map(np.ascontiguousarray, columns), forward)
     return routes.with_network(network.with_tables(forward, LABEL))
 
 
 def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
     """Number of each switch among its siblings, shape (switches, switches), and how many each lower switch uses."""
-    count = len(network.switches)
-    level = [s.level for s in network.switches]
+    count, level = len(network.switches), network.level.tolist()
     above = [{p for p in peer[s][out[s] >= 0].tolist() if level[p] > level[s]} for s in range(count)]
     below: dict[int, list[int]] = defaultdict(list)
     for s, ups in enumerate(above):

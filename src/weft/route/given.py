@@ -104,8 +104,7 @@ def given_network(file: str, failed: Sequence[str] = (), failed_random: int = 0,
     if not network.cables_known:
         what = f"{file} states which switches are connected, but not by how many cables: loads cannot be computed"
         raise FabricError(what, "import the output of ibnetdiscover: weft fabric import DUMP -o FILE")
-    network = fail(network, failed)
-    return fabric.name, fail_random(network, failed_random, seed) if failed_random else network
+    return fabric.name, fail_random(fail(network, failed), failed_random, seed)
 
 
 def hosts_of(network: Network, placement: str | None, ranks: int = 1) -> Ints | None:
@@ -126,9 +125,7 @@ def traffic_of(routes: Routes, jobs: Sequence[str], nodes: int) -> Floats | None
     if not jobs:
         return None
     load = np.zeros(len(routes.network.links))
-    for job in jobs:
-        hosts = hosts_of(routes.network, job)
-        members = routes.members(hosts)
+    for members in (routes.members(hosts_of(routes.network, job)) for job in jobs):
         load += all_to_all(routes, members).load * ((nodes - 1) / max(1, len(members) - 1))
     return load
 

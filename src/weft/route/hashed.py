@@ -11,10 +11,11 @@ events: links then share no connections, which matters less the more leaves ther
 """
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from statistics import NormalDist
 
 import numpy as np
@@ -113,12 +114,12 @@ class Traffic:
         """The all-to-all of these ranks; FabricError if all are under one leaf, or a pair has no way."""
         network, members = routes.network, routes.members(ranks)
         own = np.bincount(members, minlength=len(network.hosts))
+        hosts = np.flatnonzero(own)
         weight = np.zeros(len(network.switches), dtype=np.int64)
-        np.add.at(weight, network.leaf[own > 0], own[own > 0])
+        np.add.at(weight, network.leaf[hosts], own[hosts])
         if np.count_nonzero(weight) < 2:
             raise FabricError("all ranks are under one leaf: no path is hashed", "name hosts of two leaves")
         cost = np.where(network.switch_links, routes.slowness, 0.0)
-        hosts = np.flatnonzero(own)
         sent = own[hosts] * (len(members) - own[hosts])
         injection = float((sent * routes.shared_slowness[network.uplink[hosts]]).max())
         return cls(network, weight, cost, injection, *_moments(network, weight))
@@ -208,14 +209,12 @@ def _ways(near: EqualCost, network: Network, at: int) -> Iterator[tuple[tuple[in
 def _with_one_more(
     states: dict[tuple[int, ...], float], ways: list[tuple[tuple[int, ...], float]]
 ) -> dict[tuple[int, ...], float]:
-    found: dict[tuple[int, ...], float] = {}
-    for state, before in states.items():
-        for links, chance in ways:
-            load = list(state)
-            for link in links:
-                load[link] += 1
-            key = tuple(load)
-            found[key] = found.get(key, 0.0) + before * chance
+    found = defaultdict[tuple[int, ...], float](float)
+    for (state, before), (links, chance) in product(states.items(), ways):
+        load = list(state)
+        for link in links:
+            load[link] += 1
+        found[tuple(load)] += before * chance
     return found
 
 

@@ -208,7 +208,7 @@ def _rank(own: Routes) -> Ints | None:
     """An order of the switches for up*/down* routes, shape (switches,); None if d-mod-k tables have no cycle."""
     if find_circle(own) is None:
         return None
-    level = np.array([s.level for s in own.network.switches], dtype=np.int32)
+    level = own.network.level
     return (level * len(level) + np.arange(len(level))).astype(np.int32)
 
 

@@ -107,7 +107,7 @@ def graph_columns(network: Network) -> tuple[Ints, ...]:
 
 def graph_of(network: Network, columns: tuple[Ints, ...], threads: int = 0) -> Graph:
     """The network in the library's form; by all cores here without a number of threads."""
-    counts = (len(network.hosts), len(network.switches), len(network.links), threads or threads_here())
+    counts = (len(network.hosts), len(network.switches), len(network.links), threads or len(os.sched_getaffinity(0)))
     return Graph(*counts, *map(pointer, columns))
 
 
@@ -116,11 +116,6 @@ def loads_of(library: Library, network: Network, weight: NDArray[np.int64]) -> N
     columns, load = graph_columns(network), np.zeros(len(network.links), dtype=np.int64)
     lost = library.call("all_to_all", graph_of(network, columns), np.ascontiguousarray(weight), load)
     return None if lost else load
-
-
-def threads_here() -> int:
-    """Number of cores that this process may use."""
-    return max(1, len(os.sched_getaffinity(0)))
 
 
 FEWEST_KEPT, MOST_KEPT_BYTES = 1 << 20, 64 << 20  # entries and bytes of one file of tables in the cache

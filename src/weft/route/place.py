@@ -40,6 +40,10 @@ class Placement:
     all_to_all: float  # relative times among them: 1 = links as fast as the fastest adapter of all hosts to choose from
     shift: float
 
+    def names(self, network: Network) -> list[str]:
+        """The hosts in rank order."""
+        return [network.hosts[h] for h in self.hosts.tolist()]
+
     @property
     def key(self) -> tuple[float, float]:
         """The sort key of placements."""
@@ -95,9 +99,7 @@ def place(
         for sign in (1, -1):
             for start in search.starts(sign):
                 search.better(start, sign)
-    best, worst = (search.found[sign] for sign in (1, -1))
-    assert best is not None  # there are count hosts, so at least one set was evaluated
-    assert worst is not None
+    best, worst = (search.found[sign] for sign in (1, -1))  # there are count hosts, so at least one set was evaluated
     # at least the slowest link of the fastest hosts; at most all messages one after the other over the slowest link.
     # Of traced messages the node that sends most may have the fastest adapter
     bound, limit = float(search.own[0 if sent is not None else count - 1]), float(count * search.slowness.max())
@@ -116,7 +118,7 @@ class _Search:
         own = routes.slowness[routes.arrays[2][members]]
         self.unit = float(own.min())  # not that of the slowest host: others would seem faster than their adapters
         self.own, self.slowness = np.sort(own / self.unit), routes.slowness / self.unit
-        self.found: dict[int, Placement | None] = {1: None, -1: None}
+        self.found: dict[int, Placement] = {}
         self.looked_at = 0
         self.whole = not (routes.lengths[:, members] < 0).any()
         work = len(routes.network.links) + (4 * count if self.whole else 16 * len(routes.network.hosts))
@@ -141,15 +143,13 @@ class _Search:
             load = flow_loads(self.routes, order[source], order[target], self.sent[source, target])
         load = self._loads(hosts) if load is None else load
         time = float(((load + np.where(load > 0, self.beside, 0)) * self.slowness).max()) / (self.count - 1)
-        ends = [(side, kept.all_to_all) for side, kept in self.found.items() if kept]
+        ends = [(side, kept.all_to_all) for side, kept in self.found.items()]
         if beyond is not None and all(side * (time - end) > self.tie for side, end in (*ends, (sign, beyond))):
             return None
         shift = phases(self.routes, "shift", order, slowness=self.routes.slowness).mean / self.unit
         seen = Placement(order, time, shift)
-        for sign in (1, -1):
-            kept = self.found[sign]
-            if kept is None or (seen.key < kept.key if sign > 0 else seen.key > kept.key):
-                self.found[sign] = seen
+        best, worst = (self.found.get(side, seen) for side in (1, -1))
+        self.found = {1: min(best, seen, key=lambda each: each.key), -1: max(worst, seen, key=lambda each: each.key)}
         return seen
 
     def _loads(self, hosts: Ints) -> Floats:
@@ -200,14 +200,9 @@ class _Search:
                 inside, kept, load = tried, seen, loads
 
 
-def names(network: Network, placement: Placement) -> list[str]:
-    """The hosts in rank order."""
-    return [network.hosts[h] for h in placement.hosts.tolist()]
-
-
 def scheduler_words(network: Network, placement: Placement, free: list[str]) -> dict[str, str]:
     """Options for a scheduler: request these hosts, or exclude the other free ones."""
-    chosen = names(network, placement)
+    chosen = placement.names(network)
     sets = {"nodelist": chosen, "exclude": [name for name in free if name not in set(chosen)]}
     return {option: f"--{option}={folded_names(sorted(listed))}" for option, listed in sets.items() if listed}
 
@@ -223,12 +218,12 @@ def placement_text(found: Placements, network: Network, title: str, free: list[s
     columns = ("set", found.traffic.removeprefix("an "), "shift", "nodes")
     table = lean_table(*columns, words=(0, 3), title="Times over that of the fastest host's own link")
     for name, each in (("best", best), ("worst", worst)):
-        table.add_row(name, f"{each.all_to_all:.3f}", f"{each.shift:.3f}", folded_names(sorted(names(network, each))))
+        table.add_row(name, f"{each.all_to_all:.3f}", f"{each.shift:.3f}", folded_names(sorted(each.names(network))))
     if not found.exact:
         between = f"{format_factor(found.bound)} to {format_factor(found.limit)}"
         table.add_row("bounds", between, "", "none outside", style="dim")
     words = scheduler_words(network, best, free)
-    order = Text("rank order: " + ",".join(names(network, best)))
+    order = Text("rank order: " + ",".join(best.names(network)))
     return Group(Text(head, style="bold"), Text(), table, Text(), *(Text(w) for w in words.values()), order)
 
 
@@ -236,7 +231,7 @@ def placement_tree(found: Placements, network: Network, free: list[str]) -> dict
     """Best and worst placement for JSON (schema ``weft-place/1``)."""
 
     def tree(placement: Placement) -> dict[str, Any]:
-        return {"nodes": names(network, placement), "all_to_all": placement.all_to_all, "shift": placement.shift}
+        return {"nodes": placement.names(network), "all_to_all": placement.all_to_all, "shift": placement.shift}
 
     return {
         "schema": "weft-place/1",

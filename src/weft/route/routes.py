@@ -40,7 +40,7 @@ class Routes:
         if not np.isfinite(rate).all() or not own.size:
             return math.nan
         rates, counts = np.unique(rate[own], return_counts=True)
-        return float(rates[counts == counts.max()].max())
+        return float(rates[counts == counts.max()][-1])
 
     @cached_property
     def slowness(self) -> Floats:

@@ -94,7 +94,7 @@ def as_tree(found: Comparison) -> dict[str, Any]:
 
 
 def _engine_tree(engine: Engine) -> dict[str, Any]:
-    worth = engine.score
+    worth, hosts = engine.score, engine.routes.network.hosts
     return {
         "name": engine.name,
         "routing": engine.routes.network.routing,
@@ -110,10 +110,8 @@ def _engine_tree(engine: Engine) -> dict[str, Any]:
         },
         "bisection": {"share": worth.bisection.share, "low": worth.bisection.low, "high": worth.bisection.high},
         "pairs_without_route": worth.lost,
-        "hosts_that_limit_themselves": [
-            {"host": engine.routes.network.hosts[host], "share": part} for host, part in worth.limited
-        ],
-        "fullest": [_link_tree(engine.routes.network.hosts, full) for full in engine.fullest],
+        "hosts_that_limit_themselves": [{"host": hosts[host], "share": part} for host, part in worth.limited],
+        "fullest": [_link_tree(hosts, full) for full in engine.fullest],
         "findings": [{key: value for key, value in asdict(f).items() if key != "id"} for f in engine.findings],
     }
 
@@ -146,11 +144,10 @@ def hashed_text(found: Hashed, title: str) -> RenderableType:
     static = _times(shifted.tables) if shifted.tables else ""
     table.add_row(f"static tables: {found.routing}", _times(found.tables), "", static, "")
     table.add_row(f"spread evenly: {share(found.even):.0f} % of injection", _times(1.0), "", "", "", style="dim")
-    few = (
-        f"{plural(found.enough.connections, 'connection')} a pair: below {WELL_BELOW}x at once for 95 % of the seeds"
-        if found.enough
-        else f"no number of connections up to {MOST_CONNECTIONS:,} keeps 95 % of the seeds below {WELL_BELOW}x"
-    )
+    few = f"no number of connections up to {MOST_CONNECTIONS:,} keeps 95 % of the seeds below {WELL_BELOW}x"
+    if found.enough:
+        connections = plural(found.enough.connections, "connection")
+        few = f"{connections} a pair: below {WELL_BELOW}x at once for 95 % of the seeds"
     drawn = "all outcomes" if asked.method == EXACT else f"{len(asked.values):,} seeds"
     about = f"{drawn}; {len(shifted.times):,} phases, over the time of a host's own link"
     return Group(Text(head, style="bold"), Text(), table, Text(), Text(few), Text(about, style="dim"))
@@ -230,14 +227,8 @@ def improvement_tree(found: Improvement) -> dict[str, Any]:
 
     def tree(candidate: Candidate) -> dict[str, Any]:
         worth = candidate.score
-        return {
-            "how": candidate.how,
-            "all_to_all": worth.all_to_all,
-            "shift": worth.shift,
-            "bisection": worth.bisection.share,
-            "lost": worth.lost,
-            "changes": candidate.changes,
-        }
+        scores = {"all_to_all": worth.all_to_all, "shift": worth.shift, "bisection": worth.bisection.share}
+        return {"how": candidate.how, **scores, "lost": worth.lost, "changes": candidate.changes}
 
     return {
         "schema": "weft-route-fix/1", "better": found.better, "present_deadlocks_on_one_lane": found.deadlocks,
@@ -247,15 +238,11 @@ def improvement_tree(found: Improvement) -> dict[str, Any]:
     }  # fmt: skip
 
 
-EVEN_SCALE = 2.0  # the most loaded cable gets the last colour, unless all loads are low
-LABEL = "all-to-all: time of a cable over that of a host's own link"
-
-
 def drawing(found: Comparison, engine: Engine, title: str) -> "altair.LayerChart":
     """The drawing of the network, with cables coloured by their time in an all-to-all under an engine."""
-    time = engine.score.time
-    scale = (0.0, 1.0, max(EVEN_SCALE, float(time.max(initial=0))))
-    return draw(engine.routes.network, f"{title}, {engine.name}", verdict(found), time, LABEL, scale=scale)
+    time, meaning = engine.score.time, "all-to-all: time of a cable over that of a host's own link"
+    scale = (0.0, 1.0, max(2.0, float(time.max(initial=0))))  # the most loaded gets the last colour unless all are low
+    return draw(engine.routes.network, f"{title}, {engine.name}", verdict(found), time, meaning, scale=scale)
 
 
 def draw_engine(found: Comparison, title: str, path: Path) -> None:

@@ -88,7 +88,7 @@ def simulated_addresses(network: Network) -> Addresses:
     guid = np.array([_guid(network, vertex) for vertex in range(hosts + count)], dtype=np.uint64)
     lid = np.arange(1, hosts + count + 1, dtype=np.int32)
     port = _ports(network).astype(np.uint64)
-    return Addresses(guid[:hosts], guid[hosts:], guid[:hosts] + port, lid[:hosts], lid[hosts:])
+    return Addresses(guid[hosts:], guid[:hosts] + port, lid[:hosts], lid[hosts:])
 
 
 def _ports(network: Network) -> Ints:

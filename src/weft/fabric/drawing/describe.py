@@ -65,7 +65,7 @@ def _tree(summary: Summary, title: str) -> Tree:
 
 def _level_line(network: Network, level: Level) -> Text:
     line = ""
-    pods = switch_pods(network)[[s.level == level.level for s in network.switches]]
+    pods = switch_pods(network)[network.level == level.level]
     count = len(np.unique(pods[pods >= 0]))
     if count > 1 and (pods >= 0).all():
         line += f" in {count} {'groups' if network.topology == 'dragonfly' else 'pods'}"

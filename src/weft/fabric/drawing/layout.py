@@ -135,8 +135,7 @@ def _grid(network: Network, made: list[Box]) -> list[Point]:
 
 def boxes(network: Network) -> list[Box]:
     """The boxes of a network, leaves first: single switches if they fit, else pods, else runs of neighbours."""
-    level = np.array([s.level for s in network.switches], dtype=int)
-    pod = switch_pods(network)
+    level, pod = network.level, switch_pods(network)
     made: list[Box] = []
     for number in range(1, int(level.max(initial=0)) + 1):
         members = np.flatnonzero(level == number)
@@ -167,10 +166,10 @@ def switch_pods(network: Network) -> Ints:
     column = network.coordinates.get("pod")
     if column is None:
         return pod
-    hosts, level = len(network.hosts), np.array([s.level for s in network.switches])
+    hosts, level = len(network.hosts), network.level
     cabled = network.leaf >= 0
     pod[network.leaf[cabled]] = column[cabled]
-    pod = _leaves_without_hosts(network, pod, level)
+    pod = _leaves_without_hosts(network, pod)
     between = np.flatnonzero(network.switch_links)
     for number in range(2, int(level.max(initial=1)) + 1):
         below = between[(level[network.links.target[between] - hosts] == number)]
@@ -184,11 +183,10 @@ def switch_pods(network: Network) -> Ints:
     return pod
 
 
-def _leaves_without_hosts(network: Network, pod: Ints, level: Ints) -> Ints:
+def _leaves_without_hosts(network: Network, pod: Ints) -> Ints:
     """Put leaves without hosts into the pod of the leaves that share their spines; else into a pod of their own."""
-    hosts = len(network.hosts)
-    empty = np.flatnonzero((level == 1) & (pod < 0))
-    between = network.switch_links
+    hosts, between = len(network.hosts), network.switch_links
+    empty = np.flatnonzero((network.level == 1) & (pod < 0))
     a, b = network.links.source[between] - hosts, network.links.target[between] - hosts
     spine_pod = np.full(len(pod), -1, dtype=np.int32)
     np.maximum.at(spine_pod, b, pod[a])

@@ -76,7 +76,6 @@ def _addresses(dump: Dump, network: Network, hosts: Sequence[Box], switches: Seq
     lids = [dump.port_lids.get(end, box.lids[0] if box.lids else 0) for box, end in zip(hosts, ends, strict=True)]
     others = list(_others(dump, {box.key: i for i, box in enumerate(switches)}, set(ends)))
     return Addresses(
-        host_guids=np.array([_guid(box.key) for box in hosts], dtype=np.uint64),
         switch_guids=np.array([_guid(box.key) for box in switches], dtype=np.uint64),
         port_guids=np.array([dump.port_guids.get(end, 0) for end in ends], dtype=np.uint64),
         host_lids=np.array(lids, dtype=np.int32),
@@ -182,9 +181,7 @@ def _levels(hosts: int, switches: int, links: Links) -> Ints:
 
 def _coordinates(network: Network) -> Mapping[str, Ints]:
     """Leaf of each host, and its pod if a third level of switches connects several pods."""
-    count = len(network.switches)
-    found = {"leaf": network.leaf}
-    level = np.array([s.level for s in network.switches], dtype=np.int32)
+    count, level, found = len(network.switches), network.level, {"leaf": network.leaf}
     if level.max(initial=1) < 3:
         return found
     first, inside = len(network.hosts), network.switch_links

@@ -58,7 +58,6 @@ class Links:
 class Addresses:
     """Addresses of hosts and switches in an InfiniBand subnet, shape (hosts,) or (switches,); 0 where unknown."""
 
-    host_guids: NDArray[np.uint64]
     switch_guids: NDArray[np.uint64]
     port_guids: NDArray[np.uint64]  # of each host's port
     host_lids: Ints  # of each host's cable
@@ -121,6 +120,11 @@ class Network:
         order = order[self.leaf[order] >= 0]
         leaves, first = np.unique(self.leaf[order], return_index=True)
         return dict(zip(leaves.tolist(), np.split(order, first)[1:], strict=True))
+
+    @cached_property
+    def level(self) -> Ints:
+        """Level of each switch, shape (switches,); 1: leaves."""
+        return np.array([switch.level for switch in self.switches], dtype=np.int32)
 
     @cached_property
     def switch_links(self) -> NDArray[np.bool_]:
@@ -200,9 +204,9 @@ def directions(network: Network) -> NDArray[np.int8]:
     return np.sign(level[network.links.target] - level[network.links.source]).astype(np.int8)
 
 
-def vertex_levels(network: Network) -> NDArray[np.int64]:
+def vertex_levels(network: Network) -> Ints:
     """Level of each vertex, shape (hosts + switches,): 0 of hosts, 1 of leaves."""
-    return np.array([0] * len(network.hosts) + [switch.level for switch in network.switches], np.int64)
+    return np.concatenate([np.zeros(len(network.hosts), dtype=np.int32), network.level])
 
 
 def islands(count: int, source: Ints, target: Ints) -> NDArray[np.intp]:
