@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from weft.fabric.nodeset import NodeSetError, expand
-from weft.fabric.site.found import Answers, NodeClass, Queue, Site, alike, among, rows, scaled, table, word
+from weft.fabric.site.found import Answers, NodeClass, Queue, Site, alike, rows, scaled, table, word
 from weft.files.reading import is_list, is_table
 
 RESOURCES = ("flux", "resource", "R")
@@ -29,13 +29,12 @@ def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     listed = execution.get("nodelist")
     texts = [each for each in listed if isinstance(each, str)] if is_list(listed) else []
     names = [name for text in texts for name in told.names(text, "flux resource R")]
-    classes = alike(_classes(execution.get("R_lite"), names, set(down), told))
+    whole = Queue("", True, 0.0, alike(_classes(execution.get("R_lite"), names, set(down), told)), down)
     properties = {
         name: {names[rank] for rank in ids(ranks) if rank < len(names)}
         for name, ranks in table(execution.get("properties")).items()
     }
-    queues = _queues(told.text(QUEUES), classes, down, properties)
-    return told.site("flux", "", queues, Queue("", True, 0.0, classes, down), mpi=("pmix",))
+    return told.site("flux", "", _queues(told.text(QUEUES), whole, properties), whole, mpi=("pmix",))
 
 
 def seconds(text: str) -> float:
@@ -64,9 +63,7 @@ def _classes(lite: object, names: Sequence[str], down: set[str], told: Answers) 
             told.doubt("flux resource R", json.dumps(each))
 
 
-def _queues(
-    text: str, classes: tuple[NodeClass, ...], down: tuple[str, ...], properties: Mapping[str, set[str]]
-) -> Iterator[Queue]:
+def _queues(text: str, whole: Queue, properties: Mapping[str, set[str]]) -> Iterator[Queue]:
     """Queues that take jobs; ``*`` marks the default. One has the nodes with a property of its name, else all."""
     head, *listed = rows(text) if text.strip() else [[""]]
     if head[0] != "QUEUE" or "TLIMIT" not in head:
@@ -77,6 +74,5 @@ def _queues(
         if (name := word(fields[0].strip("*"))) and len(fields) > at:
             if enabled is not None and fields[enabled].lower() in CLOSED:
                 continue
-            own = properties.get(name) or {*down, *(node for each in classes for node in each.names)}
-            lost = tuple(node for node in down if node in own)
-            yield Queue(name, "*" in fields[0], seconds(fields[at]), among(classes, own), lost)
+            own = properties.get(name) or whole.hosts
+            yield whole.part(own, name=name, is_default="*" in fields[0], limit_s=seconds(fields[at]))

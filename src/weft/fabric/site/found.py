@@ -50,6 +50,17 @@ class Queue:
         """How many of its nodes are up."""
         return sum(len(each.names) for each in self.classes)
 
+    @property
+    def hosts(self) -> set[str]:
+        """Names of all its nodes, of those that are down too."""
+        return {*self.down, *(name for each in self.classes for name in each.names)}
+
+    def part(self, hosts: Container[str], **stated: Any) -> "Queue":
+        """A queue with those of its nodes alone that have one of the names, the largest class first."""
+        own = (replace(each, names=tuple(name for name in each.names if name in hosts)) for each in self.classes)
+        down = tuple(name for name in self.down if name in hosts)
+        return replace(self, classes=_largest_first(own), down=down, **stated)
+
 
 @dataclass(frozen=True)
 class Adapter:
@@ -153,11 +164,6 @@ def alike(classes: Iterable[NodeClass]) -> tuple[NodeClass, ...]:
         joined.setdefault(each.likeness, {}).update(dict.fromkeys(name for name in each.names if name not in seen))
         seen.update(each.names)
     return _largest_first(replace(likeness, names=tuple(names)) for likeness, names in joined.items())
-
-
-def among(classes: Iterable[NodeClass], names: Container[str]) -> tuple[NodeClass, ...]:
-    """Classes of those nodes alone that have one of the names, the largest first."""
-    return _largest_first(replace(each, names=tuple(name for name in each.names if name in names)) for each in classes)
 
 
 def _largest_first(classes: Iterable[NodeClass]) -> tuple[NodeClass, ...]:

@@ -4,7 +4,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from weft.fabric.site.found import Answers, NodeClass, Queue, Site, alike, among, count, rows, scaled, word
+from weft.fabric.site.found import Answers, NodeClass, Queue, Site, alike, count, rows, scaled, word
 
 ID = ("lsid",)
 HARDWARE = ("lshosts", "-w")
@@ -59,8 +59,7 @@ def _classes(up: set[str], told: Answers) -> Iterator[NodeClass]:
 
 def _queues(whole: Queue, told: Answers) -> Iterator[Queue]:
     """Queues of ``bqueues -l`` that take jobs, each with its hosts of the whole site."""
-    everywhere = {name for each in whole.classes for name in each.names} | set(whole.down)
-    groups = {fields[0]: fields[1:] for fields in rows(told.text(GROUPS))}
+    everywhere, groups = whole.hosts, {fields[0]: fields[1:] for fields in rows(told.text(GROUPS))}
     default = re.search(r"Default Queues?:\s*(\S+)", told.text(PARAMETERS))
     for part in re.split(r"^QUEUE:\s*", told.text(QUEUES), flags=re.MULTILINE)[1:]:
         name = word(part.split()[0]) if part.split() else ""
@@ -74,9 +73,8 @@ def _queues(whole: Queue, told: Answers) -> Iterator[Queue]:
             if not own:
                 told.doubt("bqueues", f"none of the hosts of queue {name} is known, {hosts[1] if hosts else ''}")
                 own = everywhere
-            is_default, longest_s = bool(default) and name == default[1], float(limit[1]) * 60 if limit else 0.0
-            lost = tuple(host for host in whole.down if host in own)
-            yield Queue(name, is_default, longest_s, among(whole.classes, own), lost)
+            is_default, limit_s = default is not None and name == default[1], float(limit[1]) * 60 if limit else 0.0
+            yield whole.part(own, name=name, is_default=is_default, limit_s=limit_s)
 
 
 def _hosts(words: Sequence[str], everywhere: set[str], groups: Mapping[str, Sequence[str]]) -> set[str]:

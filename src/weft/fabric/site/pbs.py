@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from weft.fabric.site.found import Answers, NodeClass, Queue, Site, alike, among, count, scaled, table, word
+from weft.fabric.site.found import Answers, NodeClass, Queue, Site, alike, count, scaled, table, word
 
 NODES = ("pbsnodes", "-a", "-F", "json")
 QUEUES = ("qstat", "-Q", "-f", "-F", "json")
@@ -62,7 +62,6 @@ def _nodes(nodes: Mapping[str, Any], told: Answers) -> tuple[Queue, dict[str, st
 
 def _queues(queues: Mapping[str, Any], default: str, everywhere: Queue, bound: dict[str, str]) -> Iterator[Queue]:
     """Queues that run jobs, each with the nodes that are bound to it; one to which none is has all free ones."""
-    hosts = [*(name for each in everywhere.classes for name in each.names), *everywhere.down]
     for name, queue in ((name, table(value)) for name, value in queues.items()):
         runs = str(queue.get("queue_type", "Execution")) == "Execution"
         open_ = all(str(queue.get(key, "True")) == "True" for key in ("enabled", "started"))
@@ -70,6 +69,5 @@ def _queues(queues: Mapping[str, Any], default: str, everywhere: Queue, bound: d
             limits = table(queue.get("resources_max"))
             limit, most = seconds(limits.get("walltime", "")), count(limits.get("nodect", ""))
             home = name if name in bound.values() else None
-            own = {host for host in hosts if bound.get(host) == home}
-            lost = tuple(host for host in everywhere.down if host in own)
-            yield Queue(name, name == default, limit, among(everywhere.classes, own), lost, most=most)
+            own = {host for host in everywhere.hosts if bound.get(host) == home}
+            yield everywhere.part(own, name=name, is_default=name == default, limit_s=limit, most=most)

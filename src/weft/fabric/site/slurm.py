@@ -3,8 +3,8 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from weft.fabric.site.found import Answers, NodeClass, Queue, Site, alike, count, rows, word
 from weft.text import plain
@@ -23,15 +23,6 @@ KNOWN = ("pmix", "pmix_v5", "pmix_v4", "pmix_v3", "pmi2", "cray_shasta")
 MIB = 2**20
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What a partition allows."""
-
-    is_open: bool = True  # whether it takes jobs of a user and runs them
-    hints: tuple[tuple[str, str], ...] = ()  # keys of ``[batch]``: the first account and quality of service it allows
-    most: int = 0  # most nodes of a job; 0 where there is no limit
-
-
 def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
     told = Answers(outputs)
@@ -39,7 +30,7 @@ def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     offered = re.findall(r"[a-z0-9_]+", told.text(MPI))
     # of PMIx those plugins of one version only without the one for all
     starts = [name for name in KNOWN if name in offered and not (name.startswith("pmix_") and "pmix" in offered)]
-    queues, leaves = _queues(told, _rules(told.text(PARTITIONS))), _leaves(told)
+    queues, leaves = tuple(_queues(told, _rules(told.text(PARTITIONS)))), _leaves(told)
     return told.site("slurm", word(named[1]) if named else "", queues, mpi=tuple(starts), leaves=leaves)
 
 
@@ -54,7 +45,7 @@ def seconds(text: str) -> float:
     return float(one * 60 + two)  # minutes[:seconds]
 
 
-def _queues(told: Answers, rules: Mapping[str, Rules]) -> tuple[Queue, ...]:
+def _queues(told: Answers, rules: Mapping[str, Queue | None]) -> Iterator[Queue]:
     limits: dict[str, float] = {}
     classes, down = defaultdict[str, list[NodeClass]](list), defaultdict[str, list[str]](list)
     default = ""
@@ -75,16 +66,15 @@ def _queues(told: Answers, rules: Mapping[str, Rules]) -> tuple[Queue, ...]:
             cores, devices = count(sockets) * count(each), re.sub(r"\([^)]*\)", "", "".join(fields[8:]))  # no sockets
             made = NodeClass(names, cores, known, count(threads), count(memory) * MIB, plain(devices)[:60])
             classes[partition].append(made)
-    allowed = {name: rules.get(name, Rules()) for name in limits}
-    return tuple(
-        Queue(name, name == default, limits[name], alike(classes[name]), tuple(down[name]), rule.hints, rule.most)
-        for name, rule in allowed.items()
-        if rule.is_open
-    )
+    for name, limit in limits.items():
+        if bare := rules.get(name, Queue(name)):
+            up, lost = alike(classes[name]), tuple(down[name])
+            yield replace(bare, is_default=name == default, limit_s=limit, classes=up, down=lost)
 
 
-def _rules(text: str) -> dict[str, Rules]:
-    found: dict[str, Rules] = {}
+def _rules(text: str) -> dict[str, Queue | None]:
+    """Partitions without their nodes, with the first account and quality of service allowed; None for a closed one."""
+    found: dict[str, Queue | None] = {}
     for line in text.splitlines():
         keys = dict(re.findall(r"(\w+)=(\S*)", line))
         rules = {"account": keys.get("AllowAccounts", ""), "qos": keys.get("AllowQos", "")}
@@ -92,7 +82,7 @@ def _rules(text: str) -> dict[str, Rules]:
         if name := word(keys.get("PartitionName")):
             hints = tuple((key, word(value)) for key, value in allowed if word(value))
             is_open = keys.get("State", "UP") == "UP" and keys.get("RootOnly", "NO") == "NO"
-            found[name] = Rules(is_open, hints, count(keys.get("MaxNodes", "")))
+            found[name] = Queue(name, hints=hints, most=count(keys.get("MaxNodes", ""))) if is_open else None
     return found
 
 
