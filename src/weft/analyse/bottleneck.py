@@ -51,11 +51,7 @@ def _load(own: Sequence[LinkRow]) -> LoadRow:
 
 
 def bottlenecks(calls: Iterable[CallRow], loads: Sequence[LoadRow], call: str) -> list[BottleneckRow]:
-    """What limits the main call at each shape, by increasing number of nodes.
-
-    Returns one row for each cell that was timed and is not oversubscribed; of several cells with the same nodes and
-    ranks, the one that moved most bytes. Empty if no link was counted.
-    """
+    """What limits the main call at each shape without shared cores, where it moved most; none without link counters."""
     if not loads:
         return []
     counted = {cell: list(own) for cell, own in groupby(loads, key=lambda load: load["cell"])}

@@ -159,7 +159,7 @@ def _row(
     call: CallRow, step: Step, below: Sequence[float] | None, reached: Sequence[float], name: str, moved_by: str
 ) -> BreakdownRow:
     """A step's row: the numbers of hardware are one for all launches, and have no interval."""
-    low, high = ends(reached) if below else (None, None)
+    low, high, *_ = interval_over_launches(reached, NO_INTERVAL) if below else NO_INTERVAL
     row = BreakdownRow(
         cell=call["cell"], call=call["call"], nodes=call["nodes"], ranks=call["ranks"],
         block_bytes=call["block_bytes"], step=step, launches=len(reached), seconds=median(reached), low=low, high=high,
@@ -167,7 +167,7 @@ def _row(
     )  # fmt: skip
     if below:
         ratios = [value / (under or value or 1.0) for value, under in zip(reached, below, strict=True)]
-        factor, (low, high) = median(ratios), ends(ratios)
+        factor, (low, high, *_) = median(ratios), interval_over_launches(ratios, NO_INTERVAL)
         row.update(
             factor=factor, factor_low=low, factor_high=high, effect=effect(factor, low or factor, high or factor)
         )
@@ -209,12 +209,6 @@ def link_scale(cell: Cell) -> float:
     return max(1.0, scales[-1]) if scales else 1.0
 
 
-def ends(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """The interval over the launches; none for one of them."""
-    found = interval_over_launches(values, NO_INTERVAL)
-    return found.low, found.high
-
-
 def round_rows(turns: Sequence[TurnRow], plan: Plan) -> list[RoundRow]:
     """The rounds of every breakdown, by distance."""
     cells = {cell.id: cell for cell in plan.cells}
@@ -223,23 +217,21 @@ def round_rows(turns: Sequence[TurnRow], plan: Plan) -> list[RoundRow]:
         if turn["step"] == ROUNDS:
             seconds[turn["cell"], turn["call"]][turn["place"]].append(turn["seconds"])
     links = {name: _links(cells[name], plan.planned_fabric) for name in dict.fromkeys(cell for cell, _ in seconds)}
-    return [
-        _round_row(cells[name], call, distance, median(each), links[name])
-        for (name, call), rounds in seconds.items()
-        for distance, each in sorted(rounds.items())
-    ]
+    rows: list[RoundRow] = []
+    for (name, call), rounds in seconds.items():
+        cell, size = cells[name], _size(cells[name], call)
+        for distance, each in sorted(rounds.items()):
+            full = links[name][distance] if size and distance < len(links[name]) else None
+            rows.append(
+                RoundRow(
+                    cell=name, call=call, nodes=cell.nodes, ranks=cell.ranks, distance=distance, seconds=median(each),
+                    link=full.link if full else "", link_s=full.s_per_byte * size if full else None,
+                )
+            )  # fmt: skip
+    return rows
 
 
 def _links(cell: Cell, fabric: Fabric) -> list[Fullest]:
     if fabric.network is not None and fabric.network.is_read:  # a dump is no part of a run folder
         return [Fullest(link, s_per_byte) for link, s_per_byte in cell.round_links]
     return fullest_links(cell, cell.order, fabric)
-
-
-def _round_row(cell: Cell, call: str, distance: int, seconds: float, links: Sequence[Fullest]) -> RoundRow:
-    size = _size(cell, call)
-    full = links[distance] if size and distance < len(links) else None
-    return RoundRow(
-        cell=cell.id, call=call, nodes=cell.nodes, ranks=cell.ranks, distance=distance, seconds=seconds,
-        link=full.link if full else "", link_s=full.s_per_byte * size if full else None,
-    )  # fmt: skip

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from statistics import median
+from typing import cast
 
 from weft.analyse.ranges import ranged
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
@@ -16,6 +17,7 @@ from weft.plan.records import Cell
 from weft.store.rows import MeasuredRow, SegmentRow
 
 Bounds = Callable[[Cell, str], tuple[float, str, str] | None]
+"""The lower bound in seconds of a cell's call, its name and its basis."""
 
 #: A cell's status is the worst of its launches; the table of cells has the status of each launch.
 GRAVITY = ("invalid", "crash", "timeout", "launch", "memory", "fabric", "bound")
@@ -29,10 +31,7 @@ def call_rows(
     bounds: Bounds,
     fabric: Fabric,
 ) -> list[CallRow]:
-    """Join the statistics of each call with its cell in the plan and the status of its launches.
-
-    `bounds`: lower bound in seconds of a cell's call, its name and its basis.
-    """
+    """Join the statistics of each call with its cell in the plan and the status of its launches."""
     statuses: dict[str, list[MeasuredRow]] = defaultdict(list)
     for launch in launches:
         statuses[launch["cell"]].append(launch)
@@ -57,10 +56,9 @@ def call_rows(
 
 
 def cell_status(cell: Cell, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
-    """Status and reason of a cell over its launches.
+    """Status and reason of a cell over its launches: ``ok`` on the good ones, and the reason names those that failed.
 
-    One invalid launch makes the cell invalid: times of a library that exchanged wrong data mean nothing. If some
-    launches failed and others did not, the cell is ``ok`` on the good ones, and the reason names the missing ones.
+    One invalid launch makes the cell invalid: times of a library that exchanged wrong data mean nothing.
     """
     if not launches:
         return cell.status, cell.reason or ("not measured yet" if cell.status == "planned" else "")
@@ -100,18 +98,14 @@ def _unmeasured(cell: Cell, call: str, phase: str, status: str, reason: str) -> 
 def _measured(row: CallRow, found: SummaryRow, spans: Sequence[SegmentRow]) -> CallRow:
     """The row with its numbers: the summary over all launches, and what the segments say of how it was measured."""
     definitions = sorted({span["definition"] for span in spans})
-    row.update(
-        samples=found["samples"], disturbed=found["disturbed"], lost_s=found["lost_s"], launches=found["launches"],
-        median_s=found["median_s"], lost_by=", ".join(sorted({span["lost_by"] for span in spans})),
-        low_s=found["low_s"], high_s=found["high_s"], coverage=found["coverage"], interval=found["interval"],
-        min_s=found["min_s"], p5_s=found["p5_s"], p95_s=found["p95_s"], p99_s=found["p99_s"], max_s=found["max_s"],
-        mean_s=found["mean_s"], launch_low_s=found["launch_low_s"], launch_high_s=found["launch_high_s"],
-        discarded=sum(span["late"] for span in spans), batch=max(span["batch"] for span in spans),
-        definition=definitions[0] if len(definitions) == 1 else "mixed",
-        peers_met=max((span["peers_met"] for span in spans if span["peers_met"] is not None), default=None),
-        ended_by=", ".join(sorted({span["ended_by"] for span in spans})),
-    )  # fmt: skip
-    return row
+    of_spans = {
+        "lost_by": ", ".join(sorted({span["lost_by"] for span in spans})),
+        "discarded": sum(span["late"] for span in spans), "batch": max(span["batch"] for span in spans),
+        "definition": definitions[0] if len(definitions) == 1 else "mixed",
+        "peers_met": max((span["peers_met"] for span in spans if span["peers_met"] is not None), default=None),
+        "ended_by": ", ".join(sorted({span["ended_by"] for span in spans})),
+    }  # fmt: skip
+    return cast(CallRow, {**row, **found, **of_spans})
 
 
 def summaries(mixed: Iterable[MixedRow], by_launch: Iterable[MedianRow], *, modelled: bool) -> list[SummaryRow]:

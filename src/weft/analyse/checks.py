@@ -103,13 +103,10 @@ def bounds_beaten(rows: Sequence[AnyCall]) -> list[FindingRow]:
 
 def mixed(launches: Sequence[LaunchRow]) -> list[FindingRow]:
     """Launches of several kernels or MPI libraries in one run: what they measure may differ."""
-    kinds = {
-        "kernels": {row["kernel_sources"] for row in launches} - {""},
-        "MPI libraries": {row["mpi_library"] for row in launches} - {""},
-    }
+    kernels, libraries = ({row[key] for row in launches} - {""} for key in ("kernel_sources", "mpi_library"))
     return [
         make_finding("mixed", "all", count=len(names), kind=kind, names=", ".join(sorted(names)))
-        for kind, names in kinds.items()
+        for kind, names in (("kernels", kernels), ("MPI libraries", libraries))
         if len(names) > 1
     ]
 
@@ -239,9 +236,8 @@ def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
     for row in sorted(warm, key=lambda row: row["disturbed"] / max(row["samples"], 1), reverse=True):
         if row["disturbed"] > DISTURBED_ROWS * row["samples"]:
             found.append(make_finding("lost", place(row), text=lost_in_words(row)))
-    for row in sorted(warm, key=lambda row: row["discarded"], reverse=True):
-        if row["discarded"]:
-            found.append(make_finding("late", place(row), count=row["discarded"]))
+    late = sorted((row for row in warm if row["discarded"]), key=lambda row: row["discarded"], reverse=True)
+    found += [make_finding("late", place(row), count=row["discarded"]) for row in late]
     crowded = sorted({row["ranks_per_node"] for row in warm if row["oversubscribed"]})
     if crowded:
         found.append(make_finding("oversubscribed", "rows marked *", ranks=", ".join(map(str, crowded))))

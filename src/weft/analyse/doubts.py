@@ -56,10 +56,9 @@ class Against(NamedTuple):
 
 
 def doubted_calls(rows: Iterable[CallRow], floor: Floor) -> frozenset[tuple[str, str]]:
-    """Cell and call of all warm times that contradict themselves, their bound or the noise floor.
+    """Cell and call of warm times that contradict themselves, their bound or the noise floor: nothing is advised there.
 
-    Nothing is advised for them. What disturbed the machine is left to the quality of the run: it says how much of a run
-    was touched.
+    What disturbed the machine is left to the quality of the run: it says how much of a run was touched.
     """
     warm = (row for row in rows if row["phase"] == "warm")
     return frozenset((row["cell"], row["call"]) for row in warm if self_checks([row]) or below_floor([row], floor))
@@ -120,17 +119,15 @@ def _of_machine(row: TimedRow, launches: Launches, cells: Sequence[MeasuredRow])
             if cell["launch"] in known:
                 least[doubt][cell["launch"]] = kept * known[cell["launch"]] if doubt == "steal" else 0.0
             found.setdefault(doubt, _against(each, None if doubt in ("kernel", "host") else 0.0))
-    return [
-        each if each.keeps is None else each._replace(keeps=_kept(row, least[doubt].values()))
-        for doubt, each in found.items()
-    ]
+    kept_of = {doubt: _kept(row, least[doubt].values()) for doubt in found}
+    return [each if each.keeps is None else each._replace(keeps=kept_of[doubt]) for doubt, each in found.items()]
 
 
 def _of_losses(row: TimedRow, launches: Launches) -> list[Against]:
     kept = _kept(row, (each["least_s"] for each in launches.values()))
-    return (
-        [Against("lost", f"{place(row)}: {checks.lost_in_words(row)}", kept)] if row["disturbed"] and kept < 1 else []
-    )
+    if not row["disturbed"] or kept >= 1:
+        return []
+    return [Against("lost", f"{place(row)}: {checks.lost_in_words(row)}", kept)]
 
 
 def _kept(row: TimedRow, least: Iterable[float]) -> float:
@@ -141,10 +138,7 @@ def _kept(row: TimedRow, least: Iterable[float]) -> float:
 
 
 def find_few_samples(rows: Sequence[CallRow], fewest: int) -> list[FindingRow]:
-    """Warm rows with fewer than ``fewest`` samples a launch, those with fewest first; a model needs one.
-
-    It is a warning where all launches together have not as many.
-    """
+    """Warm rows with under ``fewest`` samples a launch, a warning if in all launches together; a model needs one."""
     own = [row for row in timed(rows, phase="warm") if row["interval"] not in RANGES | {MODELLED}]
     findings: list[FindingRow] = []
     for row in sorted(own, key=lambda row: row["samples"] / row["launches"]):

@@ -52,9 +52,8 @@ def connect(engine: str = "duckdb://", folder: Path | None = None) -> Backend:
         return backend
     if scheme == "spark":
         return _spark(rest, folder)
-    raise DataError(
-        f"there is no engine {engine!r}", "use duckdb:// (the default), spark://local[2] or spark://HOST:7077"
-    )
+    known = "use duckdb:// (the default), spark://local[2] or spark://HOST:7077"
+    raise DataError(f"there is no engine {engine!r}", known)
 
 
 class Interruptible:
@@ -127,9 +126,8 @@ def _spark(place: str, folder: Path | None) -> Backend:
     try:
         from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise DataError(
-            "the engine spark:// needs PySpark", f"{pip_install('spark')}; it needs Java 17 or later"
-        ) from None
+        needed = f"{pip_install('spark')}; it needs Java 17 or later"
+        raise DataError("the engine spark:// needs PySpark", needed) from None
     here = place.startswith("local")
     # before Java starts, which would otherwise look up this host's other addresses and print warnings
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1" if here else _address_towards(place))
@@ -227,11 +225,6 @@ class Scratch:
         path = self.folder / f"{name}.parquet"
         self.backend.to_parquet(rows, path)
         return read(self.backend, [path])
-
-    def subfolder(self, name: str) -> Path:
-        """A folder inside, for results whose names may repeat."""
-        (self.folder / name).mkdir()
-        return self.folder / name
 
 
 @contextmanager

@@ -65,10 +65,7 @@ def _shape(row: FloorRow) -> tuple[int, int, str, int]:
 
 
 def with_rates_beside(rows: list[FloorRow], beside: Iterable[BesideRow], cells: Mapping[str, Cell]) -> list[FloorRow]:
-    """The floor with the best of what its cells measured in their own launches (METHOD 16), where that is better.
-
-    `beside`: the shortest time of each operation of a cell, in seconds.
-    """
+    """The floor with the best of what its cells measured in their own launches (METHOD 16), where that is better."""
     best: dict[tuple[int, int, str, int], float] = {}
     for found in beside:
         cell = cells[found["cell"]]
@@ -98,9 +95,8 @@ class Floor:
         """Seconds of the fastest small message over so many nodes; None if it was not measured.
 
         That is half a round trip (``latency``) or two messages that cross (``swap``): a rank that waits a whole round
-        trip may yield its core, so that an exchange may be faster than half of it.
-
-        Any number of ranks per node counts: ranks that share a core wait for it, so no bound may use their time alone.
+        trip may yield its core, so that an exchange may be faster than half of it. Any number of ranks per node counts:
+        ranks that share a core wait for it, so no bound may use their time alone.
         """
         small = ("latency", "swap")
         best = [row["best"] for row in self.rows if row["quantity"] in small and row["nodes"] == nodes]

@@ -2,12 +2,13 @@
 """How much slower calls of one job are beside the traffic of another: measured, and by the cables that both use."""
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Literal
 
+from weft.analyse.doubts import by_launch
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
 from weft.analyse.statistics.significance import LEAST_SPREAD, adjust_by_holm, paired_test, trimmed_mean
 from weft.analyse.tables.answers import MATTERS, ImpactRow
@@ -29,22 +30,16 @@ Counts = Mapping[str, Mapping[str, Sequence[LinkCount]]]  # by `job_key`, then b
 def impact_rows(
     medians: Iterable[MedianRow], cells: Mapping[str, Cell], fabric: Fabric, counts: Counts
 ) -> list[ImpactRow]:
-    """A row for each kind of traffic beside each cell's call, in their order.
-
-    `counts`: what crossed the links in each launch while a job ran by itself.
-    """
-    found: dict[str, dict[str, dict[int, MedianRow]]] = defaultdict(lambda: defaultdict(dict))
-    for row in medians:
-        if row["phase"] == "warm":
-            found[row["cell"]][row["call"]][row["launch"]] = row
-    rows: list[ImpactRow] = []
+    """A row for each kind of traffic beside each cell's call; ``counts``: of the links, while a job ran by itself."""
+    found, rows = by_launch(medians), list[ImpactRow]()
     for name, cell in cells.items():
         jobs = kernel_named(cell.kernel).jobs(cell.parameters, cell.ranks)
         if jobs is None:
             continue
+        alone = found.get((name, jobs.alone), {})
         for word, call in jobs.beside_calls.items():
-            alone = found[name][jobs.alone]
-            if pairs := [(alone[launch], row) for launch, row in found[name][call].items() if launch in alone]:
+            beside = found.get((name, call), {})
+            if pairs := [(alone[launch], row) for launch, row in beside.items() if launch in alone]:
                 rows.append(_row(cell, jobs, word, pairs, fabric, counts))
     chances = [row["chance"] for row in rows if row["chance"] is not None]
     known = (row for row in rows if row["chance"] is not None)
@@ -129,9 +124,8 @@ def _ratio(
 def _chance(pairs: list[tuple[MedianRow, MedianRow]], fabric: Fabric) -> float | None:
     """P that calls beside traffic are at most so much slower that it does not matter."""
     logs = [math.log(beside["median_s"] / alone["median_s"]) for alone, beside in pairs if alone["median_s"]]
-    if fabric.is_model or len(logs) < 2:
-        return None
-    return paired_test(trimmed_mean(logs, LEAST_SPREAD), math.log(MATTERS))
+    judged = len(logs) > 1 and not fabric.is_model
+    return paired_test(trimmed_mean(logs, LEAST_SPREAD), math.log(MATTERS)) if judged else None
 
 
 def _host(cell: Cell, rank: int) -> str:

@@ -43,12 +43,10 @@ def link_rows(
     if not any(links_file(root, launch.id).is_file() for launch in plan.launches):
         return []
     means = {(row["cell"], row["launch"], row["call"], row["phase"]): row["mean_s"] for row in by_launch}
-    steps = {
-        (row["cell"], row["launch"], step_op(row["call"], row["step"]), "warm"): row["mean_s"]
-        for row in turns
-        if row["step"] != ROUNDS
-    }
-    busy = operation_seconds(segments, means | steps, validated, volumes(plan.cells))
+    for row in turns:
+        if row["step"] != ROUNDS:
+            means[row["cell"], row["launch"], step_op(row["call"], row["step"]), "warm"] = row["mean_s"]
+    busy = operation_seconds(segments, means, validated, volumes(plan.cells))
     return [row for counted in _counted(root, plan, busy) for row in rows_of(counted, plan.planned_fabric.hosts)]
 
 

@@ -30,10 +30,7 @@ Samples = tuple[Expression, Expression]
 
 
 def make_tables(folder: Any, engine: str = "duckdb://") -> None:
-    """Write the tables of `weft.analyse.tables`, ``calls`` last; run `weft.store.parquet.convert` first.
-
-    Runs of the kernel ``pairs`` also get ``pairs`` and ``pair_histogram`` (`weft.analyse.pairs.pair_table`).
-    """
+    """Write the tables of `weft.analyse.tables`, ``calls`` last; run `weft.store.parquet.convert` first."""
     root = folder_path(folder)
     plan = plan_of(RunFolder(root))
     cells = {cell.id: cell for cell in plan.cells}

@@ -59,10 +59,7 @@ Span = tuple[float | None, float | None, str]
 def range_findings(
     rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric, classes: Sequence[ClassRow] = ()
 ) -> list[FindingRow]:
-    """A note for each effect that the model of the run's fabric leaves out, with what it widens most.
-
-    First those that reach pairs which run side by side, by hop class, then those of rows.
-    """
+    """A note for each effect that a model omits, with the hop class (of pairs side by side) or row it widens most."""
     of_pairs = [row for row in rows if row["status"] == "ok" and kernel_named(row["kernel"]).has_pair_samples]
     shapes = {(row["nodes"], row["ranks"]): cells[row["cell"]] for row in of_pairs}
     findings: list[FindingRow] = []
@@ -167,9 +164,5 @@ def known_latency(network: NetworkSection) -> float | None:
 
 def left_out(cells: Mapping[str, Cell], call: str) -> dict[str, str]:
     """Names of the effects that the model of a run's fabric leaves out of a call, by cell that has some."""
-    bounds = {name: cell.bounds.get(call) for name, cell in cells.items()}
-    return {
-        name: ", ".join(each.cause for each in bound.effects)
-        for name, bound in bounds.items()
-        if bound and bound.effects
-    }
+    bounds = ((name, cell.bounds[call]) for name, cell in cells.items() if call in cell.bounds)
+    return {name: ", ".join(each.cause for each in bound.effects) for name, bound in bounds if bound.effects}

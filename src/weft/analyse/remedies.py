@@ -50,10 +50,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 def of_messages(
     name: str, terms: Terms, cell: Cell, call: str, fabric: Fabric | None
 ) -> Iterable[tuple[Named, Terms, int]]:
-    """Id and subject of remedies of a bound of messages, their terms, and by which factor at most all else shrinks.
-
-    There is none of another bound, or on one node. `terms`: all of them, in seconds.
-    """
+    """Remedies of a bound of messages between nodes, their terms in s, and by which factor at most all else shrinks."""
     each, nodes = cell.ranks_per_node, cell.nodes
     if name not in CHEAPER or name not in terms or nodes == 1:
         return

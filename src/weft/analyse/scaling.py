@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scaling verdicts: whether the time falls or rises as nodes (or ranks) are added, by what factor and interval."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -154,9 +154,6 @@ def _turning_point(points: Sequence[TimedRow], axis: Axis) -> int | None:
 
 def _reasons(own: Iterable[CallRow]) -> str:
     """Why points were left out, counted."""
-    reasons = [
-        "oversubscribed" if row["status"] == "ok" else row["status"]
-        for row in own
-        if (row["oversubscribed"] or row["status"] != "ok")
-    ]
-    return ", ".join(f"{reasons.count(reason)} {reason}" for reason in dict.fromkeys(reasons))
+    left = (row["status"] for row in own if row["oversubscribed"] or row["status"] != "ok")
+    reasons = Counter("oversubscribed" if status == "ok" else status for status in left)
+    return ", ".join(f"{count} {reason}" for reason, count in reasons.items())

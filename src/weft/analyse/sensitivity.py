@@ -114,17 +114,13 @@ def scaled(terms: Mapping[str, float], name: str, factor: float) -> dict[str, fl
     return {each: seconds * (factor if each.startswith(name) else 1.0) for each, seconds in terms.items()}
 
 
-WORTH = 1.05
-"""Least factor between the times of two neighbouring points that counts: below it more nodes are not worth while."""
+WORTH = 1.05  # least factor between the times of two neighbouring points that makes more nodes worth while
 STEPS = 16  # values on either side of a number: what flips between two of them and back is missed
 COARSE = 4  # of these steps, one in so many tells whether a pair of numbers is worth all of them
 HALVINGS = 40
 
-Times = Mapping[int, float]
-"""Seconds by number of nodes."""
 
-
-def conclusion(kind: Literal["strong", "weak"], times: Times) -> str:
+def conclusion(kind: Literal["strong", "weak"], times: Mapping[int, float]) -> str:
     """What the times of a series say, in words. `times`: predicted seconds by number of nodes, two at least."""
     points = sorted(times)
     first, last = points[0], points[-1]
@@ -143,15 +139,9 @@ def sensitivity_rows(plan: Plan, rows: Sequence[CallRow], call: str) -> list[Sen
     fabric = plan.planned_fabric
     if not fabric.is_model:
         return []
-    cells = {cell.id: cell for cell in plan.cells}
-    moved = doubtful(fabric)
-    judged = [
-        row
-        for row in rows
-        if (row["call"], row["phase"]) == (call, "warm")
-        and call in kernel_named(row["kernel"]).fitted
-        and call in cells[row["cell"]].bounds
-    ]
+    cells, moved = {cell.id: cell for cell in plan.cells}, doubtful(fabric)
+    warm = [row for row in rows if (row["call"], row["phase"]) == (call, "warm") and call in cells[row["cell"]].bounds]
+    judged = [row for row in warm if call in kernel_named(row["kernel"]).fitted]
     found: list[SensitivityRow] = []
     for series in plan.series:
         own = {row["nodes"]: Point(cells[row["cell"]], row, fabric) for row in judged if series.name in row["series"]}

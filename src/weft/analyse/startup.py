@@ -58,23 +58,19 @@ def _summary(name: str, seconds: Sequence[float]) -> Any:
 
 def _first_calls(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> Mapping[str, tuple[str, float]]:
     """Name and seconds of the all-to-all that opened all connections of a launch, by the launch's id."""
-    cells = {
-        cell.id
-        for cell in plan.measured
-        if (calls := kernel_named(cell.kernel).collectives(cell.parameters)) and calls <= set(DIRECT)
-    }
+    calls = {cell.id: kernel_named(cell.kernel).collectives(cell.parameters) for cell in plan.measured}
+    ranks = {cell.id: cell.ranks for cell in plan.measured if calls[cell.id] and calls[cell.id] <= set(DIRECT)}
     fresh = {
         (row["cell"], row["launch"], row["op"])
         for row in SEGMENT_TABLE.read(root)
-        if row["cell"] in cells and row["phase"] == "cold" and row["peers_met"] == 0
+        if row["cell"] in ranks and row["phase"] == "cold" and row["peers_met"] == 0
     }
     ids = {(cell, launch.index): launch for launch in plan.launches for cell in launch.cells}
-    whole = {id: plan.cell(id).ranks for id in cells}
     found: dict[str, tuple[str, float]] = {}
     for row in medians:
         launch = ids.get((row["cell"], row["launch"]))
         is_first = row["phase"] == "cold" and (row["cell"], row["launch"], row["call"]) in fresh
-        if launch and is_first and whole[row["cell"]] == launch.ranks:
+        if launch and is_first and ranks[row["cell"]] == launch.ranks:
             found.setdefault(launch.id, (row["call"], row["median_s"]))
     return found
 

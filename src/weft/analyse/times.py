@@ -52,24 +52,32 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
     def at(column: str) -> Expression:
         return joined.time_s.max(where=joined.place == joined[column])
 
+    named = {
+        "low_s": "low",
+        "high_s": "high",
+        "q1_s": "p25",
+        "q3_s": "p75",
+        "p5_s": "p5",
+        "p95_s": "p95",
+        "p99_s": "p99",
+    }
     return joined.group_by(list(key)).agg(
+        **_common(joined),
+        **{name: at(column) for name, column in named.items()},
         samples=joined.samples.max(),
-        disturbed=joined.disturbed.cast("int64").sum(),
-        lost_s=(joined.time_s - joined.least_s).max(),
         median_s=(at("middle_low") + at("middle_high")) / 2,
-        low_s=at("low"),
-        high_s=at("high"),
         coverage=joined.coverage.max(),
-        min_s=joined.time_s.min(),
-        p5_s=at("p5"),
-        q1_s=at("p25"),
-        q3_s=at("p75"),
-        p95_s=at("p95"),
-        p99_s=at("p99"),
-        max_s=joined.time_s.max(),
         mean_s=joined.time_s.mean(),
         least_s=joined.least_s.median(),
     )
+
+
+def _common(rows: Expression) -> dict[str, Expression]:
+    """What was disturbed, and the ends of all samples, whatever weight a launch has."""
+    return {
+        "disturbed": rows.disturbed.cast("int64").sum(), "lost_s": (rows.time_s - rows.least_s).max(),
+        "min_s": rows.time_s.min(), "max_s": rows.time_s.max(),
+    }  # fmt: skip
 
 
 def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
@@ -89,23 +97,17 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
         return ranked.time_s.min(where=ranked.share >= quantile - 1e-9)
 
     return ranked.group_by(list(key)).agg(
+        **_common(ranked),
         samples=ranked.count(),
-        disturbed=ranked.disturbed.cast("int64").sum(),
-        lost_s=(ranked.time_s - ranked.least_s).max(),
-        min_s=ranked.time_s.min(),
         p5_s=at(0.05),
         p95_s=at(0.95),
         p99_s=ibis.ifelse(ranked.count() >= P99_FROM, at(0.99), ibis.null("float64")),
-        max_s=ranked.time_s.max(),
         mean_s=(ranked.time_s * ranked.weight).sum() / ranked.weight.sum(),
     )
 
 
 def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
-    """Times with their rank within their group, and the ranks of the group's quantiles.
-
-    A rank is 0 (no sample's) for a quantile that is not reported.
-    """
+    """Times with their rank in their group, and the ranks of its quantiles: 0 for one that is not reported."""
     group = ibis.window(group_by=list(key))
     ordered = ibis.window(group_by=list(key), order_by="time_s")
     ranked = times.mutate(samples=times.count().over(group), place=ibis.row_number().over(ordered) + 1)
@@ -153,8 +155,7 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
 def medians(turns: Expression) -> list[TurnRow]:
     """A row for each operation and launch; of ``rounds``, whose samples are its rounds, one for each round.
 
-    All in the engine: a cell may have ten million samples. `turns`: cell, launch, op, iteration, first, last_start,
-    end, longest, batch, definition; times in ns.
+    All in the engine: a cell may have ten million samples. Times of turns are in ns.
     """
     of_rounds = turns["op"].endswith(f"{MARK}{ROUNDS}")
     turns = turns.mutate(

@@ -9,7 +9,6 @@ takes, and what that makes of it.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from weft.bound.terms import COPY, INJECTION, LINK, PER_MESSAGE, BoundedCell, copy_rate
 from weft.fabric.model import Fabric
@@ -21,11 +20,8 @@ LIBRARY = 1.15
 alone, and the others within this factor of them (`weft papers machines`)."""
 
 
-class Moved(NamedTuple):
-    """Factors of a number of seconds at the two ends of a range."""
-
-    low: float
-    high: float
+Moved = tuple[float, float]
+"""Factors of a number of seconds at the two ends of a range."""
 
 
 def is_unfitted(fabric: Fabric) -> bool:
@@ -34,23 +30,20 @@ def is_unfitted(fabric: Fabric) -> bool:
 
 
 def range_of(cell: BoundedCell, call: str, block_bytes: int, fabric: Fabric, seconds: float) -> tuple[float, float]:
-    """Seconds between which a simulated time of an unfitted machine lies.
-
-    `block_bytes`: bytes of a message; 0 where they are not known. `seconds`: the simulated time.
-    """
+    """Seconds between which a simulated time of an unfitted machine lies; ``block_bytes`` 0 where it is not known."""
     known = {each.key: each for each in doubtful(fabric)}
     own_s, terms = bytes_s(cell, call, seconds), _bytes_terms(cell, call)
     # under 1 where a time is below its bound: the range still holds it
     within = own_s / (max(terms.values(), default=0.0) or 1.0)
-    rates = [(value, _moved_rate(name, cell, fabric, known)) for name, value in terms.items()]
-    least_s = within * max((value * rate.low for value, rate in rates), default=0.0)
-    most_s = within * max((value * rate.high for value, rate in rates), default=0.0)
+    rates = [(value, *_moved_rate(name, cell, fabric, known)) for name, value in terms.items()]
+    least_s = within * max((value * low for value, low, _ in rates), default=0.0)
+    most_s = within * max((value * high for value, _, high in rates), default=0.0)
     messages = _moved_message(cell, block_bytes, fabric, known)
     kernel, calls_s = kernel_named(cell.kernel), seconds
     if call not in cell.bounds and not kernel.collective_of(call):  # nobody knows which part of a replay is bytes
         calls_s = kernel.calls_s(cell.parameters, seconds)
-        rate = _moved_rate(INJECTION, cell, fabric, known)
-        messages = Moved(min(messages.low, rate.low), max(messages.high, rate.high))
+        low, high = _moved_rate(INJECTION, cell, fabric, known)
+        messages = min(messages[0], low), max(messages[1], high)
     low_s, high_s = ((calls_s - own_s) * factor for factor in messages)
     computed_s = seconds - calls_s
     return computed_s + (least_s + low_s) / LIBRARY, computed_s + (most_s + high_s) * LIBRARY
@@ -73,7 +66,7 @@ def _moved_rate(name: str, cell: BoundedCell, fabric: Fabric, known: Mapping[str
     keys = ("network.adapter_rate",) if name == INJECTION else LINK_RATES if name.startswith(LINK) else ()
     moved = [known[key] for key in keys if key in known]
     low = min((each.value / each.high for each in moved), default=1.0)
-    return Moved(low, max((each.value / each.low for each in moved), default=1.0))
+    return low, max((each.value / each.low for each in moved), default=1.0)
 
 
 def _moved_copies(cell: BoundedCell, fabric: Fabric, known: Mapping[str, Doubtful]) -> Moved:
@@ -83,7 +76,7 @@ def _moved_copies(cell: BoundedCell, fabric: Fabric, known: Mapping[str, Doubtfu
         if key in known:
             least, most = with_number(least, key, known[key].low), with_number(most, key, known[key].high)
     slow, here, fast = (copy_rate(each, cell) or 1.0 for each in (least, fabric, most))
-    return Moved(here / fast, here / slow)
+    return here / fast, here / slow
 
 
 def _moved_message(cell: BoundedCell, block_bytes: int, fabric: Fabric, known: Mapping[str, Doubtful]) -> Moved:
@@ -92,10 +85,10 @@ def _moved_message(cell: BoundedCell, block_bytes: int, fabric: Fabric, known: M
     costs = network.stated_costs(block_bytes) if network else {"node.latency": fabric.node.latency or 0.0}
     here = sum(costs.values())
     if not here:
-        return Moved(1.0, 1.0)
+        return 1.0, 1.0
     low = sum(known[key].low if key in known else value for key, value in costs.items())
     high = sum(known[key].high if key in known else value for key, value in costs.items())
     limit, stall = known.get("network.eager_limit"), known.get("network.rendezvous_stall")
     if network and limit and stall and limit.low < block_bytes and stall.key not in costs:
         high += stall.high
-    return Moved(low / here, high / here)
+    return low / here, high / here

@@ -17,6 +17,7 @@ from statistics import mean, median, variance
 from typing import Literal, NamedTuple
 
 from weft.analyse.checks import make_finding
+from weft.analyse.doubts import by_launch
 from weft.analyse.statistics.interval import CONFIDENCE, student_quantile
 from weft.analyse.statistics.significance import (
     FAMILY,
@@ -135,10 +136,7 @@ def winners(
     An algorithm wins over the library's own choice only where its launches are shown to be faster (`faster`) and it
     takes at most `LEAST_WIN` of the time. Where an algorithm has under `FEWEST_LAUNCHES` launches there is no row.
     """
-    of_call: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for row in medians:
-        if row["phase"] == "warm":
-            of_call[row["cell"], row["call"]].append(row["median_s"])
+    of_call = {key: [each["median_s"] for each in own.values()] for key, own in by_launch(medians).items()}
     return [
         _winner(call, size, found, of_call, modelled=modelled)
         for (call, _, _), group in _groups(rows, cells).items()
@@ -182,8 +180,10 @@ def _launches(rows: Mapping[str, TimedRow]) -> int:
 def _winner(name: str, size: int, rows: Mapping[str, TimedRow], medians: Medians, *, modelled: bool) -> WinnerRow:
     """The fastest of those shown to be faster, if it takes at most `LEAST_WIN` of the default's time; else that."""
     own = rows[DEFAULT]
-    others = {each: medians[row["cell"], row["call"]] for each, row in rows.items() if each != DEFAULT}
-    shown = rows if modelled else faster(medians[own["cell"], own["call"]], others)
+    shown: Iterable[str] = rows
+    if not modelled:
+        others = {each: medians[row["cell"], row["call"]] for each, row in rows.items() if each != DEFAULT}
+        shown = faster(medians[own["cell"], own["call"]], others)
     beaten = [each for each in shown if rows[each]["median_s"] <= LEAST_WIN * own["median_s"]]
     best = min(beaten, key=lambda each: rows[each]["median_s"], default=DEFAULT)
     ratio = rows[best]["median_s"] / own["median_s"]

@@ -34,12 +34,13 @@ PARTS = {
 class Part:
     """The result of one part."""
 
-    name: str  # its name on the command line
+    name: str  # on the command line
     title: str  # heading of its tables
     found: tuple[str, ...]  # findings as sentences, the most important first
-    tables: tuple[Table, ...]  # tables of paper and simulation side by side
-    # numbers by name, for tests: errors as fractions, times in seconds
-    values: dict[str, float] = field(default_factory=dict[str, float])
+    tables: tuple[Table, ...]  # of paper and simulation side by side
+    values: dict[str, float] = field(
+        default_factory=dict[str, float]
+    )  # for tests: errors as fractions, times in seconds
 
 
 def published(cluster: str) -> dict[str, Any]:
@@ -48,10 +49,7 @@ def published(cluster: str) -> dict[str, Any]:
 
 
 def wanted(names: Iterable[str]) -> list[str]:
-    """The parts asked for, each once, or all. An unknown name is refused before any part runs.
-
-    Raises StudyError: there is no such part.
-    """
+    """The parts asked for, each once, or all; StudyError for an unknown name, before any part runs."""
     chosen = list(dict.fromkeys(names)) or list(PARTS)
     for name in chosen:
         if name not in PARTS:

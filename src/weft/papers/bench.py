@@ -20,11 +20,7 @@ class Bench:
     say: Callable[[str], None] = lambda _: None  # takes a line of progress before each step that takes seconds
 
     def run(self, study: str, fabric: str | Fabric) -> RunView:
-        """Run a study on a fabric, or use the existing result.
-
-        Raises DataError: the folder holds a run of another version of the study or the fabric. Raises LaunchError:
-        SimGrid is missing, or the simulations do not start.
-        """
+        """Run a study on a fabric, or use the existing result; DataError for another version's, LaunchError."""
         from weft.kernel.studies import load_study
         from weft.launch import launcher_for
         from weft.run.one import run_study

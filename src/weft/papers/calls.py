@@ -128,8 +128,7 @@ def compute(bench: Bench) -> Part:
     """Compare the first calls of a job with later ones."""
     view, paper = bench.run(CALLS_STUDY, "tara"), published("tara")
     nodes: list[int] = paper["experiment"]["nodes"]
-    tables: list[Table] = []
-    values: dict[str, float] = {}
+    tables, values = list[Table](), dict[str, float]()
     for call, printed in paper["calls"].items():
         rows: list[tuple[str, ...]] = []
         for count, seconds, below in zip(nodes, printed["seconds"], printed["below"], strict=True):

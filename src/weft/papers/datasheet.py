@@ -50,9 +50,9 @@ def relative_errors(cells: Sequence[MeasuredCell], seconds: Sequence[float]) -> 
 def simulate(cells: list[MeasuredCell], say: Callable[[str], None]) -> dict[Model, list[float]]:
     """Simulated seconds of the cells under each of SimGrid's models."""
     with tempfile.TemporaryDirectory(prefix="weft-sheets-") as scratch:
-        models = {each: simulation_model(from_sheets(each), {}, cells, Path(scratch), say) for each in MODELS}
         found: dict[Model, list[float]] = {}
-        for each, model in models.items():
+        for each in MODELS:
+            model = simulation_model(from_sheets(each), {}, cells, Path(scratch), say)
             found[each] = model(np.array([]), range(len(cells))).tolist()
         return found
 

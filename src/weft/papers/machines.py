@@ -25,15 +25,11 @@ from weft.papers import PARTS, Part, published
 from weft.papers.bench import Bench
 from weft.report.tabular import Number, Table
 
-FITTED_BLOCKS = (64, 2**20)
-"""Blocks of the two cells that are fitted, on the fewest nodes: one of messages and one of bytes."""
+FITTED_BLOCKS = (64, 2**20)  # of the two cells that are fitted, on the fewest nodes: one of messages and one of bytes
 ALONE = np.ones(2)
-MISSED = 0.25
-"""Relative error of a cell whose missing term is named."""
-MOSTLY_BYTES = 0.7
-"""Share of bytes in a simulated time, from which on its error is one of bytes."""
-STEPPED = ("ring", "pair", "bruck")
-"""Algorithms of which each step waits for the one before."""
+MISSED = 0.25  # relative error of a cell whose missing term is named
+MOSTLY_BYTES = 0.7  # share of bytes in a simulated time, from which on its error is one of bytes
+STEPPED = ("ring", "pair", "bruck")  # algorithms of which each step waits for the one before
 COLUMNS = ("machine", Number("cells"), "median", "worst", "inside the range", "worst cell", "algorithm there")
 
 
@@ -71,17 +67,15 @@ def compute(bench: Bench) -> Part:
     fitted = {name: from_two(cells) for name, cells in presets.items()}
     others = {name: from_others(name, presets) for name in presets}
     ways = {"presets": presets, "two fitted cells": fitted, "factors of the other machines": others}
-    tables = [
-        errors_table(f"Error from {way} (simulated)", cells, ranged=cells is presets) for way, cells in ways.items()
-    ]
+    titles = {f"Error from {way} (simulated)": cells for way, cells in ways.items()}
+    tables = [errors_table(title, cells, ranged=cells is presets) for title, cells in titles.items()]
     values = {
         f"{way.split()[0]}_{name}_{what}": value
         for way, cells in ways.items()
         for name, own in {**cells, "all": [cell for each in cells.values() for cell in each]}.items()
         for what, value in figures(own).items()
     }
-    tables.append(missing_table(fitted))
-    tables += [cells_table(facts[name]["title"], cells) for name, cells in presets.items()]
+    tables += [missing_table(fitted), *(cells_table(facts[name]["title"], cells) for name, cells in presets.items())]
     return Part("machines", PARTS["machines"], sentences(values), tuple(tables), values)
 
 

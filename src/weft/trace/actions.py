@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing one rank's actions: requests get slots, pending receives places of their own in the buffer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -89,66 +89,44 @@ class Rows:
         return np.concatenate([rows, last])
 
 
-class Requests:
-    """Slots of requests, and places in the receive buffer beside those of all pending receives."""
-
-    def __init__(self) -> None:
-        self.most_slots = self.most_bytes = 0
-        self._slots: dict[int, int] = {}
-        self._free: list[int] = []
-        self._pending: set[int] = set()
-        self._top = 0
-
-    def slot(self, request: int) -> int:
-        """A free one for a request."""
-        slot = self._free.pop() if self._free else self.most_slots
-        self.most_slots = max(self.most_slots, slot + 1)
-        self._slots[request] = slot
-        return slot
-
-    def place(self, size: int) -> int:
-        """Where a message of so many bytes goes."""
-        place = self._top if self._pending else 0
-        self._top = place + size
-        self.most_bytes = max(self.most_bytes, self._top)
-        return place
-
-    def post(self, request: int) -> None:
-        """A receive is pending from here on."""
-        self._pending.add(request)
-
-    def end(self, request: int) -> int:
-        """The slot of a request that ends; -1 if it has no action."""
-        slot = self._slots.pop(request, -1)
-        if slot >= 0:
-            self._free.append(slot)
-            self._pending.discard(request)
-        return slot
-
-    def left(self) -> list[int]:
-        """Slots of what the application never asked about: sends whose requests it freed."""
-        return sorted(self._slots.values())
-
-
 SENT, CAME, CAME_LATER, CAME_BESIDE, ENDED = range(5)
 """Steps of requests: a send starts; a receive that blocks, one that does not, one beside a send; a request ends."""
 
 
-def in_turn(steps: Iterable[tuple[int, int, int]], requests: Requests) -> tuple[list[int], list[int]]:
+class Requests(NamedTuple):
+    """What requests get in turn: slots (-1 without an action), and places in the receive buffer beside all pending."""
+
+    slots: list[int]
+    places: list[int]
+    most_slots: int
+    most_bytes: int
+    left: list[int]  # slots of what the application never asked about: sends whose requests it freed
+
+
+def in_turn(steps: Iterable[tuple[int, int, int]]) -> Requests:
     """Slots and places that requests get, by steps in order: what happens, to which request, bytes that come."""
-    slots: list[int] = []
-    places: list[int] = []
-    slot, place, end = requests.slot, requests.place, requests.end
+    slots, places, free = list[int](), list[int](), list[int]()
+    used, pending = dict[int, int](), set[int]()
+    top = most_slots = most_bytes = 0
     for step, request, size in steps:
+        slot = place = 0
         if step == ENDED:
-            slots.append(end(request))
-            places.append(0)
-            continue
-        slots.append(0 if step == CAME else slot(request))
-        places.append(0 if step == SENT else place(size))
+            slot = used.pop(request, -1)
+            if slot >= 0:
+                free.append(slot)
+                pending.discard(request)
+        elif step != CAME:
+            slot = used[request] = free.pop() if free else most_slots
+            most_slots = max(most_slots, slot + 1)
+        if step in (CAME, CAME_LATER, CAME_BESIDE):
+            place = top if pending else 0
+            top = place + size
+            most_bytes = max(most_bytes, top)
         if step == CAME_LATER:
-            requests.post(request)
-    return slots, places
+            pending.add(request)
+        slots.append(slot)
+        places.append(place)
+    return Requests(slots, places, most_slots, most_bytes, sorted(used.values()))
 
 
 @dataclass
@@ -170,35 +148,24 @@ class Lists:
         """A vector call: root, bytes given and got, and the index of its counts; ``given`` is by receiver."""
         act, plain = COLLECTIVES[event.call]
         members = range(group.size) if group.members is None else group.members
-        own = given.get(rank, {})
-        root = 0
+        giver = event.peer if plain == "ScatterV" else rank
+        counts = [given.get(giver, {}).get(member, 0) for member in members]
+        into, gives, gets = list[int](), sum(counts), sum(counts)
         if act is Act.ALLTOALLV:
-            out = [own.get(member, 0) for member in members]
             into = [given.get(member, {}).get(rank, 0) for member in members]
-            lists, gives, gets = (out, into), sum(out), sum(into)
+            gets = sum(into)
         elif plain == "ScatterV":
-            at_root = given.get(event.peer, {})
-            counts = [at_root.get(member, 0) for member in members]
-            lists, gives, root = (counts,), sum(counts), max(group.place(event.peer), 0)
             gets = counts[group.place(rank)] if rank in members else 0
-        elif plain == "ReduceScatter":
-            counts = [own.get(member, 0) for member in members]
-            lists, gives, gets = (counts,), sum(counts), sum(counts)
-        else:
+        elif plain != "ReduceScatter":
             counts = [given.get(member, {}).get(member, 0) for member in members]
-            lists, gives, gets = (counts,), event.bytes, sum(counts)
-            root = max(group.place(event.peer), 0) if act is Act.GATHER else 0
-        return root, gives, gets, self._listed(lists, gives, gets)
-
-    def _listed(self, lists: Sequence[Sequence[int]], gives: int, gets: int) -> int:
-        self.sent, self.received = max(self.sent, gives), max(self.received, gets)
-        first = len(self.counts)
-        for each in lists:
-            self.counts += each
-        return first
+            gives, gets = event.bytes, sum(counts)
+        root = max(group.place(event.peer), 0) if plain == "ScatterV" or act is Act.GATHER else 0
+        self.sent, self.received, first = max(self.sent, gives), max(self.received, gets), len(self.counts)
+        self.counts += counts + into
+        return root, gives, gets, first
 
     def script(self, actions: npt.NDArray[Any], requests: Requests) -> RankScript:
-        """The rank's part, with its actions, shape (actions,), and their bytes."""
+        """The rank's part, with its actions, shape (actions,)."""
         sends = actions["bytes"][np.isin(actions["act"], (Act.SEND, Act.ISEND))]
         sent, received = max(self.sent, int(sends.max(initial=0))), max(self.received, requests.most_bytes)
         return RankScript(actions, np.array(self.counts, np.int64), sent, received, requests.most_slots)

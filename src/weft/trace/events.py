@@ -2,6 +2,7 @@
 """Events of a trace rank by rank, and its communicators, for what walks through them in order."""
 
 import shlex
+from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,12 +64,12 @@ class Group:
 
 def groups_of(folder: TraceFolder) -> dict[int, Group]:
     """The communicators of a trace by number. Raises DataError: A table is missing or torn."""
-    members: dict[int, dict[int, int]] = {}
+    members: dict[int, dict[int, int]] = defaultdict(dict)
     for row in MEMBER_TABLE.read(folder.path):
-        members.setdefault(row["comm"], {})[row["member"]] = row["rank"]
+        members[row["comm"]][row["member"]] = row["rank"]
     found: dict[int, Group] = {}
     for row in COMMUNICATORS.read(folder.path):
-        own = members.get(row["comm"], {})
+        own = members[row["comm"]]
         listed = tuple(own.get(place, -1) for place in range(row["size"])) if row["comm"] > ALONE else None
         found[row["comm"]] = Group(row["name"], row["size"], listed, row["inter"])
     return found
@@ -102,12 +103,11 @@ def each_event(folder: TraceFolder) -> Iterator[tuple[int, Event]]:
 
 def counts_of(folder: TraceFolder) -> dict[tuple[int, int], dict[int, int]]:
     """Bytes that a call gives to each world rank, by (rank, number of the event); zeros are left out."""
-    found: dict[tuple[int, int], dict[int, int]] = {}
+    found: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
     for path in count_files(folder):
         with file_errors(path):
-            rows = read_parquet(path).to_pylist()
-        for row in rows:
-            found.setdefault((row["rank"], row["event"]), {})[row["peer"]] = row["bytes"]
+            for row in read_parquet(path).to_pylist():
+                found[row["rank"], row["event"]][row["peer"]] = row["bytes"]
     return found
 
 
@@ -139,17 +139,16 @@ class Layers:
     """Splits of all ranks, each of disjoint communicators."""
 
     tables: list[npt.NDArray[Any]]  # for each layer an array of LAYER with an entry for each rank
-    # ``comm`` of an action on each communicator: 0 for the world, -1 for a rank alone, k for layer k
-    of: dict[int, int]
+    of: dict[
+        int, int
+    ]  # ``comm`` of an action on each communicator: 0 for the world, -1 for a rank alone, k for layer k
 
 
 def layers_of(groups: Mapping[int, Group], ranks: int) -> Layers:
     """The layers of communicators. Raises DataError: There are more layers than a script holds."""
     tables: list[npt.NDArray[Any]] = []
-    of: dict[int, int] = {}
+    of = {comm: NAMED[group.name] for comm, group in groups.items() if group.name in NAMED}
     for comm, group in groups.items():
-        if group.name in NAMED:
-            of[comm] = NAMED[group.name]
         if group.name in NAMED or group.inter or min(group.members or (), default=-1) < 0:
             continue
         own = np.array(group.members)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the ranks of a trace know of each other: which messages have both ends, and counts of vector calls."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,14 +25,12 @@ TAG_BITS = 32
 _BLOCKING_RECEIVES = (NUMBERS["MPI_Recv"], NUMBERS["MPI_Mrecv"])
 
 
-@dataclass
+@dataclass(frozen=True)
 class Common:
-    """What the ranks know of each other."""
+    """What the ranks know of each other: messages that were both sent and received, and what vector calls give."""
 
-    # how many messages of a kind were both sent and received
-    messages: dict[Message, int] = field(default_factory=dict[Message, int])
-    # bytes that each member gives in a vector call: to each other, or to all (under its own rank)
-    given: dict[Call, dict[int, Mapping[int, int]]] = field(default_factory=dict[Call, dict[int, Mapping[int, int]]])
+    messages: Mapping[Message, int]
+    given: Mapping[Call, Mapping[int, Mapping[int, int]]]  # bytes of each member to each, or to all (as to itself)
 
     def paired(self, rank: int, own: Columns, events: Ints, *, sends: bool) -> Flags:
         """Which messages of a rank have both ends: a mask, shape (events,)."""
@@ -75,9 +73,8 @@ def common_of(
     folder: TraceFolder, groups: Mapping[int, Group], counts: Mapping[tuple[int, int], Mapping[int, int]]
 ) -> tuple[Common, set[int]]:
     """What all ranks have in common, and communicators; ``counts``: bytes a call gives each. DataError for threads."""
-    sent: Counter[Message] = Counter()
-    received: Counter[Message] = Counter()
-    found, used = Common(), set[int]()
+    sent, received, used = Counter[Message](), Counter[Message](), set[int]()
+    vectors: dict[Call, dict[int, Mapping[int, int]]] = defaultdict(dict)
     for rank, own in ranks_columns(folder):
         _one_thread(folder, rank, own)
         call, good, goes = own["call"], usable(own), starts_to_send(own)
@@ -92,9 +89,9 @@ def common_of(
         used |= set(np.unique(own["comm"][together]).tolist())
         for event, key in vector_calls(own, together):
             given = counts.get((rank, int(own["event"][event])))
-            found.given.setdefault(key, {})[rank] = {rank: int(own["bytes"][event])} if given is None else given
-    found.messages = {message: min(number, received[message]) for message, number in sent.items()}
-    return found, {comm for comm in used if comm in groups}
+            vectors[key][rank] = {rank: int(own["bytes"][event])} if given is None else given
+    common = Common({message: min(number, received[message]) for message, number in sent.items()}, vectors)
+    return common, used & groups.keys()
 
 
 def vector_calls(own: Columns, together: Ints) -> list[tuple[int, Call]]:

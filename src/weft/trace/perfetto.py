@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -31,33 +31,28 @@ def write_perfetto(folder: TraceFolder, path: Path) -> int:
         with own_file(part) as raw:
             out = io.TextIOWrapper(raw, encoding="utf-8")
             out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
-            named = [(row["rank"], f"rank {row['rank']} on {row['host']}") for row in rows]
-            names = [{"ph": "M", "name": "process_name", "pid": rank, "args": {"name": name}} for rank, name in named]
+            named = ((row["rank"], {"name": f"rank {row['rank']} on {row['host']}"}) for row in rows)
+            names = ({"ph": "M", "name": "process_name", "pid": rank, "args": name} for rank, name in named)
             out.write(",\n".join(map(json.dumps, names)))
-            count = sum(_write(out, event) for event in _events(folder, first, sites))
+            count = 0
+            for event in _events(folder, first, sites):
+                out.write(",\n" + json.dumps(event))
+                count += 1
             out.write("\n]}\n")
             out.flush()
         part.replace(path)
     return count
 
 
-def _write(out: TextIO, event: dict[str, Any]) -> int:
-    out.write(",\n" + json.dumps(event))
-    return 1
-
-
 def _events(folder: TraceFolder, first_ns: int, sites: dict[int, str]) -> Iterator[dict[str, Any]]:
     for path in event_files(folder):
         for batch in pq.ParquetFile(plain_file(path)).iter_batches(AT_ONCE):
             for row in batch.to_pylist():
-                if row["call"] != FINISH and not row["flags"] & Flag.SUMMARY:
-                    yield _event(row, first_ns, sites)
-
-
-def _event(row: dict[str, Any], first_ns: int, sites: dict[int, str]) -> dict[str, Any]:
-    fields = {key: row[key] for key in ("bytes", "received", "peer", "tag", "comm", "request")}
-    return {
-        "ph": "X", "name": row["call"], "cat": "MPI", "pid": row["rank"], "tid": row["thread"],
-        "ts": (row["begin_ns"] - first_ns) / 1000, "dur": (row["end_ns"] - row["begin_ns"]) / 1000,
-        "args": {**fields, "site": sites.get(row["site"], "")},
-    }  # fmt: skip
+                if row["call"] == FINISH or row["flags"] & Flag.SUMMARY:
+                    continue
+                fields = {key: row[key] for key in ("bytes", "received", "peer", "tag", "comm", "request")}
+                yield {
+                    "ph": "X", "name": row["call"], "cat": "MPI", "pid": row["rank"], "tid": row["thread"],
+                    "ts": (row["begin_ns"] - first_ns) / 1000, "dur": (row["end_ns"] - row["begin_ns"]) / 1000,
+                    "args": {**fields, "site": sites.get(row["site"], "")},
+                }  # fmt: skip

@@ -18,34 +18,8 @@ from weft.errors import DataError
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder
 from weft.store.trace.layout import CALLS, COMPLETE, PROC_NULL
 from weft.store.trace.script import ACTION, DIRECT, Act, RankScript, write_script
-from weft.trace.actions import (
-    ACT_OF,
-    BESIDE,
-    CAME,
-    CAME_BESIDE,
-    CAME_LATER,
-    COMPUTED,
-    DONE,
-    ENDED,
-    OF_BLOCKING,
-    OF_COLLECTIVES,
-    OF_QUIET,
-    OF_RECEIVES,
-    OF_VECTORS,
-    POSTED,
-    ROOTED,
-    SENT,
-    START,
-    STEPS,
-    Ints,
-    Lists,
-    Requests,
-    Rows,
-    comms_in,
-    in_turn,
-    places_in,
-    shares,
-)
+from weft.trace import actions
+from weft.trace.actions import DONE, STEPS, Ints
 from weft.trace.events import Columns, Event, Group, Layers, counts_of, groups_of, layers_of, ranks_columns
 from weft.trace.pairing import Common, common_of, starts_to_send, usable, vector_calls
 
@@ -62,23 +36,23 @@ class RankWriter:
         self.rank, self.left_out = rank, Counter[str]()
         self.messages = self.direct = self.computed_ns = 0
         self._own, self._common, self._groups, self._layers = own, common, groups, layers
-        self._rows, self._requests, self._lists = Rows(), Requests(), Lists()
+        self._rows, self._requests, self._lists = actions.Rows(), actions.in_turn(()), actions.Lists()
         self._usable, self._sends = usable(own), starts_to_send(own)
         self._known = np.isin(own["comm"], list(layers.of))
 
     def script(self, begin_ns: int) -> RankScript:
         """All its actions; what comes before its first call, from ``begin_ns`` on, is computation."""
         call = self._own["call"]
-        together = OF_COLLECTIVES[call] & self._usable
-        message = ~together & (self._sends | OF_RECEIVES[call] | (call == START))
+        together = actions.OF_COLLECTIVES[call] & self._usable
+        message = ~together & (self._sends | actions.OF_RECEIVES[call] | (call == actions.START))
         left = ~message & (call != COMPLETE) & ~(together & self._known)
         self._compute(begin_ns)
         self._collectives(np.flatnonzero(together))
         left |= self._messages_of(message)
-        numbers, each = np.unique(call[left & ~OF_QUIET[call]], return_counts=True)
+        numbers, each = np.unique(call[left & ~actions.OF_QUIET[call]], return_counts=True)
         self.left_out.update({CALLS[int(number)]: int(many) for number, many in zip(numbers, each, strict=True)})
-        slots = self._requests.left()
-        last = Rows().add(np.arange(len(slots)), act=Act.WAIT, value=np.array(slots, np.int64))
+        slots = self._requests.left
+        last = actions.Rows().add(np.arange(len(slots)), act=Act.WAIT, value=np.array(slots, np.int64))
         return self._lists.script(self._rows.in_order(last), self._requests)
 
     def _compute(self, begin_ns: int) -> None:
@@ -86,7 +60,7 @@ class RankWriter:
         ends = np.maximum.accumulate(np.concatenate(([begin_ns], self._own["end_ns"][calls])))[:-1]
         gap = self._own["begin_ns"][calls] - ends
         self.computed_ns = int(gap[gap > 0].sum())
-        self._rows.add(calls[gap > 0] * STEPS + COMPUTED, act=Act.COMPUTE, value=gap[gap > 0])
+        self._rows.add(calls[gap > 0] * STEPS + actions.COMPUTED, act=Act.COMPUTE, value=gap[gap > 0])
 
     def _messages_of(self, message: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Actions of messages that have both their ends, and waits; tells which events are left out."""
@@ -111,14 +85,13 @@ class RankWriter:
         ends = np.flatnonzero((call == COMPLETE) & (request != 0))
         _, last = np.unique(request[ends][::-1], return_index=True)  # of several ends of a request the last one
         ends = ends[::-1][last]
+        came = np.full(len(receives), -1)
         if len(ends):
-            found = np.minimum(np.searchsorted(request[ends], request[receives]), len(ends) - 1)
-            came = np.where(request[ends[found]] == request[receives], ends[found], -1)
-        else:
-            came = np.full(len(receives), -1)
+            found = ends[np.minimum(np.searchsorted(request[ends], request[receives]), len(ends) - 1)]
+            came = np.where(request[found] == request[receives], found, -1)
         came = np.where(request[receives] == 0, receives, came)
         beside = np.flatnonzero(message[:-1] & (call[1:] == COMPLETE) & (request[1:] == 0))  # of MPI_Sendrecv
-        posted = np.concatenate([beside * STEPS + POSTED, receives * STEPS + DONE])
+        posted = np.concatenate([beside * STEPS + actions.POSTED, receives * STEPS + DONE])
         order = np.argsort(posted, kind="stable")
         return posted[order], np.concatenate([beside + 1, came])[order]
 
@@ -126,37 +99,37 @@ class RankWriter:
         """Actions of sends, receives and waits, with the requests' slots and the receives' places."""
         own, request = self._own, self._own["request"]
         waits = np.isin(own["call"], COMPLETE).nonzero()[0]
-        blocking = OF_BLOCKING[own["call"][goes]]
+        blocking = actions.OF_BLOCKING[own["call"][goes]]
         starts, ours = goes[~blocking], request[posted // STEPS]
-        beside = posted % STEPS == POSTED
-        step = np.where(beside, CAME_BESIDE, np.where(ours == 0, CAME, CAME_LATER))
-        steps = [
-            np.concatenate([np.full(len(starts), SENT), step, np.full(len(waits), ENDED)]),
-            np.concatenate(
-                [request[starts], np.where(beside, BESIDE, ours), np.where(request[waits] == 0, BESIDE, request[waits])]
-            ),
-            np.concatenate([np.zeros(len(starts), np.int64), own["received"][came], np.zeros(len(waits), np.int64)]),
-        ]
+        beside = posted % STEPS == actions.POSTED
+        step = np.where(beside, actions.CAME_BESIDE, np.where(ours == 0, actions.CAME, actions.CAME_LATER))
+        ends = np.where(request[waits] == 0, actions.BESIDE, request[waits])
+        columns = (  # of starts, of receives, of waits
+            (np.full(len(starts), actions.SENT), step, np.full(len(waits), actions.ENDED)),
+            (request[starts], np.where(beside, actions.BESIDE, ours), ends),
+            (np.zeros(len(starts), np.int64), own["received"][came], np.zeros(len(waits), np.int64)),
+        )
         order = np.argsort(np.concatenate([starts * STEPS + DONE, posted, waits * STEPS + DONE]), kind="stable")
-        found = in_turn(zip(*(column[order].tolist() for column in steps), strict=True), self._requests)
+        steps = (np.concatenate(column)[order].tolist() for column in columns)
+        self._requests = actions.in_turn(zip(*steps, strict=True))
         slots, places = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
-        slots[order], places[order] = found
+        slots[order], places[order] = self._requests.slots, self._requests.places
         slot = np.zeros(len(goes), np.int64)
         slot[~blocking] = slots[: len(starts)]
         self._add(goes, goes * STEPS + DONE, np.where(blocking, Act.SEND, Act.ISEND), "bytes", slot)
         got = slice(len(starts), len(starts) + len(posted))
-        made = self._add(came, posted, np.where(step == CAME, Act.RECEIVE, Act.IRECEIVE), "received", slots[got])
+        made = self._add(
+            came, posted, np.where(step == actions.CAME, Act.RECEIVE, Act.IRECEIVE), "received", slots[got]
+        )
         made["offset"] = places[got]
         ended = slots[got.stop :]
         self._rows.add(waits[ended >= 0] * STEPS + DONE, act=Act.WAIT, value=ended[ended >= 0])
 
     def _add(self, events: Ints, places: Ints, act: Ints, size: str, value: Ints) -> npt.NDArray[Any]:
-        own = self._own
-        comm, peer = own["comm"][events], own["peer"][events]
-        return self._rows.add(
-            places, act=act, comm=comms_in(self._layers, comm), peer=places_in(self._groups, comm, peer),
-            tag=own["tag"][events], value=value, **{size: own[size][events]},
-        )  # fmt: skip
+        own = {name: self._own[name][events] for name in ("comm", "peer", "tag", size)}
+        own["peer"] = actions.places_in(self._groups, own["comm"], own["peer"])
+        own["comm"] = actions.comms_in(self._layers, own["comm"])
+        return self._rows.add(places, act=act, value=value, **own)
 
     def _collectives(self, together: Ints) -> None:
         own = self._own
@@ -165,28 +138,25 @@ class RankWriter:
         distinct, where = np.unique(comm, return_inverse=True)
         size = np.array([self._groups[int(each)].size for each in distinct], np.int64)[where]
         self.messages += int((size - 1).sum())
-        act, plain = ACT_OF[own["call"][known]], ~OF_VECTORS[own["call"][known]]
+        act, plain = actions.ACT_OF[own["call"][known]], ~actions.OF_VECTORS[own["call"][known]]
         self.direct += int((size - 1)[np.isin(act, DIRECT)].sum())
-        gives, gets, sent, received = shares(
-            act[plain], size[plain], own["bytes"][known[plain]], own["received"][known[plain]]
-        )
+        moved = (own[name][known[plain]] for name in ("bytes", "received"))
+        gives, gets, sent, received = actions.shares(act[plain], size[plain], *moved)
         self._lists.widen(sent, received)
-        root = places_in(self._groups, comm[plain], np.maximum(own["peer"][known[plain]], 0))
-        root = np.where(np.isin(act[plain], ROOTED), root, 0)
-        of = comms_in(self._layers, comm)
-        made = self._rows.add(known * STEPS + DONE, act=act, comm=of, value=-1)
+        root = actions.places_in(self._groups, comm[plain], np.maximum(own["peer"][known[plain]], 0))
+        root = np.where(np.isin(act[plain], actions.ROOTED), root, 0)
+        made = self._rows.add(known * STEPS + DONE, act=act, comm=actions.comms_in(self._layers, comm), value=-1)
         made["peer"][plain], made["bytes"][plain], made["received"][plain] = root, gives, gets
         rows = dict(zip(known.tolist(), range(len(known)), strict=True)) if not plain.all() else {}
         for event, key in vector_calls(own, together):
             if event in rows:
-                group, given = self._groups[key[0]], self._common.given.get(key, {})
-                numbers = self._lists.add(self.rank, self._event(event), group, given)
+                row: dict[str, Any] = {name: int(column[event]) for name, column in own.items()}
+                row["call"] = CALLS[row["call"]]
+                numbers = self._lists.add(
+                    self.rank, Event(**row), self._groups[key[0]], self._common.given.get(key, {})
+                )
                 for name, number in zip(("peer", "bytes", "received", "value"), numbers, strict=True):
                     made[name][rows[event]] = number
-
-    def _event(self, place: int) -> Event:
-        row = {name: int(column[place]) for name, column in self._own.items()}
-        return Event(**{**row, "call": CALLS[row["call"]]})  # pyright: ignore[reportArgumentType] - a name, and numbers
 
 
 @dataclass(frozen=True)
@@ -214,26 +184,20 @@ def make_script(folder: TraceFolder, path: Path) -> Made:
     common, used = common_of(folder, groups, counts)
     layers = layers_of({comm: groups[comm] for comm in sorted(used)}, len(rows))
     begin = min((row["begin_ns"] for row in rows if row["events"]), default=0)
-    end = max((row["end_ns"] for row in rows if row["events"]), default=0)
-    parts: dict[int, RankScript] = {}
-    left_out: Counter[str] = Counter()
-    messages = direct = computed = busiest = 0
+    traced_ns = max((row["end_ns"] for row in rows if row["events"]), default=0) - begin
+    nothing = RankScript(np.zeros(0, ACTION), np.zeros(0, np.int64), 0, 0, 0)
+    parts, left_out, totals, computed = dict[int, RankScript](), Counter[str](), Counter(messages=0, direct=0), [0]
     for rank, own in ranks_columns(folder):
         writer = RankWriter(rank, own, common, groups, layers)
         parts[rank] = writer.script(begin)
         left_out += writer.left_out
-        messages += writer.messages
-        direct += writer.direct
-        computed += writer.computed_ns
-        busiest = max(busiest, writer.computed_ns)
-    nothing = RankScript(np.zeros(0, ACTION), np.zeros(0, np.int64), 0, 0, 0)
+        totals.update(messages=writer.messages, direct=writer.direct)
+        computed.append(writer.computed_ns)
     everybody = [parts.get(row["rank"], nothing) for row in sorted(rows, key=lambda row: row["rank"])]
-    mean = computed // max(len(rows), 1)
-    write_script(
-        path, everybody, layers.tables, messages=messages, traced_ns=end - begin, computed_ns=mean, direct=direct
-    )
+    mean = sum(computed) // max(len(rows), 1)
+    write_script(path, everybody, layers.tables, traced_ns=traced_ns, computed_ns=mean, **totals)
     alltoalls = sum(int(np.isin(part.actions["act"], DIRECT).sum()) for part in everybody)
-    return Made(path, len(rows), dict(left_out), (end - begin) / 1e9, mean / 1e9, busiest / 1e9, alltoalls)
+    return Made(path, len(rows), dict(left_out), traced_ns / 1e9, mean / 1e9, max(computed) / 1e9, alltoalls)
 
 
 def _check_whole(folder: TraceFolder, missing: list[str], summarised: int) -> None:

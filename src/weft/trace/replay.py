@@ -49,13 +49,12 @@ def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Mad
         )
     # a name for each thing asked, so that each has a run of its own
     own = re.sub(r"[^A-Za-z0-9._-]", "-", folder.path.name).lstrip("._-")[:50] or "trace"
-    mark = "" if asked == Asked(asked.nodes) else f"-{zlib.crc32(repr(asked).encode()):08x}"
-    name = f"{own}-{nodes}x{made.ranks // nodes}{mark}"
-    study = folder.path / f"replay-{nodes}x{made.ranks // nodes}{mark}.toml"
-    each = made.ranks // nodes
+    each, mark = made.ranks // nodes, "" if asked == Asked(asked.nodes) else f"-{zlib.crc32(repr(asked).encode()):08x}"
+    study = folder.path / f"replay-{nodes}x{each}{mark}.toml"
     grade, because = inherited_confidence(folder, fabrics)
     shared = any(each > (fabric.node.cores or each) for fabric in fabrics)  # which --nodes asks for
-    write_atomic(study, text_of(name, made, nodes, asked, shared=shared, confidence=grade, because=because).encode())
+    text = text_of(f"{own}-{nodes}x{each}{mark}", made, nodes, asked, shared, grade, because)
+    write_atomic(study, text.encode())
     return study, made
 
 
@@ -113,9 +112,7 @@ def inherited_confidence(folder: TraceFolder, fabrics: Sequence[Fabric]) -> tupl
     return grade, because
 
 
-def text_of(
-    name: str, made: Made, nodes: int, asked: Asked, *, shared: bool = False, confidence: Grade = "A", because: str = ""
-) -> str:
+def text_of(name: str, made: Made, nodes: int, asked: Asked, shared: bool, confidence: Grade, because: str) -> str:
     """The study file; ``shared``: ranks share cores."""
     oversubscribe = "\noversubscribe = true" if shared else ""
     return f"""# Written by weft replay from the trace beside it.
@@ -141,11 +138,9 @@ ranks_per_node = {made.ranks // nodes}
 
 def introduction(made: Made) -> list[str]:
     """What was traced, and what is not replayed of it: some lines."""
-    lines = [
+    calls = ", ".join(f"{name} ({number:,})" for name, number in sorted(made.left_out.items()))
+    return [
         f"{plural(made.ranks, 'rank')}; from the first call to the end of the last {format_seconds(made.traced_s)}, of "
-        f"which {format_seconds(made.computed_s)} between calls (mean over the ranks)"
+        f"which {format_seconds(made.computed_s)} between calls (mean over the ranks)",
+        *([f"not replayed: {calls}"] if calls else []),
     ]
-    if made.left_out:
-        calls = ", ".join(f"{name} ({number:,})" for name, number in sorted(made.left_out.items()))
-        lines.append(f"not replayed: {calls}")
-    return lines

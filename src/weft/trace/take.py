@@ -24,10 +24,9 @@ OF_STARTERS = (1, signal.SIGINT, signal.SIGTERM)
 
 def free_folder() -> Path:
     """The first of ``trace-1``, ``trace-2`` ... here that does not exist; DataError after thousands."""
-    for number in range(1, MOST_NAMES):
-        path = Path(f"trace-{number}")
-        if not path.exists():
-            return path
+    names = (Path(f"trace-{number}") for number in range(1, MOST_NAMES))
+    if free := next((path for path in names if not path.exists()), None):
+        return free
     raise DataError(f"there are {MOST_NAMES - 1:,} traces in this folder", "name another one: -o RUN")
 
 
@@ -36,10 +35,9 @@ def take_trace(
 ) -> int:
     """Run a command under the tracer and return its exit code; what was recorded of a failed one is kept.
 
-    `mpicxx`: C++ compiler wrapper of the application's MPI; None: that beside the starter. `say`: called with one
-    line before anything that takes seconds. Raises StudyError: the folder is not empty, or the program cannot have
-    ranks. Raises DataError: the folder cannot be written, or no rank wrote a trace although the application
-    succeeded. Raises LaunchError: there is no such starter or MPI, or the tracer could not be built.
+    `mpicxx`: C++ compiler wrapper of the application's MPI; None: the one beside the starter. Raises StudyError: the
+    folder is not empty, or the program cannot have ranks. Raises DataError: the folder cannot be written, or no rank
+    wrote a trace of a success. Raises LaunchError: no such starter or MPI, or the tracer is not built.
     """
     mpi = mpi_of(command, mpicxx)
     new_folder(into, "weft trace -o RUN -- mpirun ...")
@@ -76,7 +74,10 @@ def describe_trace(folder: TraceFolder) -> list[str]:
     """What was recorded, at what cost and what is missing: some lines. DataError if the tables are missing."""
     rows = TRACE_RANKS.read(folder.path)
     calls = sum(row["events"] + row["summarised"] for row in rows)
-    lines = [f"{folder.path}: {plural(calls, 'record')} of {plural(len(rows), 'rank')}", _cost(rows)]
+    lines = [f"{folder.path}: {plural(calls, 'record')} of {plural(len(rows), 'rank')}"]
+    # measured by the tracer itself in each rank at its end, so only where ranks came to their end
+    if (most_ns := max((row["cost_ns"] for row in rows), default=0)) > 0:
+        lines.append(f"the tracer cost up to {format_seconds(most_ns / 1e9)} a call")
     if summarised := sum(row["summarised"] for row in rows):
         lines.append(
             f"{summarised:,} of the calls are summarised by call site: the ranks' files were as large as allowed -> "
@@ -86,7 +87,7 @@ def describe_trace(folder: TraceFolder) -> list[str]:
     heads = [read_header(path) for path in trace_files(folder.raw)]
     if without := sum(head.is_closed and State.SUMMED not in head.state for head in heads):
         lines.append(f"{plural(without, 'file')} of an earlier Weft without a checksum: damage to records is not found")
-    return [line for line in lines if line]
+    return lines
 
 
 def missing(rows: Sequence[TraceRankRow]) -> list[str]:
@@ -96,9 +97,3 @@ def missing(rows: Sequence[TraceRankRow]) -> list[str]:
         return []
     more = [f"... and {plural(len(lacking) - 3, 'rank')} more"] if len(lacking) > 3 else []
     return [f"this trace is partial: {plural(len(lacking), 'rank')} of {len(rows):,}", *lacking[:3], *more]
-
-
-def _cost(rows: Sequence[TraceRankRow]) -> str:
-    """Measured by the tracer itself in each rank at its end, so only where ranks came to their end."""
-    costs = [row["cost_ns"] for row in rows if row["cost_ns"] > 0]
-    return f"the tracer cost up to {format_seconds(max(costs) / 1e9)} a call" if costs else ""

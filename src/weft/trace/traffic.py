@@ -21,29 +21,23 @@ ALL_TO_ALLS = ("MPI_Alltoall", "MPI_Ialltoall")
 def traffic_of_trace(run: Path) -> npt.NDArray[np.float64]:
     """Bytes from each rank (rows) to each other, without collectives whose pairs the library chooses; DataError."""
     with reading_trace(run):
-        sent = _sent(TraceFolder.open(run))
+        folder = TraceFolder.open(run)
+        bring_in(folder)
+        ensure_trace_tables(folder)
+        ranks = 1 + max((row["rank"] for row in TRACE_RANKS.read(folder.path)), default=-1)
+        if ranks > MOST_RANKS:
+            most = f"a traffic matrix has {MOST_RANKS:,} at most"
+            raise DataError(f"{folder.path} has {ranks:,} ranks; {most}", "trace fewer ranks")
+        sent = np.zeros((ranks, ranks))
+        for row in MATRIX.read(folder.path):
+            if 0 <= row["rank"] < ranks and 0 <= row["peer"] < ranks:
+                sent[row["rank"], row["peer"]] += row["bytes"]
+    np.fill_diagonal(sent, 0)
     if not sent.any():
         raise DataError(
             f"{run} has no messages from one rank to another",
             "trace an application that sends some; collective calls other than all-to-alls are not in the matrix",
         )
-    return sent
-
-
-def _sent(folder: TraceFolder) -> npt.NDArray[np.float64]:
-    """Bytes from each rank to each other, shape (ranks, ranks); DataError if there are too many ranks."""
-    bring_in(folder)
-    ensure_trace_tables(folder)
-    ranks = 1 + max((row["rank"] for row in TRACE_RANKS.read(folder.path)), default=-1)
-    if ranks > MOST_RANKS:
-        raise DataError(
-            f"{folder.path} has {ranks:,} ranks; a traffic matrix has {MOST_RANKS:,} at most", "trace fewer ranks"
-        )
-    sent = np.zeros((ranks, ranks))
-    for row in MATRIX.read(folder.path):
-        if 0 <= row["rank"] < ranks and 0 <= row["peer"] < ranks:
-            sent[row["rank"], row["peer"]] += row["bytes"]
-    np.fill_diagonal(sent, 0)
     return sent
 
 

@@ -197,22 +197,18 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
 def _doubts(folder: TraceFolder, fabric: Fabric) -> tuple[QualityRow, ...]:
     """Those that the trace leaves to its replays, and those of the machine."""
     grade, because = inherited_confidence(folder, [fabric])
-    found: list[QualityRow] = [machine] if (machine := doubt_model(fabric)) else []
-    if grade > "A":
-        trace = QualityRow(
-            doubt="trace", grade=grade, count=1, of=1, share=1.0, noun=because, worst=None, launches=None, turns=""
-        )
-        found.append(trace)
+    trace = QualityRow(
+        doubt="trace", grade=grade, count=1, of=1, share=1.0, noun=because, worst=None, launches=None, turns=""
+    )
+    found = [row for row in (doubt_model(fabric), trace if grade > "A" else None) if row]
     return tuple(sorted(found, key=lambda row: row["grade"], reverse=True))
 
 
 def _shown(answers: SideBySide, trace: Path, base: Path, notes: list[str]) -> None:
     """On the terminal, as JSON, and on a page before those of all replays."""
-    claims, table = make_claims(answers, str(trace)), answers.table()
+    claims, table, out = make_claims(answers, str(trace)), answers.table(), console(120)
     size = (plural(answers.ranks, "rank"), plural(answers.outcomes[0].variant.asked.nodes or 1, "node"), "simulated")
-    card = Card(f"{trace.name} on {answers.fabric}", size, card_rows(claims))
-    grade = claims[0]["confidence"]
-    out = console(120)
+    card, grade = Card(f"{trace.name} on {answers.fabric}", size, card_rows(claims)), claims[0]["confidence"]
     print_rows(card, grade, out)
     out.print()
     out.print(terminal(table))

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""What a trace's own records doubt, and the grade that leaves it (METHOD 11 and 20).
+"""What a trace's own records doubt, the grade that leaves it (METHOD 11 and 20), and what remedies save at most.
 
 A rank that is runnable without a processor looks as if it computed or waited for the network. Where ranks share
 processors by plan that is mostly the others' turns: one doubt, and what others took is counted instead.
 
-What a better network, algorithm, placement or balance would change at most is here, too.
-
-Each number is a bound, not a forecast. With the computing and the file calls of every rank as they were ($c_r$, less
-the time for which the rank had no processor), no network makes the program faster than its busiest rank, nor than the
-ranks that share some processors can compute there: with $k_g$ processors of a group $g$ it saves at most
-$T - \max(\max_r c_r, \max_g \sum_{r \in g} c_r / k_g)$ (an ideal network, as in Dimemas), and so does a better
-placement, which may spare any message its way. An all-to-all moves data from its last arrival to its last end;
-a faster algorithm can save that time and no more.
-
-Ranks that compute equally long may still wait for each other at every step, so the totals $c_r$ bound no imbalance.
-With $m_r$ the time for which a rank surely moved data, $\sum_r (c_r + m_r)$ stays as it is however the computing is
-shared, so no more is saved than the mean of $T - c_r - m_r$; and nobody waited longer for computing than $\sum_r c_r$.
+What a remedy saves is a bound, not a forecast. With the computing and the file calls of every rank as they were (c,
+less the time for which the rank had no processor), no network makes the program faster than its busiest rank, nor than
+the ranks that share some processors can compute there (an ideal network, as in Dimemas); nor does a better placement,
+which may spare any message its way. An all-to-all moves data from its last arrival to its last end; a faster algorithm
+can save that time and no more. Ranks that compute equally long may still wait for each other at every step, so the
+totals c bound no imbalance. With m the time for which a rank surely moved data, the sum of c + m over the ranks stays
+as it is however the computing is shared, so no more is saved than the mean of T - c - m; and nobody waited longer for
+computing than the sum of c.
 """
 
 from collections import defaultdict
@@ -45,15 +41,13 @@ class Shared(NamedTuple):
 
 def sharing(rows: Iterable[TraceRankRow]) -> list[Shared]:
     """The ranks of each host in groups whose processors overlap; ranks of unknown binding are in none."""
-    hosts: defaultdict[str, list[Shared]] = defaultdict(list)
+    hosts: dict[str, list[Shared]] = defaultdict(list)
     for row in rows:
-        own = parse_cpus(row["cpus"])
-        if not own:
-            continue
-        met = [group for group in hosts[row["host"]] if group.cpus & own]
-        apart = [group for group in hosts[row["host"]] if not group.cpus & own]
-        merged = Shared([row, *(each for group in met for each in group.ranks)], own.union(*(g.cpus for g in met)))
-        hosts[row["host"]] = [*apart, merged]
+        if own := parse_cpus(row["cpus"]):
+            met = [group for group in hosts[row["host"]] if group.cpus & own]
+            apart = [group for group in hosts[row["host"]] if not group.cpus & own]
+            merged = Shared([row, *(each for group in met for each in group.ranks)], own.union(*(g.cpus for g in met)))
+            hosts[row["host"]] = [*apart, merged]
     return [group for groups in hosts.values() for group in groups]
 
 
@@ -96,9 +90,8 @@ def _others(groups: Sequence[Shared]) -> tuple[int, int, str]:
     """Processor time of other processes on the ranks' processors, and all time of these, ns."""
     taken = had = 0
     for group in groups:
-        busy = [row["busy_ns"] for row in group.ranks if row["busy_ns"] is not None]
         looked = [row["looked_ns"] for row in group.ranks if row["looked_ns"]]
-        if len(looked) < len(group.ranks) or not busy:
+        if len(looked) < len(group.ranks) or all(row["busy_ns"] is None for row in group.ranks):
             continue
         # overlapping bindings that are not the same: the widest look at least sees its own processors
         widest = max(group.ranks, key=lambda row: len(parse_cpus(row["cpus"])))
@@ -126,15 +119,6 @@ LEAST = 0.005
 """A remedy that saves less than this share is none."""
 
 
-class Bound(NamedTuple):
-    """What a remedy saves at most, and what is left of computing and transfers, all in s."""
-
-    remedy: BoundedRemedy
-    saves_s: float
-    computing_s: float
-    moving_s: float = 0.0
-
-
 def busiest_s(ranks: Sequence[LateRow], cores: Sequence[tuple[Sequence[int], int]] = ()) -> float:
     """The computing of the busiest rank, or of the ranks that share some cores there: no network is faster."""
     needs = {row["rank"]: max(row["compute_s"] + row["file_s"] - (row["lost_s"] or 0.0), 0.0) for row in ranks}
@@ -155,13 +139,17 @@ def verdict(
     computing = [row["compute_s"] + row["file_s"] for row in ranks]
     busiest, mean = busiest_s(ranks, cores), sum(computing) / len(computing)
     moving = sum(moved_s.get(row["rank"], 0.0) for row in ranks) / len(ranks)
-    ideal = max(seconds - busiest, 0.0)
-    several = len({row["node"] for row in ranks}) > 1
-    given = [
-        Bound("network" if several else "memory", ideal, busiest),
-        Bound("balance", min(seconds - mean - moving, sum(computing)), mean, moving),
-        Bound("all-to-all", min(all_to_all_s, ideal), busiest),
-        Bound("placement", ideal if several else 0.0, busiest),
+    ideal, several = max(seconds - busiest, 0.0), len({row["node"] for row in ranks}) > 1
+    # what it saves at most, and what is left of computing and transfers
+    given: list[tuple[BoundedRemedy, float, float, float]] = [
+        ("network" if several else "memory", ideal, busiest, 0.0),
+        ("balance", min(seconds - mean - moving, sum(computing)), mean, moving),
+        ("all-to-all", min(all_to_all_s, ideal), busiest, 0.0),
+        ("placement", ideal if several else 0.0, busiest, 0.0),
     ]
-    rows = [VerdictRow(seconds=seconds, **each._asdict()) for each in given if each.saves_s >= LEAST * seconds]
+    rows = [
+        VerdictRow(seconds=seconds, remedy=remedy, saves_s=saves_s, computing_s=left_s, moving_s=moving_s)
+        for remedy, saves_s, left_s, moving_s in given
+        if saves_s >= LEAST * seconds
+    ]
     return sorted(rows, key=lambda row: -round(row["saves_s"] * 1e9))

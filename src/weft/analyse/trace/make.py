@@ -9,32 +9,16 @@ import ibis
 
 from weft.analyse.claims.traces import make_claims
 from weft.analyse.engine import Backend, Expression, Scratch, bound_memory, connect, read, scratch
+from weft.analyse.tables import traces
 from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.manifest import MANIFEST
-from weft.analyse.tables.traces import (
-    ACTIVITY,
-    CALL_SIZES,
-    CALL_TIMES,
-    COMM_TIMES,
-    LATE,
-    MATRIX,
-    NODE_PAIRS,
-    PHASES,
-    SHARES,
-    TRACE_DOUBTS,
-    VERDICT,
-    LateRow,
-    ShareRow,
-    Spent,
-    trace_manifest,
-)
 from weft.analyse.trace.doubts import busiest_s, sharing, trace_doubts, verdict
 from weft.analyse.trace.phases import phases
 from weft.analyse.trace.sums import NS, by_call, by_communicator, by_size, matrix, node_pairs
 from weft.analyse.trace.timeline import find_activity
 from weft.analyse.trace.waiting import collectives, late_ranks, per_call, receives, transfers
 from weft.files.atomic import try_remove, write_json
-from weft.store.files import write_parquet
+from weft.store.files import Table, write_parquet
 from weft.store.tables import TableOf
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceFolder, TraceRankRow
@@ -54,63 +38,56 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     try_remove(folder.tables / MANIFEST)
     events, counts = read(backend, event_files(folder)), read(backend, count_files(folder))
     ranks, communicators = (read(backend, [table.path(root)]) for table in (TRACE_RANKS, COMMUNICATORS))
-    seconds = {row["rank"]: (row["end_ns"] - row["begin_ns"]) * NS for row in TRACE_RANKS.read(folder.path)}
+    rows, sites = TRACE_RANKS.read(root), {row["site"]: row["text"] for row in SITES.read(root)}
+    seconds = sum((row["end_ns"] - row["begin_ns"]) * NS for row in rows)
     with scratch(backend, folder.tables) as kept:
-        bound_memory(backend, MOST_MEMORY, kept.subfolder("spill"))
-        several = pieces(TRACE_RANKS.read(root), MOST_EVENTS)
-        waited, seen = _waited(kept, events, communicators, counts, several)
-        NODE_PAIRS.write(root, node_pairs(seen, ranks))
-        _write(root, CALL_TIMES, by_call(events, waited, sum(seconds.values())))
-        _write(root, CALL_SIZES, by_size(events))
-        _write(root, COMM_TIMES, by_communicator(events, communicators))
-        _write(root, MATRIX, matrix(events, counts, _members(backend, root, ranks, communicators)))
-        _write(root, LATE, late_ranks(events, ranks, waited))
-        sites = {row["site"]: row["text"] for row in SITES.read(root)}
-        PHASES.write(root, phases(events, [sites[number] for number in sorted(sites)]))
-        exchanging = _moving(read(backend, [kept.folder / "collectives.parquet"]))
-        moved = _moved(waited)
-        write_parquet(
-            ACTIVITY.path(root), [find_activity(events, waited, TRACE_RANKS.read(root))], ACTIVITY.schema,
-            f"weft-{ACTIVITY.name}/1",
-        )  # fmt: skip
-    late, rows = LATE.read(root), TRACE_RANKS.read(root)
-    SHARES.write(root, _shares(late, moved))
-    doubts = trace_doubts(rows)
-    TRACE_DOUBTS.write(root, doubts)
+        (kept.folder / "spill").mkdir()
+        bound_memory(backend, MOST_MEMORY, kept.folder / "spill")
+        waited, seen = _waited(kept, events, communicators, counts, pieces(rows, MOST_EVENTS))
+        traces.NODE_PAIRS.write(root, node_pairs(seen, ranks))
+        _write(root, traces.CALL_TIMES, by_call(events, waited, seconds))
+        _write(root, traces.CALL_SIZES, by_size(events))
+        _write(root, traces.COMM_TIMES, by_communicator(events, communicators))
+        _write(root, traces.MATRIX, matrix(events, counts, _members(backend, root, ranks, communicators)))
+        _write(root, traces.LATE, late_ranks(events, ranks, waited))
+        traces.PHASES.write(root, phases(events, [sites[number] for number in sorted(sites)]))
+        exchanging, moved = _moving(read(backend, [kept.folder / "collectives.parquet"])), _moved(waited)
+        _write_columns(root, traces.ACTIVITY, find_activity(events, waited, rows))
+    late, used = traces.LATE.read(root), [row for row in rows if row["events"]]
+    whole_s = (max(row["end_ns"] for row in used) - min(row["begin_ns"] for row in used)) * NS if used else 0.0
     cores = [([row["rank"] for row in group.ranks], len(group.cpus)) for group in sharing(rows)]
-    bounds = verdict(late, exchanging, moved, _whole(folder), cores)
-    VERDICT.write(root, bounds)
-    CLAIMS.write(root, make_claims(root, _whole(folder), busiest_s(late, cores)))
-    write_json(folder.tables / MANIFEST, trace_manifest(folder))
+    traces.SHARES.write(root, _shares(late, moved))
+    traces.TRACE_DOUBTS.write(root, trace_doubts(rows))
+    traces.VERDICT.write(root, verdict(late, exchanging, moved, whole_s, cores))
+    CLAIMS.write(root, make_claims(root, whole_s, busiest_s(late, cores)))
+    write_json(folder.tables / MANIFEST, traces.trace_manifest(folder))
 
 
-def _shares(late: Sequence[LateRow], moved: dict[int, float]) -> list[ShareRow]:
+def _shares(late: Sequence[traces.LateRow], moved: dict[int, float]) -> list[traces.ShareRow]:
     """What the ranks' time went to, the largest share first."""
     whole, computing, file, waiting, inside = (
         sum(row[name] for row in late) for name in ("seconds", "compute_s", "file_s", "waited_s", "mpi_s")
     )
     moving = sum(moved.values())
     unknown = max(inside - file - waiting - moving, 0.0)
-    given: dict[Spent, float] = {"waiting": waiting, "moving": moving, "file": file, "unknown": unknown}
+    given: dict[traces.Spent, float] = {"waiting": waiting, "moving": moving, "file": file, "unknown": unknown}
     given["computing"] = computing
-    rows = [ShareRow(what=what, seconds=seconds, share=seconds / whole) for what, seconds in given.items() if whole]
+    rows = [traces.ShareRow(what=what, seconds=each, share=each / whole) for what, each in given.items() if whole]
     return sorted(rows, key=lambda row: -row["seconds"])
 
 
-def _whole(folder: TraceFolder) -> float:
-    rows = [row for row in TRACE_RANKS.read(folder.path) if row["events"]]
-    return (max(row["end_ns"] for row in rows) - min(row["begin_ns"] for row in rows)) * NS if rows else 0.0
-
-
 def _write(root: Path, table: TableOf[Any], rows: Expression) -> None:
-    found = rows.select(*table.schema.names).to_pyarrow().cast(table.schema)
-    write_parquet(table.path(root), [found], table.schema, f"weft-{table.name}/1")
+    _write_columns(root, table, rows.select(*table.schema.names).to_pyarrow().cast(table.schema))
+
+
+def _write_columns(root: Path, table: TableOf[Any], columns: Table) -> None:
+    write_parquet(table.path(root), [columns], table.schema, f"weft-{table.name}/1")
 
 
 def pieces(rows: Sequence[TraceRankRow], most: int) -> list[tuple[int, int]]:
     """First and last rank of pieces of a trace that have at most so many events, or one rank."""
     found: list[tuple[int, int]] = []
-    held = most
+    held = 0
     for row in sorted(rows, key=lambda row: row["rank"]):
         held += row["events"]
         if held > most or not found:
@@ -125,19 +102,15 @@ def _waited(
 ) -> tuple[Expression, Expression]:
     """rank, event, call, waiting_ns, own_ns, awaited of each call whose waiting is known; messages that were seen."""
     columns = ["rank", "event", "call", "waiting_ns", "own_ns", "awaited", "begin_ns", "end_ns"]
-    together = kept.keep(
-        "collectives",
-        collectives(events, communicators, counts).select(*columns, "comm", "number", "last_ns", "done_ns"),
-    )
+    calls = collectives(events, communicators, counts).select(*columns, "comm", "number", "last_ns", "done_ns")
+    came, seen = [kept.keep("collectives", calls).select(*columns)], list[Expression]()
     # all at once, the matching of 500 million events ended with an error of the engine
-    came: list[Expression] = []
-    seen: list[Expression] = []
     for ranks in several:
         matched = kept.keep(f"receives-{ranks[0]}", receives(events, ranks).select(*MATCHED))
         own = events.filter(events.rank.between(*ranks))
         came.append(kept.keep(f"waits-{ranks[0]}", per_call(matched, own).select(*columns)))
         seen.append(transfers(matched))
-    waited = kept.keep("waited", ibis.union(together.select(*columns), *came))
+    waited = kept.keep("waited", ibis.union(*came))
     return waited, kept.keep("seen", ibis.union(seen[0], *seen[1:]))
 
 

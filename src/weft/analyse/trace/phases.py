@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Repeating phases of a program: stretches of rank 0's calls that come again and again."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,32 +12,23 @@ from weft.analyse.tables.traces import PhaseRow
 from weft.analyse.trace.sums import NS, timed_calls
 from weft.store.trace.layout import Flag
 
-MOST_CALLS = 1 << 20
-"""Calls of rank 0 that are searched."""
-LONGEST = 4096
-"""Calls in the longest phase that is found."""
-FEWEST = 3
-"""Times that a stretch must come in a row to be a phase."""
-
-ODD = 0x9E3779B97F4A7C15
-"""Any large odd number: sums that are equal by chance only cost time."""
+MOST_CALLS = 1 << 20  # calls of rank 0 that are searched
+LONGEST = 4096  # calls in the longest phase that is found
+FEWEST = 3  # times that a stretch must come in a row to be a phase
+ODD = 0x9E3779B97F4A7C15  # any large odd number: sums that are equal by chance only cost time
 
 Codes = NDArray[np.int64]
 Sums = NDArray[np.uint64]
 
 
 def repeating(codes: Codes, longest: int = LONGEST) -> list[tuple[int, int, int]]:
-    """Stretches that repeat at once, as (first, length, times), the one that covers most first; none overlap.
-
-    `codes`: what each call is, shape (n,), any unit: equal codes are equal calls.
-    """
+    """Stretches of codes, (n,), that repeat at once: (first, length, times), what covers most first, none overlap."""
     found: list[tuple[int, int, int]] = []
     sums, powers = _sums(codes)
     for period in range(1, min(longest, len(codes) // FEWEST) + 1):
         for begin, end in _stretches(codes, sums, powers, period):
-            times = (end - begin) // period + 1
-            if times >= FEWEST:
-                found.append((begin, period, times))
+            if end - begin >= (FEWEST - 1) * period:
+                found.append((begin, period, (end - begin) // period + 1))
     found.sort(key=lambda each: (-each[1] * each[2], each[1]))
     free = np.ones(len(codes), bool)
     kept: list[tuple[int, int, int]] = []
@@ -70,8 +62,7 @@ def _stretches(codes: Codes, sums: Sums, powers: Sums, period: int) -> list[tupl
     if not alike.any():
         return []
     found: list[tuple[int, int]] = []
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], alike, [False]]))) * period
-    for begin, end in edges.reshape(-1, 2).tolist():
+    for begin, end in (_runs(alike) * period).tolist():
         if not np.array_equal(codes[begin:end], codes[begin + period : end + period]):
             return _compared(codes, period)  # two blocks of the same sum
         found.append((_before(codes, period, begin), _after(codes, period, end)))
@@ -80,9 +71,13 @@ def _stretches(codes: Codes, sums: Sums, powers: Sums, period: int) -> list[tupl
 
 def _compared(codes: Codes, period: int) -> list[tuple[int, int]]:
     """The same by comparing every call."""
-    same = codes[period:] == codes[:-period]
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
-    return [(begin, end) for begin, end in edges.reshape(-1, 2).tolist() if end - begin >= 2 * period]
+    runs = _runs(codes[period:] == codes[:-period]).tolist()
+    return [(begin, end) for begin, end in runs if end - begin >= 2 * period]
+
+
+def _runs(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Begin and end of each run of what is true, shape (runs, 2)."""
+    return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]))).reshape(-1, 2)
 
 
 def _before(codes: Codes, period: int, begin: int) -> int:
@@ -109,8 +104,7 @@ def phases(events: Expression, sites: Sequence[str], most: int = 8) -> list[Phas
     if not rows.num_rows:
         return []
     names, call = np.unique(rows["call"].cast("string").to_numpy(zero_copy_only=False), return_inverse=True)
-    site = rows["site"].to_numpy()
-    begin, end, event = (rows[name].to_numpy() for name in ("begin_ns", "end_ns", "event"))
+    begin, end, event, site = (rows[name].to_numpy() for name in ("begin_ns", "end_ns", "event", "site"))
     found: list[PhaseRow] = []
     for first, period, times in repeating(call.astype(np.int64) * (int(site.max()) + 1) + site):
         within = slice(first, first + period * times)
@@ -127,9 +121,8 @@ def phases(events: Expression, sites: Sequence[str], most: int = 8) -> list[Phas
 
 def _longest(names: NDArray[np.str_], site: NDArray[np.int32], took: NDArray[np.float64], sites: Sequence[str]) -> str:
     """The three call sites with most time."""
-    keys = [(str(name), int(each)) for name, each in zip(names, site, strict=True)]
-    sums: dict[tuple[str, int], float] = {}
-    for key, seconds in zip(keys, took, strict=True):
-        sums[key] = sums.get(key, 0.0) + float(seconds)
+    sums: dict[tuple[str, int], float] = defaultdict(float)
+    for name, each, seconds in zip(names.tolist(), site.tolist(), took.tolist(), strict=True):
+        sums[name, each] += seconds
     best = sorted(sums, key=lambda key: -sums[key])[:3]
     return ", ".join(f"{name} at {sites[each]}" if sites[each] else name for name, each in best)

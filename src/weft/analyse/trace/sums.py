@@ -6,6 +6,7 @@ other collective calls are not in the matrix: which pairs their data takes depen
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
 from statistics import median
 
 import ibis
@@ -36,10 +37,8 @@ def by_call(events: Expression, waited: Expression, rank_seconds: float) -> Expr
         waiting_s=waited.waiting_ns.sum() * NS, known_s=(waited.end_ns - waited.begin_ns).sum() * NS
     )
     joined = sums.left_join(lost, sums.call == lost.waiting_call).drop("waiting_call")
-    known = joined.known_s.fill_null(0.0)
-    return joined.mutate(share=joined.seconds / max(rank_seconds, NS), known_s=known).order_by(
-        [joined.seconds.desc(), "call"]
-    )
+    share, known = joined.seconds / max(rank_seconds, NS), joined.known_s.fill_null(0.0)
+    return joined.mutate(share=share, known_s=known).order_by([joined.seconds.desc(), "call"])
 
 
 def by_size(events: Expression) -> Expression:
@@ -78,14 +77,14 @@ def without(events: Expression, flags: Flag) -> Expression:
 
 
 EQUAL_BLOCKS = calls_of("AllToAll") | calls_of("AllToAll", wrapper="Started")
+NEIGHBOURS = ("NeighborEqual", "NeighborAllGatherV", "NeighborAllToAllV", "NeighborAllToAllW")
 BY_COUNTS = {
-    name: kind
+    kind: calls_of(*families) | calls_of(*families, wrapper="Started")
     for kind, families in (
-        ("all-to-all", ("AllToAllV", "AllToAllW")), ("scatterv", ("ScatterV",)),
-        ("neighbourhood", ("NeighborEqual", "NeighborAllGatherV", "NeighborAllToAllV", "NeighborAllToAllW")),
+        ("all-to-all", ("AllToAllV", "AllToAllW")), ("neighbourhood", NEIGHBOURS), ("scatterv", ("ScatterV",)),
     )
-    for name in calls_of(*families) | calls_of(*families, wrapper="Started")
 }  # fmt: skip
+"""Calls with bytes for each member, by their kind in the matrix."""
 
 
 def sends_of(events: Expression) -> Expression:
@@ -95,21 +94,12 @@ def sends_of(events: Expression) -> Expression:
 
 
 def matrix(events: Expression, counts: Expression, members: Expression) -> Expression:
-    """Rows of MATRIX, by rank and peer.
-
-    `events`, `counts`: all events; bytes to each member of the calls that have counts.
-    """
+    """Rows of MATRIX, by rank and peer; ``counts``: bytes to each member of the calls that have counts."""
     sends = sends_of(events)
-    parts = [
-        _row(sends, "point-to-point", sends.calls, sends.bytes),
-        _one_sided(events),
-        _equal_blocks(events, members),
-        _counted(events, counts),
-    ]
-    found = ibis.union(*parts)
-    summed = found.group_by(["rank", "peer", "kind"]).agg(messages=found.messages.sum(), bytes=found.bytes.sum())
-    typed = summed.mutate(messages=summed.messages.cast("int64"), bytes=summed.bytes.cast("int64"))
-    return typed.order_by(["rank", "peer", "kind"])
+    direct = _row(sends, "point-to-point", sends.calls, sends.bytes)
+    found = ibis.union(direct, _one_sided(events), _equal_blocks(events, members), *_counted(events, counts))
+    sums = {name: found[name].sum().cast("int64") for name in ("messages", "bytes")}
+    return found.group_by(["rank", "peer", "kind"]).agg(**sums).order_by(["rank", "peer", "kind"])
 
 
 def _row(table: Expression, kind: str, messages: Expression, sent: Expression) -> Expression:
@@ -122,8 +112,7 @@ def _row(table: Expression, kind: str, messages: Expression, sent: Expression) -
 def _one_sided(events: Expression) -> Expression:
     """What is put, and what is fetched from the other."""
     calls = without(events.filter(events.call.isin(sorted(ONE_SIDED)), events.peer >= 0), Flag.FAILED)
-    put = calls.filter((calls.bytes > 0) | (calls.received == 0))
-    got = calls.filter(calls.received > 0)
+    put, got = calls.filter((calls.bytes > 0) | (calls.received == 0)), calls.filter(calls.received > 0)
     back = got.mutate(rank=got.peer, peer=got.rank)
     puts = _row(put, "one-sided", put.calls, put.bytes)
     return ibis.union(puts, _row(back, "one-sided", back.calls, back.received))
@@ -132,27 +121,21 @@ def _one_sided(events: Expression) -> Expression:
 def _equal_blocks(events: Expression, members: Expression) -> Expression:
     calls = without(events.filter(events.call.isin(sorted(EQUAL_BLOCKS))), Flag.INTER | Flag.FAILED)
     sums = calls.group_by(["rank", "comm"]).agg(calls=calls.calls.sum(), total=calls.bytes.sum())
-    others = members.select("comm", "size", peer=members.rank)
-    each = sums.join(others, "comm")
+    each = sums.join(members.select("comm", "size", peer=members.rank), "comm")
     each = each.filter(each["size"] > 1)
     return _row(each, "all-to-all", each.calls, each.total // each["size"])
 
 
-def _counted(events: Expression, counts: Expression) -> Expression:
-    found: list[Expression] = []
-    for kind in sorted(set(BY_COUNTS.values())):
-        names = sorted(name for name, its in BY_COUNTS.items() if its == kind)
-        calls = without(events.filter(events.call.isin(names)), Flag.INTER | Flag.FAILED).select("rank", "event")
-        sent = counts.semi_join(calls, ["rank", "event"])
-        found.append(_row(sent, kind, ibis.literal(1), sent.bytes))
-    return ibis.union(*found)
+def _counted(events: Expression, counts: Expression) -> Iterator[Expression]:
+    for kind, names in BY_COUNTS.items():
+        calls = without(events.filter(events.call.isin(sorted(names))), Flag.INTER | Flag.FAILED)
+        sent = counts.semi_join(calls.select("rank", "event"), ["rank", "event"])
+        yield _row(sent, kind, ibis.literal(1), sent.bytes)
 
 
-LEAST_BYTES = 1 << 14
-"""Of a message: what is smaller tells of latency, not of the rate of a link."""
+LEAST_BYTES = 1 << 14  # of a message: what is smaller tells of latency, not of the rate of a link
 FEWEST_MESSAGES, FEWEST_PAIRS = 8, 3
-SLOW = 2.0
-"""From this multiple of the others' median time for a byte on, a pair of nodes is slow."""
+SLOW = 2.0  # from this multiple of the others' median time for a byte on, a pair of nodes is slow
 
 
 def node_pairs(seen: Expression, ranks: Expression) -> list[NodePairRow]:
@@ -173,8 +156,8 @@ def node_pairs(seen: Expression, ranks: Expression) -> list[NodePairRow]:
 
 
 def _judged(classes: list[dict[str, float]]) -> list[NodePairRow]:
-    by_size: defaultdict[float, list[float]] = defaultdict(list)
-    by_pair: defaultdict[tuple[float, float], list[dict[str, float]]] = defaultdict(list)
+    by_size: dict[float, list[float]] = defaultdict(list)
+    by_pair: dict[tuple[float, float], list[dict[str, float]]] = defaultdict(list)
     for each in classes:
         by_pair[each["low"], each["high"]].append(each)
         if each["messages"] >= FEWEST_MESSAGES:

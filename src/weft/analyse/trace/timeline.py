@@ -34,7 +34,6 @@ Floats = NDArray[np.float64]
 
 #: Of the picture: lanes at most, columns at least and at most, and all of its points.
 LANES, FEWEST, MOST, POINTS = 256, 1024, 4096, 1 << 18
-SPENT = ("waiting", "moving", "file", "inside")
 
 
 def find_activity(events: Expression, waited: Expression, ranks: Sequence[TraceRankRow]) -> Table:
@@ -47,22 +46,16 @@ def find_activity(events: Expression, waited: Expression, ranks: Sequence[TraceR
     firsts = [row["rank"] for row in shown[::each]]
     columns = max(FEWEST, min(MOST, POINTS // len(firsts)))
     width = max(end - begin, 1) / columns
-    spent = np.zeros((len(SPENT), len(firsts), columns))
-    for kind, spans in enumerate(_spans(events, waited)):
-        spent[kind] = _sum_spans(spans, firsts, begin, width, columns)
+    spans = _spans(events, waited)
+    waiting, moving, file, inside = (_sum_spans(each, firsts, begin, width, columns) for each in spans)
     alive = np.zeros((len(firsts), columns))
     edges = begin + width * np.arange(columns + 1)
     for place, row in enumerate(shown):
         alive[place // each] += np.diff(np.clip(edges, row["begin_ns"], row["end_ns"]))
-    waiting, moving, file, inside = spent
     unknown = np.clip(inside - file - waiting - moving, 0, None)
     whole = np.maximum(np.maximum(alive, waiting + moving + file + unknown), width * 1e-9)
     parts = [part / whole for part in (waiting, moving, file, unknown)]
     parts.append(np.where(alive > 0, np.clip(1 - np.sum(parts, axis=0), 0, None), 0.0))
-    return _as_table(parts, firsts, width, columns)
-
-
-def _as_table(parts: Sequence[Floats], firsts: Sequence[int], width: float, columns: int) -> Table:
     lanes = np.repeat(np.arange(len(firsts)), columns)
     begin = np.tile(np.arange(columns), len(firsts)) * width * NS
     given = (lanes, np.repeat(firsts, columns), begin, begin + width * NS, *(part.ravel() for part in parts))
@@ -71,7 +64,7 @@ def _as_table(parts: Sequence[Floats], firsts: Sequence[int], width: float, colu
 
 
 def _spans(events: Expression, waited: Expression) -> tuple[Expression, ...]:
-    """rank, begin and end of each stretch, by `SPENT`: a call waits first, then moves data."""
+    """rank, begin and end of stretches of waiting, moving, files and calls: a call waits first, then moves data."""
     calls = timed_calls(events)
     inside = calls.filter((calls.flags & int(Flag.SUMMARY)) == 0).select("rank", "call", "begin_ns", "end_ns")
     turn = waited.mutate(turn_ns=waited.begin_ns + waited.waiting_ns)
@@ -93,10 +86,8 @@ def _sum_spans(spans: Expression, firsts: Sequence[int], begin: int, width: floa
         return ibis.least(ibis.greatest((at / width).floor(), 0), columns - 1).cast("int32")
 
     placed = spans.select("rank", start=starts, end=ends, first=column(starts), last=column(ends))
-    grouped = placed.group_by(["rank", "first", "last"]).agg(
-        count=placed.count(), start=placed.start.sum(), end=placed.end.sum()
-    )
-    found = grouped.to_pyarrow()
+    sums = {"count": placed.count(), "start": placed.start.sum(), "end": placed.end.sum()}
+    found = placed.group_by(["rank", "first", "last"]).agg(**sums).to_pyarrow()
     rank, first, last, count, start, end = (np.asarray(found[name].to_numpy()) for name in found.column_names)
     lane = np.maximum(np.searchsorted(np.array(firsts, np.int64), rank, side="right") - 1, 0)
     spent, steps = np.zeros((len(firsts), columns)), np.zeros((len(firsts), columns + 1))
@@ -116,22 +107,23 @@ AT_ONCE = 8192
 
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """Shares of time."""
+    """Shares of time.
 
-    # begin_s, end_s: of the stretch, in s since the first call of the first rank
+    Begin and end are s since the first call of the first rank. Shares are of a column's time, from 0 to 1, shape
+    (ranks, kinds, columns), by `KINDS`; what is left is computing.
+    """
+
     begin_s: float
     end_s: float
-    ranks: list[int]  # the ranks shown
-    # shape (ranks, kinds, columns), ratios from 0 to 1: of a column's time, by `KINDS`; what is left is computing
+    ranks: list[int]
     shares: Floats
 
     def letters(self) -> dict[int, str]:
         """For each rank a letter a column: what took most of it, computing among them."""
         outside = 1 - self.shares.sum(axis=1, keepdims=True)
         most = np.concatenate([self.shares, outside], axis=1).argmax(axis=1)
-        letters = list(LETTERS.values())
-        rows: list[list[int]] = most.tolist()
-        return {rank: "".join(letters[each] for each in row) for rank, row in zip(self.ranks, rows, strict=True)}
+        rows = np.array(list(LETTERS.values()))[most].tolist()
+        return {rank: "".join(row) for rank, row in zip(self.ranks, rows, strict=True)}
 
 
 def kind_of(call: str) -> str:
@@ -141,10 +133,7 @@ def kind_of(call: str) -> str:
         return "all-to-all"
     if family == "Barrier":
         return "barrier"
-    for kind, calls in _CALLS_OF.items():
-        if call in calls:
-            return kind
-    return "other call"
+    return next((kind for kind, calls in _CALLS_OF.items() if call in calls), "other call")
 
 
 _CALLS_OF = {
@@ -159,11 +148,7 @@ _CALLS_OF = {
 def timeline(
     folder: TraceFolder, begin_s: float | None, end_s: float | None, columns: int = 100, most_ranks: int = 32
 ) -> Timeline:
-    """Shares of each kind of call in a stretch of a trace, for the first ranks.
-
-    `begin_s`, `end_s`: of the stretch, in s since the first call of the first rank; None: those of the trace. Raises
-    DataError: the stretch is empty or not in the trace.
-    """
+    """Shares of each kind of call in a stretch of a trace, or all of it, for the first ranks; DataError without any."""
     rows = TRACE_RANKS.read(folder.path)
     first = min((row["begin_ns"] for row in rows if row["events"]), default=0)
     whole_s = (max(row["end_ns"] for row in rows) - first) * NS

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Waiting against moving: how long a rank stood in a call because another had not come yet, and who that was.
+"""Waiting against moving: how long a rank stood in a call because another had not come yet, and who that was.
 
 A collective call that needs data of all (MPI_Allreduce, MPI_Alltoall ...) cannot end before its last member has begun:
 until then a rank waits, afterwards data moves. MPI_Bcast and MPI_Scatter wait for their root alone, MPI_Reduce and
 MPI_Gather only at the root. In MPI_Alltoallv and neighbourhood calls a rank waits for those alone who have bytes for
-it. A receive waits until its message is sent. This is the late-sender and wait-at-N-by-N
-analysis of Scalasca (Geimer et al., "The Scalasca performance toolset architecture", 2010), on synchronised clocks.
+it. A receive waits until its message is sent. This is the late-sender and wait-at-N-by-N analysis of Scalasca (Geimer
+et al., "The Scalasca performance toolset architecture", 2010), on synchronised clocks.
 
 Part of the waiting is imbalance: the late rank computed longer than the waiting one since both last met (``own_ns``).
 The rest it lost inside of MPI calls, in which it waited for others or for the network itself.
 """
-
-from typing import Any
 
 import ibis
 
@@ -31,14 +29,10 @@ def collectives(events: Expression, communicators: Expression, counts: Expressio
     ``last_ns`` and ``done_ns`` are when the last member came and left. Calls of which a member's record is missing are
     left out.
     """
-    calls = without(
-        events.filter(events.call.isin(sorted(FROM_ROOT | TO_ROOT | TOGETHER | SPARSE)), events.comm != OWN), LOST
-    )
-    calls = calls.mutate(
-        number=ibis.row_number().over(ibis.window(group_by=["rank", "comm", "call"], order_by="event"))
-    )
-    meetings = ibis.window(group_by=["rank", "comm"], order_by="event")
-    calls = calls.mutate(since_ns=calls.computed_ns - calls.computed_ns.lag(default=0).over(meetings))
+    known = events.call.isin(sorted(FROM_ROOT | TO_ROOT | TOGETHER | SPARSE))
+    calls = without(events.filter(known, events.comm != OWN), LOST)
+    calls = calls.mutate(number=_number(["rank", "comm", "call"], "event"))
+    calls = calls.mutate(since_ns=_since(calls, ["rank", "comm"], "event"))
     at_root = ibis.ifelse(calls.rank == calls.peer, calls.begin_ns, ibis.null("int64"))
     met = calls.group_by(KEY).agg(
         last_ns=calls.begin_ns.max(), done_ns=calls.end_ns.max(), last=calls.rank.argmax(calls.begin_ns),
@@ -48,9 +42,8 @@ def collectives(events: Expression, communicators: Expression, counts: Expressio
     whole = whole.filter((whole.came == whole["size"]) & (whole["size"] > 1))
     given = counts.join(calls.select("rank", "event", "begin_ns", *KEY), ["rank", "event"])
     given = given.filter(given.rank != given.peer, given.bytes > 0)
-    givers = given.group_by([*KEY, "peer"]).agg(
-        given_ns=given.begin_ns.max(), giver=given.rank.argmax(given.begin_ns)
-    )  # fmt: skip
+    last = {"given_ns": given.begin_ns.max(), "giver": given.rank.argmax(given.begin_ns)}
+    givers = given.group_by([*KEY, "peer"]).agg(**last)
     rows = calls.join(whole, KEY).left_join(givers.rename(rank="peer"), [*KEY, "rank"], rname="{name}_given")
     waiting = _with_waiting(rows)
     others = calls.select(*KEY, awaited=calls.rank, other_ns=calls.since_ns)
@@ -94,12 +87,10 @@ def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
     starts = own.filter((own.request > 0) & (own.call != FINISH) & (own.call != "MPI_Request_free"))
     starts = starts.group_by(["rank", "request"]).agg(posted=starts.event.min())
     started = completed.filter(completed.request > 0).join(starts, ["rank", "request"])
-    columns = ["rank", "event", "peer", "comm", "tag", "begin_ns", "end_ns", "computed_ns"]
-    beside = completed.filter(completed.request == 0)
-    posted = ibis.union(
-        started.select(*columns, "posted"), blocking.select(*columns, posted=blocking.event),
-        beside.select(*columns, posted=beside.event),
-    )  # fmt: skip
+    columns = ["rank", "event", "peer", "comm", "tag", "begin_ns", "end_ns", "computed_ns", "posted"]
+    others = (blocking, completed.filter(completed.request == 0))
+    parts = (started, *(part.mutate(posted=part.event) for part in others))
+    posted = ibis.union(*(part.select(*columns) for part in parts))
     ends = ["rank", "peer", "comm", "tag"]
     numbered = posted.mutate(number=_number(ends, "posted"), since_ns=_since(posted, ends, "posted"))
     sends = sends_of(events.filter(events.peer.between(*ranks)))
@@ -134,17 +125,11 @@ def per_call(waits: Expression, events: Expression) -> Expression:
 
 
 def transfers(waits: Expression) -> Expression:
-    """rank, peer, bytes, ns of messages whose whole way was seen: the receiver was waiting when they were sent.
-
-    Of a call that received several, nobody knows which of them ended it: those are left out.
-    """
-    in_call = waits.mutate(came=waits.count().over(_window(["rank", "begin_ns", "end_ns"])))
+    """rank, peer, bytes, ns of messages whose whole way was seen: the receiver was waiting when they were sent."""
+    # of a call that received several, nobody knows which of them ended it
+    in_call = waits.mutate(came=waits.count().over(ibis.window(group_by=["rank", "begin_ns", "end_ns"])))
     seen = in_call.filter(in_call.came == 1, in_call.sent_ns >= in_call.begin_ns, in_call.end_ns > in_call.sent_ns)
     return seen.select("rank", "peer", "bytes", ns=seen.end_ns - seen.sent_ns)
-
-
-def _window(group: list[str]) -> Any:
-    return ibis.window(group_by=group)
 
 
 def late_ranks(events: Expression, ranks: Expression, waited: Expression) -> Expression:
@@ -160,10 +145,8 @@ def late_ranks(events: Expression, ranks: Expression, waited: Expression) -> Exp
     rows = ranks.select("rank", "node", seconds=(ranks.end_ns - ranks.begin_ns) * NS, lost_s=ranks.lost_ns * NS)
     for part in (inside, own, caused):
         rows = rows.left_join(part, "rank").drop("rank_right")
-    known = rows.mutate(
-        **{name: rows[name].fill_null(0.0) for name in ("mpi_s", "file_s", "waited_s", "caused_s", "imbalance_s")},
-        last=rows["last"].fill_null(0),
-    )  # fmt: skip
+    filled = {name: rows[name].fill_null(0.0) for name in ("mpi_s", "file_s", "waited_s", "caused_s", "imbalance_s")}
+    known = rows.mutate(**filled, last=rows["last"].fill_null(0))
     # calls of several threads overlap: no time outside is less than none
     outside = ibis.greatest(known.seconds - known.mpi_s, 0.0)
     return known.mutate(compute_s=outside).order_by("rank")

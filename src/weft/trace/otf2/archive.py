@@ -16,15 +16,6 @@ from weft.store.trace.layout import COLLECTIVES, FINISH, STARTED_COLLECTIVES, Fl
 from weft.trace.actions import sends
 from weft.trace.events import Event, Group, each_event, groups_of
 
-COLLECTIVE_OPS: dict[str, str] = {
-    name: name.upper()
-    for name in (
-        "Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall",
-        "Alltoallv", "Alltoallw", "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan",
-    )
-}  # fmt: skip
-"""Name of the format's collective operation for each collective call, without ``MPI_``."""
-STARTED_OPS = {f"I{name.lower()}": op for name, op in COLLECTIVE_OPS.items()}
 NO_ROOT = 0xFFFFFFFF  # the root of an operation without one
 
 
@@ -50,17 +41,13 @@ def as_data_errors(path: Path, doing: str, remedy: str) -> Generator[None, None,
         raise DataError(f"{path}: {doing}: {said[0] if said else type(error).__name__}", remedy) from error
 
 
-NAME = "traces"
-TICKS_A_SECOND = 1_000_000_000
-
-
 def write_otf2(folder: TraceFolder, path: Path) -> int:
     """Write all calls, threads as locations, to ``path/traces.otf2``; how many. StudyError, DataError."""
     package = otf2()
     new_folder(path, "weft trace export RUN DIR --to otf2")
     try:
         with as_data_errors(path, "the archive cannot be written", "is there room, and may you write there? df -h ."):
-            writer = package.writer.open(str(path), archive_name=NAME, timer_resolution=TICKS_A_SECOND)
+            writer = package.writer.open(str(path), archive_name="traces", timer_resolution=1_000_000_000)
             with writer as archive:
                 return _Archive(package, archive, TRACE_RANKS.read(folder.path), groups_of(folder)).write(folder)
     except BaseException:
@@ -82,9 +69,8 @@ class _Archive:
         for row in sorted(rows, key=lambda row: row["rank"]):
             if row["host"] not in nodes:
                 nodes[row["host"]] = made.system_tree_node(row["host"], class_name="node", parent=machine)
-            self._processes[row["rank"]] = made.location_group(
-                f"rank {row['rank']}", system_tree_parent=nodes[row["host"]]
-            )
+            name, node = f"rank {row['rank']}", nodes[row["host"]]
+            self._processes[row["rank"]] = made.location_group(name, system_tree_parent=node)
         self._first = {rank: self._location(rank, 0) for rank in self._processes}
         self._comms = self._communicators()
 
@@ -117,11 +103,9 @@ class _Archive:
     def region(self, name: str) -> Any:
         """The definition of a call."""
         if name not in self._regions:
-            roles = self.package.RegionRole
-            plain = name.removeprefix("MPI_")
+            roles, mpi = self.package.RegionRole, self.package.Paradigm.MPI
             together = name in COLLECTIVES or name in STARTED_COLLECTIVES
-            role = roles.BARRIER if plain == "Barrier" else roles.COLL_OTHER if together else roles.POINT2POINT
-            mpi = self.package.Paradigm.MPI
+            role = roles.BARRIER if name == "MPI_Barrier" else roles.COLL_OTHER if together else roles.POINT2POINT
             self._regions[name] = self._made.region(name, region_role=role, paradigm=mpi)
         return self._regions[name]
 
@@ -129,25 +113,21 @@ class _Archive:
         """All events; how many calls."""
         for rank, event in each_event(folder):
             if not event.flags & Flag.SUMMARY and rank in self._processes:
-                self._thread(rank, event.thread).add(event)
+                key = (rank, event.thread)
+                if key not in self._threads:
+                    place = self._location(*key) if event.thread else self._first[rank]
+                    self._threads[key] = _Location(self, self._archive.event_writer_from_location(place))
+                self._threads[key].add(event)
         for thread in self._threads.values():
             thread.leave()
         return sum(thread.calls for thread in self._threads.values())
-
-    def _thread(self, rank: int, thread: int) -> "_Location":
-        key = (rank, thread)
-        if key not in self._threads:
-            place = self._first[rank] if thread == 0 else self._location(rank, thread)
-            writer = self._archive.event_writer_from_location(place)
-            self._threads[key] = _Location(self, rank, writer)
-        return self._threads[key]
 
 
 class _Location:
     """The events of a thread: a call is left when the next one begins, because its completions follow it."""
 
-    def __init__(self, archive: _Archive, rank: int, writer: Any) -> None:
-        self._archive, self._rank, self._writer = archive, rank, writer
+    def __init__(self, archive: _Archive, writer: Any) -> None:
+        self._archive, self._writer = archive, writer
         self._open: Event | None = None
         self._starts: list[Event] = []
         self._sent: set[int] = set()
@@ -168,7 +148,7 @@ class _Location:
         inside = event.call == "MPI_Startall" and bool(together) and together[0].begin_ns >= event.begin_ns
         for start in () if inside else together:
             self._enter(start)
-            self._close()
+            self.leave()
         self._enter(event)
         for start in together if inside else ():
             self._inside(start)
@@ -176,19 +156,14 @@ class _Location:
 
     def leave(self) -> None:
         """End the call that is open."""
-        if self._open:
-            self._close()
-
-    def _close(self) -> None:
-        event = self._open
-        assert event is not None
+        if (event := self._open) is None:
+            return
+        at = self._until(event.end_ns)
         if event.call in COLLECTIVES and not event.flags & Flag.INTER:
-            what = self._operation(event, COLLECTIVE_OPS[event.call.removeprefix("MPI_")])
-            self._writer.mpi_collective_end(self._until(event.end_ns), *what)
+            self._writer.mpi_collective_end(at, *self._operation(event))
         elif event.call in ("MPI_Recv", "MPI_Mrecv") and event.peer >= 0 and not event.flags & Flag.INTER:
-            sender, comm, tag = self._place(event), self._archive.comm(event.comm), max(event.tag, 0)
-            self._writer.mpi_recv(self._until(event.end_ns), sender, comm, tag, event.received)
-        self._writer.leave(self._until(event.end_ns), self._archive.region(event.call))
+            self._writer.mpi_recv(at, *self._message(event), event.received)
+        self._writer.leave(at, self._archive.region(event.call))
         self._open = None
 
     def _enter(self, event: Event) -> None:
@@ -198,7 +173,7 @@ class _Location:
         self._inside(event)
 
     def _inside(self, event: Event) -> None:
-        at, comm = self._at_ns, self._archive.comm(event.comm)
+        at = self._at_ns
         if event.flags & Flag.INTER:
             return  # the format has other definitions for two groups
         if event.call in STARTED_COLLECTIVES:
@@ -208,7 +183,7 @@ class _Location:
         elif event.call in COLLECTIVES:
             self._writer.mpi_collective_begin(at)
         elif sends(event) and event.peer >= 0:
-            what = (at, self._place(event), comm, max(event.tag, 0), event.bytes)
+            what = (at, *self._message(event), event.bytes)
             if event.request:
                 self._sent.add(event.request)
                 self._writer.mpi_isend(*what, event.request)
@@ -218,29 +193,29 @@ class _Location:
             self._writer.mpi_irecv_request(at, event.request)
 
     def _completed(self, event: Event) -> None:
-        at, comm = self._until(event.end_ns), self._archive.comm(event.comm)
+        at = self._until(event.end_ns)
         if event.flags & Flag.INTER:
             return
         if event.flags & Flag.CANCELLED:
             self._writer.mpi_request_cancelled(at, event.request)
         elif event.flags & Flag.RECEIVE:
-            if event.peer >= 0:
-                what = (at, self._place(event), comm, max(event.tag, 0), event.received)
-                if event.request:
-                    self._writer.mpi_irecv(*what, event.request)
-                else:
-                    self._writer.mpi_recv(*what)
+            if event.peer >= 0 and event.request:
+                self._writer.mpi_irecv(at, *self._message(event), event.received, event.request)
+            elif event.peer >= 0:
+                self._writer.mpi_recv(at, *self._message(event), event.received)
         elif event.request in self._sent:
             self._sent.remove(event.request)
             self._writer.mpi_isend_complete(at, event.request)
         elif start := self._started.pop(event.request, None):
-            what = self._operation(start, STARTED_OPS[start.call.removeprefix("MPI_")])
-            self._writer.non_blocking_collective_complete(at, *what, event.request)
+            self._writer.non_blocking_collective_complete(at, *self._operation(start), event.request)
 
-    def _operation(self, event: Event, op: str) -> tuple[Any, Any, int, int, int]:
-        root = NO_ROOT if event.peer < 0 else self._place(event)
-        kind = getattr(self._archive.package.CollectiveOp, op)
+    def _operation(self, event: Event) -> tuple[Any, Any, int, int, int]:
+        root, op = NO_ROOT if event.peer < 0 else self._place(event), event.call.removeprefix("MPI_").upper()
+        kind = getattr(self._archive.package.CollectiveOp, op[1:] if event.call in STARTED_COLLECTIVES else op)
         return kind, self._archive.comm(event.comm), root, event.bytes, event.received
+
+    def _message(self, event: Event) -> tuple[int, Any, int]:
+        return self._place(event), self._archive.comm(event.comm), max(event.tag, 0)
 
     def _place(self, event: Event) -> int:
         return max(self._archive.groups[event.comm].place(event.peer), 0) if event.comm >= 0 else event.peer

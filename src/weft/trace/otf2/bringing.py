@@ -3,7 +3,6 @@
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -27,23 +26,8 @@ QUIET = (
     "Group_", "Info_", "Init", "Is_thread", "Keyval", "Op_", "Pack", "Pcontrol", "Query_thread", "Status_",
     "Test_cancelled", "Topo_test", "Type_", "Unpack", "Wtick", "Wtime",
 )  # fmt: skip
+"""How the names of calls begin that move nothing, after ``MPI_``."""
 MOST_NAMES = 5
-
-
-def left_out_line(each: Iterable[Mapping[str, int]]) -> list[str]:
-    """A line that names the most frequent calls without a record; none where all of them move nothing."""
-    total: Counter[str] = Counter()
-    for own in each:
-        total.update({name: number for name, number in own.items() if not name.startswith(_NAMES)})
-    if not total:
-        return []
-    some = ", ".join(f"{name} ({number:,})" for name, number in total.most_common(MOST_NAMES))
-    return [f"calls that Weft's traces do not have: {some}{' ...' if len(total) > MOST_NAMES else ''}"]
-
-
-_NAMES = tuple(f"MPI_{name}" for name in QUIET)
-
-
 REMEDY = "name an archive that otf2-print reads: its traces.otf2, with the folder and the .def beside it"
 NS = 1_000_000_000
 AT_ONCE = 1000
@@ -55,19 +39,17 @@ def bring_otf2(path: Path, folder: TraceFolder) -> list[str]:
     with as_data_errors(path, "no archive of OTF2 that can be read", REMEDY), ExitStack() as files:
         archive = files.enter_context(package.reader.open(str(plain_file(path)), batch_events=AT_ONCE))
         places, hosts = _places(package, archive, path)
-        ranks = len(hosts)
-        known = _communicators(package, archive, ranks)
+        known = _communicators(package, archive, len(hosts))
         clock = archive.definitions.clock_properties
         offset, resolution = int(clock.global_offset or 0), int(clock.timer_resolution)
 
         def to_ns(ticks: int) -> int:
             return (ticks - offset) * NS // resolution
 
-        state = int(State.CLOSED | State.SHARED_CLOCK | State.CLOCK_CLOSED)
-        calls: list[RankCalls] = []
+        state, calls = int(State.CLOSED | State.SHARED_CLOCK | State.CLOCK_CLOSED), list[RankCalls]()
         for rank, host in enumerate(hosts):
             head = {"state": state, "host": host.encode()[:63], "library": b"from OTF2"}
-            file = files.enter_context(RankFile(folder.raw, rank, ranks, **head))
+            file = files.enter_context(RankFile(folder.raw, rank, len(hosts), **head))
             for each in {each.number: each for each in known.values()}.values():
                 if each.members and rank in each.members:
                     file.communicator(each.number, each.number, each.members)
@@ -85,7 +67,13 @@ def _told(calls: list[RankCalls]) -> list[str]:
         lines.append(f"bytes to each member are taken as equal in {evenly:,} all-to-alls: OTF2 has their sums only")
     if unended:
         lines.append(f"{plural(unended, 'call')} never returned: left out")
-    return lines + left_out_line(each.left_out for each in calls)
+    total = sum((each.left_out for each in calls), Counter[str]())
+    named = Counter({name: number for name, number in total.items() if not name.removeprefix("MPI_").startswith(QUIET)})
+    if named:
+        some = ", ".join(f"{name} ({number:,})" for name, number in named.most_common(MOST_NAMES))
+        more = " ..." if len(named) > MOST_NAMES else ""
+        lines.append(f"calls that Weft's traces do not have: {some}{more}")
+    return lines
 
 
 def _places(package: Any, archive: Any, path: Path) -> tuple[dict[int, tuple[int, int]], list[str]]:
@@ -113,7 +101,6 @@ def _communicators(package: Any, archive: Any, ranks: int) -> dict[int, Known]:
     found: dict[int, Known] = {}
     all_ranks = next(each for each in archive.definitions.groups if each.group_type == kinds.COMM_LOCATIONS)
     rank_of = {id(location): rank for rank, location in enumerate(all_ranks.members)}
-    world = False
     for number, definition in enumerate(archive.definitions.comms, 3):
         group = getattr(definition, "group", None)
         if group is None:
@@ -122,8 +109,7 @@ def _communicators(package: Any, archive: Any, ranks: int) -> dict[int, Known]:
             found[id(definition)] = Known(SELF, None)
             continue
         members = tuple(rank_of[id(member)] for member in group.members)
-        if members == whole and not world:
-            world = True
+        if members == whole and all(each.number != WORLD for each in found.values()):
             found[id(definition)] = Known(WORLD, None)
         elif members:
             found[id(definition)] = Known(number, members)
@@ -132,14 +118,15 @@ def _communicators(package: Any, archive: Any, ranks: int) -> dict[int, Known]:
 
 def import_trace(source: Path, into: Path) -> list[str]:
     """Bring another tool's trace into a new folder; what could not be brought, in words. StudyError, DataError."""
+    give = "give an archive's traces.otf2, or its folder"
     if not source.exists():
-        raise DataError(f"{source} does not exist", "give an archive's traces.otf2, or its folder")
+        raise DataError(f"{source} does not exist", give)
     if not source.is_dir():
         with file_errors(source):
             plain_file(source)
     anchor = source if source.is_file() else next(iter(sorted(source.glob("*.otf2"))), None)
     if anchor is None:
-        raise DataError(f"{source} has no archive of OTF2 (*.otf2)", "give an archive's traces.otf2, or its folder")
+        raise DataError(f"{source} has no archive of OTF2 (*.otf2)", give)
     new_folder(into, "weft trace import SOURCE -o RUN")
     folder = TraceFolder(into)
     try:

@@ -13,6 +13,7 @@ Fields: TypeAlias = dict[str, int]  # fields of a record by name
 
 COUNTED = calls_of("AllToAllV", "AllToAllW") | calls_of("AllToAllV", "AllToAllW", wrapper="Started")
 """Calls with bytes for each member, of which the format keeps the sum."""
+ENDS = ("MpiIsendComplete", "MpiIrecv", "MpiRequestCancelled", "NonBlockingCollectiveComplete")
 MOST_HELD = 1 << 20
 """Records held for the end of a non-blocking collective call; beyond it, the call stays without its sizes."""
 
@@ -63,13 +64,6 @@ class RankCalls:
         self._requests = 0
         self.left_out: Counter[str] = Counter()
         self.shared_evenly = self.calls = 0
-        self._inside: dict[str, Callable[[_Open, Any], None]] = {
-            "MpiSend": self._sent, "MpiIsend": self._send_started, "MpiIsendComplete": self._send_ended,
-            "MpiIrecvRequest": self._receive_posted, "MpiRecv": self._came, "MpiIrecv": self._receive_ended,
-            "MpiRequestCancelled": self._cancelled, "MpiCollectiveEnd": self._together,
-            "NonBlockingCollectiveRequest": self._together_started,
-            "NonBlockingCollectiveComplete": self._together_ended,
-        }  # fmt: skip
 
     def add(self, thread: int, event: Any) -> None:
         """Take an event of a thread."""
@@ -78,8 +72,8 @@ class RankCalls:
             self._enter(thread, event)
         elif kind == "Leave":
             self._leave(thread, event)
-        elif (inside := self._open.get(thread)) and kind in self._inside:
-            self._inside[kind](inside, event)
+        elif inside := self._open.get(thread):
+            self._inside(inside, kind, event)
 
     def finish(self) -> int:
         """Write what is held; how many calls were never left: the archive is torn, or the application was."""
@@ -98,18 +92,16 @@ class RankCalls:
             self.left_out[name] += 1
 
     def _leave(self, thread: int, event: Any) -> None:
-        call = self._open.get(thread)
-        if call is None:
+        if thread not in self._open:
             return
         if self._depth[thread]:
             self._depth[thread] -= 1
             return
-        del self._open[thread]
+        call = self._open.pop(thread)
         begin_ns, end_ns = call.begin_ns, self._to_ns(event.time)
-        several = call.name == "MPI_Startall"
-        for start in call.starts if several else ():
-            self._held.append(("MPI_Start", begin_ns, begin_ns, start | {"thread": thread}))
-        own = call.starts[0] if call.starts and not several else call.given
+        own = call.starts[0] if call.starts and call.name != "MPI_Startall" else call.given
+        if call.name == "MPI_Startall":
+            self._held += [("MPI_Start", begin_ns, begin_ns, start | {"thread": thread}) for start in call.starts]
         own["thread"] = thread
         self._held.append((call.name, begin_ns, end_ns, own))
         self._held += [(FINISH, begin_ns, end_ns, end | {"thread": thread}) for end in call.ends]
@@ -121,14 +113,11 @@ class RankCalls:
         for name, begin_ns, end_ns, fields in self._held:
             self._records.call(name, begin_ns, end_ns, **{"comm": 0, **fields})
             if name in COUNTED and fields.get("comm"):
-                self._share(fields)
+                size = self._size(self._numbered[fields["comm"]])
+                each, rest = divmod(fields.get("bytes", 0), size)
+                self._records.counts([each + (place < rest) for place in range(size)], fields["comm"])
+                self.shared_evenly += 1
         self._held.clear()
-
-    def _share(self, own: Fields) -> None:
-        size = self._size(self._numbered[own["comm"]])
-        each, rest = divmod(own.get("bytes", 0), size)
-        self._records.counts([each + (place < rest) for place in range(size)], own["comm"])
-        self.shared_evenly += 1
 
     def _size(self, known: Known) -> int:
         world = int(self._records.head["ranks"])
@@ -140,41 +129,53 @@ class RankCalls:
             return {"comm": 0, "peer": NO_PEER}
         return {"comm": known.number, "peer": self.rank if known.number == SELF else known.world(peer)}
 
+    def _message(self, event: Any, *, sent: bool) -> Fields:
+        place = self._place(event, event.receiver if sent else event.sender)
+        return place | {"tag": event.msg_tag, "bytes" if sent else "received": event.msg_length}
+
     def _new(self, archives: int, fields: Fields) -> Fields:
         self._requests += 1
         fields["request"] = self._requests
         self._pending[archives] = fields
         return fields
 
-    def _sent(self, call: _Open, event: Any) -> None:
-        call.given |= self._place(event, event.receiver) | {"tag": event.msg_tag, "bytes": event.msg_length}
+    def _inside(self, call: _Open, kind: str, event: Any) -> None:
+        """Take what happened inside a call."""
+        if kind == "MpiSend":
+            call.given |= self._message(event, sent=True)
+        elif kind == "MpiIsend":
+            call.starts.append(self._new(event.request_id, self._message(event, sent=True)))
+        elif kind == "MpiIrecvRequest":
+            call.starts.append(self._new(event.request_id, {"flags": int(Flag.RECEIVE)}))
+        elif kind == "MpiRecv" and call.name in ("MPI_Recv", "MPI_Mrecv"):
+            call.given |= self._message(event, sent=False)
+        elif kind == "MpiRecv":  # of MPI_Sendrecv
+            call.ends.append(self._message(event, sent=False) | {"flags": int(Flag.RECEIVE)})
+        elif kind == "MpiCollectiveEnd":
+            call.given |= self._operation(event)
+        elif kind == "NonBlockingCollectiveRequest":
+            self._new(event.request_id, call.given)
+            self._unclear.add(event.request_id)
+        elif kind in ENDS:
+            self._ended(call, kind, event)
 
-    def _send_started(self, call: _Open, event: Any) -> None:
-        what = self._place(event, event.receiver) | {"tag": event.msg_tag, "bytes": event.msg_length}
-        call.starts.append(self._new(event.request_id, what))
-
-    def _send_ended(self, call: _Open, event: Any) -> None:
-        if start := self._pending.pop(event.request_id, None):
+    def _ended(self, call: _Open, kind: str, event: Any) -> None:
+        """Take the end of a request, if its start is known."""
+        if kind == "NonBlockingCollectiveComplete":
+            self._unclear.discard(event.request_id)
+        if (start := self._pending.pop(event.request_id, None)) is None:
+            return
+        own = {"request": start["request"]}
+        if kind == "MpiIsendComplete":
             call.ends.append(dict(start))
-
-    def _receive_posted(self, call: _Open, event: Any) -> None:
-        call.starts.append(self._new(event.request_id, {"flags": int(Flag.RECEIVE)}))
-
-    def _came(self, call: _Open, event: Any) -> None:
-        what = self._place(event, event.sender) | {"tag": event.msg_tag, "received": event.msg_length}
-        if call.name in ("MPI_Recv", "MPI_Mrecv"):
-            call.given |= what
-        else:  # of MPI_Sendrecv
-            call.ends.append(what | {"flags": int(Flag.RECEIVE)})
-
-    def _receive_ended(self, call: _Open, event: Any) -> None:
-        if start := self._pending.pop(event.request_id, None):
-            what = self._place(event, event.sender) | {"tag": event.msg_tag, "received": event.msg_length}
-            call.ends.append(what | {"request": start["request"], "flags": int(Flag.RECEIVE)})
-
-    def _cancelled(self, call: _Open, event: Any) -> None:
-        if start := self._pending.pop(event.request_id, None):
-            call.ends.append({"request": start["request"], "flags": int(Flag.CANCELLED)})
+        elif kind == "MpiIrecv":
+            call.ends.append(self._message(event, sent=False) | own | {"flags": int(Flag.RECEIVE)})
+        elif kind == "MpiRequestCancelled":
+            call.ends.append(own | {"flags": int(Flag.CANCELLED)})
+        else:
+            what = self._operation(event)
+            start |= what
+            call.ends.append(what | own)
 
     def _operation(self, event: Any) -> Fields:
         root = getattr(event.root, "value", event.root)
@@ -183,17 +184,3 @@ class RankCalls:
         place = self._place(event, root if has_root else 0)
         sizes = {"bytes": event.size_sent, "received": event.size_received}
         return place | sizes | ({} if has_root else {"peer": NO_PEER})
-
-    def _together(self, call: _Open, event: Any) -> None:
-        call.given |= self._operation(event)
-
-    def _together_started(self, call: _Open, event: Any) -> None:
-        self._new(event.request_id, call.given)
-        self._unclear.add(event.request_id)
-
-    def _together_ended(self, call: _Open, event: Any) -> None:
-        self._unclear.discard(event.request_id)
-        if start := self._pending.pop(event.request_id, None):
-            what = self._operation(event)
-            start |= what
-            call.ends.append(what | {"request": start["request"]})
