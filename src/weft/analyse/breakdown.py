@@ -168,9 +168,8 @@ def _row(
     if below:
         ratios = [value / (under or value or 1.0) for value, under in zip(reached, below, strict=True)]
         factor, (low, high, *_) = median(ratios), interval_over_launches(ratios, NO_INTERVAL)
-        row.update(
-            factor=factor, factor_low=low, factor_high=high, effect=effect(factor, low or factor, high or factor)
-        )
+        row.update(factor=factor, factor_low=low, factor_high=high)
+        row["effect"] = effect(factor, low or factor, high or factor)
     return row
 
 

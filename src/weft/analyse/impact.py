@@ -10,7 +10,7 @@ from typing import Literal
 
 from weft.analyse.doubts import by_launch
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
-from weft.analyse.statistics.significance import LEAST_SPREAD, adjust_by_holm, paired_test, trimmed_mean
+from weft.analyse.statistics.significance import adjust_by_holm, paired_test, trimmed_mean
 from weft.analyse.tables.answers import MATTERS, ImpactRow
 from weft.analyse.tables.times import MedianRow
 from weft.bound.shared import MOST_MESSAGES, Shared, share_links
@@ -125,7 +125,7 @@ def _chance(pairs: list[tuple[MedianRow, MedianRow]], fabric: Fabric) -> float |
     """P that calls beside traffic are at most so much slower that it does not matter."""
     logs = [math.log(beside["median_s"] / alone["median_s"]) for alone, beside in pairs if alone["median_s"]]
     judged = len(logs) > 1 and not fabric.is_model
-    return paired_test(trimmed_mean(logs, LEAST_SPREAD), math.log(MATTERS)) if judged else None
+    return paired_test(trimmed_mean(logs), math.log(MATTERS)) if judged else None
 
 
 def _host(cell: Cell, rank: int) -> str:

@@ -145,8 +145,9 @@ def volumes(cells: Sequence[Cell]) -> Volume:
     known = {cell.id: cell for cell in cells}
 
     def volume(cell: str, op: str) -> float | None:
-        call, step = split_step(op)
-        if (planned := known.get(cell)) is None or (traffic := traffic_of(planned, call)) is None:
+        planned, (call, step) = known.get(cell), split_step(op)
+        traffic = traffic_of(planned, call) if planned else None
+        if planned is None or traffic is None:
             return None
         return step_share(step, planned.ranks) * traffic.leaving([0], planned.nodes, planned.ranks_per_node)
 

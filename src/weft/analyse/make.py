@@ -80,9 +80,8 @@ def _beside(found: Samples | None) -> list[floor.BesideRow]:
     if found is None:
         return []
     samples = found[0].filter(found[0]["op"].startswith(floor.BESIDE) & (found[0].phase == "warm"))
-    longest = samples.group_by(["cell", "launch", "op", "iteration"]).agg(
-        ns=samples.duration_ns.max() / samples.batch.max()
-    )
+    ns = samples.duration_ns.max() / samples.batch.max()
+    longest = samples.group_by(["cell", "launch", "op", "iteration"]).agg(ns=ns)
     return longest.group_by(["cell", "op"]).agg(seconds=longest.ns.min() / 1e9).to_pyarrow().to_pylist()
 
 

@@ -36,28 +36,15 @@ WEIGHED: frozenset[Doubt] = frozenset(
 
 Item = TypeVar("Item")
 
-
-#: The order is that of gravity between doubts that leave the same grade.
+#: The order is that of gravity between doubts of the same grade. Load is a hint: what was lost during samples decides.
 RULES: dict[Doubt, Rule] = {
-    "wrong": Rule(0, 0, 0.1),
-    "failed": Rule(0, 0.5, 0.9),
-    "bound": Rule(0, 0.1, 0.5),
-    "model": Rule(0, 0, NEVER),
-    "latency": Rule(0, 0, NEVER),
-    "launches": Rule(0, 0.5, NEVER),
-    "floor": Rule(0, 0.1, 0.5),
-    "steal": Rule(0, 0.1, 0.5),
-    "swap": Rule(0, 0.1, 0.5),
-    "core": Rule(0, 0.1, 0.5),
-    "host": Rule(0, 0.1, 0.5),
-    "lost": Rule(0, 0.5, NEVER),
-    "oversubscribed": Rule(0, 0.5, 1),
-    "load": Rule(DISTURBS, NEVER, NEVER),  # a hint: what was lost during the samples decides
-    "precision": Rule(0, NEVER, NEVER),
-    "kernel": Rule(0, 0.5, NEVER),
-    "fitted": Rule(0, NEVER, NEVER),
+    "wrong": Rule(0, 0, 0.1), "failed": Rule(0, 0.5, 0.9), "bound": Rule(0, 0.1, 0.5), "model": Rule(0, 0, NEVER),
+    "latency": Rule(0, 0, NEVER), "launches": Rule(0, 0.5, NEVER), "floor": Rule(0, 0.1, 0.5),
+    "steal": Rule(0, 0.1, 0.5), "swap": Rule(0, 0.1, 0.5), "core": Rule(0, 0.1, 0.5), "host": Rule(0, 0.1, 0.5),
+    "lost": Rule(0, 0.5, NEVER), "oversubscribed": Rule(0, 0.5, 1), "load": Rule(DISTURBS, NEVER, NEVER),
+    "precision": Rule(0, NEVER, NEVER), "kernel": Rule(0, 0.5, NEVER), "fitted": Rule(0, NEVER, NEVER),
     "trace": Rule(0, NEVER, NEVER),
-}
+}  # fmt: skip
 
 #: Statuses that are no failures: what does not fit is a result, and what is planned comes later.
 RESULTS = frozenset({"ok", "memory", "fabric", "bound", "planned"})
@@ -92,11 +79,10 @@ def quality(
     ]
     if not modelled:
         found += _of_machine(fair, [row for row in measured if row["cell"] not in crowded], precision, medians)
-        found += (
-            [_doubt("load", round(100 * max(look.share for look in looks)), 100, "% of the cores")] if looks else []
-        )
     elif fabric is not None:
         found.append(doubt_model(fabric))
+    if looks and not modelled:
+        found.append(_doubt("load", round(100 * max(look.share for look in looks)), 100, "% of the cores"))
     if latency is not None and (row := _doubt("latency", 1, 1, "fabric file")):
         found.append({**row, "worst": latency})
     if inherited and (row := _doubt("trace", len(inherited), len(inherited), max(inherited)[1])):
@@ -167,12 +153,11 @@ def _counted(
 def _doubt(doubt: Doubt, count: int, of: int, noun: str) -> QualityRow | None:
     """A doubt by the share of what it touches; None where it touches too little."""
     share = count / of if of else 0.0
-    grade = RULES[doubt].grade(share)
-    if grade == "A":
-        return None
-    return QualityRow(
-        doubt=doubt, grade=grade, count=count, of=of, share=share, noun=noun, worst=None, launches=None, turns=""
-    )
+    row = QualityRow(
+        doubt=doubt, grade=RULES[doubt].grade(share), count=count, of=of, share=share, noun=noun, worst=None,
+        launches=None, turns="",
+    )  # fmt: skip
+    return row if row["grade"] > "A" else None
 
 
 def doubt_model(fabric: Fabric) -> QualityRow | None:

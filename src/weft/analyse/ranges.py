@@ -64,9 +64,8 @@ def range_findings(
     shapes = {(row["nodes"], row["ranks"]): cells[row["cell"]] for row in of_pairs}
     findings: list[FindingRow] = []
     for cause, _ in _by_cause(of_pairs, cells, fabric):
-        findings += _widest(
-            "range.pairs", cause, [one for row in classes for one in _spans(row, shapes, fabric, cause)]
-        )
+        spans = [span for row in classes for span in _spans(row, shapes, fabric, cause)]
+        findings += _widest("range.pairs", cause, spans)
     for cause, own in _by_cause([row for row in rows if row["interval"] == RANGE_OF_MODEL], cells, fabric):
         where = ((row, cell_place(row["nodes"], row["ranks"], row["oversubscribed"])) for row in own)
         findings += _widest("range.calls", cause, [(r["low_s"], r["high_s"], f"{r['call']}, {at}") for r, at in where])
@@ -124,22 +123,17 @@ def latency_findings(classes: Sequence[ClassRow], fabric: Fabric) -> list[Findin
     Compared is the nearest hop class alone with the latency of the fabric's preset, or with what the fabric file states
     where it names none. A stall that was fitted to long calls belongs under ``overhead_of = "calls"``.
     """
-    found = [] if fabric.network is None or not classes else without_stall(fabric.network)
+    found, network = list[FindingRow](), fabric.network
+    if network and classes and network.of_pairs is not network:  # the times of pairs are simulated without it
+        stated = network.stated_costs(0).items()
+        costs = [f"{key} = {measured_seconds(value)}" for key, value in stated if key.endswith(("overhead", "stall"))]
+        found.append(make_finding("stall-left-out", "pairs", costs=", ".join(costs)))
     beyond = latency_beyond(classes, fabric)
     if beyond is None:
         return found
     row, ratio = beyond
     times = {"median": measured_seconds(row["median_s"]), "latency": measured_seconds(row["median_s"] / ratio)}
     return [*found, make_finding("latency-beyond-preset", _class(row), ratio=format_factor(ratio), **times)]
-
-
-def without_stall(network: NetworkSection) -> list[FindingRow]:
-    """A note on what was fitted to calls, which the times of pairs are simulated without."""
-    if network.of_pairs is network:
-        return []
-    costs = [(key, value) for key, value in network.stated_costs(0).items() if key.endswith(("overhead", "stall"))]
-    left = ", ".join(f"{key} = {measured_seconds(value)}" for key, value in costs)
-    return [make_finding("stall-left-out", "pairs", costs=left)]
 
 
 def latency_beyond(classes: Sequence[ClassRow], fabric: Fabric) -> tuple[ClassRow, float] | None:

@@ -29,14 +29,12 @@ from weft.plan.records import Cell, Plan
 SCALED = {"network.adapter_rate": INJECTION}
 #: The latency that a message takes on one node, and the one between nodes.
 LATENCIES = ("node.latency", "network.latency")
+#: Values on either side of a link's rate at which the loads of the network are worked out; between them times follow
+#: power laws, as bytes over a rate do.
 KNOTS = 3
-"""Values on either side of a link's rate at which the loads of the network are worked out; between them times follow
-power laws, as bytes over a rate do."""
 
-Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Ascending values of a rate, and the seconds that go with each; both of shape (k,)."""
-Values = Mapping[str, float]
-"""Values of numbers of a fabric by their keys."""
+Curve = tuple[NDArray[np.float64], NDArray[np.float64]]  # ascending values of a rate, and the seconds of each, (k,)
+Values = Mapping[str, float]  # of numbers of a fabric, by their keys
 
 
 class Point:

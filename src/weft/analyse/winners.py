@@ -19,14 +19,7 @@ from typing import Literal, NamedTuple
 from weft.analyse.checks import make_finding
 from weft.analyse.doubts import by_launch
 from weft.analyse.statistics.interval import CONFIDENCE, student_quantile
-from weft.analyse.statistics.significance import (
-    FAMILY,
-    LEAST_SPREAD,
-    adjust_by_holm,
-    paired_test,
-    rank_test,
-    trimmed_mean,
-)
+from weft.analyse.statistics.significance import FAMILY, adjust_by_holm, paired_test, rank_test, trimmed_mean
 from weft.analyse.tables import answers
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, MATTERS, FindingRow, GuidelineRow, OverlapRow, WinnerRow
 from weft.analyse.tables.breakdown import TurnRow
@@ -76,7 +69,7 @@ def _overlap(of: Measured, way: Way) -> OverlapRow | None:
         return None
     beside = "compute" if way != "persistent" else None
     shares = [((each[beside] if beside else 0.0) + each["alone"] - each[WAYS[way]]) / each["alone"] for each in whole]
-    share = trimmed_mean(shares, LEAST_SPREAD)
+    share = trimmed_mean(shares)
     width = student_quantile((1 + CONFIDENCE) / 2, share.freedom) * share.error
     cell = of.cell
     return OverlapRow(
@@ -106,7 +99,7 @@ def _guideline_row(of: Measured, guideline: str) -> GuidelineRow | None:
     pairs = [(each[first], each[second]) for each in of.launches if each.keys() >= {first, second}]
     if len(pairs) < 2:
         return None
-    mean, cell = trimmed_mean([log(one / other) for one, other in pairs], LEAST_SPREAD), of.cell
+    mean, cell = trimmed_mean([log(one / other) for one, other in pairs]), of.cell
     width = student_quantile((1 + CONFIDENCE) / 2, mean.freedom) * mean.error
     return GuidelineRow(
         cell=cell.id, collective=str(cell.parameters["collective"]), guideline=guideline, nodes=cell.nodes,

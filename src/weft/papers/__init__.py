@@ -38,9 +38,7 @@ class Part:
     title: str  # heading of its tables
     found: tuple[str, ...]  # findings as sentences, the most important first
     tables: tuple[Table, ...]  # of paper and simulation side by side
-    values: dict[str, float] = field(
-        default_factory=dict[str, float]
-    )  # for tests: errors as fractions, times in seconds
+    values: dict[str, float] = field(default_factory=dict[str, float])  # for tests: errors as fractions, times in s
 
 
 def published(cluster: str) -> dict[str, Any]:

@@ -26,13 +26,10 @@ def compute(bench: Bench) -> Part:
     """Strong and weak scaling to 576 nodes, after what these verdicts depend on."""
     view = bench.run(STUDY, FABRIC)
     hangs = SENSITIVITY.read(view.path)
-    tables: list[Table] = []
-    values: dict[str, float] = {}
-    sentences: list[str] = []
+    tables, values, sentences = list[Table](), dict[str, float](), list[str]()
     for series in view.plan.series:
         rows = view.of_series(series, CALL)
-        closed_s = [closed_form(view, row) for row in rows]
-        seen = timed(rows)
+        closed_s, seen = [closed_form(view, row) for row in rows], timed(rows)
         tables.append(table(series.name, rows, closed_s))
         values |= {f"{series.name}{row['nodes']}": row["median_s"] for row in seen}
         values |= {f"{series.name}{row['nodes']}_closed": seconds for row, seconds in zip(rows, closed_s, strict=True)}
@@ -81,12 +78,11 @@ def strong_sentence(seen: Sequence[TimedRow]) -> str:
     """The number of nodes at which the all-to-all stops scaling, as far as it was simulated, as a sentence."""
     for before, after in pairwise(seen):
         if before["median_s"] < WORTH * after["median_s"]:
-            others = after["ranks"] - after["ranks_per_node"]
+            others, times = after["ranks"] - after["ranks_per_node"], (before["median_s"], after["median_s"])
             return (
                 f"Strong: all-to-all stops scaling between N = {before['nodes']} and {after['nodes']}: "
-                f"{measured_seconds(before['median_s'])} against {measured_seconds(after['median_s'])}. "
-                f"There the cost of {others} messages a rank, which grows with the ranks, outweighs the bytes, which "
-                "shrink."
+                f"{' against '.join(map(measured_seconds, times))}. There the cost of {others} messages a rank, which "
+                "grows with the ranks, outweighs the bytes, which shrink."
             )
     return f"Strong: the time still falls at N = {seen[-1]['nodes']}."
 
@@ -104,11 +100,8 @@ def weak_sentence(seen: Sequence[TimedRow], most: int, closed_s: float) -> str:
 
 def reach(view: RunView) -> str:
     """How far the simulation went, and why it stopped there, as a sentence."""
-    ends = [
-        f"up to N = {max(row['nodes'] for row in rows if row['status'] == 'ok')} in {series.name}"
-        for series in view.plan.series
-        if (rows := view.of_series(series, CALL)) and any(row["status"] == "ok" for row in rows)
-    ]
+    rows = ((series.name, timed(view.of_series(series, CALL))) for series in view.plan.series)
+    ends = [f"up to N = {max(row['nodes'] for row in seen)} in {name}" for name, seen in rows if seen]
     return (
         f"Simulated {' and '.join(ends)}. What would take longer than simulation.budget is a row `bound`: it has its "
         "lower bound, and here the closed form of the fit (page on simulated machines): bytes over rates, and the cost "

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Paper 004: four collectives on two clusters that differ only in the interconnect."""
 
+from collections import defaultdict
+
 from weft.analyse.tables.times import timed
 from weft.format import percent
 from weft.kernel.sizes import split_op
@@ -10,15 +12,13 @@ from weft.report.tabular import Table
 from weft.report.view import RunView
 
 STUDY, SLOW, FAST = "biruni-collectives", "biruni-ethernet", "biruni-infiniband"
-Times = dict[tuple[str, int], dict[int, float]]
 
 
 def compute(bench: Bench) -> Part:
     """Compare the ratio of InfiniBand's time to Gigabit Ethernet's."""
     paper = published("biruni")
     slow, fast = times(bench.run(STUDY, SLOW)), times(bench.run(STUDY, FAST))
-    lines: list[tuple[str, ...]] = []
-    values: dict[str, float] = {}
+    lines, values = list[tuple[str, ...]](), dict[str, float]()
     for name in paper["experiment"]["collectives"]:
         for ranks in paper["experiment"]["processes"]:
             a, b = slow[name, ranks], fast[name, ranks]
@@ -34,9 +34,9 @@ def compute(bench: Bench) -> Part:
     found = (
         f"InfiniBand takes {percent(min(shares))} to {percent(max(shares))} of Ethernet's time, summed over 1 B to "
         f"1 MiB. The paper states 8.8 % for Alltoall (here {percent(values['alltoall16'])} and "
-        f"{percent(values['alltoall32'])} on 16 and 32 ranks), "
-        f"7.9 % for Gather ({percent(values['gather16'])} and {percent(values['gather32'])}) and 24.2 % for Bcast "
-        f"({percent(values['bcast16'])} and {percent(values['bcast32'])}).",
+        f"{percent(values['alltoall32'])} on 16 and 32 ranks), 7.9 % for Gather ({percent(values['gather16'])} and "
+        f"{percent(values['gather32'])}) and 24.2 % for Bcast ({percent(values['bcast16'])} and "
+        f"{percent(values['bcast32'])}).",
         "These shares follow from the fabric files, in which nothing is fitted: 5 us against 50 us of latency (10 %) "
         "for small blocks and 1 GB/s against 125 MB/s (12.5 %) for large ones, assumed within the ranges that the "
         "paper gives; copies inside a node, alike on both, add to it.",
@@ -49,11 +49,11 @@ def compute(bench: Bench) -> Part:
     return Part("biruni", PARTS["biruni"], found, (table,), values)
 
 
-def times(view: RunView) -> Times:
+def times(view: RunView) -> dict[tuple[str, int], dict[int, float]]:
     """Warm times in seconds by collective and ranks, then by size."""
-    found: Times = {}
+    found: dict[tuple[str, int], dict[int, float]] = defaultdict(dict)
     for row in timed(view.rows, phase="warm"):
         name, size = split_op(row["call"])
         if size is not None:
-            found.setdefault((name, row["ranks"]), {})[size] = row["median_s"]
+            found[name, row["ranks"]][size] = row["median_s"]
     return found

@@ -21,8 +21,7 @@ def compute(bench: Bench) -> Part:
     low, high = peer_buffers_that_explain()
     plain = without_buffers(load_fabric("tara"))
     refused = {cell.id for cell in make_plan(load_study(STUDY), plain).cells if cell.status == "memory"}
-    tables: list[Table] = []
-    right = wrong = 0
+    tables, right, wrong = list[Table](), 0, 0
     for m, printed in published("tara")["memory"].items():
         if m == "512":
             continue  # these are in Table 4.4
@@ -30,8 +29,8 @@ def compute(bench: Bench) -> Part:
         for nodes, seconds in zip(published("tara")["experiment"]["nodes"], printed, strict=True):
             seen = row_of(view.rows, nodes, "warm", series=f"m{m}N")
             assert seen is not None
-            right += (seen["status"] == "memory") == math.isnan(seconds)
-            wrong += (seen["status"] == "memory") != math.isnan(seconds)
+            is_right = (seen["status"] == "memory") == math.isnan(seconds)
+            right, wrong = right + is_right, wrong + (not is_right)
             has_time = seen["status"] == "ok"
             text = f"{seen['median_s']:.2f} s" if has_time else seen["status"]
             error = error_text(seen["median_s"], seconds) if has_time and not math.isnan(seconds) else "–"
@@ -69,16 +68,11 @@ def peer_buffers_that_explain() -> tuple[float, float]:
     A node needs twice its array, and c bytes for each of its ranks and each rank of the job: 2 a + r p c. Cells that
     ran limit c from above, those marked ERR from below.
     """
-    tara = published("tara")
-    memory = load_fabric("tara").node.memory or 0
+    tara, memory = published("tara"), load_fabric("tara").node.memory or 0
     ranks_per_node, n = tara["experiment"]["ranks_per_node"], tara["experiment"]["n"]
-    low, high = 0.0, math.inf
+    refused, ran = [0.0], list[float]()
     for m, printed in tara["memory"].items():
-        arrays = 2 * 8 * n * int(m)
         for nodes, seconds in zip(tara["experiment"]["nodes"], printed, strict=True):
-            each = (memory - arrays) / (ranks_per_node * ranks_per_node * nodes)
-            if math.isnan(seconds):
-                low = max(low, each)
-            else:
-                high = min(high, each)
-    return low, high
+            each = (memory - 2 * 8 * n * int(m)) / (ranks_per_node * ranks_per_node * nodes)
+            (refused if math.isnan(seconds) else ran).append(each)
+    return max(refused), min(ran)

@@ -75,10 +75,8 @@ def accepted_triples(fabric: Fabric) -> list[Fit]:
 
 def triples_table(found: Sequence[Fit]) -> Table:
     """For each triple of fitted cells its errors on the six others."""
-    rows = tuple(
-        (", ".join(cell.name for cell in each.cells if cell.fitted), *(percent(error) for error in errors(each)))
-        for each in found
-    )
+    names = (", ".join(cell.name for cell in each.cells if cell.fitted) for each in found)
+    rows = tuple((name, *map(percent, errors(each))) for name, each in zip(names, found, strict=True))
     title = "Accepted triples of cells, and what a fit to them errs on the others (closed form)"
     return Table(title, ("fitted to", "largest error", "mean error"), rows)
 
@@ -108,12 +106,7 @@ def row(nodes: int, cell: Cell) -> tuple[str, ...]:
 def parameters_table(found: Fit) -> Table:
     """The fitted parameters, with the values of the shipped fabric file."""
     fabric = load_fabric("tara")
-
-    def text(name: str, value: float) -> str:
-        return format_rate(value) if PARAMETERS[name].unit == "B/s" else format_seconds(value)
-
-    rows = tuple(
-        (PARAMETERS[name].key, text(name, value), text(name, PARAMETERS[name].of(fabric)))
-        for name, value in found.parameters.items()
-    )
+    fitted = [(PARAMETERS[name], value) for name, value in found.parameters.items()]
+    says = {each.key: format_rate if each.unit == "B/s" else format_seconds for each, _ in fitted}
+    rows = tuple((each.key, says[each.key](value), says[each.key](each.of(fabric))) for each, value in fitted)
     return Table("Fitted numbers", ("key", "fitted now", "in fabrics/tara.toml"), rows)

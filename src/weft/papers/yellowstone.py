@@ -58,15 +58,13 @@ def sentences(values: Mapping[str, float], paper: Mapping[str, Sequence[float]])
     return (
         f"The order of the classes is the paper's: 0 hops are {values['min0']:.1f} us at the least (paper "
         f"{paper['min_us'][0]}), 2, 4 and 6 hops {values['min2']:.1f}, {values['min4']:.1f} and {values['min6']:.1f} "
-        f"us "
-        f"(paper {paper['min_us'][1]}, {paper['min_us'][2]} and {paper['min_us'][3]}).",
+        f"us (paper {paper['min_us'][1]}, {paper['min_us'][2]} and {paper['min_us'][3]}).",
         "Nothing was fitted: rates and latencies are those of data sheets, and a message of 256 KiB asks first, which "
         "takes a request and an answer (5 us). The simulated times between nodes are shorter all the same, because the "
         "bytes go at the link's full data rate and registering memory is free; the paper mentions neither.",
         f"A hop costs {slope:.2f} us here and {paper_slope:.2f} us in the paper: in the model 256 KiB cross a switch "
         "while they still arrive, so a hop adds its latency alone.",
-        "The paper's average at 0 hops, 52.2 us, is far above its minimum of 5.95 us: pairs inside a node took "
-        "either "
+        "The paper's average at 0 hops, 52.2 us, is far above its minimum of 5.95 us: pairs inside a node took either "
         "a few us or up to 88 us. That is two ways through the library, which a machine that copies at one rate does "
         "not have.",
         f"Between nodes the paper's averages are {percent(min(above))} to {percent(max(above))} above its minima, "

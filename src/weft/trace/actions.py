@@ -19,8 +19,8 @@ _ACTS = {
     "AllToAllW": Act.ALLTOALLV, "ReduceScatter": Act.REDUCE_SCATTER, "ReduceScatterBlock": Act.REDUCE_SCATTER,
 }  # fmt: skip
 _SCANS = {"scan": Act.SCAN, "exscan": Act.EXSCAN}
+#: Families of collectives with a count for each rank.
 VECTORS = frozenset({"GatherV", "ScatterV", "AllGatherV", "AllToAllV", "AllToAllW", "ReduceScatter"})
-"""Families of collectives with a count for each rank."""
 COLLECTIVES: dict[str, tuple[Act, str]] = {
     name: (_SCANS.get(name.removeprefix("MPI_").removeprefix("I").lower(), _ACTS[call.family]), call.family)
     for name, call in VOCABULARY.items()

@@ -139,9 +139,7 @@ class Layers:
     """Splits of all ranks, each of disjoint communicators."""
 
     tables: list[npt.NDArray[Any]]  # for each layer an array of LAYER with an entry for each rank
-    of: dict[
-        int, int
-    ]  # ``comm`` of an action on each communicator: 0 for the world, -1 for a rank alone, k for layer k
+    of: dict[int, int]  # ``comm`` of an action on a communicator: 0 for the world, -1 for a rank alone, k for layer k
 
 
 def layers_of(groups: Mapping[int, Group], ranks: int) -> Layers:

@@ -76,7 +76,12 @@ def common_of(
     sent, received, used = Counter[Message](), Counter[Message](), set[int]()
     vectors: dict[Call, dict[int, Mapping[int, int]]] = defaultdict(dict)
     for rank, own in ranks_columns(folder):
-        _one_thread(folder, rank, own)
+        if (own["thread"] != own["thread"][0]).any():
+            raise DataError(
+                f"rank {rank} of {folder.path} calls MPI from several threads, whose order among each other a script "
+                "does not hold",
+                "trace a run with one thread a rank that calls MPI (MPI_THREAD_FUNNELED)",
+            )
         call, good, goes = own["call"], usable(own), starts_to_send(own)
         comes = np.isin(call, _BLOCKING_RECEIVES) | ((call == COMPLETE) & ((own["flags"] & int(Flag.RECEIVE)) != 0))
         known = good & (own["peer"] >= 0)
@@ -101,12 +106,3 @@ def vector_calls(own: Columns, together: Ints) -> list[tuple[int, Call]]:
     listed = OF_VECTORS[own["call"][together]]
     keys = zip(comm[listed].tolist(), turn[listed].tolist(), strict=True)
     return list(zip(together[listed].tolist(), keys, strict=True))
-
-
-def _one_thread(folder: TraceFolder, rank: int, own: Columns) -> None:
-    if (own["thread"] != own["thread"][0]).any():
-        raise DataError(
-            f"rank {rank} of {folder.path} calls MPI from several threads, whose order among each other a script "
-            "does not hold",
-            "trace a run with one thread a rank that calls MPI (MPI_THREAD_FUNNELED)",
-        )

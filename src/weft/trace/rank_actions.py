@@ -118,9 +118,8 @@ class RankWriter:
         slot[~blocking] = slots[: len(starts)]
         self._add(goes, goes * STEPS + DONE, np.where(blocking, Act.SEND, Act.ISEND), "bytes", slot)
         got = slice(len(starts), len(starts) + len(posted))
-        made = self._add(
-            came, posted, np.where(step == actions.CAME, Act.RECEIVE, Act.IRECEIVE), "received", slots[got]
-        )
+        act = np.where(step == actions.CAME, Act.RECEIVE, Act.IRECEIVE)
+        made = self._add(came, posted, act, "received", slots[got])
         made["offset"] = places[got]
         ended = slots[got.stop :]
         self._rows.add(waits[ended >= 0] * STEPS + DONE, act=Act.WAIT, value=ended[ended >= 0])
@@ -152,9 +151,8 @@ class RankWriter:
             if event in rows:
                 row: dict[str, Any] = {name: int(column[event]) for name, column in own.items()}
                 row["call"] = CALLS[row["call"]]
-                numbers = self._lists.add(
-                    self.rank, Event(**row), self._groups[key[0]], self._common.given.get(key, {})
-                )
+                given = self._common.given.get(key, {})
+                numbers = self._lists.add(self.rank, Event(**row), self._groups[key[0]], given)
                 for name, number in zip(("peer", "bytes", "received", "value"), numbers, strict=True):
                     made[name][rows[event]] = number
 
@@ -180,7 +178,16 @@ def make_script(folder: TraceFolder, path: Path) -> Made:
     world = max((group.size for group in groups.values() if group.name == "MPI_COMM_WORLD"), default=0)
     if len(rows) < world:
         missing.append(f"{world - len(rows):,} of {world:,} ranks have no file")
-    _check_whole(folder, missing, sum(row["summarised"] for row in rows))
+    if missing:
+        raise DataError(
+            f"{folder.path} is partial ({missing[0]}): in a replay other ranks would wait for what is missing for ever",
+            "trace a run that ends with MPI_Finalize on all its ranks: weft trace -o RUN -- mpirun ...",
+        )
+    if summarised := sum(row["summarised"] for row in rows):
+        raise DataError(
+            f"{folder.path} has {summarised:,} calls only as sums by call site, whose order is not known",
+            "trace again with larger files: weft trace --most 8GiB -o RUN -- mpirun ...",
+        )
     common, used = common_of(folder, groups, counts)
     layers = layers_of({comm: groups[comm] for comm in sorted(used)}, len(rows))
     begin = min((row["begin_ns"] for row in rows if row["events"]), default=0)
@@ -198,16 +205,3 @@ def make_script(folder: TraceFolder, path: Path) -> Made:
     write_script(path, everybody, layers.tables, traced_ns=traced_ns, computed_ns=mean, **totals)
     alltoalls = sum(int(np.isin(part.actions["act"], DIRECT).sum()) for part in everybody)
     return Made(path, len(rows), dict(left_out), traced_ns / 1e9, mean / 1e9, max(computed) / 1e9, alltoalls)
-
-
-def _check_whole(folder: TraceFolder, missing: list[str], summarised: int) -> None:
-    if missing:
-        raise DataError(
-            f"{folder.path} is partial ({missing[0]}): in a replay other ranks would wait for what is missing for ever",
-            "trace a run that ends with MPI_Finalize on all its ranks: weft trace -o RUN -- mpirun ...",
-        )
-    if summarised:
-        raise DataError(
-            f"{folder.path} has {summarised:,} calls only as sums by call site, whose order is not known",
-            "trace again with larger files: weft trace --most 8GiB -o RUN -- mpirun ...",
-        )

@@ -36,9 +36,7 @@ class Level:
 TRACED = Level("measured", "none: the traced run itself", False)  # the time where the application was traced
 COMPUTATION = Level("closed form", "a lower bound: the busiest rank's computation", True)
 """The time that no network could improve on."""
-STATIC = Level(
-    "static loads", "a lower bound: all-to-alls simulated on tara took 1.03 to 1.77 times as long", at_least=True
-)
+STATIC = Level("static loads", "a lower bound: all-to-alls simulated on tara took 1.03 to 1.77 times as long", True)
 """The fullest link under the traced messages, or the busiest rank's computation if that is longer."""
 FITTED = "3.5 % at most on all-to-alls of tara, fitted to three of them"
 FITTED_ERROR, SHEET_ERROR = 0.035, 0.79

@@ -115,7 +115,7 @@ LEAST_SPREAD = 0.01
 TRIMMED_FROM = 6
 
 
-def trimmed_mean(values: Sequence[float], least: float) -> TrimmedMean:
+def trimmed_mean(values: Sequence[float], least: float = LEAST_SPREAD) -> TrimmedMean:
     """Mean of values without the smallest and the largest, with the error by their winsorised spread (Yuen, 1974).
 
     A spread below ``least`` is taken as that: few values agree by chance, and clocks tick.

@@ -15,19 +15,9 @@ from weft.analyse.tables.traces import ACTIVITY, LETTERS
 from weft.analyse.trace.sums import NS, timed_calls
 from weft.errors import DataError
 from weft.store.files import Table
+from weft.store.trace import layout
 from weft.store.trace.convert import event_files
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
-from weft.store.trace.layout import (
-    COLLECTIVES,
-    FILES,
-    NEIGHBOURHOOD,
-    RECEIVES,
-    SENDS,
-    STARTED_COLLECTIVES,
-    VOCABULARY,
-    WAITS,
-    Flag,
-)
 
 pa: Any = pyarrow  # it comes without types
 Floats = NDArray[np.float64]
@@ -66,12 +56,12 @@ def find_activity(events: Expression, waited: Expression, ranks: Sequence[TraceR
 def _spans(events: Expression, waited: Expression) -> tuple[Expression, ...]:
     """rank, begin and end of stretches of waiting, moving, files and calls: a call waits first, then moves data."""
     calls = timed_calls(events)
-    inside = calls.filter((calls.flags & int(Flag.SUMMARY)) == 0).select("rank", "call", "begin_ns", "end_ns")
+    inside = calls.filter((calls.flags & int(layout.Flag.SUMMARY)) == 0).select("rank", "call", "begin_ns", "end_ns")
     turn = waited.mutate(turn_ns=waited.begin_ns + waited.waiting_ns)
     return (
         turn.select("rank", "begin_ns", end_ns=turn.turn_ns),
         turn.select("rank", begin_ns=turn.turn_ns, end_ns=turn.end_ns),
-        inside.filter(inside.call.isin(sorted(FILES))).drop("call"),
+        inside.filter(inside.call.isin(sorted(layout.FILES))).drop("call"),
         inside.drop("call"),
     )
 
@@ -128,7 +118,7 @@ class Timeline:
 
 def kind_of(call: str) -> str:
     """Which of `KINDS` a call is."""
-    family = VOCABULARY[call].family
+    family = layout.VOCABULARY[call].family
     if family.startswith("AllToAll"):
         return "all-to-all"
     if family == "Barrier":
@@ -137,11 +127,11 @@ def kind_of(call: str) -> str:
 
 
 _CALLS_OF = {
-    "other collective": COLLECTIVES | STARTED_COLLECTIVES | NEIGHBOURHOOD,
-    "file": FILES,
-    "wait or test": WAITS,
-    "receive": RECEIVES | {"MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Probe", "MPI_Mprobe"},
-    "send": SENDS,
+    "other collective": layout.COLLECTIVES | layout.STARTED_COLLECTIVES | layout.NEIGHBOURHOOD,
+    "file": layout.FILES,
+    "wait or test": layout.WAITS,
+    "receive": layout.RECEIVES | {"MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Probe", "MPI_Mprobe"},
+    "send": layout.SENDS,
 }
 
 
@@ -162,7 +152,7 @@ def timeline(
     edges = first + np.linspace(begin_s, end_s, columns + 1) / NS
     events = timed_calls(read(connect(), event_files(folder)))
     inside = (events.end_ns > float(edges[0])) & (events.begin_ns < float(edges[-1])) & events.rank.isin(ranks)
-    shown = events.filter(inside, (events.flags & int(Flag.SUMMARY)) == 0)
+    shown = events.filter(inside, (events.flags & int(layout.Flag.SUMMARY)) == 0)
     return Timeline(begin_s, end_s, ranks, _shares(shown, ranks, edges))
 
 

@@ -95,9 +95,8 @@ def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
     numbered = posted.mutate(number=_number(ends, "posted"), since_ns=_since(posted, ends, "posted"))
     sends = sends_of(events.filter(events.peer.between(*ranks)))
     sends = sends.mutate(number=_number(ends, "event"), other_ns=_since(sends, ends, "event"))
-    sent = sends.select(
-        "comm", "tag", "number", "bytes", "other_ns", peer=sends.rank, rank=sends.peer, sent_ns=sends.begin_ns
-    )
+    there = {"peer": sends.rank, "rank": sends.peer, "sent_ns": sends.begin_ns}
+    sent = sends.select("comm", "tag", "number", "bytes", "other_ns", **there)
     both = numbered.join(sent, [*ends, "number"])
     waiting = ibis.greatest(ibis.least(both.sent_ns, both.end_ns) - both.begin_ns, 0)
     timed = both.mutate(waiting_ns=waiting, awaited=both.peer)
