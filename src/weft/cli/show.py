@@ -65,9 +65,11 @@ def show(
 def _on_demand(view: "RunView", format: str, engine: str, exact: bool, between: tuple[str, str] | None) -> str:
     from weft.analyse.pairs.exact import exact_rows, rank_rows
     from weft.errors import DataError
-    from weft.report.pair_view import exact_text, ranks_text
+    from weft.report.pair_view import exact_table, ranks_table
+    from weft.report.tabular import markdown
 
     if format not in ("text", "md"):
         raise DataError(f"--exact and --between are printed as text or md, not as {format}", "leave --format out")
-    more = exact_text(view, exact_rows(view.path, engine)) if exact else ""
-    return more + (ranks_text(view, between, rank_rows(view.path, between)) if between else "")
+    tables = [exact_table(view, exact_rows(view.path, engine))] if exact else []
+    tables += [ranks_table(view, between, rank_rows(view.path, between))] if between else []
+    return "".join(f"\n{markdown(table)}\n" for table in tables)

@@ -39,11 +39,8 @@ class Bar(NamedTuple):
 
 def bar_of(name: str, row: TimedRow) -> Bar:
     """The bar of a row of the table of calls; a star marks more ranks than cores."""
-    crowded = row["oversubscribed"]
-    return Bar(
-        f"{name} *" if crowded else name, row["median_s"], holding_bound_s(row), row["launch_low_s"],
-        row["launch_high_s"], crowded=crowded,
-    )  # fmt: skip
+    ends, crowded = (row["launch_low_s"], row["launch_high_s"]), row["oversubscribed"]
+    return Bar(f"{name} *" if crowded else name, row["median_s"], holding_bound_s(row), *ends, crowded=crowded)
 
 
 def bar_lines(bars: Sequence[Bar], width: int = 120) -> list[str]:
@@ -57,9 +54,8 @@ def bar_lines(bars: Sequence[Bar], width: int = 120) -> list[str]:
     names = max(len(bar.name) for bar in bars)
     times = [measured_seconds(bar.seconds) for bar in bars]
     length = max(SHORTEST, min(WIDTH, width - names - max(map(len, times)) - 6))
-    lines = [
-        f"  {bar.name:<{names}}  {_drawn(bar, most, length)}  {time}" for bar, time in zip(bars, times, strict=True)
-    ]
+    both = zip(bars, times, strict=True)
+    lines = [f"  {bar.name:<{names}}  {_drawn(bar, most, length)}  {time}" for bar, time in both]
     keys = [KEY] * any(bar.bound_s for bar in bars) + [CROWDED] * any(bar.crowded for bar in bars)
     return [*lines, f"  {'':<{names}}  {'   '.join(keys)}"] if keys else lines
 
@@ -89,13 +85,12 @@ def draw_times(view: "RunView") -> Picture | None:
         return None
     ranged = "whisker: range of the launches' medians" if any(bar.low_s for bar in bars) else ""
     bound = "upright line: lower bound" if any(bar.bound_s for bar in bars) else ""
-    what = view.story.bars_of(view)
-    title = f"Time of {what}" if what else "Times"
     crowded = CROWDED if any(bar.crowded for bar in bars) else ""
+    key = "; ".join(filter(None, ("Bar: median", ranged, bound, crowded)))
+    what = view.story.bars_of(view)
     longest = max((bar for bar in bars if not bar.crowded), key=lambda bar: bar.seconds, default=bars[0])
     hot = longest if longest.seconds > HOT * bars[0].seconds else None
-    key = "; ".join(filter(None, ("Bar: median", ranged, bound, crowded)))
-    return draw_bars("times-bars", title, f"{key}.", bars, hot)
+    return draw_bars("times-bars", f"Time of {what}" if what else "Times", f"{key}.", bars, hot)
 
 
 def draw_bars(name: str, title: str, key: str, bars: Sequence[Bar], hot: Bar | None = None) -> Picture:
@@ -126,11 +121,9 @@ def _bar(bar: Bar, y: float, label: float, scale: float, *, hot: bool) -> str:
         )
     if bar.bound_s and bar.bound_s * scale > 2:
         at = label + bar.bound_s * scale
+        bound = f"bound {measured_seconds(bar.bound_s)}"
         parts.append(f'<path d="M{at:.1f} {y + 8}v38" class="mark"/>')
-        parts.append(
-            f'<text x="{at:.1f}" y="{y + 58}" text-anchor="middle" class="d">'
-            f"bound {measured_seconds(bar.bound_s)}</text>"
-        )
+        parts.append(f'<text x="{at:.1f}" y="{y + 58}" text-anchor="middle" class="d">{bound}</text>')
     least = "at least " if bar.at_least else ""
     parts.append(f'<text x="{label + end + 10:.1f}" y="{y + 32}">{least}{measured_seconds(bar.seconds)}</text>')
     return "".join(parts)

@@ -75,16 +75,15 @@ def row_lines(row: Row, width: int) -> list[str]:
     behind = " " * (INDENT + LABEL)
     head = f"{' ' * INDENT}{row.label:<{LABEL - 1}} "
     room = max(width - len(behind), 20)
-    whole = one_line(row.text)
-    if len(whole) <= room:
-        lines = [whole]
-    else:
-        parts = [one_line(part) for part in (row.value, row.note) if part]
-        lines = [
-            line for part in parts for line in textwrap.wrap(part, room, break_long_words=False, break_on_hyphens=False)
-        ]
-    lines += textwrap.wrap(one_line(row.next), room, break_long_words=False, break_on_hyphens=False)
+    lines = [one_line(row.text)]
+    if len(lines[0]) > room:
+        lines = [line for part in (row.value, row.note) for line in _wrapped(part, room)]
+    lines += _wrapped(row.next, room)
     return [f"{head}{lines[0] if lines else ''}".rstrip(), *(f"{behind}{line}" for line in lines[1:])]
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    return textwrap.wrap(one_line(text), room, break_long_words=False, break_on_hyphens=False)
 
 
 WIDTH = 40
@@ -109,11 +108,6 @@ def explained(view: RunView) -> list[list[BreakdownRow]]:
     return found
 
 
-def title(view: RunView, row: BreakdownRow) -> str:
-    """Which call a step is of (`call_title`)."""
-    return call_title(view, row["cell"], row["call"])
-
-
 def call_title(view: RunView, cell: str, op: str) -> str:
     """A call of a cell and its blocks: ``MPI_Alltoall, blocks of 64 KiB, N = 1, p = 4``."""
     found = view.plan.cell(cell)
@@ -128,7 +122,8 @@ def as_text(view: RunView) -> str:
     found = _claimed(view, explained(view))
     lines = card_lines(card_of(view), 120)
     for rows in found:
-        lines += ["", title(view, rows[0]), f"  {say_breakdown(view, rows[0])}", *bars(rows)]
+        name = call_title(view, rows[0]["cell"], rows[0]["call"])
+        lines += ["", name, f"  {say_breakdown(view, rows[0])}", *bars(rows)]
     return "\n".join(lines) + "\n"
 
 

@@ -17,7 +17,7 @@ def common_tables(view: RunView) -> list[Table]:
     """Tables of every run, whatever its kernel: the most loaded links, and what a simulated verdict depends on."""
     title = view.titled("What the verdict depends on: each fitted or assumed number over its plausible range")
     return [
-        *load_tables(view),
+        *(_load_table(view, *each) for each in drawn_cells(view)),
         *existing(startup_table(view.titled("Start-up"), STARTUP.read(view.path))),
         *existing(sensitivity_table(SENSITIVITY.read(view.path), title)),
     ]
@@ -51,24 +51,12 @@ def drawn_cells(view: RunView) -> list[tuple[int, int, str, list[LoadRow]]]:
     """
     floors = {cell.id for cell in view.plan.floors}
     stated = {row["cell"] for row in {each["nodes"]: each for each in BOTTLENECKS.read(view.path)}.values()}
+    cells = [list(group) for _, group in groupby(LOADS.read(view.path), key=lambda load: load["cell"])]
+    cells = [found for found in cells if found[0]["nodes"] > 1 and found[0]["cell"] not in floors]
     best: dict[int, list[LoadRow]] = {}
-    for _, group in groupby(LOADS.read(view.path), key=lambda load: load["cell"]):
-        found = list(group)
-        nodes = found[0]["nodes"]
-        if nodes < 2 or found[0]["cell"] in floors:
-            continue
-        if nodes not in best or _drawn_first(found, stated) > _drawn_first(best[nodes], stated):
-            best[nodes] = found
+    for found in sorted(cells, key=lambda each: (each[0]["cell"] in stated, each[0]["moved_bytes"]), reverse=True):
+        best.setdefault(found[0]["nodes"], found)
     return [(nodes, found[0]["ranks"], found[0]["cell"], found) for nodes, found in sorted(best.items())]
-
-
-def _drawn_first(found: Sequence[LoadRow], stated: set[str]) -> tuple[bool, float]:
-    return found[0]["cell"] in stated, found[0]["moved_bytes"]
-
-
-def load_tables(view: RunView) -> list[Table]:
-    """The most loaded links of each number of nodes."""
-    return [_load_table(view, *each) for each in drawn_cells(view)]
 
 
 def held_back_table(view: RunView) -> Table:
@@ -114,9 +102,8 @@ def reading(view: RunView) -> str:
     if busiest["share"] is not None:
         text += f", {percent(busiest['share'])} of its rate while the calls run"
         if other is not None and other["share"] is not None:
-            text += (
-                f"; {HOSTS if other['host_link'] else 'the links between switches'} at most {percent(other['share'])}"
-            )
+            others = HOSTS if other["host_link"] else "the links between switches"
+            text += f"; {others} at most {percent(other['share'])}"
     dropped = sum(load["drops"] for load in found)
     return text + (f". {plural(dropped, 'packet')} dropped at full queues." if dropped else ".")
 
@@ -127,14 +114,6 @@ def link_fields(view: RunView) -> dict[str, Any]:
     return {"bottlenecks": BOTTLENECKS.read(view.path), "links": rows} if rows else {}
 
 
-def flip_text(row: SensitivityRow) -> str:
-    """Where a verdict becomes another one: ``from 18 KiB on: still scales at N = 576``; empty if nowhere."""
-    if row["flips_at"] is None:
-        return ""
-    where = "on" if row["flips_at"] >= row["value"] else "down"
-    return f"from {number_text(row['flips_at'], row['unit'])} {where}: {row['becomes']}"
-
-
 def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table:
     """Each assumed or fitted number with what it does to the verdict and to the last time; empty without rows."""
     return make_table(
@@ -142,8 +121,7 @@ def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table:
         ("series", "", lambda row: row["series"]), ("number", "key", lambda row: row["key"]),
         ("value (plausible)", "from where",
          lambda row: f"{number_text(row['value'], row['unit'])} ({_range(row)}), {row['standing']}"),
-        (Words("verdict"), "and where it flips",
-         lambda row: f"FLIPS {_given(row)}{flip_text(row)}" if row["flips"] else row["verdict"]),
+        (Words("verdict"), "and where it flips", lambda row: _flip_text(row) if row["flips"] else row["verdict"]),
         ("time at the last point", "as the number moves", _last_text),
     )  # fmt: skip
 
@@ -153,11 +131,18 @@ def _last_text(row: SensitivityRow) -> str:
     return f"{format_seconds(row['seconds'])} ({span}), N = {row['at']}, {row['basis']}"
 
 
-def _given(row: SensitivityRow) -> str:
-    """Another number that has to have another value, too: ``with network.eager_overhead = 0 ns, ``; or nothing."""
-    if row["given_value"] is None:
-        return ""
-    return f"with {row['given_key']} = {number_text(row['given_value'], row['given_unit'])}, "
+def _flip_text(row: SensitivityRow) -> str:
+    """Where a verdict becomes another one: ``FLIPS from 18 KiB on: still scales at N = 576``.
+
+    Perhaps only where another number has another value, too: ``FLIPS with network.eager_overhead = 0 ns, from ...``.
+    """
+    given = ""
+    if row["given_value"] is not None:
+        given = f"with {row['given_key']} = {number_text(row['given_value'], row['given_unit'])}, "
+    if row["flips_at"] is None:
+        return f"FLIPS {given}"
+    where = "on" if row["flips_at"] >= row["value"] else "down"
+    return f"FLIPS {given}from {number_text(row['flips_at'], row['unit'])} {where}: {row['becomes']}"
 
 
 def _range(row: SensitivityRow) -> str:

@@ -49,10 +49,8 @@ def export(view: RunView, format: Format) -> str:
     Raises DataError: No call has a time: those of pairs stand in tables of their own.
     """
     if not timed(view.rows):
-        raise DataError(
-            f"{view.path}: no call of this run has a time that {format} could hold",
-            "the formats csv and json have all that it found",
-        )
+        none = f"{view.path}: no call of this run has a time that {format} could hold"
+        raise DataError(none, "the formats csv and json have all that it found")
     return {"osu": as_osu, "reframe": as_reframe, "openmetrics": as_openmetrics}[format](view)
 
 
@@ -153,8 +151,7 @@ def as_openmetrics(view: RunView) -> str:
         lines += [f"# UNIT {name} {unit}"] if unit else []
         lines.append(f"# HELP {name} {words}")
         for row in rows:
-            number = value(row)
-            if number is not None:
+            if (number := value(row)) is not None:
                 pairs = ",".join(f'{key}="{escaped(text)}"' for key, text in labels(view, row))
                 lines.append(f"{name}{{{pairs}}} {number:.9g}")
     return "\n".join([*lines, "# EOF"]) + "\n"
@@ -181,22 +178,9 @@ def latex_table(table: Table) -> str:
     def line(cells: tuple[str, ...]) -> str:
         return " & ".join(latex(cell.strip()) for cell in cells) + r" \\"
 
-    return "\n".join(
-        [
-            r"\begin{table}",
-            rf"\caption{{{latex(table.title)}.}}",
-            r"\centering",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\hline",
-            line(table.columns),
-            line(table.rows[0]),
-            r"\hline",
-            *(line(row) for row in table.rows[1:]),
-            r"\hline",
-            r"\end{tabular}",
-            r"\end{table}",
-        ]
-    )
+    head = [r"\begin{table}", rf"\caption{{{latex(table.title)}.}}", r"\centering", rf"\begin{{tabular}}{{{columns}}}"]
+    body = [r"\hline", line(table.columns), line(table.rows[0]), r"\hline", *map(line, table.rows[1:]), r"\hline"]
+    return "\n".join([*head, *body, r"\end{tabular}", r"\end{table}"])
 
 
 def as_latex(view: RunView, tables: Iterable[Table], meaning: str) -> str:

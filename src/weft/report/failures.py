@@ -21,15 +21,11 @@ def claim_failures(found: Failures, bound: tuple[float, str], file: str) -> list
     ``file`` is the fabric as the user named it.
     """
     claims: list[ClaimRow] = []
-    cuts, whole = [each for each in found.each if each.lost], [each for each in found.each if not each.lost]
+    cuts, whole = ([each for each in found.each if bool(each.lost) is lost] for lost in (True, False))
     if cuts:
         first = cuts[0]
-        claims.append(
-            make_claim(
-                "failure.cuts-off", "answer", first.name, len(first.cut), "count", hosts=list(first.cut),
-                pairs=first.lost, alike=len(cuts) - 1,
-            )
-        )  # fmt: skip
+        more: dict[str, Any] = {"hosts": list(first.cut), "pairs": first.lost, "alike": len(cuts) - 1}
+        claims.append(make_claim("failure.cuts-off", "answer", first.name, len(first.cut), "count", **more))
     worst = slowest_failure(found)
     if worst is None or found.factor(worst) <= 1 + EVEN:
         return claims or [make_claim("failure.harmless", "answer", cables=len(found.each))]
@@ -59,22 +55,15 @@ def failures_table(found: Failures) -> Table:
     for each in found.each:
         groups.setdefault((each.lost, round(each.time, 3), each.levels), []).append(each)
     alike = list(groups.values())
-    rows = [
-        (
-            group[0].name + (f" and {len(group) - 1:,} more" if len(group) > 1 else ""),
-            "" if group[0].lost else f"{format_factor(found.factor(group[0]))}x", f"{group[0].moved:,}",
-            f"{group[0].changes:,}",
-            group[0].slowest if not group[0].lost else _cut_off(group[0]),
-        )
-        for group in alike[:SHOWN]
-    ]  # fmt: skip
+    rows: list[tuple[str, ...]] = []
+    for group in alike[:SHOWN]:
+        first, more = group[0], f" and {len(group) - 1:,} more" if len(group) > 1 else ""
+        cut = fold_for_people(first.cut) if first.cut else plural(first.lost, "pair")
+        ends = ("", cut) if first.lost else (f"{format_factor(found.factor(first))}x", first.slowest)
+        rows.append((first.name + more, ends[0], f"{first.moved:,}", f"{first.changes:,}", ends[1]))
     columns = (Words("cable"), "all-to-all", "pairs moved", "entries changed", Words("slowest link, or cut off"))
     left = sum(map(len, alike[SHOWN:]))
     return Table(f"Worst first{f'; {left:,} cables below, in --format json' if left else ''}", columns, tuple(rows))
-
-
-def _cut_off(failure: Failure) -> str:
-    return fold_for_people(failure.cut) if failure.cut else plural(failure.lost, "pair")
 
 
 def failures_tree(found: Failures, claims: list[ClaimRow], title: str) -> dict[str, Any]:

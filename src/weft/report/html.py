@@ -44,12 +44,8 @@ def _environment() -> Any:
         trim_blocks=True,
         finalize=shown,
     )
-    filters: dict[str, Any] = environment.filters
-    filters["parts"] = parts
-    filters["json"] = embedded
-    filters["factor"] = measured_factor
-    filters["unbroken"] = unbroken
-    filters["sentence"] = capital
+    own = {"parts": parts, "json": embedded, "factor": measured_factor, "unbroken": unbroken, "sentence": capital}
+    environment.filters.update(own)
     return environment
 
 
@@ -110,10 +106,8 @@ def parts(cell: str) -> tuple[str, str]:
 
 def embedded(value: Any) -> Any:
     """JSON as Markup that cannot close its script element."""
-    text = json.dumps(plain_tree(value), allow_nan=False, separators=(",", ":"), ensure_ascii=False).replace(
-        "<", "\\u003c"
-    )
-    return Markup(text)
+    text = json.dumps(plain_tree(value), allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    return Markup(text.replace("<", "\\u003c"))
 
 
 PNG_SCALE = 2

@@ -39,10 +39,8 @@ def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
     if len(kinds) > 1:
         sentences["none"] = "Without brackets: models have no confidence interval."
     roots = any(row["interval"] == "none" and row.get("min_s") != row.get("max_s") for row in listed)
-    parts = [sentences[kind] for kind in kinds]
-    if roots:
-        parts.append('In brackets of "all roots": fastest and slowest root.')
-    return " ".join(parts)
+    of_roots = ['In brackets of "all roots": fastest and slowest root.'] if roots else []
+    return " ".join([*(sentences[kind] for kind in kinds), *of_roots])
 
 
 def _range(rows: Iterable[Mapping[str, Any]]) -> str:

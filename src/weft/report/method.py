@@ -6,21 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from weft.analyse.tables.pairs import CLASSES, CONTENTION, ClassRow, ContentionRow
-from weft.analyse.tables.times import CallRow, FloorRow
+from weft.analyse.tables.times import CallRow
 from weft.format import format_bytes, format_rate, measured_seconds, percent, plural, with_title
 from weft.kernel.registry import kernel_named
 from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
-from weft.store.rows import (
-    LAUNCH_TABLE,
-    MEASURED,
-    RANK_TABLE,
-    SEGMENT_TABLE,
-    LaunchRow,
-    MeasuredRow,
-    RankRow,
-    SegmentRow,
-)
+from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, SEGMENT_TABLE, MeasuredRow, RankRow, SegmentRow
 
 Facts = list[tuple[str, str]]
 
@@ -44,15 +35,12 @@ def how_measured(view: RunView) -> Facts:
     warm = [row for row in view.rows if row["phase"] == "warm" and row["status"] == "ok" and row["samples"]]
     of_pairs = pairs_measured(view)
     classes = CLASSES.read(view.path) if of_pairs else []
-    if view.plan.is_model:
-        facts = [("Time of a call", _definitions(warm, classes, modelled=True)), *_of_model(view, warm)]
-    else:
-        facts = [("Time of a call", _definitions(warm, classes, modelled=False)), *_of_launches(view, warm, classes)]
+    facts = [("Time of a call", _definitions(warm, classes, modelled=view.plan.is_model))]
+    facts += _of_model(view, warm) if view.plan.is_model else _of_launches(view, warm, classes)
     if meaning := interval_meaning(with_intervals(view)):
         facts.append(("Interval", meaning))
     if any(verdict["low"] is not None for verdict in view.verdicts):
-        text = "in brackets the range that the intervals of both times allow"
-        facts.append(("Factor between two times", text))
+        facts.append(("Factor between two times", "in brackets the range that the intervals of both times allow"))
     cells = MEASURED.read(view.path)
     if not view.plan.is_model:
         facts.append(("Clocks", clocks(cells, warm)))
@@ -77,15 +65,11 @@ def _of_launches(view: RunView, warm: Sequence[CallRow], classes: Sequence[Class
     rule = f"in each launch until the 95 % interval of the median is within ±{percent(measure.precision)}, from "
     rule += f"{measure.min_samples} to {measure.max_samples} samples, or until {measure.budget:g} s have gone into one "
     rule += "call of one cell, whatever the number is by then"
-    facts: Facts = [
-        ("Repetition", launches),
-        ("Start of a call", STARTS.get(measure.start, measure.start)),
-        ("Samples", rule),
-    ]
-    cells = {row["cell"] for row in view.rows}
-    calls = {(row["cell"], row["call"]) for row in warm}
-    series = [row for row in SEGMENT_TABLE.read(view.path) if row["phase"] == "warm" and row["cell"] in cells]
+    started = STARTS.get(measure.start, measure.start)
+    facts: Facts = [("Repetition", launches), ("Start of a call", started), ("Samples", rule)]
     if warm:
+        calls = {(row["cell"], row["call"]) for row in warm}
+        series = [row for row in SEGMENT_TABLE.read(view.path) if row["phase"] == "warm"]
         facts.append(("What ended it", endings([row for row in series if (row["cell"], row["op"]) in calls])))
         facts.append(("Samples taken", taken(warm)))
     elif classes:
@@ -108,10 +92,8 @@ def _of_model(view: RunView, warm: Sequence[CallRow]) -> Facts:
 def endings(series: Sequence[SegmentRow]) -> str:
     """What ended each series of samples; the numbers add up."""
     found = Counter(row["ended_by"] for row in series)
-    listed = ", ".join(
-        f"{count:,} by {ENDINGS.get(ending, 'what is not recorded')}" for ending, count in found.most_common()
-    )
-    text = f"of {len(series):,} series of samples, one for each warm row and launch: {listed}"
+    counts = (f"{count:,} by {ENDINGS.get(ending, 'what is not recorded')}" for ending, count in found.most_common())
+    text = f"of {len(series):,} series of samples, one for each warm row and launch: {', '.join(counts)}"
     return f"{text}. Each launch judges its own samples; warnings judge how far the launches differ"
 
 
@@ -175,47 +157,36 @@ def validation(cells: Sequence[MeasuredRow]) -> str:
 def provenance(view: RunView) -> Facts:
     """Weft, MPI, machine, binding, clock, seed."""
     launches, ranks, plan = LAUNCH_TABLE.read(view.path), RANK_TABLE.read(view.path), view.plan
-    kind = f"{plan.fabric} ({plan.fabric_kind})"
-    facts: Facts = [("Run folder", str(view.path)), ("Study", with_title(plan.study, plan.title)), ("Fabric", kind)]
-    facts.append(
-        ("Made", f"{view.meta.get('created', 'unknown')} by weft {view.meta.get('weft', 'unknown')} ({_commit(view)})")
-    )
-    facts.append(("MPI library", _distinct(row["mpi_library"] for row in launches)))
-    facts.append(("MPI standard", _distinct(row["mpi_standard"] for row in launches)))
-    facts.append(("Processor", _distinct(row["processor"] for row in launches)))
     hosts = sorted({row["host"] for row in ranks})
-    facts.append(
-        ("Hosts", ", ".join(hosts[:12]) + (f" and {len(hosts) - 12} more" if len(hosts) > 12 else "") or "unknown")
-    )
-    facts.append(("Binding obtained", binding(ranks)))
-    facts.append(("Kernel sources", _distinct(row["kernel_sources"] for row in launches)))
-    if not plan.is_model:
-        facts.append(("Timer", _timer(launches)))
+    more = f" and {len(hosts) - 12} more" if len(hosts) > 12 else ""
+    commit = view.meta.get("commit")
+    source = f"commit {str(commit)[:12]}" if commit else "commit unknown"
     pages = sorted({row["page_bytes"] for row in launches if row["page_bytes"]})
     cache = _distinct(row["cache"] for row in launches)
-    facts.append(("Buffers", f"{cache} caches, pages of {', '.join(map(format_bytes, pages)) or 'unknown size'}"))
-    facts.append(("Seed", str(plan.seed)))
-    return facts
-
-
-def _commit(view: RunView) -> str:
-    commit = view.meta.get("commit")
-    return f"commit {str(commit)[:12]}" if commit else "commit unknown"
+    timer = "unknown"
+    if launches:
+        resolution, cost = (max(row[key] for row in launches) for key in ("clock_resolution_ns", "clock_cost_ns"))
+        timer = f"resolution {measured_seconds(resolution * 1e-9)}, cost of a reading {measured_seconds(cost * 1e-9)}"
+    return [
+        ("Run folder", str(view.path)),
+        ("Study", with_title(plan.study, plan.title)),
+        ("Fabric", f"{plan.fabric} ({plan.fabric_kind})"),
+        ("Made", f"{view.meta.get('created', 'unknown')} by weft {view.meta.get('weft', 'unknown')} ({source})"),
+        ("MPI library", _distinct(row["mpi_library"] for row in launches)),
+        ("MPI standard", _distinct(row["mpi_standard"] for row in launches)),
+        ("Processor", _distinct(row["processor"] for row in launches)),
+        ("Hosts", (", ".join(hosts[:12]) + more) or "unknown"),
+        ("Binding obtained", binding(ranks)),
+        ("Kernel sources", _distinct(row["kernel_sources"] for row in launches)),
+        *([] if plan.is_model else [("Timer", timer)]),
+        ("Buffers", f"{cache} caches, pages of {', '.join(map(format_bytes, pages)) or 'unknown size'}"),
+        ("Seed", str(plan.seed)),
+    ]
 
 
 def _distinct(values: Iterable[str]) -> str:
     found = sorted({value.strip() for value in values if value})
     return "; ".join(found) or "unknown"
-
-
-def _timer(launches: Sequence[LaunchRow]) -> str:
-    if not launches:
-        return "unknown"
-    resolution, cost = (
-        max(row["clock_resolution_ns"] for row in launches),
-        max(row["clock_cost_ns"] for row in launches),
-    )
-    return f"resolution {measured_seconds(resolution * 1e-9)}, cost of a reading {measured_seconds(cost * 1e-9)}"
 
 
 def binding(ranks: Iterable[RankRow]) -> str:
@@ -225,9 +196,7 @@ def binding(ranks: Iterable[RankRow]) -> str:
         launches.setdefault(row["launch_id"], []).append(f"{row['host']}:{row['cpus']}")
     if not launches:
         return "unknown"
-    alone = sum(
-        len(set(found)) == len(found) and not any(_several(cpus) for cpus in found) for found in launches.values()
-    )
+    alone = sum(len(set(found)) == len(found) and not any(map(_several, found)) for found in launches.values())
     if alone == len(launches):
         return "each rank on its own processor"
     free = f"ranks unbound, or sharing processors, in {len(launches) - alone} of {plural(len(launches), 'launch')}"
@@ -252,21 +221,16 @@ def settings(view: RunView) -> Facts:
 def floor_facts(view: RunView) -> Facts:
     """Noise floor, latency and copy rate of each shape, and the fastest copies, from which lower bounds follow."""
     facts: Facts = []
-    names = {
-        "empty": "empty operation",
-        "latency": "one-way latency, 8 B (half the round trip)",
-        "swap": "two messages of 8 B that cross",
-    }
+    names = {"empty": "empty operation", "swap": "two messages of 8 B that cross"}
+    names["latency"] = "one-way latency, 8 B (half the round trip)"
     for row in view.floor:
         where = f"{plural(row['nodes'], 'node')}, {plural(row['ranks_per_node'], 'rank')} a node"
         if row["quantity"] == "copy":
             name = f"copy, {format_bytes(row['bytes'])} a rank"
-            value = f"{format_rate(row['value'])} a node, {row['way']}{_best(row)}" if row["value"] else "–"
+            value = f"{format_rate(row['value'])} a node, {row['way']}" if row["value"] else "–"
+            if row["value"] and row["best"]:
+                value += f"; the fastest sample, which lower bounds take, {format_rate(row['best'])}"
         else:
             name, value = names.get(row["quantity"], row["quantity"]), measured_seconds(row["value"])
         facts.append((f"{where}: {name}", value))
     return facts
-
-
-def _best(row: FloorRow) -> str:
-    return f"; the fastest sample, which lower bounds take, {format_rate(row['best'])}" if row["best"] else ""

@@ -34,21 +34,15 @@ from weft.words.say import say
 def write_route_page(found: Comparison, title: str, path: Path) -> None:
     """Write the page of a comparison of routes. Raises DataError: the disk is full, or the folder cannot be written."""
     engines = [_engine(found, engine, title) for engine in found.engines]
-    write_page(
-        path,
-        fill("routes.html", title=title, verdict=verdict(found), scores=_table(engine_rows(found)), engines=engines),
-    )
+    scores = _table(engine_rows(found))
+    write_page(path, fill("routes.html", title=title, verdict=verdict(found), scores=scores, engines=engines))
 
 
 def _engine(found: Comparison, engine: Engine, title: str) -> dict[str, Any]:
-    return {
-        "name": engine.name,
-        "routing": engine.routes.network.routing,
-        "note": engine.note,
-        "drawing": paint_for_page(drawing(found, engine, title).to_dict()),
-        "links": _table(link_rows(engine)) if engine.fullest else None,
-        "findings": engine.findings,
-    }
+    drawn = paint_for_page(drawing(found, engine, title).to_dict())
+    said = {"name": engine.name, "routing": engine.routes.network.routing, "note": engine.note}
+    links = _table(link_rows(engine)) if engine.fullest else None
+    return said | {"drawing": drawn, "links": links, "findings": engine.findings}
 
 
 def _table(rows: Rows) -> Table:
@@ -65,9 +59,8 @@ MOST_REMEDIES = 12
 class Front:
     """The answer that several runs give together."""
 
-    # card, grade: what stands first, and its confidence
     card: Card
-    grade: Grade
+    grade: Grade  # the confidence of the card's answer
     proof: Picture | Figure | None  # the picture beside it; None for none
     table: Table  # one row for each of them, perhaps more
     notes: tuple[str, ...] = ()  # what else is to be known
@@ -104,20 +97,16 @@ def all_figures(view: RunView) -> Figures:
 
 def render(views: Sequence[RunView], figures: Sequence[Figures], front: Front | None = None) -> str:
     """The page's HTML."""
-    runs = [
-        _run(index, view, own_figures) for index, (view, own_figures) in enumerate(zip(views, figures, strict=True))
-    ]
+    runs = [_run(index, view, own) for index, (view, own) in enumerate(zip(views, figures, strict=True))]
     names = list(dict.fromkeys(view.titled(view.name) for view in views))
-    title = front.card.title if front else " · ".join(names)
-    proof = [figure_values("front-proof", front.proof)] if front and front.proof else []
     return fill(
         "page.html",
-        title=title,
+        title=front.card.title if front else " · ".join(names),
         runs=runs,
         meaning=meaning(views, [table for run in runs for table in run["tables"]]),
         shared=shared(views),
         front=front,
-        proof=proof,
+        proof=[figure_values("front-proof", front.proof)] if front and front.proof else [],
     )
 
 
@@ -140,35 +129,20 @@ def shared(views: Sequence[RunView]) -> dict[str, Any]:
     }
 
 
-def again(view: RunView) -> str:
-    """The command that measures a run's study on its fabric once more."""
-    words = ["weft", "run", str(view.path / "study.toml"), "--on", str(view.path / "fabric.toml"), "--into", "NEW"]
-    return shlex.join(words)
-
-
 def _remedy(view: RunView, claim: ClaimRow) -> tuple[Row, str]:
     """A remedy and the call that it is of; a remedy of the whole run has none."""
     of_call = claim["cell"] and claim["call"]
     return with_folder(say(claim), view), call_title(view, claim["cell"], claim["call"]) if of_call else ""
 
 
-def _informative(view: RunView) -> tuple[bool, bool]:
-    """Sorts runs: an answer before none, several nodes before one."""
-    answer = next(iter(view.claimed("answer")), None)
-    silent = answer is None or answer["id"].endswith(INCONCLUSIVE)
-    return silent, max((cell.nodes for cell in view.plan.measured), default=1) < 2
-
-
 def _folds(view: RunView) -> dict[str, str]:
     """What is folded away in one line each, by the name of its fold."""
     steps = [say(each) for each in view.claimed("breakdown") if not each["id"].startswith(("latency.", "bottleneck."))]
-    cells = len({row["cell"] for row in view.rows})
-    calls = len({row["call"] for row in view.rows})
-    launches = view.plan.measure.launches
-    moved = len(method.settings(view))
+    cells, calls = ({row[key] for row in view.rows} for key in ("cell", "call"))
+    launches, moved = view.plan.measure.launches, len(method.settings(view))
     return {
         "breakdown": " · ".join(f"{row.label} {row.value}" for row in steps[:5]),
-        "times": f"{plural(cells, 'cell')} x {plural(calls, 'call')}, first calls apart",
+        "times": f"{plural(len(cells), 'cell')} x {plural(len(calls), 'call')}, first calls apart",
         "method": f"{plural(launches, 'launch')}, settings that differ from the default: {moved}",
     }
 
@@ -178,18 +152,18 @@ def _run(index: int, view: RunView, figures: Figures) -> dict[str, Any]:
     proof = view.story.proof(view, figures)
     shown = {each.name for each in proof}
     rest = [figure for figure in figures if figure.name not in shown]
-    return {
+    answer = next(iter(view.claimed("answer")), None)
+    silent = answer is None or answer["id"].endswith(INCONCLUSIVE)
+    again = ["weft", "run", str(view.path / "study.toml"), "--on", str(view.path / "fabric.toml"), "--into", "NEW"]
+    said = {"id": f"run{index}", "name": view.name, "label": view.label, "title": view.plan.title, "mpi": view.mpi}
+    return said | {
         "proof": [figure_values(f"run{index}-{figure.name}", figure) for figure in proof],
         "more": _folds(view),
-        "id": f"run{index}",
-        "name": view.name,
-        "label": view.label,
-        "order": _informative(view),
-        "title": view.plan.title,
-        "mpi": view.mpi,
+        # an answer before none, several nodes before one
+        "order": (silent, max((cell.nodes for cell in view.plan.measured), default=1) < 2),
         "grade": view.confidence,
         "card": card_of(view),
-        "command": again(view),
+        "command": shlex.join(again),
         "digits": shlex.join(["weft", "show", str(view.path), "--format", "csv"]),
         "help": [_remedy(view, each) for each in view.claimed("remedy")[:MOST_REMEDIES]],
         "no_figures": NO_TIME if not timed(view.rows) else NO_FIGURES,

@@ -2,6 +2,7 @@
 """A run of pairs for its story: the tables of the largest placement."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -9,27 +10,11 @@ from functools import cached_property, reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.tables.pairs import (
-    CLASSES,
-    COLD,
-    CONTENTION,
-    HISTOGRAM,
-    MATRIX_MEDIANS,
-    NAMES,
-    NODES,
-    OUTLIERS,
-    SPREAD,
-    WORST,
-    ExactRow,
-    NameRow,
-    OutlierRow,
-    P,
-    RankOfPairs,
-    largest,
-)
+from weft.analyse.tables import pairs as tables
+from weft.analyse.tables.pairs import ExactRow, NameRow, OutlierRow, P, RankOfPairs, largest
 from weft.format import capital, format_bytes, format_rate, measured_seconds, plural
 from weft.kernel.sizes import window_of
-from weft.report.tabular import Table, Words, markdown
+from weft.report.tabular import Table, Words, make_table
 from weft.report.view import RunView
 from weft.store.files import Table as ArrowTable
 from weft.store.tables import TableOf, read_table
@@ -54,18 +39,18 @@ class PairView:
     """Tables of pairs, of the placement with most nodes and ranks."""
 
     run: RunView
-    classes = _of_largest(CLASSES)  # times by hop class
-    contention = _of_largest(CONTENTION)  # factors of contention by hop class
-    node_rows = _of_largest(NODES)  # how slow each node is
-    worst = _of_largest(WORST)  # the slowest pairs
-    outliers = _of_largest(OUTLIERS)  # causes of slow pairs
-    histogram = _of_largest(HISTOGRAM)  # samples by class and bucket
-    cold = _of_largest(COLD)  # first contact by hop class
-    spread = _of_largest(SPREAD)  # spread of the samples of each hop class
+    classes = _of_largest(tables.CLASSES)  # times by hop class
+    contention = _of_largest(tables.CONTENTION)  # factors of contention by hop class
+    node_rows = _of_largest(tables.NODES)  # how slow each node is
+    worst = _of_largest(tables.WORST)  # the slowest pairs
+    outliers = _of_largest(tables.OUTLIERS)  # causes of slow pairs
+    histogram = _of_largest(tables.HISTOGRAM)  # samples by class and bucket
+    cold = _of_largest(tables.COLD)  # first contact by hop class
+    spread = _of_largest(tables.SPREAD)  # spread of the samples of each hop class
 
     @cached_property
     def _names(self) -> list[NameRow]:
-        rows = NAMES.read(self.run.path)
+        rows = tables.NAMES.read(self.run.path)
         return largest(rows, rows) if rows else []
 
     def of_largest(self, table: TableOf[P]) -> list[P]:
@@ -147,21 +132,21 @@ class PairView:
 
     def middle_factor(self, size: int, mode: str) -> float:
         """The median over all pairs of nodes of their factor of contention."""
-        rows = self.of_largest(MATRIX_MEDIANS)
+        rows = self.of_largest(tables.MATRIX_MEDIANS)
         return next(row["factor"] for row in rows if (row["bytes"], row["mode"]) == (size, mode))
 
     @cached_property
     def shown(self) -> list[tuple[int, str]]:
         """Each size with the first of its modes that measured most pairs."""
         possible = self.ranks * (self.ranks - 1)
+        pairs = Counter[tuple[int, str]]()
+        for row in self.classes:
+            pairs[row["bytes"], row["mode"]] += row["pairs"]
         found: list[tuple[int, str]] = []
         for size in sorted({row["bytes"] for row in self.classes}):
-            pairs = {
-                mode: sum(row["pairs"] for row in self.classes if (row["bytes"], row["mode"]) == (size, mode))
-                for mode in MODES
-            }
-            whole = [mode for mode in MODES if pairs[mode] >= WHOLE * possible]
-            found.append((size, whole[0] if whole else max(MODES, key=lambda mode: pairs[mode])))
+            counts = {mode: pairs[size, mode] for mode in MODES}
+            whole = [mode for mode in MODES if counts[mode] >= WHOLE * possible]
+            found.append((size, whole[0] if whole else max(counts, key=lambda mode: counts[mode])))
         return found
 
     @cached_property
@@ -194,42 +179,33 @@ class PairView:
         return table.filter(reduce(pc.and_, (pc.equal(table[column], value) for column, value in same.items())))
 
 
-def exact_text(view: RunView, rows: Sequence[ExactRow]) -> str:
-    """The table of `exact_table` in Markdown."""
-    return "\n" + markdown(exact_table(view, rows)) + "\n"
-
-
-def ranks_text(view: RunView, nodes: tuple[str, str], rows: Sequence[RankOfPairs]) -> str:
-    """The table of `weft.analyse.pairs.exact.rank_rows` in Markdown."""
+def ranks_table(view: RunView, nodes: tuple[str, str], rows: Sequence[RankOfPairs]) -> Table:
+    """Ranks of two nodes, from `weft.analyse.pairs.exact.rank_rows`."""
     pairs = PairView(view)
-    body = [
-        (
-            f"{format_bytes(row['bytes'])}, {row['mode']}", f"{row['rank']} on {row['node']}", f"{row['pairs']:,}",
-            pairs.value_text(row["bytes"], row["median_s"]), f"{row['factor']:.2f}x",
-            f"{pairs.value_text(row['bytes'], row['slowest_s'])} with {row['slowest_with']}",
-        )
-        for row in rows
-    ]  # fmt: skip
-    heading = (Words("Message, pairs"), Words("rank"), "pairs", "median", "over all of them", "slowest")
     between = f"between {nodes[0]} and {nodes[1]}" if nodes[0] != nodes[1] else f"within {nodes[0]}"
-    return "\n" + markdown(Table(view.titled(f"Ranks in their pairs {between}"), heading, tuple(body))) + "\n"
+    return make_table(
+        view.titled(f"Ranks in their pairs {between}"), rows,
+        (Words("Message, pairs"), "", lambda row: f"{format_bytes(row['bytes'])}, {row['mode']}"),
+        (Words("rank"), "", lambda row: f"{row['rank']} on {row['node']}"),
+        ("pairs", "", lambda row: f"{row['pairs']:,}"),
+        ("median", "", lambda row: pairs.value_text(row["bytes"], row["median_s"])),
+        ("over all of them", "", lambda row: f"{row['factor']:.2f}x"),
+        ("slowest", "",
+         lambda row: f"{pairs.value_text(row['bytes'], row['slowest_s'])} with {row['slowest_with']}"),
+    )  # fmt: skip
 
 
 def exact_table(view: RunView, rows: Sequence[ExactRow]) -> Table:
     """Times by hops, from `weft.analyse.pairs.exact.exact_rows`."""
-    body = [
-        (
-            f"{format_bytes(row['bytes'])}, {row['mode']}",
-            row["class"],
-            f"{row['samples']:,}",
-            *(
-                measured_seconds(each)
-                for each in (row["min_s"], row["mean_s"], row["median_s"], row["p99_s"], row["max_s"])
-            ),
-        )
-        for row in rows
-    ]
-    heading = (Words("Message, pairs"), Words("hops"), "samples", "min", "mean", "median", "p99", "max")
     pairs = PairView(view)
     what = f"One way of {pairs.under_way} under way" if pairs.rates else capital(pairs.trip)
-    return Table(view.titled(f"{what}, over all samples, exact"), heading, tuple(body))
+    return make_table(
+        view.titled(f"{what}, over all samples, exact"), rows,
+        (Words("Message, pairs"), "", lambda row: f"{format_bytes(row['bytes'])}, {row['mode']}"),
+        (Words("hops"), "", lambda row: row["class"]), ("samples", "", lambda row: f"{row['samples']:,}"),
+        ("min", "", lambda row: measured_seconds(row["min_s"])),
+        ("mean", "", lambda row: measured_seconds(row["mean_s"])),
+        ("median", "", lambda row: measured_seconds(row["median_s"])),
+        ("p99", "", lambda row: measured_seconds(row["p99_s"])),
+        ("max", "", lambda row: measured_seconds(row["max_s"])),
+    )  # fmt: skip

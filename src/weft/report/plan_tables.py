@@ -25,9 +25,9 @@ def paper_sizes(sizes: Sequence[int], unit: str) -> list[str]:
 
     If the smallest size is below half a ``unit``, the next smaller unit is used; this never happens in the papers.
     """
-    names = list(PAPER_UNITS)
-    while min(sizes) * 2 < PAPER_UNITS[unit] and unit != "B":
-        unit = names[names.index(unit) - 1]
+    *smaller, unit = list(PAPER_UNITS)[: list(PAPER_UNITS).index(unit) + 1]
+    while smaller and min(sizes) * 2 < PAPER_UNITS[unit]:
+        unit = smaller.pop()
     factor = PAPER_UNITS[unit]
     return [f"{(2 * size + factor) // (2 * factor):,} {unit}" for size in sizes]
 
@@ -60,9 +60,8 @@ def memory_tables(plan: Plan, names: Sequence[str] | None = None) -> list[Table]
     for cell in plan.measured:
         for name in cell.series if {"n", "m"} <= set(cell.parameters) else ():
             cells.get(name, []).append(cell)
-    return [
-        memory_table(found, f"{name}: memory of one array (1 kB = 1024 B)") for name, found in cells.items() if found
-    ]
+    known = {f"{name}: memory of one array (1 kB = 1024 B)": found for name, found in cells.items() if found}
+    return [memory_table(found, title) for title, found in known.items()]
 
 
 def bound_of(cell: Cell) -> tuple[str, str]:
@@ -79,15 +78,11 @@ def cells_table(plan: Plan) -> Table:
     """Memory, lower bound and status of every cell of the study."""
     rows: list[tuple[str, ...]] = []
     for cell in plan.measured:
-        memory, what = cell.memory, kernel_named(cell.kernel).words(cell.parameters)
         mark = "oversubscribed" if cell.oversubscribed and cell.status == "planned" else cell.status
-        rows.append(
-            (
-                cell.id, f"{cell.nodes}", f"{cell.ranks_per_node}", f"{cell.ranks}", what,
-                format_bytes(cell.block_bytes), format_bytes(memory.rank_bytes), format_bytes(memory.node_bytes),
-                format_bytes(memory.job_bytes), *bound_of(cell), mark,
-            )
-        )  # fmt: skip
+        counts = (f"{cell.nodes}", f"{cell.ranks_per_node}", f"{cell.ranks}")
+        what, memory = kernel_named(cell.kernel).words(cell.parameters), cell.memory
+        needed = (cell.block_bytes, memory.rank_bytes, memory.node_bytes, memory.job_bytes)
+        rows.append((cell.id, *counts, what, *map(format_bytes, needed), *bound_of(cell), mark))
     sweeps = any("bytes" in cell.parameters for cell in plan.measured)
     what, block = (Words("what"), "up to") if sweeps else ("m", "block")
     sizes = ("a rank", "a node", "the job", "at least")
@@ -98,27 +93,22 @@ def cells_table(plan: Plan) -> Table:
 def remarks(plan: Plan) -> list[str]:
     """Duration, then why cells cannot run, then notes about the plan."""
     impossible = [cell for cell in plan.measured if cell.status != "planned"]
-    duration = (
-        f"{len(plan.launches)} launches: a first guess is {format_seconds(plan.expected_s)}, "
-        "their starts and samples at their lower bounds"
-    )
-    breakdowns = sum(breakdown_s(plan.cell(name), plan) for launch in plan.launches for name in launch.cells)
-    if breakdowns:
-        duration += f", {format_seconds(breakdowns)} of it to explain all-to-alls (explain = false leaves that out)"
+    duration = "nothing can be launched"
+    if plan.launches:
+        duration = f"{len(plan.launches)} launches: a first guess is {format_seconds(plan.expected_s)}, "
+        duration += "their starts and samples at their lower bounds"
+        if breakdowns := sum(breakdown_s(plan.cell(name), plan) for launch in plan.launches for name in launch.cells):
+            duration += f", {format_seconds(breakdowns)} of it to explain all-to-alls (explain = false leaves that out)"
+    if impossible:
+        duration += f"; {len(impossible)} of {len(plan.measured)} cells cannot run"
+    bounds = (bound for cell in plan.measured for bound in cell.bounds.values())
+    left_out = sorted({effect.cause for bound in bounds for effect in bound.effects})
     return [
-        (duration if plan.launches else "nothing can be launched")
-        + (f"; {len(impossible)} of {len(plan.measured)} cells cannot run" if impossible else ""),
+        duration,
         *(f"{cell.id}: {cell.status}: {cell.reason}" for cell in impossible),
-        *(f"not modelled: {cause}: {CAUSES[cause].what}" for cause in causes_of(plan)),
+        *(f"not modelled: {cause}: {CAUSES[cause].what}" for cause in left_out),
         *plan.notes,
     ]
-
-
-def causes_of(plan: Plan) -> list[str]:
-    """What the model of the plan's fabric leaves out of some cell."""
-    return sorted(
-        {effect.cause for cell in plan.measured for bound in cell.bounds.values() for effect in bound.effects}
-    )
 
 
 def heading(plan: Plan) -> str:
@@ -135,17 +125,20 @@ def as_markdown(plan: Plan) -> str:
 
 def as_csv(plan: Plan) -> str:
     """The cells as CSV: bytes and seconds, unrounded."""
-    rows = [
-        (
-            cell.id, " ".join(cell.series), cell.nodes, cell.ranks_per_node, cell.ranks, cell.parameters.get("n"),
-            cell.parameters.get("m"), cell.block_bytes, cell.local_bytes, cell.array_bytes, cell.memory.rank_bytes,
-            cell.memory.node_bytes, cell.memory.job_bytes, cell.memory.limit_bytes,
-            cell.bound.seconds if cell.bound else None, cell.bound.name if cell.bound else "", cell.oversubscribed,
-            cell.status, cell.reason, cell.bound.most_s if cell.bound else None,
-            cell.bound.causes if cell.bound else "",
+    rows: list[tuple[object, ...]] = []
+    for cell in plan.measured:
+        shape = (cell.id, " ".join(cell.series), cell.nodes, cell.ranks_per_node, cell.ranks)
+        sizes = (
+            cell.parameters.get("n"),
+            cell.parameters.get("m"),
+            cell.block_bytes,
+            cell.local_bytes,
+            cell.array_bytes,
         )
-        for cell in plan.measured
-    ]  # fmt: skip
+        memory, bound = cell.memory, cell.bound
+        limits = (memory.rank_bytes, memory.node_bytes, memory.job_bytes, memory.limit_bytes)
+        least, most = ((bound.seconds, bound.name), (bound.most_s, bound.causes)) if bound else ((None, ""), (None, ""))
+        rows.append((*shape, *sizes, *limits, *least, cell.oversubscribed, cell.status, cell.reason, *most))
     return comma_separated(CSV_COLUMNS, rows)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What stories of kernels that sweep over message sizes share: lines, tables of times, changes and winners."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from weft.analyse.tables.answers import CHANGES, OF_MEMORY, SLOWER, ChangeRow, WinnerRow, factor_text
@@ -18,19 +19,12 @@ MOVED = "Knobs that were moved"
 
 def time_table(title: str, lines: Sequence[Line]) -> Table:
     """Sizes by process counts: the time with its interval, its lower bound, and the algorithm where that was seen."""
-    columns, units = ["Message"], ["bytes"]
-    for line in lines:
-        for column, unit, _ in time_columns(line):
-            columns.append(column)
-            units.append(unit)
-    rows = [tuple(units)]
+    columns = [(line, column) for line in lines for column in time_columns(line)]
+    rows = [("bytes", *(unit for _, (_, unit, _) in columns))]
     for size in all_sizes(lines):
-        cells = [size_text(size, lines)]
-        for line in lines:
-            row = line.at(size)
-            cells += [text(row) if row else "–" for _, _, text in time_columns(line)]
-        rows.append(tuple(cells))
-    return Table(title, tuple(columns), tuple(rows))
+        known = ((line.at(size), text) for line, (_, _, text) in columns)
+        rows.append((size_text(size, lines), *(text(row) if row else "–" for row, text in known)))
+    return Table(title, ("Message", *(heading for _, (heading, _, _) in columns)), tuple(rows))
 
 
 def size_text(size: int, lines: Sequence[Line]) -> str:
@@ -39,12 +33,12 @@ def size_text(size: int, lines: Sequence[Line]) -> str:
     return exact_bytes(size) + (", {} of {} launches".format(*min(few)) if few else "")
 
 
-def time_columns(line: Line) -> list[tuple[str, str, Callable[[TimedRow], str]]]:
-    """Heading, unit and text of a line's columns: its time; its bound and its algorithm where any size has one."""
-    roots = any(by_root(row) for row in line.rows)
-    found: list[tuple[str, str, Callable[[TimedRow], str]]] = [
-        (line.place, "median (all roots)", root_text) if roots else (line.place, interval_heading(line.rows), time_text)
-    ]
+def time_columns(line: Line) -> list[Column[TimedRow]]:
+    """A line's columns: its time; its bound and its algorithm where any size has one."""
+    heading, text = (interval_heading(line.rows), time_text)
+    if any(by_root(row) for row in line.rows):
+        heading, text = ("median (all roots)", root_text)
+    found: list[Column[TimedRow]] = [(line.place, heading, text)]
     if any(row["bound_s"] for row in line.rows):
         found.append(("at least", "bound", bound_text))
     if any(row["algorithm"] for row in line.rows):
@@ -67,17 +61,13 @@ def rate_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table
              lambda row: _rate(size_of(row[1]), row[1])),
             ("size / rate", "a message", lambda row: measured_seconds(row[1]["median_s"])),
         )  # fmt: skip
-    columns = ["Message", *(text for name in names for text in (name, "size / rate"))]
     kinds = (interval_heading(line.rows).replace("median", "rate") for line in lines)
-    units = ["bytes", *(text for kind in kinds for text in (kind, "a message"))]
-    rows = [tuple(units)]
+    rows = [("bytes", *(text for kind in kinds for text in (kind, "a message")))]
     for size in all_sizes(lines):
-        cells = [size_text(size, lines)]
-        for line in lines:
-            row = line.at(size)
-            cells += [_rate(size, row), measured_seconds(row["median_s"])] if row else ["–", "–"]
-        rows.append(tuple(cells))
-    return Table(title, tuple(columns), tuple(rows))
+        known = (line.at(size) for line in lines)
+        cells = ((_rate(size, row), measured_seconds(row["median_s"])) if row else ("–", "–") for row in known)
+        rows.append((size_text(size, lines), *chain(*cells)))
+    return Table(title, ("Message", *(text for name in names for text in (name, "size / rate"))), tuple(rows))
 
 
 def _rate(size: int, row: TimedRow) -> str:
@@ -87,7 +77,10 @@ def _rate(size: int, row: TimedRow) -> str:
 def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, modelled: bool = False) -> Table:
     """Every change-over: place, kind, times and rates on both sides, and cause; empty if there is none."""
     against = "over that expected" if modelled else "over that expected (95 %)"
-    sure: list[Column[tuple[str, ChangeRow]]] = [("Confidence", "of the change", lambda row: sureness(row[1]))]
+    sure: list[Column[tuple[str, ChangeRow]]] = [  # never rounded up to 1
+        ("Confidence", "of the change",
+         lambda row: "> 99.9 %" if row[1]["confidence"] > 0.999 else f"{100 * row[1]['confidence']:.1f} %")
+    ]  # fmt: skip
     return make_table(
         title, [(name, change) for line, name in zip(lines, names, strict=True) for change in line.changes],
         (Words("Change-over of"), "call", lambda row: row[0]),
@@ -107,13 +100,11 @@ def _knob(change: ChangeRow) -> str:
         return f"{change['algorithm_before']} → {change['algorithm_after']}"
     if change["kind"] == "cache":
         return OF_MEMORY
-    left = [
-        (name, value)
-        for name, value in zip(change["knobs"], change["knob_values"], strict=True)
-        if name == change["confirmed"] or not (change["confirmed"] or name in change["refuted"])
-    ]
-    names = {value: name for name, value in reversed(left)}
-    limits = " or ".join(f"{names[value]} ({value:,} B)" for value in dict.fromkeys(value for _, value in left))
+    names: dict[int, str] = {}
+    for name, value in zip(change["knobs"], change["knob_values"], strict=True):
+        if name == change["confirmed"] or not (change["confirmed"] or name in change["refuted"]):
+            names.setdefault(value, name)
+    limits = " or ".join(f"{name} ({value:,} B)" for value, name in names.items())
     if change["confirmed"]:
         return f"{limits}, confirmed"
     if limits:
@@ -142,11 +133,6 @@ def _moved(factor: float | None, low: float | None, high: float | None) -> str:
 
 def _slope(rate: float | None) -> str:
     return format_rate(rate) if rate else "flat"
-
-
-def sureness(change: ChangeRow) -> str:
-    """The confidence as text, never rounded up to 1."""
-    return "> 99.9 %" if change["confidence"] > 0.999 else f"{100 * change['confidence']:.1f} %"
 
 
 def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.breakdown import SENSITIVITY
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.files.reading import is_list, is_table
 from weft.format import plural
 from weft.report.bars import bar_lines
 from weft.report.card import card_of, print_card
-from weft.report.common import link_fields
+from weft.report.common import common_tables, link_fields
 from weft.report.intervals import interval_meaning
 from weft.report.method import with_intervals
 from weft.report.tabular import Table, comma_separated, markdown, terminal
@@ -40,33 +39,23 @@ FIELDS = (
 def show_object(view: RunView) -> dict[str, Any]:
     """The printed object as plain data."""
     plan = view.plan
-    return {
-        "schema": SCHEMA,
-        "run": str(view.path),
-        "study": plan.study,
-        "title": plan.title,
-        "fabric": plan.fabric,
-        "kind": plan.fabric_kind,
-        "mpi": view.mpi,
-        "simulated": plan.is_model,
+    head = {"schema": SCHEMA, "run": str(view.path), "study": plan.study, "title": plan.title, "fabric": plan.fabric}
+    head |= {"kind": plan.fabric_kind, "mpi": view.mpi, "simulated": plan.is_model}
+    ends = {"start": "from", "end": "to"}
+    return head | {
         "virtual": plan.planned_fabric.is_emulated,
         "headline": view.headline,
         "card": [row._asdict() for row in card_of(view).rows],
         "claims": [{**claim, "more": extras(claim)} for claim in view.claims],
         "quality": {"grade": view.grade, "doubts": view.quality},
         "rows": [{name: row[name] for name in FIELDS} for row in view.rows],
-        "verdicts": [verdict_fields(verdict) for verdict in view.verdicts],
+        "verdicts": [{ends.get(key, key): value for key, value in row.items()} for row in view.verdicts],
         "sensitivity": SENSITIVITY.read(view.path),
         "floor": view.floor,
         "findings": view.findings,
         **link_fields(view),
         **view.story.fields(view),
     }
-
-
-def verdict_fields(row: VerdictRow) -> dict[str, Any]:
-    """A verdict with its end points called ``from`` and ``to``."""
-    return {{"start": "from", "end": "to"}.get(key, key): value for key, value in row.items()}
 
 
 def as_json(view: RunView) -> str:
@@ -106,8 +95,6 @@ def meaning(views: Sequence[RunView], tables: Sequence[Table]) -> str:
 
 def all_tables(view: RunView) -> list[Table]:
     """Every table of a run, in reading order."""
-    from weft.report.common import common_tables
-
     return [*view.story.tables(view), *common_tables(view)]
 
 
@@ -174,8 +161,7 @@ def shortened(table: Table) -> Table:
     if len(table.rows) <= MOST_ROWS:
         return table
     left_out = ("...", *("" for _ in table.columns[1:]))
-    ends = (*table.rows[:AT_EITHER_END], left_out, *table.rows[-AT_EITHER_END:])
-    return replace(table, rows=ends)
+    return replace(table, rows=(*table.rows[:AT_EITHER_END], left_out, *table.rows[-AT_EITHER_END:]))
 
 
 def _print_findings(view: RunView, out: Any, every: bool) -> None:
@@ -199,9 +185,8 @@ def others_of(view: RunView, claim: ClaimRow) -> list[str]:
 def headed(table: Table) -> Table:
     """The table with its second row of headings, which is its first row, below the first."""
     second, *rows = table.rows
-    columns = tuple(
-        type(first)("\n".join(filter(None, (first, more)))) for first, more in zip(table.columns, second, strict=True)
-    )
+    both = zip(table.columns, second, strict=True)
+    columns = tuple(type(first)("\n".join(filter(None, (first, more)))) for first, more in both)
     return Table(table.title, columns, tuple(rows))
 
 
@@ -211,13 +196,10 @@ def fitting(table: Table, width: int) -> Table:
     longest = [max(len(line) for cell in column for line in cell.split("\n")) for column in columns]
     if sum(longest) + 2 * len(longest) <= width:
         return table
-    broken = tuple((row[0], *(_broken(cell) for cell in row[1:])) for row in table.rows)
-    return Table(table.title, table.columns, broken)
-
-
-def _broken(cell: str) -> str:
-    """``52.1 ms (51.8–52.9)`` and ``1.2 s, memory copy`` over two lines; numbers such as ``1,024 kB`` over one."""
-    return cell.replace(" (", "\n(").replace(", ", "\n")
+    # ``52.1 ms (51.8–52.9)`` and ``1.2 s, memory copy`` over two lines; numbers such as ``1,024 kB`` over one
+    broken = (tuple(cell.replace(" (", "\n(").replace(", ", "\n") for cell in row[1:]) for row in table.rows)
+    rows = tuple((row[0], *cells) for row, cells in zip(table.rows, broken, strict=True))
+    return replace(table, rows=rows)
 
 
 def as_markdown(view: RunView) -> str:
@@ -242,8 +224,5 @@ def as_markdown(view: RunView) -> str:
 
 def as_csv(view: RunView) -> str:
     """One line per cell, call and phase, in seconds and bytes, unrounded: the fields of the JSON's rows."""
-
-    def plain(value: Any) -> Any:
-        return " ".join(value) if is_list(value) else value
-
-    return comma_separated(FIELDS, [[plain(row[name]) for name in FIELDS] for row in view.rows])
+    rows = ([row[name] for name in FIELDS] for row in view.rows)
+    return comma_separated(FIELDS, [[" ".join(each) if is_list(each) else each for each in row] for row in rows])

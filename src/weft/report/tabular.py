@@ -65,9 +65,8 @@ def markdown(table: Table) -> str:
         return "| " + " | ".join(markdown_cell(cell) for cell in cells) + " |"
 
     rule = ["---" if index in table.words else "---:" for index in range(len(table.columns))]
-    return "\n".join(
-        [f"**{markdown_text(table.title)}**", "", line(table.columns), line(rule), *(line(row) for row in table.rows)]
-    )
+    head = [f"**{markdown_text(table.title)}**", "", line(table.columns), line(rule)]
+    return "\n".join([*head, *map(line, table.rows)])
 
 
 def comma_separated(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -79,28 +78,15 @@ def comma_separated(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str
     return out.getvalue()
 
 
-def longest_word(texts: Sequence[str]) -> int:
-    """Characters of the longest part that stands between spaces: a name with underscores is one."""
-    return max((len(part) for text in texts for part in text.split()), default=1)
-
-
-def lines_of(cell: str) -> list[str]:
-    """The lines of a cell."""
-    return cell.split("\n")
-
-
 def shared_out(least: Sequence[int], columns: Sequence[Sequence[str]], room: int) -> list[int]:
     """Characters for each column, each at least so many and all together at most ``room``.
 
     Columns that need least to stand on one line get it first.
     """
-    wanted = [max(len(line) for text in texts for line in lines_of(text)) for texts in columns]
-    left = room - sum(least)
+    wanted = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
     widths = list(least)
     for index in sorted(range(len(columns)), key=lambda each: wanted[each] - least[each]):
-        more = max(min(wanted[index] - least[index], left), 0)
-        widths[index] = least[index] + more
-        left -= more
+        widths[index] += max(min(wanted[index] - least[index], room - sum(widths)), 0)
     return widths
 
 
@@ -120,12 +106,11 @@ def terminal(table: Table, width: int = 120) -> Any:
     lines = (wrapped(cell, widths[k]).count("\n") for k in table.words for cell in columns[k][1:])
     if sum(least) > room or max(lines, default=0) >= MOST_LINES:
         return listed(table, width)
-    drawn = RichTable(
-        title=Text(table.title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False
-    )
+    looks: dict[str, Any] = {"title_justify": "left", "title_style": "bold", "box": box.SIMPLE_HEAD, "pad_edge": False}
+    drawn = RichTable(title=Text(table.title), **looks)
     for index, (heading, own) in enumerate(zip(table.columns, widths, strict=True)):
         number = index not in table.words
-        text = "\n".join(wrapped(line, own) for line in lines_of(heading)) if number else heading
+        text = "\n".join(wrapped(line, own) for line in heading.split("\n")) if number else heading
         justify = "right" if number else "left"
         # words too long for their column are wrapped, not truncated, and never within a name: users type it
         drawn.add_column(
@@ -138,7 +123,9 @@ def terminal(table: Table, width: int = 120) -> Any:
 
 def _least(texts: Sequence[str], words: bool) -> int:
     """Characters that a column needs, heading first: its longest word, or whole lines of numbers."""
-    return max([longest_word(texts), *(len(line) for text in texts[1:] for line in lines_of(text) if not words)])
+    parts = (part for text in texts for part in text.split())
+    lines = (line for text in texts[1:] for line in text.split("\n") if not words)
+    return max([1, *map(len, (*parts, *lines))])
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
@@ -148,7 +135,7 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
             _UNIT.sub("\N{NO-BREAK SPACE}", line), width, subsequent_indent=indent, break_long_words=False,
             break_on_hyphens=False,
         ).replace("\N{NO-BREAK SPACE}", " ")
-        for line in lines_of(text)
+        for line in text.split("\n")
     )  # fmt: skip
 
 
@@ -160,14 +147,12 @@ def listed(table: Table, width: int) -> Any:
     first, *headings = table.columns
     numbered = any(heading[:1].isdigit() for heading in headings)
     parts: list[Any] = [Text(wrapped(table.title, width), style="bold")]
+    of = first.partition("\n")[0]
     for head, *cells in table.rows:
-        rest = [
-            f"{list_heading(first, heading)}: {', '.join(lines_of(cell)).replace(', (', ' (')}"
-            for heading, cell in zip(headings, cells, strict=True)
-            if cell.strip() not in ("", "–")
-        ]
-        name = " ".join(lines_of(head)).strip()
-        parts.append(Text(wrapped(name if numbered else f"{lines_of(first)[0]}: {name}", width, "  ")))
+        known = zip(headings, (cell.replace("\n", ", ").replace(", (", " (") for cell in cells), strict=True)
+        rest = [f"{list_heading(first, heading)}: {cell}" for heading, cell in known if cell.strip() not in ("", "–")]
+        name = head.replace("\n", " ").strip()
+        parts.append(Text(wrapped(name if numbered else f"{of}: {name}", width, "  ")))
         if rest:
             parts.append(Text(wrapped("    " + "; ".join(rest), width, "    ")))
     return Group(*parts)
@@ -175,7 +160,7 @@ def listed(table: Table, width: int) -> Any:
 
 def list_heading(first: str, heading: str) -> str:
     """A heading as it stands in a list: a bare number says what it is a number of, as the first column does."""
-    parts = lines_of(heading)
+    parts = heading.split("\n")
     if heading[:1].isdigit():
-        return ", ".join(" ".join(each) for each in zip(lines_of(first), parts, strict=False))
+        return ", ".join(" ".join(each) for each in zip(first.split("\n"), parts, strict=False))
     return parts[0] + (f" ({' '.join(parts[1:])})" if parts[1:] else "")

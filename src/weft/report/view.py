@@ -31,8 +31,6 @@ from weft.words.say import say
 if TYPE_CHECKING:
     from weft.report.bars import Bar
 
-STORIES = "weft.report.stories"
-
 
 class Story(Protocol):
     """The report on runs of one kernel; a kernel's story derives from this and overrides its parts.
@@ -75,7 +73,7 @@ def story_of(kernel: str) -> Story:
 
     Without such a module it is a plain one (every call with its time).
     """
-    own = f"{STORIES}.{kernel}"
+    own = f"weft.report.stories.{kernel}"
     story: type[Story] = import_module(own).STORY if find_spec(own) else PlainStory
     return story()
 
@@ -110,10 +108,10 @@ def call_name(call: str) -> str:
 class RunView:
     """One run."""
 
-    path: Path  # the run folder
+    path: Path
     meta: Mapping[str, Any]  # entries of ``weft.json``
-    plan: Plan  # its plan
-    rows: list[CallRow]  # the table of calls
+    plan: Plan
+    rows: list[CallRow]
     floor = read_once(FLOOR)  # the noise floor and the copy rate of memory, by shape
     verdicts = read_once(VERDICTS)  # verdict on each series that scales
     claims = read_once(CLAIMS)  # what the run may claim
@@ -172,11 +170,8 @@ class RunView:
     @cached_property
     def mpi(self) -> str:
         """The version string of the MPI library, shortened to its first line and sentence."""
-        names = {
-            row["mpi_library"].splitlines()[0].split(", package")[0]
-            for row in LAUNCH_TABLE.read(self.path)
-            if row["mpi_library"]
-        }
+        named = {row["mpi_library"] for row in LAUNCH_TABLE.read(self.path) if row["mpi_library"]}
+        names = {name.splitlines()[0].split(", package")[0] for name in named}
         plain = {" ".join(re.sub(r"Version\s*:", "", name).split()) for name in names}  # as MPICH spells it
         return "; ".join(sorted(plain)) or "unknown MPI"
 
@@ -191,9 +186,8 @@ class RunView:
 
     def of_series(self, series: PlannedSeries, call: str, phase: str = "warm") -> list[CallRow]:
         """Rows of a series for a call and phase, by nodes and ranks."""
-        own = self._by_series.get(series.name, [])
-        found = [row for row in own if (row["call"], row["phase"]) == (call, phase)]
-        return sorted(found, key=lambda row: (row["nodes"], row["ranks"]))
+        own = (row for row in self._by_series.get(series.name, []) if (row["call"], row["phase"]) == (call, phase))
+        return sorted(own, key=lambda row: (row["nodes"], row["ranks"]))
 
     def calls_of(self, series: PlannedSeries) -> list[str]:
         """Calls of a series, in the order they were measured."""

@@ -10,7 +10,7 @@ import altair as alt
 from weft.analyse.tables.answers import main_verdict
 from weft.analyse.tables.breakdown import ROUND_TIMES, STEPS, BreakdownRow, RoundRow
 from weft.format import format_seconds
-from weft.report.card import breakdowns, factor_text, say_breakdown, title
+from weft.report.card import breakdowns, call_title, factor_text, say_breakdown
 from weft.report.figures import Figure
 from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, unit_of, values
 from weft.report.view import RunView
@@ -75,7 +75,8 @@ def _rows_of(place: int, rows: Sequence[BreakdownRow], name: str) -> list[dict[s
 
 def _bars(view: RunView, found: Sequence[list[BreakdownRow]]) -> Any:
     """All breakdowns in one chart as wide as the page: each has its own hundred percent, so that a short call shows."""
-    drawn = [bar for place, rows in enumerate(found) for bar in _rows_of(place, rows, title(view, rows[0]))]
+    titles = [call_title(view, rows[0]["cell"], rows[0]["call"]) for rows in found]
+    drawn = [bar for place, rows in enumerate(found) for bar in _rows_of(place, rows, titles[place])]
     names = alt.Axis(labelExpr="split(datum.value, '|')[2]", labelLimit=120, ticks=False, domain=False)
     y = alt.Y("row:N", sort=[bar["row"] for bar in drawn], title=None, axis=names)
     palette = alt.Scale(domain=list(STEPS), range=[COLOURS[step] for step in STEPS])

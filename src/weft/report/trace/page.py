@@ -26,9 +26,8 @@ SCHEMA = "weft-trace-show/2"
 
 def trace_tables(view: TraceView) -> list[Table]:
     """Every table that has rows."""
-    return existing(
-        *(make(view) for make in (_remedies, _doubts, _calls, _sizes, _communicators, _late, _node_pairs, _phases))
-    )
+    makers = (_remedies, _doubts, _calls, _sizes, _communicators, _late, _node_pairs, _phases)
+    return existing(*(make(view) for make in makers))
 
 
 def _remedies(view: TraceView) -> Table:
@@ -178,18 +177,9 @@ def _picture(view: TraceView, what: str) -> Picture:
     nodes = [view.ranks[index]["node"] for index in order]
     values = view.matrix(what)[np.ix_(order, order)]
     parts = [nodes.count(node) for node in view.nodes]
-    by_node = _by_node(values, parts)
-    sent = np.where(values > 0, values, np.nan)
-    shown = PairMatrix(
-        sent,
-        parts,
-        list(view.nodes.values()),
-        by_node,
-        scale_of(sent, np.inf),
-        UNITS[what],
-        f"{what} of their ranks",
-        missing="nothing sent",
-    )
+    sent, exact = np.where(values > 0, values, np.nan), _by_node(values, parts)
+    of, unit, names = f"{what} of their ranks", UNITS[what], list(view.nodes.values())
+    shown = PairMatrix(sent, parts, names, exact, scale_of(sent, np.inf), unit, of, missing="nothing sent")
     title = f"Communication matrix: {what} by pair of ranks"
     return matrix_picture(f"trace-{what}", title, KEY, _reading(values, ranks, what), shown)
 

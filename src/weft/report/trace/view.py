@@ -7,21 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.tables import traces
 from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.quality import Grade, grade_of
-from weft.analyse.tables.traces import (
-    ACTIVITY,
-    CALL_SIZES,
-    CALL_TIMES,
-    COMM_TIMES,
-    LATE,
-    MATRIX,
-    NODE_PAIRS,
-    PHASES,
-    SHARES,
-    TRACE_DOUBTS,
-    VERDICT,
-)
 from weft.format import plural
 from weft.report.figures import Picture
 from weft.report.figures.timeline import COLOURS, draw_timeline
@@ -39,15 +27,15 @@ class TraceView:
     path: Path
     command: str
     ranks = read_once(TRACE_RANKS)
-    calls = read_once(CALL_TIMES)
-    sizes = read_once(CALL_SIZES)
-    communicators = read_once(COMM_TIMES)
-    late = read_once(LATE)
-    phases = read_once(PHASES)
-    verdict = read_once(VERDICT)
-    shares = read_once(SHARES)
-    node_pairs = read_once(NODE_PAIRS)
-    doubts = read_once(TRACE_DOUBTS)
+    calls = read_once(traces.CALL_TIMES)
+    sizes = read_once(traces.CALL_SIZES)
+    communicators = read_once(traces.COMM_TIMES)
+    late = read_once(traces.LATE)
+    phases = read_once(traces.PHASES)
+    verdict = read_once(traces.VERDICT)
+    shares = read_once(traces.SHARES)
+    node_pairs = read_once(traces.NODE_PAIRS)
+    doubts = read_once(traces.TRACE_DOUBTS)
     claims = read_once(CLAIMS)
 
     @property
@@ -75,7 +63,7 @@ class TraceView:
 
     def draw_activity(self) -> Picture | None:
         """The lanes of all ranks over time; None if nothing was recorded."""
-        table = read_table(self.path, ACTIVITY.name)
+        table = read_table(self.path, traces.ACTIVITY.name)
         columns = int((table["lane"].to_numpy() == 0).sum())
         if not columns:
             return None
@@ -89,17 +77,14 @@ class TraceView:
         Shape (ranks, ranks), bytes or counts. Of a rank without a trace nothing is drawn: a trace that was damaged may
         say that it is one of millions.
         """
-        table = read_table(self.path, MATRIX.name)
+        table = read_table(self.path, traces.MATRIX.name)
         own = np.array([row["rank"] for row in self.ranks], np.int64)
         order = np.argsort(own)
         found = np.zeros((len(own), len(own)))
         rank, peer = table["rank"].to_numpy(), table["peer"].to_numpy()
-        from_place, to_place = (
-            np.minimum(np.searchsorted(own, each, sorter=order), len(own) - 1) for each in (rank, peer)
-        )
-        inside = (own[order[from_place]] == rank) & (own[order[to_place]] == peer)
-        places = (order[from_place[inside]], order[to_place[inside]])
-        np.add.at(found, places, table[what].to_numpy()[inside])
+        ends = [order[np.minimum(np.searchsorted(own, each, sorter=order), len(own) - 1)] for each in (rank, peer)]
+        inside = (own[ends[0]] == rank) & (own[ends[1]] == peer)
+        np.add.at(found, (ends[0][inside], ends[1][inside]), table[what].to_numpy()[inside])
         return found
 
 
