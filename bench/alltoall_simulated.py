@@ -20,7 +20,7 @@ import altair as alt
 from weft.fabric import load_fabric
 from weft.format import format_bytes, format_seconds
 from weft.report.figures import Figure
-from weft.report.figures.theme import BLUE, GREEN, HEIGHT, ORANGE, values
+from weft.report.figures.theme import BLUE, GREEN, HEIGHT, ORANGE, chart
 from weft.report.html import write_figures
 from weft.report.tabular import Table, Words, markdown
 from weft.report.view import load_view
@@ -90,11 +90,11 @@ def curve(cells: Sequence[Cell]) -> Figure:
     names = list(dict.fromkeys(str(point["nodes"]) for point in points))
     colour = alt.Color("nodes:N", title=None, scale=alt.Scale(domain=names, range=[BLUE, ORANGE, GREEN][: len(names)]))
     x = alt.X("gap:Q", title="message gap g, us")
-    base: Any = alt.Chart(values(points)).encode(x=x, color=colour)
+    base: Any = chart(points).encode(x=x, color=colour)
     axis = alt.Axis(format="%")
     saved = base.encode(y=alt.Y("saved:Q", title="time saved", axis=axis))
     most = base.encode(y=alt.Y("most:Q", title="time saved", axis=axis))
-    chart: Any = alt.layer(
+    drawn: Any = alt.layer(
         most.mark_line(strokeDash=[5, 4], strokeWidth=1.4), saved.mark_line(strokeWidth=2.2),
         saved.mark_point(size=50, filled=True, opacity=1),
     ).properties(height=HEIGHT)  # fmt: skip
@@ -102,7 +102,7 @@ def curve(cells: Sequence[Cell]) -> Figure:
     key = "Against the best algorithm that knows nothing of nodes. Dashed: the most that any schedule could save."
     last = cells[-1]
     reading = f"With g = {last.gap_us:g} us {100 * last.saved:.0f} % at N = {last.nodes}."
-    return Figure("alltoall-gap", title, key, reading, (chart,))
+    return Figure("alltoall-gap", title, key, reading, (drawn,))
 
 
 def main() -> int:

@@ -139,20 +139,13 @@ def run_verb(words: list[str]) -> int:
 
 
 def called(words: list[str]) -> object:
-    """Call a verb, and return what it returns.
-
-    Raises
-    ------
-    PathError
-        A path cannot even be looked at.
-    """
+    """Call a verb, and return what it returns. Raises PathError: a path cannot even be looked at."""
     try:
         return app(words, exit_on_error=False, print_error=False, result_action="return_value")
     except OSError as problem:
         if not isinstance(problem.filename, str) or cause_of(problem):
             raise
-        named = one_line(problem.filename, LONGEST_NAMED)
-        failed = f"{named}: {problem.strerror}"
+        failed = f"{one_line(problem.filename, LONGEST_NAMED)}: {problem.strerror}"
         raise PathError(failed, "check the path, and whether you may read it (ls -ld)") from problem
 
 

@@ -65,20 +65,15 @@ class HostError(WeftError):
 def require_room(words: list[str]) -> None:
     """Look for what no verb can work without, before one begins.
 
-    Raises
-    ------
-    HostError
-        The working folder was deleted, or addresses are limited to fewer than tables need.
+    Raises HostError: the working folder was deleted, or addresses are limited to fewer than tables need.
     """
     if not words or words[0] in ("help", "completion", "-V", "--version") or "--help" in words or "-h" in words:
         return
     try:
         os.getcwd()  # noqa: PTH109 - for its error
     except OSError as problem:
-        text = f"the working folder cannot be used: {problem.strerror or problem}"
-        raise HostError(
-            f"{text} (it may have been deleted)", "cd to one that is there, and repeat the command"
-        ) from None
+        text = f"the working folder cannot be used: {problem.strerror or problem} (it may have been deleted)"
+        raise HostError(text, "cd to one that is there, and repeat the command") from None
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if words[0] not in NO_TABLES and soft != resource.RLIM_INFINITY and soft < LEAST_ADDRESSES:
         from weft.format import format_bytes  # not at each start
@@ -99,10 +94,8 @@ def cause_of(problem: BaseException) -> WeftError | None:
             return HostError("this command may open too few files (ulimit -n)", "raise the limit: ulimit -n 4096")
         if _is_of_memory(each):
             lines = str(each).strip().splitlines()[:1] or [type(each).__name__]
-            return HostError(
-                f"no memory is left for this command: {lines[0][:200]}",
-                "free memory, raise a limit (ulimit -v, --mem) or use a larger host; then repeat the command",
-            )
+            remedy = "free memory, raise a limit (ulimit -v, --mem) or use a larger host; then repeat the command"
+            return HostError(f"no memory is left for this command: {lines[0][:200]}", remedy)
     return None
 
 

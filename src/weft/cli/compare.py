@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from weft.errors import CompareError
 from weft.extras import require_drawer
+from weft.text import console
 
 
 def compare(
@@ -56,11 +58,9 @@ def compare(
         return show_trend(runs, format, output, figures)
     from weft.analyse.compare.comparison import PHASES
     from weft.analyse.compare.gate import decide, exit_code, parse_gate
-    from weft.errors import CompareError
     from weft.report.compare import tables
     from weft.report.compare.load import load_compare
     from weft.run.refresh import reading, refresh_compared
-    from weft.text import console
 
     gates = [parse_gate(text) for text in fail_if or ()]
     refresh_compared(runs)
@@ -83,10 +83,8 @@ def compare(
 
 def show_trend(runs: tuple[Path, ...], format: str, output: Path | None, figures: Collection[str]) -> int:
     """Print the history of a study, and write its page."""
-    from weft.errors import CompareError
     from weft.report.compare import trend
     from weft.run.refresh import reading, refresh_compared
-    from weft.text import console
 
     refresh_compared(runs)
     with reading(*runs, kind=CompareError):
@@ -102,14 +100,7 @@ def show_trend(runs: tuple[Path, ...], format: str, output: Path | None, figures
 
 
 def size_range(text: str) -> tuple[int, int]:
-    """Bytes of both ends of ``"64 KiB .. 1 MiB"``.
-
-    Raises
-    ------
-    CompareError
-        It is not a range of sizes.
-    """
-    from weft.errors import CompareError
+    """Bytes of both ends of ``"64 KiB .. 1 MiB"``. Raises CompareError: it is not a range of sizes."""
     from weft.units import parse_bytes
 
     low, dots, high = text.partition("..")

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verb ``weft exec``."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+
+from weft.errors import StudyError
 
 
 def execute(
@@ -44,9 +47,6 @@ def execute(
     StudyError
         There is no command.
     """
-    import sys
-
-    from weft.errors import StudyError
     from weft.launch.interposer import INTERPOSER, Settings, mpi_of, preloaded, wait_for
     from weft.launch.preload import Marks, build_preload, bypassed, preload_value
 

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verbs ``weft fabric show``, ``presets``, ``check`` and ``import``; other modules add theirs (see ``OTHERS``)."""
+"""The verbs of ``weft fabric``."""
 
-from importlib import import_module
-from importlib.util import find_spec
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from weft.cli.fabric_virtual import down, execute, up
+from weft.cli.fit import fit, learn
 from weft.cli.output import print_answer
 from weft.extras import require_drawer
 
-
-def add_verbs(app: App) -> None:
-    """Add ``slurm-here`` to ``weft fabric``."""
-    app.command(slurm_here, name="slurm-here")
+app = App(name="fabric", help="Look at fabrics: draw, check, import and fit them, or bring one up.")
 
 
 def slurm_here(
@@ -35,15 +34,9 @@ def slurm_here(
     nodes
         Nodes of this Slurm, 2 to 128, each a slurmd; goes before the command.
     """
-    import sys
-
     from weft.launch.slurm_here import session
 
     return session(command, output, lambda line: print(line, file=sys.stderr, flush=True), nodes)
-
-
-app = App(name="fabric", help="Look at fabrics: draw, check, import and fit them, or bring one up.")
-OTHERS = ("weft.cli.fabric_virtual", "weft.cli.fabric", "weft.cli.fit")  # each adds its own verbs
 
 
 @app.command
@@ -69,8 +62,6 @@ def show(
     format
         text for people, or json (schema weft-fabric/1).
     """
-    import sys
-
     from weft.fabric import load_fabric
     from weft.fabric.drawing.describe import describe, ranks_by_socket
     from weft.fabric.drawing.drawing import draw_summary, save
@@ -94,8 +85,6 @@ def presets(*, format: Literal["text", "json"] = "text") -> None:
     format
         text, or json: section, name, title, values, what a model takes instead, ranges, and their sources.
     """
-    from dataclasses import asdict
-
     from weft.fabric.drawing.describe import preset_tables
     from weft.fabric.presets import SECTIONS
     from weft.fabric.presets import presets as known
@@ -118,8 +107,6 @@ def check(file: str, /, *, format: Literal["text", "json"] = "text") -> int:
     format
         text, or json: a list of severity, what, cause, remedy.
     """
-    from dataclasses import asdict
-
     from weft.fabric import load_fabric
     from weft.fabric.checks import check_fabric
     from weft.fabric.drawing.describe import show_findings
@@ -165,8 +152,6 @@ def import_(
     format
         The dump's format; detected by default. ports is ibnetdiscover -p.
     """
-    import sys
-
     from weft.fabric.importing import import_dump
 
     counts = import_dump(dump, output, names=names, node=node, form=format, tables=tables).counts
@@ -175,8 +160,9 @@ def import_(
     sys.stdout.write(f"{output}: {counted}\nnext: weft fabric check {output}; weft fabric show {output}\n")
 
 
-for _other in OTHERS:
-    if find_spec(_other) is not None:
-        _add = getattr(import_module(_other), "add_verbs", None)
-        if _add is not None:
-            _add(app)
+app.command(up)
+app.command(down)
+app.command(execute, name="exec")
+app.command(slurm_here, name="slurm-here")
+app.command(fit)
+app.command(learn)

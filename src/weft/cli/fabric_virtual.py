@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``weft fabric up``, ``down`` and ``exec``: a virtual cluster for interactive use."""
 
+import os
+import sys
 from typing import Annotated
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 
-
-def add_verbs(app: App) -> None:
-    """Add ``up``, ``down`` and ``exec`` to ``weft fabric``."""
-    app.command(up)
-    app.command(down)
-    app.command(execute, name="exec")
+from weft.errors import LaunchError
 
 
 def up(file: str = "virtual-default", /) -> None:
@@ -28,10 +25,6 @@ def up(file: str = "virtual-default", /) -> None:
     LaunchError
         A fabric of that name is up already, or it cannot be brought up.
     """
-    import os
-    import sys
-
-    from weft.errors import LaunchError
     from weft.fabric import load_fabric
     from weft.launch.virtual.cluster import Cluster, usage
     from weft.launch.virtual.fabric_spec import spec_of
@@ -80,14 +73,10 @@ def execute(
     fabric
         Name of the fabric; may be left out if only one is up. Goes before the node.
     """
-    import os
-    import sys
-
     from weft.launch.virtual.cluster import Cluster
     from weft.launch.virtual.starters import anywhere
 
     words = Cluster.find(fabric).command(node, command or (os.environ.get("SHELL", "sh"),))
     sys.stdout.flush()
-    os.execvpe(
-        words[0], words, {**os.environ, **anywhere()}
-    )  # the command's own exit code and signals, without Weft in between
+    # the command's own exit code and signals, without Weft in between
+    os.execvpe(words[0], words, {**os.environ, **anywhere()})

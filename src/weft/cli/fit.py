@@ -4,13 +4,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import App, Parameter
-
-
-def add_verbs(app: App) -> None:
-    """Add ``fit`` and ``learn`` to ``weft fabric``."""
-    app.command(fit)
-    app.command(learn)
+from cyclopts import Parameter
 
 
 def learn(
@@ -95,18 +89,13 @@ def fit(
     if to.is_dir():
         refresh(to)
     machine, filled = machine_of(given, to)
-    out = console()
-    names, chosen = listed(parameters), listed(cells)
+    out, simulated = console(), model == "simulation"
+    names, chosen = ([name.strip() for name in text.split(",") if name.strip()] for text in (parameters, cells))
     wanted = "".join(letter for letter in calls.upper() if letter in "ABC")
     measured = read_cells(to, wanted)
-    result = fit_cells(machine, measured, names, chosen, simulate=model == "simulation", say=out.print)
+    result = fit_cells(machine, measured, names, chosen, simulate=simulated, say=out.print)
     if output:
-        write_fitted(given, result, output, simulated=model == "simulation", filled=filled)
-    out.print(describe_fit(result, machine.name, simulated=model == "simulation"))
+        write_fitted(given, result, output, simulated=simulated, filled=filled)
+    out.print(describe_fit(result, machine.name, simulated=simulated))
     if output:
         out.print(f"wrote {output}")
-
-
-def listed(text: str) -> list[str]:
-    """Names that commas separate."""
-    return [name.strip() for name in text.split(",") if name.strip()]

@@ -12,10 +12,6 @@ from typing import Any, TextIO
 
 from weft.errors import WeftError
 
-OF_SIGPIPE = 141
-"""Exit code of a program whose reader has gone, as a shell tells it: 128 and the number of SIGPIPE."""
-
-
 #: What stands for a character where the output's encoding (ASCII in the locale C, Latin-1) has none.
 _SIMPLER = {
     **{"–": "-", "—": "-", "─": "-", "━": "-", "·": ".", "•": "*", "→": ">", "←": "<", "↑": "^", "↓": "v", "×": "x"},
@@ -32,7 +28,7 @@ class OutputError(WeftError):
 class NobodyReadsError(OutputError):
     """Whoever read the output (``head``, ``less``) has closed it: nothing to complain of."""
 
-    exit_code = OF_SIGPIPE
+    exit_code = 141  # 128 and the number of SIGPIPE, as a shell tells it
 
 
 class Stdout(io.FileIO):
@@ -43,12 +39,7 @@ class Stdout(io.FileIO):
     def write(self, data: Any, /) -> int:
         """Write as far as possible.
 
-        Raises
-        ------
-        NobodyReadsError
-            The reader has gone, as was found first now.
-        OutputError
-            Another failure, the first.
+        Raises NobodyReadsError: the reader has gone, as was found first now. Raises OutputError: another first failure.
         """
         if not self.failed:
             try:
@@ -58,10 +49,8 @@ class Stdout(io.FileIO):
                 raise NobodyReadsError("the reader of the output has closed it") from None
             except OSError as error:
                 self.failed = True
-                raise OutputError(
-                    f"the output cannot be written: {error.strerror}",
-                    "send it to a file on a disk with room, or leave it on the terminal, and repeat the command",
-                ) from None
+                remedy = "send it to a file on a disk with room, or leave it on the terminal, and repeat the command"
+                raise OutputError(f"the output cannot be written: {error.strerror}", remedy) from None
         return memoryview(data).nbytes
 
 
@@ -104,10 +93,7 @@ def _open_all() -> None:
 def simpler(problem: UnicodeError) -> tuple[str, int]:
     """Replace what an encoding lacks by what looks like it: no character of an output ends a command.
 
-    Raises
-    ------
-    UnicodeError
-        The text was to be decoded.
+    Raises UnicodeError: the text was to be decoded.
     """
     if not isinstance(problem, UnicodeEncodeError):
         raise problem
@@ -121,10 +107,8 @@ codecs.register_error("weft.simpler", simpler)
 
 def _text(raw: io.FileIO, like: TextIO | None) -> TextIO:
     """Text over a raw file, in the encoding of the stream that it replaces."""
-    encoding = like.encoding if like else "utf-8"
-    return io.TextIOWrapper(
-        io.BufferedWriter(raw), encoding, "weft.simpler", line_buffering=raw.isatty() or raw.fileno() == 2
-    )
+    encoding, by_line = like.encoding if like else "utf-8", raw.isatty() or raw.fileno() == 2
+    return io.TextIOWrapper(io.BufferedWriter(raw), encoding, "weft.simpler", line_buffering=by_line)
 
 
 def print_answer(answer: Any) -> None:

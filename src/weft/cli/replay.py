@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verb ``replay``."""
 
+import sys
 from pathlib import Path
 
 
@@ -46,8 +47,6 @@ def replay(
     StudyError
         --compute is no multiple, --nodes no number of nodes, or a fabric has no room.
     """
-    import sys
-
     from weft.cli.run import run
     from weft.fabric import load_fabric
     from weft.trace.replay import Asked, factor_of, introduction, prepare

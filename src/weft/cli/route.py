@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verbs ``weft route show``, ``failures`` and ``fix``."""
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter, validators
 
 from weft.cli.output import print_answer
+from weft.errors import FabricError
 from weft.extras import require_drawer
 
 if TYPE_CHECKING:
@@ -138,6 +140,7 @@ def show(
     format
         text, or json (schema weft-route/1).
     """
+    from weft.fabric.readers.lanes import read_service
     from weft.launch.opensm import routed
     from weft.launch.preload import route_library
     from weft.route.compare import compare
@@ -150,15 +153,14 @@ def show(
         others = (engine, sent.matrix, sent.traffic, paths, sl2vl, keep, output, pattern != "all-to-all")
         _print_hashed(title, network, members, hashing, failed.seed, format, beside=any(others))
         return
-    tables, chosen = routed(network, engine, keep, _service(paths, sl2vl)), pattern if amounts is None else "matrix"
+    service = read_service(paths, sl2vl) if paths else None  # service levels and lanes, as an operator asked for them
+    tables, chosen = routed(network, engine, keep, service), pattern if amounts is None else "matrix"
     found = compare(tables, route_library(), pattern=chosen, ranks=members, matrix=amounts)
     print_answer(as_tree(found) if format == "json" else as_text(found, title))
     _draw(found, title, output)
 
 
 def _draw(found: "Comparison", title: str, output: Iterable[Path]) -> None:
-    import sys
-
     if not output:  # what writes pages takes a fifth of a second
         return
     from weft.report.page import write_route_page
@@ -254,8 +256,6 @@ def fix(
     format
         text for people, or json (schema weft-route-fix/1).
     """
-    import sys
-
     from weft.launch.opensm import routed
     from weft.launch.preload import route_library
     from weft.route.given import given_network, write_tables
@@ -287,27 +287,16 @@ def _print_hashed(
     title: str, network: Any, members: Any, hashing: Hashing, seed: int, format: str, *, beside: bool
 ) -> None:
     """Print what hashed paths do to an all-to-all; FabricError ``beside`` options that would have no effect."""
-    from weft.errors import FabricError
     from weft.launch.preload import route_library
     from weft.route.hashed import hash_paths
     from weft.route.routes import Routes
     from weft.route.show import hashed_text, hashed_tree
 
     if beside:
-        raise FabricError(
-            "--hash shows an all-to-all without tables: no --engine, --pattern, --matrix, --traffic, --paths, --sl2vl, "
-            "--keep or --output goes with it",
-            "leave them out",
-        )
+        text = "--hash shows an all-to-all without tables: no --engine, --pattern, --matrix, --traffic, --paths, "
+        raise FabricError(text + "--sl2vl, --keep or --output goes with it", "leave them out")
     found = hash_paths(Routes(network, route_library()), members, hashing.connections, hashing.seeds, seed)
     print_answer(hashed_tree(found) if format == "json" else hashed_text(found, title))
-
-
-def _service(paths: Path | None, sl2vl: Path | None) -> Any:
-    """Service levels and lanes as an operator asked for them; None without."""
-    from weft.fabric.readers.lanes import read_service
-
-    return read_service(paths, sl2vl) if paths else None
 
 
 def _amounts(sent: Sent) -> Any:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verbs ``weft trace`` and ``weft trace show``."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
+
+from weft.errors import StudyError
 
 if TYPE_CHECKING:
     from weft.store.trace.folder import TraceFolder
@@ -40,9 +43,6 @@ def take(
     StudyError
         There is no command, or the size is none.
     """
-    import sys
-
-    from weft.errors import StudyError
     from weft.store.trace.folder import TraceFolder
     from weft.trace.take import describe_trace, free_folder, take_trace
     from weft.units import parse_bytes
@@ -102,8 +102,6 @@ def show(
 
 def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine: str | None) -> None:
     """Print the tables of a trace, made first where they are missing, and write its page."""
-    import sys
-
     from weft.analyse.trace.current import ensure_trace_tables
     from weft.report.card import print_rows
     from weft.report.tabular import terminal
@@ -134,10 +132,7 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
 
 def _show_stretch(folder: "TraceFolder", begin: str, end: str) -> None:
     """Print the timeline of a stretch; StudyError if a time is none."""
-    import sys
-
     from weft.analyse.trace.timeline import timeline
-    from weft.errors import StudyError
     from weft.report.trace.page import timeline_lines
     from weft.units import parse_seconds
 
@@ -162,8 +157,6 @@ def export(run: Path, output: Path, /, *, to: Literal["perfetto", "otf2"] = "per
     to
         perfetto, or otf2 (it takes the Python package otf2: pip install otf2).
     """
-    import sys
-
     from weft.store.trace.folder import TraceFolder
     from weft.trace.events import reading_trace
     from weft.trace.otf2.archive import write_otf2
@@ -188,8 +181,6 @@ def bring(source: Path, /, *, output: Annotated[Path | None, Parameter(name=("--
     output
         A new folder; trace-1, trace-2 ... by default.
     """
-    import sys
-
     from weft.store.trace.folder import TraceFolder
     from weft.trace.otf2.bringing import import_trace
     from weft.trace.take import describe_trace, free_folder

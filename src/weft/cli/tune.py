@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The verb ``tune``."""
 
+import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -109,8 +110,6 @@ def export(
     mpicxx
         C++ compiler wrapper of the MPICH whose own rules the file repeats; by default the one on PATH.
     """
-    import sys
-
     from weft.text import plain
     from weft.tune.rule_files import export_rules
 

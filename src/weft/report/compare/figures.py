@@ -229,7 +229,7 @@ def _times(axis: Axis, points: Sequence[dict[str, Any]], runs: list[str], operat
     chosen = alt.selection_point(fields=["run"], bind="legend", name="chosen")
     shown = alt.condition(chosen, alt.value(1), alt.value(0.06))
     tooltip = theme.tooltips(run="run", where="at", time="median", launches="launches")
-    base = alt.Chart(theme.values(points)).encode(x=_x(axis, points), y=y, color=colour, opacity=shown)
+    base = theme.chart(points).encode(x=_x(axis, points), y=y, color=colour, opacity=shown)
     lines = _lines(points)
     dashes = alt.Scale(domain=lines, range=[DASHES[index % len(DASHES)] for index in range(len(lines))])
     dash = alt.StrokeDash("line:N", scale=dashes, legend=_legend() if len(lines) > 1 else None)
@@ -254,17 +254,17 @@ def _ratio(axis: Axis, points: Sequence[dict[str, Any]], operation: str, compari
     lines = _lines(points)
     palette, _ = theme.palettes(lines, COLOURS)
     colour = alt.Color("line:N", scale=palette, legend=_legend() if len(lines) > 1 else None)
-    base = alt.Chart(theme.values(points)).encode(x=x, color=colour)
+    base = theme.chart(points).encode(x=x, color=colour)
     tooltip = theme.tooltips(where="at", ratio="ratio", outcome="verdict")
-    equal = alt.Chart(theme.values([{"y": 1.0}])).mark_rule(color=theme.GREY, strokeDash=[6, 4])
+    equal = theme.chart([{"y": 1.0}]).mark_rule(color=theme.GREY, strokeDash=[6, 4])
     shown, hidden = ([point for point in points if point["differs"] is differs] for differs in (True, False))
     dots: dict[str, Any] = {"x": x, "y": y, "color": colour, "tooltip": tooltip}
     return alt.layer(
         base.mark_area(opacity=0.2, clip=True).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         equal.encode(y=alt.Y("y:Q", scale=scale)),
         base.mark_line(strokeWidth=1.8).encode(y=y),
-        alt.Chart(theme.values(shown)).mark_point(size=34, filled=True, opacity=1).encode(**dots),
-        alt.Chart(theme.values(hidden)).mark_point(size=34, fill="white", opacity=1).encode(**dots),
+        theme.chart(shown).mark_point(size=34, filled=True, opacity=1).encode(**dots),
+        theme.chart(hidden).mark_point(size=34, fill="white", opacity=1).encode(**dots),
     ).properties(width=SIDE, height=TALL, title=_heading(operation))
 
 

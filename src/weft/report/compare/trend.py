@@ -19,7 +19,7 @@ from weft.report.compare.load import Compare, sides_of, view_of
 from weft.report.compare.page import again, differences, provenance
 from weft.report.compare.tables import p_equals
 from weft.report.figures import Figure
-from weft.report.figures.theme import BLUE, GREY, RED, values
+from weft.report.figures.theme import BLUE, GREY, RED, chart
 from weft.report.html import figure_values, fill, write_figures, write_page
 from weft.report.tabular import Table, Words, comma_separated, make_table, markdown, terminal
 from weft.report.view import RunView
@@ -104,13 +104,13 @@ def draw_history(
 
     x = alt.X("time:T", title="begun (UTC)", scale=alt.Scale(type="utc"), axis=_days(times))
     y = alt.Y("relative:Q", title="time over the usual", scale=alt.Scale(zero=False))
-    thin = alt.Chart(values(point for name, own in rows.items() for point in points(own, name))).encode(x=x, y=y)
+    thin = chart(point for name, own in rows.items() for point in points(own, name)).encode(x=x, y=y)
     layers: list[Any] = [
         thin.mark_line(color=GREY, opacity=0.4, strokeWidth=1).encode(detail="row:N", tooltip=["row:N", "relative:Q"]),
-        alt.Chart(values(points(mean))).mark_line(color=BLUE, strokeWidth=3, point=True).encode(x=x, y=y),
+        chart(points(mean)).mark_line(color=BLUE, strokeWidth=3, point=True).encode(x=x, y=y),
     ]
     if steps:
-        strokes = alt.Chart(values({"time": times[at]} for at in steps))
+        strokes = chart({"time": times[at]} for at in steps)
         layers.append(strokes.mark_rule(color=RED, strokeDash=[6, 4], strokeWidth=2).encode(x=x))
     return alt.layer(*layers).properties(width=720, height=280)
 

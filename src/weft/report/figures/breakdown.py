@@ -12,7 +12,7 @@ from weft.analyse.tables.breakdown import ROUND_TIMES, STEPS, BreakdownRow, Roun
 from weft.format import format_seconds
 from weft.report.card import breakdowns, call_title, factor_text, say_breakdown
 from weft.report.figures import Figure
-from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, unit_of, values
+from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, chart, unit_of
 from weft.report.view import RunView
 
 COLOURS = {"hardware": GREY, "messages": BLUE, "contention": ORANGE, "algorithm": RED, "arrival": GREEN}
@@ -86,8 +86,8 @@ def _bars(view: RunView, found: Sequence[list[BreakdownRow]]) -> Any:
     scale = alt.Scale(domain=[0, most * ROOM], nice=False)
     x = alt.X("start:Q", title="share of the call's time (%)", scale=scale, axis=ticks)
     tooltip = [alt.Tooltip("step:N"), alt.Tooltip("text:N"), alt.Tooltip("mover:N", title="what would move it")]
-    steps = alt.Chart(values(bar for bar in drawn if bar["step"])).encode(y=y)
-    heads = alt.Chart(values(bar for bar in drawn if not bar["step"])).encode(y=y)
+    steps = chart(bar for bar in drawn if bar["step"]).encode(y=y)
+    heads = chart(bar for bar in drawn if not bar["step"]).encode(y=y)
     opacity = alt.condition("datum.hollow", alt.value(0.15), alt.value(0.9))
     return alt.layer(
         steps.mark_bar(height=16, strokeWidth=1).encode(
@@ -133,7 +133,7 @@ def _rounds(rows: Sequence[RoundRow]) -> Any:
     ticks = alt.Axis(format=",d", tickMinStep=1)
     x = alt.X("d:Q", title="distance d between sender and receiver, in ranks", axis=ticks)
     y = alt.Y("time:Q", title=f"time ({unit})", scale=alt.Scale(zero=True))
-    base = alt.Chart(values(drawn)).encode(x=x)
+    base = chart(drawn).encode(x=x)
     tooltip = [alt.Tooltip("d:Q"), alt.Tooltip("time:Q", format=".3~g"), alt.Tooltip("link:N")]
     return alt.layer(
         base.mark_line(color=BLUE, strokeWidth=1.2).encode(y=y),

@@ -50,7 +50,7 @@ def _chart(axis: str, points: Sequence[dict[str, Any]], calls: list[str]) -> Any
     tooltip = theme.tooltips(what="call", where="at", time="median")
 
     def marks(rows: Sequence[dict[str, Any]]) -> Any:
-        return alt.Chart(theme.values(rows)).encode(x=x, y=y, color=colour)
+        return theme.chart(rows).encode(x=x, y=y, color=colour)
 
     labels = marks(_labels(points, math.log(span * 2.56)))
     whole: Any = alt.layer(

@@ -12,7 +12,7 @@ from weft.format import format_bytes, format_factor, measured_factor, plural, ra
 from weft.report.figures import Figure, Picture
 from weft.report.figures.matrix import PairMatrix, matrix_picture
 from weft.report.figures.raster import Scale, scale_of
-from weft.report.figures.theme import BLUE, HEIGHT, values
+from weft.report.figures.theme import BLUE, HEIGHT, chart
 from weft.report.pair_view import MODES, PairView
 
 #: A pair slower than the slowest class's median by this factor is drawn as slow.
@@ -177,5 +177,5 @@ def _panel(rows: Sequence[HistogramRow], name: str, title: str, scale: float, en
     x = alt.X("x:Q", title=title, scale=whole)
     counts = alt.Scale(type="log", domainMin=0.8)
     y = alt.Y("n:Q", title="samples", scale=counts, axis=alt.Axis(tickCount=5, format="~s"))
-    chart = alt.Chart(values(bars)).mark_rect(color=BLUE).encode(x=x, x2="x2:Q", y=y, y2=alt.datum(0.8))
-    return chart.properties(width=230, height=HEIGHT * 0.6, title=alt.TitleParams(name, fontSize=12, anchor="middle"))
+    drawn = chart(bars).mark_rect(color=BLUE).encode(x=x, x2="x2:Q", y=y, y2=alt.datum(0.8))
+    return drawn.properties(width=230, height=HEIGHT * 0.6, title=alt.TitleParams(name, fontSize=12, anchor="middle"))

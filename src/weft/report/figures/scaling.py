@@ -79,37 +79,32 @@ Points = list[dict[str, Any]]
 
 def _chart(x: alt.X, points: Points, dots: Points, missing: Points, unit: str, logarithmic: bool, said: str) -> Any:
     scale, y = _y(points, dots, unit, logarithmic)
-    base = alt.Chart(theme.values(points)).encode(x=x, y=y)
+    base = theme.chart(points).encode(x=x, y=y)
     usable, crowded = ([point for point in points if point["crowded"] is kind] for kind in (False, True))
     tooltip = theme.tooltips(where="at", time="median", limit="lower bound", samples="samples")
-    layers: list[Any] = [
-        alt.Chart(theme.values(usable))
-        .mark_area(color=theme.BLUE, opacity=0.22)
-        .encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q"),
-        alt.Chart(theme.values([point for point in points if point["bound"]]))
-        .mark_line(color=theme.GREY, strokeDash=[6, 4], strokeWidth=1.6)
-        .encode(x=x, y=alt.Y("bound:Q", scale=scale)),
+    low, bound = alt.Y("low:Q", scale=scale), alt.Y("bound:Q", scale=scale)
+    bounded, thin = [point for point in points if point["bound"]], [*usable[-1:], *crowded]
+    told = [alt.Tooltip("launch:O"), alt.Tooltip("text:N", title="median")]
+    whole: Any = alt.layer(
+        theme.chart(usable).mark_area(color=theme.BLUE, opacity=0.22).encode(x=x, y=low, y2="high:Q"),
+        theme.chart(bounded).mark_line(color=theme.GREY, strokeDash=[6, 4], strokeWidth=1.6).encode(x=x, y=bound),
         # thin lines to points with more ranks than cores: shown, but not compared
-        alt.Chart(theme.values([*usable[-1:], *crowded]))
-        .mark_line(color=theme.BLUE, strokeWidth=0.8, strokeDash=[2, 3])
-        .encode(x=x, y=y),
-        alt.Chart(theme.values(usable)).mark_line(color=theme.BLUE, strokeWidth=2.2).encode(x=x, y=y),
-        base.mark_rule(color=theme.BLUE, strokeWidth=1.4).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        theme.chart(thin).mark_line(color=theme.BLUE, strokeWidth=0.8, strokeDash=[2, 3]).encode(x=x, y=y),
+        theme.chart(usable).mark_line(color=theme.BLUE, strokeWidth=2.2).encode(x=x, y=y),
+        base.mark_rule(color=theme.BLUE, strokeWidth=1.4).encode(y=low, y2="high:Q"),
         base.mark_point(size=70, strokeWidth=2, color=theme.BLUE, filled=True, opacity=1).encode(
             fill=alt.condition("datum.crowded", alt.value("white"), alt.value(theme.BLUE)),
             stroke=alt.value(theme.BLUE),
             tooltip=tooltip,
         ),
-        alt.Chart(theme.values(dots))
-        .mark_circle(color=theme.ORANGE, size=20, opacity=0.9)
-        .encode(x=x, y=y, tooltip=[alt.Tooltip("launch:O"), alt.Tooltip("text:N", title="median")]),
+        theme.chart(dots).mark_circle(color=theme.ORANGE, size=20, opacity=0.9).encode(x=x, y=y, tooltip=told),
         # a point without a time, marked as missing at its place on the axis
-        alt.Chart(theme.values(missing))
+        theme.chart(missing)
         .mark_text(color=theme.DARKER[theme.RED], angle=270, align="left", fontWeight="bold")
         .encode(x=x, y=alt.value(theme.HEIGHT - 6), text="status:N", tooltip=["status:N", "reason:N"]),
         *_labels(points, x, scale, logarithmic, said),
-    ]
-    return alt.layer(*layers).properties(height=theme.HEIGHT)
+    )
+    return whole.properties(height=theme.HEIGHT)
 
 
 def _y(points: Points, dots: Points, unit: str, logarithmic: bool) -> tuple[alt.Scale, alt.Y]:
@@ -142,7 +137,7 @@ def _labels(points: Points, x: alt.X, scale: alt.Scale, logarithmic: bool, said:
         places = theme.dodged([value for _, value, _ in names], span * 26 / theme.HEIGHT)
     rows = [{"x": last["x"], "y": place, "name": name} for (name, _, _), place in zip(names, places, strict=True)]
     return [
-        alt.Chart(theme.values([row]))
+        theme.chart([row])
         .mark_text(align="left", dx=10, dy=-5, color=colour, fontSize=11, lineBreak="\n")
         .encode(x=x, y=alt.Y("y:Q", scale=scale), text="name:N")
         for row, (_, _, colour) in zip(rows, names, strict=True)

@@ -52,10 +52,10 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     labels = [each.label for each in drawn]
     colour, shade = (alt.Color("label:N", scale=each, legend=None) for each in theme.palettes(labels, COLOURS))
     tooltip = theme.tooltips(label="line", size="message", time="median", rate="rate", samples="samples")
-    base = alt.Chart(theme.values([row for row in rows if not row["rare"]])).encode(x=x, y=y, color=colour)
-    rare = alt.Chart(theme.values([row for row in rows if row["rare"]])).encode(x=x, y=y, color=colour)
+    base = theme.chart([row for row in rows if not row["rare"]]).encode(x=x, y=y, color=colour)
+    rare = theme.chart([row for row in rows if row["rare"]]).encode(x=x, y=y, color=colour)
     whole: Any = alt.layer(
-        alt.Chart(theme.values([row for row in rows if row["bound"]]))
+        theme.chart([row for row in rows if row["bound"]])
         .mark_line(strokeDash=[5, 4], strokeWidth=1.2, opacity=0.55, clip=True)
         .encode(x=x, y=alt.Y("bound:Q", scale=scale), color=colour),
         *_limits(drawn, x, height),
@@ -63,7 +63,7 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
         base.mark_rule(strokeWidth=1.2).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         base.mark_point(size=22, filled=True, opacity=1).encode(tooltip=tooltip),
         rare.mark_point(size=26, filled=False, opacity=1).encode(tooltip=tooltip),
-        alt.Chart(theme.values(marks))
+        theme.chart(marks)
         .mark_point(shape="diamond", size=110, strokeWidth=1.6, stroke=theme.RED, opacity=1)
         .encode(
             x=x,
@@ -71,7 +71,7 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
             fill=alt.condition("datum.jump", alt.value(theme.RED), alt.value("white")),
             tooltip=theme.tooltips(between="between", what="over that expected", cause="cause"),
         ),
-        alt.Chart(theme.values(_labels(rows, span * 14 / height)))
+        theme.chart(_labels(rows, span * 14 / height))
         .mark_text(align="left", dx=7, fontSize=11, fontWeight="bold")
         .encode(x=x, y=y, color=shade, text="label:N"),
     )
@@ -124,7 +124,7 @@ def _limits(drawn: Sequence[Drawn], x: alt.X, height: int) -> list[Any]:
     known = {change["knob_value"]: change["knobs"][0] for change in limits if change["knob_value"] is not None}
     layers: list[Any] = []
     for place, (value, name) in enumerate(sorted(known.items(), reverse=True)):
-        chart = alt.Chart(theme.values([{"x": value, "name": f"{name} = {exact_bytes(value)}"}]))
+        chart = theme.chart([{"x": value, "name": f"{name} = {exact_bytes(value)}"}])
         # at the bottom, right of the line: times and rates both rise away from there; one above the other, or they meet
         layers += [
             chart.mark_rule(color=theme.INK, strokeDash=[2, 3], strokeWidth=1.2).encode(x=x),

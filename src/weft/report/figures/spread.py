@@ -12,7 +12,7 @@ from weft.analyse.tables.times import ITERATIONS, QUARTILES, IterationRow, Quart
 from weft.format import percent, plural
 from weft.plan.records import Cell
 from weft.report.figures import Figure
-from weft.report.figures.theme import BLUE, COLUMNS, INK, RED, unit_of, values
+from weft.report.figures.theme import BLUE, COLUMNS, INK, RED, chart, unit_of
 from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
 
@@ -74,10 +74,10 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
     scale = alt.Scale(zero=True)
     y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=alt.Axis(tickCount=5, format=".4~r"))
     beside = alt.XOffset("beside:Q", scale=alt.Scale(domain=[-0.5, 0.5]))
-    drawn = alt.Chart(values(boxes)).encode(x=x)
+    drawn = chart(boxes).encode(x=x)
     colour = alt.condition("datum.lost", alt.value(RED), alt.value(BLUE))
     return alt.layer(
-        alt.Chart(values(points)).mark_circle(size=16, opacity=0.7).encode(x=x, y=y, xOffset=beside, color=colour),
+        chart(points).mark_circle(size=16, opacity=0.7).encode(x=x, y=y, xOffset=beside, color=colour),
         drawn.mark_bar(size=26, fill=None, stroke=INK, strokeWidth=1.2).encode(y=alt.Y("q1:Q", scale=scale), y2="q3:Q"),
         drawn.mark_tick(size=30, thickness=2.4, color=INK).encode(y=alt.Y("median:Q", scale=scale)),
     ).properties(width=190, height=190, title=alt.TitleParams(name, fontSize=12, anchor="middle"))
@@ -137,8 +137,6 @@ def schematic(number: int, name: str) -> Any:
     x, y = alt.X("x:Q", scale=scale, axis=None), alt.Y("y:Q", scale=scale, axis=None)
     points = [{"x": x, "y": y} for x, y in places(number)]
     return alt.layer(
-        alt.Chart(values(lines))
-        .mark_rule(color=BLUE, strokeWidth=weight, opacity=0.75)
-        .encode(x=x, y=y, x2="x2:Q", y2="y2:Q"),
-        alt.Chart(values(points)).mark_circle(color=INK, size=60 if number <= 18 else 34, opacity=1).encode(x=x, y=y),
+        chart(lines).mark_rule(color=BLUE, strokeWidth=weight, opacity=0.75).encode(x=x, y=y, x2="x2:Q", y2="y2:Q"),
+        chart(points).mark_circle(color=INK, size=60 if number <= 18 else 34, opacity=1).encode(x=x, y=y),
     ).properties(width=SIDE, height=SIDE, title=alt.TitleParams(f"{name}: {pairs}", anchor="middle", fontSize=13))

@@ -75,9 +75,9 @@ def specification(chart: Chart) -> dict[str, Any]:
     return found | {"config": CONFIG | {"view": found["config"]["view"] | CONFIG["view"]}}
 
 
-def values(rows: Iterable[Mapping[str, object]]) -> alt.InlineData:
-    """Rows as a chart's data."""
-    return alt.InlineData(values=list(rows))
+def chart(rows: Iterable[Mapping[str, object]]) -> alt.Chart:
+    """A chart of some rows."""
+    return alt.Chart(alt.InlineData(values=list(rows)))
 
 
 def tooltips(**named: str) -> list[alt.Tooltip]:

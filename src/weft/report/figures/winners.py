@@ -11,7 +11,7 @@ from weft.analyse.tables.sweeps import beats
 from weft.format import exact_bytes, measured_factor
 from weft.mpi.algorithms import DEFAULT
 from weft.report.figures import Figure
-from weft.report.figures.theme import BLUE, DARKER, GREEN, INK, ORANGE, RED, values
+from weft.report.figures.theme import BLUE, DARKER, GREEN, INK, ORANGE, RED, chart
 
 KEY = (
     "Colour: the fastest algorithm. Number: its time over that of the library's own choice. "
@@ -48,7 +48,7 @@ def _panel(name: str, found: Sequence[WinnerRow], algorithms: Sequence[str]) -> 
     legend = alt.Legend(orient="bottom", columns=3, symbolType="square", labelLimit=220, title=None, values=here)
     x = alt.X("size:N", sort=sizes, title=None, axis=alt.Axis(labelAngle=-60, labelOverlap=False))
     y = alt.Y("shape:N", sort=shapes, title=None)
-    base = alt.Chart(values(rows)).encode(x=x, y=y)
+    base = chart(rows).encode(x=x, y=y)
     tooltip = [alt.Tooltip(f"{field}:N") for field in ("size", "shape", "algorithm", "ratio")]
     colour = alt.Color("algorithm:N", scale=scale, legend=legend)
     title = alt.TitleParams(f"MPI_{name.capitalize()}", fontSize=12, anchor="middle")

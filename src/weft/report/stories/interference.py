@@ -56,7 +56,7 @@ def _link(row: ImpactRow) -> str:
 def _panel(title: str, found: Sequence[ImpactRow]) -> Any:
     import altair as alt
 
-    from weft.report.figures.theme import ORANGE, values
+    from weft.report.figures.theme import ORANGE, chart
 
     rows = [
         dict(zip(("call", "beside"), _labels(row), strict=True))
@@ -65,7 +65,7 @@ def _panel(title: str, found: Sequence[ImpactRow]) -> Any:
     ]
     calls, besides = (list(dict.fromkeys(_labels(row)[k] for row in found)) for k in (0, 1))
     x = alt.X("beside:N", sort=besides, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=False))
-    base = alt.Chart(values(rows)).encode(x=x, y=alt.Y("call:N", sort=calls, title=None))
+    base = chart(rows).encode(x=x, y=alt.Y("call:N", sort=calls, title=None))
     scale = alt.Scale(domain=[1, MOST], range=["#f3f4f6", ORANGE], clamp=True, interpolate="rgb")
     colour = alt.Color("factor:Q", legend=None, scale=scale)
     tooltip = [alt.Tooltip(f"{field}:N") for field in ("call", "beside", "text", "link")]
