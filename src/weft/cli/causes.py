@@ -40,10 +40,7 @@ def among_verbs(word: str, verbs: Sequence[str]) -> str:
 
 
 def default_in_words(default: object) -> str | None:
-    """Show the default of an option as it would be typed, and none where it is empty.
-
-    Python's own form, ``('local',)``, is not what anybody types.
-    """
+    """Show the default of an option as it would be typed, unlike Python's ``('local',)``; none where it is empty."""
     if isinstance(default, (tuple, list)):
         return " ".join(str(each) for each in default) or None  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return None if default in ("", False, None) else str(default)

@@ -73,9 +73,8 @@ def run(
     overrides = Overrides(parse_nodes(nodes) if nodes else (), launches, budget, quick, time)
     measuring = None
     try:
-        measuring = Measuring(
-            study, on, into, mpicxx, pcap, cancel, confirm, overrides, wait, anyway, report=not no_report
-        )
+        options = (cancel, confirm, overrides, wait, anyway)
+        measuring = Measuring(study, on, into, mpicxx, pcap, *options, report=not no_report)
         return measuring.go()
     except KeyboardInterrupt as ended:
         sys.stderr.write(f"interrupted: {measuring.what_is_kept() if measuring else PREPARING}\n")

@@ -60,9 +60,8 @@ def watch(
             sys.stdout.write(f"the next night is due at {due:%Y-%m-%d %H:%M} UTC: {found.folder}\n")
             return 0
         history = run_night(found, launcher_for(fabric, mpicxx, progress.say), progress)
-    nights = Nights(
-        history.study, history.fabric, history.nights, history.precision, fabric.hosts or history.nights[-1].hosts
-    )
+    hosts = fabric.hosts or history.nights[-1].hosts
+    nights = Nights(history.study, history.fabric, history.nights, history.precision, hosts)
     page = write_nights(nights, found.folder)
     print_rows(nights.card(), "B", console())
     sys.stderr.write(f"wrote {page}\n")

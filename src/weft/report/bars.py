@@ -61,8 +61,7 @@ def bar_lines(bars: Sequence[Bar], width: int = 120) -> list[str]:
 
 
 def _drawn(bar: Bar, most: float, width: int) -> str:
-    filled = max(1, round(width * bar.seconds / most))
-    drawn = (BAR * filled).ljust(width)
+    drawn = (BAR * max(1, round(width * bar.seconds / most))).ljust(width)
     if not bar.bound_s:
         return drawn
     mark = min(width - 1, round(width * bar.bound_s / most))
@@ -98,11 +97,9 @@ def draw_bars(name: str, title: str, key: str, bars: Sequence[Bar], hot: Bar | N
     most = max(bar.high_s or bar.seconds for bar in bars) or 1.0
     label = min(MOST_LABEL, max(LABEL, 12 + LETTER * max(len(bar.name) for bar in bars)))
     scale = (WIDE - label - TIME) / most
-    height = ROW * len(bars)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {height}" class="proof">']
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {ROW * len(bars)}" class="proof">']
     parts += [_bar(bar, place * ROW, label, scale, hot=bar is hot) for place, bar in enumerate(bars)]
-    longest = max(bars, key=lambda bar: bar.seconds)
-    reading = f"Longest: {measured_seconds(longest.seconds)}."
+    reading = f"Longest: {measured_seconds(max(bar.seconds for bar in bars))}."
     return Picture(name, title, f"{title}. {key}", reading, "".join([*parts, "</svg>"]))
 
 
@@ -116,9 +113,8 @@ def _bar(bar: Bar, y: float, label: float, scale: float, *, hot: bool) -> str:
     if bar.low_s is not None and bar.high_s:
         low, high = label + bar.low_s * scale, label + bar.high_s * scale
         end = max(end, high - label)
-        parts.append(
-            f'<path d="M{low:.1f} {y + 27}H{high:.1f}M{low:.1f} {y + 22}v10M{high:.1f} {y + 22}v10" class="whisker"/>'
-        )
+        line = f"M{low:.1f} {y + 27}H{high:.1f}M{low:.1f} {y + 22}v10M{high:.1f} {y + 22}v10"
+        parts.append(f'<path d="{line}" class="whisker"/>')
     if bar.bound_s and bar.bound_s * scale > 2:
         at = label + bar.bound_s * scale
         bound = f"bound {measured_seconds(bar.bound_s)}"

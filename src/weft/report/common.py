@@ -45,10 +45,7 @@ MOST = 8
 
 
 def drawn_cells(view: RunView) -> list[tuple[int, int, str, list[LoadRow]]]:
-    """Nodes, ranks, name and loads of one cell (or batch) for each number of nodes above one.
-
-    It is the cell whose bottleneck the report states; without one, the cell that moved most bytes.
-    """
+    """Nodes, ranks, name and loads of a cell a number of nodes above one: of the stated bottleneck, or most loaded."""
     floors = {cell.id for cell in view.plan.floors}
     stated = {row["cell"] for row in {each["nodes"]: each for each in BOTTLENECKS.read(view.path)}.values()}
     cells = [list(group) for _, group in groupby(LOADS.read(view.path), key=lambda load: load["cell"])]

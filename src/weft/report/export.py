@@ -44,10 +44,7 @@ METRICS: dict[str, tuple[str, str, Callable[[TimedRow], float | None]]] = {
 
 
 def export(view: RunView, format: Format) -> str:
-    """The rows of a run that have times, in a format of another tool.
-
-    Raises DataError: No call has a time: those of pairs stand in tables of their own.
-    """
+    """The rows of a run that have times, for another tool. Raises DataError: no call has a time, as with pairs."""
     if not timed(view.rows):
         none = f"{view.path}: no call of this run has a time that {format} could hold"
         raise DataError(none, "the formats csv and json have all that it found")

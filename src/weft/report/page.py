@@ -150,8 +150,7 @@ def _folds(view: RunView) -> dict[str, str]:
 def _run(index: int, view: RunView, figures: Figures) -> dict[str, Any]:
     """The values of a run for the template."""
     proof = view.story.proof(view, figures)
-    shown = {each.name for each in proof}
-    rest = [figure for figure in figures if figure.name not in shown]
+    rest = [figure for figure in figures if figure.name not in {each.name for each in proof}]
     answer = next(iter(view.claimed("answer")), None)
     silent = answer is None or answer["id"].endswith(INCONCLUSIVE)
     again = ["weft", "run", str(view.path / "study.toml"), "--on", str(view.path / "fabric.toml"), "--into", "NEW"]

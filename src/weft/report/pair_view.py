@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.tables import pairs as tables
-from weft.analyse.tables.pairs import ExactRow, NameRow, OutlierRow, P, RankOfPairs, largest
+from weft.analyse.tables.pairs import ExactRow, NameRow, P, RankOfPairs, largest
 from weft.format import capital, format_bytes, format_rate, measured_seconds, plural
 from weft.kernel.sizes import window_of
 from weft.report.tabular import Table, Words, make_table
@@ -125,16 +125,6 @@ class PairView:
         """Why no link can be named; empty if routes are known."""
         return self._names[0]["unknown"] if self._names else ""
 
-    @property
-    def named(self) -> list[OutlierRow]:
-        """The causes of slow pairs that the answer names: those free of doubt, or else the doubted."""
-        return [row for row in self.outliers if not row["doubted"]] or self.outliers
-
-    def middle_factor(self, size: int, mode: str) -> float:
-        """The median over all pairs of nodes of their factor of contention."""
-        rows = self.of_largest(tables.MATRIX_MEDIANS)
-        return next(row["factor"] for row in rows if (row["bytes"], row["mode"]) == (size, mode))
-
     @cached_property
     def shown(self) -> list[tuple[int, str]]:
         """Each size with the first of its modes that measured most pairs."""
@@ -148,11 +138,6 @@ class PairView:
             whole = [mode for mode in MODES if counts[mode] >= WHOLE * possible]
             found.append((size, whole[0] if whole else max(counts, key=lambda mode: counts[mode])))
         return found
-
-    @cached_property
-    def contended(self) -> list[tuple[int, str]]:
-        """Sizes and modes with a factor of contention."""
-        return sorted({(row["bytes"], row["mode"]) for row in self.contention})
 
     def matrix(self, size: int, mode: str, column: str) -> Floats:
         """One column (its unit) for every two nodes, shape (nodes, nodes); nan if not measured."""

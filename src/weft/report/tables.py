@@ -19,6 +19,7 @@ from weft.format import plural
 from weft.report.bars import bar_lines
 from weft.report.card import card_of, print_card
 from weft.report.common import common_tables, link_fields
+from weft.report.export import as_latex, export
 from weft.report.intervals import interval_meaning
 from weft.report.method import with_intervals
 from weft.report.tabular import Table, comma_separated, markdown, terminal
@@ -99,24 +100,14 @@ def all_tables(view: RunView) -> list[Table]:
 
 
 def render(view: RunView, format: Format = "text") -> str:
-    """The tables of a run as text in one of the formats; ``text`` is `show`'s without colours.
-
-    Raises ValueError: the format is unknown.
-    """
-    if format == "md":
-        return as_markdown(view)
-    if format == "csv":
-        return as_csv(view)
-    if format == "json":
-        return as_json(view)
-    if format == "latex":
-        from weft.report.export import as_latex
-
-        return as_latex(view, tables := all_tables(view), meaning([view], tables))
+    """The tables of a run as text in one of the formats. Raises ValueError: the format is unknown."""
+    makers = {"md": as_markdown, "csv": as_csv, "json": as_json}
+    if format in makers:
+        return makers[format](view)
     if format in ("osu", "reframe", "openmetrics"):
-        from weft.report.export import export
-
         return export(view, format)
+    if format == "latex":
+        return as_latex(view, tables := all_tables(view), meaning([view], tables))
     if format == "text":
         out = console(width=120)
         with out.capture() as captured:
@@ -127,8 +118,7 @@ def render(view: RunView, format: Format = "text") -> str:
 
 def show(folder: Any, out: Any = None, *, every: bool = False) -> None:
     """Print verdict, findings and the first table of a run, or ``every`` one, as wide as the terminal (or 120)."""
-    view = folder if isinstance(folder, RunView) else load_view(folder)
-    print_view(view, out or console(120), every=every)
+    print_view(folder if isinstance(folder, RunView) else load_view(folder), out or console(120), every=every)
 
 
 def print_view(view: RunView, out: Any, *, every: bool = True) -> None:

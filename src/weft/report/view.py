@@ -69,13 +69,9 @@ class Story(Protocol):
 
 
 def story_of(kernel: str) -> Story:
-    """The story of a kernel: ``STORY`` of the module in `weft.report.stories` that has the kernel's name.
-
-    Without such a module it is a plain one (every call with its time).
-    """
+    """The story of a kernel: ``STORY`` of the module of its name in `weft.report.stories`, or else a plain one."""
     own = f"weft.report.stories.{kernel}"
-    story: type[Story] = import_module(own).STORY if find_spec(own) else PlainStory
-    return story()
+    return import_module(own).STORY() if find_spec(own) else PlainStory()
 
 
 class PlainStory(Story):
@@ -201,9 +197,6 @@ def m_text(series: PlannedSeries) -> str:
 
 
 def load_view(folder: Any) -> RunView:
-    """Load a run whose tables exist (:func:`weft.run.refresh.refresh` makes them).
-
-    Raises DataError: there is no run folder, or it has no tables.
-    """
+    """Load a run whose tables exist. Raises DataError: there is no run folder, or it has no tables."""
     run = RunFolder.open(folder_path(folder))
     return RunView(run.path, run.metadata(), plan_of(run), CALL_TABLE.read(run.path))

@@ -51,8 +51,7 @@ def sheets(found: Compare) -> list[Sheet]:
 def _sheet(name: str, title: str, axis: Axis, keys: list[Key]) -> list[Sheet]:
     """No figure for an axis with one point: the table shows it better."""
     panels = tuple(dict.fromkeys(key.operation for key in keys))
-    several = len({x_of(key, axis) for key in keys}) > 1
-    return [Sheet(name, title, axis, panels, frozenset(keys))] if several else []
+    return [Sheet(name, title, axis, panels, frozenset(keys))] if len({x_of(key, axis) for key in keys}) > 1 else []
 
 
 def x_of(key: Key, axis: Axis) -> int:
@@ -86,8 +85,7 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[dict[str, 
             words = {"run": side.name, "line": line_of(key, sheet.axis, many), "where": name_place(key)}
             words["stroke"] = "" if low == high else "model" if point.span_s else "launches"
             words["time"] = measured_seconds(point.median_s, *((low, high) if low < high else ()))
-            of_base = {"base": side is found.sides[0], "launches": len(point.medians)}
-            points.append(numbers | words | of_base)
+            points.append(numbers | words | {"base": side is found.sides[0], "launches": len(point.medians)})
     # the base first: it is drawn beneath the others
     return sorted(points, key=lambda point: (not point["base"], point["run"], point["line"], point["x"]))
 
@@ -183,10 +181,10 @@ def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
     found: list[str] = []
     for comparison in comparisons:
         own = [each for each in comparison.rows if each.key in sheet.keys]
-        differing = [each for each in own if each.evidence.outcome in ("slower", "faster")]
-        name = comparison.other.name
         if not own:
             continue
+        differing = [each for each in own if each.evidence.outcome in ("slower", "faster")]
+        name = comparison.other.name
         if not differing and not comparison.modelled:
             found.append(f"{name}: no difference shown in {plural(len(own), 'point')}.")
             continue
@@ -201,9 +199,8 @@ def _x(axis: Axis, points: Sequence[dict[str, Any]]) -> alt.X:
     xs = sorted({point["x"] for point in points})
     if axis == "bytes":
         powers = [2**power for power in range(0, 41, 4) if xs[0] <= 2**power <= xs[-1]]
-        ticks = alt.Axis(
-            values=powers if len(powers) > 1 else xs, labelExpr=theme.BYTES_LABEL, grid=False, labelOverlap=True
-        )
+        marks = powers if len(powers) > 1 else xs
+        ticks = alt.Axis(values=marks, labelExpr=theme.BYTES_LABEL, grid=False, labelOverlap=True)
     else:
         ticks = alt.Axis(values=xs, format=",d", grid=False, labelOverlap=True)
     domain = [xs[0] / 1.15, xs[-1] * 1.15]

@@ -47,8 +47,7 @@ class Compare:
     @property
     def title(self) -> str:
         """The compared runs: ``B, C against A``."""
-        others = ", ".join(side.name for side in self.sides[1:])
-        return self.titled(f"{others} against {self.sides[0].name}")
+        return self.titled(f"{', '.join(side.name for side in self.sides[1:])} against {self.sides[0].name}")
 
     @property
     def label(self) -> str:
@@ -69,8 +68,7 @@ def load_compare(
 ) -> Compare:
     """Load runs and compare each with the first.
 
-    Raises CompareError: fewer than two runs were given, one was given twice, one cannot be read, or they have nothing
-    in common.
+    Raises CompareError: they are fewer than two, one was given twice or cannot be read, or they have nothing in common.
     """
     if len(folders) < 2:
         few = f"{len(folders) or 'no'} run was given; a comparison needs two"

@@ -64,10 +64,7 @@ def provenance(found: Compare, index: int) -> method.Facts:
 
 
 def differences(found: Compare) -> list[tuple[str, list[str]]]:
-    """Facts in which the runs differ: the candidates for the cause of a difference in time.
-
-    The folder, its date and the seed always differ and are left out.
-    """
+    """Facts in which the runs differ, which may be causes; folder, date and seed always differ and are left out."""
     runs = [dict(provenance(found, index)) for index in range(len(found.views))]
     names = dict.fromkeys(name for run in runs for name in run)
     idle = {"Run folder", "Made", "Seed", "Timer"}

@@ -116,8 +116,7 @@ MOST_UNMATCHED = 20
 def all_tables(comparison: Comparison) -> list[Table]:
     """Every table of one comparison: summaries, then each call's rows, warm before cold, then rows of only one run."""
     calls = dict.fromkeys((each.key.operation, each.key.phase) for each in comparison.rows)
-    ordered = sorted(calls, key=lambda call: call[1] != "warm")
-    of_calls = (call_table(comparison, *call) for call in ordered)
+    of_calls = (call_table(comparison, *call) for call in sorted(calls, key=lambda call: call[1] != "warm"))
     return existing(summary_table(comparison), *of_calls, unmatched_table(comparison))
 
 
@@ -192,8 +191,7 @@ def p_equals(p: float) -> str:
 
 def corrected_text(found: Any) -> str:
     """The smaller of the two corrected probabilities."""
-    known = [p for p in (found.p_holm, found.p_launches) if p is not None]
-    return p_text(min(known, default=None))
+    return p_text(min((p for p in (found.p_holm, found.p_launches) if p is not None), default=None))
 
 
 def render(found: Compare, verdicts: Sequence[Verdict] = (), format: Format = "text") -> str:

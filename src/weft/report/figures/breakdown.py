@@ -80,7 +80,8 @@ def _bars(view: RunView, found: Sequence[list[BreakdownRow]]) -> Any:
     names = alt.Axis(labelExpr="split(datum.value, '|')[2]", labelLimit=120, ticks=False, domain=False)
     y = alt.Y("row:N", sort=[bar["row"] for bar in drawn], title=None, axis=names)
     palette = alt.Scale(domain=list(STEPS), range=[COLOURS[step] for step in STEPS])
-    colour, stroke = alt.Color("step:N", scale=palette, legend=None), alt.Stroke("step:N", scale=palette, legend=None)
+    painted: dict[str, Any] = {"color": alt.Color("step:N", scale=palette, legend=None)}
+    painted["stroke"] = alt.Stroke("step:N", scale=palette, legend=None)
     most = max(bar["end"] for bar in drawn)
     ticks = alt.Axis(values=list(range(0, int(most) + 1, 25 if most < 250 else 100)), format="d")
     scale = alt.Scale(domain=[0, most * ROOM], nice=False)
@@ -88,11 +89,9 @@ def _bars(view: RunView, found: Sequence[list[BreakdownRow]]) -> Any:
     tooltip = [alt.Tooltip("step:N"), alt.Tooltip("text:N"), alt.Tooltip("mover:N", title="what would move it")]
     steps = chart(bar for bar in drawn if bar["step"]).encode(y=y)
     heads = chart(bar for bar in drawn if not bar["step"]).encode(y=y)
-    opacity = alt.condition("datum.hollow", alt.value(0.15), alt.value(0.9))
+    painted["fillOpacity"] = alt.condition("datum.hollow", alt.value(0.15), alt.value(0.9))
     return alt.layer(
-        steps.mark_bar(height=16, strokeWidth=1).encode(
-            x=x, x2="end:Q", color=colour, stroke=stroke, fillOpacity=opacity, tooltip=tooltip
-        ),
+        steps.mark_bar(height=16, strokeWidth=1).encode(x=x, x2="end:Q", tooltip=tooltip, **painted),
         steps.mark_text(align="left", dx=5).encode(x="end:Q", text="text:N"),
         heads.mark_text(align="left", baseline="middle", dy=3, fontWeight="bold").encode(x="start:Q", text="text:N"),
     ).properties(height=ROW * len(drawn))

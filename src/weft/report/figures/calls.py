@@ -20,8 +20,7 @@ KEY = "Solid lines and filled points: warm median. Dashed lines and hollow point
 def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     """All calls of a series, cold and warm; None if there is nothing to compare."""
     calls = view.calls_of(series)
-    phases = ("warm", "cold")
-    rows = timed(row for call in calls for phase in phases for row in view.of_series(series, call, phase))
+    rows = timed(row for call in calls for phase in ("warm", "cold") for row in view.of_series(series, call, phase))
     if len(calls) < 2 or not rows:
         return None
     axis = "nodes" if len({row["nodes"] for row in rows}) > 1 else "ranks"

@@ -29,9 +29,8 @@ MOST_READ = 512
 class PairMatrix:
     """The content of a matrix figure."""
 
-    values: (
-        Floats  # of each pair, shape (rows, columns): rows send first (initiators), columns answer; nan: not measured
-    )
+    # a number for each pair, shape (rows, columns): rows send first (initiators), columns answer; nan: not measured
+    values: Floats
     parts: Sequence[int]  # number of rows of each node, in order; the same for the columns
     nodes: Sequence[str]
     exact: Floats  # the number in the tooltip of every two nodes, shape (nodes, nodes); nan if not measured

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from weft.analyse.tables.claims import extras
-from weft.analyse.tables.pairs import FARTHEST, LEAST_SHOWN_S, HistogramRow, bucket_starts_s
+from weft.analyse.tables.pairs import FARTHEST, LEAST_SHOWN_S, MATRIX_MEDIANS, HistogramRow, bucket_starts_s
 from weft.format import format_bytes, format_factor, measured_factor, plural, rate_unit, seconds_unit
 from weft.report.figures import Figure, Picture
 from weft.report.figures.matrix import PairMatrix, matrix_picture
@@ -34,7 +34,8 @@ def pair_figures(view: PairView) -> list[Figure | Picture]:
         if 1 < len(view.nodes) < view.ranks:  # with one rank a node both are one picture
             found.append(_nodes(view, size, mode))
     if len(view.nodes) > 1:
-        found += [_contention(view, size, mode) for size, mode in view.contended]
+        contended = sorted({(row["bytes"], row["mode"]) for row in view.contention})
+        found += [_contention(view, size, mode) for size, mode in contended]
     histograms = (_histogram(view, size, mode) for size, mode in view.shown)
     return [*found, *(each for each in histograms if each)]
 
@@ -131,7 +132,8 @@ def _worst_node(view: PairView, size: int, mode: str) -> str:
 
 def _contention(view: PairView, size: int, mode: str) -> Picture:
     factors = view.matrix(size, mode, "factor")
-    scale = scale_of(factors, SLOW * view.middle_factor(size, mode))
+    middle = (row["factor"] for row in view.of_largest(MATRIX_MEDIANS) if (row["bytes"], row["mode"]) == (size, mode))
+    scale = scale_of(factors, SLOW * next(middle))  # of the median over all pairs of nodes
     ones = [1] * len(view.nodes)
     shown = PairMatrix(factors, ones, view.nodes, factors, scale, ("x", 1.0), "the median factor of their pairs")
     rows = [row for row in view.contention if (row["bytes"], row["mode"]) == (size, mode)]
@@ -173,8 +175,7 @@ def _panel(rows: Sequence[HistogramRow], name: str, title: str, scale: float, en
         for row in rows
     ]
     # a bar mark starts at zero, which a logarithmic axis does not have: rectangles start below one sample
-    whole = alt.Scale(type="log", domain=[min(ends), max(ends)], nice=False)
-    x = alt.X("x:Q", title=title, scale=whole)
+    x = alt.X("x:Q", title=title, scale=alt.Scale(type="log", domain=[min(ends), max(ends)], nice=False))
     counts = alt.Scale(type="log", domainMin=0.8)
     y = alt.Y("n:Q", title="samples", scale=counts, axis=alt.Axis(tickCount=5, format="~s"))
     drawn = chart(bars).mark_rect(color=BLUE).encode(x=x, x2="x2:Q", y=y, y2=alt.datum(0.8))

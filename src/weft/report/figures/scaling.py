@@ -51,9 +51,8 @@ def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[Medi
     ]
     xs = sorted({row[axis] for row in every})
     # a fall is a straight line on logarithmic axes; a rise is judged from zero
-    logarithmic = (
-        series.scaling != "weak" and theme.grows_by([point["y"] for point in points]) >= 8 and theme.grows_by(xs) >= 4
-    )
+    span = theme.grows_by([point["y"] for point in points])
+    logarithmic = series.scaling != "weak" and span >= 8 and theme.grows_by(xs) >= 4
     title = f"{call_name(view.main_call)}: {KEPT[series.scaling]}, {m_text(series)}"
     claim = next((each for each in view.claimed("answer") if extras(each).get("series") == series.name), None)
     reading = f"{say(claim).label}: {say(claim).text}" if claim else f"{len(rows)} points"

@@ -143,9 +143,8 @@ def _size_axis(sizes: Sequence[int], small: bool, longest: int) -> alt.X:
     share = min((LETTER_PX * longest + 10) / (PANEL if small else NARROWEST), 0.5)
     room = theme.grows_by([first, last]) ** max(0.3 if small else 0.2, share / (1 - share))
     scale = alt.Scale(type="log", base=2, domain=[first / 1.3, last * max(room, 1.5)], nice=False)
-    axis = alt.Axis(
-        values=[2**power for power in powers][::step], labelExpr=theme.BYTES_LABEL, grid=False, labelOverlap=True
-    )
+    ticks = [2**power for power in powers][::step]
+    axis = alt.Axis(values=ticks, labelExpr=theme.BYTES_LABEL, grid=False, labelOverlap=True)
     return alt.X("x:Q", title=None if small else "message size", scale=scale, axis=axis)
 
 

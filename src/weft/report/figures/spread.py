@@ -37,16 +37,9 @@ def spread_figure(view: RunView) -> Figure | None:
     if not cells:
         return None
     boxes = [row for row in QUARTILES.read(view.path) if (row["call"], row["phase"]) == (view.main_call, "warm")]
-    panels = tuple(
-        _panel(by_cell[cell.id], [row for row in boxes if row["cell"] == cell.id], _name(cell)) for cell in cells
-    )
+    panels = tuple(_panel(by_cell[cell.id], [row for row in boxes if row["cell"] == cell.id], cell) for cell in cells)
     title = view.titled(f"Spread within and between launches: {view.main_call}, warm")
     return Figure("spread", title, KEY, reading(view), panels)
-
-
-def _name(cell: Cell) -> str:
-    m = cell.parameters.get("m")
-    return f"N = {cell.nodes}, p = {cell.ranks}{' *' if cell.oversubscribed else ''}" + (f", m = {m:,}" if m else "")
 
 
 def thinned(rows: Sequence[IterationRow], most: int = MOST_POINTS) -> list[IterationRow]:
@@ -57,7 +50,7 @@ def thinned(rows: Sequence[IterationRow], most: int = MOST_POINTS) -> list[Itera
     return [ordered[round(index * (len(ordered) - 1) / (most - 1))] for index in range(most)]
 
 
-def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[QuartileRow], name: str) -> Any:
+def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[QuartileRow], cell: Cell) -> Any:
     unit, size = unit_of(row["time_s"] for rows in launches.values() for row in rows)
     points: list[dict[str, float]] = []
     for launch, rows in sorted(launches.items()):
@@ -73,6 +66,9 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
     x = alt.X("launch:O", title="launch", axis=alt.Axis(labelAngle=0))
     scale = alt.Scale(zero=True)
     y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=alt.Axis(tickCount=5, format=".4~r"))
+    name = f"N = {cell.nodes}, p = {cell.ranks}{' *' if cell.oversubscribed else ''}"
+    m = cell.parameters.get("m")
+    of = f", m = {m:,}" if m else ""
     beside = alt.XOffset("beside:Q", scale=alt.Scale(domain=[-0.5, 0.5]))
     drawn = chart(boxes).encode(x=x)
     colour = alt.condition("datum.lost", alt.value(RED), alt.value(BLUE))
@@ -80,7 +76,7 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
         chart(points).mark_circle(size=16, opacity=0.7).encode(x=x, y=y, xOffset=beside, color=colour),
         drawn.mark_bar(size=26, fill=None, stroke=INK, strokeWidth=1.2).encode(y=alt.Y("q1:Q", scale=scale), y2="q3:Q"),
         drawn.mark_tick(size=30, thickness=2.4, color=INK).encode(y=alt.Y("median:Q", scale=scale)),
-    ).properties(width=190, height=190, title=alt.TitleParams(name, fontSize=12, anchor="middle"))
+    ).properties(width=190, height=190, title=alt.TitleParams(name + of, fontSize=12, anchor="middle"))
 
 
 def reading(view: RunView) -> str:

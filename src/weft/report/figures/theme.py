@@ -67,10 +67,7 @@ def beside(panels: Sequence[Mapping[str, Any]], columns: int, spacing: int) -> d
 
 
 def specification(chart: Chart) -> dict[str, Any]:
-    """A chart as Vega-Lite JSON with the looks of all figures, validated in tests only.
-
-    vl-convert aborts at control characters.
-    """
+    """A chart as Vega-Lite JSON with the looks of all figures, without control characters: vl-convert aborts there."""
     found: dict[str, Any] = plain_tree(chart.to_dict(validate=schemapi.DEBUG_MODE))
     return found | {"config": CONFIG | {"view": found["config"]["view"] | CONFIG["view"]}}
 

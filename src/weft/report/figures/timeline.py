@@ -32,10 +32,7 @@ NAMES = {
 
 
 def draw_timeline(ranks: Sequence[int], shares: Mapping[str, Floats], seconds: float, reading: str) -> Picture | None:
-    """The picture of shares of time by `COLOURS`, each of shape (lanes, columns); ``ranks`` begin the lanes.
-
-    Returns none without a lane.
-    """
+    """Shares of time by `COLOURS`, each of shape (lanes, columns), of lanes that begin with ``ranks``; None without any."""
     if not len(ranks):
         return None
     height = min(MOST_HEIGHT, LANE * len(ranks))

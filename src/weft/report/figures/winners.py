@@ -47,8 +47,7 @@ def _panel(name: str, found: Sequence[WinnerRow], algorithms: Sequence[str]) -> 
     here = [name for name in (DEFAULT, *algorithms) if any(row["algorithm"] == name for row in rows)]
     legend = alt.Legend(orient="bottom", columns=3, symbolType="square", labelLimit=220, title=None, values=here)
     x = alt.X("size:N", sort=sizes, title=None, axis=alt.Axis(labelAngle=-60, labelOverlap=False))
-    y = alt.Y("shape:N", sort=shapes, title=None)
-    base = chart(rows).encode(x=x, y=y)
+    base = chart(rows).encode(x=x, y=alt.Y("shape:N", sort=shapes, title=None))
     tooltip = [alt.Tooltip(f"{field}:N") for field in ("size", "shape", "algorithm", "ratio")]
     colour = alt.Color("algorithm:N", scale=scale, legend=legend)
     title = alt.TitleParams(f"MPI_{name.capitalize()}", fontSize=12, anchor="middle")

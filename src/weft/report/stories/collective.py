@@ -41,8 +41,7 @@ class CollectiveStory(SweepStory):
             raced = [(line, row) for line in lines if (row := line.at(at["bytes"]))]
             raced.sort(key=lambda each: each[1]["median_s"])
             return [bar_of(line.algorithm, row) for line, row in raced]
-        rows = common_rows(largest_lines(own_lines(self.lines(view))))
-        return [bar_of(line.name, row) for line, row in rows]
+        return [bar_of(line.name, row) for line, row in common_rows(largest_lines(own_lines(self.lines(view))))]
 
     def tables(self, view: RunView) -> list[Table]:
         """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""
@@ -141,9 +140,8 @@ def _share(value: float) -> str:
 def by_name(lines: Sequence[Line]) -> dict[str, list[Line]]:
     """Lines by their names in order, those of one name by process count, then nodes."""
     ordered = sorted(lines, key=lambda line: (line.cell.ranks, line.cell.nodes))
-    return {
-        name: [line for line in ordered if line.name == name] for name in dict.fromkeys(line.name for line in lines)
-    }
+    names = dict.fromkeys(line.name for line in lines)
+    return {name: [line for line in ordered if line.name == name] for name in names}
 
 
 def label(line: Line) -> str:

@@ -42,8 +42,7 @@ class ExchangeStory(Story):
     def bars_of(self, view: RunView) -> str:
         """The call, with the bytes that each rank sends."""
         sizes = sorted({cell.local_bytes for cell in view.plan.measured if cell.local_bytes})
-        each = f", {format_bytes(sizes[-1])} per rank" if len(sizes) == 1 else ""
-        return f"{call_name(view.main_call)}{each}"
+        return call_name(view.main_call) + (f", {format_bytes(sizes[-1])} per rank" if len(sizes) == 1 else "")
 
     def proof(self, view: RunView, figures: Figures) -> Figures:
         """The links with their load, and the times of the series that answers."""
