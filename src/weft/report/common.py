@@ -117,15 +117,13 @@ def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table:
         title, rows,
         ("series", "", lambda row: row["series"]), ("number", "key", lambda row: row["key"]),
         ("value (plausible)", "from where",
-         lambda row: f"{number_text(row['value'], row['unit'])} ({_range(row)}), {row['standing']}"),
+         lambda row: f"{number_text(row['value'], row['unit'])} ({number_text(row['low'], row['unit'])} to "
+         f"{number_text(row['high'], row['unit'])}), {row['standing']}"),
         (Words("verdict"), "and where it flips", lambda row: _flip_text(row) if row["flips"] else row["verdict"]),
-        ("time at the last point", "as the number moves", _last_text),
+        ("time at the last point", "as the number moves",
+         lambda row: f"{format_seconds(row['seconds'])} ({format_seconds(row['least_s'])} to "
+         f"{format_seconds(row['most_s'])}), N = {row['at']}, {row['basis']}"),
     )  # fmt: skip
-
-
-def _last_text(row: SensitivityRow) -> str:
-    span = f"{format_seconds(row['least_s'])} to {format_seconds(row['most_s'])}"
-    return f"{format_seconds(row['seconds'])} ({span}), N = {row['at']}, {row['basis']}"
 
 
 def _flip_text(row: SensitivityRow) -> str:
@@ -140,7 +138,3 @@ def _flip_text(row: SensitivityRow) -> str:
         return f"FLIPS {given}"
     where = "on" if row["flips_at"] >= row["value"] else "down"
     return f"FLIPS {given}from {number_text(row['flips_at'], row['unit'])} {where}: {row['becomes']}"
-
-
-def _range(row: SensitivityRow) -> str:
-    return f"{number_text(row['low'], row['unit'])} to {number_text(row['high'], row['unit'])}"

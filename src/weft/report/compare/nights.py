@@ -96,8 +96,9 @@ class Nights:
     def night_table(self) -> Table:
         """The last nights, newest first."""
         _, overall = relative_times(self.logs)
+        times = [format_factor(float(each)) if np.isfinite(each) else "–" for each in overall]
         rows = [
-            (day(night.begun), night.run, str(len(night.hosts)), _number(float(overall[place])), ", ".join(night.slow))
+            (day(night.begun), night.run, str(len(night.hosts)), times[place], ", ".join(night.slow))
             for place, night in reversed(list(enumerate(self.nights))[-SHOWN_NIGHTS:])
         ]
         heading = (Words("Begun"), Words("Run"), "Nodes", "Time", Words("Slow"))
@@ -156,10 +157,6 @@ class Nights:
             lines += ["# UNIT weft_watch_last_night_seconds seconds"] if name.endswith("_seconds") else []
             lines += [f"# HELP weft_watch_{name} {words}", f"weft_watch_{name}{{{where}}} {value:.9g}"]
         return "\n".join([*lines, "# EOF"]) + "\n"
-
-
-def _number(value: float) -> str:
-    return format_factor(value) if np.isfinite(value) else "–"
 
 
 def write_nights(found: Nights, folder: Path) -> Path:

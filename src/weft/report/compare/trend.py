@@ -11,7 +11,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from weft.analyse.compare.trend import Change, Trend, trend
+from weft.analyse.compare.trend import Trend, trend
 from weft.analyse.tables.claims import is_doubtful
 from weft.format import format_factor, plural, times_text
 from weft.report.card import print_rows
@@ -46,15 +46,14 @@ def _rows(found: Trend) -> list[Row]:
     if found.drift:
         text = f"{name_place(found.drift.key)}: {times_text(found.drift.factor)} in the last run"
         return [Row("trend.drift", "Drift", text, "over a straight line from the first run; no date")]
-    return [_changed(found, change) for change in found.changes] or [Row("trend.no-change", "No change shown", "")]
-
-
-def _changed(found: Trend, change: Change) -> Row:
-    before, after = found.times[change.at - 1], found.times[change.at]
-    others = f"; with it {change.rows - 1} of {plural(len(found.keys) - 1, 'other row')}" if change.rows > 1 else ""
-    text = f"between {day(before)} and {day(after)}, from {found.sides[change.at].name} on"
-    where = name_place(change.key)
-    return Row("trend.change", "Changed", f"{where}: {times_text(change.factor)} ({p_equals(change.p)})", text + others)
+    rows: list[Row] = []
+    for change in found.changes:
+        others = f"; with it {change.rows - 1} of {plural(len(found.keys) - 1, 'other row')}" if change.rows > 1 else ""
+        days = f"between {day(found.times[change.at - 1])} and {day(found.times[change.at])}"
+        text = f"{name_place(change.key)}: {times_text(change.factor)} ({p_equals(change.p)})"
+        since = f"{days}, from {found.sides[change.at].name} on{others}"
+        rows.append(Row("trend.change", "Changed", text, since))
+    return rows or [Row("trend.no-change", "No change shown", "")]
 
 
 def _doubts(runs: Compare) -> list[Row]:

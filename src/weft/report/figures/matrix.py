@@ -104,16 +104,13 @@ def _labels(shown: PairMatrix) -> list[str]:
     step = max(1, -(-len(shown.nodes) // MOST_LABELS))
     drawn: list[str] = []
     for node in range(0, len(shown.nodes), step):
-        middle, name = (ends[node] + ends[node + 1]) / 2, escape(_short(shown.nodes[node]))
+        middle, whole = (ends[node] + ends[node + 1]) / 2, shown.nodes[node]
+        name = escape(whole if len(whole) <= 11 else f"{whole[:10]}…")
         drawn.append(f'<text x="{LEFT - 7}" y="{TOP + middle + 4.5:.1f}" text-anchor="end">{name}</text>')
         x, y = LEFT + middle, TOP + side + 12
         drawn.append(f'<text transform="translate({x:.1f} {y}) rotate(40)" y="5">{name}</text>')
         drawn.append(f'<path d="M{LEFT - 4} {TOP + middle:.1f}h4M{x:.1f} {TOP + side}v4" stroke="#9ca3af"/>')
     return drawn
-
-
-def _short(name: str, most: int = 11) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _legend(shown: PairMatrix) -> list[str]:

@@ -32,7 +32,7 @@ NAMES = {
 
 
 def draw_timeline(ranks: Sequence[int], shares: Mapping[str, Floats], seconds: float, reading: str) -> Picture | None:
-    """Shares of time by `COLOURS`, each of shape (lanes, columns), of lanes that begin with ``ranks``; None without any."""
+    """Shares of time by `COLOURS`, each of shape (lanes, columns), of lanes that begin with ``ranks``; None without."""
     if not len(ranks):
         return None
     height = min(MOST_HEIGHT, LANE * len(ranks))

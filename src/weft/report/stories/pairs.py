@@ -74,10 +74,6 @@ def _class(row: Mapping[str, Any]) -> str:
     return row["class"]
 
 
-def _count(row: Mapping[str, Any]) -> str:
-    return f"{row['pairs']:,}"
-
-
 def _plain(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
@@ -87,7 +83,11 @@ def _factor(value: float | None) -> str:
 
 
 #: Which pairs a row is of: their messages, their hops, and how many they are.
-WHICH = (Words("Message, pairs"), "", _where), (Words("hops"), "", _class), ("pairs", "", _count)
+WHICH = (
+    (Words("Message, pairs"), "", _where),
+    (Words("hops"), "", _class),
+    ("pairs", "", lambda row: f"{row['pairs']:,}"),
+)
 
 
 def _hops(pairs: PairView) -> Table:
