@@ -31,7 +31,10 @@ SHOWN_S, PAUSE_S = 1.2, 0.7  # of a job that is counted by itself, and after the
 class StreamTraffic(MatrixTraffic):
     """One message of each stream; others are in flight at the same time, so that latency does not bound it."""
 
-    rounds = 0  # pyrefly: ignore[bad-override]  # pyright: ignore[reportAssignmentType]
+    @property
+    def rounds(self) -> int:
+        """None."""
+        return 0
 
 
 class Interference(MeasuredKernel):
@@ -57,8 +60,8 @@ class Interference(MeasuredKernel):
             for shape, split in there:
                 measuring, others = split
                 # ranks beside for each that measures, if both jobs are on one node
-                mates = -(-len(others) // len(measuring)) if shape.nodes == 1 else 0
-                each = [values_of(section, victim, where, *split) | {"mates": mates} for victim in victims]
+                mates: dict[str, Any] = {"mates": -(-len(others) // len(measuring)) if shape.nodes == 1 else 0}
+                each = [values_of(section, victim, where, *split) | mates for victim in victims]
                 counted = _counted(study, fabric, shape, split, several)
                 # by the one that is refused last: no other would tell where the traffic went
                 least = min(
