@@ -100,13 +100,19 @@ TUNED_NAMES: Mapping[str, Mapping[str, str]] = {
     "alltoall": {"flat.pairwise": "pairwise", "bruck": "modified_bruck", "bruck{r=2}": "modified_bruck"},
     "alltoallv": {"flat.pairwise": "pairwise"},
 }
-TUNED_SETTINGS = ("coll_tuned_priority", "100"), ("coll_tuned_use_dynamic_rules", "1")
-
-
-def open_mpi_settings(path: str) -> list[str]:
-    """Lines of a job script that make Open MPI read a file."""
-    named = (*TUNED_SETTINGS, ("coll_tuned_dynamic_rules_filename", path))
-    return [f"export OMPI_MCA_{name}={value}" for name, value in named]
+#: Lines of a job script that make a library read a file, and MPICH call its own algorithms, not its device's.
+SETTINGS: Mapping[To, tuple[str, ...]] = {
+    "openmpi": (
+        "export OMPI_MCA_coll_tuned_priority=100",
+        "export OMPI_MCA_coll_tuned_use_dynamic_rules=1",
+        "export OMPI_MCA_coll_tuned_dynamic_rules_filename={path}",
+    ),
+    "mpich": (
+        "export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={path}",
+        "export MPIR_CVAR_DEVICE_COLLECTIVES=percoll",
+        "export MPIR_CVAR_ALLTOALL_DEVICE_COLLECTIVE=0",
+    ),
+}
 
 
 def open_mpi_rules(table: SelectionTable) -> tuple[str, list[str]]:
@@ -159,15 +165,6 @@ COLLECTIVE, INTRA, NOT_IN_PLACE = "collective=alltoall", "comm_type=intra", "is_
 ELF = b"\x7fELF"
 
 Tree: TypeAlias = "dict[str, Tree]"
-
-
-def mpich_settings(path: str) -> list[str]:
-    """Lines of a job script that make MPICH read a file, and call its own algorithms, not its device's."""
-    return [
-        f"export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={path}",
-        "export MPIR_CVAR_DEVICE_COLLECTIVES=percoll",
-        "export MPIR_CVAR_ALLTOALL_DEVICE_COLLECTIVE=0",
-    ]
 
 
 def library_of(mpi: Mpi) -> Path:
@@ -253,10 +250,9 @@ def export_rules(table: Path, to: To, output: Path, mpicxx: str | None = None) -
         text, left_out = mpich_rules(selection, library_of(find_mpi(mpicxx)))
     with file_errors(output):
         write_atomic(output, text.encode())
-    settings = open_mpi_settings if to == "openmpi" else mpich_settings
     lines = [
         f"{output}; in the job script:",
-        *settings(str(output.resolve())),
+        *(line.format(path=output.resolve()) for line in SETTINGS[to]),
         "Not in the file, so the library's own choice runs there:" if left_out else "All rules of the table are in it.",
         *(f"  {line}" for line in left_out),
         "The library's version of an algorithm is not the one that was measured: hold the job against one without it.",

@@ -88,7 +88,11 @@ class Fit:
         """Remainders from the median of some messages of their stratum."""
         remainder = left - _levels(left, self.stratum, self.messages, of)
         known = of & np.isfinite(remainder)
-        scatter = _scatter(remainder[known], self.messages.round[known], self.rounds)
+        values, rounds = remainder[known], self.messages.round[known]
+        off = np.abs(values - group_medians(rounds, values, self.rounds)[rounds])
+        few = np.bincount(rounds, minlength=self.rounds) < FEWEST_LEVEL  # ... have the scatter of all
+        own = np.where(few, robust_deviation(values), MAD * group_medians(rounds, off, self.rounds))
+        scatter = np.maximum(own, LEAST_SCATTER)
         return remainder, np.clip(remainder / scatter[self.messages.round], -CUT, CUT), scatter
 
     def _messages(self, part: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -201,14 +205,6 @@ def _levels(values: Floats, stratum: NDArray[np.int64], messages: Messages, of: 
     added = group_medians(messages.round[of], (values - usual)[of], rounds)
     added[np.bincount(messages.round[of], minlength=rounds) < FEWEST_LEVEL] = 0.0
     return np.where(np.isfinite(own[stratum]), own[stratum], usual + added[messages.round])
-
-
-def _scatter(remainder: Floats, of: NDArray[np.int64], rounds: int) -> Floats:
-    """Robust standard deviation of each round's remainders, of all where these are few."""
-    off = np.abs(remainder - group_medians(of, remainder, rounds)[of])
-    own = MAD * group_medians(of, off, rounds)
-    few = np.bincount(of, minlength=rounds) < FEWEST_LEVEL
-    return np.maximum(np.where(few, robust_deviation(remainder), own), LEAST_SCATTER)
 
 
 def _midmeans(values: Floats) -> Floats:

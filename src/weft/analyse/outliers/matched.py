@@ -51,10 +51,6 @@ class Pass:
         ordered = time_s[order]
         return pairs, (ordered[first + (count - 1) // 2] + ordered[first + count // 2]) / 2
 
-    def is_one_way(self, size: int) -> bool:
-        """Whether the clocks tell the time of each direction."""
-        return all(np.isfinite(each.forward_s[each.bytes == size]).all() for each in self.launches)
-
 
 def read_passes(root: Path, plan: Plan, launches: Sequence[str] = ()) -> list[Pass]:
     """The passes of a run of matchings: its own, and a second if its ranks are on the same hosts; or none."""
@@ -166,7 +162,9 @@ def _messages_of(
     size: int, passes: Sequence[Pass], planned: Planned, places: Places, leaves: Leaves | None, known: KnownParts
 ) -> tuple[Messages, Parts]:
     """Messages of a size, and the parts that they cross: those of messages between the same nodes are ``known``."""
-    one_way = all(each.is_one_way(size) for each in passes)
+    launches = [each for one in passes for each in one.launches]
+    # whether the clocks tell the time of each direction
+    one_way = all(np.isfinite(each.forward_s[each.bytes == size]).all() for each in launches)
     wanted, seconds = planned.source * places.ranks + planned.target, np.zeros(len(planned.of))
     first = ends = 0
     for each in passes:

@@ -76,12 +76,6 @@ def summaries(findings: Expression) -> Expression:
     return given.select(*PAIR, "samples", "disturbed", **scaled)
 
 
-def first_contacts(samples: Expression) -> Expression:
-    """Time of the first message of each ordered pair, one way: `PAIR`, cold_s."""
-    cold = samples.filter(samples.phase == "cold")
-    return cold.select(*PAIR, cold_s=_seconds(cold, cold.duration_ns))
-
-
 def second_looks(findings: Expression) -> Expression:
     """Forward times and remeasurements: `PAIR`, forward_s, again_1_s, again_2_s; null if there is none.
 
@@ -209,5 +203,7 @@ def _pairs(samples: Expression, findings: Expression) -> Expression:
     if most:
         exact = statistics(samples, most)
         measured = exact.union(measured.select(*exact.columns))
-    met = measured.left_join(first_contacts(samples), list(PAIR))[[*measured.columns, "cold_s"]]
+    cold = samples.filter(samples.phase == "cold")  # first messages
+    first = cold.select(*PAIR, cold_s=_seconds(cold, cold.duration_ns))
+    met = measured.left_join(first, list(PAIR))[[*measured.columns, "cold_s"]]
     return met.left_join(second_looks(findings), list(PAIR))[[*measured.columns, *LOOKS]]

@@ -85,7 +85,18 @@ def _change_of(trial: Trial, changes: Sequence[ChangeRow]) -> ChangeRow | None:
 
 def with_trials(changes: Sequence[ChangeRow], trials: Sequence[TrialRow]) -> list[ChangeRow]:
     """The change-overs with what is known of their knobs: a confirmed one becomes the first."""
-    return [_with_trials(change, trials) for change in changes]
+    found = [change.copy() for change in changes]
+    for judged in found:
+        own = [trial for trial in trials if is_of(trial, judged)]
+        judged["refuted"] = [trial["knob"] for trial in own if trial["outcome"] == "not confirmed"]
+        first = next((trial["knob"] for trial in own if trial["outcome"] == "confirmed"), None)
+        if first is not None:
+            meaning = judged["knob_meaning"] if judged["knobs"][0] == first else ""
+            knobs = sorted(zip(judged["knobs"], judged["knob_values"], strict=True), key=lambda knob: knob[0] != first)
+            judged["knobs"], judged["knob_values"] = [name for name, _ in knobs], [value for _, value in knobs]
+            judged["confirmed"], judged["knob_value"], judged["knob_meaning"] = first, knobs[0][1], meaning
+            judged["eager_limit"] = is_eager_limit(first)
+    return found
 
 
 def is_of(trial: TrialRow, change: ChangeRow) -> bool:
@@ -155,7 +166,9 @@ def _middle(logs: Mapping[str, float], calls: Sequence[str]) -> float:
 
 def _judged(trial: Trial, change: ChangeRow, steps: Steps, away: Sequence[float]) -> TrialRow:
     away = away if len(away) >= FEWEST else ()
-    old, new, between, far = (_interval(each) for each in (*steps[:3], away))
+    old, new, between, far = (
+        interval_over_launches(each, NO_INTERVAL) if each else NO_INTERVAL for each in (*steps[:3], away)
+    )
     outcome, why = _outcome(trial, steps, (old, new))
     sizes, at = trial.sizes[1], trial.far_sizes if away else ()
     return TrialRow(
@@ -186,10 +199,6 @@ def _line(setting: Mapping[str, str]) -> str:
     return " ".join(f"{name}={value}" for name, value in setting.items())
 
 
-def _interval(values: Sequence[float]) -> Interval:
-    return interval_over_launches(values, NO_INTERVAL) if values else NO_INTERVAL
-
-
 def _shows(interval: Interval) -> bool:
     """Whether 0 is outside."""
     return interval.low is not None and interval.high is not None and not interval.low <= 0 <= interval.high
@@ -201,16 +210,3 @@ def _factor(values: Sequence[float]) -> float | None:
 
 def _exp(value: float | None) -> float | None:
     return None if value is None else math.exp(value)
-
-
-def _with_trials(change: ChangeRow, trials: Sequence[TrialRow]) -> ChangeRow:
-    own = [trial for trial in trials if is_of(trial, change)]
-    judged = change.copy()
-    judged["refuted"] = [trial["knob"] for trial in own if trial["outcome"] == "not confirmed"]
-    first = next((trial["knob"] for trial in own if trial["outcome"] == "confirmed"), None)
-    if first is not None:
-        knobs = sorted(zip(change["knobs"], change["knob_values"], strict=True), key=lambda knob: knob[0] != first)
-        judged["knobs"], judged["knob_values"] = [name for name, _ in knobs], [value for _, value in knobs]
-        meaning = change["knob_meaning"] if change["knobs"][0] == first else ""
-        judged.update(confirmed=first, knob_value=knobs[0][1], knob_meaning=meaning, eager_limit=is_eager_limit(first))
-    return judged
