@@ -253,7 +253,7 @@ def bytes_of(text: str) -> int | None:
 def all_values(launches: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """Settings on which several launches agree; a variable that differs between them is left out."""
     listed = list(launches)
-    first = listed[0] if listed else {}
+    first: Mapping[str, str] = listed[0] if listed else {}
     return {name: text for name, text in first.items() if all(each.get(name) == text for each in listed)}
 
 
