@@ -29,8 +29,9 @@ def write_schema(schema: Any) -> Any:
 def schemas() -> dict[str, str]:
     """Text of each schema file, by its name."""
     kinds: list[Any] = [kernel.study for kernel in KERNELS.values()]
+    studies = reduce(lambda some, one: some | one, kinds)
     found: dict[str, str] = {}
-    for name, model in {"study": reduce(lambda some, one: some | one, kinds), "fabric": Fabric, "tuning": SelectionTable}.items():
+    for name, model in {"study": studies, "fabric": Fabric, "tuning": SelectionTable}.items():
         own = write_schema(TypeAdapter(model).json_schema(mode="validation"))
         schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **own, "title": f"weft {name}"}
         found[f"{name}.json"] = json.dumps(schema, indent=2) + "\n"
