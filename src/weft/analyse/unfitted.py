@@ -10,7 +10,7 @@ takes, and what that makes of it.
 
 from collections.abc import Mapping
 
-from weft.bound.terms import COPY, INJECTION, LINK, PER_MESSAGE, BoundedCell, copy_rate
+from weft.bound.terms import COPY, INJECTION, LINK, PER_MESSAGE, BoundedCell, copy_rate, largest_s
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import LINK_RATES, Doubtful, doubtful, fitted_numbers, with_number
 from weft.kernel.registry import kernel_named
@@ -34,10 +34,11 @@ def range_of(cell: BoundedCell, call: str, block_bytes: int, fabric: Fabric, sec
     known = {each.key: each for each in doubtful(fabric)}
     own_s, terms = bytes_s(cell, call, seconds), _bytes_terms(cell, call)
     # under 1 where a time is below its bound: the range still holds it
-    within = own_s / (max(terms.values(), default=0.0) or 1.0)
-    rates = [(value, *_moved_rate(name, cell, fabric, known)) for name, value in terms.items()]
-    least_s = within * max((value * low for value, low, _ in rates), default=0.0)
-    most_s = within * max((value * high for value, _, high in rates), default=0.0)
+    within = own_s / (largest_s(terms) or 1.0)
+    rates = {name: _moved_rate(name, cell, fabric, known) for name in terms}
+    least_s, most_s = (
+        within * largest_s({name: value * rates[name][end] for name, value in terms.items()}) for end in (0, 1)
+    )
     messages = _moved_message(cell, block_bytes, fabric, known)
     kernel, calls_s = kernel_named(cell.kernel), seconds
     if call not in cell.bounds and not kernel.collective_of(call):  # nobody knows which part of a replay is bytes
@@ -51,7 +52,7 @@ def range_of(cell: BoundedCell, call: str, block_bytes: int, fabric: Fabric, sec
 
 def bytes_s(cell: BoundedCell, call: str, seconds: float) -> float:
     """Seconds of a simulated time that its bytes take: the largest term of bytes of its bound."""
-    return min(seconds, max(_bytes_terms(cell, call).values(), default=0.0))
+    return min(seconds, largest_s(_bytes_terms(cell, call)))
 
 
 def _bytes_terms(cell: BoundedCell, call: str) -> dict[str, float]:
