@@ -148,10 +148,8 @@ class Fabric(WholeFile, frozen=True):
         if batch.starter not in ("", own, MPIEXEC):
             instead = f'"{own}" or "{MPIEXEC}"' if own else f'"{MPIEXEC}"'
             raise ValueError(f'kind "{self.kind}" starts ranks by {instead}, not by batch.starter = "{batch.starter}"')
-        if given := [key for key in self.implied.without if getattr(batch, key)]:
-            raise ValueError(
-                f'kind "{self.kind}" has nothing like batch.{given[0]}: leave it out, or use batch.options'
-            )
+        if given := next((key for key in self.implied.without if getattr(batch, key)), ""):
+            raise ValueError(f'kind "{self.kind}" has nothing like batch.{given}: leave it out, or use batch.options')
         return self
 
     @model_validator(mode="after")

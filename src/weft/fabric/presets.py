@@ -83,7 +83,8 @@ def with_presets(tree: dict[str, Any]) -> dict[str, Any]:
 def _filled(own: dict[str, Any], preset: Preset, *, is_model: bool) -> tuple[dict[str, Any], dict[str, str]]:
     """A section with the keys that it lacks, and the source of each of these by its full key."""
     complete, added = dict(own), dict[str, str]()
-    usual = preset.usual if is_model else {}  # bounds of measured machines keep to what no adapter exceeds
+    # bounds of measured machines keep to what no adapter exceeds
+    usual: Mapping[str, Any] = preset.usual if is_model else {}
     for key, value in {**preset.values, **usual}.items():
         if key not in ("link_rate", "link_latency", *own):
             complete[key] = value

@@ -109,7 +109,8 @@ def _engine(
         done = worth.phases if pattern == "shift" else phases(routes, "exchange", ranks)
         value, load = done.mean, worth.load if done.drawn else done.load  # all phases of either are an all-to-all
         time = load * routes.shared_slowness / max(1, done.of)
-        shown = Counter(done.link[done.time > 1 + 1e-9].tolist()).most_common(FULLEST)
+        slowest: list[int] = done.link[done.time > 1 + 1e-9].tolist()
+        shown = Counter(slowest).most_common(FULLEST)
     else:
         order = np.argsort(-np.round(time, 9), kind="stable")
         shown = [(link, 0) for link in order[((load > 0) & network.switch_links)[order]][:FULLEST].tolist()]

@@ -30,8 +30,9 @@ def detect(lines: Lines) -> Format:
     from weft.fabric.readers.ibnetdiscover import PROGRESS
 
     for line in lines.lines:
-        if form := next((form for form, mark in MARKS.items() if mark.match(line)), None):
-            return form
+        for form, mark in MARKS.items():
+            if mark.match(line):
+                return form
         if is_edge_list(line) and not PROGRESS.match(line):
             return "edges"
         if re.match(r"\s*Unicast lids \[|\w*dump_ucast_routes:", line):
