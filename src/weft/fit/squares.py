@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 
 from weft.errors import DataError, StudyError
 
-Names, Values, Indices = Sequence[str], Sequence[float], Sequence[int]
+Names = Sequence[str]
+Values = Sequence[float]
+Indices = Sequence[int]
 Chosen = Indices | None
 Floats = NDArray[np.float64]
 Model = Callable[[Floats, Sequence[int]], Floats]

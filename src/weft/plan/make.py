@@ -185,10 +185,10 @@ def study_cells(
 
 def make_cell(name: str, study: Study, fabric: Fabric, limit: Limit | None, draft: Draft) -> Cell:
     """One cell with its placement, memory and lower bound."""
-    shape, values, series = draft
+    shape, given, series = draft
     kernel, order = kernel_named(study.kernel), study.placement.order
-    team = team_of(values, shape.nodes, shape.ranks_per_node, order)
-    values = values if team.even else values | {"node_ranks": list(team.counts)}
+    team = team_of(given, shape.nodes, shape.ranks_per_node, order)
+    values: dict[str, Any] = given if team.even else given | {"node_ranks": list(team.counts)}
     most = max(team.counts)
     sizes = kernel.sizes(values, team.ranks)
     terms, beside = kernel.need(values, team.ranks, study.measure), kernel.need_beside(values)

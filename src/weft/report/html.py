@@ -44,8 +44,8 @@ def _environment() -> Any:
         trim_blocks=True,
         finalize=shown,
     )
-    own = {"parts": parts, "json": embedded, "factor": measured_factor, "unbroken": unbroken, "sentence": capital}
-    environment.filters.update(own)
+    own: dict[str, Any] = {"parts": parts, "json": embedded, "factor": measured_factor, "unbroken": unbroken}
+    environment.filters.update(own | {"sentence": capital})
     return environment
 
 

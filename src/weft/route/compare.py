@@ -110,7 +110,7 @@ def _engine(
         value, load = done.mean, worth.load if done.drawn else done.load  # all phases of either are an all-to-all
         time = load * routes.shared_slowness / max(1, done.of)
         slowest: list[int] = done.link[done.time > 1 + 1e-9].tolist()
-        shown = Counter(slowest).most_common(FULLEST)
+        shown: list[tuple[int, int]] = Counter(slowest).most_common(FULLEST)
     else:
         order = np.argsort(-np.round(time, 9), kind="stable")
         shown = [(link, 0) for link in order[((load > 0) & network.switch_links)[order]][:FULLEST].tolist()]

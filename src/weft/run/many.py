@@ -141,8 +141,10 @@ class Measuring:
         seen = self._looked(progress) if KINDS[fabric.kind].runs_here else None
         self.at = into
         try:
-            how = {"more": self.more, "tables": self.report, "shows": True}
-            folder = run_study(self.study, fabric, into, launcher, progress, **how, seen=seen, plan=plan)
+            folder = run_study(
+                self.study, fabric, into, launcher, progress, more=self.more, tables=self.report, shows=True, seen=seen,
+                plan=plan,
+            )  # fmt: skip
         except KeyboardInterrupt:
             self._keep(RunFolder(into))
             raise

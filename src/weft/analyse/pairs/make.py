@@ -150,7 +150,8 @@ def found_in_every_launch(ways: Sequence[PairTimes], places: Places) -> frozense
     if len(launches) < 2:
         return frozenset()
     each = (attribute(read_pair_times(ways[0].file, sorted(own), places), places)[0] for own in launches.values())
-    return frozenset.intersection(*(frozenset((one.kind, one.name) for one in outliers) for outliers in each))
+    named = [{(one.kind, one.name) for one in outliers} for outliers in each]
+    return frozenset(named[0].intersection(*named[1:]))
 
 
 def _slow_pairs(left: Remainders) -> list[int]:

@@ -61,7 +61,7 @@ def _seconds(rows: Expression, duration_ns: Expression) -> Expression:
 
 def _intervals(timed: Expression, most: int) -> Expression:
     """Ranks low and high of the samples that enclose the median of each pair's effective ones (METHOD 8)."""
-    key = list(PAIR)
+    key: list[str] = list(PAIR)
     group, ordered = ibis.window(group_by=key), ibis.window(group_by=key, order_by="time_s")
     placed = timed.mutate(samples=timed.count().over(group), place=ibis.row_number().over(ordered) + 1)
     found = with_effective_interval(placed, key, "iteration", most)

@@ -46,7 +46,8 @@ def gains(trial: TrialRow) -> list[Gain]:
 
 
 Cells = Mapping[str, Cell]
-Trials, Changes = Sequence[TrialRow], Sequence[ChangeRow]
+Trials = Sequence[TrialRow]
+Changes = Sequence[ChangeRow]
 CURE = "the library switches protocol or algorithm too late here: check its eager limit and its thresholds"
 
 

@@ -83,7 +83,7 @@ def _factor(value: float | None) -> str:
 
 
 #: Which pairs a row is of: their messages, their hops, and how many they are.
-WHICH = (
+WHICH: tuple[Column[Any], ...] = (
     (Words("Message, pairs"), "", _where),
     (Words("hops"), "", _class),
     ("pairs", "", lambda row: f"{row['pairs']:,}"),
