@@ -128,7 +128,7 @@ def test_a_toy_scheduler_serves_its_kind_of_fabric(monkeypatch: pytest.MonkeyPat
     program = tmp_path / "weft-measure"  # stands for the kernels, which no scheduler is needed to build
     program.write_text('#!/bin/sh\necho "measured $1"\n')
     program.chmod(0o755)
-    built = SimpleNamespace(program=program, settings=None, library=parse_library("Open MPI v4.1.4"), about=dict)
+    built = SimpleNamespace(program=program, variables={}, library=parse_library("Open MPI v4.1.4"), about=dict)
 
     def build(*_: object) -> SimpleNamespace:
         return built

@@ -151,7 +151,7 @@ class Traffic:
     def _towards(self) -> Iterator[EqualCost]:
         return (near for near in equal_cost(self.network) if self.weight[near.home])
 
-    def _drawn(self, connections: int, seeds: int, rng: np.random.Generator) -> Floats:
+    def _drawn(self, connections: int, seeds: int, rng: "np.random.Generator") -> Floats:
         hosts, target = len(self.network.hosts), self.network.links.target
         load = np.zeros((len(target), seeds), dtype=np.int64)
         for near in self._towards():
@@ -164,7 +164,7 @@ class Traffic:
                     np.add.at(at, target[links] - hosts, split)
         return (load * self.slowness[:, np.newaxis]).max(axis=0) / connections
 
-    def _apart(self, connections: int, seeds: int, rng: np.random.Generator) -> Floats:
+    def _apart(self, connections: int, seeds: int, rng: "np.random.Generator") -> Floats:
         unit = self.slowness / connections
         mean, spread = self.mean * self.slowness, np.sqrt((self.mean - self.square) * connections) * unit
         telling = mean + 8 * spread >= mean.max()

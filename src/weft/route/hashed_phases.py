@@ -83,7 +83,7 @@ def _choices(network: Network) -> _Choices:
 
 
 def _drawn(
-    network: Network, choices: _Choices, members: Ints, connections: int, draws: int, rng: np.random.Generator,
+    network: Network, choices: _Choices, members: Ints, connections: int, draws: int, rng: "np.random.Generator",
     slowness: Floats,
 ) -> Floats:  # fmt: skip
     """Times of some phases, each of a random distance, shape (draws,)."""

@@ -99,7 +99,7 @@ def outer_share_of_draws(first: int, second: int) -> float:
     return NormalDist().cdf(-wide)
 
 
-def _draw_medians(logs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _draw_medians(logs: np.ndarray, rng: "np.random.Generator") -> np.ndarray:
     """Medians over launches drawn with replacement, shape (draws, rows), in the unit of ``logs`` (launches, rows)."""
     chosen = rng.integers(0, logs.shape[0], (DRAWS, logs.shape[0]))
     middle = np.median if np.isfinite(logs).all() else np.nanmedian  # the latter takes ten times as long
