@@ -178,7 +178,9 @@ def test_bandwidth_within_a_socket_is_measured_on_ranks_that_are_held_there(
     assert done.returncode == 0, done.stderr
     record = weft.records()["c000.l1"]
     assert (record["status"], record["ranks"]) == ("ok", 2), record
-    assert record["warnings"] == [] or len(os.sched_getaffinity(0)) < (os.cpu_count() or 1)
+    # a processor whose cores share over 128 MiB of cache says that the usual footprint is not cold there
+    warnings = [each for each in record["warnings"] if not each.startswith("a footprint of 256 MiB")]  # pyright: ignore
+    assert warnings == [] or len(os.sched_getaffinity(0)) < (os.cpu_count() or 1)
     cold = [segment for segment in read_cell(weft.folder, "c000", 1).record.segments if segment.phase == "cold"]
     batches = {segment.op: segment.batch for segment in cold}
     assert (batches["send@1"], batches["send@4096"], batches["send@1048576"]) == (64, 64, 8)
