@@ -4,6 +4,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from weft.cli.check import check
 from weft.errors import PathError, StudyError, WeftError
 from weft.fabric import Fabric, load_fabric
 from weft.format import times_text
+from weft.kernel.pairs.matchings import Round, draw_matchings
 from weft.plan.stored import plan_of
 from weft.report.card import card_of
 from weft.report.figures import Picture
@@ -53,6 +55,19 @@ def fabric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fabric:
 
 def checked(launcher: MadeCheck, path: Path) -> RunFolder:
     return run_check(launcher.fabric, Asked(), launcher, Progress(), path / "run")
+
+
+def test_a_check_draws_the_rounds_of_its_first_pass_once(fabric: Fabric, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a network computes of itself while rounds are drawn made it another network: half of the draws were lost."""
+    drawn: list[int] = []
+
+    def count(*given: Any, **how: Any) -> list[Round]:
+        drawn.append(1)
+        return draw_matchings(*given, **how)
+
+    monkeypatch.setattr("weft.kernel.pairs.plan.draw_matchings", count)
+    plan_study(check_study(fabric, Asked()), fabric, str)
+    assert len(drawn) == 1
 
 
 def test_slow_parts_are_named_excluded_and_shown_again(fabric: Fabric, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -90,6 +90,10 @@ class Network:
     # hops are valid, loads are not
     cables_known: bool = True
     addresses: Addresses | None = None  # GUIDs and LIDs if a dump states them
+
+    def __getstate__(self) -> dict[str, object]:
+        """Its fields alone, for `weft.latest`: what was computed from them meanwhile makes no other network of it."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def index(self) -> Mapping[str, int]:
