@@ -84,7 +84,7 @@ def _filled(own: dict[str, Any], preset: Preset, *, is_model: bool) -> tuple[dic
     """A section with the keys that it lacks, and the source of each of these by its full key."""
     complete, added = dict(own), dict[str, str]()
     # bounds of measured machines keep to what no adapter exceeds
-    usual = preset.usual if is_model else preset.values
+    usual = preset.usual if is_model else dict[str, Any]()
     for key, value in {**preset.values, **usual}.items():
         if key not in ("link_rate", "link_latency", *own):
             complete[key] = value
