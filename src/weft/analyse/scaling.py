@@ -80,7 +80,7 @@ def _judge(found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Doubts) -
     of_first, of_last = (doubts.get(row["cell"], ()) for row in (first, last))
 
     def without(kept: Sequence[Against]) -> tuple[float, float]:
-        """The interval of t(last) / t(first) if what is said against them is taken off as far as it can be."""
+        """The interval of t(last) / t(first), allowing for the disturbances as far as they can reach."""
         least = least_s(first, [each for each in of_first if each in kept])
         low = least_s(last, [each for each in of_last if each in kept]) / reach(first)[1]
         return low, reach(last)[1] / least if least > 0 else float("inf")

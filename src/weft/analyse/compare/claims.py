@@ -50,8 +50,8 @@ def choose_ratios(comparison: Comparison) -> list[Each]:
     for phase in ("warm", "cold"):
         own = [each for each in comparison.summaries if each.phase == phase]
         alike = [each for each in own if each.ranks is None and each.evidence.outcome not in DIFFERENT]
-        told = {(each.operation, each.evidence.outcome) for each in alike}
-        known = [each for each in own if each.ranks is None or (each.operation, each.evidence.outcome) not in told]
+        shown = {(each.operation, each.evidence.outcome) for each in alike}
+        known = [each for each in own if each.ranks is None or (each.operation, each.evidence.outcome) not in shown]
         rows = known or [each for each in comparison.rows if each.key.phase == phase]
         chosen += [each for each in rows if each is not first]
     return chosen

@@ -245,11 +245,8 @@ def read_pair_times(file: PairFile, launches: Sequence[str], places: Places) -> 
         codes = [_code(file, part, places) for part in parts]
         every = codes[0]
         if any(not np.array_equal(code, every) for code in codes[1:]) or (np.diff(every) <= 0).any():
-            # ranks that all share a table are few enough for a mark a pair; numpy's unique takes 30 times as long
-            met = np.zeros(places.ranks**2, bool)
-            for code in codes:
-                met[code] = True
-            every = np.flatnonzero(met)
+            every = np.sort(np.concatenate(codes))  # numpy's unique hashes them, which takes many times as long
+            every = every[np.diff(every, prepend=-1) > 0]
         rows = tuple(None if np.array_equal(code, every) else np.searchsorted(every, code) for code in codes)
         ends = next((each for each in known if np.array_equal(each.code, every)), None)
         if ends is None:

@@ -75,7 +75,7 @@ def read_names(path: str | Path) -> dict[str, str]:
     lines = Lines.read(path)
     names: dict[str, str] = {}
     first: dict[str, int] = {}
-    for number, line in lines.told():
+    for number, line in lines.entries():
         found = re.fullmatch(r'(\S+)\s+"?([A-Za-z0-9][A-Za-z0-9._-]*)"?', line.split("#", 1)[0].strip(), re.ASCII)
         if not found:
             raise lines.fault(number, "not a name", "a key and a name, such as H-0002c90300080e84 node7")

@@ -161,7 +161,7 @@ class Lines:
         cut = "; the file ends within this line: if it is cut off, dump it again" if is_last else ""
         return FabricError(f"{self.path}:{number}: {what}: {seen!r}", f"expected {expected}{cut}")
 
-    def told(self) -> Iterator[tuple[int, str]]:
+    def entries(self) -> Iterator[tuple[int, str]]:
         """Number, from 1, and text of each line that is neither empty nor a comment, without white space around it."""
         for number, line in enumerate(self.lines, start=1):
             if (text := line.strip()) and not text.startswith("#"):

@@ -55,7 +55,7 @@ def read_edges(lines: Lines) -> Dump:
 def _edges(lines: Lines) -> list[Edge]:
     columns: list[str] | None = None
     edges: list[Edge] = []
-    for number, text in lines.told():
+    for number, text in lines.entries():
         values = [value.strip() for value in lines.row(number, text)]
         if columns is None:
             if not is_edge_list(text):

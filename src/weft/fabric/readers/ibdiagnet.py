@@ -56,7 +56,7 @@ def read_ibdiagnet(lines: Lines) -> Dump:
 def _rows(lines: Lines, section: str) -> Iterator[tuple[int, Row]]:
     columns: list[str] | None = None
     inside = False
-    for number, text in lines.told():
+    for number, text in lines.entries():
         if text == f"START_{section}":
             inside, columns = True, None
         elif text == f"END_{section}":

@@ -34,7 +34,7 @@ def read_ports_report(lines: Lines) -> Dump:
     """Boxes and cable ends of ``ibnetdiscover -p``; FabricError names file and line."""
     dump = Dump(lines.path, "ibnetdiscover -p")
     ports: dict[str, int] = {}
-    for number, line in lines.told():
+    for number, line in lines.entries():
         found = LINE.fullmatch(line)
         if not found:
             raise lines.fault(number, "not a line of a ports report", EXPECTED)
@@ -76,7 +76,7 @@ def read_ibnetdiscover(lines: Lines) -> Dump:
     guids = any('"S-' in line or '"H-' in line for line in lines.lines)
     dump = Dump(lines.path, "ibnetdiscover" if guids else "ibsim")
     current: Box | None = None
-    for number, line in lines.told():
+    for number, line in lines.entries():
         if line.startswith("["):
             current = _port(dump, lines, number, line, current)
         elif any(kind.match(line) for kind in BESIDE):

@@ -81,8 +81,8 @@ def _cables(seen: dict[str, list[Seen]]) -> Iterator[tuple[str, str, str, str, f
             # where both report it, what a port calls itself counts, not the address that it sends
             if back := [found for found in seen.get(each.peer, ()) if found.peer == name]:
                 same = sum(other.peer == each.peer for other in own[:place])
-                told = [found for found in back if each.port == found.interface]
-                match = [*told, *(found for found in back if found.port == each.interface), back[same % len(back)]][0]
+                named = [found for found in back if each.port == found.interface]
+                match = [*named, *(found for found in back if found.port == each.interface), back[same % len(back)]][0]
                 port, rate = match.interface, rate if rate == rate else match.rate
             ends = tuple(sorted([f"{name} {each.interface}", f"{each.peer} {port}"]))
             if ends not in done and name != each.peer:

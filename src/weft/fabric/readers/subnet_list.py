@@ -25,7 +25,7 @@ EXPECTED = "{ CA|SW Ports:.. NodeGUID:.. {name} LID:.. PN:.. } { ... } PHY=4x LO
 def read_subnet_list(lines: Lines) -> Dump:
     """Boxes and cable ends of an ``opensm-subnet.lst``; links not active are down. FabricError names file and line."""
     dump = Dump(lines.path, "opensm-subnet.lst")
-    for number, line in lines.told():
+    for number, line in lines.entries():
         found = LINE.fullmatch(line)
         if not found:
             raise lines.fault(number, "not a link", EXPECTED)
