@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from weft.analyse.outliers.outlier import Outlier, Sighting
 from weft.analyse.outliers.polish import Decomposition
 from weft.analyse.outliers.remainders import FEWEST_NODES, Remainders
-from weft.analyse.outliers.round_loads import ALONE
+from weft.analyse.outliers.round_loads import ALONE, crossing_factors
 from weft.analyse.outliers.rule import FEWEST_PEERS, LEAST_OWN_FACTOR, OWN_SIGMAS, list_outliers
 from weft.analyse.outliers.two_groups import TwoModes, two_modes
 from weft.analyse.pairs.matrix import NodeMatrix
@@ -127,6 +127,8 @@ def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found
                 limits[class_] += groups[key].high
         slow = each.beyond(limits)
         slow = slow[~_explained(ends, slow, found)]
+        if len(slow) and (factor := crossing_factors(each.times)) is not None:
+            slow = slow[each.left[slow] > np.log(factor[slow] * LEAST_OWN_FACTOR)]
         for key, scale in scales.items():
             own = slow[ends.kind[slow] == key[2]]
             if len(own) <= max(MOST_PAIRS, MOST_SHARE * scale.pairs):

@@ -31,6 +31,28 @@ def round_loads(ends: Ends, *, mean: bool = False) -> NDArray[np.float32] | None
     places = ends.places
     if not places.routed or len(places.nodes) < 2:
         return None
+    found = _by_rounds(ends, mean=mean)
+    low, high = np.full((2, len(places.hops)), [[np.inf], [0.0]])
+    np.minimum.at(low, ends.kind, found)
+    np.maximum.at(high, ends.kind, found)
+    return None if (high <= low).all() else found
+
+
+def crossing_factors(times: PairTimes) -> NDArray[np.float32] | None:
+    """How many times as long as by its load each pair may take, shape (pairs,); None for 1.
+
+    A pair that is done early on its way there comes back while others of its round still go there. So what may share a
+    link with it is all that crosses this link either way, and each of its two ways takes so many times as long at most.
+    """
+    if times.mode != TOGETHER or not times.ends.places.routed or len(times.ends.places.nodes) < 2:
+        return None
+    load, most = _by_rounds(times.ends), _by_rounds(times.ends, mean=True, either=True)
+    return np.maximum(most / np.maximum(load, 1), 1)
+
+
+def _by_rounds(ends: Ends, *, mean: bool = False, either: bool = False) -> NDArray[np.float32]:
+    """The load of each pair in its round, shape (pairs,): of both ways the higher or the mean; 0 within a node."""
+    places = ends.places
     schedule = PairSchedule(places.node_of)
     camp = schedule.camp_of()
     # each shift of two camps of one size loads the links alike: their first round tells of all of them
@@ -39,22 +61,20 @@ def round_loads(ends: Ends, *, mean: bool = False) -> NDArray[np.float32] | None
     for number in range(0, schedule.between, schedule.width if alike else 1):
         pairs = schedule.pairs(number)
         at = (camp[pairs[:, 0]], camp[pairs[:, 1]]) if alike else (pairs[:, 0], pairs[:, 1])
-        load[at] = load[at[::-1]] = _of_round(places, pairs, mean)
+        load[at] = load[at[::-1]] = _of_round(places, pairs, mean, either)
     found = load[camp[ends.source], camp[ends.target]] if alike else load[ends.source, ends.target]
     found[ends.inside] = 0.0
-    low, high = np.full((2, len(places.hops)), [[np.inf], [0.0]])
-    np.minimum.at(low, ends.kind, found)
-    np.maximum.at(high, ends.kind, found)
-    return None if (high <= low).all() else found
+    return found
 
 
-def _of_round(places: Places, pairs: NDArray[np.int32], mean: bool) -> Floats:
-    """Loads of the pairs of a round, shape (pairs,)."""
-    hosts, loads = places.host[places.node_of], list[Floats]()
-    for one, other in (pairs.T, pairs.T[::-1]):
-        way = walk(places.network, hosts[one], hosts[other])
-        flows = np.bincount(way[way >= 0], minlength=len(places.network.links))
-        loads.append(np.where(way >= 0, flows[way], 0.0).max(axis=1))
+def _of_round(places: Places, pairs: NDArray[np.int32], mean: bool, either: bool) -> Floats:
+    """Loads of the pairs of a round, shape (pairs,); ``either``: a link's flows of both ways count together."""
+    hosts, network = places.host[places.node_of], places.network
+    ways = [walk(network, hosts[one], hosts[other]) for one, other in (pairs.T, pairs.T[::-1])]
+    flows = [np.bincount(way[way >= 0], minlength=len(network.links)) for way in ways]
+    if either:
+        flows = [flows[0] + flows[1]] * 2
+    loads = [np.where(way >= 0, own[way], 0.0).max(axis=1) for way, own in zip(ways, flows, strict=True)]
     return (loads[0] + loads[1]) / 2 if mean else np.maximum(*loads)
 
 

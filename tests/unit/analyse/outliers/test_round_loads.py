@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The load of a pair in its round: flows are counted link by link, however few rounds are followed."""
 
+from pathlib import Path
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from made.attributed import outliers_of, pair_times
 from made.pairs import Cluster
-from weft.analyse.outliers.round_loads import round_loads
+from weft.analyse.outliers.round_loads import crossing_factors, round_loads
 from weft.analyse.pairs.pair_times import Ends
 from weft.analyse.pairs.places import Places, locate
 from weft.kernel.tournament import PairSchedule
@@ -46,3 +50,22 @@ def test_the_load_of_each_pair_is_that_of_its_round(shape: str) -> None:
     else:
         assert found.tolist() == expected.tolist()
     assert (found is None) == (shape in ("even", "one rank")), "all pairs of a class are loaded alike"
+
+
+def test_a_pair_that_meets_others_on_their_way_there_as_it_comes_back_is_not_slow(tmp_path: Path) -> None:
+    # Of 1,024 simulated ranks two pairs were called slow at 1.58x: done early on an empty way, they came back on a
+    # cable over which two others of their round still went there.
+    cluster = Cluster(48, 1, per_leaf=4, uplinks=2, per_pod=2, pod_uplinks=4)
+    made = cluster.pairs(modes={"all": 1.0})
+    (times,) = pair_times(tmp_path, cluster, made)
+    loads, crossing = round_loads(times.ends), crossing_factors(times)
+    assert loads is not None
+    assert crossing is not None
+    late = int(np.flatnonzero(crossing == crossing.max())[0])
+    assert (crossing[late], loads[late]) == (2, 1)
+    for factor, named in ((1.9, 0), (2.6, 1)):
+        median = made["median_s"].to_numpy() * loads
+        median[late] *= factor
+        place = made.column_names.index("median_s")
+        found = outliers_of(tmp_path, cluster, made.set_column(place, "median_s", pa.array(median)))
+        assert [each.kind for each in found] == ["pair"] * named
