@@ -29,15 +29,13 @@ from made.traces import MadeRank
 from weft.analyse.tables.traces import has_trace_tables
 from weft.analyse.trace.make import make_trace_tables
 from weft.errors import WeftError
-from weft.files.atomic import read_json, write_json
-from weft.files.checksum import with_checksum
-from weft.mpi.selection import SelectionTable, read_selection
+from weft.files.atomic import read_json, with_checksum, write_json
+from weft.mpi.alltoall import SelectionTable, read_selection
 from weft.plan.stored import HASH, hash_of, plan_of
 from weft.run.refresh import checksums, refresh, stale, whole_samples
 from weft.store.cells import read_cell
-from weft.store.folder import RunFolder
+from weft.store.folder import Look, RunFolder, add_look, read_looks
 from weft.store.links import LinkCount, links_file, read_cell_links, read_links, write_links
-from weft.store.load import Look, add_look, read_looks
 from weft.store.records import load_launch_record
 from weft.store.trace.folder import TraceFolder, is_converted
 from weft.store.trace.reader import RankTrace

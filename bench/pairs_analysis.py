@@ -30,9 +30,9 @@ import pyarrow as pa
 
 from weft.analyse.pairs.places import Places, locate
 from weft.fabric.model import Fabric
-from weft.store.files import ROW_GROUP, write_parquet
 from weft.store.pair_layout import PLACE, RUNS, RUNS_SCHEMA, rows_of
 from weft.store.pairs import write_samples
+from weft.store.tables import ROW_GROUP, write_parquet
 
 SIZES = (0, 262_144)
 PER_NODE, PER_LEAF, LEAVES_PER_POD = 16, 8, 4

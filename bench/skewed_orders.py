@@ -29,7 +29,7 @@ from weft.bound.terms import INJECTION, LINK
 from weft.fabric import Fabric, load_fabric
 from weft.format import format_bytes, format_seconds
 from weft.kernel.sizes import split_op
-from weft.kernel.skew import peak_of, skewed_weights
+from weft.kernel.traffic import peak_of, skewed_weights
 from weft.report.tabular import Table, Words, markdown
 from weft.report.view import load_view
 

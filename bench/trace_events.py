@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.layout import COMPLETE, NUMBERS, RECORD, RECORD_BYTES, WORLD, Flag
-from weft.store.trace.writer import RankFile
+from weft.store.trace.layout import COMPLETE, NUMBERS, RECORD, RECORD_BYTES, WORLD, Flag, RankFile
 
 ROUND = ("MPI_Irecv", "MPI_Irecv", "MPI_Isend", "MPI_Isend", "MPI_Waitall", *4 * ["completion"], "MPI_Allreduce")
 AT_ONCE = 100_000

@@ -15,7 +15,7 @@ namespace weft {
 std::string json_string(std::string_view text);
 
 /// The text of a JSON object that has members, with the CRC-32 of all before it as one more, and a line end: a record
-/// that was damaged is told (src/weft/files/checksum.py reads it).
+/// that was damaged is told (src/weft/files/atomic.py reads it).
 std::string with_checksum(std::string_view object);
 
 /// Writes JSON sequentially, and adds the commas.

@@ -14,7 +14,7 @@ from weft.fabric.network.build import build_network
 from weft.fabric.nodeset import expand
 from weft.kernel.pairs.plan import part_links
 from weft.launch.simulated.machine import stated
-from weft.mpi.selection import read_selection
+from weft.mpi.alltoall import read_selection
 from weft.tune.model import Machine
 
 CASES = Cases()
@@ -156,7 +156,7 @@ def no_such_preset(typed: Typed) -> None:
     assert "epyc-7763" in typed("fabric", "presets")
 
 
-@CASES.of("mpi/selection.py", "make it anew: weft tune --on FABRIC")
+@CASES.of("mpi/alltoall.py", "make it anew: weft tune --on FABRIC")
 def torn_selection_table(typed: Typed) -> None:
     Path("torn.json").write_text("{")
     with pytest.raises(WeftError) as caught:

@@ -58,7 +58,7 @@ def replayed(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 ranks" in typed("replay", "app", "--on", "virtual-default")
 
 
-@CASES.of("kernel/replay/kernel.py", "weft replay TRACE --on FABRIC does")
+@CASES.of("kernel/replay/__init__.py", "weft replay TRACE --on FABRIC does")
 @CASES.of("store/trace/script.py", "weft replay TRACE --on FABRIC")
 def script_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     two_ranks()

@@ -68,7 +68,6 @@ def torn_samples(typed: Typed) -> None:
 
 @CASES.of("store/cells.py", "repeat the same `weft run`")
 @CASES.of("store/records.py", "repeat the same `weft run`")
-@CASES.of("store/samples.py", "repeat the same `weft run`")
 @CASES.of("store/parquet.py", "repeat the same `weft run`")
 @CASES.of("store/pair_layout.py", "repeat the same `weft run`")
 def torn_cell(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from made.quick_study import quick_study
 from weft.cli.app import main
 from weft.run import load
 from weft.run.load import look_first
-from weft.store.load import Look
+from weft.store.folder import Look
 
 BUSY, QUIET = (Look(when="", busy=busy, cores=2, by=(("python", busy),)) for busy in (1.5, 0.0))
 

@@ -12,7 +12,7 @@ from weft.analyse.compare.claims import more_launches
 from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import write_atomic
-from weft.kernel.overrides import Overrides, load_overridden
+from weft.kernel.studies import Overrides, load_overridden
 from weft.plan.rounds import with_launches
 from weft.plan.stored import HASH, NEXT_HASH, hash_of, plan_of
 from weft.run.one import run_study, statuses

@@ -8,7 +8,7 @@ import pytest
 from made.fake_kernel import FakeLauncher
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
-from weft.kernel.overrides import Overrides, load_overridden
+from weft.kernel.studies import Overrides, load_overridden
 from weft.plan.make import make_plan
 from weft.plan.stored import plan_of
 from weft.run import refine

@@ -18,9 +18,9 @@ from weft.analyse.make import make_tables
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.plan.stored import plan_of
 from weft.run.refresh import write_manifest
-from weft.store.files import write_parquet
 from weft.store.folder import RunFolder
 from weft.store.parquet import convert
+from weft.store.tables import write_parquet
 
 STUDY = """\
 name = "pairs"

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.store.trace.layout import WORLD, State
-from weft.store.trace.writer import RankRecords
+from weft.store.trace.layout import WORLD, RankRecords, State
 
 CLOSED = State.CLOSED | State.SHARED_CLOCK | State.CLOCK_CLOSED
 

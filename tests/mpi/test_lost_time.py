@@ -24,8 +24,7 @@ from weft.launch.build import Kernels
 from weft.mpi.starting import Cores, family_of
 from weft.plan.records import LaunchCell
 from weft.plan.wire import FlatHead, flat_launch
-from weft.store.cells import read_cell
-from weft.store.samples import unpack_lost
+from weft.store.cells import read_cell, unpack_lost
 from weft.study import Measure
 
 pytestmark = pytest.mark.long

@@ -11,7 +11,7 @@ import pytest
 from real_weft import EACH_MPI, MPIS, Weft
 
 from weft.kernel.sizes import split_op
-from weft.mpi.guidelines import MOCK_UPS
+from weft.mpi.algorithms import MOCK_UPS
 from weft.store.cells import read_cell
 
 HEAD = """\

@@ -10,7 +10,7 @@ from simulated_cells import TARA
 from weft.cli.app import main
 from weft.fabric import load_fabric
 from weft.launch.simulated.simgrid import Programs
-from weft.mpi.selection import read_selection
+from weft.mpi.alltoall import read_selection
 from weft.report.view import load_view
 from weft.tune.model import Machine, rows_by_algorithm
 from weft.tune.show import OFF

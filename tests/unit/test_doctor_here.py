@@ -11,8 +11,7 @@ import pytest
 from weft.cli.app import main
 from weft.doctor import here as doctor
 from weft.doctor.here import examine, healthy
-from weft.doctor.probe import Probe, Root, ready
-from weft.doctor.trial import two_ranks
+from weft.doctor.probe import Probe, Root, ready, two_ranks
 from weft.errors import LaunchError
 from weft.mpi.library import parse_library
 from weft.mpi.starting import Cores

@@ -144,5 +144,5 @@ def test_each_way_of_asking_for_a_kernel_is_found(mutant: str) -> None:
 
 
 def test_a_lazy_import_of_a_kernel_is_found() -> None:
-    assert imported("def f():\n    from weft.kernel.exchange.kernel import Exchange") == {"exchange"}
+    assert imported("def f():\n    from weft.kernel.exchange import Exchange") == {"exchange"}
     assert imported("from weft.kernel import collective") == {"collective"}

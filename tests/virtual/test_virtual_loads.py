@@ -15,7 +15,7 @@ from weft.analyse.tables.breakdown import LINKS
 from weft.fabric import load_fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
-from weft.kernel.skew import skewed_weights
+from weft.kernel.traffic import skewed_weights
 from weft.launch.preload import route_library
 from weft.report.view import RunView
 from weft.route.patterns import placed_matrix

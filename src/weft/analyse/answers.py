@@ -35,8 +35,7 @@ from weft.kernel.registry import main_call
 from weft.mpi.knobs import Knobs
 from weft.plan.records import Cell, Plan
 from weft.plan.stored import plan_of
-from weft.store.folder import RunFolder
-from weft.store.load import read_looks
+from weft.store.folder import RunFolder, read_looks
 from weft.store.rows import LAUNCH_TABLE, RANK_TABLE, LaunchRow, MeasuredRow
 
 Row = TypeVar("Row")

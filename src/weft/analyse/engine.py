@@ -26,7 +26,7 @@ from weft.extras import pip_install
 from weft.files.atomic import file_errors, free_space
 from weft.files.beneath import plain_file
 from weft.host import usable_threads
-from weft.store.files import check_size
+from weft.store.tables import check_size
 
 #: Ibis expressions and backends; their types depend on columns, which a type checker cannot see.
 Expression: TypeAlias = Any

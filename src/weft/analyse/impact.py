@@ -16,9 +16,8 @@ from weft.analyse.tables.times import MedianRow
 from weft.bound.shared import MOST_MESSAGES, Shared, share_links
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
-from weft.kernel.jobs import Jobs, count_pairs, read_word
+from weft.kernel.jobs import Jobs, count_pairs, node_of, read_word
 from weft.kernel.registry import kernel_named
-from weft.kernel.teams import node_of
 from weft.plan.records import Cell, Plan
 from weft.plan.rounds import placement_of
 from weft.store.links import LinkCount, job_key, links_file, read_cell_links

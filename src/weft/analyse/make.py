@@ -20,10 +20,10 @@ from weft.kernel.registry import kernel_named
 from weft.kernel.steps import split_step
 from weft.plan.stored import plan_of
 from weft.store.cells import folder_path
-from weft.store.files import write_parquet
 from weft.store.folder import RunFolder
 from weft.store.parquet import sample_files
 from weft.store.rows import MEASURED, SEGMENT_TABLE
+from weft.store.tables import write_parquet
 
 GROUP = ["cell", "call", "phase"]
 Samples = tuple[Expression, Expression]

@@ -21,7 +21,7 @@ from weft.analyse.tables.quality import Doubt, Grade, QualityRow, Rule
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, is_refuted, timed
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import fitted_numbers, leave_out_error
-from weft.store.load import DISTURBS, Look
+from weft.store.folder import DISTURBS, Look
 from weft.store.rows import MeasuredRow
 
 #: Launches of a row disagree if their medians differ by more than this factor. Beyond `TWICE` a share of the rows is

@@ -15,7 +15,7 @@ from weft.analyse.tables.times import MedianRow, StartupRow
 from weft.format import format_seconds, plural
 from weft.kernel import DIRECT
 from weft.kernel.registry import kernel_named
-from weft.mpi.quick_start import DELAY_S, waiting_component
+from weft.mpi.starting import DELAY_S, waiting_component
 from weft.plan.records import Plan
 from weft.store.rows import LAUNCH_TABLE, RANK_TABLE, SEGMENT_TABLE
 from weft.store.tables import read_table

@@ -27,8 +27,7 @@ from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
 from weft.format import plural
 from weft.kernel.sizes import in_all, split_op
 from weft.kernel.steps import WHOLE
-from weft.mpi.algorithms import DEFAULT
-from weft.mpi.guidelines import FEWER
+from weft.mpi.algorithms import DEFAULT, FEWER
 from weft.plan.records import Cell
 
 Way = Literal["wait", "test", "persistent"]

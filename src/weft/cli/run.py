@@ -67,7 +67,7 @@ def run(
     no_report
         Only measure; weft report RUN makes tables and page, here or wherever the run folder is copied to.
     """
-    from weft.kernel.overrides import Overrides, parse_nodes
+    from weft.kernel.studies import Overrides, parse_nodes
     from weft.run.many import PREPARING, Measuring
 
     overrides = Overrides(parse_nodes(nodes) if nodes else (), launches, budget, quick, time)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from weft.doctor.probe import Probe, Root
-from weft.doctor.trial import failure, two_ranks, two_simulated_ranks
+from weft.doctor.probe import Probe, Root, failure, two_ranks, two_simulated_ranks
 from weft.errors import LaunchError
 from weft.extras import apt_install, as_root
 from weft.files.atomic import temporary
@@ -22,8 +21,7 @@ from weft.host import read_host
 from weft.launch.toolchain import compiler, compiler_version, tool
 from weft.launch.virtual.permission import forbidden, lacking_packages, remedy, unshare_command
 from weft.mpi.library import find_mpi
-from weft.mpi.quick_start import settings_without_delay
-from weft.mpi.starting import cores_here
+from weft.mpi.starting import cores_here, settings_without_delay
 
 BUILDING_BYTES = 32 * 2**20
 """Room asked of the cache, in bytes: a guess on the safe side for what one build writes, not measured."""

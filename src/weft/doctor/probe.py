@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One thing that ``weft doctor`` looks at, and the tree in which it looks."""
 
-from collections.abc import Sequence
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from weft.errors import LaunchError
 from weft.fabric.kinds import KINDS
+from weft.files.atomic import temporary
 from weft.host import read
 from weft.launch.batch.scheduler import refuse_missing
 from weft.launch.batch.schedulers import SCHEDULERS
+from weft.launch.local import LOOPBACK, without_job
+from weft.mpi.library import Library, Mpi, find_mpi
+from weft.mpi.starting import cores_here, family_of, settings_without_delay
 
 Verdict = Literal["ok", "warn", "missing"]
 
@@ -70,3 +79,104 @@ def is_here(kind: str) -> bool:
     except LaunchError:
         return False
     return True
+
+
+PROGRAM = """
+#include <mpi.h>
+int main(int count, char **words) {
+  int one = 1, sum = 0;
+  MPI_Init(&count, &words);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return sum == 2 ? 0 : 1;
+}
+"""
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><cluster id="c" prefix="n" suffix="" radical="0-1" speed="1Gf" bw="1GBps" lat="1us"/></platform>
+"""
+TRIAL_S = 60.0  # a version is printed in milliseconds; two ranks take seconds on a busy host
+
+
+def failure(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+    """Why a command fails, in its own last words; empty if it works. A program that only prints its usage works."""
+    try:
+        begun = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace",
+            stdin=subprocess.DEVNULL, env=environment, start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        return error.strerror or str(error)
+    try:
+        out, err = begun.communicate(timeout=TRIAL_S)
+    except subprocess.TimeoutExpired:
+        return f"no end after {TRIAL_S:.0f} s"
+    finally:
+        if begun.poll() is None:  # ranks that hang end, too
+            os.killpg(begun.pid, signal.SIGKILL)
+            begun.communicate()
+    said = out + err
+    if begun.returncode == 0 or (begun.returncode > 0 and "usage:" in said.lower()):
+        return ""
+    lines = [line.strip() for line in (err or out).splitlines() if any(map(str.isalpha, line))]
+    return lines[-1] if lines else f"exit code {begun.returncode}"
+
+
+def two_ranks(root: Root) -> Probe:
+    """Build a program of two ranks with the MPI that would be measured, and start it."""
+    try:
+        mpi = find_mpi()
+        library, starter = mpi.described(), mpi.mpiexec()
+    except LaunchError as error:
+        return Probe("two ranks", "", "missing", f"measuring anything: {error.what}", error.remedy, needed=True)
+    why = _tried(lambda folder: _start_two(folder, mpi, library, starter, root))
+    by_hand = f"try it by hand: {starter} -n 2 hostname"
+    if why:
+        return Probe("two ranks", "", "missing", f"measuring anything: {why}", by_hand, needed=True)
+    if library is None:
+        why = f"{mpi.wrapper} does not name its library"
+        return Probe("two ranks", "built, not started", "warn", why, by_hand, needed=True)
+    return Probe("two ranks", "built and run on two ranks (just now)", "ok", needed=True)
+
+
+def _start_two(folder: Path, mpi: Mpi, library: Library | None, starter: Path, root: Root) -> str:
+    """Why two ranks cannot be built or started as the launcher of this host does; empty if they can."""
+    why = _built(str(mpi.wrapper), folder)
+    if why or library is None:
+        return why
+    family = family_of(library)
+    folders = filter(None, [str(mpi.wrapper.parent.parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
+    paths = {"LD_LIBRARY_PATH": os.pathsep.join(folders)}
+    quick = settings_without_delay(library, starter, os.environ, root.path)
+    own = {**family.environment(True), **quick, **without_job(os.environ), **paths}
+    alone = [sys.executable, "-I", "-S", str(LOOPBACK)]
+    return failure([*alone, *family.command(starter, 2, True, cores_here(), [str(folder / "ranks")])], own)
+
+
+def two_simulated_ranks(smpicxx: str, smpirun: str) -> str:
+    """Why two ranks cannot be built and simulated; empty if they can."""
+
+    def simulate(folder: Path) -> str:
+        platform, hosts = folder / "platform.xml", folder / "hosts"
+        platform.write_text(PLATFORM, encoding="utf-8")
+        hosts.write_text("n0\nn1\n", encoding="utf-8")
+        start = (smpirun, "-np", "2", "-platform", str(platform), "-hostfile", str(hosts))
+        return _built(smpicxx, folder) or failure([*start, str(folder / "ranks")])
+
+    return _tried(simulate)
+
+
+def _tried(trial: Callable[[Path], str]) -> str:
+    """Why a trial in a temporary folder fails, be it that there is no room for one."""
+    place = temporary()
+    try:
+        with tempfile.TemporaryDirectory(prefix="weft-doctor-", dir=place) as made:
+            return trial(Path(made))
+    except OSError as error:
+        return f"{place}: {error.strerror or error}"
+
+
+def _built(wrapper: str, folder: Path) -> str:
+    source = folder / "ranks.cpp"
+    source.write_text(PROGRAM)
+    return failure([wrapper, str(source), "-o", str(folder / "ranks")])

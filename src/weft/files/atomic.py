@@ -4,20 +4,48 @@
 import errno
 import json
 import os
+import re
 import shlex
 import shutil
 import stat
+import zlib
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from weft.errors import DataError, NotThereError, StudyError
-from weft.files import beneath, checksum
-from weft.files.beneath import MOST_BYTES, NotPlainError, TooLargeError, parent_of
+from weft.files import beneath
+from weft.files.beneath import MOST_BYTES, NotPlainError, TooLargeError, open_plain, parent_of
 from weft.files.reading import is_table
 from weft.format import format_bytes
 from weft.text import is_plain_json, plain_tree
+
+NAME = "record_crc32"
+_ENTRY = re.compile(rb',\s*+"record_crc32"\s*+:\s*+([0-9]{1,10})\s*+\}\s*+\Z')
+_LONGEST = 64  # bytes at the end of a text in which the entry is looked for
+
+
+def with_checksum(text: str) -> str:
+    """The text of a JSON object that has entries, with its checksum as one more."""
+    before = text.rstrip().removesuffix("}").rstrip()
+    return f'{before},\n "{NAME}": {zlib.crc32(before.encode())}\n}}\n'
+
+
+def is_damaged(raw: bytes) -> bool:
+    """Whether the text of a JSON object has a checksum of other bytes; records of an older Weft have none."""
+    start = max(0, len(raw) - _LONGEST)
+    found = _ENTRY.search(raw, start)
+    return found is not None and zlib.crc32(memoryview(raw)[: found.start()]) != int(found[1])
+
+
+def file_checksum(path: Path) -> str:
+    """CRC-32 of a file, as text; OSError if it cannot be read."""
+    found = 0
+    with open_plain(path) as file:
+        while chunk := file.read(1 << 20):
+            found = zlib.crc32(chunk, found)
+    return f"{found:08x}"
 
 
 def temporary() -> Path:
@@ -94,15 +122,15 @@ def own_file(path: Path) -> BinaryIO:
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Write a JSON object atomically, with its checksum; NaN and infinity are refused."""
-    entries = {key: entry for key, entry in value.items() if key != checksum.NAME}
-    write_atomic(path, checksum.with_checksum(json.dumps(entries, indent=1, allow_nan=False)).encode())
+    entries = {key: entry for key, entry in value.items() if key != NAME}
+    write_atomic(path, with_checksum(json.dumps(entries, indent=1, allow_nan=False)).encode())
 
 
 def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
     """Read a JSON object of at most ``most`` bytes, without its checksum; DataError if that does not match."""
     with file_errors(path):
         raw = beneath.read_json_text(path, most)
-    if checksum.is_damaged(raw):
+    if is_damaged(raw):
         raise DataError(f"{path} is damaged: its checksum is of other content", ANEW)
     try:
         value: Any = json.loads(raw) if is_plain_json(raw) else plain_tree(json.loads(raw))
@@ -110,7 +138,7 @@ def read_json(path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
         raise DataError(f"{path} is not JSON: {error}", ANEW) from error
     if not is_table(value):
         raise DataError(f"{path} is not a JSON object", ANEW)
-    value.pop(checksum.NAME, None)
+    value.pop(NAME, None)
     return value
 
 

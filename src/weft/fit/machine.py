@@ -15,7 +15,7 @@ from weft.fabric.numbers import with_number
 from weft.fabric.simulation import Library, SimulationSection
 from weft.fit.inputs import MeasuredCell
 from weft.format import format_bytes, format_rate, format_seconds
-from weft.kernel.exchange.kernel import Exchange
+from weft.kernel.exchange import Exchange
 from weft.launch.launcher import Launcher, LaunchRequest
 from weft.mpi.knobs import Knobs
 from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from weft.errors import StudyError as StudyError
 from weft.fabric.model import Fabric
 from weft.format import plural
 from weft.kernel.jobs import Jobs

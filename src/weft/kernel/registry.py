@@ -5,14 +5,14 @@ from collections.abc import Collection
 
 from weft.errors import DataError
 from weft.kernel import Kernel, MeasuredKernel
-from weft.kernel.bandwidth.kernel import Bandwidth
-from weft.kernel.collective.kernel import Collective
-from weft.kernel.exchange.kernel import Exchange
-from weft.kernel.floor.kernel import Floor
-from weft.kernel.interference.kernel import Interference
-from weft.kernel.pairs.kernel import Pairs
-from weft.kernel.probe.kernel import Probe
-from weft.kernel.replay.kernel import Replay
+from weft.kernel.bandwidth import Bandwidth
+from weft.kernel.collective import Collective
+from weft.kernel.exchange import Exchange
+from weft.kernel.floor import Floor
+from weft.kernel.interference import Interference
+from weft.kernel.pairs import Pairs
+from weft.kernel.probe import Probe
+from weft.kernel.replay import Replay
 
 KERNELS: dict[str, MeasuredKernel] = {
     kernel.name: kernel

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from weft.errors import LaunchError, NotThereError, StudyError
 from weft.launch.preload import Preload
-from weft.mpi.alltoall import check_forced
+from weft.mpi.alltoall import check_forced, read_selection
 from weft.mpi.library import OPEN_MPI, STARTERS, WRAPPERS, Library, Mpi, find_mpi, is_program
-from weft.mpi.selection import read_selection
 
 
 def _matters(path: Path) -> bool:

@@ -15,8 +15,7 @@ from weft.files.atomic import file_errors, own_file
 from weft.launch.build import Kernels, build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.mpi.library import find_mpi
-from weft.mpi.quick_start import settings_without_delay
-from weft.mpi.starting import cores_here, family_of
+from weft.mpi.starting import cores_here, family_of, settings_without_delay
 from weft.plan.wire import Rules
 
 KEEPER, LOOPBACK = (Path(__file__).with_name(name) for name in ("keeper.py", "loopback.py"))

@@ -20,8 +20,8 @@ from weft.fabric.presets import with_presets
 from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm
 from weft.fabric.site.found import read_adapters
 from weft.files.reading import validate
+from weft.kernel.jobs import rank_at
 from weft.kernel.registry import KERNELS
-from weft.kernel.teams import rank_at
 from weft.launch.preload import route_library
 from weft.plan.records import shapes
 from weft.route.place import between_nodes, place

@@ -146,3 +146,26 @@ def progress_thread(library: str, *, several_nodes: bool) -> dict[str, str]:
             return {"OMPI_MCA_opal_async_progress": "1"}
         return {"OMPI_MCA_btl_tcp_progress_thread": "1"} if several_nodes else {}
     return {THREADS[known.family]: "1"} if known.family in THREADS else {}
+
+
+#: Mock-ups of each call, after PGMPI (Hunold, Carpen-Amarie, Luebbe, Traeff 2016).
+MOCK_UPS: Mapping[str, tuple[str, ...]] = {
+    "bcast": ("scatter+allgather", "allgatherv"),
+    "alltoall": ("alltoallv",),
+    "alltoallv": ("alltoall", "alltoallw"),
+    "scatter": ("scatterv", "bcast"),
+    "gather": ("gatherv", "allgather", "reduce"),
+    "allgather": ("gather+bcast", "alltoall", "allreduce", "allgatherv"),
+    "allreduce": ("reduce+bcast", "reduce_scatter+allgather"),
+    "reduce": ("allreduce", "reduce_scatter+gather"),
+    "reduce_scatter": ("reduce+scatter", "allreduce"),
+}
+#: A message twice as large, two messages of half the size, and the call on half of the ranks, which is on the other
+#: side: on all ranks it may not be faster.
+LARGER, SPLIT, FEWER = "larger", "split", "fewer"
+FEWEST_RANKS = 4  # whose half are two
+
+
+def guidelines_of(collective: str, ranks: int) -> list[str]:
+    """The guidelines of a call, as words of the flat plan."""
+    return [LARGER, SPLIT, *([FEWER] if ranks >= FEWEST_RANKS else []), *MOCK_UPS[collective]]

@@ -3,11 +3,14 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from weft.files.reading import as_list
+from weft.files.atomic import file_errors, with_checksum, write_atomic
+from weft.files.reading import as_list, is_list, is_table
+from weft.files.section import Checksum, read_json_file
 from weft.mpi.algorithms import DEFAULT
 
 #: Name -> pattern of each of its parameters. The library itself refuses values out of range.
@@ -82,3 +85,84 @@ AlgorithmSpecs = Annotated[
 def chosen(algorithm: str) -> dict[str, Any]:
     """A cell's values for an algorithm: none for the library's own choice."""
     return {} if algorithm == DEFAULT else {"algorithm": algorithm}
+
+
+SCHEMA = "weft-tuning/1"
+
+
+#: More rules than that are a mistake: each call would walk through them.
+MOST_RULES = 100_000
+MOST = 2**62
+
+Whole = Annotated[int, Field(strict=True, ge=0, le=MOST)]
+Time = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class Part(BaseModel):
+    """A part of a table: no other keys than these."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Evidence(Part):
+    """The measurement that a rule rests on: the least gain among the sizes that it covers."""
+
+    median_us: Time  # of the algorithm's launches
+    interval_us: tuple[Time, Time]
+    pmpi_us: Time  # median of the library's own choice in the same launches
+    n: Annotated[int, Field(strict=True, ge=1)]  # launches
+
+
+class Rule(Part):
+    """An algorithm and where it is taken; ranges include both ends, and an omitted one matches all."""
+
+    op: Literal["alltoall", "alltoallv", "*"]
+    nodes: tuple[Whole, Whole] | None = None
+    ranks_per_node: tuple[Whole, Whole] | None = None
+    p: tuple[Whole, Whole] | None = None
+    bytes: tuple[Whole, Whole] | None = None  # of a block; for ``MPI_Alltoallv`` the mean on the rank that sends most
+    # of ``MPI_Alltoallv``: what the busiest rank sends or receives over the mean
+    skew: tuple[Annotated[float, Field(ge=0, le=MOST)], Annotated[float, Field(ge=0, le=MOST)]] | None = None
+    algorithm: AlgorithmSpec
+    evidence: Evidence | None = None
+
+    @model_validator(mode="after")
+    def supported(self) -> Self:
+        """Refuse ranges that are turned round, and another algorithm than the library's without evidence."""
+        evidence = self.evidence.interval_us if self.evidence else None
+        for ends in (self.nodes, self.ranks_per_node, self.p, self.bytes, self.skew, evidence):
+            if ends and ends[0] > ends[1]:
+                raise ValueError(f"a range [low, high], not [{ends[0]:g}, {ends[1]:g}]")
+        if self.algorithm != PMPI and self.evidence is None:
+            raise ValueError(f"a rule for {self.algorithm} has no evidence")
+        return self
+
+
+class SelectionTable(Part):
+    """The rules, of which the first that matches is taken; without one the library's own algorithm runs."""
+
+    schema_name: Literal["weft-tuning/1"] = Field(alias="schema")
+    created: str | None = None
+    platform: dict[str, Any] | None = None
+    rules: Annotated[tuple[Rule, ...], Field(max_length=MOST_RULES)]
+    record_crc32: Checksum = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def few(cls, given: Any) -> Any:
+        """Refuse more rules than are read, with their number, before any of them is looked at."""
+        several = given.get("rules") if is_table(given) else None
+        if is_list(several) and len(several) > MOST_RULES:
+            raise ValueError(f"it has {len(several):,} rules, and at most {MOST_RULES:,} are read")
+        return given
+
+    def write(self, path: Path) -> None:
+        """Write the table as JSON. Raises DataError: the file cannot be written."""
+        with file_errors(path):
+            write_atomic(path, with_checksum(self.model_dump_json(by_alias=True, exclude_none=True, indent=1)).encode())
+
+
+def read_selection(path: Path) -> SelectionTable:
+    """Read a selection table, as the library will; DataError names what is no rule, and its key."""
+    remedy = "correct it, or make it anew: weft tune --on FABRIC"
+    return read_json_file(path, SelectionTable, "is no selection table", remedy)

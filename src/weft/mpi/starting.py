@@ -6,11 +6,13 @@ hydra's relatives, and were never run here.
 """
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.mpi.library import INTEL, MVAPICH, OPEN_MPI, Library
+from weft.host import read
+from weft.mpi.library import INTEL, MVAPICH, OPEN_MPI, Library, parse_library
 
 
 @dataclass(frozen=True)
@@ -150,3 +152,51 @@ def cores_here() -> Cores:
         path = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
         siblings.add(path.read_text(encoding="utf-8").strip() if path.exists() else str(cpu))
     return Cores(physical=len(siblings), threads=len(allowed), restricted=len(allowed) < (os.cpu_count() or 1))
+
+
+PREFIX = "OMPI_MCA_"
+DELAYING: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi"})}
+WITHOUT_ADAPTER: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi", "openib", "usnic"})}
+ADAPTERS = ("infiniband", "cxi", "hfi1", "infiniband_verbs", "cxi_user", "usnic_verbs")
+"""Classes of devices (/sys/class) that another transport than shared memory may use, even between ranks of a host."""
+DELAY_S = 1.0  # that the sleep takes
+
+
+def waiting_component(version: str, settings: Mapping[str, str], init_s: float) -> str:
+    """The component that only waits in MPI_Init, ``btl/ofi``; empty if left out, or if the fastest rank did not."""
+    library = parse_library(version)
+    chosen = settings.get(f"{PREFIX}btl", settings.get("btl", "^"))
+    names = set(chosen.removeprefix("^").split(","))
+    taken = ("ofi" in names) != chosen.startswith("^")
+    return "btl/ofi" if (library.family, library.major) == (OPEN_MPI, 5) and taken and init_s >= DELAY_S else ""
+
+
+def settings_without_delay(
+    library: Library, starter: Path, environment: Mapping[str, str], root: Path = Path("/")
+) -> dict[str, str]:
+    """Variables that start Open MPI on this host alone without what only delays it; what the user sets stays."""
+    if library.family != OPEN_MPI:
+        return {}
+    user = _file_values(Path(environment.get("HOME", "/")) / ".openmpi/mca-params.conf")
+    places = (root / "etc/openmpi/openmpi-mca-params.conf", starter.parent.parent / "etc/openmpi-mca-params.conf")
+    site = _file_values(places[0]) | _file_values(places[1])
+    bare = not any((root / "sys/class" / name).exists() for name in ADAPTERS)
+    found: dict[str, str] = {}
+    for framework, names in (WITHOUT_ADAPTER if bare else DELAYING).items():
+        given = site.get(framework, "^")
+        if given.startswith("^") and not _is_set(framework, environment, user):
+            found[PREFIX + framework] = "^" + ",".join(sorted(names | set(filter(None, given[1:].split(",")))))
+    excluded = site.get("pml", "^")
+    wished = any(_is_set(each, environment, user) for each in ("pml", "mtl"))  # a chosen mtl wants pml = cm
+    if bare and excluded.startswith("^") and "ob1" not in excluded and not wished:
+        found[PREFIX + "pml"] = "ob1"
+    return found
+
+
+def _is_set(framework: str, environment: Mapping[str, str], user: Mapping[str, str]) -> bool:
+    return PREFIX + framework in environment or framework in user
+
+
+def _file_values(path: Path) -> dict[str, str]:
+    """Variables of a parameter file of Open MPI: lines of ``name = value``."""
+    return dict(re.findall(r"(?m)^[ \t]*(\w+)[ \t]*=[ \t]*(\S+)", read(path)))

@@ -17,9 +17,9 @@ from weft.format import format_rate, format_seconds
 from weft.host import Host, Limit, read_host
 from weft.kernel import Shape
 from weft.kernel.budget import ROOM, time_limit
+from weft.kernel.jobs import team_of
 from weft.kernel.registry import FLOOR, KERNELS, kernel_named
 from weft.kernel.steps import MOST_RANKS
-from weft.kernel.teams import team_of
 from weft.plan.memory import memory_need
 from weft.plan.records import Cell, Job, Plan, PlannedSeries, shapes
 from weft.plan.rounds import launches_of, with_launches

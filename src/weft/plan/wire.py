@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from weft.errors import DataError
 from weft.kernel import FlatValue, Kernel
+from weft.kernel.jobs import team_values
 from weft.kernel.registry import kernel_named
-from weft.kernel.teams import team_values
 from weft.plan.records import LaunchCell, LaunchPlan, Plan
 from weft.store.folder import RunFolder
 from weft.study import Measure

@@ -16,7 +16,7 @@ from weft.format import capital, format_bytes, format_rate, measured_seconds, pl
 from weft.kernel.sizes import window_of
 from weft.report.tabular import Table, Words, make_table
 from weft.report.view import RunView
-from weft.store.files import Table as ArrowTable
+from weft.store.tables import Table as ArrowTable
 from weft.store.tables import TableOf, read_table
 
 Floats = NDArray[np.float64]

@@ -9,8 +9,8 @@ from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import copy_atomic, file_errors, write_atomic, write_json
 from weft.files.beneath import read_plain
-from weft.kernel.overrides import without_launches
 from weft.kernel.registry import kernel_named
+from weft.kernel.studies import without_launches
 from weft.plan.records import Plan
 from weft.plan.rounds import with_launches
 from weft.plan.stored import HASH, NEXT_HASH, hash_of, plan_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from weft.host import read
 from weft.run.progress import in_words as duration
-from weft.store.load import DISTURBS, Look
+from weft.store.folder import DISTURBS, Look
 from weft.text import plain
 
 LOOK_S = 0.25

@@ -13,7 +13,7 @@ from weft.extras import how_to_report, missing_report, pip_install, what_is_miss
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.kinds import KINDS
 from weft.format import format_bytes
-from weft.kernel.overrides import Overrides, load_overridden
+from weft.kernel.studies import Overrides, load_overridden
 from weft.launch import launcher_for, refuse_capture
 from weft.launch.launcher import Launcher
 from weft.plan.stored import plan_of
@@ -25,8 +25,7 @@ from weft.run.one import candidates, choose_folder, exit_code, is_same_run, libr
 from weft.run.progress import Progress, for_terminal
 from weft.run.refresh import refresh
 from weft.run.walk import pending
-from weft.store.folder import RunFolder
-from weft.store.load import Look
+from weft.store.folder import Look, RunFolder
 from weft.study import Study
 from weft.text import plain
 

@@ -25,8 +25,7 @@ from weft.run.listing import RUNS
 from weft.run.progress import Progress
 from weft.run.refresh import make_tables, stale
 from weft.run.walk import AfterRound, Walk, pending
-from weft.store.folder import INPUTS, RunFolder, digests
-from weft.store.load import Look, add_look
+from weft.store.folder import INPUTS, Look, RunFolder, add_look, digests
 from weft.study import Study
 
 FAILED = RETRIED | {"invalid"}

@@ -12,11 +12,9 @@ from typing import Any
 
 from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.errors import CompareError, DataError, WeftError
-from weft.files.atomic import read_json, try_remove, write_json
-from weft.files.checksum import file_checksum
+from weft.files.atomic import file_checksum, read_json, try_remove, write_json
 from weft.plan.stored import plan_of
-from weft.store.folder import RunFolder, check_copies
-from weft.store.load import load_file
+from weft.store.folder import RunFolder, check_copies, load_file
 from weft.text import one_line
 
 # entries of the manifest that are no tables: see `sources`; the checksum of each file of samples, which the next tables

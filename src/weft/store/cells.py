@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading a cell: its record and its samples, accepted only if shape, size and checksums agree."""
+"""Reading a cell: its record and its samples, accepted only if shape, size and checksums agree.
+
+What samples lost to others (METHOD 11) is the third number of their rows (native/measure/sample/recorder.hpp): 48
+bits of ns, or of context switches; above them major page faults. In earlier records (``taint``) 32 bits are switches.
+"""
 
 import mmap
 import os
@@ -9,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +29,7 @@ _OURS = re.compile(
     rb"'shape': \((0|[1-9][0-9]{0,17}), (0|[1-9][0-9]{0,17}), 3\), \} *\n"
 )
 """What the kernels write before the samples (native/measure/record/store.cpp)."""
+Longs: TypeAlias = NDArray[np.int64]
 _NAME = re.compile(r"(?P<cell>[A-Za-z0-9_-]+)\.l(?P<launch>[1-9][0-9]*)\.json")
 
 
@@ -55,7 +60,7 @@ class CellData:
     """A finished cell of one launch."""
 
     record: CellRecord
-    # (ranks, samples, 3): start and duration in ns, what was lost (`weft.store.samples`), mapped from the file, read
+    # (ranks, samples, 3): start and duration in ns, what was lost (`weft.store.parquet`), mapped from the file, read
     # only; None if the status says that there are none
     samples: NDArray[np.int64] | None
 
@@ -164,3 +169,14 @@ def _check_slabs(path: Path, samples: NDArray[np.int64], record: CellRecord) -> 
             raise _torn(path, f"the samples of rank {rank} have checksum {found:08x}, expected {expected:08x}")
     if samples.size and int(samples[:, :, DURATION].min()) < 0:
         raise _torn(path, "a duration is negative")
+
+
+def unpack_lost(packed: Longs, duration_ns: Longs, column: str) -> tuple[Longs, Longs]:
+    """The most that each sample lost, in ns (all of it, by a fault or switch), and its major page faults."""
+    bits = 32 if column == "taint" else 48
+    lost_ns: Any = packed & ((1 << bits) - 1)
+    faults: Any = packed >> bits
+    unknown = faults > 0
+    if column in ("taint", "switches"):
+        unknown |= lost_ns > 0
+    return np.where(unknown, duration_ns, np.minimum(lost_ns, duration_ns)), faults

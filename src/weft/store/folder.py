@@ -5,11 +5,14 @@ import hashlib
 import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
 
 from weft.errors import DataError, NotThereError
-from weft.files.atomic import file_errors, guard, read_json
+from weft.files.atomic import file_errors, guard, read_json, write_json
 from weft.files.beneath import open_plain
+from weft.store.records import Record
 
 SCHEMA = "weft-run/2"
 OF = "of"  # entry of ``weft.json`` of a run inside another (moved knobs, a second pass): the id of that other one
@@ -159,3 +162,50 @@ def check_copies(folder: RunFolder) -> None:
                 f"; {folder.what_is_left()}",
                 f"restore the original, or {folder.measure_anew()}",
             )
+
+
+DISTURBS = 0.1  # share of the cores with other work from which on a run suffers
+
+
+class Look(Record):
+    """Other work on this host, seen for a moment."""
+
+    when: str  # ISO time in UTC
+    busy: Annotated[float, Field(ge=0)]  # cores that worked, on average over the look
+    cores: Annotated[int, Field(ge=1)]  # cores that the ranks may use
+    by: tuple[tuple[str, float], ...] = ()  # names of the busiest programs, and the cores that each of them kept busy
+
+    @property
+    def share(self) -> float:
+        """Busy cores over cores."""
+        return self.busy / self.cores
+
+
+class Looks(Record):
+    """Every look of a run, the first first."""
+
+    schema_: Literal["weft-load/1"] = Field(default="weft-load/1", alias="schema")
+    looks: tuple[Look, ...] = ()
+
+
+def load_file(root: Path) -> Path:
+    """The file of the looks of a run."""
+    return RunFolder(root).load
+
+
+def read_looks(root: Path) -> tuple[Look, ...]:
+    """The looks of a run; none where its ranks run elsewhere, or an earlier Weft measured it. DataError if torn."""
+    path = load_file(root)
+    if not path.is_file():
+        return ()
+    try:
+        return Looks.model_validate(read_json(path)).looks
+    except ValidationError as error:
+        remedy = "delete this file: the run then knows of no load at its start"
+        raise DataError(f"{path}: torn: {error.errors()[0]['msg']}", remedy) from None
+
+
+def add_look(root: Path, look: Look) -> None:
+    """Write one more look into a run's file; DataError if it is torn, or cannot be written."""
+    every = Looks(looks=(*read_looks(root), look))
+    write_json(load_file(root), every.model_dump(by_alias=True))

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from weft.errors import DataError
 from weft.files.beneath import plain_file
 from weft.store.cells import CellData
-from weft.store.files import UNREADABLE, Batch, Column, Table
 from weft.store.records import EARLIER_COLUMNS, MEASURE_AGAIN, CellRecord, Columns, Segment
+from weft.store.tables import UNREADABLE, Batch, Column, Table
 
 _OP = re.compile(r"(?:(?P<what>summary|forward|again)\.)?(?P<mode>isolated|node|all)\.r(?P<round>\d+)@(?P<bytes>\d+)")
 #: The columns that are read, by what a segment is.

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from weft.errors import DataError
 from weft.files.beneath import plain_file
 from weft.store.cells import CellData
-from weft.store.files import UNREADABLE, Schema, Table
 from weft.store.pair_layout import HELD, PAIR, SUMMARY, WAY, Layout, Way, read_runs
 from weft.store.records import CellRecord, Segment
+from weft.store.tables import UNREADABLE, Schema, Table
 
 SUMMARY_COLUMNS = tuple(name for row in SUMMARY for name in row if name)
 FOUND = (*HELD["forward"], *HELD["again"])

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.store import pair_layout
-from weft.store.cells import CellData, finished_cells, folder_path, read_cell
-from weft.store.files import ROW_GROUP, Batch, ahead, write_parquet
+from weft.store.cells import CellData, finished_cells, folder_path, read_cell, unpack_lost
 from weft.store.pair_layout import SCHEMA, Layout, Way, is_of_pairs, layout_of, met, run_batches
 from weft.store.pair_scan import BUCKETS_SCHEMA, FINDINGS_SCHEMA, bucket_tables, finding_tables
 from weft.store.records import Segment
-from weft.store.samples import unpack_lost
+from weft.store.tables import ROW_GROUP, Batch, ahead, write_parquet
 
 Floats = NDArray[np.float64]
 TRUSTED = 10  # a forward time is trusted if it is so many times the residual of the clocks (METHOD 2)

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from weft.errors import DataError
+from weft.files.atomic import is_damaged
 from weft.files.beneath import TooLargeError, read_json_text
-from weft.files.checksum import is_damaged
 from weft.text import is_plain_json, plain_tree
 
 #: Statuses whose samples lie in an .npy; the other ones are rows without numbers.

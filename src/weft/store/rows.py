@@ -8,9 +8,8 @@ from typing import Any, TypedDict, cast
 
 import pyarrow as pa
 
-from weft.store.files import Table, write_parquet
 from weft.store.records import CellRecord, LaunchRecord, NodeReport, load_launch_record
-from weft.store.tables import Long, Short, TableOf
+from weft.store.tables import Long, Short, Table, TableOf, write_parquet
 
 
 class MeasuredRow(TypedDict):

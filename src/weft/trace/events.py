@@ -18,7 +18,7 @@ from weft.errors import DataError
 from weft.files.atomic import file_errors
 from weft.files.beneath import plain_file
 from weft.run.refresh import describe_problem, unfit
-from weft.store.files import read_parquet
+from weft.store.tables import read_parquet
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, TraceFolder
 from weft.store.trace.layout import COMPLETE, NUMBERS

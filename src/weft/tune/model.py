@@ -41,9 +41,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from weft.analyse.tables.times import TimedRow, timed
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
-from weft.files.atomic import file_errors, write_atomic
-from weft.files.checksum import with_checksum
-from weft.files.json_file import Checksum, read_json_file
+from weft.files.atomic import file_errors, with_checksum, write_atomic
+from weft.files.section import Checksum, read_json_file
 from weft.format import format_rate, format_seconds
 from weft.kernel.sizes import split_op
 from weft.mpi.algorithms import DEFAULT

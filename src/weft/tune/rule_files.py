@@ -26,9 +26,8 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 from weft.errors import DataError, LaunchError
 from weft.files.atomic import file_errors, write_atomic
 from weft.mpi.algorithms import TUNED
-from weft.mpi.alltoall import PMPI
+from weft.mpi.alltoall import PMPI, Rule, SelectionTable, read_selection
 from weft.mpi.library import Mpi, find_mpi
-from weft.mpi.selection import Rule, SelectionTable, read_selection
 
 To = Literal["openmpi", "mpich"]
 

@@ -13,10 +13,9 @@ from itertools import groupby
 
 from weft.analyse.tables.answers import WINNERS, WinnerRow
 from weft.analyse.winners import LEAST_WIN
-from weft.kernel.skew import is_skewed, peak_of, skew_of, skewed_weights
+from weft.kernel.traffic import is_skewed, peak_of, skew_of, skewed_weights
 from weft.mpi.algorithms import DEFAULT
-from weft.mpi.alltoall import PMPI, is_own
-from weft.mpi.selection import Evidence, Rule
+from weft.mpi.alltoall import PMPI, Evidence, Rule, is_own
 from weft.report.view import RunView
 from weft.tune.model import OPS, rows_by_algorithm
 

@@ -13,8 +13,7 @@ from weft.fabric import load_fabric
 from weft.fabric.model import complete
 from weft.files.atomic import file_errors, write_atomic
 from weft.host import read_host
-from weft.mpi.alltoall import PMPI
-from weft.mpi.selection import SCHEMA, SelectionTable, read_selection
+from weft.mpi.alltoall import PMPI, SCHEMA, SelectionTable, read_selection
 from weft.report import page
 from weft.report.card import print_rows, run_facts
 from weft.report.figures.winners import winner_figure

@@ -22,8 +22,7 @@ from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
-from weft.files.atomic import file_errors, write_json
-from weft.files.checksum import file_checksum
+from weft.files.atomic import file_checksum, file_errors, write_json
 from weft.format import plural
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for

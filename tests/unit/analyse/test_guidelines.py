@@ -28,7 +28,7 @@ from weft.kernel.budget import most_rows
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.studies import load_study
-from weft.mpi.guidelines import FEWER, MOCK_UPS, guidelines_of
+from weft.mpi.algorithms import FEWER, MOCK_UPS, guidelines_of
 from weft.plan.make import make_plan
 from weft.plan.records import Cell
 from weft.plan.rounds import with_launches

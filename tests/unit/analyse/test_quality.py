@@ -13,7 +13,7 @@ from weft.analyse.floor import Floor
 from weft.analyse.quality import RULES, quality
 from weft.analyse.tables.quality import Doubt, QualityRow, grade_of
 from weft.fabric import load_fabric
-from weft.store.load import Look
+from weft.store.folder import Look
 
 Row = dict[str, Any]
 FLOOR = Floor(

@@ -10,7 +10,7 @@ import pytest
 from made.kept import copy_of
 from made.view import load_view
 from weft.analyse.tables.times import STARTUP
-from weft.mpi.quick_start import waiting_component
+from weft.mpi.starting import waiting_component
 
 FIVE, FOUR = "Open MPI v5.0.11, package: x", "Open MPI v4.1.4, package: x"
 SECOND = 1_000_000_000

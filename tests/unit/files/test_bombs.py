@@ -21,9 +21,8 @@ from weft.analyse.tables.manifest import MANIFEST
 from weft.analyse.tables.traces import CALL_TIMES, has_trace_tables
 from weft.analyse.trace.make import make_trace_tables
 from weft.errors import WeftError
-from weft.files.atomic import read_json, write_json
-from weft.files.checksum import NAME, file_checksum
-from weft.mpi.selection import read_selection
+from weft.files.atomic import NAME, file_checksum, read_json, write_json
+from weft.mpi.alltoall import read_selection
 from weft.plan.stored import HASH, MOST_STORED, hash_of
 from weft.report.tables import render
 from weft.report.trace.page import as_json

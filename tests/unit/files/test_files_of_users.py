@@ -17,9 +17,9 @@ from weft.fabric.model import load_fabric
 from weft.fabric.readers import Lines, read_dump, read_names, read_tables
 from weft.fabric.readers.hwloc import read_hwloc
 from weft.fabric.readers.lanes import read_service
-from weft.files.json_file import read_json_file
 from weft.files.matrix import read_matrix
 from weft.files.reading import locate
+from weft.files.section import read_json_file
 from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
 from weft.trace.otf2.bringing import import_trace

@@ -20,8 +20,7 @@ from weft.analyse.tables.manifest import MADE_BY, MANIFEST
 from weft.analyse.tables.traces import has_trace_tables
 from weft.analyse.trace.make import make_trace_tables
 from weft.errors import WeftError
-from weft.files.atomic import read_json, write_json
-from weft.files.checksum import NAME, is_damaged, with_checksum
+from weft.files.atomic import NAME, is_damaged, read_json, with_checksum, write_json
 from weft.report.tables import render
 from weft.report.trace.page import as_json
 from weft.report.trace.view import load_trace

@@ -132,7 +132,7 @@ def test_no_verb_follows_a_link_in_the_place_of_an_entry(
 
 @pytest.mark.parametrize("victim", ["folder", "file"])
 def test_a_table_written_in_the_place_of_a_link_leaves_what_it_leads_to(victim: str, tmp_path: Path) -> None:
-    from weft.mpi.selection import SelectionTable, read_selection
+    from weft.mpi.alltoall import SelectionTable, read_selection
 
     table = SelectionTable.model_validate({"schema": "weft-tuning/1", "created": "now", "platform": {}, "rules": []})
     path = tmp_path / "table.json"

@@ -8,7 +8,7 @@ import pytest
 from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
-from weft.kernel.bandwidth.kernel import Stream
+from weft.kernel.bandwidth import Stream
 from weft.kernel.sizes import line_name
 from weft.kernel.studies import make_study
 from weft.plan.make import make_plan

@@ -12,8 +12,8 @@ from weft.host import Host, Limit
 from weft.kernel import Shape, Sweep
 from weft.kernel.collective.study import with_threads
 from weft.kernel.registry import kernel_named
-from weft.kernel.skew import made_weights
 from weft.kernel.studies import make_study
+from weft.kernel.traffic import made_weights
 from weft.mpi.algorithms import progress_thread
 from weft.plan.make import make_plan
 from weft.plan.records import Cell, Plan

@@ -8,8 +8,7 @@ import pytest
 from weft.errors import StudyError
 from weft.fabric import Fabric
 from weft.host import Host, Limit
-from weft.kernel.interference.kernel import split_places
-from weft.kernel.interference.study import InterferenceSection, Place
+from weft.kernel.interference import InterferenceSection, Place, split_places
 from weft.kernel.jobs import Jobs, count_pairs, pairs_of
 from weft.kernel.registry import kernel_named
 from weft.kernel.studies import make_study

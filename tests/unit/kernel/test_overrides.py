@@ -8,7 +8,7 @@ import pytest
 
 from weft.errors import StudyError
 from weft.files.shipped import shipped
-from weft.kernel.overrides import Overrides, load_overridden, overridden, parse_nodes
+from weft.kernel.studies import Overrides, load_overridden, overridden, parse_nodes
 
 EVERY = Overrides(nodes=(2, 4), launches=5, budget="2 min", quick=True)
 SHIPPED = sorted(path.stem for path in shipped("studies").glob("*.toml"))

@@ -12,8 +12,8 @@ from weft.fabric.hops import host_hops
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.host import Host, Limit
-from weft.kernel.pairs.classes import Classes
 from weft.kernel.studies import make_study
+from weft.kernel.tournament import Classes
 from weft.plan.make import make_plan
 
 GIB = 2**30

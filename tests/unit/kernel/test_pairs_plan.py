@@ -10,13 +10,12 @@ from weft.analyse.pairs.places import locate
 from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
-from weft.kernel.pairs.classes import Classes
-from weft.kernel.pairs.kernel import count_rounds
+from weft.kernel.pairs import count_rounds
 from weft.kernel.pairs.plan import Pace, blocks
 from weft.kernel.pairs.study import disjoint, draw_pairs, draw_rounds
 from weft.kernel.sizes import window_of
 from weft.kernel.studies import load_study, make_study
-from weft.kernel.tournament import PairSchedule
+from weft.kernel.tournament import Classes, PairSchedule
 from weft.plan.make import make_plan
 from weft.plan.records import Plan
 from weft.plan.wire import flat_plan

@@ -13,11 +13,10 @@ from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
 from weft.kernel import Shape
-from weft.kernel.collective.kernel import Collective
+from weft.kernel.collective import Collective
 from weft.kernel.collective.traffic import traffic_at, weights_of
-from weft.kernel.skew import skewed_weights
 from weft.kernel.studies import make_study
-from weft.kernel.traffic import MatrixTraffic
+from weft.kernel.traffic import MatrixTraffic, skewed_weights
 from weft.plan.make import make_plan
 from weft.study import Study
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import StudyError
-from weft.kernel.teams import node_of, rank_at, team_of, team_values
+from weft.kernel.jobs import node_of, rank_at, team_of, team_values
 
 Order = Literal["block", "cyclic"]
 

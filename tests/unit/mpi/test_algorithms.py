@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.mpi.algorithms import INTRA, TUNED, algorithms, family_of, knob, setting
-from weft.mpi.guidelines import MOCK_UPS
+from weft.mpi.algorithms import INTRA, MOCK_UPS, TUNED, algorithms, family_of, knob, setting
 
 OMPI_5 = "Open MPI v5.0.11, package: Open MPI, ident: 5.0.11"
 OMPI_4 = "Open MPI v4.1.4, package: Debian OpenMPI"

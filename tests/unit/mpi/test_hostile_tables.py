@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from weft.errors import DataError
-from weft.mpi.selection import SelectionTable, read_selection
+from weft.mpi.alltoall import SelectionTable, read_selection
 
 GOOD: dict[str, Any] = {
     "schema": "weft-tuning/1",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.mpi.library import parse_library
-from weft.mpi.quick_start import settings_without_delay
+from weft.mpi.starting import settings_without_delay
 
 FIVE = parse_library("Open MPI v5.0.11")
 STARTER = Path("usr/bin/mpiexec")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from weft.errors import DataError
-from weft.mpi.selection import SelectionTable, read_selection
+from weft.mpi.alltoall import SelectionTable, read_selection
 
 EVIDENCE = {"median_us": 285.1, "interval_us": [281, 289], "pmpi_us": 491.0, "n": 4}
 RULE: dict[str, Any] = {

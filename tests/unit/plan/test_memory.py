@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.host import Limit
-from weft.kernel.exchange.kernel import Exchange
+from weft.kernel.exchange import Exchange
 from weft.kernel.exchange.study import Sampling
 from weft.plan.memory import memory_need
 from weft.study import Measure

@@ -11,7 +11,7 @@ from weft.errors import DataError, FabricError, StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
 from weft.kernel.budget import ROOM
-from weft.kernel.floor.kernel import copy_sizes
+from weft.kernel.floor import copy_sizes
 from weft.kernel.registry import kernel_named
 from weft.kernel.studies import load_study, make_study
 from weft.plan.make import make_plan

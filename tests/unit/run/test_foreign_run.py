@@ -26,9 +26,9 @@ from weft.plan.stored import HASH, hash_of, plan_of
 from weft.report.page import write
 from weft.run.folder import locked
 from weft.run.refresh import refresh
-from weft.store.files import write_parquet
 from weft.store.folder import RunFolder
 from weft.store.records import load_cell_record, load_launch_record
+from weft.store.tables import write_parquet
 
 
 @pytest.fixture

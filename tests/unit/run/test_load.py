@@ -11,7 +11,7 @@ import pytest
 from weft.errors import DataError
 from weft.run import load
 from weft.run.load import disturbs, in_words, look, look_first
-from weft.store.load import Look, add_look, load_file, read_looks
+from weft.store.folder import Look, add_look, load_file, read_looks
 
 
 def seen(busy: float) -> Look:

@@ -95,8 +95,7 @@ def every_reader(place: Path) -> None:
     from weft.run.failure import log_tail
     from weft.run.listing import row, runs_of
     from weft.run.refresh import whole
-    from weft.store.folder import RunFolder
-    from weft.store.load import read_looks
+    from weft.store.folder import RunFolder, read_looks
     from weft.store.pair_layout import read_runs
     from weft.store.records import load_cell_record, load_launch_record
     from weft.store.tables import read_table

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from weft.store.samples import unpack_lost
+from weft.store.cells import unpack_lost
 
 FAULT = 1 << 48
 

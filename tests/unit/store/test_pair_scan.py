@@ -13,10 +13,10 @@ from weft.analyse.engine import connect, read
 from weft.analyse.pairs.pair_table import buckets, by_node
 from weft.errors import DataError
 from weft.store import pair_scan
-from weft.store.files import write_parquet
 from weft.store.pair_layout import PLACE, RUNS, RUNS_SCHEMA, SCHEMA, rows_of
 from weft.store.pair_scan import scan
 from weft.store.pairs import write_samples
+from weft.store.tables import write_parquet
 
 NODE_OF = np.array([0, 0, 1, 1, 2], np.int32)
 NODES_OF = {("c000", 1): NODE_OF}

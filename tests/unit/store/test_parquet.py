@@ -12,7 +12,7 @@ import pytest
 from made.folder import write_cell
 from made.run import Made, make_run
 from weft.errors import DataError
-from weft.store import cells, parquet, samples
+from weft.store import cells, parquet
 from weft.store.cells import read_cell
 from weft.store.parquet import convert, sample_files
 from weft.store.records import load_cell_record
@@ -57,7 +57,7 @@ def test_launches_of_a_small_cell_share_a_row_group(run: Path) -> None:
 
 def test_ranks_split_over_several_row_groups_stay_whole(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = pq.read_table(run / "samples" / "c002.parquet")
-    monkeypatch.setattr(samples, "ROW_GROUP", 50)  # two ranks at a time of four
+    monkeypatch.setattr(parquet, "ROW_GROUP", 50)  # two ranks at a time of four
     (run / "samples" / "c002.parquet").unlink()
     convert(run)
     again = pq.ParquetFile(run / "samples" / "c002.parquet")

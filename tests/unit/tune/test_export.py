@@ -10,7 +10,7 @@ import pytest
 
 from weft.errors import DataError
 from weft.mpi.algorithms import TUNED
-from weft.mpi.selection import Evidence, Rule, SelectionTable
+from weft.mpi.alltoall import Evidence, Rule, SelectionTable
 from weft.tune import rule_files
 
 EVIDENCE = Evidence(median_us=1, interval_us=(1, 1), pmpi_us=2, n=4)

@@ -5,8 +5,8 @@ import tomllib
 
 from weft.fabric import load_fabric
 from weft.kernel.collective.study import CollectiveStudy
-from weft.kernel.skew import peak_of, skewed_weights
 from weft.kernel.studies import make_study
+from weft.kernel.traffic import peak_of, skewed_weights
 from weft.tune.rules import Choice, is_chosen, rules
 from weft.tune.study import What, tuning_study
 

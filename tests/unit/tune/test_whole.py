@@ -8,7 +8,7 @@ import pytest
 
 from weft.errors import StudyError
 from weft.host import read_host
-from weft.mpi.selection import Evidence, Rule, SelectionTable
+from weft.mpi.alltoall import Evidence, Rule, SelectionTable
 from weft.tune.whole import Asked, Tuning, write_if_changed
 
 RULE = Rule(

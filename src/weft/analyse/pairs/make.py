@@ -26,8 +26,8 @@ from weft.analyse.pairs.pair_times import PairFile, PairTimes, read_pair_times
 from weft.analyse.pairs.places import Places, list_placements
 from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_SHOWN_S, PAIR_FACTOR
 from weft.plan.records import Plan
-from weft.store.files import Schema, Table, write_parquet
 from weft.store.rows import RANK_TABLE, MeasuredRow
+from weft.store.tables import Schema, Table, write_parquet
 
 #: Rows of one of `weft.analyse.tables.pairs.ALL` before their placement is added; a large table column by column.
 Rows: TypeAlias = Sequence[Mapping[str, object]] | Table

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from weft.analyse.engine import Backend, Expression, read
 from weft.analyse.statistics.quantile import with_effective_interval
 from weft.analyse.times import DISTURBED, P99_FROM
-from weft.store.files import Schema, Table, write_parquet
 from weft.store.pair_scan import BUCKETS, BUCKETS_SCHEMA, FINDINGS_SCHEMA, HISTOGRAM, NodesOfRanks, scan
 from weft.store.pairs import SCHEMA
+from weft.store.tables import Schema, Table, write_parquet
 
 PAIR = ("launch_id", "launch", "bytes", "mode", "source", "target")
 QUANTILES = {"p5_s": 0.05, "p25_s": 0.25, "p75_s": 0.75, "p95_s": 0.95, "p99_s": 0.99}

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from weft.analyse.pairs.places import Places
 from weft.errors import DataError
 from weft.files.beneath import plain_file
-from weft.store.files import UNREADABLE
-from weft.store.tables import unreadable
+from weft.store.tables import UNREADABLE, unreadable
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]

@@ -15,8 +15,8 @@ from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_followed, star
 from weft.fabric.network.graph import Ints, Network
 from weft.plan.records import Plan
-from weft.store.files import Table
 from weft.store.rows import RankRow
+from weft.store.tables import Table
 
 #: Names of levels that are printed beside the hops of a class.
 WORDS = {NODE: "same node", LEAF: "same leaf", POD: "same pod"}

@@ -8,7 +8,7 @@ from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.quality import QUALITY
 from weft.analyse.tables.sweeps import TRIALS
 from weft.store import rows
-from weft.store.files import count_rows
+from weft.store.tables import count_rows
 
 ANSWERS = (
     answers.VERDICTS, breakdown.SENSITIVITY, answers.CHANGES, TRIALS, answers.SLOWER, answers.WINNERS,

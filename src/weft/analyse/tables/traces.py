@@ -7,8 +7,7 @@ from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.analyse.tables.quality import Grade
 from weft.errors import DataError
-from weft.files.atomic import read_json
-from weft.files.checksum import file_checksum
+from weft.files.atomic import file_checksum, read_json
 from weft.store.tables import Long, Single, TableOf
 from weft.store.trace.folder import STAMP, TraceFolder
 

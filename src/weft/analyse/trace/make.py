@@ -18,8 +18,7 @@ from weft.analyse.trace.sums import NS, by_call, by_communicator, by_size, matri
 from weft.analyse.trace.timeline import find_activity
 from weft.analyse.trace.waiting import collectives, late_ranks, per_call, receives, transfers
 from weft.files.atomic import try_remove, write_json
-from weft.store.files import Table, write_parquet
-from weft.store.tables import TableOf
+from weft.store.tables import Table, TableOf, write_parquet
 from weft.store.trace.convert import count_files, event_files
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceFolder, TraceRankRow
 from weft.store.trace.layout import ALL_TO_ALLS

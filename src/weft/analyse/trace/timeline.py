@@ -14,7 +14,7 @@ from weft.analyse.engine import Expression, connect, read
 from weft.analyse.tables.traces import ACTIVITY, LETTERS
 from weft.analyse.trace.sums import NS, timed_calls
 from weft.errors import DataError
-from weft.store.files import Table
+from weft.store.tables import Table
 from weft.store.trace import layout
 from weft.store.trace.convert import event_files
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow

@@ -10,11 +10,10 @@ from weft.files.reading import as_list
 from weft.files.section import FilePath, Section
 from weft.kernel import Shape, Sweep
 from weft.kernel.sizes import ByteSizes, Refine, powers_of_two
-from weft.kernel.skew import SKEWED
 from weft.kernel.steps import Explain
-from weft.mpi.algorithms import DEFAULT, algorithms, progress_thread, setting
+from weft.kernel.traffic import SKEWED
+from weft.mpi.algorithms import DEFAULT, MOCK_UPS, algorithms, progress_thread, setting
 from weft.mpi.alltoall import AUTO, AlgorithmSpecs
-from weft.mpi.guidelines import MOCK_UPS
 from weft.study import NUMBER, Series, SeriesOf, Study, as_written, whole_numbers
 from weft.units import Bytes, Seconds, written
 

@@ -29,8 +29,7 @@ from numpy.typing import NDArray
 
 from weft.errors import StudyError
 from weft.files.matrix import read_matrix
-from weft.kernel.skew import has_weights, made_weights
-from weft.kernel.traffic import Combined, MatrixTraffic, Traffic, Uniform
+from weft.kernel.traffic import Combined, MatrixTraffic, Traffic, Uniform, has_weights, made_weights
 
 ELEMENT = 8  # bytes of an element of a reduction or of a derived datatype
 LIGHT_SHARE = 8

@@ -16,11 +16,10 @@ from weft.fabric.placement import NoRoomError, place
 from weft.format import format_bytes, format_seconds, plural
 from weft.kernel import Shape
 from weft.kernel.budget import ROW_BYTES
-from weft.kernel.pairs.classes import SAME_NODE, Classes
 from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings
 from weft.kernel.pairs.study import Chosen, PairsStudy, draw_pairs, draw_rounds
 from weft.kernel.sizes import window_of
-from weft.kernel.tournament import PairSchedule
+from weft.kernel.tournament import SAME_NODE, Classes, PairSchedule
 from weft.latest import Latest
 
 # Defaults if the fabric states no latency or rate; a factor of ten is accurate enough for blocks.

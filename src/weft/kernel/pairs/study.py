@@ -9,9 +9,8 @@ from pydantic import Field, model_validator
 
 from weft.files.reading import as_list
 from weft.files.section import Section
-from weft.kernel.pairs.classes import Classes
 from weft.kernel.sizes import few_enough, write_sizes
-from weft.kernel.tournament import PairSchedule
+from weft.kernel.tournament import Classes, PairSchedule
 from weft.study import Count, Measure, Study
 from weft.units import Bytes, Seconds, parse_bytes, written
 

@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from weft.errors import DataError
 from weft.files.atomic import try_remove
-from weft.store.files import Column, Schema, Table, write_parquet
+from weft.store.tables import Column, Schema, Table, write_parquet
 from weft.store.trace import layout
-from weft.store.trace.definitions import Definitions
 from weft.store.trace.folder import (
     COMMUNICATORS,
     MEMBER_TABLE,
@@ -27,7 +26,7 @@ from weft.store.trace.folder import (
     write_stamp,
 )
 from weft.store.trace.layout import Flag, State
-from weft.store.trace.reader import Header, RankTrace, Records, is_event, trace_files
+from weft.store.trace.reader import Definitions, Header, RankTrace, Records, is_event, trace_files
 
 MOST_LISTED = 1 << 20
 RANKS_A_FILE = 64  # ranks whose events stand in one Parquet file

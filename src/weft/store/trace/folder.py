@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from weft.errors import DataError, NotThereError
-from weft.files.atomic import guard, read_json, write_json
-from weft.files.checksum import file_checksum
+from weft.files.atomic import file_checksum, guard, read_json, write_json
 from weft.store.tables import Long, TableOf
 from weft.store.trace.reader import read_header, trace_files
 

@@ -14,8 +14,7 @@ from weft.files.beneath import plain_file
 from weft.format import plural
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.layout import SELF, WORLD, State
-from weft.store.trace.writer import RankFile
+from weft.store.trace.layout import SELF, WORLD, RankFile, State
 from weft.trace.otf2.archive import as_data_errors, otf2
 from weft.trace.otf2.calls import Known, RankCalls
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from weft.store.trace.layout import FINISH, NO_PEER, NUMBERS, SELF, Flag, calls_of
-from weft.store.trace.writer import RankRecords
+from weft.store.trace.layout import FINISH, NO_PEER, NUMBERS, SELF, Flag, RankRecords, calls_of
 
 Fields: TypeAlias = dict[str, int]  # fields of a record by name
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from weft.fabric import load_fabric
-from weft.kernel.collective.cells import ROOTED
+from weft.kernel.collective import ROOTED
 from weft.kernel.studies import load_study
 from weft.plan.make import make_plan
 from weft.plan.records import LaunchCell

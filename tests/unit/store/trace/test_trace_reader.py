@@ -12,10 +12,9 @@ import pytest
 from made.traces import MadeRank
 from weft.errors import DataError
 from weft.store.trace.convert import convert_trace, count_files, event_files
-from weft.store.trace.definitions import Definitions
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceFolder, is_converted
 from weft.store.trace.layout import HEADER_BYTES, RECORD_BYTES, WORLD, Flag, State
-from weft.store.trace.reader import RankTrace, read_header
+from weft.store.trace.reader import Definitions, RankTrace, read_header
 
 
 def two_calls(rank: int = 0, ranks: int = 2, **header: object) -> MadeRank:

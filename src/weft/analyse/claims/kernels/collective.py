@@ -20,8 +20,7 @@ from weft.bound.terms import largest
 from weft.errors import FabricError
 from weft.files.beneath import read_plain
 from weft.kernel.traffic import MatrixTraffic
-from weft.mpi.algorithms import DEFAULT, algorithms, knob, progress_thread, setting
-from weft.mpi.guidelines import MOCK_UPS
+from weft.mpi.algorithms import DEFAULT, MOCK_UPS, algorithms, knob, progress_thread, setting
 from weft.mpi.knobs import known_issue
 from weft.plan.trials import AUDIT_SHARE
 from weft.store.folder import RunFolder

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import StudyError
-from weft.files.expression import evaluate
+from weft.kernel.exchange.study import evaluate
 
 NAMES = {"N": 3, "p": 24, "r": 8}
 
