@@ -136,7 +136,7 @@ def ranks_do_not_start(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "MPI" in typed("doctor")
 
 
-@CASES.of("cli/exec.py", "weft exec -- mpirun")
+@CASES.of("cli/tune.py", "weft exec -- mpirun")
 @CASES.of("launch/interposer.py", "weft exec -- mpirun")
 def nothing_to_run(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []

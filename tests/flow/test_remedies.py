@@ -36,7 +36,7 @@ ELSEWHERE = {
         "rm -r {}, then the same command",
     ): "unit/trace/test_edited_trace.py::test_edited_files_with_right_checksums_are_one_message_whose_remedy_works",
     (
-        "cli/fabric_virtual.py",
+        "cli/fabric.py",
         "weft fabric down {}",
     ): "virtual/test_virtual_verbs.py::test_what_is_up_is_not_brought_up_twice",
     (

@@ -29,30 +29,21 @@ def compare(
     Exit code 0: compared, and no gate failed; 1: a gate failed; 2: a mistake in the arguments, runs that cannot be
     compared, or a gate that is undecided because of too few launches.
 
-    Parameters
-    ----------
-    runs
-        Two or more run folders; the first is the base with which the others are compared.
-    format
-        text, md, csv (one line per row and summary), or json (weft-compare/1).
-    fail_if
+    Args:
+      runs: Two or more run folders; the first is the base with which the others are compared.
+      format: text, md, csv (one line per row and summary), or json (weft-compare/1).
+      fail_if:
         A gate: slower:1.10 fails when any row, or any call over its sizes, is shown to be slower and takes at least
         1.10 times the base's time; also faster:1.10, different:1.10, and missing (a row that was not measured). May be
         given several times.
-    phase
-        Which calls to compare: the first on fresh connections (cold), the steady state (warm), or both.
-    sizes
-        Only calls at these sizes, such as "64 KiB .. 1 MiB", which the network dominates.
-    margin
-        Smallest relative difference called slower or faster; by default the precision that the studies asked for
+      phase: Which calls to compare: the first on fresh connections (cold), the steady state (warm), or both.
+      sizes: Only calls at these sizes, such as "64 KiB .. 1 MiB", which the network dominates.
+      margin: Smallest relative difference called slower or faster; by default the precision that the studies asked for
         (0.05).
-    output
-        Also write a page with the figures: both runs on one axis, and their ratio with its interval.
-    figures
-        With -o, also write each figure as a file of this format, into the folder figures beside the page; may be
+      output: Also write a page with the figures: both runs on one axis, and their ratio with its interval.
+      figures: With -o, also write each figure as a file of this format, into the folder figures beside the page; may be
         repeated (needs the extra figures).
-    trend
-        Show the history of one study instead: all runs in the order of their times, and when its times changed.
+      trend: Show the history of one study instead: all runs in the order of their times, and when its times changed.
     """
     if trend:
         return show_trend(runs, format, output, figures)

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verb ``doctor``."""
+"""The verbs ``doctor`` and ``init``: what is here."""
 
-from typing import TYPE_CHECKING, Literal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
 
 from weft.cli.output import print_answer
 
@@ -11,6 +15,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from weft.doctor.probe import Probe
+
 
 WIDE = 80
 """Columns from which on what was found stands beside its name."""
@@ -22,14 +27,10 @@ def doctor(*, on: str = "", mpicxx: str | None = None, format: Literal["text", "
     With --on, measure a little on a fabric, in one job, and show whether its nodes, ranks, MPI, counters and clocks
     work. Exit code 0 when weft run can work, on this host or on that fabric, else 1.
 
-    Parameters
-    ----------
-    on
-        A fabric file, or the name of a shipped one (local, virtual-default).
-    mpicxx
-        With --on: C++ compiler wrapper of the MPI to check; by default the one on PATH.
-    format
-        text, or json: a list of objects with name, found, verdict, needed_for, remedy, needed, serves, lacks and
+    Args:
+      on: A fabric file, or the name of a shipped one (local, virtual-default).
+      mpicxx: With --on: C++ compiler wrapper of the MPI to check; by default the one on PATH.
+      format: text, or json: a list of objects with name, found, verdict, needed_for, remedy, needed, serves, lacks and
         developers.
     """
     from weft.doctor.here import examine, healthy
@@ -102,3 +103,38 @@ def wrapped(text: str, margin: int, columns: int | None) -> list[str]:
     if columns is None:
         return [text]
     return wrap(text, max(columns - margin, 1), break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def init(
+    scheduler: str = "",
+    /,
+    *,
+    output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
+    force: bool = False,
+) -> None:
+    """Write an annotated fabric file of this cluster, from what its scheduler and adapters say.
+
+    Values that could not be found are comments with an example. Nothing is submitted.
+
+    Args:
+      scheduler: slurm, pbs, lsf or flux; by default the one whose commands are on PATH.
+      output: The file to write, mycluster.toml; by default it is printed.
+      force: Replace the file if there is one.
+
+    Raises:
+      FabricError: The file is there already, or the scheduler names no node.
+      LaunchError: The scheduler's commands are not on PATH, or do not answer.
+    """
+    from weft.errors import FabricError
+    from weft.files.atomic import file_errors, write_atomic
+    from weft.launch.site import site_text
+
+    if output is not None and output.exists() and not force:
+        raise FabricError(f"{output} is there already", "give another name, or --force to replace it")
+    text = site_text(scheduler)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    with file_errors(output):
+        write_atomic(output, text.encode())
+    sys.stdout.write(f"wrote {output}\nnext: weft fabric check {output}; weft doctor --on {output}\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verbs ``weft route show``, ``failures`` and ``fix``."""
+"""The verbs ``place``, ``route show``, ``route failures`` and ``route fix``."""
 
 import sys
 from collections.abc import Iterable
@@ -16,6 +16,50 @@ from weft.extras import require_drawer
 if TYPE_CHECKING:
     from weft.route.compare import Comparison
 
+
+def place(
+    file: str,
+    /,
+    *,
+    nodes: int,
+    free: str | None = None,
+    traffic: Path | None = None,
+    beside: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
+    engine: str = "present",
+    format: Literal["text", "json"] = "text",
+) -> None:
+    """Find the free nodes to request from the scheduler: the fastest and the slowest set for an all-to-all.
+
+    Args:
+      file: A fabric file, or the name of a shipped one (tara, yellowstone ...).
+      nodes: Number of nodes wanted.
+      free: Nodes to choose from: "n[1-36,40]"; all by default.
+      traffic: A trace (weft trace) whose messages take the place of the all-to-all; its ranks fill the nodes in order.
+      beside: Node sets of other jobs; each is assumed to run an all-to-all at the same time.
+      engine: Routing: present (the fabric's own tables), dmodk, or an engine of OpenSM.
+      format: text, or json (schema weft-place/1).
+    """
+    from weft.launch.opensm import routed
+    from weft.launch.preload import route_library
+    from weft.route.given import given_network, hosts_of, traffic_of
+    from weft.route.place import between_nodes, placement_text, placement_tree
+    from weft.route.place import place as search
+    from weft.route.routes import Routes
+
+    title, network = given_network(file)
+    routes = Routes(routed(network, (engine,))[0].network, route_library())
+    chosen = hosts_of(network, free)
+    sent = None
+    if traffic is not None:
+        from weft.trace.traffic import traffic_of_trace
+
+        sent = between_nodes(traffic_of_trace(traffic), nodes)
+    found = search(routes, nodes, chosen, traffic_of(routes, beside, nodes), sent)
+    names = [network.hosts[int(host)] for host in routes.members(chosen)]
+    tree = format == "json"
+    print_answer(placement_tree(found, network, names) if tree else placement_text(found, network, title, names))
+
+
 app = App(
     name="route",
     help="Which link limits which traffic, on real forwarding tables, and better tables: show, failures, fix.",
@@ -28,14 +72,10 @@ Several = Parameter(consume_multiple=True)
 class Failed:
     """Parts of the fabric that fail first.
 
-    Attributes
-    ----------
-    fail
-        Switches or links that fail first: leaf0, "leaf0:19->spine0:1", "leaf0 - spine0".
-    fail_random
-        Cables between switches that fail at random.
-    seed
-        Seed of the random failures.
+    Attributes:
+      fail: Switches or links that fail first: leaf0, "leaf0:19->spine0:1", "leaf0 - spine0".
+      fail_random: Cables between switches that fail at random.
+      seed: Seed of the random failures.
     """
 
     fail: Annotated[tuple[str, ...], Several] = ()
@@ -51,12 +91,10 @@ NONE = Failed()
 class Sent:
     """What is sent, in place of a pattern.
 
-    Attributes
-    ----------
-    matrix
+    Attributes:
+      matrix:
         A traffic matrix in place of a pattern: p lines of p numbers, or numpy.save's file, row i what rank i sends.
-    traffic
-        A trace (weft trace) whose messages are the matrix; name its hosts by --placement, times --ranks.
+      traffic: A trace (weft trace) whose messages are the matrix; name its hosts by --placement, times --ranks.
     """
 
     matrix: Path | None = None
@@ -71,14 +109,10 @@ PATTERN = Sent()
 class Hashing:
     """Paths by a hash of each connection in place of tables, as on an Ethernet fabric (ECMP).
 
-    Attributes
-    ----------
-    hash
-        Show what a hash over the shortest ways does to an all-to-all, over many seeds.
-    connections
-        Connections of each pair of ranks that share their bytes.
-    seeds
-        Seeds to draw.
+    Attributes:
+      hash: Show what a hash over the shortest ways does to an all-to-all, over many seeds.
+      connections: Connections of each pair of ranks that share their bytes.
+      seeds: Seeds to draw.
     """
 
     hash: bool = False
@@ -109,36 +143,23 @@ def show(
 ) -> None:
     """Show the loads of a fabric's routes, the fullest links and the hosts that use them. Starts no MPI.
 
-    Parameters
-    ----------
-    file
-        A fabric file, or the name of a shipped one (tara, yellowstone ...).
-    engine
+    Args:
+      file: A fabric file, or the name of a shipped one (tara, yellowstone ...).
+      engine:
         What routes: present (the fabric's own tables), dmodk, or engines of OpenSM under ibsim, side by side: minhop
         updn ftree dfsssp lash nue, or minhop+scatter7 for its option --scatter-ports 7. present by default.
-    pattern
-        Traffic by which engines and links are ranked: all-to-all, or the phases of a shift or an exchange.
-    sent
-        A matrix or a trace in place of a pattern.
-    placement
-        Only these hosts take part: "n[1-36]".
-    ranks
-        Ranks on each host.
-    hashing
-        Paths by a hash in place of tables.
-    failed
-        Parts of the fabric that fail first.
-    paths
-        Output of saquery -p: the service levels of the present tables, whose lanes are then checked one by one.
-    sl2vl
-        Output of smpquery sl2vl for every switch: the lanes of these levels.
-    keep
-        A folder for the dumps of OpenSM.
-    output
-        A page (.html), or the drawing alone, with links coloured by load: .json, .svg or .png (these two need the
+      pattern: Traffic by which engines and links are ranked: all-to-all, or the phases of a shift or an exchange.
+      sent: A matrix or a trace in place of a pattern.
+      placement: Only these hosts take part: "n[1-36]".
+      ranks: Ranks on each host.
+      hashing: Paths by a hash in place of tables.
+      failed: Parts of the fabric that fail first.
+      paths: Output of saquery -p: the service levels of the present tables, whose lanes are then checked one by one.
+      sl2vl: Output of smpquery sl2vl for every switch: the lanes of these levels.
+      keep: A folder for the dumps of OpenSM.
+      output: A page (.html), or the drawing alone, with links coloured by load: .json, .svg or .png (these two need the
         extra figures).
-    format
-        text, or json (schema weft-route/1).
+      format: text, or json (schema weft-route/1).
     """
     from weft.fabric.readers.lanes import read_service
     from weft.launch.opensm import routed
@@ -180,16 +201,11 @@ def failures(
     Routes over the failed cable move to the shortest remaining ways, to the least loaded of these; all others stay.
     Whether the moved routes are free of deadlock is not examined. A host's own cable cuts off that host alone.
 
-    Parameters
-    ----------
-    file
-        A fabric file, or the name of a shipped one (tara, yellowstone ...).
-    engine
-        Source of the tables: present (the fabric's own), dmodk, or an engine of OpenSM.
-    failed
-        Parts of the fabric that have failed before.
-    format
-        text, or json: every cable (schema weft-route-failures/1).
+    Args:
+      file: A fabric file, or the name of a shipped one (tara, yellowstone ...).
+      engine: Source of the tables: present (the fabric's own), dmodk, or an engine of OpenSM.
+      failed: Parts of the fabric that have failed before.
+      format: text, or json: every cable (schema weft-route-failures/1).
     """
     from weft.launch.opensm import routed
     from weft.launch.preload import route_library
@@ -235,26 +251,16 @@ def fix(
 
     A shift or a bisection that is 0.5 % worse counts as equal.
 
-    Parameters
-    ----------
-    file
-        A fabric file, or the name of a shipped one (tara, yellowstone ...).
-    engine
-        Source of the current tables: present (the fabric's own), dmodk, or an engine of OpenSM.
-    sweep
-        Further engines of OpenSM to start from, such as dfsssp minhop+scatter7.
-    most_changes
-        Change at most this many entries of the current tables.
-    gain
-        Per cent of the best gain that is enough: of all tables found that reach it, those with the fewest changes.
-    budget
-        Seconds of processor time after which no further tables are started.
-    failed
-        Parts of the fabric that fail first.
-    output
-        File for the tables, as loaded by opensm -R file -U FILE.
-    format
-        text for people, or json (schema weft-route-fix/1).
+    Args:
+      file: A fabric file, or the name of a shipped one (tara, yellowstone ...).
+      engine: Source of the current tables: present (the fabric's own), dmodk, or an engine of OpenSM.
+      sweep: Further engines of OpenSM to start from, such as dfsssp minhop+scatter7.
+      most_changes: Change at most this many entries of the current tables.
+      gain: Per cent of the best gain that is enough: of all tables found that reach it, those with the fewest changes.
+      budget: Seconds of processor time after which no further tables are started.
+      failed: Parts of the fabric that fail first.
+      output: File for the tables, as loaded by opensm -R file -U FILE.
+      format: text for people, or json (schema weft-route-fix/1).
     """
     from weft.launch.opensm import routed
     from weft.launch.preload import route_library

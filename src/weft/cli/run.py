@@ -1,10 +1,35 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verb ``run``."""
+"""The verbs ``plan``, ``run`` and ``replay``."""
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 from weft.cli.signals import code_after
+
+
+def plan(study: str, /, *, on: str = "local", format: Literal["text", "md", "csv", "json"] = "text") -> None:
+    """Print what a study would measure on a fabric: cells, memory, lower bounds, duration. Starts nothing.
+
+    Args:
+      study: A study file, or the name of a shipped one (contention).
+      on: A fabric file, or the name of a shipped one (local, tara).
+      format: text for people, md, csv (cells in bytes and seconds), or json (the plan itself).
+    """
+    from weft.fabric import load_fabric
+    from weft.kernel.studies import load_study
+    from weft.report.plan_tables import as_csv, as_markdown, print_text
+    from weft.run.one import plan_study
+
+    planned = plan_study(load_study(study), load_fabric(on))
+    if format == "text":
+        print_text(planned)
+    elif format == "md":
+        sys.stdout.write(as_markdown(planned))
+    elif format == "csv":
+        sys.stdout.write(as_csv(planned))
+    else:
+        sys.stdout.write(planned.model_dump_json(indent=2) + "\n")
 
 
 def run(
@@ -31,41 +56,29 @@ def run(
     Exit code 0: everything was measured (rows that do not fit the memory or the fabric are results); 1: some cell is
     invalid, hung, crashed or never started; 2: a mistake in the files or arguments; 130: interrupted; 143: SIGTERM.
 
-    Parameters
-    ----------
-    study
-        A study file, or the name of a shipped one (contention).
-    on
-        A fabric file, or the name of a shipped one (local). Given several times: one run on each, then a page on all.
-    into
+    Args:
+      study: A study file, or the name of a shipped one (contention).
+      on: A fabric file, or the name of a shipped one (local). Given several times: one run on each, then a page on all.
+      into:
         The run folder; by default one under runs/, named after study and fabric. With several fabrics, the parent of
         their run folders.
-    mpicxx
-        C++ compiler wrapper of the MPI to measure; by default the one on PATH.
-    pcap
-        Capture the packets of this node with tcpdump, on a virtual fabric (launches/*.NODE.pcap); may be repeated.
-    cancel
+      mpicxx: C++ compiler wrapper of the MPI to measure; by default the one on PATH.
+      pcap: Capture the packets of this node with tcpdump, on a virtual fabric (launches/*.NODE.pcap); may be repeated.
+      cancel:
         On Ctrl-C also cancel the job in the scheduler's queue; otherwise it continues, and the same command follows it.
-    confirm
+      confirm:
         Then move each variable of the MPI library that may cause a change-over, in new launches, and report whether
         the change-over moves and how much time that saves. Also for a complete run: --into RUN.
-    time
+      time:
         Time of the whole run in place of the study's: "10 min". The first answer comes early and gets narrower. More
         time refines an existing run.
-    nodes
-        Node counts of every series in place of the study's: 2,4.
-    launches
-        Starts of the ranks in place of the study's; a run with fewer gets the missing ones.
-    budget
-        Measuring time of one operation in one cell and launch in place of the study's: "2 min".
-    quick
-        A first look: at most 30 samples of an operation, 200 ms each, and nothing is explained.
-    wait
-        If this host is busy with other work, wait until it is quiet, half an hour at most.
-    anyway
-        If this host is busy with other work, go on without asking.
-    no_report
-        Only measure; weft report RUN makes tables and page, here or wherever the run folder is copied to.
+      nodes: Node counts of every series in place of the study's: 2,4.
+      launches: Starts of the ranks in place of the study's; a run with fewer gets the missing ones.
+      budget: Measuring time of one operation in one cell and launch in place of the study's: "2 min".
+      quick: A first look: at most 30 samples of an operation, 200 ms each, and nothing is explained.
+      wait: If this host is busy with other work, wait until it is quiet, half an hour at most.
+      anyway: If this host is busy with other work, go on without asking.
+      no_report: Only measure; weft report RUN makes tables and page, here or wherever the run folder is copied to.
     """
     from weft.kernel.studies import Overrides, parse_nodes
     from weft.run.many import PREPARING, Measuring
@@ -79,3 +92,43 @@ def run(
     except KeyboardInterrupt as ended:
         sys.stderr.write(f"interrupted: {measuring.what_is_kept() if measuring else PREPARING}\n")
         return code_after(ended)
+
+
+def replay(
+    trace: Path,
+    /,
+    *,
+    on: tuple[str, ...] = ("local",),
+    into: Path | None = None,
+    nodes: int | None = None,
+    place: str = "compact",
+    compute: str = "x1",
+    alltoall: str = "default",
+    mpicxx: str | None = None,
+) -> int:
+    """Play the calls of a traced application again on any fabric, simulated or not; the replay is a run like others.
+
+    The same messages and collective calls, on communicators of the same members, after the same time between calls.
+    Non-blocking collectives block where they start; one-sided calls and communicator creation are left out.
+    Exit codes are those of weft run.
+
+    Args:
+      trace: The folder of weft trace.
+      on: A fabric file, or the name of a shipped one. Given several times: one run on each, then a page on all.
+      into: The run folder; by default one under runs/.
+      nodes: Number of nodes, which share the ranks equally; by default as few as have a core for each rank.
+      place: Which nodes: a node set, "compact" or "best" (see weft place).
+      compute: Time between calls, as a multiple of the traced one: x0.5 for processors of twice the speed.
+      alltoall: What makes all-to-alls: default (the library's own), or one of Weft's, such as "node.multi{nl=4}".
+      mpicxx: C++ compiler wrapper of the MPI to measure; by default the one on PATH.
+
+    Raises:
+      StudyError: --compute is no multiple, --nodes no number of nodes, or a fabric has no room.
+    """
+    from weft.fabric import load_fabric
+    from weft.trace.replay import Asked, factor_of, introduction, prepare
+
+    factor = factor_of(compute, nodes)
+    study, made = prepare(trace, [load_fabric(each) for each in on], Asked(nodes, factor, place, alltoall))
+    sys.stdout.write("\n".join(introduction(made)) + "\n")
+    return run(str(study), on=on, into=into, mpicxx=mpicxx)

@@ -1,12 +1,72 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verb ``show``."""
+"""The verbs that read runs: ``list``, ``show``, ``why`` and ``report``."""
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from weft.cli.output import print_answer
+from weft.errors import DataError
+from weft.extras import require_drawer
+from weft.text import plain
 
 if TYPE_CHECKING:
     from weft.report.view import RunView
+
+
+def list_(
+    what: Literal["studies", "fabrics", "runs"],
+    folder: Path | None = None,
+    /,
+    *,
+    format: Literal["text", "json"] = "text",
+) -> None:
+    """List what a command can name: studies, fabrics, or the runs below ./runs.
+
+    Args:
+      what: studies and fabrics: those that ship with Weft, then files of the folder; runs: the latest first.
+      folder:
+        Where else to look: for files in place of this folder, for runs (those made with --into) in place of ./runs.
+      format: text, or json: a list of objects of texts.
+
+    Raises:
+      DataError: The folder is none.
+    """
+    from weft.run.listing import RUNS, files_of, runs_of
+
+    if folder is not None and not folder.is_dir():
+        raise DataError(
+            f"{folder} is no folder",
+            "name a folder that is there; without one, this folder and ./runs are looked through",
+        )
+    makers = {
+        "studies": lambda: files_of("studies", "kernel", folder or Path()),
+        "fabrics": lambda: files_of("fabrics", "kind", folder or Path()),
+        "runs": lambda: runs_of(folder or RUNS),
+    }
+    rows = makers[what]()
+    if format == "json":
+        print_answer(rows)
+        return
+    if not rows:
+        sys.stdout.write(f"no {what} in {plain(str(folder))}\n" if folder else f"no {what} here\n")
+        return
+    print_rows(rows)
+
+
+def print_rows(rows: Sequence[Mapping[str, str]]) -> None:
+    """Print rows as a table, names and paths whole: two that begin alike differ only in their ends."""
+    from rich.table import Column, Table
+
+    from weft.text import console
+
+    table = Table(*(Column(name, overflow="fold") for name in rows[0]), box=None)
+    for each in rows:
+        table.add_row(*each.values())
+    console(soft_wrap=True).print(table)
 
 
 def show(
@@ -21,23 +81,16 @@ def show(
 ) -> None:
     """Print a run: its card, findings and first table; everything with --all.
 
-    Parameters
-    ----------
-    run
-        A run folder; by default the latest below ./runs.
-    format
-        text, md, latex, csv (seconds and bytes, one line per cell, call and phase), json (weft-show/1), or
+    Args:
+      run: A run folder; by default the latest below ./runs.
+      format: text, md, latex, csv (seconds and bytes, one line per cell, call and phase), json (weft-show/1), or
         what other tools read: osu (the columns of the OSU benchmarks), reframe (its performance log), openmetrics.
-    engine
-        Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
-    exact
-        For a run of pairs, also print exact quantiles over all samples, if they fit into memory.
-    between
+      engine: Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
+      exact: For a run of pairs, also print exact quantiles over all samples, if they fit into memory.
+      between:
         For a run of pairs, also print the ranks of these two nodes in their pairs with each other, the slowest first.
-    all
-        Print every table: times, the calls cold and warm, memory, links.
+      all: Print every table: times, the calls cold and warm, memory, links.
     """
-    from weft.cli.list import print_rows
     from weft.report import tables
     from weft.report.view import load_view
     from weft.run.listing import latest_run, runs_of
@@ -73,3 +126,53 @@ def _on_demand(view: "RunView", format: str, engine: str, exact: bool, between: 
     tables = [exact_table(view, exact_rows(view.path, engine))] if exact else []
     tables += [ranks_table(view, between, rank_rows(view.path, between))] if between else []
     return "".join(f"\n{markdown(table)}\n" for table in tables)
+
+
+def why(run: Path, /, *, json: bool = False, engine: str | None = None) -> None:
+    """Print where the time of each all-to-all goes: hardware, messages, contention, algorithm, late ranks.
+
+    Args:
+      run: A run folder, measured with explain = true (the default of studies of exchange and collective).
+      json: Print the steps as JSON (weft-why/1): seconds and factors, unrounded.
+      engine: Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
+    """
+    from weft.report.card import as_json, as_text
+    from weft.report.view import load_view
+    from weft.run.refresh import reading, refresh
+
+    refresh(run, engine)
+    with reading(run):
+        view = load_view(run)
+        sys.stdout.write(as_json(view) if json else as_text(view))
+
+
+def report(
+    *runs: Path,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    figures: Annotated[tuple[Literal["svg", "pdf", "png"], ...], Parameter(validator=require_drawer)] = (),
+    engine: str | None = None,
+) -> None:
+    """Write one offline page about runs: verdict, figures, tables, warnings, provenance.
+
+    Args:
+      runs: One or several run folders; by default the latest below ./runs.
+      output: The page; by default report.html in the run folder, for several runs in the current folder.
+      figures: Also write each figure as a file of this format, into the folder figures beside the page; may be repeated
+        (needs the extra figures).
+      engine: Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
+    """
+    from weft.report.page import write
+    from weft.run.refresh import reading, refresh
+    from weft.text import plain
+
+    if not runs:
+        from weft.run.listing import latest_run
+
+        runs = (latest_run(),)
+        sys.stderr.write(plain(f"the latest run: {runs[0]}\n"))
+    for run in runs:
+        refresh(run, engine)
+    path = output or (runs[0] / "report.html" if len(runs) == 1 else Path("report.html"))
+    with reading(*runs):
+        written = write(runs, path, formats=figures)
+    sys.stdout.write(f"wrote {written}" + (f", figures in {written.parent / 'figures'}\n" if figures else "\n"))

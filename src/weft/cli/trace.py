@@ -27,21 +27,14 @@ def take(
     weft trace -o RUN -- mpirun -n 64 ./application; then weft trace show RUN. In a job script: set
     LD_PRELOAD and WEFT_TRACE, as the documentation shows.
 
-    Parameters
-    ----------
-    command
-        The starter and its arguments, after "--".
-    output
-        A new folder; trace-1, trace-2 ... by default.
-    most
-        Size of each rank's records; later calls are summarised by call site.
-    mpicxx
-        C++ compiler wrapper of the application's MPI; the one beside the starter by default.
+    Args:
+      command: The starter and its arguments, after "--".
+      output: A new folder; trace-1, trace-2 ... by default.
+      most: Size of each rank's records; later calls are summarised by call site.
+      mpicxx: C++ compiler wrapper of the application's MPI; the one beside the starter by default.
 
-    Raises
-    ------
-    StudyError
-        There is no command, or the size is none.
+    Raises:
+      StudyError: There is no command, or the size is none.
     """
     from weft.store.trace.folder import TraceFolder
     from weft.trace.take import describe_trace, free_folder, take_trace
@@ -74,18 +67,14 @@ def show(
 ) -> None:
     """Print what an application asked of the network: time by call, size and communicator, late ranks, phases, verdict.
 
-    Parameters
-    ----------
-    run
-        A folder of weft trace, or one that a job script's WEFT_TRACE named.
-    format
-        text for people, or json (schema weft-trace-show/1).
-    output
+    Args:
+      run: A folder of weft trace, or one that a job script's WEFT_TRACE named.
+      format: text for people, or json (schema weft-trace-show/1).
+      output:
         Also write a page with these tables and the communication matrices (.html), or the matrix of bytes alone (.svg).
-    begin, end
+      begin, end:
         Print a timeline of this stretch instead, a line a rank: --begin 1.5s --end 1.6s, from the first call on.
-    engine
-        Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
+      engine: Make the tables again on this engine: duckdb:// (the default), spark://local[2] or spark://HOST:PORT.
     """
     from weft.store.trace.folder import TraceFolder
     from weft.trace.events import reading_trace
@@ -148,14 +137,10 @@ def _show_stretch(folder: "TraceFolder", begin: str, end: str) -> None:
 def export(run: Path, output: Path, /, *, to: Literal["perfetto", "otf2"] = "perfetto") -> None:
     """Write a trace for other tools: JSON for Perfetto (ui.perfetto.dev), or OTF2 for Vampir, Scalasca and the like.
 
-    Parameters
-    ----------
-    run
-        A folder of weft trace.
-    output
-        The file, e.g. trace.json; a new folder for OTF2.
-    to
-        perfetto, or otf2 (it takes the Python package otf2: pip install otf2).
+    Args:
+      run: A folder of weft trace.
+      output: The file, e.g. trace.json; a new folder for OTF2.
+      to: perfetto, or otf2 (it takes the Python package otf2: pip install otf2).
     """
     from weft.store.trace.folder import TraceFolder
     from weft.trace.events import reading_trace
@@ -174,12 +159,9 @@ def export(run: Path, output: Path, /, *, to: Literal["perfetto", "otf2"] = "per
 def bring(source: Path, /, *, output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None) -> None:
     """Bring in a trace that another tool took: OTF2 (Score-P and others).
 
-    Parameters
-    ----------
-    source
-        The archive's traces.otf2, or its folder.
-    output
-        A new folder; trace-1, trace-2 ... by default.
+    Args:
+      source: The archive's traces.otf2, or its folder.
+      output: A new folder; trace-1, trace-2 ... by default.
     """
     from weft.store.trace.folder import TraceFolder
     from weft.trace.otf2.bringing import import_trace

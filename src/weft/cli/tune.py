@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The verb ``tune``."""
+"""The verbs ``tune`` and ``exec``: Weft's all-to-all."""
 
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
+
+from weft.errors import StudyError
 
 app = App(name="tune", help="Measure which all-to-all is the fastest where, and write a selection table.")
 
@@ -34,41 +36,25 @@ def tune(
     The same command again continues an interrupted run. A rule is written only where an algorithm is shown to take at
     most 95 % of the library's time, at the nodes, ranks and sizes that were measured.
 
-    Parameters
-    ----------
-    on
-        A fabric file, or the name of a shipped one.
-    nodes
-        Numbers of nodes; all of the fabric by default.
-    ranks_per_node
-        Ranks on each node; one a core by default.
-    sizes
-        Bytes of a block: "8 B" "512 B"; by default six from 8 B to 64 KiB.
-    traffic
-        A trace (weft trace) whose all-to-alls give the sizes, beside those of --sizes.
-    launches
-        Number of launches; 4 by default, 1 on a simulated fabric.
-    into
-        The run folder; runs/tune-FABRIC by default.
-    output
-        The table, tuning.json by default; with --probe the numbers, machine.json by default.
-    mpicxx
-        C++ compiler wrapper of the MPI to measure; by default the one on PATH.
-    calls
-        Alltoall, Alltoallv; both by default.
-    skew
-        Also measure Alltoallv of uneven blocks: the busiest receiver over the mean (2 4). The table then chooses by
+    Args:
+      on: A fabric file, or the name of a shipped one.
+      nodes: Numbers of nodes; all of the fabric by default.
+      ranks_per_node: Ranks on each node; one a core by default.
+      sizes: Bytes of a block: "8 B" "512 B"; by default six from 8 B to 64 KiB.
+      traffic: A trace (weft trace) whose all-to-alls give the sizes, beside those of --sizes.
+      launches: Number of launches; 4 by default, 1 on a simulated fabric.
+      into: The run folder; runs/tune-FABRIC by default.
+      output: The table, tuning.json by default; with --probe the numbers, machine.json by default.
+      mpicxx: C++ compiler wrapper of the MPI to measure; by default the one on PATH.
+      calls: Alltoall, Alltoallv; both by default.
+      skew: Also measure Alltoallv of uneven blocks: the busiest receiver over the mean (2 4). The table then chooses by
         classes of skew, too.
-    predict
-        Only print what the cost model expects; start nothing.
-    check
-        Then measure auto (by the table) and all algorithms of Weft and of the library in a new run, and print the
+      predict: Only print what the cost model expects; start nothing.
+      check: Then measure auto (by the table) and all algorithms of Weft and of the library in a new run, and print the
         worst slowdown against the best of them.
-    probe
-        Only measure the cost model's numbers: gap between messages, overhead, latency, rate, copy rate. They are
+      probe: Only measure the cost model's numbers: gap between messages, overhead, latency, rate, copy rate. They are
         printed beside the fabric file's and written to -o, for --machine.
-    machine
-        A file of --probe: its numbers are those of --predict, in place of the fabric file's.
+      machine: A file of --probe: its numbers are those of --predict, in place of the fabric file's.
     """
     from weft.tune.whole import Asked, Tuning
 
@@ -99,18 +85,58 @@ def export(
 
     Only rules for algorithms that the library has itself can be written; the others are listed.
 
-    Parameters
-    ----------
-    table
-        A selection table.
-    to
-        openmpi (4 and 5: coll_tuned) or mpich (4 and 5).
-    output
-        The rule file.
-    mpicxx
-        C++ compiler wrapper of the MPICH whose own rules the file repeats; by default the one on PATH.
+    Args:
+      table: A selection table.
+      to: openmpi (4 and 5: coll_tuned) or mpich (4 and 5).
+      output: The rule file.
+      mpicxx: C++ compiler wrapper of the MPICH whose own rules the file repeats; by default the one on PATH.
     """
     from weft.text import plain
     from weft.tune.rule_files import export_rules
 
     sys.stdout.write(plain(export_rules(table, to, output, mpicxx)))
+
+
+def execute(
+    *command: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    force: str = "",
+    table: Path | None = None,
+    report: Path | None = None,
+    verify: int = 0,
+    prewarm: bool = False,
+    mpicxx: str | None = None,
+) -> int:
+    """Run an application with Weft's all-to-all instead of its MPI library's, without recompiling it; its exit code.
+
+    weft exec --force "node.multi{nl=4}" -- mpirun -n 64 ./application
+
+    Args:
+      command: The starter and its arguments, after "--".
+      force:
+        Algorithm for every MPI_Alltoall and MPI_Alltoallv: pmpi (the library's own), flat.window{w=8}, flat.pairwise,
+        bruck{r=2}, node.multi{nl=4}, node.direct{w=64}, node.bruck{r=2}, sched{file=PATH} or
+        sched.matrix{w=8}.
+      table: Selection table: the algorithm by operation, nodes, ranks and size.
+      report: File for a report of all calls: sizes, algorithms and times.
+      verify: Repeat every nth call with the MPI library, and fail if the results differ.
+      prewarm: Connect all pairs of ranks in MPI_Init.
+      mpicxx: C++ compiler wrapper of the application's MPI; the one beside the starter by default.
+
+    Raises:
+      StudyError: There is no command.
+    """
+    from weft.launch.interposer import INTERPOSER, Settings, mpi_of, preloaded, wait_for
+    from weft.launch.preload import Marks, build_preload, bypassed, preload_value
+
+    if not command:
+        raise StudyError("weft exec has no command", "weft exec -- mpirun -n 4 ./application")
+    variables = Settings(force, table, report, verify, prewarm).variables()
+    mpi = mpi_of(command, mpicxx)
+    library = build_preload(INTERPOSER, mpi, lambda line: print(line, file=sys.stderr))
+    marks = Marks.new()
+    variables |= {"LD_PRELOAD": preload_value(library, hands_on=False), "LIBWEFT_MARKS": str(marks.path)}
+    sys.stdout.flush()
+    code, _ = wait_for(preloaded(command, variables, mpi.described()))
+    if warning := bypassed(INTERPOSER.file, *marks.take()):
+        sys.stderr.write(f"weft: {warning}\n")
+    return code

@@ -21,7 +21,7 @@ from weft.analyse.tables.claims import ClaimRow, extras, make_claim
 from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
 from weft.analyse.tables.times import CALLS
 from weft.analyse.winners import guideline_rows
-from weft.cli.audit import audit
+from weft.cli.check import audit
 from weft.errors import StudyError
 from weft.fabric import load_fabric
 from weft.kernel.budget import most_rows
