@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Large units in place of many small ones, because most of a small unit's time goes into headers and into templates that
 # each unit makes for itself. A folder is in one unit whole; names in anonymous namespaces of a unit differ.
-# Three units of about the same processor time for the kernels (`ninja -j 1 -v` with `time`), beside two of the all-to-alls:
+# Three units of about the same processor time for the kernels (`ninja -j 1 -v` with `time`), beside one of the all-to-alls:
 # what measures, in two, and what stands around it, which reads plans and writes records before and after. That is mostly
 # texts: -O1 takes 30 % less of the compiler's time, and nothing of a measurement's.
 set(weft_around_rooms launch record cell host)

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 
 namespace weft {
 
@@ -21,8 +21,9 @@ constexpr std::size_t shown_samples = 32;
 
 /// Not the clock of the samples, which in a simulator is a simulated one.
 std::int64_t wall_ns() noexcept {
-    using namespace std::chrono;
-    return duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
 } // namespace

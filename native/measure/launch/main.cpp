@@ -12,9 +12,9 @@
 #include "mpi/error.hpp"
 #include "mpi/handles.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <string>
 
@@ -86,11 +86,12 @@ int main(int argc, char **argv) {
         print_error("the launcher ended before this rank began", "start the run again");
         return 1;
     }
-    auto const date = std::chrono::system_clock::now().time_since_epoch();
+    std::timespec date{};
+    std::timespec_get(&date, TIME_UTC);
     std::int64_t const began_ns = weft::platform::now_ns();
     weft::Library const library(argc, argv);
     std::int64_t const init_ns = weft::platform::now_ns() - began_ns;
-    weft::note_start(std::chrono::nanoseconds(date).count(), began_ns, init_ns);
+    weft::note_start(date.tv_sec * std::int64_t{1'000'000'000} + date.tv_nsec, began_ns, init_ns);
     if (what == "--settings") {
         print_settings();
         return 0;
