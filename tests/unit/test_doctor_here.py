@@ -11,19 +11,19 @@ import pytest
 from weft.cli.app import main
 from weft.doctor import here as doctor
 from weft.doctor.here import examine, healthy
-from weft.doctor.probe import Probe, Root, ready, two_ranks
+from weft.doctor.probe import Probe, ready, two_ranks
 from weft.errors import LaunchError
 from weft.mpi.library import parse_library
 from weft.mpi.starting import Cores
 
 
-def machine(tmp_path: Path, **files: str) -> Root:
+def machine(tmp_path: Path, **files: str) -> Path:
     """A tree with the files named (``__`` for ``/``)."""
     for name, text in files.items():
         path = tmp_path / name.replace("__", "/")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return Root(tmp_path)
+    return tmp_path
 
 
 def test_every_probe_that_is_not_fine_says_what_for_and_what_to_do() -> None:
@@ -43,7 +43,7 @@ def test_a_machine_without_mpi_cannot_measure(tmp_path: Path, monkeypatch: pytes
         raise LaunchError("no MPI: there is no mpicxx on PATH", "apt install libopenmpi-dev")
 
     monkeypatch.setattr(doctor, "find_mpi", none)
-    probe = doctor.mpi(Root(tmp_path))
+    probe = doctor.mpi()
     assert (probe.verdict, probe.remedy) == ("missing", "apt install libopenmpi-dev")
     assert not healthy([probe])
 
@@ -61,7 +61,7 @@ def test_missing_programs_are_named_with_their_package(tmp_path: Path, monkeypat
     assert "no sbatch, srun" in probe.needed_for
     assert probe.remedy.endswith("apt install slurm-client")
     assert ("sudo" in probe.remedy) == (os.geteuid() != 0)
-    other = doctor.programs(Root(tmp_path / "other"), "Slurm", ("sbatch",), "x", "slurm-client")
+    other = doctor.programs(tmp_path / "other", "Slurm", ("sbatch",), "x", "slurm-client")
     assert "what Debian calls slurm-client" in other.remedy
 
 
@@ -72,7 +72,7 @@ def test_programs_outside_of_a_users_path_are_found(tmp_path: Path, monkeypatch:
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", "/nothing")
     monkeypatch.setattr(doctor, "ADMINISTRATORS", str(tool.parent))
-    assert doctor.programs(Root(), "x", ("tc",), "", "").found == f"{tool} (tried just now)"
+    assert doctor.programs(Path("/"), "x", ("tc",), "", "").found == f"{tool} (tried just now)"
 
 
 SLURM = dict.fromkeys(("sbatch", "srun", "squeue", "scancel", "sinfo", "scontrol", "sacct", "salloc"), "exit 0")
@@ -89,7 +89,7 @@ def stubs(folder: Path, monkeypatch: pytest.MonkeyPatch, **scripts: str) -> None
 
 
 def probe_of(name: str) -> Probe:
-    return doctor.programs(Root(), *next(each for each in doctor.PROGRAMS if each[0] == name))
+    return doctor.programs(Path("/"), *next(each for each in doctor.PROGRAMS if each[0] == name))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_ranks_that_do_not_meet_make_a_machine_ill(tmp_path: Path, monkeypatch: 
     mpiexec = 'case "$*" in *ranks) echo no route to the daemon >&2; exit 1;; *) echo "mpiexec (OpenRTE) 4.1.4";; esac'
     stubs(tmp_path / "bin", monkeypatch, mpicxx=wrapper, mpiexec=mpiexec)
     monkeypatch.setattr("weft.mpi.library.Mpi.described", lambda _: parse_library("Open MPI v4.1.4"))
-    probe = two_ranks(Root())
+    probe = two_ranks(Path("/"))
     assert (probe.verdict, "no route to the daemon" in probe.needed_for) == ("missing", True), probe
     assert not healthy([probe])
 
@@ -145,14 +145,14 @@ def test_virtual_fabrics_are_tried_and_not_guessed_from_settings(monkeypatch: py
     monkeypatch.setattr(doctor, "forbidden", lambda: "")
     for words, how in ((["unshare", "--user"], "in a user namespace"), (["unshare"], "as root")):
         monkeypatch.setattr(doctor, "unshare_command", lambda words=words: words)
-        probe = doctor.virtual_fabrics(Root())
+        probe = doctor.virtual_fabrics()
         assert (probe.verdict, probe.found) == ("ok", f"allowed {how} (tried just now)")
 
 
 def test_why_there_are_no_virtual_fabrics_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "forbidden", lambda: "unshare failed:\nOperation not permitted (x = 1)")
     monkeypatch.setattr(doctor, "remedy", lambda: "sudo sysctl -w x=0, or run as root")
-    probe = doctor.virtual_fabrics(Root())
+    probe = doctor.virtual_fabrics()
     assert probe.verdict == "missing"
     assert probe.needed_for == "fabrics of kind virtual: unshare failed: Operation not permitted (x = 1)"
     assert probe.remedy == "sudo sysctl -w x=0, or run as root"
@@ -169,13 +169,13 @@ def test_little_locked_memory_hurts_only_where_an_adapter_wants_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (65536, 65536))
-    assert doctor.locked_memory(Root(tmp_path)).verdict == "ok"
+    assert doctor.locked_memory(tmp_path).verdict == "ok"
     (tmp_path / "sys/class/infiniband").mkdir(parents=True)
-    probe = doctor.locked_memory(Root(tmp_path))
+    probe = doctor.locked_memory(tmp_path)
     assert probe.verdict == "warn"
     assert "64 KiB" in probe.found
     monkeypatch.setattr(resource, "getrlimit", lambda which: (resource.RLIM_INFINITY,) * 2)
-    assert doctor.locked_memory(Root(tmp_path)).verdict == "ok"
+    assert doctor.locked_memory(tmp_path).verdict == "ok"
 
 
 def test_swap_is_a_warning(tmp_path: Path) -> None:
@@ -185,13 +185,13 @@ def test_swap_is_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_missing_shared_memory_folder_is_told(tmp_path: Path) -> None:
-    assert doctor.shared_memory(Root(tmp_path)).verdict == "missing"
+    assert doctor.shared_memory(tmp_path).verdict == "missing"
 
 
 def test_a_small_shared_memory_folder_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "dev/shm").mkdir(parents=True)
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("U", (), {"total": 64 << 20, "free": 60 << 20})())
-    probe = doctor.shared_memory(Root(tmp_path))
+    probe = doctor.shared_memory(tmp_path)
     assert probe.verdict == "warn"
     assert "64 MiB" in probe.found
 
@@ -204,7 +204,7 @@ def test_a_busy_machine_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_restricted_mask_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "cores_here", lambda: Cores(2, 4, restricted=True))
-    probe = doctor.cores(Root())
+    probe = doctor.cores()
     assert probe.verdict == "warn"
     assert "2, 4 hardware threads" in probe.found
 

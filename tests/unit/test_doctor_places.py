@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from weft.doctor.here import cached_kernels, examine, temporary_files
-from weft.doctor.probe import Root, ready
+from weft.doctor.probe import ready
 from weft.errors import LaunchError
 from weft.files.atomic import temporary
 from weft.launch.build import built_program, failed
@@ -27,14 +27,14 @@ def full(*_: object) -> None:
 
 
 def test_a_cache_that_is_not_there_yet_is_tried_above_it_and_nothing_is_left(cache: Path, tmp_path: Path) -> None:
-    probe = cached_kernels(Root())
+    probe = cached_kernels()
     assert (probe.verdict, probe.found) == ("ok", f"{cache}/weft")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_cache_that_cannot_be_made_is_missing_and_the_last_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nothing")
-    probe = cached_kernels(Root())
+    probe = cached_kernels()
     assert probe.verdict == "missing"
     assert "cannot be written to /proc/nothing/weft" in probe.needed_for
     assert "XDG_CACHE_HOME" in probe.remedy
@@ -44,7 +44,7 @@ def test_a_cache_that_cannot_be_made_is_missing_and_the_last_line_says_so(monkey
 
 def test_a_full_cache_is_missing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "posix_fallocate", full)
-    assert "No space left on device" in cached_kernels(Root()).needed_for
+    assert "No space left on device" in cached_kernels().needed_for
 
 
 def test_a_cache_from_which_nothing_starts_is_missing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,16 +52,16 @@ def test_a_cache_from_which_nothing_starts_is_missing(cache: Path, monkeypatch: 
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(command[0]))
 
     monkeypatch.setattr(subprocess, "run", forbidden)
-    probe = cached_kernels(Root())
+    probe = cached_kernels()
     assert (probe.verdict, probe.lacks) == ("missing", "a cache that programs start from")
     assert f"no program may be started in {cache}/weft (mounted noexec?)" in probe.needed_for
 
 
 def test_a_full_folder_of_temporary_files_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    assert temporary_files(Root()).found == str(tmp_path)
+    assert temporary_files().found == str(tmp_path)
     monkeypatch.setattr(os, "posix_fallocate", full)
-    probe = temporary_files(Root())
+    probe = temporary_files()
     assert (probe.verdict, probe.lacks) == ("missing", f"room in {tmp_path}")
     assert list(tmp_path.iterdir()) == []
 

@@ -11,7 +11,6 @@ import pytest
 
 from weft.doctor import here as doctor
 from weft.doctor.here import FOR_DEVELOPERS, PROGRAMS
-from weft.doctor.probe import Root
 from weft.errors import LaunchError
 from weft.launch.toolchain import tool
 from weft.launch.virtual.permission import NEEDED, forbidden
@@ -47,10 +46,10 @@ def in_own_mounts(script: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.skipif(bool(forbidden()), reason="mount namespaces are not allowed here, so no mount is tried")
 def test_what_doctor_says_of_shared_memory_helps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)  # as it is in the namespace
-    absent = doctor.shared_memory(Root(tmp_path)).remedy
+    absent = doctor.shared_memory(tmp_path).remedy
     (tmp_path / "dev/shm").mkdir(parents=True)
     monkeypatch.setattr("shutil.disk_usage", lambda path: type("U", (), {"total": 64 << 20, "free": 60 << 20})())
-    small = doctor.shared_memory(Root(tmp_path)).remedy.partition(";")[0]
+    small = doctor.shared_memory(tmp_path).remedy.partition(";")[0]
     monkeypatch.undo()
     gone = in_own_mounts(f"mount -t tmpfs tmpfs /dev; {absent}; touch /dev/shm/x")
     assert gone.returncode == 0, gone.stderr
@@ -63,7 +62,7 @@ def test_what_doctor_says_of_cores_shows_the_mask(monkeypatch: pytest.MonkeyPatc
     from weft.mpi.starting import Cores
 
     monkeypatch.setattr(doctor, "cores_here", lambda: Cores(1, 1, restricted=True))
-    command = doctor.cores(Root()).remedy.partition(" shows")[0]
+    command = doctor.cores().remedy.partition(" shows")[0]
     assert "affinity mask" in subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True).stdout
 
 

@@ -7,17 +7,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from weft.doctor.probe import Probe, Root, failure, two_ranks, two_simulated_ranks
+from weft.doctor.probe import Probe, failure, two_ranks, two_simulated_ranks
 from weft.errors import LaunchError
 from weft.extras import apt_install, as_root
 from weft.files.atomic import temporary
 from weft.files.shipped import cache
 from weft.format import format_bytes
-from weft.host import read_host
+from weft.host import read, read_host
 from weft.launch.toolchain import compiler, compiler_version, tool
 from weft.launch.virtual.permission import forbidden, lacking_packages, remedy, unshare_command
 from weft.mpi.library import find_mpi
@@ -29,12 +29,13 @@ TEMPORARY_BYTES = 8 * 2**20
 """Room asked for a compiler's intermediate files, in bytes: a guess on the safe side, not measured."""
 
 
-def cached_kernels(_: Root) -> Probe:
+def cached_kernels() -> Probe:
     """Try to write a program into the cache, and to start it there."""
     place = cache()
+    nearest = next(folder for folder in (place, *place.parents) if folder.is_dir())  # nothing is made that stays
     purpose = "building the kernels, at first use"
     try:
-        with tempfile.TemporaryDirectory(prefix="weft-doctor-", dir=nearest(place)) as made:
+        with tempfile.TemporaryDirectory(prefix="weft-doctor-", dir=nearest) as made:
             reserve(Path(made) / "room", BUILDING_BYTES)
             program = Path(made) / "program"
             program.write_text("#!/bin/sh\n")
@@ -54,7 +55,7 @@ def cached_kernels(_: Root) -> Probe:
     return Probe("cache", str(place), "ok", needed=True)
 
 
-def temporary_files(_: Root) -> Probe:
+def temporary_files() -> Probe:
     """Try to write where compilers and MPI libraries put their temporary files."""
     place = temporary()
     try:
@@ -65,11 +66,6 @@ def temporary_files(_: Root) -> Probe:
         why, remedy = f"{why} ({error.strerror})", "make room there, or set TMPDIR to another folder"
         return Probe("temporary files", "", "missing", why, remedy, needed=True, lacks=f"room in {place}")
     return Probe("temporary files", str(place), "ok", needed=True)
-
-
-def nearest(place: Path) -> Path:
-    """The folder itself, else the nearest above it that there is: nothing is made that is not removed again."""
-    return next(folder for folder in (place, *place.parents) if folder.is_dir())
 
 
 def reserve(path: Path, size_bytes: int) -> None:
@@ -86,13 +82,12 @@ ADMINISTRATORS = "/usr/local/sbin:/usr/sbin:/sbin"
 
 def examine(root: Path = Path("/")) -> list[Probe]:
     """Look for everything that Weft can use; of the compilers and programs started for that nothing stays behind."""
-    here = Root(root)
-    each: tuple[Callable[[Root], Probe], ...] = (
-        mpi, mpi_start, two_ranks, cxx, lambda _: build_tool("cmake"), lambda _: build_tool("ninja"), cached_kernels,
-        temporary_files, cores, load, memory, locked_memory, shared_memory, governor, virtual_fabrics,
-    )  # fmt: skip
-    found = [*(probe(here) for probe in each), *(programs(here, *wanted) for wanted in PROGRAMS)]
-    return found + [replace(programs(here, *wanted), developers=True) for wanted in FOR_DEVELOPERS]
+    found = [
+        mpi(), mpi_start(root), two_ranks(root), cxx(), build_tool("cmake"), build_tool("ninja"), cached_kernels(),
+        temporary_files(), cores(), load(root), memory(root), locked_memory(root), shared_memory(root), governor(root),
+        virtual_fabrics(), *(programs(root, *wanted) for wanted in PROGRAMS),
+    ]  # fmt: skip
+    return found + [replace(programs(root, *wanted), developers=True) for wanted in FOR_DEVELOPERS]
 
 
 def healthy(probes: Sequence[Probe]) -> bool:
@@ -100,7 +95,7 @@ def healthy(probes: Sequence[Probe]) -> bool:
     return not any(probe.needed and probe.verdict == "missing" for probe in probes)
 
 
-def mpi(root: Root) -> Probe:
+def mpi() -> Probe:
     """Find the MPI that would be measured, and its origin."""
     try:
         found = find_mpi()
@@ -111,12 +106,12 @@ def mpi(root: Root) -> Probe:
     return Probe("MPI", f"{name}: {found.wrapper} (by {found.origin}), {starter}", "ok", needed=True)
 
 
-def mpi_start(root: Root) -> Probe:
+def mpi_start(root: Path) -> Probe:
     """Find out whether jobs that a user starts by hand wait for components that only delay them."""
     try:
         found = find_mpi()
         library = found.described()
-        quick = settings_without_delay(library, found.mpiexec(), os.environ, root.path) if library else {}
+        quick = settings_without_delay(library, found.mpiexec(), os.environ, root) if library else {}
     except LaunchError:
         return Probe("MPI start", "not known without an MPI", "ok")
     if library is None or library.major < 5 or not quick:
@@ -126,7 +121,7 @@ def mpi_start(root: Root) -> Probe:
     return Probe("MPI start", found, "warn", why, "export OMPI_MCA_btl=^ofi")
 
 
-def cxx(root: Root) -> Probe:
+def cxx() -> Probe:
     """Find the C++ compiler that would build the kernels."""
     try:
         compiler()
@@ -144,7 +139,7 @@ def build_tool(name: str) -> Probe:
         return Probe(name, "", "missing", "building the kernels, at first use", error.remedy, needed=True)
 
 
-def cores(root: Root) -> Probe:
+def cores() -> Probe:
     """Count the cores available to ranks."""
     here = cores_here()
     threads = f", {here.threads} hardware threads" if here.threads != here.physical else ""
@@ -155,9 +150,9 @@ def cores(root: Root) -> Probe:
     return Probe("cores", found, "ok")
 
 
-def load(root: Root) -> Probe:
+def load(root: Path) -> Probe:
     """Check whether other processes use the cores."""
-    busy = float(root.text("proc/loadavg").partition(" ")[0] or "0")
+    busy = float(read(root / "proc/loadavg").strip().partition(" ")[0] or "0")
     found = f"{busy:g} runnable processes"
     if busy > 0.5 * cores_here().threads:
         why = "others use the cores: their work disturbs the measurement"
@@ -165,22 +160,22 @@ def load(root: Root) -> Probe:
     return Probe("load", found, "ok")
 
 
-def memory(root: Root) -> Probe:
+def memory(root: Path) -> Probe:
     """Find the memory available to ranks, and what limits it."""
-    host = read_host(root.path)
+    host = read_host(root)
     limits = ", ".join(f"{limit.by} {format_bytes(limit.bytes)}" for limit in host.limits)
     found = f"{format_bytes(host.memory_bytes)}; now: {limits or 'unknown'}"
-    if root.text("proc/swaps").splitlines()[1:]:
+    if read(root / "proc/swaps").strip().splitlines()[1:]:
         why = "a cell that swaps is marked, and its times are not usable"
         return Probe("memory", f"{found}; swap is on", "warn", why, as_root("swapoff -a"))
     return Probe("memory", found, "ok")
 
 
-def locked_memory(root: Root) -> Probe:
+def locked_memory(root: Path) -> Probe:
     """Check how much memory may be pinned; InfiniBand and other RDMA networks pin their buffers."""
     soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     found = "unlimited" if soft == resource.RLIM_INFINITY else format_bytes(soft)
-    adapter = root.there("sys/class/infiniband")
+    adapter = (root / "sys/class/infiniband").exists()
     name = "locked memory (ulimit -l)"
     if adapter and soft != resource.RLIM_INFINITY and soft < PINNED_LEAST:
         remedy = "ulimit -l unlimited; permanently: '* - memlock unlimited' in /etc/security/limits.conf"
@@ -188,9 +183,9 @@ def locked_memory(root: Root) -> Probe:
     return Probe(name, found + ("" if adapter else " (no RDMA adapter here)"), "ok")
 
 
-def shared_memory(root: Root) -> Probe:
+def shared_memory(root: Path) -> Probe:
     """Check the size of /dev/shm, through which ranks of one host exchange messages."""
-    place = root.path / "dev/shm"
+    place = root / "dev/shm"
     if not place.is_dir():
         remedy = f"{as_root('mkdir -p /dev/shm')} && {as_root('mount -t tmpfs tmpfs /dev/shm')}"
         return Probe("/dev/shm", "", "missing", "fast messages between ranks of this host", remedy)
@@ -203,9 +198,9 @@ def shared_memory(root: Root) -> Probe:
     return Probe("/dev/shm", found, "ok")
 
 
-def governor(root: Root) -> Probe:
+def governor(root: Path) -> Probe:
     """Check whether the cores' frequency may change during a run."""
-    name = root.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+    name = read(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip()
     if not name:
         return Probe("frequency governor", "not visible (a virtual machine?)", "ok")
     if name == "performance":
@@ -214,7 +209,7 @@ def governor(root: Root) -> Probe:
     return Probe("frequency governor", name, "warn", "frequencies change while cells are measured", remedy)
 
 
-def virtual_fabrics(root: Root) -> Probe:
+def virtual_fabrics() -> Probe:
     """Try to make network namespaces as this user: settings, capabilities and tools all matter."""
     reason = forbidden()
     if reason:
@@ -252,7 +247,7 @@ FOR_DEVELOPERS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
 )
 
 
-def programs(root: Root, name: str, wanted: Sequence[str], needed_for: str, package: str, serves: str = "") -> Probe:
+def programs(root: Path, name: str, wanted: Sequence[str], needed_for: str, package: str, serves: str = "") -> Probe:
     """Try programs that are installed together, each by one command."""
     path = f"{os.environ.get('PATH', '')}:{ADMINISTRATORS}"
     found = {command.partition(" ")[0]: shutil.which(command.partition(" ")[0], path=path) for command in wanted}
@@ -274,8 +269,8 @@ def programs(root: Root, name: str, wanted: Sequence[str], needed_for: str, pack
     return Probe(name, f"{', '.join(places)} (tried just now)", "ok")
 
 
-def install(root: Root, package: str) -> str:
+def install(root: Path, package: str) -> str:
     """Command that installs Debian packages, or their names for other systems."""
-    if root.there("etc/debian_version"):
+    if (root / "etc/debian_version").exists():
         return apt_install(package)
     return f"install what Debian calls {package}, by your package manager or your site's modules"

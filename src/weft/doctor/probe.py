@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One thing that ``weft doctor`` looks at, and the tree in which it looks."""
+"""One thing that ``weft doctor`` looks at, and what it starts to see whether it works: programs, two ranks."""
 
 import os
 import signal
@@ -14,7 +14,6 @@ from typing import Literal
 from weft.errors import LaunchError
 from weft.fabric.kinds import KINDS
 from weft.files.atomic import temporary
-from weft.host import read
 from weft.launch.batch.scheduler import refuse_missing
 from weft.launch.batch.schedulers import SCHEDULERS
 from weft.launch.local import LOOPBACK, without_job
@@ -37,21 +36,6 @@ class Probe:
     serves: str = ""  # the kind of fabric that cannot do without it; empty where none
     lacks: str = ""  # what is missing, as its package is called
     developers: bool = False  # whether only those who work on Weft need it
-
-
-@dataclass(frozen=True)
-class Root:
-    """The folder of ``proc`` and ``sys``; tests use trees of their own."""
-
-    path: Path = Path("/")
-
-    def text(self, name: str) -> str:
-        """Stripped text of a file; empty if it cannot be read."""
-        return read(self.path / name).strip()
-
-    def there(self, name: str) -> bool:
-        """Whether a file or folder exists."""
-        return (self.path / name).exists()
 
 
 def ready(probes: Sequence[Probe]) -> str:
@@ -122,7 +106,7 @@ def failure(command: Sequence[str], environment: Mapping[str, str] | None = None
     return lines[-1] if lines else f"exit code {begun.returncode}"
 
 
-def two_ranks(root: Root) -> Probe:
+def two_ranks(root: Path) -> Probe:
     """Build a program of two ranks with the MPI that would be measured, and start it."""
     try:
         mpi = find_mpi()
@@ -139,7 +123,7 @@ def two_ranks(root: Root) -> Probe:
     return Probe("two ranks", "built and run on two ranks (just now)", "ok", needed=True)
 
 
-def _start_two(folder: Path, mpi: Mpi, library: Library | None, starter: Path, root: Root) -> str:
+def _start_two(folder: Path, mpi: Mpi, library: Library | None, starter: Path, root: Path) -> str:
     """Why two ranks cannot be built or started as the launcher of this host does; empty if they can."""
     why = _built(str(mpi.wrapper), folder)
     if why or library is None:
@@ -147,7 +131,7 @@ def _start_two(folder: Path, mpi: Mpi, library: Library | None, starter: Path, r
     family = family_of(library)
     folders = filter(None, [str(mpi.wrapper.parent.parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")])
     paths = {"LD_LIBRARY_PATH": os.pathsep.join(folders)}
-    quick = settings_without_delay(library, starter, os.environ, root.path)
+    quick = settings_without_delay(library, starter, os.environ, root)
     own = {**family.environment(True), **quick, **without_job(os.environ), **paths}
     alone = [sys.executable, "-I", "-S", str(LOOPBACK)]
     return failure([*alone, *family.command(starter, 2, True, cores_here(), [str(folder / "ranks")])], own)

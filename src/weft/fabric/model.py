@@ -15,7 +15,7 @@ from weft.fabric.nodeset import NodeSetError, expand, size
 from weft.fabric.presets import with_presets
 from weft.fabric.simulation import SimulationSection
 from weft.fabric.times import Latency
-from weft.files.reading import locate, model_at, read_toml, validate
+from weft.files.reading import fields_at, locate, read_toml, validate
 from weft.files.section import Section, WholeFile
 from weft.host import Host, Limit, smallest
 from weft.units import Bytes, Rate
@@ -183,8 +183,7 @@ class Fabric(WholeFile, frozen=True):
         for table, keys in (("sources", self.sources), ("ranges", self.ranges)):
             for key in keys:
                 *section, last = key.split(".")
-                owner = model_at(Fabric, section)
-                if section != ["groups"] and (owner is None or last not in owner.model_fields):
+                if section != ["groups"] and last not in fields_at(Fabric, section):
                     raise ValueError(f'{table} has "{key}", and no such key exists')
         for key in self.ranges:
             self.range_of(key)
@@ -193,10 +192,9 @@ class Fabric(WholeFile, frozen=True):
     def range_of(self, key: str) -> tuple[float, float]:
         """The two ends of a number's range in the unit of its key; ValueError for no such numbers, or in no order."""
         *section, last = key.split(".")
-        owner = model_at(Fabric, section)
-        if owner is None:
+        field = fields_at(Fabric, section).get(last)
+        if field is None:
             raise ValueError(f'ranges has "{key}", and no such key exists')
-        field = owner.model_fields[last]
         kind: Any = field.annotation
         for each in field.metadata:  # what reads its text
             kind = Annotated[kind, each]

@@ -34,8 +34,7 @@ def with_checksum(text: str) -> str:
 
 def is_damaged(raw: bytes) -> bool:
     """Whether the text of a JSON object has a checksum of other bytes; records of an older Weft have none."""
-    start = max(0, len(raw) - _LONGEST)
-    found = _ENTRY.search(raw, start)
+    found = _ENTRY.search(raw, max(0, len(raw) - _LONGEST))
     return found is not None and zlib.crc32(memoryview(raw)[: found.start()]) != int(found[1])
 
 

@@ -20,6 +20,8 @@ KINDS = {
 }
 DEEPEST = 16  # folders in folders; Weft's own are nested half as deep, replays in a trace among them
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+MOST_HOLES, PACKED = 1 << 26, 64
+"""Bytes of a file that need not be on the disk, and how often a file system may pack the others: the rest is holes."""
 _GUARDED: set[str] = set()
 
 
@@ -154,26 +156,17 @@ def open_plain(path: Path) -> BufferedReader:
         links = os.O_NOFOLLOW if guarded else 0
         handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | links, dir_fd=folder)
     try:
-        refuse_kind(path, os.fstat(handle))  # what may have taken its place meanwhile
-        _refuse_holes(path, handle)
+        status = os.fstat(handle)
+        refuse_kind(path, status)  # what may have taken its place meanwhile
+        size, written = status.st_size, 512 * status.st_blocks
+        # to read what nobody wrote takes hours; some file systems count no blocks, and know no holes either
+        if size > MOST_HOLES + PACKED * written and os.lseek(handle, 0, os.SEEK_HOLE) < size:
+            raise TooLargeError(errno.EFBIG, f"{size:,} bytes, of which {written:,} are on the disk", str(path))
+        os.lseek(handle, 0, os.SEEK_SET)
     except OSError:
         os.close(handle)
         raise
     return os.fdopen(handle, "rb")
-
-
-MOST_HOLES, PACKED = 1 << 26, 64
-"""Bytes of a file that need not be on the disk, and how often a file system may pack the others: the rest is holes."""
-
-
-def _refuse_holes(path: Path, handle: int) -> None:
-    """Raise OSError (EFBIG) if nearly all of a file was never written: to read that takes hours."""
-    status = os.fstat(handle)
-    size, written = status.st_size, 512 * status.st_blocks
-    # some file systems count no blocks, and know no holes either
-    if size > MOST_HOLES + PACKED * written and os.lseek(handle, 0, os.SEEK_HOLE) < size:
-        raise TooLargeError(errno.EFBIG, f"{size:,} bytes, of which {written:,} are on the disk", str(path))
-    os.lseek(handle, 0, os.SEEK_SET)
 
 
 MOST_PARSED = 1 << 29  # bytes that a JSON text may take in memory

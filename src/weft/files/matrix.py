@@ -161,22 +161,18 @@ def calls_of(trace: dict[str, Any]) -> Iterator[Call]:
     events = [each for each in given if is_table(each)]
     groups = _groups(info.get("pg_config")) | _groups(*(_inputs(each) for each in events if each.get("name") == GROUPS))
     calls = [_call(each, info.get("rank")) for each in events if each.get("name") == CALL]
-    sizes = {name: count for call in calls if (name := _group(call)) is not None and (count := _count_parts(call))}
-    for call in calls:
+    parts = [len(each) if is_list(each) else 0 for each in (call.get("In split size") for call in calls)]
+    named = zip(map(_group, calls), parts, strict=True)
+    sizes = {name: count for name, count in named if name is not None and count}
+    for call, count in zip(calls, parts, strict=True):
         if "all_to_all" in str(call.get("Collective name", "")).replace("alltoall", "all_to_all"):
             name = _group(call)
             ranks = {"Process Group Ranks": groups[name]} if name in groups and not _is_whole(call) else {}
-            size = _count_parts(call) or (None if name is None else sizes.get(name))
-            yield {"Group size": size} | call | ranks
+            yield {"Group size": count or (None if name is None else sizes.get(name))} | call | ranks
 
 
 def _group(call: Call) -> str | None:
     return None if call.get(GROUP) is None else str(call[GROUP])
-
-
-def _count_parts(call: Call) -> int:
-    parts = call.get("In split size")
-    return len(parts) if is_list(parts) else 0
 
 
 def _call(event: dict[str, Any], rank: object) -> dict[str, object]:

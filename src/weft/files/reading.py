@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeGuard, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from weft.errors import WeftError
@@ -130,7 +131,7 @@ def describe(model: type[BaseModel], mistake: ErrorDetails) -> tuple[str, str]:
     key = ".".join(str(part) for part in loc)
     message = mistake["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
     if kind == "extra_forbidden":
-        known = keys_at(model, loc[:-1])
+        known = fields_at(model, loc[:-1])
         near = closest(str(loc[-1]), known)
         hint = f'did you mean "{near}"? ' if near else ""
         where = ".".join(str(part) for part in loc[:-1]) or "the file"
@@ -138,7 +139,7 @@ def describe(model: type[BaseModel], mistake: ErrorDetails) -> tuple[str, str]:
     if kind == "missing":
         return f'the key "{key}" is missing', f"add it; {help_at(model, loc)}"
     if kind in ("model_type", "model_attributes_type"):
-        remedy = f"write it as a section: [{key}] with the keys {', '.join(keys_at(model, loc))}"
+        remedy = f"write it as a section: [{key}] with the keys {', '.join(fields_at(model, loc))}"
         return f'"{key}" is {shown(mistake["input"])}, not a table', remedy
     if not loc:
         return message, "change the file to satisfy this"
@@ -155,14 +156,14 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def model_at(model: type[BaseModel], loc: Loc) -> type[BaseModel] | None:
-    """The model at a key path; None if there is none."""
-    current: type[BaseModel] | None = model
+def fields_at(model: type[BaseModel], loc: Loc) -> dict[str, FieldInfo]:
+    """The keys that are allowed at a key path; none without a model there."""
     for part in (part for part in loc if isinstance(part, str)):
-        if current is None or part not in current.model_fields:
-            return None
-        current = model_in(current.model_fields[part].annotation)
-    return current
+        inner = model_in(model.model_fields[part].annotation) if part in model.model_fields else None
+        if inner is None:
+            return {}
+        model = inner
+    return model.model_fields
 
 
 def model_in(annotation: Any) -> type[BaseModel] | None:
@@ -172,18 +173,11 @@ def model_in(annotation: Any) -> type[BaseModel] | None:
     return next((found for part in get_args(annotation) if (found := model_in(part))), None)
 
 
-def keys_at(model: type[BaseModel], loc: Loc) -> list[str]:
-    """Keys that are allowed at a key path."""
-    found = model_at(model, loc)
-    return list(found.model_fields) if found else []
-
-
 def help_at(model: type[BaseModel], loc: Loc) -> str:
     """The description of a key, or the keys of its section."""
     named = [part for part in loc if isinstance(part, str)]
     while named:
-        key = named.pop()
-        owner = model_at(model, named)
-        if owner and key in owner.model_fields:
-            return owner.model_fields[key].description or f"keys beside it: {', '.join(owner.model_fields)}"
+        key, known = named.pop(), fields_at(model, named)
+        if key in known:
+            return known[key].description or f"keys beside it: {', '.join(known)}"
     return "see the shipped files for an example"

@@ -97,7 +97,6 @@ Checksum = Annotated[int | None, AfterValidator(lambda _: None), Field(exclude=T
 """The last entry of a file that Weft wrote, no part of its content; who corrects one by hand takes it out."""
 
 MOST_BYTES = 2**26  # of a file: a selection table of thousands of rules has less
-
 MOST_CHARACTERS = 300  # of a message: it quotes the file
 
 

@@ -12,7 +12,7 @@ from weft.errors import StudyError as StudyError
 from weft.fabric.model import Fabric
 from weft.format import plural
 from weft.kernel.jobs import Jobs
-from weft.kernel.traffic import Traffic, any_eager
+from weft.kernel.traffic import Traffic
 from weft.study import Measure, Series, Study
 
 FlatValue = str | int | Sequence[str | int]  # value of a key of the flat plan: a text, a number, or a list of words
@@ -74,8 +74,8 @@ class Kernel:
         return seconds
 
     def has_floor(self, values: Mapping[str, Any]) -> bool:
-        """Whether a cell's times are read beside the noise floor of its shape."""
-        return True
+        """Whether a cell's times are read beside the noise floor of its shape, and not only beside each other."""
+        return not {"guidelines", "matchings"} & set(values)
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory, by its name (METHOD 22); the C++ kernel counts the same parts."""
@@ -158,13 +158,16 @@ class Kernel:
 
     def direct(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[tuple[int, int]]]:
         """Bytes of a block, and messages of one call if each block goes straight to its rank, by all-to-all."""
-        found = self.blocks(values, ranks)
-        each = ranks * (ranks - 1)
+        each, found = ranks * (ranks - 1), self.blocks(values, ranks)
         return {call: [(size, each) for size in found[call]] for call in DIRECT if call in found}
 
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether many messages are sent eagerly: at most ``limit`` bytes; if None, all are. The smallest decides."""
-        return any_eager(values["bytes"], limit)
+        """Whether many messages are sent eagerly: at most ``limit`` bytes; if None, all are."""
+        return limit is None or self.smallest(values, ranks) <= limit
+
+    def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
+        """Bytes of the smallest message, which decides whether many are sent eagerly."""
+        return min(values["bytes"])
 
     def exchanges(self, values: Mapping[str, Any], ranks: int) -> Sequence[tuple[str, str, int]]:
         """Operation, call and bytes of a block of each equal all-to-all or barrier, if a cell has no other calls."""

@@ -45,13 +45,9 @@ def staging(ranks: int) -> dict[str, int]:
 
 def time_limit(operations: int, measure: Measure, expected_s: float = 0.0) -> float:
     """Seconds after which a cell counts as hung: as the study states, else what its operations may need, and 120."""
-    enough = max(measure.limit, ROOM * operations * measure.budget, PATIENCE * expected_s)
-    return measure.limit if is_given(measure) else enough
-
-
-def is_given(measure: Measure) -> bool:
-    """Whether a study states ``measure.limit``."""
-    return "limit" in measure.model_fields_set
+    if "limit" in measure.model_fields_set:
+        return measure.limit
+    return max(measure.limit, ROOM * operations * measure.budget, PATIENCE * expected_s)
 
 
 def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measure, path: str) -> None:
@@ -59,10 +55,9 @@ def enough_time(found: Sequence[tuple[Shape, Mapping[str, Any]]], measure: Measu
     # the breakdown of a size gets the budget of one operation
     each = [(1 + bool(values.get("explain")), len(values["bytes"]) + values["refine"]) for _, values in found]
     operations = max((parts * sizes + 1 for parts, sizes in each), default=0)
-    breakdowns = any(parts > 1 for parts, _ in each)
     wanted = ROOM * operations * measure.budget
-    if is_given(measure) and wanted > measure.limit:
-        fewer = "fewer sizes, or explain = false" if breakdowns else "or fewer sizes"
+    if "limit" in measure.model_fields_set and wanted > measure.limit:
+        fewer = "fewer sizes, or explain = false" if any(parts > 1 for parts, _ in each) else "or fewer sizes"
         raise StudyError(
             f"{path}: measure.limit = {measure.limit:g} s is too short for {operations} operations of "
             f"{measure.budget:g} s each in one cell",

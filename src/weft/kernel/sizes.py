@@ -18,9 +18,8 @@ def line_name(call: str, parameters: Mapping[str, Any]) -> str:
     """MPI's name of a call, or the pattern of a bandwidth: ``MPI_Alltoallv, linear``, ``inter-node, from memory``."""
     if "collective" in parameters:
         collective, *rest = call.split("-")
-        algorithm = parameters.get("algorithm", DEFAULT)
+        own = [parameters["algorithm"]] if parameters.get("algorithm", DEFAULT) != DEFAULT else []
         thread = ["progress thread"] if "progress" in parameters else []
-        own = [algorithm] if algorithm != DEFAULT else []
         return ", ".join([f"MPI_{collective.capitalize()}", *rest, *own, *thread])
     hops = f"{parameters['hops']} hops" if "hops" in parameters else ""
     both = "both ways" if parameters.get("way") == "both" else ""
@@ -41,9 +40,7 @@ def cell_place(nodes: int, ranks: int, oversubscribed: bool) -> str:
     return f"N = {nodes}, p = {ranks}{' *' if oversubscribed else ''}"
 
 
-MARK = "@"
-MOST_SIZES = 200
-RANGE = " .. "
+MARK, RANGE, MOST_SIZES = "@", "..", 200
 
 
 def in_all(series: Iterable[Iterable[int]]) -> set[int]:
@@ -81,8 +78,8 @@ def powers_of_two(first: int, last: int) -> tuple[int, ...]:
 
 def parse_sizes(value: object) -> tuple[int, ...]:
     """Bytes, ascending, of ``"1 B .. 4 MiB"`` (powers of two) or ``["8 B", "1 KiB"]``; ValueError for others."""
-    if isinstance(value, str) and RANGE.strip() in value:
-        first, _, last = value.partition(RANGE.strip())
+    if isinstance(value, str) and RANGE in value:
+        first, _, last = value.partition(RANGE)
         return powers_of_two(parse_bytes(first), parse_bytes(last))
     listed = as_list(value)
     if not listed or not all(isinstance(each, str) for each in listed):
@@ -105,14 +102,8 @@ def write_sizes(sizes: Sequence[int]) -> list[str]:
     return [f"{size} B" for size in sizes]
 
 
-Refine = Annotated[
-    int,
-    Field(
-        strict=True, ge=0, le=100,
-        description="sizes to add, at most, where times leave the line between their neighbours",
-    ),
-]  # fmt: skip
-"""The key ``refine`` of a study."""
+_ADDED = "sizes to add, at most, where times leave the line between their neighbours"
+Refine = Annotated[int, Field(strict=True, ge=0, le=100, description=_ADDED)]
 _LISTED = {"type": "array", "items": {"type": "string", "examples": ["1 KiB"]}, "minItems": 1}
 _RANGE = {"type": "string", "examples": ["1 B .. 4 MiB"]}
 ByteSizes = Annotated[tuple[int, ...], *written(parse_sizes, write_sizes, {"anyOf": [_RANGE, _LISTED]})]

@@ -25,9 +25,7 @@ WITHIN, BETWEEN, SHIFT, PAIRWISE, WHOLE, ROUNDS = "within", "between", "shift", 
 TURNS = (WITHIN, BETWEEN, SHIFT, PAIRWISE)
 """Steps that are measured in turns with a call; `WHOLE` is the call itself, whose operation has its name alone."""
 RUNS_KEPT = 15  # number of runs, the last ones, of which the kernel keeps the end time of each round
-
 MOST_RANKS = 512  # of more ranks the kernel keeps no rounds one by one: each call would store as many rows of each rank
-
 Explain = Annotated[bool, Field(strict=True, description="the breakdown of each all-to-all: why it takes its time")]
 """The key ``explain`` of a study."""
 

@@ -152,18 +152,15 @@ def without_launches(text: str) -> Mapping[str, Any] | None:
 
 
 def _explains(tree: Mapping[str, Any]) -> bool:
-    name = str(tree.get("kernel"))
-    return name in KERNELS and "explain" in KERNELS[name].study.model_fields
+    kernel = KERNELS.get(str(tree.get("kernel")))
+    return kernel is not None and "explain" in kernel.study.model_fields
 
 
 def _wanted(tree: Mapping[str, Any], overrides: Overrides) -> dict[str, Any]:
-    wanted: dict[str, Any] = dict(tree)
-    measure = dict(tree.get("measure", {}))
+    wanted, measure = dict(tree), tree.get("measure", {})
     if changed := overrides.measure(measure):
         wanted["measure"] = measure | changed
     if overrides.nodes:
         each = {"nodes": list(overrides.nodes)}
-        wanted["series"] = [dict(one) | each for one in as_list(tree.get("series")) if is_table(one)]
-    if overrides.quick and _explains(tree):
-        wanted["explain"] = False
-    return wanted
+        wanted["series"] = [one | each for one in as_list(tree.get("series")) if is_table(one)]
+    return wanted | ({"explain": False} if overrides.quick and _explains(tree) else {})

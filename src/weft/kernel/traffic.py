@@ -30,44 +30,32 @@ def barrier_messages(ranks: int) -> int:
     return ranks * max(1, math.ceil(math.log2(ranks))) if ranks > 1 else 0
 
 
-def any_eager(sizes: Sequence[int], limit: int | None) -> bool:
-    """Whether one of the message sizes (bytes) is sent eagerly: at most ``limit`` bytes, or any if it is None."""
-    return limit is None or min(sizes) <= limit
-
-
 class Traffic(Protocol):
     """Bytes of one operation between N nodes of r ranks each (nodes are counted from 0 in the order of their ranks)."""
 
     @property
     def rounds(self) -> int:
         """Least number of messages that must follow one another."""
-        ...
 
     @property
     def messages(self) -> int:
         """Least number of messages that one rank must send."""
-        ...
 
     @property
     def message_bytes(self) -> int | None:
         """Bytes of each of them; None if others may cut, combine and forward them."""
-        ...
 
     def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
         """Ranks of other nodes that may send to one rank at the same time, and their bytes together."""
-        ...
 
     def between(self, nodes: int, ranks_per_node: int) -> Sequence[Sequence[int]] | None:
         """Bytes from each node to each other, row by row; None if only those that cross a cut are known."""
-        ...
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
         """Bytes copied inside the node that copies most."""
-        ...
 
     def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
         """Bytes that cross the border of a set of nodes in the busier direction; most patterns are symmetric."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -182,8 +170,7 @@ class MatrixTraffic(Combined):
     def busiest(self, nodes: int, ranks_per_node: int) -> int:
         """The node that sends or receives most."""
         moved = _node_matrix(self, nodes, ranks_per_node)
-        lines = np.maximum(moved.sum(axis=0), moved.sum(axis=1)) - moved.diagonal()
-        return int(lines.argmax())
+        return int((np.maximum(moved.sum(axis=0), moved.sum(axis=1)) - moved.diagonal()).argmax())
 
     def crossing(self, group: Collection[int], nodes: int, ranks_per_node: int) -> tuple[int, int]:
         """Bytes that leave the set, and bytes that enter it."""
@@ -207,9 +194,8 @@ def _node_matrix(traffic: MatrixTraffic, nodes: int, ranks_per_node: int) -> NDA
 SKEWED = ("zipf", "hot", "moe")
 NAME = re.compile(rf"({'|'.join(SKEWED)})(\d+(?:\.\d+)?)")
 GRAPHS = ("cartesian", "random")
-DEGREE = 4
+DEGREE, SEED = 4, 33
 SCALE = 10**6  # the largest weight
-SEED = 33
 TASTE = 1.0  # spread of a sender's own preferences, as the standard deviation of their logarithm
 ROUNDS = 200
 
@@ -225,14 +211,10 @@ def has_weights(pattern: str) -> bool:
 
 
 def made_weights(pattern: str, ranks: int) -> NDArray[np.int64]:
-    """Weights of ``zipf2.5`` or ``cartesian``, row i what rank i sends to each, shape (ranks, ranks)."""
-    return _graph(pattern, ranks) if pattern in GRAPHS else skewed_weights(pattern, ranks)
-
-
-def _graph(pattern: str, ranks: int) -> NDArray[np.int64]:
-    """1 from each rank to its neighbours; a rank alone is its own."""
-    found = np.zeros((ranks, ranks), dtype=np.int64)
-    here = np.arange(ranks)
+    """Weights of ``zipf2.5``, or 1 to the neighbours of ``cartesian``: row i what rank i sends, (ranks, ranks)."""
+    if pattern not in GRAPHS:
+        return skewed_weights(pattern, ranks)
+    found, here = np.zeros((ranks, ranks), dtype=np.int64), np.arange(ranks)
     if pattern == "cartesian":
         columns = ranks // max(rows for rows in range(1, math.isqrt(ranks) + 1) if ranks % rows == 0)
         row, column = np.divmod(here, columns)
@@ -243,7 +225,7 @@ def _graph(pattern: str, ranks: int) -> NDArray[np.int64]:
         for rank in range(ranks):
             others = rng.permutation(ranks)
             found[rank, others[others != rank][:DEGREE]] = 1
-    np.fill_diagonal(found, ranks == 1)
+    np.fill_diagonal(found, ranks == 1)  # a rank alone is its own neighbour
     return found
 
 
@@ -264,8 +246,7 @@ def skewed_weights(pattern: str, ranks: int) -> NDArray[np.int64]:
     else:
         falling = _falling(ranks, skew)
         columns = rng.permutation(falling)
-        rows = rng.permutation(falling) if kind == "zipf" else np.ones(ranks)
-        shares = np.outer(rows, columns)
+        shares = np.outer(rng.permutation(falling) if kind == "zipf" else np.ones(ranks), columns)
         if kind == "moe":
             shares *= rng.lognormal(0.0, TASTE, (ranks, ranks))
             for _ in range(ROUNDS):  # back to the sums of rows and columns (Sinkhorn, 1967)
@@ -281,11 +262,9 @@ def peak_of(weights: NDArray[np.int64]) -> float:
 
 def _falling(ranks: int, skew: float) -> NDArray[np.float64]:
     """1 / k^a for k = 1 .. ranks with mean 1 and the first one ``skew``; ``a`` by bisection."""
-    place = np.arange(1.0, ranks + 1)
-    low, high = 0.0, 60.0
+    place, low, high = np.arange(1.0, ranks + 1), 0.0, 60.0
     for _ in range(100):
         power = (low + high) / 2
-        is_flat = 1 / (place**-power).mean() < skew
-        low, high = (power, high) if is_flat else (low, power)
+        low, high = (power, high) if 1 / (place**-power).mean() < skew else (low, power)
     found = place**-high
     return found / found.mean()

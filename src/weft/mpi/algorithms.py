@@ -8,8 +8,8 @@ Open MPI's are those that ``ompi_info --param coll tuned --level 9`` names (4.1,
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-OPEN_MPI = "Open MPI"
-MPICH = "MPICH"
+from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, SMPI, parse_library
+
 DEFAULT = "default"
 
 
@@ -69,17 +69,13 @@ INTRA_ONLY = {
     ("reduce_scatter", "noncommutative"): "power",
 }
 
-
 # Of a simulated fabric: whose choice SMPI makes. Variables that the launcher turns into SimGrid's options.
-SMPI = "SMPI"
 SELECTORS = ("mvapich2", "mpich", "ompi", "impi")
 SELECTED_BY = "WEFT_SMPI_"
 
 
 def family_of(library: str) -> tuple[str, int]:
     """Family and major version of a library, from its version string; ("", 0) if unknown."""
-    from weft.mpi.library import parse_library
-
     known = parse_library(library)
     return (known.family, known.major) if known.family in (OPEN_MPI, MPICH) else ("", 0)
 
@@ -104,9 +100,7 @@ def knob(library: str, collective: str) -> str:
     family, _ = family_of(library)
     if family == OPEN_MPI and collective in TUNED:
         return f"coll_tuned_{collective}_algorithm"
-    if family == MPICH and collective in INTRA:
-        return f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM"
-    return ""
+    return f"MPIR_CVAR_{collective.upper()}_INTRA_ALGORITHM" if family == MPICH and collective in INTRA else ""
 
 
 def setting(library: str, collective: str, algorithm: Algorithm) -> dict[str, str]:
@@ -133,13 +127,11 @@ def setting(library: str, collective: str, algorithm: Algorithm) -> dict[str, st
 
 #: Open MPI's progress thread of all transports exists from this version on; before there is one of TCP alone.
 OPEN_MPI_THREAD = 6
-THREADS = {MPICH: "MPIR_CVAR_ASYNC_PROGRESS", "Intel MPI": "I_MPI_ASYNC_PROGRESS", "MVAPICH": "MV2_ASYNC_PROGRESS"}
+THREADS = {MPICH: "MPIR_CVAR_ASYNC_PROGRESS", INTEL: "I_MPI_ASYNC_PROGRESS", MVAPICH: "MV2_ASYNC_PROGRESS"}
 
 
 def progress_thread(library: str, *, several_nodes: bool) -> dict[str, str]:
     """The variable that makes a library work on non-blocking calls while its ranks compute; empty if none is known."""
-    from weft.mpi.library import parse_library
-
     known = parse_library(library)
     if known.family == OPEN_MPI:
         if known.major >= OPEN_MPI_THREAD:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from weft.files.atomic import file_errors, with_checksum, write_atomic
+from weft.files.atomic import with_checksum, write_atomic
 from weft.files.reading import as_list, is_list, is_table
 from weft.files.section import Checksum, read_json_file
 from weft.mpi.algorithms import DEFAULT
@@ -88,12 +88,9 @@ def chosen(algorithm: str) -> dict[str, Any]:
 
 
 SCHEMA = "weft-tuning/1"
-
-
 #: More rules than that are a mistake: each call would walk through them.
 MOST_RULES = 100_000
 MOST = 2**62
-
 Whole = Annotated[int, Field(strict=True, ge=0, le=MOST)]
 Time = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -158,8 +155,7 @@ class SelectionTable(Part):
 
     def write(self, path: Path) -> None:
         """Write the table as JSON. Raises DataError: the file cannot be written."""
-        with file_errors(path):
-            write_atomic(path, with_checksum(self.model_dump_json(by_alias=True, exclude_none=True, indent=1)).encode())
+        write_atomic(path, with_checksum(self.model_dump_json(by_alias=True, exclude_none=True, indent=1)).encode())
 
 
 def read_selection(path: Path) -> SelectionTable:

@@ -9,13 +9,13 @@ that exposes none the knob is only named as the one to try. At the end: which va
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Literal
 
 from weft.mpi.algorithms import knob as algorithm_knob
 from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, SMPI, parse_library
 
 Where = Literal["node", "network", "both"]
-
 #: Bytes that a library may count into a message beside its data: a limit of 4096 B already asks before 4096 B of data.
 HEADER = 128
 #: Suffixes as UCX and MVAPICH2 take them: binary.
@@ -51,18 +51,14 @@ INLINE = "larger messages are no longer copied at once with the header"
 FIRST = "this much of a larger message is sent with the rendezvous request"
 ALGORITHM = "the algorithm changes"
 CELLS = "larger messages need several cells"
-
 #: Up to how many times its value a block may be for a limit on what is sent at once to matter to it. Libraries set it
 #: where the handshake that it saves costs no more than the data: at four times that it is a fifth of both at most. What
 #: goes with the header saves a copy of so few bytes that larger messages do not notice.
 REACHES: Mapping[str, int] = {EAGER: 4, FIRST: 4, CELLS: 4, INLINE: 1}
-
 #: Open MPI's ways to send that use none of its byte transfer layers (btl).
 OTHER_PMLS = frozenset({"ucx", "cm"})
-
 #: Limits on what is sent at once, which holds the header; thresholds on a buffer, or on a call, do not.
 WITH_HEADER = frozenset({EAGER, INLINE, FIRST, CELLS})
-
 UCX = (
     Knob("UCX_RNDV_THRESH", EAGER, "network"),
     Knob("UCX_ZCOPY_THRESH", "larger messages are not copied before they are sent", "network"),
@@ -155,18 +151,17 @@ class Knobs:
         """
         where = where if self._shared else "network"
         found: dict[tuple[int, str], list[str]] = {}
-        for knob in KNOBS.get(self.family, ()):
+        for knob, (name, value) in product(KNOBS.get(self.family, ()), sorted(self._values.items())):
             header = HEADER if knob.what in WITH_HEADER else 0
-            for name, value in sorted(self._values.items()):
-                if lower <= value and value - header <= upper and self._rules(name, knob, where, collective):
-                    found.setdefault((value, knob.what), []).append(name)
+            if lower <= value and value - header <= upper and self._rules(name, knob, where, collective):
+                found.setdefault((value, knob.what), []).append(name)
         return [NamedKnob(tuple(names), value, what) for (value, what), names in found.items()]
 
     def eager_bytes(self) -> int | None:
         """Bytes up to which a message between nodes goes without asking; None if several limits may rule, or none."""
         eager = [knob for knob in KNOBS.get(self.family, ()) if knob.what == EAGER]
-        ruling = {name for name in self._values for knob in eager if self._rules(name, knob, "network", "")}
-        found = {self._values[name] for name in ruling}
+        values = self._values.items()
+        found = {value for name, value in values if any(self._rules(name, knob, "network", "") for knob in eager)}
         return found.pop() if len(found) == 1 else None
 
     def usual(self, where: Where, collective: str = "") -> str:
@@ -216,9 +211,8 @@ def carries(name: str, values: Mapping[str, str]) -> bool:
         return pml in ("", "ucx") and netmod in ("", "ucx")
     if name.startswith("MPIR_CVAR_CH4_OFI_"):
         return netmod in ("", "ofi")
-    return not name.startswith(("MPIR_CVAR_CH4_IPC_", "MPIR_CVAR_CH4_SHM_", "MPIR_CVAR_NEMESIS_SHM_")) or (
-        shares_memory(values)
-    )
+    local = ("MPIR_CVAR_CH4_IPC_", "MPIR_CVAR_CH4_SHM_", "MPIR_CVAR_NEMESIS_SHM_")
+    return not name.startswith(local) or shares_memory(values)
 
 
 def _listed(transport: str, chosen: str) -> bool:

@@ -62,12 +62,9 @@ class Family:
         """Arguments that put ``each`` ranks on every host; hydra fills the hosts of its list in turn."""
         return ["-hosts", slots(nodes, 1 if cyclic else each)]
 
-    def command(
-        self, mpiexec: Path, ranks: int, oversubscribed: bool, cores: Cores, program: Sequence[str]
-    ) -> list[str]:
-        """Full command line for ranks on this host."""
-        words = [*self.here(), *self.binding(ranks, oversubscribed, cores)]
-        return [str(mpiexec), *words, "-n", str(ranks), *program]
+    def command(self, mpiexec: Path, ranks: int, crowded: bool, cores: Cores, program: Sequence[str]) -> list[str]:
+        """Full command line for ranks on this host; ``crowded``: more than cores, by intent."""
+        return [str(mpiexec), *self.here(), *self.binding(ranks, crowded, cores), "-n", str(ranks), *program]
 
 
 class OpenMpi5(Family):
@@ -81,8 +78,7 @@ class OpenMpi5(Family):
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
         """See :meth:`Family.environment`."""
-        yields = {"OMPI_MCA_mpi_yield_when_idle": "1"} if oversubscribed else {}
-        return {**yields, **as_root()}
+        return ({"OMPI_MCA_mpi_yield_when_idle": "1"} if oversubscribed else {}) | as_root()
 
     def across(self, nodes: Sequence[str], each: int, cyclic: bool) -> list[str]:
         """Arguments for hosts; never with ``:OVERSUBSCRIBE``, which puts all ranks on the first host."""
@@ -178,23 +174,20 @@ def settings_without_delay(
     if library.family != OPEN_MPI:
         return {}
     user = _file_values(Path(environment.get("HOME", "/")) / ".openmpi/mca-params.conf")
+    stated = {PREFIX + name for name in user} | environment.keys()
     places = (root / "etc/openmpi/openmpi-mca-params.conf", starter.parent.parent / "etc/openmpi-mca-params.conf")
     site = _file_values(places[0]) | _file_values(places[1])
     bare = not any((root / "sys/class" / name).exists() for name in ADAPTERS)
     found: dict[str, str] = {}
     for framework, names in (WITHOUT_ADAPTER if bare else DELAYING).items():
         given = site.get(framework, "^")
-        if given.startswith("^") and not _is_set(framework, environment, user):
+        if given.startswith("^") and PREFIX + framework not in stated:
             found[PREFIX + framework] = "^" + ",".join(sorted(names | set(filter(None, given[1:].split(",")))))
     excluded = site.get("pml", "^")
-    wished = any(_is_set(each, environment, user) for each in ("pml", "mtl"))  # a chosen mtl wants pml = cm
+    wished = {PREFIX + "pml", PREFIX + "mtl"} & stated  # a chosen mtl wants pml = cm
     if bare and excluded.startswith("^") and "ob1" not in excluded and not wished:
         found[PREFIX + "pml"] = "ob1"
     return found
-
-
-def _is_set(framework: str, environment: Mapping[str, str], user: Mapping[str, str]) -> bool:
-    return PREFIX + framework in environment or framework in user
 
 
 def _file_values(path: Path) -> dict[str, str]:

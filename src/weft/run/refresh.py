@@ -14,7 +14,7 @@ from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.errors import CompareError, DataError, WeftError
 from weft.files.atomic import file_checksum, read_json, try_remove, write_json
 from weft.plan.stored import plan_of
-from weft.store.folder import RunFolder, check_copies, load_file
+from weft.store.folder import RunFolder, check_copies
 from weft.text import one_line
 
 # entries of the manifest that are no tables: see `sources`; the checksum of each file of samples, which the next tables
@@ -141,7 +141,7 @@ def stale(folder: RunFolder) -> bool:
     if not has_tables(folder.path, plan.most_answers, plan.most_rows) or not manifest.is_file():
         return True
     made = manifest.stat().st_mtime_ns
-    sources = [folder.plan, load_file(folder.path), folder.cells, folder.launches]
+    sources = [folder.plan, folder.load, folder.cells, folder.launches]
     sources += [*folder.cells.glob("*.json"), *folder.launches.glob("*.json")]
     return any(source.stat().st_mtime_ns > made for source in sources if source.exists()) or not whole(folder)
 

@@ -108,8 +108,14 @@ def read_samples(folder: Any, record: CellRecord, *, checksums: bool = True) -> 
         end += segment.count
     if end != samples.shape[1]:
         raise _torn(path.with_suffix(".json"), f"the segments hold {end} samples, the .npy {samples.shape[1]}")
-    if checksums:
-        _check_slabs(path, samples, record)
+    # a view of bytes is cut three times as fast as an array, and a cell may have thousands of short slabs
+    slab, whole = samples.nbytes // max(1, len(samples)), samples.data.cast("B") if samples.size else b""
+    for rank, expected in enumerate(record.crc32 if checksums else ()):
+        found = zlib.crc32(whole[rank * slab : (rank + 1) * slab])
+        if found != expected:
+            raise _torn(path, f"the samples of rank {rank} have checksum {found:08x}, expected {expected:08x}")
+    if checksums and samples.size and int(samples[:, :, DURATION].min()) < 0:
+        raise _torn(path, "a duration is negative")
     return CellData(record, samples)
 
 
@@ -159,24 +165,10 @@ def _read_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     return readers[version](file)
 
 
-def _check_slabs(path: Path, samples: NDArray[np.int64], record: CellRecord) -> None:
-    slab = samples.nbytes // max(1, len(samples))
-    # a view of bytes is cut three times as fast as an array, and a cell may have thousands of short slabs
-    whole = samples.data.cast("B") if samples.size else b""
-    for rank, expected in enumerate(record.crc32):
-        found = zlib.crc32(whole[rank * slab : (rank + 1) * slab])
-        if found != expected:
-            raise _torn(path, f"the samples of rank {rank} have checksum {found:08x}, expected {expected:08x}")
-    if samples.size and int(samples[:, :, DURATION].min()) < 0:
-        raise _torn(path, "a duration is negative")
-
-
 def unpack_lost(packed: Longs, duration_ns: Longs, column: str) -> tuple[Longs, Longs]:
     """The most that each sample lost, in ns (all of it, by a fault or switch), and its major page faults."""
     bits = 32 if column == "taint" else 48
     lost_ns: Any = packed & ((1 << bits) - 1)
     faults: Any = packed >> bits
-    unknown = faults > 0
-    if column in ("taint", "switches"):
-        unknown |= lost_ns > 0
+    unknown = (faults > 0) | ((lost_ns > 0) if column in ("taint", "switches") else False)
     return np.where(unknown, duration_ns, np.minimum(lost_ns, duration_ns)), faults

@@ -188,14 +188,9 @@ class Looks(Record):
     looks: tuple[Look, ...] = ()
 
 
-def load_file(root: Path) -> Path:
-    """The file of the looks of a run."""
-    return RunFolder(root).load
-
-
 def read_looks(root: Path) -> tuple[Look, ...]:
     """The looks of a run; none where its ranks run elsewhere, or an earlier Weft measured it. DataError if torn."""
-    path = load_file(root)
+    path = RunFolder(root).load
     if not path.is_file():
         return ()
     try:
@@ -207,5 +202,4 @@ def read_looks(root: Path) -> tuple[Look, ...]:
 
 def add_look(root: Path, look: Look) -> None:
     """Write one more look into a run's file; DataError if it is torn, or cannot be written."""
-    every = Looks(looks=(*read_looks(root), look))
-    write_json(load_file(root), every.model_dump(by_alias=True))
+    write_json(RunFolder(root).load, Looks(looks=(*read_looks(root), look)).model_dump(by_alias=True))

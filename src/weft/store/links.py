@@ -86,16 +86,15 @@ def read_cell_links(path: Path, part: str = "cells") -> dict[str, list[LinkCount
 
 def _record(path: Path) -> dict[str, Any]:
     record = read_json(path)
-    if record.get("schema") == SCHEMA and "links" in record:
-        return record
-    what = f"{path}: schema {record.get('schema')!r}, this Weft reads {SCHEMA!r}"
-    raise DataError(what, "measure the cell again")
+    if record.get("schema") != SCHEMA or "links" not in record:
+        what = f"{path}: schema {record.get('schema')!r}, this Weft reads {SCHEMA!r}"
+        raise DataError(what, "measure the cell again")
+    return record
 
 
 def _counts(path: Path, rows: Any) -> list[LinkCount]:
     try:
         return ROWS.validate_python(rows)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path}: {place}: {first['msg']}", "measure the cell again") from error
+        place, what = ".".join(map(str, error.errors()[0]["loc"])), error.errors()[0]["msg"]
+        raise DataError(f"{path}: {place}: {what}", "measure the cell again") from error

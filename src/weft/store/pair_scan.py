@@ -56,8 +56,10 @@ def finding_tables(data: CellData, layout: Layout) -> Iterator[Table]:
         columns |= zip(HELD[what], found[:, 0].T, strict=True)
     for name in ("again_1_ns", "again_2_ns"):
         columns[name] = pa.array(columns[name], mask=columns[name] == 0)  # zero means not measured
+    # the order statistics by their names; null where there are none
     rows = _rows(samples, ends, [summaries.get(way) for way in ways], len(SUMMARY), [0, 1, 2])
-    columns |= _summary_columns(rows)
+    named = {name: rows[:, row, place] for row, names in enumerate(SUMMARY) for place, name in enumerate(names) if name}
+    columns |= {name: pa.array(values, mask=named["samples"] == 0) for name, values in named.items()}
     columns["batch"] = np.array([measured[way].batch for way in ways], np.int64)[ends.way]
     yield _table_pair_findings(data.record, ways, ends, columns, FINDINGS_SCHEMA)
 
@@ -74,12 +76,6 @@ def bucket_tables(data: CellData, layout: Layout) -> Iterator[Table]:
     pair, place = np.nonzero(rows[:, :, 1])
     columns: dict[str, Any] = dict(zip(HELD["summary"], rows[pair, place].T, strict=True))
     yield _table_pair_findings(data.record, ways, Ends(*(each[pair] for each in ends)), columns, BUCKETS_SCHEMA)
-
-
-def _summary_columns(rows: Column) -> dict[str, Any]:
-    """The order statistics by their names, from rows of shape (pairs, len(SUMMARY), 3); null where there is none."""
-    named = {name: rows[:, row, place] for row, names in enumerate(SUMMARY) for place, name in enumerate(names) if name}
-    return {name: pa.array(values, mask=named["samples"] == 0) for name, values in named.items()}
 
 
 def _ends(samples: Column, layout: Layout, ways: Sequence[Way]) -> Ends:
@@ -228,7 +224,11 @@ def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Table:
         columns[0] = np.array([ways.index(each) for each in own], np.int32)[columns[0]]
     *keys, count = (np.concatenate(column) for column in zip(*(columns for _, columns in files), strict=True))
     shape = [int(key.max(initial=0)) + 1 for key in keys]
-    code, count = _summed(np.ravel_multi_index(keys, shape), count)
+    code = np.ravel_multi_index(keys, shape)
+    order = np.argsort(code)
+    code = code[order]
+    begin = np.flatnonzero(np.diff(code, prepend=-1))  # each code once, with the sum of its counts
+    code, count = code[begin], np.add.reduceat(count[order], begin) if len(begin) else count
     keys.clear()
     for size in reversed(shape):  # as np.unravel_index, in half of its memory
         keys.append((code % size).astype(np.int32))
@@ -238,14 +238,6 @@ def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Table:
     mode = pa.DictionaryArray.from_arrays(way, pa.array(modes))
     arrays = zip((np.array(sizes)[way], mode, *rest, count), HISTOGRAM, strict=True)
     return pa.Table.from_arrays([pa.array(each).cast(field.type) for each, field in arrays], schema=HISTOGRAM)
-
-
-def _summed(code: Column, count: Column) -> tuple[Column, Column]:
-    """Each code once, in order, with the sum of its counts."""
-    order = np.argsort(code)
-    code = code[order]
-    begin = np.flatnonzero(np.diff(code, prepend=-1))
-    return code[begin], np.add.reduceat(count[order], begin) if len(begin) else count
 
 
 def _tallied(path: Path, nodes_of: NodesOfRanks, known: NDArray[np.uint16]) -> tuple[list[Any], list[NDArray[Any]]]:

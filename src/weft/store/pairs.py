@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from weft.store import pair_layout
 from weft.store.cells import CellData, finished_cells, folder_path, read_cell, unpack_lost
-from weft.store.pair_layout import SCHEMA, Layout, Way, is_of_pairs, layout_of, met, run_batches
+from weft.store.pair_layout import SCHEMA, Layout, is_of_pairs, layout_of, met, run_batches
 from weft.store.pair_scan import BUCKETS_SCHEMA, FINDINGS_SCHEMA, bucket_tables, finding_tables
 from weft.store.records import Segment
 from weft.store.tables import ROW_GROUP, Batch, ahead, write_parquet
@@ -39,35 +39,26 @@ def read_pair_medians(folder: object, cell: str, launches: Sequence[str] = ()) -
 
 
 def _of_cell(data: CellData, layout: Layout) -> PairMedians:
-    joined = met(data, layout)
-    forward, again = dict(layout.of["forward"]), dict(layout.of["again"])
-    rows = [
-        _of_way(data, layout, way, segment, joined.target[:, place], forward.get(way), again.get(way))
-        for place, (way, segment) in enumerate(zip(joined.ways, joined.segments, strict=True))
-        if segment.phase == "warm"
-    ]
-    return PairMedians(*(np.concatenate(column) for column in zip(*rows, strict=True)))
-
-
-def _of_way(
-    data: CellData, layout: Layout, way: Way, warm: Segment, target: NDArray[np.int64], forward: Segment | None,
-    again: Segment | None,
-) -> PairMedians:  # fmt: skip
-    samples, clock = data.samples, data.record.clock
+    samples, clock, joined = data.samples, data.record.clock, met(data, layout)
     assert samples is not None
-    source = np.flatnonzero(target != np.arange(len(target)))
-    rows, column = slice(warm.first, warm.first + warm.count), layout.columns("samples")[0]
-    time_ns = np.median(samples[source, rows, column], axis=1) / warm.batch
-    if again is not None:
-        more = samples[source, again.first][:, layout.columns("again")] / warm.batch
-        seen = (more > 0).all(axis=1)
-        time_ns[seen] = np.median(np.column_stack([time_ns, more])[seen], axis=1)
-    one_way = np.full(len(source), np.nan)
-    if forward is not None:
-        count, ns = samples[source, forward.first][:, layout.columns("forward")].T
-        trusted = (count > 0) & (ns > 0) & ((clock.method == "shared") | (TRUSTED * clock.residual_ns < ns))
-        one_way[trusted] = ns[trusted] / 1e9
-    return PairMedians(np.full(len(source), way.bytes), source, target[source], time_ns / 1e9, one_way)
+    forward, again, column = dict(layout.of["forward"]), dict(layout.of["again"]), layout.columns("samples")[0]
+    rows: list[PairMedians] = []
+    for way, warm, target in zip(joined.ways, joined.segments, joined.target.T, strict=True):
+        if warm.phase != "warm":
+            continue
+        source = np.flatnonzero(target != np.arange(len(target)))
+        time_ns = np.median(samples[source, warm.first : warm.first + warm.count, column], axis=1) / warm.batch
+        if way in again:
+            more = samples[source, again[way].first][:, layout.columns("again")] / warm.batch
+            seen = (more > 0).all(axis=1)
+            time_ns[seen] = np.median(np.column_stack([time_ns, more])[seen], axis=1)
+        one_way = np.full(len(source), np.nan)
+        if way in forward:
+            count, ns = samples[source, forward[way].first][:, layout.columns("forward")].T
+            trusted = (count > 0) & (ns > 0) & ((clock.method == "shared") | (TRUSTED * clock.residual_ns < ns))
+            one_way[trusted] = ns[trusted] / 1e9
+        rows.append(PairMedians(np.full(len(source), way.bytes), source, target[source], time_ns / 1e9, one_way))
+    return PairMedians(*(np.concatenate(each) for each in zip(*rows, strict=True)))
 
 
 SAMPLES = "weft-pair-samples/3"

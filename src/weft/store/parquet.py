@@ -47,10 +47,7 @@ SCHEMA = pa.schema(
     ]
 )  # fmt: skip
 NUMBERS = {"launch": np.int16, "iteration": np.int32, "rank": np.int32, "batch": np.int32, "faults": np.int32}
-NAMES = ("op", "phase")
-SAMPLE_COLUMNS = ("start_ns", "duration_ns")
-LONGS = ("start_ns", "duration_ns", "lost_ns")
-TIMES = {"start_ns": START, "duration_ns": DURATION}
+NAMES, LONGS, TIMES = ("op", "phase"), ("start_ns", "duration_ns", "lost_ns"), ("start_ns", "duration_ns")
 
 
 class Slab(NamedTuple):
@@ -82,8 +79,8 @@ def _slabs(data: CellData) -> Iterator[Slab]:
     if samples is None or not samples.size:
         return
     for segment in record.segments:
-        if segment.columns[:LOST] != SAMPLE_COLUMNS or not segment.lost_column or segment.head:
-            expected = (*SAMPLE_COLUMNS, " or ".join(LOST_COLUMNS))
+        if segment.columns[:LOST] != TIMES or not segment.lost_column or segment.head:
+            expected = (*TIMES, " or ".join(LOST_COLUMNS))
             what = "has rows of several kinds" if segment.head else f"holds {segment.columns}, not {expected}"
             where = f"cell {record.cell}, launch {record.launch_index}: segment {segment.op!r}"
             raise DataError(f"{where} {what}", MEASURE_AGAIN)
@@ -124,7 +121,7 @@ def _fill(columns: dict[str, NDArray[Any]], slab: Slab, known: dict[str, list[st
     for name in NAMES:
         codes = [known[name].index(getattr(segment, name)) for segment in segments]
         grid[name][:] = np.repeat(np.array(codes, np.int32), lengths)
-    for name, place in TIMES.items():
+    for name, place in zip(TIMES, (START, DURATION), strict=True):
         grid[name][:] = slab.samples[:, :, place]
     # all segments of a kernel know what was lost in the same way, but for first calls: a stretch a column name
     begin = 0

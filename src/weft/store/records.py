@@ -214,9 +214,8 @@ def _load(path: Path, kind: type[Record], what: str, remedy: str = MEASURE_AGAIN
         first = error.errors()[0]
         if first["type"] == "json_invalid":
             raise DataError(f"{path}: torn {what}: {first['msg']}", remedy) from None
-        where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        seen = repr(first["input"])[:80]
-        raise DataError(f"{path}: {where} is {seen}: {first['msg']}", remedy) from None
+        where = ".".join(map(str, first["loc"])) or "the whole file"
+        raise DataError(f"{path}: {where} is {repr(first['input'])[:80]}: {first['msg']}", remedy) from None
 
 
 def load_cell_record(path: Path) -> CellRecord:
@@ -235,9 +234,9 @@ def load_launch_record(path: Path) -> LaunchRecord:
 
 def _with_settings(record: LaunchRecord, path: Path) -> LaunchRecord:
     """A launch with the settings of the first of its walk, unless that one was started again elsewhere since."""
-    known = record.environment, dict[str, str]()
+    known = {"settings": record.environment, "named_settings": dict[str, str]()}
     with suppress(DataError):  # torn: reported where that launch is read
         first: LaunchRecord = _load(path.with_name(f"{record.settings_of}.json"), LaunchRecord, "launch record")
         if (first.mpi_library, first.environment) == (record.mpi_library, record.environment):
-            known = first.settings, first.named_settings
-    return record.model_copy(update=dict(zip(("settings", "named_settings"), known, strict=True)))
+            known = {name: getattr(first, name) for name in known}
+    return record.model_copy(update=known)

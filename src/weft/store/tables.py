@@ -43,17 +43,11 @@ Schema: TypeAlias = pa.Schema
 
 
 def write_parquet(
-    path: Path,
-    batches: Iterable[Table | Batch],
-    schema: Schema,
-    name: str,
-    *,
-    metadata: Mapping[str, str] | None = None,
-    differences: tuple[str, ...] = (),
-    runs: tuple[str, ...] = (),
-) -> None:
+    path: Path, batches: Iterable[Table | Batch], schema: Schema, name: str, *, metadata: Mapping[str, str] = {},
+    differences: tuple[str, ...] = (), runs: tuple[str, ...] = (),
+) -> None:  # fmt: skip
     """Write tables one after the other into one Parquet file, atomically; DataError if that is impossible."""
-    keys = {"schema": name, "version": __version__, **(metadata or {})}
+    keys = {"schema": name, "version": __version__, **metadata}
     schema = schema.with_metadata({f"weft.{key}": value for key, value in keys.items()})
     part = path.with_name(path.name + ".part")
     try:
@@ -230,8 +224,6 @@ class TableOf(Generic[Row]):
 
     def is_current(self, root: Path) -> bool:
         """Whether a run has the table with these columns, not torn: an earlier Weft wrote others."""
-        import pyarrow.parquet as pq
-
         try:
             return pq.read_schema(plain_file(self.path(root))).names == self.schema.names
         except UNREADABLE:

@@ -236,7 +236,7 @@ def test_blocks_part_where_rounds_are_missing_or_measured_otherwise() -> None:
     pace = Pace(together=(1.0, 1.0), isolated=(3.0, 3.0))
     schedule = PairSchedule(list(range(16)))
     found = blocks(schedule, [0, 1, 2, 3, 4, 8, 9, 10], {9}, pace, 3.0)
-    assert [(block.first, block.last, block.contention) for block in found] == [
+    assert [(each["first_round"], each["last_round"], each["contention"]) for each in found] == [
         (0, 2, False), (3, 4, False), (8, 8, False), (9, 9, True), (10, 10, False)
     ]  # fmt: skip
 

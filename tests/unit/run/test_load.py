@@ -11,7 +11,7 @@ import pytest
 from weft.errors import DataError
 from weft.run import load
 from weft.run.load import disturbs, in_words, look, look_first
-from weft.store.folder import Look, add_look, load_file, read_looks
+from weft.store.folder import Look, RunFolder, add_look, read_looks
 
 
 def seen(busy: float) -> Look:
@@ -93,7 +93,7 @@ def test_looks_are_kept_in_the_run_and_a_torn_file_is_told(tmp_path: Path) -> No
     add_look(tmp_path, seen(1.0))
     add_look(tmp_path, seen(0.5))
     assert read_looks(tmp_path) == (seen(1.0), seen(0.5))
-    load_file(tmp_path).write_text('{"schema": "weft-load/1", "looks": [{"busy": -1}]}')
+    RunFolder(tmp_path).load.write_text('{"schema": "weft-load/1", "looks": [{"busy": -1}]}')
     with pytest.raises(DataError, match="torn"):
         read_looks(tmp_path)
 

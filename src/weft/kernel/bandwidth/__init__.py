@@ -105,11 +105,6 @@ class BandwidthSection(Section, frozen=True):
             raise ValueError(f"hot_footprint must hold {FEWEST_PLACES} of the smallest messages")
         return self
 
-    @property
-    def caches(self) -> tuple[Cache, ...]:
-        """The series to measure: hot, cold or both."""
-        return ("hot", "cold") if self.cache == "both" else (self.cache,)
-
     def footprint(self, cache: Cache) -> int:
         """Bytes on either side that the messages of a series cycle through, for all sizes."""
         return {"hot": self.hot_footprint, "cold": self.cold_footprint, "shared": self.sizes[-1]}[cache]
@@ -208,7 +203,8 @@ class Bandwidth(MeasuredKernel):
                     kind = ({"way": way} if way != "one" else {}) | ({"transfer": call} if call != OP else {})
                     place_values = {"pattern": pattern, **more, **kind, "members": members}
                     flows = len(members) - 1 if pattern in FANS else 1
-                    sweeps = [swept(section, cache, flows, notes) for cache in section.caches]
+                    caches: tuple[Cache, ...] = ("hot", "cold") if section.cache == "both" else (section.cache,)
+                    sweeps = [swept(section, cache, flows, notes) for cache in caches]
                     found += [(where, place_values | values) for values in sweeps if values["bytes"]]
         enough_time(found, study.measure, str(study.path))
         return Sweep(tuple(found), tuple(dict.fromkeys(notes)))
@@ -217,7 +213,7 @@ class Bandwidth(MeasuredKernel):
         """Bytes of each part of one rank's memory: messages in flight, samples, and an estimate of MPI's own."""
         return {
             # the footprint, which a stored cell does not name
-            "messages under way": values.get("footprint", 0) * (2 if both_ways(values) else 1),
+            "messages under way": values.get("footprint", 0) * (2 if values.get("way") == "both" else 1),
             "samples": sample_bytes(len(values["bytes"]) + values["refine"], measure),
             **staging(ranks),
         }
@@ -230,13 +226,14 @@ class Bandwidth(MeasuredKernel):
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
         """One message of each size, ascending."""
-        call, fan, both = values.get("transfer", OP), values["pattern"] in FANS, both_ways(values)
+        call, fan, both = values.get("transfer", OP), values["pattern"] in FANS, values.get("way") == "both"
         one_sender = call == OP and not both and (ranks == 2 or values["pattern"] == "outcast")
         return {op_name(call, size): Stream(size, int(one_sender), both, fan) for size in values["bytes"]}
 
     def words(self, values: Mapping[str, Any]) -> str:
         """The pattern, the level of the switch between the two, the cache or memory, and the number of sizes."""
-        kind = flows_text(values), "both ways" if both_ways(values) else "", values.get("transfer", "")
+        both = "both ways" if values.get("way") == "both" else ""
+        kind = flows_text(values), both, values.get("transfer", "")
         place = CACHES.get(values.get("cache", ""), "")
         return counted(values, values["pattern"], values.get("level", ""), *kind, place)
 
@@ -247,11 +244,6 @@ class Bandwidth(MeasuredKernel):
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
         """A full window per call, as if every rank sent."""
         return len(values["bytes"]) * calls * (WINDOW * ranks + barrier_messages(ranks))
-
-
-def both_ways(values: Mapping[str, Any]) -> bool:
-    """Whether the flows of a cell go both ways."""
-    return values.get("way") == "both"
 
 
 def swept(section: BandwidthSection, cache: Cache, flows: int, notes: list[str]) -> dict[str, Any]:
@@ -266,7 +258,6 @@ def swept(section: BandwidthSection, cache: Cache, flows: int, notes: list[str])
 
 
 Classes = list[tuple[int, str, int]]
-Place = tuple[int, int]
 
 
 def representatives(
@@ -294,7 +285,7 @@ def representatives(
 
 def teams_of(
     pattern: str, section: BandwidthSection, fabric: Fabric, job: Shape, classes: Classes
-) -> list[tuple[list[Place], dict[str, Any]]]:
+) -> list[tuple[list[tuple[int, int]], dict[str, Any]]]:
     """Ranks of a pattern, senders of pairs first, as (node, rank on it), with the values that distinguish its teams."""
     each = job.ranks_per_node
     if pattern in FANS:

@@ -129,10 +129,6 @@ class Collective(MeasuredKernel):
         special = (values.get("pattern", ""), values["form"], values.get("algorithm", ""), values.get("progress", ""))
         return counted(values, values["collective"], *(word for word in special if word not in ("plain", "equal")))
 
-    def has_floor(self, values: Mapping[str, Any]) -> bool:
-        """Not of guidelines: calls are compared with each other."""
-        return "guidelines" not in values
-
     def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
         """A cell for each algorithm of the library, if the study asks for them."""
         assert isinstance(study, CollectiveStudy)

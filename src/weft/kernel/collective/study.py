@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One cell for each algorithm: those that the library can be set to use (``algorithms = "each"``), or listed ones."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -173,23 +173,25 @@ class CollectiveStudy(Study, frozen=True):
     series: SeriesOf[CollectiveSeries]
 
 
-ALL_TO_ALLS = ("alltoall", "alltoallv")
-Values = tuple[Shape, dict[str, Any]]
-
-
 def variants(study: CollectiveStudy, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
     """The cells of a sweep for each listed algorithm and, if the study asks for them, for each of the library's."""
-    section = study.collective
+    section, found = study.collective, list[tuple[Shape, dict[str, Any]]]()
     if section.overlap:
         return with_threads(sweep, find_library())
-    found: list[Values] = []
     told, library = section.algorithms != "each", find_library() if section.algorithms == "each" else ""
+    several = section.algorithms == "each" or section.algorithm != (DEFAULT,)
     for shape, cell in sweep.values:
-        found += each_listed(study, shape, cell)
+        call, ranks = str(cell["collective"]), int(cell.get("ranks", shape.ranks))
+        # other calls than all-to-alls have the library's own alone
+        for algorithm in section.algorithm if call in ("alltoall", "alltoallv") else (DEFAULT,):
+            named: dict[str, Any] = {"algorithm": algorithm, "setting": {}} if several else {}
+            if algorithm == AUTO and section.table:
+                named["table"] = str((study.path.parent / section.table).resolve())
+            found.append((shape, cell | named))
         if section.algorithms == "each":
-            more = each_of_library(shape, cell, library)
-            found += more
-            told = told or bool(more)
+            of = {each.name: setting(library, call, each) for each in algorithms(library, call, ranks)}
+            found += [(shape, cell | {"algorithm": name, "setting": chosen}) for name, chosen in of.items()]
+            told = told or bool(of)
     if told:
         return Sweep(tuple(found), sweep.notes)
     name = library.split(",")[0]
@@ -199,26 +201,8 @@ def variants(study: CollectiveStudy, sweep: Sweep, find_library: Callable[[], st
 
 def with_threads(sweep: Sweep, library: str) -> Sweep:
     """The cells of a sweep and, where the library has a progress thread, each of them with it."""
-    found: list[Values] = []
+    found: list[tuple[Shape, dict[str, Any]]] = []
     for shape, cell in sweep.values:
         thread = progress_thread(library, several_nodes=shape.nodes > 1)
         found += [(shape, cell), *([(shape, cell | {"progress": "thread", "setting": thread})] if thread else [])]
     return Sweep(tuple(found), sweep.notes)
-
-
-def each_listed(study: CollectiveStudy, shape: Shape, cell: dict[str, Any]) -> Iterable[Values]:
-    """A cell for each algorithm that the study lists; other calls than all-to-alls have the library's own alone."""
-    section = study.collective
-    several = section.algorithms == "each" or section.algorithm != (DEFAULT,)
-    for algorithm in section.algorithm if cell["collective"] in ALL_TO_ALLS else (DEFAULT,):
-        named: dict[str, Any] = {"algorithm": algorithm, "setting": {}} if several else {}
-        if algorithm == AUTO and section.table:
-            named["table"] = str((study.path.parent / section.table).resolve())
-        yield shape, cell | named
-
-
-def each_of_library(shape: Shape, cell: dict[str, Any], library: str) -> list[Values]:
-    """A cell with each algorithm of the library."""
-    collective, ranks = str(cell["collective"]), int(cell.get("ranks", shape.ranks))
-    of = {each.name: setting(library, collective, each) for each in algorithms(library, collective, ranks)}
-    return [(shape, cell | {"algorithm": name, "setting": chosen}) for name, chosen in of.items()]

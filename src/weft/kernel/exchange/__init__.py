@@ -170,11 +170,9 @@ class Exchange(MeasuredKernel):
         each = ranks * (ranks - 1)
         return {"alltoall": [(INT_BYTES, each)], "alltoallv": [(self.sizes(values, ranks).block, each)]}
 
-    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """True if A or B is timed, whose messages are small; C sends blocks of n m / p^2 doubles."""
-        if {"A", "B"} & set(timed_calls(values)):
-            return True
-        return limit is None or DOUBLE_BYTES * values["n"] * values["m"] <= limit * ranks**2
+    def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
+        """Those of A and B are small; C sends blocks of n m / p^2 doubles."""
+        return 0 if {"A", "B"} & set(timed_calls(values)) else -(-DOUBLE_BYTES * values["n"] * values["m"] // ranks**2)
 
     def content_bytes(self, values: Mapping[str, Any]) -> int:
         """Both arrays of a sort, twice for data in flight; 0 for the contention set, whose content does not matter."""

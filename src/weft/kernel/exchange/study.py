@@ -25,15 +25,6 @@ from weft.units import Bytes, parse_bytes, parse_share, written
 Number = int | Fraction
 LONGEST = 200
 LARGEST = 2**62
-OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: lambda a, b: a / b,
-    ast.FloorDiv: lambda a, b: Fraction(a // b),
-    ast.Mod: operator.mod,
-}
-ALLOWED = (ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.USub, ast.Load, ast.Pow, *OPERATORS)
 REMEDY = 'write integer arithmetic with + - * / // % ** ( ), such as "512 * N"'
 
 
@@ -56,11 +47,22 @@ def tree(text: str, names: Iterable[str]) -> ast.expr:
     return body
 
 
-def power(base: Fraction, exponent: Fraction) -> Fraction:
-    """``base ** exponent``; OverflowError if the exponent is not an integer from 0 to 62."""
+def _power(base: Fraction, exponent: Fraction) -> Fraction:
     if exponent in range(63):
         return base ** int(exponent)
     raise OverflowError
+
+
+OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: Fraction(a // b),
+    ast.Mod: operator.mod,
+    ast.Pow: _power,
+}
+ALLOWED = (ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.USub, ast.Load, *OPERATORS)
 
 
 def value_of(node: ast.expr, names: Mapping[str, Number]) -> Fraction:
@@ -73,8 +75,6 @@ def value_of(node: ast.expr, names: Mapping[str, Number]) -> Fraction:
             value = Fraction(names[node.id])
         case ast.UnaryOp():
             value = -value_of(node.operand, names)
-        case ast.BinOp(op=ast.Pow()):
-            value = power(value_of(node.left, names), value_of(node.right, names))
         case ast.BinOp():
             value = OPERATORS[type(node.op)](value_of(node.left, names), value_of(node.right, names))
         case _:
@@ -86,21 +86,17 @@ def value_of(node: ast.expr, names: Mapping[str, Number]) -> Fraction:
 
 def evaluate(text: str, names: Mapping[str, Number]) -> int:
     """Integer value of ``text``; StudyError for an unknown name, no arithmetic, no integer, or one past 2^62."""
+    shown = ", ".join(f"{name} = {value}" for name, value in names.items())
     try:
         value = value_of(tree(text, names), names)
     except ZeroDivisionError:
-        raise StudyError(f'"{text}" divides by zero for {shown(names)}', "change the expression") from None
+        raise StudyError(f'"{text}" divides by zero for {shown}', "change the expression") from None
     except (OverflowError, ValueError, RecursionError):
-        raise StudyError(f'"{text}" is too large for {shown(names)}', "keep it below 2^62") from None
+        raise StudyError(f'"{text}" is too large for {shown}', "keep it below 2^62") from None
     if value.denominator == 1:
         return int(value)
-    what = f'"{text}" is {float(value):g} for {shown(names)}, which is not an integer'
+    what = f'"{text}" is {float(value):g} for {shown}, which is not an integer'
     raise StudyError(what, "use // to round it down")
-
-
-def shown(names: Mapping[str, Number]) -> str:
-    """The names with their values, for a message."""
-    return ", ".join(f"{name} = {value}" for name, value in names.items())
 
 
 @dataclass(frozen=True)
@@ -131,9 +127,7 @@ class Sampling:
         return min(self.n, self.width * most + self.ranks * (self.width - 1))
 
 
-NAMES = ("N", "p", "r", "s")
-LISTED = ("n", "m")
-MOST_N = 2**50
+NAMES, LISTED, MOST_N = ("N", "p", "r", "s"), ("n", "m"), 2**50
 Call = Literal["A", "B", "C"]
 
 
@@ -153,22 +147,20 @@ def each_of(series: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for values in product(*(series[key] for key in keys)):
         own = dict(zip(keys, values, strict=True))
-        found.append(series | own | {"name": "-".join([series["name"], *(key + word(own[key]) for key in keys)])})
+        # an expression in a name: ``512 * N`` as ``512xN``
+        words = (re.sub(r"[^A-Za-z0-9.]+", "_", re.sub(r"\s*\*\s*", "x", str(value))) for value in values)
+        name = "-".join([series["name"], *(key + word for key, word in zip(keys, words, strict=True))])
+        found.append(series | own | {"name": name})
     return found
-
-
-def word(value: object) -> str:
-    """An expression as part of a name: ``512 * N`` as ``512xN``."""
-    return re.sub(r"[^A-Za-z0-9.]+", "_", re.sub(r"\s*\*\s*", "x", str(value)))
 
 
 def parse_n(value: object) -> int | Literal["auto"]:
     """Parse the number of vectors in the global array; ValueError if it is neither "auto" nor in range."""
     if value == "auto":
         return "auto"
-    if type(value) is not int or not 1 <= value <= MOST_N:
-        raise ValueError('a whole number from 1 to 2^50, or "auto"')
-    return value
+    if type(value) is int and 1 <= value <= MOST_N:
+        return value
+    raise ValueError('a whole number from 1 to 2^50, or "auto"')
 
 
 def parse_m(value: object) -> str:
@@ -184,19 +176,17 @@ def parse_m(value: object) -> str:
     return value
 
 
-def parse_array(value: object) -> int | float:
-    """Parse the bytes of one global array (int), or its share of a node's memory (float)."""
+def _parse_array(value: object) -> int | float:
     return parse_share(value) if isinstance(value, str) and value.rstrip().endswith("%") else parse_bytes(value)
 
 
-def write_array(value: int | float) -> str:
-    """The text :func:`parse_array` reads."""
+def _write_array(value: int | float) -> str:
     return f"{value * 100!r} %" if isinstance(value, float) else f"{value} B"
 
 
 N = Annotated[int | Literal["auto"], *written(parse_n, as_written, listed(NUMBER, {"const": "auto"}))]
 M = Annotated[str, *written(parse_m, str, listed(NUMBER, {"type": "string", "examples": ["512 * N"]}))]
-Array = Annotated[int | float, *written(parse_array, write_array, {"type": "string", "examples": ["1 %", "256 MiB"]})]
+Array = Annotated[int | float, *written(_parse_array, _write_array, {"type": "string", "examples": ["1 %", "256 MiB"]})]
 
 
 class ExchangeSection(Section, frozen=True):

@@ -24,11 +24,8 @@ def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
     most = max(min(LARGEST if most is None else most, LARGEST), SMALLEST)
     # below the smallest only the best rate of a cache matters
     wanted = {min(size, most) for size in staying if size > SMALLEST} | {SMALLEST}
-    octave = SMALLEST
-    while octave <= max(wanted):
-        wanted.add(octave)
-        octave *= 2
-    return sorted(wanted)
+    octaves = (SMALLEST << power for power in range((max(wanted) // SMALLEST).bit_length()))
+    return sorted(wanted.union(octaves))
 
 
 def copy_ways(size: int) -> int:
@@ -76,6 +73,6 @@ class Floor(Kernel):
         """Those of its barriers."""
         return calls * barrier_messages(ranks)
 
-    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """True: its messages are empty."""
-        return True
+    def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
+        """Its messages are empty."""
+        return 0

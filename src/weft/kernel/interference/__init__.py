@@ -5,6 +5,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from weft.fabric.model import Fabric
@@ -17,7 +18,7 @@ from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import INT_BYTES, sample_bytes, staging
 from weft.kernel.jobs import BESIDE, BURSTS, Jobs, node_of, pairs_of, rank_at, word_of
 from weft.kernel.sizes import split_op
-from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform, any_eager, barrier_messages
+from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform, barrier_messages
 from weft.study import Measure, Series, Study
 from weft.units import Bytes
 
@@ -64,8 +65,7 @@ class InterferenceSection(Section, frozen=True):
     def consistent(self) -> Self:
         """Refuse repeated names, and an allreduce of parts of doubles."""
         for key in ("victims", "aggressors", "places", "rates"):
-            listed = getattr(self, key)
-            if len(set(listed)) != len(listed):
+            if len(set(getattr(self, key))) != len(getattr(self, key)):
                 raise ValueError(f"{key} lists one value twice")
         if "allreduce" in self.victims and self.small % 8:
             raise ValueError("small must be whole doubles (8 B, 16 B ...): allreduce adds them up")
@@ -93,10 +93,7 @@ class InterferenceStudy(Study, frozen=True):
     """A study of the kernel ``interference``."""
 
     kernel: Literal["interference"] = Field(description="interference")
-    interference: InterferenceSection = Field(
-        InterferenceSection(),  # pyright: ignore[reportCallIssue]
-        description="[interference]",
-    )
+    interference: InterferenceSection = Field(InterferenceSection(), description="[interference]")  # pyright: ignore[reportCallIssue]
 
 
 IN_PAIRS = frozenset({"pingpong", "stream"})
@@ -228,9 +225,9 @@ class Interference(MeasuredKernel):
         bursts = sum(beside * (beside - 1 if "alltoall" in word else 1) for word in values["traffic"])
         return calls * (turns * (own + barrier_messages(ranks)) + bursts * values["burst"])
 
-    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether the victim's messages are sent eagerly."""
-        return any_eager([values["size"]], limit)
+    def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
+        """The victim's."""
+        return values["size"]
 
 
 def victim_traffic(victim: str, size: int, ranks: int, node_ranks: tuple[int, ...]) -> Traffic | None:
@@ -239,8 +236,6 @@ def victim_traffic(victim: str, size: int, ranks: int, node_ranks: tuple[int, ..
         return None
     if victim not in IN_PAIRS and not node_ranks:
         return Uniform(size, 1, ranks - 1)
-    import numpy as np
-
     weights = np.zeros((ranks, ranks), dtype=np.int64)
     for source, target in pairs_of(victim, ranks):
         weights[source, target] = 1
@@ -293,18 +288,13 @@ def values_of(
     section: InterferenceSection, victim: str, where: Place, measuring: list[int], others: list[int]
 ) -> dict[str, Any]:
     """Values of a cell."""
+    window = {"window": section.window} if victim == "stream" else {}
+    words = [word_of(each, rate) for each in section.aggressors for rate in sorted(section.rates)]
     return {
-        "place": where,
-        "victim": victim,
-        "size": section.large if victim in MOVING else section.small,
-        **({"window": section.window} if victim == "stream" else {}),
-        "traffic": [word_of(each, rate) for each in section.aggressors for rate in sorted(section.rates)],
-        "traffic_size": section.traffic,
-        "burst": section.burst,
-        "chunk": section.chunk,
-        "members": measuring,
-        "beside": others,
-    }
+        "place": where, "victim": victim, "size": section.large if victim in MOVING else section.small, **window,
+        "traffic": words, "traffic_size": section.traffic, "burst": section.burst, "chunk": section.chunk,
+        "members": measuring, "beside": others,
+    }  # fmt: skip
 
 
 def split_places(place: Place, leaf: Sequence[int], share: float, seed: int) -> tuple[list[int], list[int]] | str:

@@ -59,10 +59,6 @@ class Pairs(MeasuredKernel):
             notes.append(f"series {series.name}: only {largest} ranks: {why}")
         return Sweep(tuple(values), tuple(notes))
 
-    def has_floor(self, values: Mapping[str, Any]) -> bool:
-        """Not of matchings: their parts are compared with each other."""
-        return "matchings" not in values
-
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 

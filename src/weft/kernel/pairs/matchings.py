@@ -55,11 +55,18 @@ def draw_matchings(
     met: set[int] = set()
     cables = _Visits(network, hosts, aim, nodes=len(leaf))
     few = np.array(sorted(apart), np.int32)
-    visits = VISITS if network is not None and _joins_leaves(network) else 1
+    visits = 1
+    if network is not None:
+        # cables that join leaf switches, as in a dragonfly, are crossed only when their two units meet
+        leaves = np.unique(network.leaf) + len(network.hosts)
+        joined = np.isin(network.links.source, leaves) & np.isin(network.links.target, leaves)
+        visits = VISITS if joined.any() else 1
     found: list[Round] = []
     # rounds that aim: those within leaves come last, and have the nodes that the others left out
     for name, parents in reversed(levels) if aim else levels:
-        slices = _slices(parents, shares[name] if visits == 1 else -(-shares[name] // visits))
+        # of each leaf's nodes, which meet different units in one round, so that all are met in so many
+        smallest = min(_smallest(unit) for units in parents for unit in units)
+        slices = max(1, min(-(-max(map(_players, parents)) // max(-(-shares[name] // visits), 1)), smallest))
         for numbers in _numbers(parents, shares[name], slices, dice):
             drawn = [_matching(parents, numbers, dice) for _ in range(DRAWS)]
             if aim or len(few) > 1:
@@ -112,18 +119,6 @@ def draw_alone(nodes: int, count: int, seed: int, apart: Collection[int] = ()) -
         mixed = np.concatenate([others[:place], pairs[odd], others[place:]])
         found += [Round("", some) for some in np.array_split(mixed, parts) if len(some)]
     return found
-
-
-def _joins_leaves(network: Network) -> bool:
-    """Whether cables join leaf switches, as in a dragonfly: then only a meeting of its two units crosses a cable."""
-    leaves = np.unique(network.leaf) + len(network.hosts)
-    return bool((np.isin(network.links.source, leaves) & np.isin(network.links.target, leaves)).any())
-
-
-def _slices(parents: list[list[Unit]], count: int) -> int:
-    """Slices of each leaf's nodes, which meet different units in one round, so that ``count`` rounds reach them all."""
-    smallest = min(_smallest(unit) for units in parents for unit in units)
-    return max(1, min(-(-max(map(_players, parents)) // max(count, 1)), smallest))
 
 
 def _smallest(unit: Unit) -> int:

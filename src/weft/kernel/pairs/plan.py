@@ -72,29 +72,21 @@ def one_way_s(fabric: Fabric, size: int, within: bool, sharing: int) -> float:
     return latency + sharing * size / rate
 
 
-class Block(NamedTuple):
-    """Rounds ``first`` to ``last``, both included, and their expected seconds."""
-
-    first: int
-    last: int
-    contention: bool
-    expected_s: float
-
-
 def blocks(
     schedule: PairSchedule, rounds: Sequence[int], also_isolated: set[int], pace: Pace, target_s: float
-) -> list[Block]:
-    """Divide rounds, ascending, into blocks of consecutive ones that take about ``target_s`` seconds each."""
+) -> list[dict[str, Any]]:
+    """Values of cells of consecutive rounds, ascending, that take about ``target_s`` seconds each."""
     total_s = sum(pace.of(schedule, number, contention=number in also_isolated) for number in rounds)
     target_s = max(target_s, total_s / MOST_BLOCKS)
-    found: list[Block] = []
+    found: list[dict[str, Any]] = []
     first, lasted_s = 0, 0.0
     for at, (number, following) in enumerate(pairwise([*rounds, -1])):
         contention = number in also_isolated
         lasted_s += pace.of(schedule, number, contention=contention)
         parts = following != number + 1 or (following in also_isolated) != contention
         if parts or lasted_s >= target_s:
-            found.append(Block(rounds[first], number, contention, round(lasted_s, 3)))
+            own = {"first_round": rounds[first], "last_round": number, "contention": contention}
+            found.append(own | {"expected_s": round(lasted_s, 3)})
             first, lasted_s = at + 1, 0.0
     return found
 
@@ -228,24 +220,15 @@ def tournament(
             f"{where}: {len(also_isolated)} of {len(rounds)} rounds, drawn by seed {seed}, are measured isolated, too: "
             f"all would take about {format_seconds(alone_s)} a launch (pairs.isolated_most)"
         )
-    operations = (len(rounds) + len(also_isolated)) * len(section.bytes)
-    store = store_of(study, operations * schedule.nodes * schedule.slots, where, notes)
-    common |= {"store": store, "rounds": schedule.rounds}
-    keys = ("first_round", "last_round", "contention", "expected_s")
-    found = blocks(schedule, rounds, also_isolated, pace, section.block)
-    return [common | dict(zip(keys, block, strict=True)) for block in found], notes
-
-
-def store_of(study: PairsStudy, operations: int, where: str, notes: list[str]) -> str:
-    """How to store samples, ``raw`` or ``summary``: by their bytes if the study leaves it open. Adds to ``notes``."""
-    if study.pairs.store != "auto":
-        return study.pairs.store
+    operations = (len(rounds) + len(also_isolated)) * len(section.bytes) * schedule.nodes * schedule.slots
     samples = min(3 * study.measure.min_samples, study.measure.max_samples)
-    volume = operations * study.measure.launches * samples * ROW_BYTES
-    if volume <= RAW_MOST:
-        return "raw"
-    notes.append(f"{where}: summaries of each pair instead of about {format_bytes(volume)} of samples (pairs.store)")
-    return "summary"
+    volume, store = operations * study.measure.launches * samples * ROW_BYTES, section.store
+    if store == "auto":
+        store = "summary" if volume > RAW_MOST else "raw"
+        much = f"summaries of each pair instead of about {format_bytes(volume)} of samples (pairs.store)"
+        notes += [f"{where}: {much}"] if store == "summary" else []
+    common |= {"store": store, "rounds": schedule.rounds}
+    return [common | each for each in blocks(schedule, rounds, also_isolated, pace, section.block)], notes
 
 
 def coordinates(

@@ -12,7 +12,7 @@ from weft.files.section import Section
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.sizes import op_name
-from weft.kernel.traffic import any_eager, barrier_messages
+from weft.kernel.traffic import barrier_messages
 from weft.study import Measure, Series, Study
 from weft.units import Bytes
 
@@ -93,9 +93,9 @@ class Probe(MeasuredKernel):
         trains = (1 + values["more"]) * values["messages"] * (1 + ranks // 2) + 2 * values["trains"] * ranks
         return calls * (trains + len(operations(values)) * barrier_messages(ranks))
 
-    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether its short messages are sent eagerly."""
-        return any_eager([values["small"]], limit)
+    def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
+        """Its short messages."""
+        return values["small"]
 
 
 def operations(values: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

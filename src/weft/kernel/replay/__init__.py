@@ -15,10 +15,10 @@ from weft.fabric.model import Fabric
 from weft.files.section import FilePath, Section
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
-from weft.kernel.traffic import any_eager, barrier_messages
+from weft.kernel.traffic import barrier_messages
 from weft.mpi.algorithms import DEFAULT, MOCK_UPS
 from weft.mpi.alltoall import AlgorithmSpec, chosen
-from weft.store.trace.script import ScriptSizes, read_sizes, sent_in
+from weft.store.trace.script import read_sizes, sent_in
 from weft.study import Measure, Series, Study
 
 
@@ -50,7 +50,6 @@ class ReplayStudy(Study, frozen=True):
 
 
 OP = "replay"
-
 EVENTS = 4
 """A script's own message is sent, received, waited for and copied, and follows a computation. What a kernel sends is
 folded and follows nothing: a ring of 64 KiB on 64 ranks took ten times as long a message (bench/cost_estimates.py)."""
@@ -76,7 +75,9 @@ class Replay(MeasuredKernel):
         if not fitting:
             remedy = "give nodes and ranks_per_node whose product is that number: weft replay TRACE --on FABRIC does"
             raise StudyError(f"{study.path}: the script is of {sizes.ranks} ranks, and no cell has as many", remedy)
-        values = values_of(path.resolve(), round(study.replay.compute, 3), sizes) | chosen(study.replay.algorithm)
+        known = {name: value for name, value in asdict(sizes).items() if name != "ranks"}
+        values = {"script": str(path.resolve()), "compute": round(study.replay.compute, 3), **known}
+        values |= {"direct_calls": list(sizes.direct_calls)} | chosen(study.replay.algorithm)
         if study.replay.confidence != "A":
             values |= {"inherited": [study.replay.confidence, study.replay.because]}
         return Sweep(tuple((shape, values) for shape in fitting))
@@ -133,17 +134,11 @@ class Replay(MeasuredKernel):
         """Its all-to-alls, each with the script's largest block and, as the parts are not known, all their messages."""
         return {call: [(values["most_bytes"], values["direct"])] for call in values.get("direct_calls", ())}
 
-    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """By its largest message."""
-        return any_eager([values["most_bytes"]], limit)
+    def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
+        """Its largest message stands for all."""
+        return values["most_bytes"]
 
 
 def script_of(study: ReplayStudy) -> Path:
     """The script's path; a relative one is from the study's folder."""
     return study.path.parent / study.replay.script
-
-
-def values_of(path: Path, compute: float, sizes: ScriptSizes) -> dict[str, Any]:
-    """A cell's values."""
-    known = {name: value for name, value in asdict(sizes).items() if name != "ranks"}
-    return {"script": str(path), "compute": compute} | known | {"direct_calls": list(sizes.direct_calls)}

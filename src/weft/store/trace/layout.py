@@ -13,7 +13,6 @@ import numpy as np
 
 from weft.files.atomic import file_errors, own_file
 from weft.files.shipped import shipped
-from weft.store.trace import layout
 
 MAGIC = b"WEFTTRC\0"
 VERSION = 1
@@ -22,27 +21,15 @@ RECORD_BYTES = 64
 RANK_FILES = "rank-*.trace"
 
 HEADER = np.dtype(
-    {
-        "names": [
-            "magic", "version", "header_bytes", "record_bytes", "state", "rank", "ranks", "node", "local_rank",
-            "opened_ns", "closed_ns", "line_local_ns", "line_ns", "line_drift", "residual_ns", "uncertainty_ns",
-            "events", "records", "most_bytes", "cost_ns", "pid", "host", "library",
-            "looked_ns", "lost_ns", "own_ns", "busy_ns", "steal_ns", "load", "host_cpus", "crc", "cpus",
-        ],
-        "formats": [
-            "S8", "<u4", "<u4", "<u4", "<u4", "<i4", "<i4", "<i4", "<i4",
-            "<i8", "<i8", "<i8", "<i8", "<f8", "<i8", "<i8",
-            "<u8", "<u8", "<i8", "<f8", "<i8", "S64", "S128",
-            "<i8", "<i8", "<i8", "<i8", "<i8", "<f8", "<i4", "<u4", "S120",
-        ],
-        "offsets": [
-            0, 8, 12, 16, 20, 24, 28, 32, 36,
-            40, 48, 56, 64, 72, 80, 88,
-            96, 104, 112, 120, 128, 144, 208,
-            336, 344, 352, 360, 368, 376, 384, 388, 392,
-        ],
-        "itemsize": HEADER_BYTES,
-    }
+    [
+        ("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("record_bytes", "<u4"), ("state", "<u4"),
+        ("rank", "<i4"), ("ranks", "<i4"), ("node", "<i4"), ("local_rank", "<i4"),
+        ("opened_ns", "<i8"), ("closed_ns", "<i8"), ("line_local_ns", "<i8"), ("line_ns", "<i8"), ("line_drift", "<f8"),
+        ("residual_ns", "<i8"), ("uncertainty_ns", "<i8"), ("events", "<u8"), ("records", "<u8"), ("most_bytes", "<i8"),
+        ("cost_ns", "<f8"), ("pid", "<i8"), ("unused", "V8"), ("host", "S64"), ("library", "S128"),
+        ("looked_ns", "<i8"), ("lost_ns", "<i8"), ("own_ns", "<i8"), ("busy_ns", "<i8"), ("steal_ns", "<i8"),
+        ("load", "<f8"), ("host_cpus", "<i4"), ("crc", "<u4"), ("cpus", "S120"),
+    ]
 )  # fmt: skip
 CRC_AT: int = 388  # offset of the checksum in the head
 RECORD = np.dtype(
@@ -92,7 +79,6 @@ BETWEEN_GROUPS, AS_PARENT, WITH_OTHERS = 1, 2, 4
 processes of another program."""
 COUNTS_EACH, MEMBERS_EACH, TEXT_EACH, TARGETS_EACH = 6, 12, 48, 4
 WORLD, SELF = 1, 2  # numbers of MPI_COMM_WORLD and MPI_COMM_SELF in every rank's records
-
 
 FINISH = "completion"  # name of a request's completion among the calls
 
@@ -146,7 +132,7 @@ TOGETHER = COLLECTIVES - FROM_ROOT - TO_ROOT - SPARSE - {"MPI_Scan", "MPI_Exscan
 
 
 _CALL = struct.Struct("<HHIIiqqqqQiI")
-_FIELDS = (layout.RECORD.names or ())[1:]
+_FIELDS = (RECORD.names or ())[1:]
 _DEFINED = struct.Struct("<HHIIi")
 _COMMUNICATOR = struct.Struct("<HHIIiQqqqQiI")
 AT_ONCE = 1 << 14  # records held before they are written: 1 MiB
@@ -156,45 +142,45 @@ class RankRecords:
     """A rank's head and records in the making."""
 
     def __init__(self, rank: int, ranks: int, **header: Any) -> None:
-        self.head: Any = np.zeros((), layout.HEADER)
-        sizes = {"header_bytes": layout.HEADER_BYTES, "record_bytes": layout.RECORD_BYTES}
-        given = {"magic": layout.MAGIC, "version": layout.VERSION, **sizes, "rank": rank, "ranks": ranks, **header}
+        self.head: Any = np.zeros((), HEADER)
+        sizes = {"header_bytes": HEADER_BYTES, "record_bytes": RECORD_BYTES}
+        given = {"magic": MAGIC, "version": VERSION, **sizes, "rank": rank, "ranks": ranks, **header}
         for name, value in given.items():
             self.head[name] = value
         self.records: list[bytes] = []
 
     def call(self, name: str, begin_ns: int, end_ns: int, **rest: int) -> None:
-        """Add a call, or the completion of a request; ``rest`` are fields of ``layout.RECORD``."""
-        given = {"comm": layout.WORLD, "peer": layout.NO_PEER, "begin_ns": begin_ns, "end_ns": end_ns} | rest
-        number = layout.COMPLETE if name == layout.FINISH else layout.NUMBERS[name]
+        """Add a call, or the completion of a request; ``rest`` are fields of `RECORD`."""
+        given = {"comm": WORLD, "peer": NO_PEER, "begin_ns": begin_ns, "end_ns": end_ns} | rest
+        number = COMPLETE if name == FINISH else NUMBERS[name]
         self.records.append(_CALL.pack(number, *(given.get(field, 0) for field in _FIELDS)))
 
-    def counts(self, sent: Sequence[int], comm: int = layout.WORLD) -> None:
+    def counts(self, sent: Sequence[int], comm: int = WORLD) -> None:
         """Add the bytes to each member of the call before."""
-        self._pieces(layout.COUNTS, np.array(sent, "<i8"), layout.COUNTS_EACH, comm)
+        self._pieces(COUNTS, np.array(sent, "<i8"), COUNTS_EACH, comm)
 
-    def targets(self, sent: Mapping[int, int], comm: int = layout.WORLD) -> None:
+    def targets(self, sent: Mapping[int, int], comm: int = WORLD) -> None:
         """Add the bytes to some ranks of the call before, by their rank in the world."""
         ranks = list(sent)
-        for first in range(0, len(ranks), layout.TARGETS_EACH):
-            some = ranks[first : first + layout.TARGETS_EACH]
-            given = np.zeros(layout.TARGETS_EACH, "<i8")
+        for first in range(0, len(ranks), TARGETS_EACH):
+            some = ranks[first : first + TARGETS_EACH]
+            given = np.zeros(TARGETS_EACH, "<i8")
             given[: len(some)] = [sent[rank] for rank in some]
-            self._record(layout.TARGETS, 0, comm, given.tobytes() + np.array(some, "<i4").tobytes(), len(some))
+            self._record(TARGETS, 0, comm, given.tobytes() + np.array(some, "<i4").tobytes(), len(some))
 
-    def communicator(self, number: int, uid: int, members: Sequence[int], parent: int = layout.WORLD) -> None:
+    def communicator(self, number: int, uid: int, members: Sequence[int], parent: int = WORLD) -> None:
         """Define a communicator of these world ranks; ``uid`` is the same on all its ranks, and no other's."""
         mine = list(members).index(int(self.head["rank"]))
-        fields = (layout.COMMUNICATOR, 0, 0, number, mine, uid, len(members), parent, 0, 0, 0, 0)
+        fields = (COMMUNICATOR, 0, 0, number, mine, uid, len(members), parent, 0, 0, 0, 0)
         self.records.append(_COMMUNICATOR.pack(*fields))
-        self._pieces(layout.MEMBERS, np.array(members, "<i4"), layout.MEMBERS_EACH, number)
+        self._pieces(MEMBERS, np.array(members, "<i4"), MEMBERS_EACH, number)
 
     def site(self, number: int, text: str) -> None:
         """Define a call site."""
         raw = text.encode()
-        for start in range(0, len(raw), layout.TEXT_EACH):
-            part = raw[start : start + layout.TEXT_EACH]
-            self._record(layout.SITE, number, 0, part, len(part))
+        for start in range(0, len(raw), TEXT_EACH):
+            part = raw[start : start + TEXT_EACH]
+            self._record(SITE, number, 0, part, len(part))
 
     def _pieces(self, call: int, values: Any, each: int, comm: int) -> None:
         for first in range(0, len(values), each):
@@ -203,7 +189,7 @@ class RankRecords:
 
     def _record(self, call: int, site: int, comm: int, payload: bytes, valid: int) -> None:
         head = _DEFINED.pack(call, 0, site, comm, valid)
-        self.records.append(head + payload.ljust(layout.RECORD_BYTES - layout.PAYLOAD, b"\0"))
+        self.records.append(head + payload.ljust(RECORD_BYTES - PAYLOAD, b"\0"))
 
 
 class RankFile(RankRecords):
@@ -224,7 +210,7 @@ class RankFile(RankRecords):
 
     def __exit__(self, *_: object) -> None:
         with file_errors(self.path), self._file:
-            self._write()
+            self.flush()
             self.head["crc"] = self._crc
             self._file.seek(0)
             self._file.write(self.head.tobytes())
@@ -238,10 +224,7 @@ class RankFile(RankRecords):
     def flush(self) -> None:
         """Write what is held."""
         with file_errors(self.path):
-            self._write()
-
-    def _write(self) -> None:
-        written = b"".join(self.records)
-        self._crc = zlib.crc32(written, self._crc)
-        self._file.write(written)
-        self.records.clear()
+            written = b"".join(self.records)
+            self._crc = zlib.crc32(written, self._crc)
+            self._file.write(written)
+            self.records.clear()

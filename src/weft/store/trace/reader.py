@@ -23,8 +23,6 @@ Records: TypeAlias = NDArray[np.void]  # records of `layout.RECORD`, a structure
 AT_ONCE = 1 << 18  # records read at a time: 16 MiB
 MOST_RANKS = 1 << 24
 REMEDY = "name a folder that the tracer wrote (WEFT_TRACE), or run: weft trace -o RUN -- mpirun ..."
-
-
 CHANGED = "bring the original back, or take the trace again: weft trace -o RUN -- mpirun -n 4 ./application"
 
 
@@ -121,17 +119,12 @@ def read_header(path: Path) -> Header:
     return Header(**{each.name: _KINDS[each.type](head[each.name]) for each in fields(Header)})
 
 
-def _finite(number: Any) -> float:
-    return float(number) if np.isfinite(number) else 0.0
-
-
-def _text(raw: Any) -> str:
-    return bytes(raw).decode("utf-8", "replace")
-
-
 _KINDS: dict[Any, Callable[[Any], Any]] = {
-    int: int, float: _finite, str: _text, State: lambda state: State(int(state) & 63),
-}  # fmt: skip
+    int: int,
+    float: lambda number: float(number) if np.isfinite(number) else 0.0,
+    str: lambda raw: bytes(raw).decode("utf-8", "replace"),
+    State: lambda state: State(int(state) & 63),
+}
 
 
 @dataclass

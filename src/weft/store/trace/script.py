@@ -23,12 +23,8 @@ HEAD = np.dtype(
         ("messages", "<i8"), ("traced_ns", "<i8"), ("computed_ns", "<i8"), ("most_bytes", "<i8"), ("direct", "<i8"),
     ]
 )  # fmt: skip
-PART = np.dtype(
-    [
-        (name, "<i8")
-        for name in ("first_action", "actions", "first_count", "counts", "send_bytes", "receive_bytes", "slots")
-    ]
-)
+_OF_PART = ("first_action", "actions", "first_count", "counts", "send_bytes", "receive_bytes", "slots")
+PART = np.dtype([(name, "<i8") for name in _OF_PART])
 LAYER = np.dtype([("color", "<i4"), ("key", "<i4")])
 ACTION = np.dtype(
     [
@@ -43,24 +39,8 @@ SELF, WORLD = -1, 0
 class Act(enum.IntEnum):
     """Steps of a rank."""
 
-    COMPUTE = 0
-    SEND = 1
-    RECEIVE = 2
-    ISEND = 3
-    IRECEIVE = 4
-    WAIT = 5
-    BARRIER = 6
-    BCAST = 7
-    REDUCE = 8
-    ALLREDUCE = 9
-    GATHER = 10
-    SCATTER = 11
-    ALLGATHER = 12
-    ALLTOALL = 13
-    ALLTOALLV = 14
-    REDUCE_SCATTER = 15
-    SCAN = 16
-    EXSCAN = 17
+    COMPUTE, SEND, RECEIVE, ISEND, IRECEIVE, WAIT, BARRIER, BCAST, REDUCE = range(9)
+    ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL, ALLTOALLV, REDUCE_SCATTER, SCAN, EXSCAN = range(9, 18)
 
 
 DIRECT = (Act.ALLTOALL, Act.ALLTOALLV)  # calls whose blocks a library may send to all ranks at once
@@ -95,15 +75,9 @@ class ScriptSizes:
 
 
 def write_script(
-    path: Path,
-    parts: Sequence[RankScript],
-    layers: Sequence[npt.NDArray[Any]],
-    *,
-    messages: int,
-    traced_ns: int,
-    computed_ns: int,
-    direct: int = 0,
-) -> None:
+    path: Path, parts: Sequence[RankScript], layers: Sequence[npt.NDArray[Any]], *, messages: int, traced_ns: int,
+    computed_ns: int, direct: int = 0,
+) -> None:  # fmt: skip
     """Write a script (see :class:`ScriptSizes`), whole or not at all; layers have the shape (ranks,). DataError."""
     head = np.zeros(1, HEAD)
     largest = max((int(part.actions["bytes"].max()) for part in parts if len(part.actions)), default=0)
