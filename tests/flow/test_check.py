@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from made.check_run import MadeCheck
+from weft.analyse.claims.matched import is_shown_by
 from weft.analyse.outliers.matched import matched_rounds
 from weft.analyse.tables.answers import FINDINGS
 from weft.analyse.tables.claims import CLAIMS, claims_of, extras
@@ -181,12 +182,29 @@ def test_a_host_that_slows_its_own_messages_is_no_network_fault(
     fabric: Fabric, tmp_path: Path, report: dict[str, int], of: str
 ) -> None:
     """Its slow messages came first, and the fault of its memory after them."""
-    folder = checked(MadeCheck(fabric, [{("node", "n3"): 1.5}], reports={"n3": report}), tmp_path)
+    launcher = MadeCheck(fabric, [{("node", "n3"): 1.5}], reports={"n3": report})
+    folder = checked(launcher, tmp_path)
     answers = claims_of(CLAIMS.read(folder.path), "answer")
     assert [(each["subject"], extras(each)["of"]) for each in answers] == [("n3", of), ("n3", "node")]
+    assert len(launcher.passes) == 1  # the second pass of a slow processor took a check of 30 s to 48 s
     assert answers[0]["id"] == "check.not-healthy"
     (remedy,) = [each for each in CLAIMS.read(folder.path) if each["id"] == "check.next"]
     assert (extras(remedy)["of"], extras(remedy)["exclude"]) == (of, ["n3"])
+
+
+def test_a_slow_part_beside_a_slow_host_has_its_second_pass(fabric: Fabric, tmp_path: Path) -> None:
+    slow: dict[tuple[str, str], float] = {("node", "n3"): 1.5, ("node", "n9"): 1.5}
+    launcher = MadeCheck(fabric, [slow], reports={"n3": {"loop_ns": 400_000}})
+    folder = checked(launcher, tmp_path)
+    assert len(launcher.passes) == 2
+    assert {each["subject"] for each in claims_of(CLAIMS.read(folder.path), "answer")} == {"n3", "n9"}
+
+
+def test_a_part_that_cannot_be_told_from_a_slow_host_is_explained_by_it() -> None:
+    """On eight hosts the cable above a slow processor was taken for a network fault."""
+    assert is_shown_by("n3", (), {"n3"})
+    assert is_shown_by("leaf1 - spine0", ("leaf1", "node n3"), {"n3"})
+    assert not is_shown_by("leaf1 - spine0", ("node n4",), {"n3"})
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

@@ -8,7 +8,6 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -18,15 +17,17 @@ namespace weft {
 namespace {
 
 constexpr std::size_t chunks = 12;
+constexpr std::size_t least_chunks = 4; // of a node so slow that its peers would wait for seconds
+constexpr std::int64_t most_pace_ns = 100'000'000;
 constexpr std::size_t page_bytes = 4096;
 constexpr std::int64_t loop_steps = 200'000; // some tenths of a millisecond
 std::int64_t process_date_ns = 0;
 std::int64_t process_began_ns = 0;
 std::int64_t mpi_init_ns = 0;
 
-std::int64_t lower_quartile(std::array<std::int64_t, chunks> times) {
+std::int64_t lower_quartile(std::vector<std::int64_t> times) {
     std::sort(times.begin(), times.end());
-    return times[chunks / 4];
+    return times[times.size() / 4];
 }
 
 /// Each step needs the result of the one before: the time is that of a core's clock.
@@ -62,32 +63,39 @@ std::int64_t process_start_ns() noexcept {
     return process_began_ns;
 }
 
+std::vector<std::int64_t> times_of(std::size_t most, std::int64_t most_ns,
+                                   std::function<void(std::size_t)> const &work) {
+    std::vector<std::int64_t> times;
+    std::int64_t const began = platform::now_ns();
+    for (std::int64_t last = began; times.size() < most && (times.size() < least_chunks || last - began < most_ns);) {
+        std::int64_t const from = platform::now_ns();
+        work(times.size());
+        last = platform::now_ns();
+        times.push_back(last - from);
+    }
+    return times;
+}
+
 OwnPace measure_own_pace() {
     OwnPace pace;
-    std::array<std::int64_t, chunks> times{};
     auto const bytes = std::size_t(OwnPace::copy_bytes);
     auto from = platform::Pages::map(chunks * bytes);
     auto to = platform::Pages::map(chunks * bytes);
     if (from && to && from->real() && to->real()) {
-        for (std::size_t at = 0; at < chunks * bytes;
-             at += page_bytes) { // untouched pages would all be the one of zeros
-            from->data()[at] = std::byte{1};
-            to->data()[at] = std::byte{2};
-        }
-        for (std::size_t i = 0; i < chunks; ++i) {
-            std::int64_t const began = platform::now_ns();
+        // untouched pages would all be the one of zeros
+        auto const touched = times_of(chunks, most_pace_ns, [&](std::size_t i) {
+            for (std::size_t at = i * bytes; at < (i + 1) * bytes; at += page_bytes) {
+                from->data()[at] = std::byte{1};
+                to->data()[at] = std::byte{2};
+            }
+        });
+        pace.copy_ns = lower_quartile(times_of(touched.size(), most_pace_ns, [&](std::size_t i) {
             std::memcpy(to->data() + i * bytes, from->data() + i * bytes, bytes);
-            times[i] = platform::now_ns() - began;
-        }
-        pace.copy_ns = lower_quartile(times);
+        }));
     }
     std::uint64_t value = 1;
-    for (std::int64_t &time : times) {
-        std::int64_t const began = platform::now_ns();
-        value = computed(value);
-        time = platform::now_ns() - began + std::int64_t(value == 0); // so that the computation is needed
-    }
-    pace.loop_ns = lower_quartile(times);
+    auto const times = times_of(chunks, most_pace_ns, [&](std::size_t) { value = computed(value); });
+    pace.loop_ns = lower_quartile(times) + std::int64_t(value == 0); // so that the computation is needed
     return pace;
 }
 

@@ -6,8 +6,11 @@
 #include "cell/cell.hpp"
 #include "host/counters.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace weft {
 
@@ -29,6 +32,10 @@ struct OwnPace {
     static constexpr std::int64_t copy_bytes = 2 << 20;
 };
 OwnPace measure_own_pace();
+
+/// Times of `work(0)`, `work(1)` and so on: at most so many, and fewer once they took `most_ns` together, but four.
+std::vector<std::int64_t> times_of(std::size_t most, std::int64_t most_ns,
+                                   std::function<void(std::size_t)> const &work);
 
 class NodeReport {
   public:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from weft.analyse.claims.matched import slow_nodes
+from weft.analyse.claims.matched import is_shown_by, slow_nodes
+from weft.analyse.claims.nodes import list_slow_hosts
 from weft.analyse.outliers.matched import find_outliers, matched_rounds, read_passes, read_ranks
 from weft.analyse.pairs.places import locate_ranks
 from weft.analyse.tables.claims import CLAIMS, claims_of
@@ -34,6 +35,7 @@ from weft.run.refresh import make_tables, reading
 from weft.run.shipped import ShippedStudy, study_of
 from weft.run.walk import Walk, pending
 from weft.store.folder import RunFolder
+from weft.store.rows import NodeReportRow
 from weft.study import Study
 from weft.units import parse_seconds
 
@@ -141,19 +143,27 @@ def _is_left(folder: RunFolder) -> bool:
 def find_candidates(folder: RunFolder) -> list[str] | None:
     """Parts that the first pass of a check finds slow, or may have found; None if it finds nothing.
 
-    Nodes, and where routes are known switches and cables: a round cannot aim at others.
+    Nodes, and where routes are known switches and cables: a round cannot aim at others. A host that reports itself slow
+    needs no second pass.
     """
     plan = plan_of(folder)
     passes = read_passes(folder.path, plan)
     if not passes:
         return None
     places = locate_ranks(read_ranks(folder.path), plan)
-    found = find_outliers(passes[:1], places)
+    hosts = list_slow_hosts(_reports(folder, plan))
+    found = [each for each in find_outliers(passes[:1], places) if not is_shown_by(each.name, each.also, hosts)]
     if not found:
         return None
     # with those beside them, as ``aim`` of a study names them
     aims = dict.fromkeys(name for each in found for name in (each.name, *(KIND.sub("", also) for also in each.also)))
     return [name for name in aims if places.routed or name in places.nodes][:MOST_AIMS]
+
+
+def _reports(folder: RunFolder, plan: Plan) -> list[NodeReportRow]:
+    """What the nodes of the first pass say of themselves."""
+    cell = next(cell for cell in plan.measured if "matchings" in cell.parameters)
+    return read_json(folder.cell_record(cell.id, 1)).get("nodes", [])
 
 
 def measure_again(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from weft.analyse.claims.known import Known
-from weft.analyse.claims.nodes import find_node_facts, find_node_faults
+from weft.analyse.claims.nodes import SLOWING, find_node_facts, find_node_faults
 from weft.analyse.outliers.matched import FULL, Pass, Rounds, fullest, matched_rounds, plan_messages, read_ranks
 from weft.analyse.outliers.rule import LEAST_FACTOR
 from weft.analyse.pairs.places import Places, locate_ranks
@@ -23,9 +23,6 @@ from weft.store.rows import SEGMENT_TABLE
 #: Nodes are counted within the first of these shares of their class that holds 19 of 20.
 SHARES = (0.02, 0.04, 0.06, 0.08, 0.10, 0.15, 0.20, 0.30, 0.50)
 FAR = SHARES[-2]  # if more than one node in twenty is farther off, smaller faults cannot be excluded
-
-#: Faults of a host by which its messages are slow, too.
-OWN = ("memory", "processor", "waiting", "core", "cores")
 
 
 def find_claims(known: Known) -> list[ClaimRow]:
@@ -43,7 +40,10 @@ def find_claims(known: Known) -> list[ClaimRow]:
     cables = _cables(places, rounds[: counted["rounds"]])
     faults, facts = find_node_faults(known), [*find_node_facts(known), *_clustered(every), *cables]
     # what a host does to itself, its messages only show
-    own = {each["subject"] for each in faults if extras(each)["of"] in OWN}
+    own = {each["subject"] for each in faults if extras(each)["of"] in SLOWING}
+    sure = [
+        (index, row) for index, row in sure if row["kind"] == "node" or not is_shown_by(row["name"], row["also"], own)
+    ]
     slow = [(row["kind"] == "node" and row["name"] in own, _slow(index, row, "also", counted)) for index, row in sure]
     found = [*(row for behind, row in slow if not behind), *faults, *(row for behind, row in slow if behind)]
     if found:
@@ -58,6 +58,11 @@ def find_claims(known: Known) -> list[ClaimRow]:
         return [make_claim("check.healthy", "answer", **counted), *facts]
     following = _pairs(known) if not over else "" if why else _longer(known)
     return [unknown(confidence="C", next=following, **counted, lone=lone), *facts]
+
+
+def is_shown_by(name: str, also: Sequence[str], hosts: Set[str]) -> bool:
+    """Whether a slow part is one of some hosts, or cannot be told from one."""
+    return name in hosts or any(f"node {each}" in also for each in hosts)
 
 
 def _count_lone(places: Places, rounds: Sequence[Sequence[Sequence[int]]]) -> int:

@@ -16,7 +16,10 @@ from weft.store.rows import NODE_REPORTS, RANK_TABLE, NodeReportRow, RankRow
 
 Own = tuple[str, dict[str, Any]]  # a node, and what its claim says
 
-#: A node that waited for a core for this share of the check more than its peers is slow for others' sake.
+#: Faults of a host by which its messages are slow, too.
+SLOWING = ("memory", "processor", "waiting", "core", "cores")
+#: A node that waited for a core for this share of the check more than its peers is slow for others' sake; where most
+#: waited as long, nodes share cores, and who waits more is chance.
 LEAST_WAITED = 0.10
 #: Fewer bytes than this between two readings are no measurement's.
 LEAST_SENT = 2**20
@@ -51,6 +54,11 @@ def find_node_facts(known: Known) -> list[ClaimRow]:
     ]
 
 
+def list_slow_hosts(rows: Sequence[NodeReportRow]) -> set[str]:
+    """Names of the nodes whose own faults, as they report them, slow their messages."""
+    return {name for of in SLOWING if of in _FAULTS and rows for name, _ in _FAULTS[of](rows)}
+
+
 def _reports(known: Known) -> list[NodeReportRow]:
     rows = NODE_REPORTS.read(known.path)
     return [row for row in rows if row["launch_id"] == rows[-1]["launch_id"]]
@@ -81,8 +89,9 @@ def _slow_alone(rows: Sequence[NodeReportRow], column: Literal["copy_ns", "loop_
 
 def _waiting(rows: Sequence[NodeReportRow]) -> Iterator[Own]:
     shares = np.array([row["waited_ns"] / max(row["wall_ns"], 1) for row in rows])
-    for place in list_outliers((shares - np.median(shares)).tolist(), LEAST_WAITED, LEAST_SCATTER):
-        yield rows[place]["host"], {"share": float(shares[place]), "peers": float(np.median(shares))}
+    peers = float(np.median(shares))
+    for place in list_outliers(shares - peers, LEAST_WAITED, LEAST_SCATTER) if peers < LEAST_WAITED else ():
+        yield rows[place]["host"], {"share": float(shares[place]), "peers": peers}
 
 
 def _by_tcp(rows: Sequence[NodeReportRow]) -> Iterator[Own]:
