@@ -18,6 +18,9 @@ def start() -> "NoReturn":
     """Run one command and exit."""
     end_at_once()
     from weft.cli.app import main  # as long as the rest of a start
+    from weft.extras import leave_out_pandas
+
+    leave_out_pandas()
 
     try:
         code = main()

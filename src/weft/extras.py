@@ -14,6 +14,21 @@ REPORT = ("altair", "duckdb", "ibis", "pyarrow", "pyarrow_hotfix")
 FIGURES = "vl_convert"  # module of the extra `figures`, which draws SVG, PDF and PNG: 84 MB that a page does not need
 
 
+class WithoutPandas:
+    """Finds no pandas: Arrow imports it with its first column, where it is installed, for a quarter of a second."""
+
+    @staticmethod
+    def find_spec(name: str, path: object, target: object = None) -> None:
+        """Leave all else to other finders; ImportError for pandas."""
+        if name == "pandas":
+            raise ModuleNotFoundError("left out: only PySpark needs it", name=name)
+
+
+def leave_out_pandas(yes: bool = True) -> None:
+    """Import no pandas from now on, or again."""
+    sys.meta_path[:] = [WithoutPandas] * yes + [each for each in sys.meta_path if each is not WithoutPandas]
+
+
 def is_of_report(name: str | None) -> bool:
     """Whether a module, or a part of one, belongs to the extra ``report``."""
     return (name or "").partition(".")[0] in REPORT

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from weft.errors import DataError, WeftError
-from weft.extras import pip_install
+from weft.extras import leave_out_pandas, pip_install
 from weft.files.atomic import file_errors, free_space
 from weft.files.beneath import plain_file
 from weft.host import usable_threads
@@ -123,6 +123,7 @@ def _spark(place: str, folder: Path | None) -> Backend:
     """A session on this host (``local[2]``) or on a standalone cluster (``host:7077``)."""
     import ibis
 
+    leave_out_pandas(False)
     try:
         from pyspark.sql import SparkSession  # pyright: ignore[reportMissingImports]
     except ImportError:

@@ -43,6 +43,21 @@ def test_show_of_current_tables_imports_neither_what_makes_tables_nor_what_draws
     assert len([name for name in loaded if name.startswith("weft.")]) < 170
 
 
+def test_a_command_that_makes_tables_imports_no_pandas_and_spark_may(tmp_path: Path) -> None:
+    run = copy_of(kept_runs()[0], tmp_path)
+    code = (
+        "import atexit, sys; from weft.__main__ import start; from weft.extras import leave_out_pandas;"
+        "atexit.register(lambda: (leave_out_pandas(False), sys.stderr.write(' '.join([*sys.modules, 'before']))));"
+        "atexit.register(lambda: (leave_out_pandas(False), __import__('pandas')) if len(sys.argv) > 3 else None);"
+    )
+    for more in ([], ["--all"]):
+        words = f"sys.argv = {['weft', 'show', str(run), *more]!r}; start()"
+        done = subprocess.run([sys.executable, "-c", code + words], env=environment(), capture_output=True, text=True)
+        loaded = done.stderr.split()
+        assert "ibis" in loaded or more
+        assert ("pandas" in loaded) == bool(more)
+
+
 def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(Path(app.__file__).parents[2])}
 
