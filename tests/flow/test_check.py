@@ -71,6 +71,22 @@ def test_a_check_draws_the_rounds_of_its_first_pass_once(fabric: Fabric, monkeyp
     assert len(drawn) == 1
 
 
+@pytest.mark.parametrize("left_s", [30.0, 0.0])
+def test_a_check_draws_the_rounds_of_its_second_pass_once(
+    fabric: Fabric, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left_s: float
+) -> None:
+    """Where little time was left, eight were drawn to see that three fit: 0.5 s of a processor at 1,024 nodes."""
+    folder, drawn = checked(MadeCheck(fabric, [{}]), tmp_path), list[int]()
+
+    def count(*given: Any, **how: Any) -> list[Round]:
+        drawn.append(1)
+        return draw_matchings(*given, **how)
+
+    monkeypatch.setattr("weft.kernel.pairs.plan.draw_matchings", count)
+    plan_study(plan_second(folder, fabric, ["n3"], left_s), fabric, str)
+    assert len(drawn) == 1
+
+
 def test_slow_parts_are_named_excluded_and_shown_again(fabric: Fabric, tmp_path: Path) -> None:
     launcher = MadeCheck(fabric, [SLOW])
     folder = checked(launcher, tmp_path)

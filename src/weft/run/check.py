@@ -4,6 +4,7 @@
 import re
 import sys
 import time
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,18 +191,15 @@ def plan_second(folder: RunFolder, fabric: Fabric, aims: Sequence[str], left_s: 
     measured_s = max((each["wall_ns"] for each in record.get("nodes", ())), default=record["wall_ns"]) / 1e9
     free_s = left_s - max(read_json(folder.outcome(plan.launches[0].id))["wall_s"] - measured_s, 0.0)
     a_round_s = max(measured_s / max(rounds, 1), LEAST_BUDGET_S)
-    lines = read_plain(folder.study).decode().splitlines()
+    text = read_plain(folder.study).decode()
+    # rounds that aim are divided into more parts than those of the first pass: each then takes less time
+    parts = max(len(cell.parameters["pairs"]) / tomllib.loads(text)["pairs"]["matchings"], 1.0)
+    matchings = min(max(int(free_s / (parts * a_round_s)), LEAST_ROUNDS), ROUNDS)
+    lines = text.splitlines()
     put(lines, "pairs", "aim", "[" + ", ".join(f'"{name}"' for name in aims) + "]")
+    put(lines, "pairs", "matchings", str(matchings))
     put(lines, "measure", "seed", str(SEED))
-
-    def divided(matchings: int) -> int:  # rounds that aim are divided into more parts than those of the first pass
-        put(lines, "pairs", "matchings", str(matchings))
-        return len(matched_rounds(plan_study(study_of(lines, folder.study), fabric, str))) or matchings
-
-    parts = divided(ROUNDS)
-    fitting = max(int(ROUNDS * free_s / (parts * a_round_s)), LEAST_ROUNDS)
-    if fitting < ROUNDS:
-        parts = divided(fitting)
+    parts = len(matched_rounds(plan_study(study_of(lines, folder.study), fabric, str))) or matchings
     # the least rounds are measured even if nothing is left: with fewer samples, unless a queue took the time
     least_s = a_round_s / LEAST_ROUNDS if plan.planned_fabric.runs_here else a_round_s
     budget_s = max(free_s / parts, least_s) / len(cell.parameters["bytes"])
