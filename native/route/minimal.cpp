@@ -46,11 +46,14 @@ class Minimal {
             if (hosts[std::size_t(home)].empty())
                 continue;
             measure(home);
+            links_.resize(hosts[std::size_t(home)].size() * order_.size());
+            auto *links = links_.data();
             for (auto const host : hosts[std::size_t(home)]) {
-                route(forward + host);
-                forward[std::size_t(home) * std::size_t(graph_.hosts) + std::size_t(host)] =
-                    delivery_[std::size_t(host)];
+                links[0] = delivery_[std::size_t(host)];
+                route(links);
+                links += order_.size();
             }
+            write(hosts[std::size_t(home)], forward);
         }
     }
 
@@ -130,9 +133,9 @@ class Minimal {
         return least;
     }
 
-    // Chooses a link for each switch towards one host, whose column of the tables begins at `column`: the nearest
-    // first, since what a switch chooses changes no price of those that are nearer.
-    void route(std::int32_t *column) {
+    // Chooses a link for each switch towards one host, written to `links` in their order: the nearest first, since what
+    // a switch chooses changes no price of those that are nearer.
+    void route(std::int32_t *links) {
         ahead_[std::size_t(order_[0])] = 0;
         for (std::size_t place = 1; place < order_.size(); ++place)
             ahead_[std::size_t(order_[place])] = cheapest(place, chosen_[place]);
@@ -141,10 +144,19 @@ class Minimal {
             auto const at = std::size_t(order_[place]);
             auto const [slot, peer] = chosen_[place];
             auto const k = std::size_t(slot), link = std::size_t(out_[k].link);
-            column[at * std::size_t(graph_.hosts)] = out_[k].link;
+            links[place] = out_[k].link;
             load_[k] += flow_[at];
             price_[k] = eighth_power(least_load + load_[k] * slowness_[link] / unit_);
             flow_[std::size_t(peer)] += flow_[at];
+        }
+    }
+
+    // A row of the tables at a time: hosts of one leaf are mostly beside each other there.
+    void write(std::vector<std::int32_t> const &hosts, std::int32_t *forward) const {
+        for (std::size_t place = 0; place < order_.size(); ++place) {
+            auto *row = forward + std::size_t(order_[place]) * std::size_t(graph_.hosts);
+            for (std::size_t i = 0; i < hosts.size(); ++i)
+                row[hosts[i]] = links_[i * order_.size() + place];
         }
     }
 
@@ -155,7 +167,7 @@ class Minimal {
     double unit_ = 1;
     std::vector<Way> out_; // of each switch, by port
     std::vector<std::size_t> first_;
-    std::vector<std::int32_t> distance_, order_;
+    std::vector<std::int32_t> distance_, order_, links_;
     std::vector<double> ahead_, flow_;
     std::vector<Near> nearer_, chosen_;
     std::vector<std::size_t> nearer_first_;

@@ -118,7 +118,7 @@ def loads_of(library: Library, network: Network, weight: NDArray[np.int64]) -> N
     return None if lost else load
 
 
-FEWEST_KEPT, MOST_KEPT_BYTES = 1 << 20, 64 << 20  # entries and bytes of one file of tables in the cache
+FEWEST_KEPT, MOST_KEPT_BYTES = 1 << 20, 256 << 20  # entries of tables in the cache, and bytes of all of them
 
 
 def minimal_tables(library: Library, hosts: int, switches: int, links: Links) -> Ints:
@@ -173,5 +173,5 @@ def _keep_tables(kept: Path, forward: Ints, own: list[Ints]) -> None:
         write_atomic(kept, data.getvalue() + zlib.crc32(data.getbuffer()).to_bytes(4))
         files = sorted(kept.parent.glob("*.npy"), key=lambda path: -path.stat().st_mtime)
         sizes = np.cumsum([path.stat().st_size for path in files])
-        for path in (file for file, size in zip(files, sizes.tolist(), strict=True) if size > 4 * MOST_KEPT_BYTES):
+        for path in (file for file, size in zip(files, sizes.tolist(), strict=True) if size > MOST_KEPT_BYTES):
             path.unlink(missing_ok=True)
