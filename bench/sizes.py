@@ -186,19 +186,17 @@ def dump() -> int:
         nodes_per_leaf=half, uplinks=half, spines=half, leaves_per_pod=half, pod_uplinks=half**2, cores=half**2,
         link_rate=1e9,
     )  # fmt: skip
-    subnet.MOST_LIDS = 1 << 20
+    setattr(subnet, "MOST_LIDS", 1 << 20)  # noqa: B010
     network = fat_tree([f"n{host}" for host in range(2 * half**3)], section, rate=1e9)
     with tempfile.TemporaryDirectory(prefix="weft-sizes") as place:
         net, fabric = Path(place, "fabric.net"), Path(place, "fabric.toml")
-        net.write_text(subnet.ibsim_text(network))
-        os.environ["XDG_CACHE_HOME"] = place  # tables that an earlier run kept would cost nothing
-        library = ["from weft.launch.preload import route_library; route_library()"]
-        code = (
-            print_row("fabric import", ["fabric", "import", net, "-o", fabric])
-            or usage_of([sys.executable, "-c", *library]).code
-        )
-        for words in (["route", "show", fabric], ["fabric", "show", fabric], ["place", fabric, "--nodes", 64]):
-            code = code or print_row(f"dump, {' '.join(map(str, words[: -1 if len(words) == 3 else 1]))}", words)
+        net.write_text(subnet.ibsim_text(network), encoding="utf-8")
+        code, os.environ["XDG_CACHE_HOME"] = 0, place  # tables that an earlier run kept would cost nothing
+        usage_of([sys.executable, "-c", "from weft.launch.preload import route_library; route_library()"])
+        rows = {"fabric import": ["fabric", "import", net, "-o", fabric], "dump, route show": ["route", "show", fabric]}
+        rows |= {"dump, fabric show": ["fabric", "show", fabric], "dump, place": ["place", fabric, "--nodes", 64]}
+        for name, words in rows.items():
+            code = code or print_row(name, words)
     return code
 
 

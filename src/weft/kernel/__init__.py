@@ -161,6 +161,10 @@ class Kernel:
         each, found = ranks * (ranks - 1), self.blocks(values, ranks)
         return {call: [(size, each) for size in found[call]] for call in DIRECT if call in found}
 
+    def copied(self, values: Mapping[str, Any], ranks: int, calls: int) -> Sequence[tuple[int, int]]:
+        """Bytes of a message, and how many from rank to rank are copied: a simulator's processor time."""
+        return ()
+
     def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
         """Whether many messages are sent eagerly: at most ``limit`` bytes; if None, all are."""
         return limit is None or self.smallest(values, ranks) <= limit

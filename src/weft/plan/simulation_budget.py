@@ -12,15 +12,15 @@ from weft.format import format_seconds, plural
 from weft.kernel.registry import kernel_named
 from weft.mpi.algorithms import DEFAULT, SELECTED_BY
 from weft.plan.records import LaunchCell
-from weft.plan.simulation_laws import UNEVEN, at_once_s, copying, message_s
+from weft.plan.simulation_laws import UNEVEN, at_once_s, copying, message_s, messages_copying_s
 
 COLD = 1  # calls of an operation before its samples
 WINDOWED = "ring"  # the same blocks, to one rank at a time
-SETUP_MESSAGES = 60  # a rank's, for placement, communicators, clocks and barriers
+SETUP_MESSAGES = 40  # a rank's, for placement, communicators, clocks and barriers
 START_S = 1.0
 """Processor time of any simulation before its first message, which no estimate counts and no launch teaches."""
-START_PAIR_S = 2.6e-5
-"""Least for each pair of ranks, however few messages: 28 s of processor time at 1,024 ranks (`yellowstone-latency`)."""
+START_RANKS_S, START_GROWTH = 12.9 / 1024**3, 3
+"""... and what ranks take before theirs: 13 s of processor time at 1,024 ranks, 0.2 s at 256."""
 RANK_BYTES = 2**20
 PAIR_BYTES = 160  # counts and places of a rank for each other, twice
 BASE_BYTES = 400 * 2**20  # the program, the machine, and what all folded buffers share
@@ -61,13 +61,13 @@ def expected_cost(
     breakdowns = sum(part.breakdowns for part in parts)
     each_s = message_s(ranks, algorithms, eager=eager)
     more_s = each_s * breakdowns + sum(crowding * many * at_once_s(call, ranks) for call, many in crowded.items())
-    seconds = messages * each_s + (more_s + sum(part.copying_s for part in parts))
+    seconds = START_RANKS_S * ranks**START_GROWTH
+    seconds += messages * each_s + (more_s + sum(part.copying_s for part in parts))
     memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + sum(part.content_bytes for part in parts)
     memory += int(max((part.held_bytes for part in parts), default=0.0))
     named = sorted({f"{call} by {name}" for by_call in chosen.values() for call, name in by_call.items()})
     names = named or sorted({kernel.name for kernel in kernels.values()})
     words = [*names, *(["small blocks"] if eager else []), *(["all at once"] if crowded else [])]
-    seconds = max(START_PAIR_S * ranks * ranks, seconds)
     return Cost(messages + breakdowns, seconds, memory, tuple(sorted(crowded)), ranks, ", ".join(words))
 
 
@@ -97,7 +97,7 @@ def parts_of(cell: LaunchCell, chosen: Mapping[str, str], samples: int) -> Parts
         kernel.messages(values, ranks, calls) - messages,
         kernel.content_bytes(values),
         max((held for _, held in copies), default=0.0),
-        sum(seconds for seconds, _ in copies),
+        sum(seconds for seconds, _ in copies) + messages_copying_s(kernel.copied(values, ranks, calls)),
     )
 
 

@@ -6,7 +6,7 @@ core of a shared x86 virtual machine with SimGrid 3.32. Switching between ranks,
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -75,6 +75,14 @@ WHOLE = frozenset({"bcast", "scatter", "gather", "reduce", "allreduce"})  # call
 ONCE = 16  # calls that filling and proving a real block, once for each size, costs as much as
 DOUBLED, DOUBLING = 2**22, Copies(3.9e-9)
 """Bytes of all blocks of a rank up to which MPICH's selector takes recursive doubling for ``MPI_Reduce_scatter``."""
+
+MESSAGE_COPY_S = 0.3e-9
+"""For each byte of a message from rank to rank: 256 KiB take 0.08 ms, however few are under way."""
+
+
+def messages_copying_s(sizes: Iterable[tuple[int, int]]) -> float:
+    """Seconds of processor time that copies of so many messages of each size take."""
+    return MESSAGE_COPY_S * sum(size * many for size, many in sizes if size <= SHARED_ABOVE)
 
 
 def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tuple[float, float]:

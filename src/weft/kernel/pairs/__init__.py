@@ -16,6 +16,7 @@ from weft.study import DOUBLING, Measure, Series, Study
 MOST_RANKS = 100_000
 LINE = 64  # bytes of a cache line
 PINGS = 8  # messages per sample of a pair: round trips that either rank starts, timed ones and those before them
+BARRIERS = 6  # of a cell, beside those of its rounds: what ranks agree on, look at again and gather
 BESIDE = 3  # rows of a result besides its samples: cold, forward, again
 RAW_FORWARD_BYTES = 16  # send and arrival time of a ping
 ANSWER_BYTES = 16  # arrival time of a ping, and what disturbed the rank that answered it
@@ -117,15 +118,25 @@ class Pairs(MeasuredKernel):
         return found | {key: values[key] for key in keys if key in values}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Eight per sample of a pair, in one mode or both, and a barrier a round: along a tree in matchings."""
+        """Eight per sample of a pair, in one mode or both, and barriers: along a tree in matchings."""
         barrier = 2 * ranks if "matchings" in values else barrier_messages(ranks)
-        rounds = count_rounds(values)
-        pairs = sum(map(len, values["pairs"])) if "pairs" in values else rounds * ranks // 2
-        if "pairs" in values and "matchings" not in values:
-            rounds = 1  # drawn pairs are isolated: a token passes from one to the next
+        # drawn pairs are isolated: a token passes from one to the next
+        rounds = 1 if "pairs" in values and "matchings" not in values else count_rounds(values)
         modes = 1 + bool(values.get("contention"))  # contention is measured beside isolated pairs
-        pings = 2 * PINGS * calls * pairs
-        return modes * sum(pings * window_of(values, size) + rounds * barrier for size in values["bytes"])
+        each = (pings(values, calls, ranks) * window_of(values, size) for size in values["bytes"])
+        return modes * sum(many + rounds * barrier for many in each) + BARRIERS * barrier
+
+    def copied(self, values: Mapping[str, Any], ranks: int, calls: int) -> Sequence[tuple[int, int]]:
+        """Its pings; the messages of a rate are not."""
+        modes = 1 + bool(values.get("contention"))
+        sizes = [size for size in values["bytes"] if window_of(values, size) == 1]
+        return [(size, modes * pings(values, calls, ranks)) for size in sizes]
+
+
+def pings(values: Mapping[str, Any], calls: int, ranks: int) -> int:
+    """Messages of all pairs of one size and mode."""
+    pairs = sum(map(len, values["pairs"])) if "pairs" in values else count_rounds(values) * ranks // 2
+    return PINGS * calls * pairs
 
 
 def count_rounds(values: Mapping[str, Any]) -> int:

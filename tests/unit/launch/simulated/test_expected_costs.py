@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Estimates of shipped studies stand beside the processor time that they took (2 cores of a shared x86 machine)."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -113,6 +114,41 @@ def test_a_replay_costs_what_its_own_calls_do(library: str, values: dict[str, An
     asked = LaunchCell("c000", "replay", {"most_bytes": 2**16} | values, ranks)
     cost = expected_cost([asked], ranks, simulation, 2**14)
     assert taken_s / 3 < cost.seconds < 3 * taken_s
+
+
+SMALL, LARGE = 0, 2**18
+
+
+@pytest.mark.parametrize(
+    ("ranks", "size", "mode", "rounds", "cells", "messages", "taken_s"),
+    [
+        # one rank a node, on a tree of 32 nodes a leaf and 16 uplinks; rounds that stand apart are cells of their own
+        (64, SMALL, "all", 16, 12, 51325, 0.52),
+        (64, LARGE, "all", 16, 12, 59261, 1.64),  # 0.33 s were expected
+        (64, LARGE, "isolated", 63, 7, 80241, 3.46),  # 1.15 s: SMPI copies each message
+        (128, SMALL, "isolated", 16, 12, 112893, 2.09),
+        (128, LARGE, "all", 16, 12, 108861, 4.06),  # 1.06 s
+        (256, SMALL, "all", 4, 4, 70205, 1.87),
+        (256, LARGE, "all", 4, 4, 71229, 3.12),
+        (512, LARGE, "isolated", 1, 1, 39369, 2.96),  # 6.8 s, as if starting cost as much for each pair of ranks
+        (512, LARGE, "all", 4, 4, 146749, 9.28),
+        (1024, SMALL, "isolated", 1, 1, 79817, 15.29),
+        (1024, LARGE, "all", 2, 2, 152477, 23.29),
+    ],
+)
+def test_pairs_are_expected_within_a_factor_of_two(
+    ranks: int, size: int, mode: str, rounds: int, cells: int, messages: int, taken_s: float
+) -> None:
+    asked = [
+        LaunchCell(
+            f"c{at:03}", "pairs",
+            {"bytes": [size], "mode": mode, "contention": False, "first_round": first, "last_round": last - 1}, ranks,
+        )
+        for at, (first, last) in enumerate(pairwise(rounds * at // cells for at in range(cells + 1)))
+    ]  # fmt: skip
+    cost = expected_cost(asked, ranks, simulation_of(load_fabric("tara-extended")), None)
+    assert messages / 2 < cost.messages < 2 * messages
+    assert taken_s / 2 < cost.seconds < 2 * taken_s
 
 
 @pytest.mark.parametrize(
