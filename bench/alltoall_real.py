@@ -32,8 +32,8 @@ from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_ove
 from weft.fabric import load_fabric
 from weft.format import exact_bytes, measured_seconds
 from weft.launch.virtual.cluster import Cluster
-from weft.launch.virtual.fabric_spec import spec_of
-from weft.launch.virtual.starters import anywhere
+from weft.launch.virtual.launcher import anywhere
+from weft.launch.virtual.spec import spec_of
 from weft.mpi.library import find_mpi
 from weft.mpi.starting import cores_here, family_of
 from weft.report.tabular import Table, Words, markdown

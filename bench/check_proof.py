@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from made.checks import Machine, Noise, crossed, find_candidates, machine, measure
 from weft.analyse.outliers.few_rounds import find_slow_parts
 from weft.analyse.outliers.rule import CONFIRMED_SIGMAS
-from weft.fabric.network.follow import walk
-from weft.fabric.network.pair_loads import name_cable, name_link
+from weft.fabric.hops import walk
+from weft.fabric.loads import name_cable, name_link
 from weft.kernel.pairs.matchings import Round
 
 MACHINES = ("tree", "pods", "dragonfly", "unknown")

@@ -30,7 +30,7 @@ from weft.analyse.tables.answers import IMPACTS, ImpactRow  # noqa: E402
 from weft.fabric import Fabric, load_fabric  # noqa: E402
 from weft.kernel.registry import kernel_named  # noqa: E402
 from weft.launch.virtual.cluster import Cluster  # noqa: E402
-from weft.launch.virtual.fabric_spec import spec_of  # noqa: E402
+from weft.launch.virtual.spec import spec_of  # noqa: E402
 from weft.launch.virtual.wiring import address  # noqa: E402
 from weft.plan.records import Cell  # noqa: E402
 from weft.plan.stored import plan_of  # noqa: E402

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// D-mod-k over any graph, by the numbers that src/weft/route/dmodk.py gives switches.
+// D-mod-k over any graph, by the numbers that src/weft/route/improve.py gives switches.
 #include "ways.hpp"
 
 #include <algorithm>

@@ -64,7 +64,7 @@ def no_such_host(typed: Typed) -> None:
     assert listed == set(build_network(load_fabric(fabric)).hosts)
 
 
-@CASES.of("run/audit.py", "weft audit --on local")
+@CASES.of("run/shipped.py", "weft audit --on local")
 def a_model_has_no_library_to_audit(typed: Typed) -> None:
     assert "weft audit --on local" in typed.fails("audit", "--on", "tara")
 

@@ -137,15 +137,15 @@ def ranks_do_not_start(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @CASES.of("cli/tune.py", "weft exec -- mpirun")
-@CASES.of("launch/interposer.py", "weft exec -- mpirun")
+@CASES.of("launch/preload.py", "weft exec -- mpirun")
 def nothing_to_run(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
     monkeypatch.setattr("weft.launch.preload.build_preload", lambda *_: Path("/libweft.so"))
-    monkeypatch.setattr("weft.launch.interposer.wait_for", lambda words: (started.append(words) or 0, 0))
+    monkeypatch.setattr("weft.launch.preload.wait_for", lambda words: (started.append(words) or 0, 0))
     assert "weft exec -- mpirun -n 4 ./application" in typed.fails("exec")
     assert "weft exec -- mpirun -n 4 ./application" in typed.fails("exec", "--", "no-such-starter")
     mpi = type("Mpi", (), {"described": lambda self: None})()
-    monkeypatch.setattr("weft.launch.interposer.mpi_of", lambda *_: mpi)  # whatever mpirun this host has
+    monkeypatch.setattr("weft.launch.preload.mpi_of", lambda *_: mpi)  # whatever mpirun this host has
     typed("exec", "--", "mpirun", "-n", "4", "./application")
     assert started[0][-4:] == ["mpirun", "-n", "4", "./application"]
 

@@ -15,11 +15,10 @@ from made.routes import network_of_cables
 from weft.cli.app import main
 from weft.errors import FabricError
 from weft.fabric.importing import import_dump
-from weft.fabric.readers.lanes import read_service
 from weft.launch import opensm
 from weft.launch.preload import route_library
 from weft.route.checks import check_routes
-from weft.route.deadlock import find_circle, lanes_of
+from weft.route.deadlock import find_circle, lanes_of, read_service
 from weft.route.given import given_network
 from weft.route.routes import Routes
 

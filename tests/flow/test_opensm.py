@@ -24,8 +24,7 @@ from weft.launch.opensm import manage
 from weft.launch.preload import route_library
 from weft.route.given import fail, fail_random
 from weft.route.improve import improve
-from weft.route.patterns import all_to_all, phases
-from weft.route.routes import Routes
+from weft.route.routes import Routes, all_to_all, phases
 from weft.route.score import score
 from weft.route.subnet import ibsim_text, tables_text
 

@@ -19,7 +19,7 @@ from weft.fabric.kinds import KINDS, FabricKind
 from weft.kernel.registry import KERNELS
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for
-from weft.launch.batch import script
+from weft.launch.batch import scheduler as script
 from weft.launch.batch.schedulers import SCHEDULERS
 from weft.mpi.library import parse_library
 from weft.plan.make import make_plan

@@ -31,17 +31,17 @@ from read_again import (
 
 from weft.errors import WeftError
 from weft.fabric.checks import check_dump, check_network
+from weft.fabric.importing import read_hwloc
 from weft.fabric.model import Fabric, load_fabric
 from weft.fabric.network.dumped import network_of
 from weft.fabric.nodeset import expand
 from weft.fabric.readers import Lines, read_dump, read_names, read_tables
-from weft.fabric.readers.hwloc import read_hwloc
-from weft.fabric.readers.lanes import read_service
 from weft.files.matrix import read_matrix
 from weft.files.shipped import shipped
 from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
 from weft.plan.stored import parse_plan
+from weft.route.deadlock import read_service
 from weft.store.cells import read_cell
 from weft.store.links import SCHEMA
 

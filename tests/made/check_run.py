@@ -12,10 +12,10 @@ import numpy as np
 
 from made.checks import crossed, noise_of
 from made.fake_kernel import FlatPlan, read_plan
+from weft.fabric.hops import walk
+from weft.fabric.loads import both_ways, filled_shares, loads_of, name_cable
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_followed
-from weft.fabric.network.follow import walk
-from weft.fabric.network.pair_loads import both_ways, filled_shares, loads_of, name_cable
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.plan.wire import Rules
 

@@ -12,10 +12,10 @@ from weft.analyse.outliers.few_fit import Messages
 from weft.analyse.outliers.few_parts import Leaves, Parts, cluster_nodes, list_parts
 from weft.analyse.outliers.few_rounds import find_slow_parts
 from weft.analyse.outliers.rule import CANDIDATE_SIGMAS
-from weft.fabric.network.dragonfly import dragonfly
-from weft.fabric.network.follow import walk
+from weft.fabric.hops import walk
+from weft.fabric.loads import both_ways, loads_of
+from weft.fabric.network.direct import dragonfly
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.network.pair_loads import both_ways, loads_of
 from weft.fabric.network.sections import DragonflySection, TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings

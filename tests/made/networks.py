@@ -4,11 +4,10 @@
 from hypothesis import strategies as st
 
 from weft.fabric.network.build import star
-from weft.fabric.network.dragonfly import dragonfly
+from weft.fabric.network.direct import dragonfly, torus
 from weft.fabric.network.dumped import network_of
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import DragonflySection, TorusSection, TreeSection
-from weft.fabric.network.torus import torus
 from weft.fabric.network.tree import fat_tree
 from weft.fabric.readers import Lines
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover

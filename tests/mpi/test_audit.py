@@ -12,9 +12,9 @@ from weft.analyse.tables.times import STARTUP
 from weft.fabric import load_fabric
 from weft.launch import launcher_for
 from weft.mpi.library import find_mpi
-from weft.run.audit import audit_study, run_audit
 from weft.run.check import exit_code
 from weft.run.progress import Progress
+from weft.run.shipped import audit_study, run_audit
 
 SHIM = r"""
 #include <mpi.h>

@@ -9,8 +9,7 @@ import pytest
 from interposed import LIBRARIES, PROGRAMS, Site, calls_of, weft_exec
 
 from weft.files.shipped import shipped
-from weft.launch.interposer import INTERPOSER
-from weft.launch.preload import build_preload
+from weft.launch.preload import INTERPOSER, build_preload
 from weft.mpi.library import Mpi
 
 RANKS = 5

@@ -14,8 +14,7 @@ from weft.kernel.studies import load_study
 from weft.launch.preload import route_library
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.simgrid import Programs
-from weft.route.patterns import phases
-from weft.route.routes import Routes
+from weft.route.routes import Routes, phases
 from weft.run.one import run_study
 
 pytestmark = pytest.mark.simulated

@@ -9,8 +9,8 @@ import pytest
 
 from weft.analyse.tables.claims import CLAIMS, claims_of, extras
 from weft.fabric import load_fabric
+from weft.fabric.loads import name_cable
 from weft.fabric.network.build import build_network
-from weft.fabric.network.pair_loads import name_cable
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.simgrid import Programs

@@ -30,6 +30,19 @@ def public_names(tree: ast.Module) -> Iterator[tuple[str, Documented]]:
                     yield f"{node.name}.{inner.name}", inner
 
 
+def overriding(tree: ast.Module) -> set[str]:
+    """Methods that a base class in the same module describes."""
+    described = {name for name, node in public_names(tree) if ast.get_docstring(node)}
+    return {
+        name
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        for base in map(ast.unparse, node.bases)
+        for name in (f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef))
+        if f"{base}.{name.partition('.')[2]}" in described
+    }
+
+
 def words(node: ast.AST) -> set[str]:
     """Every name in an expression, annotations written as strings among them."""
     found: set[str] = set()
@@ -86,7 +99,7 @@ def without_docstring(trees: Trees) -> list[str]:
         f"{path}: {name}"
         for path, tree in trees.items()
         for name, node in public_names(tree)
-        if not ast.get_docstring(node)
+        if not ast.get_docstring(node) and name not in overriding(tree)
     ]
     return modules + names
 

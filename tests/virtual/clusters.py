@@ -14,9 +14,8 @@ from typing import Any
 from weft.launch.launcher import BLOCK, LaunchRequest
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import read_counters
-from weft.launch.virtual.launcher import launched
+from weft.launch.virtual.launcher import Starter, launched
 from weft.launch.virtual.spec import VirtualLink, VirtualSpec
-from weft.launch.virtual.starters import Starter
 from weft.mpi.library import Mpi
 from weft.store.links import LinkCount, passed
 

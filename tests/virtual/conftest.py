@@ -13,8 +13,8 @@ import pytest
 from clusters import HERE, ROOT, Installed, two_leaves
 
 from weft.launch.virtual.cluster import Cluster
+from weft.launch.virtual.launcher import starter_for
 from weft.launch.virtual.permission import forbidden
-from weft.launch.virtual.starters import starter_for
 from weft.mpi.library import Mpi
 
 WRAPPERS = {

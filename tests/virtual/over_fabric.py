@@ -9,8 +9,8 @@ from walked import walked
 
 from weft.fabric import Fabric
 from weft.launch.build import build_kernels
-from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.launcher import VirtualLauncher
+from weft.launch.virtual.spec import spec_of
 from weft.store.folder import RunFolder
 
 #: Marks of a module whose tests do so; which MPI it is does not matter to them.

@@ -14,8 +14,7 @@ import pytest
 from clusters import alive, gone, two_leaves, variables
 
 from weft.errors import LaunchError
-from weft.launch.virtual.cluster import Cluster
-from weft.launch.virtual.processes import inhabitants, standing_holders
+from weft.launch.virtual.cluster import Cluster, inhabitants, standing_holders
 
 pytestmark = pytest.mark.virtual
 

@@ -14,8 +14,8 @@ from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
 from weft.launch.build import build_kernels
 from weft.launch.simulated.launcher import make_launcher
-from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.launcher import VirtualLauncher
+from weft.launch.virtual.spec import spec_of
 from weft.run.one import run_study
 
 pytestmark = [

@@ -15,7 +15,7 @@ from weft.fabric.network.build import build_network
 from weft.launch.preload import route_library
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import read_counters
-from weft.launch.virtual.fabric_spec import spec_of
+from weft.launch.virtual.spec import spec_of
 from weft.launch.virtual.wiring import address, ports
 from weft.route.hashed import Traffic
 from weft.route.routes import Routes

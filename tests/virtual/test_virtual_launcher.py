@@ -13,9 +13,8 @@ from clusters import Installed, alive, gone, request, two_leaves, variables, wai
 
 from weft.errors import LaunchError
 from weft.launch.build import PROGRAM, Kernels
-from weft.launch.virtual.cluster import Cluster
+from weft.launch.virtual.cluster import Cluster, inhabitants
 from weft.launch.virtual.launcher import VirtualLauncher, cluster_for
-from weft.launch.virtual.processes import inhabitants
 from weft.store.links import links_file, read_links
 
 pytestmark = [

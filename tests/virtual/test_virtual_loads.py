@@ -18,8 +18,7 @@ from weft.fabric.network.graph import Network
 from weft.kernel.traffic import skewed_weights
 from weft.launch.preload import route_library
 from weft.report.view import RunView
-from weft.route.patterns import placed_matrix
-from weft.route.routes import Routes
+from weft.route.routes import Routes, placed_matrix
 
 pytestmark = OVER_FABRIC
 

@@ -98,7 +98,7 @@ def test_mpi_over_the_links_needs_no_privilege(
     script = (
         "import json, sys; from pathlib import Path\n"
         "from clusters import Installed, alltoall, asked, crossed, two_leaves\n"
-        "from weft.mpi.library import Mpi; from weft.launch.virtual.starters import starter_for\n"
+        "from weft.mpi.library import Mpi; from weft.launch.virtual.launcher import starter_for\n"
         "from weft.launch.virtual.cluster import Cluster; from weft.launch.virtual.counters import read_counters\n"
         "mpi = Mpi(Path(sys.argv[1]), 'test'); it = Installed(mpi, starter_for(mpi.described()), Path(sys.argv[2]))\n"
         "with Cluster.start(two_leaves()) as up:\n"

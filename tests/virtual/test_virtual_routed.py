@@ -16,12 +16,10 @@ from weft.fabric.network.build import build_network
 from weft.launch.preload import route_library
 from weft.launch.virtual.cluster import Cluster
 from weft.launch.virtual.counters import counters_now, read_counters
-from weft.launch.virtual.fabric_spec import spec_of
 from weft.launch.virtual.launcher import launched
-from weft.launch.virtual.spec import VirtualSpec
+from weft.launch.virtual.spec import VirtualSpec, spec_of
 from weft.launch.virtual.wiring import address
-from weft.route.patterns import placed_matrix
-from weft.route.routes import Routes
+from weft.route.routes import Routes, placed_matrix
 
 pytestmark = pytest.mark.virtual
 DATA = Path(__file__).parents[1] / "data" / "networks"

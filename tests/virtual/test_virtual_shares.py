@@ -13,7 +13,7 @@ from weft.bound.shared import find_flows, share_by_windows
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.network.build import build_network
 from weft.launch.virtual.cluster import Cluster
-from weft.launch.virtual.fabric_spec import spec_of
+from weft.launch.virtual.spec import spec_of
 from weft.launch.virtual.wiring import address
 
 pytestmark = pytest.mark.virtual

@@ -2,8 +2,8 @@
 """The link terms of a lower bound, on any network, and the slowest link of each round of a shift exchange.
 
 Those of a fat tree follow from its numbers, in constant time. Other networks, and trees with single links of another
-rate, are bounded by their cuts (:mod:`weft.fabric.cuts`), which hold for every routing. Where routes are known, as in
-a simulation, the load of each cable counts too (:func:`weft.fabric.loads.all_to_all_loads`).
+rate, are bounded by their cuts (:mod:`weft.fabric.summary`), which hold for every routing. Where routes are known, as
+in a simulation, the load of each cable counts too (:func:`weft.fabric.loads.all_to_all_loads`).
 """
 
 from functools import lru_cache
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.bound.terms import INJECTION, LINK, Placed, largest, largest_s
-from weft.fabric.cuts import Cut, cuts
 from weft.fabric.kinds import link_seconds
 from weft.fabric.loads import DOWN, UP, all_to_all_loads, link_name, pair_loads
 from weft.fabric.model import Fabric
@@ -22,6 +21,7 @@ from weft.fabric.network.build import make_network
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import NetworkSection, TreeSection
 from weft.fabric.placement import leaves
+from weft.fabric.summary import Cut, cuts
 from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform
 
 MOST_PAIRED = 256  # most nodes for which non-uniform traffic is added to the routes pair by pair

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.bound.links import network_of
+from weft.fabric.hops import walk
+from weft.fabric.loads import name_link
 from weft.fabric.model import Fabric
-from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import equal_cost_ways
-from weft.fabric.network.pair_loads import name_link
 from weft.fabric.simulation import PATH_BYTES
 
 MOST_MESSAGES = 50_000

@@ -89,9 +89,9 @@ def audit(
     """
     from weft.fabric import load_fabric
     from weft.launch import launcher_for
-    from weft.run.audit import audit_study, run_audit
     from weft.run.check import exit_code, print_check
     from weft.run.progress import for_terminal
+    from weft.run.shipped import audit_study, run_audit
     from weft.units import parse_seconds
 
     progress = for_terminal()

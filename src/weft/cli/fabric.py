@@ -136,8 +136,7 @@ def up(file: str = "virtual-default", /) -> None:
     """
     from weft.fabric import load_fabric
     from weft.launch.virtual.cluster import Cluster, usage
-    from weft.launch.virtual.fabric_spec import spec_of
-    from weft.launch.virtual.spec import too_fast
+    from weft.launch.virtual.spec import spec_of, too_fast
 
     spec = spec_of(load_fabric(file))
     if any(cluster.spec.name == spec.name for cluster in Cluster.standing()):
@@ -178,7 +177,7 @@ def execute(
       fabric: Name of the fabric; may be left out if only one is up. Goes before the node.
     """
     from weft.launch.virtual.cluster import Cluster
-    from weft.launch.virtual.starters import anywhere
+    from weft.launch.virtual.launcher import anywhere
 
     words = Cluster.find(fabric).command(node, command or (os.environ.get("SHELL", "sh"),))
     sys.stdout.flush()

@@ -161,10 +161,10 @@ def show(
         extra figures).
       format: text, or json (schema weft-route/1).
     """
-    from weft.fabric.readers.lanes import read_service
     from weft.launch.opensm import routed
     from weft.launch.preload import route_library
     from weft.route.compare import compare
+    from weft.route.deadlock import read_service
     from weft.route.given import given_network, hosts_of
     from weft.route.show import as_text, as_tree
 
@@ -212,8 +212,7 @@ def failures(
     from weft.report.card import print_rows
     from weft.report.failures import claim_failures, failures_card, failures_table, failures_tree, slowest_failure
     from weft.report.tabular import terminal
-    from weft.route.failures import fail_each
-    from weft.route.given import fail, given_network
+    from weft.route.given import fail, fail_each, given_network
     from weft.route.routes import Routes
     from weft.route.score import lower_bound
     from weft.text import console

@@ -35,7 +35,7 @@ def list_(
     Raises:
       DataError: The folder is none.
     """
-    from weft.run.listing import RUNS, files_of, runs_of
+    from weft.run.folder import RUNS, files_of, runs_of
 
     if folder is not None and not folder.is_dir():
         raise DataError(
@@ -93,7 +93,7 @@ def show(
     """
     from weft.report import tables
     from weft.report.view import load_view
-    from weft.run.listing import latest_run, runs_of
+    from weft.run.folder import latest_run, runs_of
     from weft.run.refresh import reading, refresh
     from weft.text import plain
 
@@ -166,7 +166,7 @@ def report(
     from weft.text import plain
 
     if not runs:
-        from weft.run.listing import latest_run
+        from weft.run.folder import latest_run
 
         runs = (latest_run(),)
         sys.stderr.write(plain(f"the latest run: {runs[0]}\n"))

@@ -125,18 +125,15 @@ def execute(
     Raises:
       StudyError: There is no command.
     """
-    from weft.launch.interposer import INTERPOSER, Settings, mpi_of, preloaded, wait_for
-    from weft.launch.preload import Marks, build_preload, bypassed, preload_value
+    from weft.launch.preload import INTERPOSER, build_preload, mpi_of, run_preloaded, settings
 
     if not command:
         raise StudyError("weft exec has no command", "weft exec -- mpirun -n 4 ./application")
-    variables = Settings(force, table, report, verify, prewarm).variables()
+    variables = settings(force, table, report, verify, prewarm)
     mpi = mpi_of(command, mpicxx)
     library = build_preload(INTERPOSER, mpi, lambda line: print(line, file=sys.stderr))
-    marks = Marks.new()
-    variables |= {"LD_PRELOAD": preload_value(library, hands_on=False), "LIBWEFT_MARKS": str(marks.path)}
     sys.stdout.flush()
-    code, _ = wait_for(preloaded(command, variables, mpi.described()))
-    if warning := bypassed(INTERPOSER.file, *marks.take()):
+    code, _, warning = run_preloaded(library, command, variables, mpi, hands_on=False)
+    if warning:
         sys.stderr.write(f"weft: {warning}\n")
     return code

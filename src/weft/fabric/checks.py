@@ -1,23 +1,69 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks of a fabric: its file, its dump, its network."""
+"""Checks of a fabric: its file, dump and network; one finding for each cause, with its text in `findings.toml`."""
 
+import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.fabric.cuts import levels
-from weft.fabric.findings import EXAMPLES, SEVERITIES, Finding, finding, found
 from weft.fabric.hops import leaf_hops
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network, read_section_dump
-from weft.fabric.network.dumped import UNROUTED, network_of
+from weft.fabric.network.dumped import UNROUTED, forward_of, network_of
 from weft.fabric.network.graph import Ints, Network, directions, islands
-from weft.fabric.network.tables import forward_of
 from weft.fabric.readers.dump import TEXT, Dump, End, rate_of
+from weft.fabric.summary import levels
 from weft.format import format_factor, format_rate
+
+Severity = Literal["error", "warning", "note"]
+SEVERITIES = ("error", "warning", "note")
+COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+EXAMPLES = 3
+PLURAL = {"s": "s", "es": "es", "are": "are", "have": "have"}
+SINGULAR = {"s": "", "es": "", "are": "is", "have": "has"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a check found."""
+
+    id: str  # its name in `findings.toml`
+    # ``error``: the description contradicts itself, and results would mean nothing. ``warning``: probably a fault of
+    # the machine or a slip in the file. ``note``: worth knowing when numbers are read.
+    severity: Severity
+    what: str  # and where
+    cause: str  # the usual one, or its effect on results
+    remedy: str  # the next step
+
+
+@cache
+def finding_texts() -> Mapping[str, Mapping[str, Any]]:
+    """Severity, what, cause and remedy of each finding, by id."""
+    return tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+
+
+def finding(id: str, severity: Severity | None = None, **values: Any) -> Finding:
+    """A finding with its values put in; of another severity than usual if one is given."""
+    text = finding_texts()[id]
+    what, cause, remedy = (text[key].format(**values) for key in ("what", "cause", "remedy"))
+    return Finding(id, severity or text["severity"], what, cause, remedy)
+
+
+def found(id: str, places: Sequence[str], count: int | None = None, **values: Any) -> list[Finding]:
+    """One finding for all ``places``, or none when there are none; ``count`` if they are only the first of so many."""
+    count = len(places) if count is None else count
+    if not count:
+        return []
+    made = finding(id, n=count, **(SINGULAR if count == 1 else PLURAL), **values)  # pyrefly: ignore[bad-argument-type]
+    more = f" and {count - EXAMPLES} more" if count > EXAMPLES else ""
+    return [replace(made, what=f"{made.what}: {'; '.join(places[:EXAMPLES])}{more}")]
 
 
 def check_tables(dump: Dump) -> list[Finding]:
@@ -247,14 +293,12 @@ def _reached(network: Network, cabled: Ints) -> Iterator[tuple[int, NDArray[np.b
 
 def _idle(network: Network) -> list[Finding]:
     """Switches that carry no traffic: no host below, and at most one neighbour."""
-    hosts, bearing = len(network.hosts), network.hosts_below
-    neighbours: list[set[int]] = [set() for _ in network.switches]
-    for a, b in zip(network.links.source.tolist(), network.links.target.tolist(), strict=True):
-        if a >= hosts:
-            neighbours[int(a) - hosts].add(b)
-    bare = {s: beside for s, beside in enumerate(neighbours) if s not in bearing}
-    lowest = [network.switches[s].name for s in bare if network.switches[s].level == 1]
-    ends = [network.switches[s].name for s, far in bare.items() if network.switches[s].level != 1 and len(far) < 2]
+    source, _ = np.unique(np.stack([network.links.source, network.links.target]), axis=1)
+    neighbours = np.bincount(source, minlength=len(network.hosts) + len(network.switches))[len(network.hosts) :]
+    bare = [(s, beside) for s, beside in zip(network.switches, neighbours, strict=True)]
+    bare = [each for number, each in enumerate(bare) if number not in network.hosts_below]
+    lowest = [switch.name for switch, _ in bare if switch.level == 1]
+    ends = [switch.name for switch, beside in bare if switch.level != 1 and beside < 2]
     return [*found("empty-leaf", lowest), *found("dead-end", ends)]
 
 

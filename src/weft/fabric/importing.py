@@ -1,27 +1,84 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fabric file from a dump: ``weft fabric import``."""
+"""A fabric file from a dump (``weft fabric import``), and a node from ``lstopo --of xml``."""
 
 import json
 import re
 import shutil
 import tempfile
+import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
-from weft.fabric.network.dumped import network_of
-from weft.fabric.network.tables import forward_of
+from weft.fabric.network.dumped import forward_of, network_of
 from weft.fabric.nodeset import expand, fold
 from weft.fabric.readers import Dump, Format, Lines, read_dump, read_names, read_tables
-from weft.fabric.readers.hwloc import NodeShape, read_hwloc
 from weft.files.atomic import write_output
 from weft.files.beneath import UNLIMITED, plain_file, read_plain
 from weft.files.reading import is_list, is_table
+
+
+@dataclass(frozen=True)
+class NodeShape:
+    """A node as hwloc describes it."""
+
+    # operating system's numbers of the processing units of each core: ``cores[socket][core] == (pu, pu, ...)``
+    cores: tuple[tuple[tuple[int, ...], ...], ...]
+    memory: int  # bytes over all its NUMA nodes
+
+
+def read_hwloc(lines: Lines) -> NodeShape:
+    """Sockets, cores and memory of a node from hwloc's XML, versions 1 to 3; FabricError names file and line."""
+    for number, line in enumerate(lines.lines, start=1):
+        # Entities can refer to other files or expand without limit; hwloc writes none.
+        if "<!ENTITY" in line.upper():
+            raise lines.fault(number, "an entity declaration", "the output of lstopo --of xml, which has none")
+    try:
+        root = ET.fromstring("\n".join(lines.lines).encode("utf-8", errors="replace"))
+    except (ET.ParseError, ValueError, LookupError) as error:
+        at = getattr(error, "position", (1, 0))[0]
+        raise lines.fault(at, f"no XML ({error})", "the output of lstopo --of xml") from error
+    machine = root.find("object")
+    if root.tag != "topology" or machine is None or machine.get("type") != "Machine":
+        raise lines.fault(1, "no hwloc topology", '<topology> with an <object type="Machine"> in it')
+    try:
+        return _shape(lines, machine)
+    except RecursionError:
+        raise FabricError(f"{lines.path}: objects nested too deeply", "give the output of lstopo --of xml") from None
+
+
+def _shape(lines: Lines, machine: ET.Element) -> NodeShape:
+    packages = _inside(machine, "Package", "Socket") or [machine]  # hwloc 1.x writes Socket
+    # processing units are cores where hwloc sees none (some virtual machines)
+    cores_of = [_inside(package, "Core") or _inside(package, "PU") for package in packages]
+    cores = tuple(
+        tuple(tuple(_number(lines, unit, "os_index") for unit in _inside(core, "PU")) for core in own)
+        for own in cores_of
+    )
+    if not all(cores) or not all(all(core) for core in cores):
+        what = f"{lines.path}: a processor without cores or processing units"
+        raise FabricError(what, "give the output of lstopo --of xml of the whole node (without --filter or --no-smt)")
+    holders = _inside(machine, "NUMANode") or [machine]
+    memory = sum(_number(lines, o, "local_memory") for o in holders if o.get("local_memory") is not None)
+    return NodeShape(cores, memory)
+
+
+def _inside(item: ET.Element, *types: str) -> list[ET.Element]:
+    return [o for o in item.iter("object") if o.get("type") in types]
+
+
+def _number(lines: Lines, item: ET.Element, key: str) -> int:
+    text = item.get(key, "")
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        what = f"{lines.path}: {key} = {text[:40]!r} of a {item.get('type')} is not a number"
+        raise FabricError(what, "give the output of lstopo --of xml")
+    return int(text)
+
 
 FORMS: dict[str, Format] = {
     "ibnetdiscover": "ibnetdiscover",
@@ -35,37 +92,13 @@ FORMS: dict[str, Format] = {
 GUID = re.compile(r"H-[0-9a-f]{16}")
 NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9._-]*", re.ASCII)
 MODEL_NAME = re.compile(r"MT\d|ConnectX|Mellanox|localhost|HCA|Infini", re.IGNORECASE)
-HEAD = """# Made by `weft fabric import {dump}`: {format}, {switches} switches, {hosts} hosts{other}.
-# {rates}
-name = {name}
-kind = "simulated"
-title = {title}
 
-[node]
-names = {names}
-{node}
-[network]
-topology = "dump"
-# adapter_rate = "..."        # what one adapter reaches; without it the rate of its cable
-# latency = "1.2 us"          # one way, between two nodes on one switch: dumps do not contain it
 
-[network.dump]
-file = {file}
-format = {form}
-{extra}
-[sources]
-"network.dump" = {source}
-"""
+Given = Path | None
 
 
 def import_dump(
-    dump: Path,
-    into: Path,
-    *,
-    names: Path | None = None,
-    node: Path | None = None,
-    form: Format | None = None,
-    tables: Path | None = None,
+    dump: Path, into: Path, *, names: Given = None, node: Given = None, form: Format | None = None, tables: Given = None
 ) -> Dump:
     """Write a fabric file that refers to a dump, and copy the dump beside it; FabricError if a file is there or bad."""
     if into.exists():
@@ -112,11 +145,7 @@ def _one_file(dump: Path, into: Path) -> Generator[Path]:
 
 
 def described_names(dump: Dump) -> dict[str, str]:
-    """Names of hosts by GUID: the first word of a description where no other box has it.
-
-    Schedulers know hosts by these words (``a08-c17 mlx5_5``), and nobody by a GUID. What is the same on every adapter
-    (``MT25408 ConnectX``) or is an identifier already names nobody.
-    """
+    """Names that schedulers know of hosts, by GUID: the first word of a description if no other box has it."""
     words = {key: box.label.split()[0] for key, box in dump.boxes.items() if box.label.split()}
     seen = Counter([*words.values(), *dump.boxes])
     return {
@@ -147,35 +176,44 @@ def quoted(text: str) -> str:
 
 
 def _text(
-    dump: Dump, hosts: Sequence[str], into: Path, path: Path, names: Path | None, shape: NodeShape | None,
-    tables: Path | None,
-) -> str:  # fmt: skip
+    dump: Dump, hosts: Sequence[str], into: Path, path: Path, names: Given, shape: NodeShape | None, tables: Given
+) -> str:
     counts, rated = dump.counts, any(end.rate == end.rate for end in dump.ends)
     name = re.sub(r"[^A-Za-z0-9._-]", "-", into.stem).lstrip("._-") or "fabric"
     cores = "cores = 1                     # not in a dump: give those of a node, or import with --node lstopo.xml\n"
     if shape is not None:
         memory = f'memory = "{shape.memory} B"\n' if shape.memory else ""
-        cores = f"sockets = {shape.sockets}\ncores = {shape.cores_total}\n{memory}"
-    more = {"names": names, "tables": tables}
-    return HEAD.format(
-        dump=re.sub(r"\s", " ", path.name),
-        format=dump.format,
-        switches=counts["switch"],
-        hosts=counts["host"],
-        other=f", {counts['aggregation']} SHARP aggregation nodes" if counts["aggregation"] else "",
-        rates="Link rates are the data rates in the dump."
-        if rated
-        else "The dump states no rates: give network.adapter_rate and network.dump.link_rate.",
-        name=quoted(name[:80]),
-        title=quoted(f"{counts['host']} hosts on {counts['switch']} switches, from {path.name}"),
-        names=quoted(folded_names(hosts)),
-        node=cores,
-        file=quoted(path.name),
-        form=quoted(FORMS.get(dump.format, "slurm")),
-        extra="".join(f"{key} = {quoted(file.name)}\n" for key, file in more.items() if file)
-        + ("" if rated else '# link_rate = "..."           # of links between switches\n'),
-        source=quoted(f"{path.name}, read as {dump.format}"),
-    )
+        cores = f"sockets = {len(shape.cores)}\ncores = {sum(map(len, shape.cores))}\n{memory}"
+    rates = "Link rates are the data rates in the dump."
+    extra = "".join(f"{key} = {quoted(file.name)}\n" for key, file in (("names", names), ("tables", tables)) if file)
+    if not rated:
+        rates = "The dump states no rates: give network.adapter_rate and network.dump.link_rate."
+        extra += '# link_rate = "..."           # of links between switches\n'
+    hosts_on = f"{counts['host']} hosts on {counts['switch']} switches, from {path.name}"
+    made_of = f"{dump.format}, {counts['switch']} switches, {counts['host']} hosts"
+    made_of += f", {counts['aggregation']} SHARP aggregation nodes" if counts["aggregation"] else ""
+    command = "weft fabric import " + re.sub(r"\s", " ", path.name)
+    return f"""# Made by `{command}`: {made_of}.
+# {rates}
+name = {quoted(name[:80])}
+kind = "simulated"
+title = {quoted(hosts_on)}
+
+[node]
+names = {quoted(folded_names(hosts))}
+{cores}
+[network]
+topology = "dump"
+# adapter_rate = "..."        # what one adapter reaches; without it the rate of its cable
+# latency = "1.2 us"          # one way, between two nodes on one switch: dumps do not contain it
+
+[network.dump]
+file = {quoted(path.name)}
+format = {quoted(FORMS.get(dump.format, "slurm"))}
+{extra}
+[sources]
+"network.dump" = {quoted(f"{path.name}, read as {dump.format}")}
+"""
 
 
 def folded_names(hosts: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from weft.fabric.times import Cost, FirstContact
+from weft.fabric.network.sections import Cost, FirstContact
 from weft.files.section import Section
 from weft.units import Bytes, Seconds
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The numbers of a fabric that ``weft fabric show`` prints.
+"""The numbers of a fabric that ``weft fabric show`` prints, and the cuts of its network, which bound any routing.
 
 Bisection bandwidth: hosts are sorted by a coordinate (the fabric's own order, then x, y, z of a torus) and split in
 the middle; the bandwidth of a split is the maximum flow from one half to the other over all links, host links
@@ -7,18 +7,139 @@ included. The bisection is the smallest over these splits: an upper limit of tha
 find, and the same for trees with equal leaves and for tori. Routes may achieve less (see `weft.fabric.loads`).
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.cuts import Level, levels
 from weft.fabric.hops import HopClass, hop_classes
-from weft.fabric.loads import Hottest, all_to_all_loads, hottest
-from weft.fabric.network.graph import Network
+from weft.fabric.loads import UP, Hottest, all_to_all_loads, hottest, link_name
+from weft.fabric.network.graph import Network, directions, islands
+
+
+@dataclass(frozen=True)
+class Level:
+    """The switches of one level. Oversubscription: rate of a switch's cables down over that of its cables up."""
+
+    level: int  # 1 = leaves
+    switches: int
+    without_hosts: int  # of them, on their own ports
+    down: int  # cables to lower levels and hosts, over the whole level
+    up: int  # cables to higher levels
+    least: float  # oversubscription: smallest, median, largest; inf without uplinks, nan at the top or of unknown rates
+    typical: float
+    most: float
+    worst: str  # name of the switch with the largest
+
+
+def levels(network: Network) -> tuple[Level, ...]:
+    """All levels of a network, leaves first. Switches without anything below them do not count as oversubscribed."""
+    hosts, count = len(network.hosts), len(network.switches)
+    way, links = directions(network), network.links
+    at_switch, level = links.source >= hosts, network.level
+
+    def per_switch(chosen: NDArray[np.bool_], values: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        weights = None if values is None else values[chosen]
+        return np.bincount(links.source[chosen] - hosts, weights, count).astype(float)
+
+    # Up is what a switch sends up; down is what arrives from below, so use the rate of the cable's other direction.
+    up, down = at_switch & (way > 0), at_switch & (way < 0)
+    arriving = links.rate[np.arange(len(links)) ^ 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = per_switch(down, arriving) / per_switch(up, links.rate)
+    own_hosts = per_switch(at_switch & (links.target < hosts))
+    top = int(level.max(initial=0))
+    found: list[Level] = []
+    for number in range(1, top + 1):
+        members = np.flatnonzero(level == number)
+        used = members[per_switch(down)[members] > 0]
+        ratios = ratio[used] if number < top else np.full(len(used), np.nan)
+        known = ratios[~np.isnan(ratios)]
+        worst = network.switches[int(used[np.nanargmax(ratios)])].name if known.size else ""
+        least, typical, most = np.quantile(known, [0, 0.5, 1], method="nearest") if known.size else [np.nan] * 3
+        bare = int((own_hosts[members] == 0).sum())
+        below, above = (int(per_switch(way)[members].sum()) for way in (down, up))
+        shares = (float(least), float(typical), float(most))
+        found.append(Level(number, len(members), bare, below, above, *shares, worst))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A part of a network and the cables out of it."""
+
+    name: str  # ``link leaf0 up``, ``link group3 out``, ``link x 0-3 out``
+    hosts: frozenset[int]  # host indices in the part
+    rate: float  # of all cables out of it, in bytes per second
+    rate_in: float  # into it
+    rates: tuple[tuple[float, float], ...]  # of each of these cables, out of it and into it
+
+
+def cuts(network: Network) -> tuple[Cut, ...]:
+    """All cuts of parts that have hosts and cables of known rate out of them."""
+    around = _Around(network)
+    return tuple(cut for name, inside in _parts(network) if (cut := around.cut(name, inside)).hosts and cut.rate > 0)
+
+
+class _Around:
+    """The cables of a network by the switch they leave: a part's are found by its own switches alone."""
+
+    def __init__(self, network: Network) -> None:
+        first, self.rate = len(network.hosts), network.links.rate
+        # the hosts of a part lie inside, so their own cables do not leave it
+        place = np.append(network.leaf, np.arange(len(network.switches)))
+        source, self.target = place[network.links.source], place[network.links.target]
+        self.order = np.argsort(source, kind="stable")
+        bounds = np.arange(len(network.switches) + 1)
+        self.first = np.searchsorted(source[self.order], bounds).tolist()
+        self.hosts = [network.hosts_below.get(switch, np.empty(0, np.int32)) for switch in range(len(place) - first)]
+
+    def cut(self, name: str, inside: NDArray[np.bool_]) -> Cut:
+        """The cut around the switches for which ``inside`` is true, and their hosts."""
+        own = np.flatnonzero(inside).tolist()
+        near = np.concatenate([self.order[self.first[switch] : self.first[switch + 1]] for switch in own])
+        cables = np.sort(near[~np.append(inside, False)[self.target[near]]])
+        ways = self.rate[cables], self.rate[cables ^ 1]
+        rate, rate_in = (float(way.sum()) if np.isfinite(way).all() else 0.0 for way in ways)
+        rates = tuple(zip(*(way.tolist() for way in ways), strict=True))
+        hosts = frozenset(np.concatenate([self.hosts[switch] for switch in own]).tolist())
+        return Cut(name, hosts, rate, rate_in, rates)
+
+
+def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    numbers = np.arange(len(network.switches))
+    for leaf in network.hosts_below:
+        yield link_name(network.switches[leaf].name, UP), numbers == leaf
+    if network.topology == "dragonfly":
+        groups = [switch.name.partition("-")[0] for switch in network.switches]
+        for group in dict.fromkeys(groups):
+            yield f"link {group} out", np.array([name == group for name in groups])
+    elif network.topology == "torus":
+        places = np.array([[int(word) for word in switch.name.split("-")[1:]] for switch in network.switches])
+        for column, name in zip(places.T, "xyzuvw", strict=False):
+            size = int(column.max()) + 1
+            for start in range(size if size > 2 else size // 2):
+                end = (start + size // 2 - 1) % size
+                yield f"link {name} {start}-{end} out", (column - start) % size < size // 2
+    else:
+        yield from _pods(network)
+
+
+def _pods(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """The parts of a tree that are connected only by the top level of switches."""
+    level, first = network.level, len(network.hosts)
+    top = int(level.max(initial=1))
+    if top < 3:
+        return
+    cables = network.switch_links & (directions(network) != 0)
+    a, b = network.links.source[cables] - first, network.links.target[cables] - first
+    low = (level[a] < top) & (level[b] < top)
+    part = islands(len(level), a[low], b[low])
+    for number, root in enumerate(np.unique(part[level == 1])):
+        yield f"link pod{number} up", (part == root) & (level < top)
 
 
 @dataclass(frozen=True)
@@ -49,11 +170,11 @@ def bisection(network: Network) -> Bisection:
     for name, order in orders.items():
         half = np.zeros(hosts, dtype=bool)
         half[order[: hosts // 2]] = True
-        found.append(Bisection(_cut(network, half), float(min(own[half].sum(), own[~half].sum())), name))
+        found.append(Bisection(_flow_from(network, half), float(min(own[half].sum(), own[~half].sum())), name))
     return min(found, key=lambda b: b.rate)
 
 
-def _cut(network: Network, half: NDArray[np.bool_]) -> float:
+def _flow_from(network: Network, half: NDArray[np.bool_]) -> float:
     """Maximum flow from the hosts in ``half`` to all others."""
     hosts, source, sink = len(network.hosts), len(network.switches), len(network.switches) + 1
     left: list[dict[int, float]] = [{} for _ in range(sink + 1)]
@@ -127,54 +248,33 @@ class Summary:
 
     def as_tree(self) -> dict[str, Any]:
         """The numbers for JSON (schema ``weft-fabric/1``); rates in bytes per second, null where unknown."""
-        hot = self.hottest
+        hot, busiest, rows = self.hottest, None, list[dict[str, Any]]()
+        if hot is not None:
+            times = {"relative": _number(hot.relative), "rate_per_host": _number(hot.rate_per_host)}
+            busiest = {"link": hot.name, "load": hot.load, **times}
+        for level in self.levels:
+            *counts, least, median, most, worst = astuple(level)
+            spread = {"least": _number(least), "median": _number(median), "most": _number(most), "worst": worst or None}
+            columns = ("level", "switches", "without_hosts", "cables_down", "cables_up")
+            rows.append(dict(zip(columns, counts, strict=True)) | {"oversubscription": spread})
         return {
             "schema": "weft-fabric/1",
             "topology": self.network.topology,
             "routing": self.network.routing,
             **self.counts,
-            "levels": [
-                {
-                    "level": level.level,
-                    "switches": level.switches,
-                    "without_hosts": level.without_hosts,
-                    "cables_down": level.down,
-                    "cables_up": level.up,
-                    "oversubscription": {
-                        "least": _number(level.least),
-                        "median": _number(level.typical),
-                        "most": _number(level.most),
-                        "worst": level.worst or None,
-                    },
-                }
-                for level in self.levels
-            ],
+            "levels": rows,
             "bisection": {"rate": _number(self.bisection.rate), "full": _number(self.bisection.full)},
             "ranks_per_socket": list(self.ranks_per_socket),
             "hop_classes": [asdict(each) for each in self.classes],
-            "all_to_all": None
-            if hot is None
-            else {
-                "link": hot.name,
-                "load": hot.load,
-                "relative": _number(hot.relative),
-                "rate_per_host": _number(hot.rate_per_host),
-            },
+            "all_to_all": busiest,
         }
 
 
 def summarise(network: Network, ranks_per_socket: Sequence[int] = (1,)) -> Summary:
     """Compute the numbers of a network. Raises FabricError: two hosts have no route."""
-    loads = all_to_all_loads(network)
-    return Summary(
-        network=network,
-        levels=levels(network),
-        bisection=bisection(network),
-        classes=hop_classes(network, ranks_per_socket),
-        ranks_per_socket=tuple(ranks_per_socket),
-        loads=loads,
-        hottest=hottest(network, loads) if len(network.hosts) > 1 and network.cables_known else None,
-    )
+    loads, cut, ranks = all_to_all_loads(network), bisection(network), tuple(ranks_per_socket)
+    hot = hottest(network, loads) if len(network.hosts) > 1 and network.cables_known else None
+    return Summary(network, levels(network), cut, hop_classes(network, ranks), ranks, loads, hot)
 
 
 def _number(value: float) -> float | None:

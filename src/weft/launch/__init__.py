@@ -55,7 +55,7 @@ def launcher_for(
 
 def cancelling(fabric: Any) -> Any:
     """The fabric with ``cancel_on_interrupt`` in its ``[batch]``."""
-    from weft.fabric.batch import BatchSection
+    from weft.fabric.model import BatchSection
 
     section = (fabric.batch or BatchSection.model_validate({})).model_copy(update={"cancel_on_interrupt": True})
     return fabric.model_copy(update={"batch": section})

@@ -130,18 +130,14 @@ def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
     text = log.read_text(encoding="utf-8", errors="replace")
     if "No space left on device" in text or "Disk quota exceeded" in text:
         full, remedy = f"the disk of {log.parent}", "XDG_CACHE_HOME to another disk"
-        if names_file_in(temporary(), text):
+        # the line on which a disk is full names a file directly in that folder
+        refused = rf"{re.escape(str(temporary()))}/[^/\s]+:? *(?:No space left on device|Disk quota exceeded)"
+        if re.search(refused, text):
             full = f"the disk of the compiler's temporary files, {temporary()},"
             remedy = "TMPDIR to a folder of another disk"
         return LaunchError(f"the kernels could not be built: {full} is full", f"make room, or set {remedy}")
     what = f"the kernels could not be built with {mpi.wrapper} (exit code {code}): {first_error(text)}"
     return LaunchError(what, f"the full output is in {log}; another MPI: --mpicxx PATH; another compiler: CXX=PATH")
-
-
-def names_file_in(folder: Path, text: str) -> bool:
-    """Whether the line of a log on which a disk is full names a file directly in a folder."""
-    full = "(?:No space left on device|Disk quota exceeded)"
-    return re.search(rf"{re.escape(str(folder))}/[^/\s]+:? *{full}", text) is not None
 
 
 def built_program(build: Path, log: Path) -> Path:

@@ -83,10 +83,7 @@ def _ends_within(process: subprocess.Popen[bytes], most_s: float | None) -> bool
 def kept(
     command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path, lock: str = "lock", cpu_s: int = 0
 ) -> Generator[subprocess.Popen[bytes]]:
-    """Start a command under a keeper (see ``keeper.py``); at the end of the block none of its processes is left.
-
-    `lock`: the file in ``launches/`` that it holds. `cpu_s`: seconds of processor time that it may take, 0 for any.
-    """
+    """A command under ``keeper.py``, which holds ``launches/LOCK``: none of its processes outlives the block."""
     order = {"command": list(command), "lock": str(folder / "launches" / lock), "parent": os.getpid()}
     order |= {"grace_s": GRACE_S, "cpu_s": cpu_s}
     with file_errors(log):

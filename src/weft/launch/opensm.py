@@ -17,11 +17,11 @@ from pathlib import Path
 from weft.errors import FabricError, LaunchError
 from weft.fabric.network.graph import Network
 from weft.fabric.readers import read_dump, read_tables
-from weft.fabric.readers.lanes import Service
 from weft.files.atomic import file_errors
 from weft.launch.preload import route_library
 from weft.route.compare import Routed
-from weft.route.dmodk import d_mod_k
+from weft.route.deadlock import Service
+from weft.route.improve import d_mod_k
 from weft.route.routes import Routes
 from weft.route.subnet import first_host, ibsim_text, routed_by, simulated_addresses, tables_text
 
@@ -31,6 +31,8 @@ PREFIX = "weft-opensm-"
 DUMPS = 0x43  # what OpenSM writes: errors, information and its routing
 CONFIGURED = re.compile(r"osm_ucast_mgr_process: (\S+) tables configured")
 REASON = re.compile(r"(ERR [0-9A-Z]{4}.*|.*(?:not a fat-tree|[Ff]alling back|fallback|failed|[Dd]ifferent number).*)")
+MOST_S = 1800.0  # of one sweep
+Keep = Path | None  # where OpenSM's dumps and log are kept
 BEGIN_S = 120.0  # ibsim reads the network first: some seconds with ten thousand hosts
 #: Ends when this process ends, for any reason: PR_SET_PDEATHSIG, then the program.
 KEPT = "import ctypes,os,sys;ctypes.CDLL(None).prctl(1,15);os.execvp(sys.argv[1],sys.argv[1:])"
@@ -61,18 +63,14 @@ def missing() -> str:
 def manage(
     network: Network,
     engine: str = "minhop",
-    *,
     options: Sequence[str] = (),
     load: Network | None = None,
-    keep: Path | None = None,
-    most_s: float = 1800.0,
+    keep: Keep = None,
 ) -> Managed:
-    """Have OpenSM route a network within ``most_s``; LaunchError has the last line of its log."""
+    """Have OpenSM route a network within half an hour; LaunchError has the last line of its log."""
     if lacks := missing():
-        raise LaunchError(
-            f"{lacks} not found: no subnet manager can be run",
-            "on Debian: apt install opensm ibsim-utils; without them: --engine dmodk, or give real tables",
-        )
+        remedy = "on Debian: apt install opensm ibsim-utils; without them: --engine dmodk, or give real tables"
+        raise LaunchError(f"{lacks} not found: no subnet manager can be run", remedy)
     began = time.monotonic()
     _remove_left()
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:
@@ -81,7 +79,7 @@ def manage(
             (folder / "new.lft").write_text(tables_text(replace(load, addresses=simulated_addresses(load))))
             how = ["-R", "file", "-U", str(folder / "new.lft")]
         with _ibsim(network, folder) as socket:
-            _opensm(network, socket, folder, [*how, *options], most_s)
+            _opensm(network, socket, folder, [*how, *options])
         made = _result(network, folder, "file" if load is not None else engine, time.monotonic() - began)
         if keep is not None:
             with file_errors(keep):
@@ -144,7 +142,7 @@ def _await_socket(running: subprocess.Popen[bytes], socket: str, log: Path) -> N
         time.sleep(0.01)
 
 
-def _opensm(network: Network, socket: str, folder: Path, how: list[str], most_s: float) -> None:
+def _opensm(network: Network, socket: str, folder: Path, how: list[str]) -> None:
     """One sweep of OpenSM; its dumps are in the folder."""
     command = [_program("opensm") or "opensm", "-o", "--dump_files_dir", str(folder), "-D", hex(DUMPS)]
     places = {"OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder), "LD_PRELOAD": str(_preload())}
@@ -152,9 +150,9 @@ def _opensm(network: Network, socket: str, folder: Path, how: list[str], most_s:
     environment = _environment(socket, SIM_HOST=first_host(network), **places)
     running = _kept([*command, "-f", str(folder / "osm.log"), *how], out, folder, environment)
     try:
-        code = running.wait(most_s)
+        code = running.wait(MOST_S)
     except subprocess.TimeoutExpired:
-        raise LaunchError(f"OpenSM has not finished after {most_s:.0f} s", "use another engine") from None
+        raise LaunchError(f"OpenSM has not finished after {MOST_S:.0f} s", "use another engine") from None
     finally:
         if running.poll() is None:
             os.killpg(running.pid, signal.SIGKILL)
@@ -191,16 +189,15 @@ def routed(
     return [_one(network, name, keep, service) for name in dict.fromkeys(engines or (PRESENT,))]
 
 
-def _one(network: Network, name: str, keep: Path | None, service: Service | None) -> Routed:
+def _one(network: Network, name: str, keep: Keep, service: Service | None) -> Routed:
     if name == PRESENT:
         return Routed(PRESENT, network, service=service)
     if name == OWN:
         return Routed(OWN, d_mod_k(Routes(network, route_library())).network)
     engine, plus, seed = name.partition(SCATTER)
     if not engine or (plus and not (seed.isascii() and seed.isdigit())):
-        raise FabricError(
-            f"there is no engine {name!r}", "use present, dmodk, or one of OpenSM's: minhop, ftree, minhop+scatter7"
-        )
+        what = f"there is no engine {name!r}"
+        raise FabricError(what, "use present, dmodk, or one of OpenSM's: minhop, ftree, minhop+scatter7")
     options = ("--scatter-ports", seed) if plus else ()
     made = manage(network, engine, options=options, keep=keep / name if keep else None)
     if not made.fell_back:

@@ -72,11 +72,9 @@ def _between(study: Study, sent: npt.NDArray[np.float64] | None, nodes: int) -> 
 
 Read = Callable[[Mapping[tuple[str, ...], str]], Site]
 READERS: dict[str, tuple[tuple[tuple[str, ...], ...], Read]] = {
-    "slurm": (slurm.COMMANDS, slurm.read_site),
-    "pbs": (pbs.COMMANDS, pbs.read_site),
-    "lsf": (lsf.COMMANDS, lsf.read_site),
-    "flux": (flux.COMMANDS, flux.read_site),
-}
+    "slurm": (slurm.COMMANDS, slurm.read_site), "pbs": (pbs.COMMANDS, pbs.read_site),
+    "lsf": (lsf.COMMANDS, lsf.read_site), "flux": (flux.COMMANDS, flux.read_site),
+}  # fmt: skip
 """Commands of each scheduler, the first of which tells that it is here, and what reads their output."""
 REMEDIES = {
     "pbsnodes": "only PBS Pro from 14 on and OpenPBS print JSON, Torque and older ones do not: "
@@ -91,10 +89,8 @@ def scheduler_here() -> str:
     firsts = {commands[0][0]: kind for kind, (commands, _) in READERS.items()}
     if found := next(filter(shutil.which, firsts), ""):
         return firsts[found]
-    raise LaunchError(
-        f"no scheduler here: none of {', '.join(firsts)} is on PATH",
-        "type this on a login node of the cluster, with its scheduler's commands on PATH (module load slurm)",
-    )
+    remedy = "type this on a login node of the cluster, with its scheduler's commands on PATH (module load slurm)"
+    raise LaunchError(f"no scheduler here: none of {', '.join(firsts)} is on PATH", remedy)
 
 
 def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
@@ -104,10 +100,8 @@ def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
         raise FabricError(f"no scheduler {kind!r} is known", f"name one of {', '.join(READERS)}, or none")
     commands, read = READERS[kind]
     if not shutil.which(commands[0][0]):
-        raise LaunchError(
-            f"no {kind} here: {commands[0][0]} is not on PATH",
-            f"type this on a login node of the cluster, with the commands of {kind} on PATH (module load {kind})",
-        )
+        remedy = f"type this on a login node of the cluster, with the commands of {kind} on PATH (module load {kind})"
+        raise LaunchError(f"no {kind} here: {commands[0][0]} is not on PATH", remedy)
     said = {command: printed(command, needed=not at) for at, command in enumerate(commands)}
     return fabric_text(read(said), read_adapters(adapters), platform.node().partition(".")[0])
 

@@ -57,10 +57,8 @@ def compiler() -> str:
     candidates = chosen[:1] or ["c++", "g++", "clang++"]
     if found := next(filter(shutil.which, candidates), ""):
         return found
-    raise LaunchError(
-        f"no C++ compiler: {' and '.join(candidates)} not found",
-        "on Debian: apt install g++; on a cluster: module load gcc; or set CXX to a compiler with C++20",
-    )
+    remedy = "on Debian: apt install g++; on a cluster: module load gcc; or set CXX to a compiler with C++20"
+    raise LaunchError(f"no C++ compiler: {' and '.join(candidates)} not found", remedy)
 
 
 def compiler_version() -> str:

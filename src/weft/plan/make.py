@@ -20,8 +20,7 @@ from weft.kernel.budget import ROOM, time_limit
 from weft.kernel.jobs import team_of
 from weft.kernel.registry import FLOOR, KERNELS, kernel_named
 from weft.kernel.steps import MOST_RANKS
-from weft.plan.memory import memory_need
-from weft.plan.records import Cell, Job, Plan, PlannedSeries, shapes
+from weft.plan.records import Cell, Job, Plan, PlannedSeries, memory_need, shapes
 from weft.plan.rounds import launches_of, with_launches
 from weft.plan.schedules import foreseen
 from weft.plan.trials import LEAST_LAUNCHES, budget_within, rounds_within, share_within
@@ -203,21 +202,17 @@ def make_cell(name: str, study: Study, fabric: Fabric, limit: Limit | None, draf
         status, reason = "memory", memory.reason
     budgets = kernel.budgets(values, team.ranks) + budgets_beside(kernel, values)
     limit_s = time_limit(budgets, study.measure, values.get("expected_s", 0.0))
+    each, cores = shape.ranks_per_node, fabric.node.cores or shape.ranks_per_node
+    whole = Job(nodes=shape.nodes, ranks_per_node=each, ranks=shape.ranks, hosts=hosts, oversubscribed=each > cores)
     cell = Cell(
         id=name, kernel=study.kernel, series=tuple(dict.fromkeys(series)), nodes=len(team.counts), ranks_per_node=most,
         ranks=team.ranks, hosts=tuple(hosts[place] for place in team.places) if hosts else (), order=order,
-        oversubscribed=most > (fabric.node.cores or shape.ranks_per_node),
-        job=None if team.is_whole(shape.ranks) else job_of(shape, hosts, fabric), parameters=values,
+        oversubscribed=most > cores,
+        job=None if team.is_whole(shape.ranks) else whole, parameters=values,
         memory=memory, block_bytes=sizes.block, local_bytes=sizes.local, array_bytes=sizes.array,
         status=status, reason=reason, limit_s=limit_s + ROOM * kernel.apart_s(values),
     )  # fmt: skip
     return bounded(cell, fabric) if cell.hosts else cell  # without hosts it is unknown which links it would use
-
-
-def job_of(shape: Shape, hosts: tuple[str, ...], fabric: Fabric) -> Job:
-    """The launch of a cell on only a part of its ranks."""
-    each, cores = shape.ranks_per_node, fabric.node.cores or shape.ranks_per_node
-    return Job(nodes=shape.nodes, ranks_per_node=each, ranks=shape.ranks, hosts=hosts, oversubscribed=each > cores)
 
 
 def bounded(cell: Cell, fabric: Fabric) -> Cell:

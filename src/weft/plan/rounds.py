@@ -67,10 +67,7 @@ def with_launches(plan: Plan, launches: int) -> Plan:
 
 
 def batches_of(plan: Plan) -> dict[str, list[Cell]]:
-    """Cells that one launch measures: one, or those of one placement for kernels that can be batched.
-
-    Where each cell meets peers of its own, a launch has not more of them than its memory is planned for.
-    """
+    """Cells that one launch measures: one, or those of one placement of a batched kernel within `MOST_PARTNERS`."""
     planned = [cell for cell in plan.measured if cell.status == "planned"]
     if not kernel_named(plan.kernel).batched:
         return {cell.id: [cell] for cell in planned}

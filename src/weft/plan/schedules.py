@@ -198,10 +198,7 @@ def in_rounds(
     *,
     most_bytes: int | None = None,
 ) -> Mapping[str, Sequence[Scheduled]]:
-    """The calls of each cell of a launch that is computed in rounds; empty if it is simulated with actors.
-
-    `most_bytes`: memory of this host, over which actors are not tried.
-    """
+    """The calls of each cell of a launch in rounds; empty for one with actors, of at most ``most_bytes`` here."""
     simulation = simulation_of(fabric)
     if simulation.engine == "ranks":
         return {}

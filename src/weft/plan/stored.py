@@ -61,7 +61,5 @@ def parse_plan(path: Path, raw: bytes) -> Plan:
 
 def no_plan(path: Path, why: str) -> DataError:
     """The error for a file that is not a plan."""
-    return DataError(
-        f"{path} is not a plan of this version of Weft: {why}",
-        "continue with the version that made it (weft.json names it), or measure again with --into DIR",
-    )
+    remedy = "continue with the version that made it (weft.json names it), or measure again with --into DIR"
+    return DataError(f"{path} is not a plan of this version of Weft: {why}", remedy)

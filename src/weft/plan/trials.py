@@ -51,10 +51,7 @@ def apart_s(plan: Plan) -> float:
 
 
 def share_within(plan: Plan) -> float:
-    """Share of a study's data or cells, at most 1, that leaves time for `LEAST_LAUNCHES` rounds on a slow machine.
-
-    A budget ends no call: where one takes longer than its budget, a round takes what the fewest of them take.
-    """
+    """Share of a study's data or cells, at most 1, whose fewest calls leave time for `LEAST_LAUNCHES` slow rounds."""
     if not plan.measure.time or plan.planned_fabric.is_model:
         return 1.0
     calls_s = SLOW * sum(least_s(cell, TURNS_WANTED) for cell in plan.measured if cell.status == "planned")

@@ -159,9 +159,8 @@ def write_value(value: FlatValue) -> str:
     words = [str(word) for word in value]
     strange = next((word for word in words if not PLAIN.fullmatch(word)), None)
     if strange is not None:
-        raise DataError(
-            f"the word {strange!r} cannot be written into a flat plan", "words are letters, digits and _.,:/+-"
-        )
+        what = f"the word {strange!r} cannot be written into a flat plan"
+        raise DataError(what, "words are letters, digits and _.,:/+-")
     return " ".join(words)
 
 
@@ -170,9 +169,8 @@ def quoted(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise DataError(
-            f"{text!r} is not UTF-8", "rename the file or folder, or choose another place with --into DIR"
-        ) from None
+        what = f"{text!r} is not UTF-8"
+        raise DataError(what, "rename the file or folder, or choose another place with --into DIR") from None
     text = re.sub(r'["\\]', r"\\\g<0>", text)
     as_bytes = {char: "".join(f"\\x{byte:02x}" for byte in char.encode()) for char in text if not char.isprintable()}
     return f'"{text.translate(str.maketrans(as_bytes))}"'

@@ -7,7 +7,7 @@ from weft.analyse.tables.claims import ClaimRow, extras, make_claim
 from weft.fabric.nodeset import fold_for_people
 from weft.format import format_factor, plural, times_text
 from weft.report.tabular import Table, Words
-from weft.route.failures import Failure, Failures
+from weft.route.given import Failure, Failures
 from weft.words.card import Card
 from weft.words.say import say
 

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.findings import Finding, found
+from weft.fabric.checks import Finding, found
 from weft.fabric.network.graph import Network, directions
 from weft.fabric.network.minimal import distances_between, ports_by_switch
 from weft.route.deadlock import Circle, Lanes, find_circle, pairs_over
 from weft.route.given import users_of
-from weft.route.patterns import all_to_all
-from weft.route.routes import CIRCLE, NO_ENTRY, WRONG_HOST, Routes
+from weft.route.routes import CIRCLE, NO_ENTRY, WRONG_HOST, Routes, all_to_all
 
 UNEVEN = 1.5
 NAMED = 3

@@ -9,16 +9,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from weft.errors import FabricError
-from weft.fabric.findings import Finding
+from weft.fabric.checks import Finding
 from weft.fabric.network.graph import Network
-from weft.fabric.readers.lanes import Service
 from weft.format import format_factor
 from weft.route.checks import check_routes, hosts_text
-from weft.route.deadlock import lanes_of
+from weft.route.deadlock import Service, lanes_of
 from weft.route.given import Users, users_of
 from weft.route.library import Floats, Ints, Library
-from weft.route.patterns import phases, placed_matrix
-from weft.route.routes import Routes
+from weft.route.routes import Routes, phases, placed_matrix
 from weft.route.score import Score, lower_bound, score
 
 Pattern = Literal["all-to-all", "shift", "exchange", "matrix"]
@@ -80,11 +78,7 @@ def compare(
     matrix: Floats | None = None,
     checks: bool = True,
 ) -> Comparison:
-    """Evaluate a network under several engines; FabricError for fewer than two ranks.
-
-    `ranks`: host index of each rank, shape (ranks,); one on each host if None. `matrix`: amount from each rank to
-    each other, shape (ranks, ranks), in any unit, for the pattern ``matrix``.
-    """
+    """Evaluate a network for hosts of ranks (ranks,), or a matrix of amounts, any unit; FabricError for under two."""
     many = len(Routes(given[0].network, library).members(ranks))
     if many < 2:
         what = f"{many} rank with a cable sends nothing over a network"

@@ -25,8 +25,7 @@ from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import EqualCost, equal_cost
 from weft.route.hashed_phases import HashedPhases, hash_phases
 from weft.route.library import Floats, Ints, Longs
-from weft.route.patterns import all_to_all
-from weft.route.routes import Routes
+from weft.route.routes import Routes, all_to_all
 
 MOST_DRAWN = 20_000_000  # numbers, of some 100 ns each
 MOST_ENUMERATED = 32  # connections
@@ -71,11 +70,7 @@ class Hashed:
 
 
 def hash_paths(routes: Routes, ranks: Ints | None, connections: int, seeds: int, seed: int = 1) -> Hashed:
-    """Slow-down of an all-to-all for a number of connections of each pair of ranks, and how many are enough.
-
-    `ranks`: host of each rank, shape (ranks,); one on each host if None. Raises FabricError: no two leaves have ranks,
-    numbers below 1, or a pair without a way.
-    """
+    """Slow-down of an all-to-all of ranks (ranks,) by connections, and how many are enough; FabricError for none."""
     if connections < 1 or seeds < 1:
         raise FabricError(f"--connections {connections} --seeds {seeds}", "give at least 1 of each")
     traffic = Traffic.of(routes, ranks)

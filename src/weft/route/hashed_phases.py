@@ -16,8 +16,7 @@ from weft.errors import FabricError
 from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import equal_cost
 from weft.route.library import Floats, Ints
-from weft.route.patterns import phases
-from weft.route.routes import Routes
+from weft.route.routes import Routes, phases
 
 AT_ONCE = 400_000  # connections followed at a time
 MOST_FOLLOWED = 2_000_000  # connections in all drawn phases, of some microseconds each

@@ -5,21 +5,71 @@ Starts are the present tables, d-mod-k, and tables made only for an all-to-all. 
 most loaded link (native/route/relieve.cpp), and the fastest of them phase by phase (native/route/swap.cpp). Of all
 stages that are not worse than the present tables on any score, and whose channel dependencies have no cycle, the one
 with the fastest all-to-all is the result.
+
+D-mod-k: towards host d a leaf takes its spine number d mod k, that spine its core number (d div k) mod k', and so on
+(E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real life fat trees", 2010), in
+any tree, complete or degraded. Where that does not lead there, destinations are spread over the others, so that next to
+a failed cable no link carries twice what it did. On complete trees no two flows of a shift share a link.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from weft.fabric.network.graph import Network
+from weft.fabric.network.minimal import ports_by_switch
 from weft.route.deadlock import find_circle
-from weft.route.dmodk import d_mod_k
-from weft.route.library import Ints
-from weft.route.patterns import all_to_all
-from weft.route.routes import Routes
+from weft.route.library import Ints, Longs
+from weft.route.routes import Routes, all_to_all
 from weft.route.score import Score, lower_bound, score
+
+
+def d_mod_k(routes: Routes) -> Routes:
+    """The same network with d-mod-k tables; on graphs that are not trees, minimal routes spread by destination."""
+    network = routes.network
+    hosts, count = len(network.hosts), len(network.switches)
+    number, most = _numbers(network, *ports_by_switch(hosts, count, network.links))
+    source, target = (np.maximum(ends - hosts, 0) for ends in (network.links.source, network.links.target))
+    stride = _strides(network.level, most)
+    rank = np.empty(hosts, dtype=np.int64)
+    rank[np.argsort(network.leaf, kind="stable")] = np.arange(hosts)
+    forward = np.full((count, hosts), -1, dtype=np.int32)
+    columns = (network.links.source_port, network.level, number[source, target], most, stride, rank)
+    routes.library.call("d_mod_k", routes.graph, *map(np.ascontiguousarray, columns), forward)
+    return routes.with_network(network.with_tables(forward, "d-mod-k, made by Weft"))
+
+
+def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
+    """Number of each switch among its siblings, shape (switches, switches), and how many each lower switch uses."""
+    count, level = len(network.switches), network.level.tolist()
+    above = [{p for p in peer[s][out[s] >= 0].tolist() if level[p] > level[s]} for s in range(count)]
+    below: dict[int, list[int]] = defaultdict(list)
+    for s, ups in enumerate(above):
+        for up in ups:
+            below[up].append(s)
+    # Siblings: switches that share a switch below; a leaf that lost a cable still numbers all of them.
+    number = np.zeros((count, count), dtype=np.int64)
+    most = np.ones(count, dtype=np.int64)
+    for s, ups in enumerate(above):
+        brothers = sorted({up for near in ups for other in below[near] for up in above[other]})
+        most[s] = max(1, len(brothers))
+        number[s, brothers] = np.arange(len(brothers))
+    return number, most
+
+
+def _strides(level: Ints, most: Longs) -> Longs:
+    """Count of consecutive destinations that a switch sends over one link, shape (switches,): 1 on leaves."""
+    stride = np.ones(len(level), dtype=np.int64)
+    for height in range(2, int(level.max(initial=1)) + 1):
+        lower = level == height - 1
+        typical = int(np.median(most[lower])) if lower.any() else 1
+        base = int(stride[lower].max(initial=1))
+        stride[level == height] = base * max(1, typical)
+    return stride
+
 
 PASSES = 4
 SEED = 1
@@ -45,10 +95,7 @@ def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Route
 def swapped(
     routes: Routes, most: float, rank: Ints | None = None, rounds: int = ROUNDS, limit_s: float = float("inf")
 ) -> tuple[Routes, int]:
-    """The network with entries of leaf switches changed for the phases of a shift, and the number of changes.
-
-    `limit_s`: seconds of processor time after which no further phase is looked at.
-    """
+    """The network with entries of leaves changed for the phases of a shift, for ``limit_s`` seconds; how many were."""
     forward = np.array(routes.network.forward, dtype=np.int32, order="C")
     others = max(1, int((routes.network.uplink >= 0).sum()) - 1)
     given = (rank, routes.shared_slowness, most * others, 0.0, rounds, SEED, limit_s, forward)
@@ -97,10 +144,7 @@ class Improvement:
         return self.best is not self.present
 
     def with_gain(self, share: float) -> "Improvement":
-        """The same search with the fewest changed entries that reach a share (0 to 1) of the best tables' gain.
-
-        Where the present tables lose messages there is no gain to share: the best tables stay.
-        """
+        """The same with the fewest changes for a share (0 to 1) of the gain; itself where tables lose messages."""
         if not self.better or self.present.score.lost > self.best.score.lost:
             return self
         present, best = (each.score.all_to_all for each in (self.present, self.best))
@@ -153,10 +197,7 @@ def improve(
 
 
 class _Found:
-    """The results so far, compared with the present tables.
-
-    Tables that lose fewer messages take the place of those: what the present ones score leaves messages out.
-    """
+    """The results so far, beside the present tables, whose place those take that lose fewer messages."""
 
     def __init__(self, present: Candidate) -> None:
         self.best = self.fastest = self._reference = present

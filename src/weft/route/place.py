@@ -20,8 +20,7 @@ from weft.fabric.network.graph import Network
 from weft.format import format_factor
 from weft.route.compare import share
 from weft.route.library import Floats, Ints
-from weft.route.patterns import all_to_all, flow_loads, phases
-from weft.route.routes import Routes
+from weft.route.routes import Routes, all_to_all, flow_loads, phases
 from weft.text import lean_table
 
 EXHAUSTIVE = 20_000  # most sets for an exhaustive search

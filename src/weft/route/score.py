@@ -19,10 +19,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.fabric.cuts import cuts
+from weft.fabric.summary import cuts
 from weft.route.library import Floats, Ints, Longs
-from weft.route.patterns import DRAWN, FEWEST, SEED, Phases, all_to_all, phases
-from weft.route.routes import Routes
+from weft.route.routes import DRAWN, FEWEST, SEED, Phases, Routes, all_to_all, phases
 
 SAMPLES = 1000
 NEARLY = 0.005  # part of a shift or bisection: an all-to-all twice as fast was refused for 0.2 % of a bisection
@@ -68,10 +67,7 @@ class Score:
     limited: tuple[tuple[int, float], ...] = ()
 
     def no_worse_than(self, other: "Score") -> bool:
-        """Whether no score is worse than that of ``other``: shift and bisection by over `NEARLY`, others at all.
-
-        Scores of tables that lose more pairs say nothing: they leave those messages out.
-        """
+        """Whether no score is worse, shift and bisection by over `NEARLY`, and no more pairs are lost."""
         return self.lost < other.lost or (
             self.lost == other.lost
             and self.all_to_all <= other.all_to_all + 1e-9
@@ -105,7 +101,7 @@ def lower_bound(routes: Routes) -> tuple[float, str]:
 
     The cut around a leaf of h hosts with u uplinks of a host's rate gives ``h (N - h) / (u (N - 1))``, rounded up to
     whole routes: all that a leaf sends to one host takes one link. Pods, groups and halves likewise, see
-    `weft.fabric.cuts`. A host's own link gives 1.
+    `weft.fabric.summary`. A host's own link gives 1.
     """
     network = routes.network
     rate, count = routes.unit_rate, int((network.uplink >= 0).sum())

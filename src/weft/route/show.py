@@ -11,8 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from weft.fabric.checks import COLOURS
 from weft.fabric.drawing.drawing import draw, save
-from weft.fabric.findings import COLOURS
 from weft.format import format_factor, plural
 from weft.route.compare import Comparison, Engine, Full, Rows, engine_rows, link_rows, share
 from weft.route.hashed import EXACT, MOST_CONNECTIONS, WELL_BELOW, Hashed, Slowdowns
@@ -94,20 +94,15 @@ def as_tree(found: Comparison) -> dict[str, Any]:
 
 
 def _engine_tree(engine: Engine) -> dict[str, Any]:
-    worth, hosts = engine.score, engine.routes.network.hosts
+    worth, hosts, phases = engine.score, engine.routes.network.hosts, engine.score.phases
+    shift = {"mean": worth.shift, "half_interval": phases.half, "worst": float(phases.time.max(initial=0))}
     return {
         "name": engine.name,
         "routing": engine.routes.network.routing,
         "note": engine.note or None,
         "value": engine.value,
         "all_to_all": worth.all_to_all,
-        "shift": {
-            "mean": worth.shift,
-            "half_interval": worth.phases.half,
-            "worst": float(worth.phases.time.max(initial=0)),
-            "phases": len(worth.phases.time),
-            "of": worth.phases.of,
-        },
+        "shift": {**shift, "phases": len(phases.time), "of": phases.of},
         "bisection": {"share": worth.bisection.share, "low": worth.bisection.low, "high": worth.bisection.high},
         "pairs_without_route": worth.lost,
         "hosts_that_limit_themselves": [{"host": hosts[host], "share": part} for host, part in worth.limited],
@@ -167,19 +162,15 @@ def hashed_tree(found: Hashed) -> dict[str, Any]:
         }
         return {"connections": drawn.connections, "method": drawn.method, "seeds": len(drawn.values), **figures}
 
+    mean, *interval = found.phases.mean
+    shift = {"mean": mean, "interval": interval, "p95": found.phases.quantile(0.95)}
     return {
         "schema": "weft-route-hash/1",
         "hash": tree(found.asked),
         "enough": tree(found.enough) if found.enough else None,
         "tables": {"slowdown": found.tables, "routing": found.routing},
         "even": found.even,
-        "shift": {
-            "mean": found.phases.mean[0],
-            "interval": found.phases.mean[1:],
-            "p95": found.phases.quantile(0.95),
-            "phases": len(found.phases.times),
-            "tables": found.phases.tables,
-        },
+        "shift": {**shift, "phases": len(found.phases.times), "tables": found.phases.tables},
     }
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from weft.errors import FabricError
+from weft.fabric.network.dumped import forward_of
 from weft.fabric.network.graph import Addresses, Network
 from weft.fabric.network.minimal import EqualCost, ports_by_switch
-from weft.fabric.network.tables import forward_of
 from weft.fabric.readers import Dump, Tables
 from weft.route.library import Ints
 

@@ -13,8 +13,7 @@ from weft.errors import LaunchError
 from weft.files.atomic import write_json
 from weft.files.beneath import open_plain
 from weft.format import format_bytes, format_seconds
-from weft.launch.launcher import Outcome
-from weft.launch.status import Slot
+from weft.launch.launcher import Outcome, Slot
 from weft.plan.records import Cell, LaunchPlan
 from weft.store.folder import RunFolder
 

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Creating a run folder, and locking it while a run works on it."""
+"""Run folders: creating one, locking it while a run works on it, and listing what a command can name."""
 
 import os
 import secrets
 import time
-from collections.abc import Callable, Generator
+import tomllib
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError, NotThereError
-from weft.files.atomic import file_errors, guard, make_folder, own_handle, write_atomic, write_json
+from weft.files.atomic import file_errors, guard, make_folder, own_handle, read_json, write_atomic, write_json
+from weft.files.beneath import read_plain
 from weft.files.lock import BESIDE, began_at, held_by_name, try_flock
+from weft.files.shipped import shipped
 from weft.store.folder import SCHEMA, RunFolder
+from weft.text import plain
 
 
 def check_place(folder: RunFolder) -> None:
@@ -35,10 +40,8 @@ def check_still_there(folder: RunFolder, run: str) -> None:
     found = folder.run_id() if folder.meta.is_file() else ""
     if found != run:
         now = f"run {found} is there now" if found else "nothing is there now"
-        raise DataError(
-            f"{folder.path} was moved or removed while run {run} was measured: {now}",
-            "nothing more is written there; the same command with --into DIR goes on where it was moved to",
-        )
+        remedy = "nothing more is written there; the same command with --into DIR goes on where it was moved to"
+        raise DataError(f"{folder.path} was moved or removed while run {run} was measured: {now}", remedy)
 
 
 def foreign_entry(folder: RunFolder) -> str:
@@ -62,10 +65,7 @@ def create(folder: RunFolder, study: bytes, fabric: bytes, plan: bytes, meta: di
 
 @contextmanager
 def locked(folder: RunFolder, patience_s: float = 20.0, say: Callable[[str], None] = lambda _: None) -> Generator[None]:
-    """Lock the folder against another Weft, and wait ``patience_s`` for the ranks of a killed one; DataError.
-
-    The system releases a ``flock`` when its holder ends; ranks hold a lock of their own (``launches/lock``).
-    """
+    """Lock the folder against another Weft, and wait ``patience_s`` for the ranks of a killed one; DataError."""
     with file_errors(folder.path):
         guard(folder.path)
         make_folder(folder.launches)
@@ -78,10 +78,8 @@ def locked(folder: RunFolder, patience_s: float = 20.0, say: Callable[[str], Non
             elif not taken:
                 holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
             if holder:
-                raise DataError(
-                    f"{folder.path} is in use by another weft (process {holder})",
-                    f"wait for it, end it with: kill {holder.split()[0]}, or choose another folder with --into DIR",
-                )
+                remedy = f"wait for it, end it with: kill {holder.split()[0]}, or choose another folder with --into DIR"
+                raise DataError(f"{folder.path} is in use by another weft (process {holder})", remedy)
             with file_errors(folder.lock_file):
                 os.ftruncate(handle, 0)
                 os.pwrite(handle, f"{os.getpid()} on {os.uname().nodename}\n".encode(), 0)
@@ -117,3 +115,63 @@ def _is_free(handle: int) -> bool:
         return taken
     process, began, *_ = (*os.pread(handle, 100, 0).decode(errors="replace").split(), "", "")
     return not process.isdecimal() or began_at(int(process)) != began
+
+
+Row = dict[str, str]
+RUNS = Path("runs")  # where runs are kept, unless a command names another folder
+MOST_RUNS = 1000
+
+
+def files_of(folder: str, key: str, here: Path) -> list[Row]:
+    """Shipped files of a folder, then those of this folder that have a key: what each is called, and its title."""
+    ours = [row(path.stem, path, key) for path in sorted(shipped(folder).glob("*.toml"), key=lambda path: path.stem)]
+    return [each for each in (*ours, *(row(str(path), path, key) for path in sorted(here.glob("*.toml")))) if each]
+
+
+def row(name: str, path: Path, key: str) -> Row:
+    """Name, kernel or kind, and title of a file; empty if it is none of that sort."""
+    try:
+        tree = tomllib.loads(read_plain(path).decode())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    value = tree.get(key)
+    if not isinstance(value, str):
+        return {}
+    return {"name": plain(name), key: plain(value), "title": plain(str(tree.get("title", "")))}
+
+
+def runs_of(folder: Path = RUNS) -> list[Row]:
+    """Runs below a folder, the latest first: path, study, fabric, when it began, how many cells it has."""
+    rows: list[Row] = []
+    for path in latest_first(folder):
+        try:
+            meta = read_json(path / "weft.json")
+        except DataError:
+            continue
+        cells = len(list((path / "cells").glob("*.json")))
+        shown = {key: plain(str(meta.get(key, ""))) for key in ("study", "fabric", "created")}
+        rows.append({"run": plain(str(path)), **shown, "cells": str(cells)})
+    return rows
+
+
+def latest_first(folder: Path = RUNS) -> list[Path]:
+    """Run folders below a folder, at most two levels down, by when something was last written into them."""
+    found = {path.parent for pattern in ("*/weft.json", "*/*/weft.json") for path in folder.glob(pattern)}
+    nested = {path for path in found if path.parent in found}  # where knobs were moved: a part of its run
+    return sorted(found - nested, key=lambda path: (max(_times(path)), path.name), reverse=True)[:MOST_RUNS]
+
+
+def latest_run(folder: Path = RUNS) -> Path:
+    """The run that was written last. Raises DataError: there is none."""
+    found = latest_first(folder)
+    if not found:
+        raise DataError(f"there is no run below {folder.absolute()}", "name a run folder")
+    return found[0]
+
+
+def _times(path: Path) -> Iterator[float]:
+    for each in (path / "weft.json", path / "cells"):
+        try:
+            yield each.stat().st_mtime
+        except OSError:
+            yield 0.0

@@ -18,8 +18,7 @@ from weft.launch import launcher_for, refuse_capture
 from weft.launch.launcher import Launcher
 from weft.plan.stored import plan_of
 from weft.run.extend import can_extend
-from weft.run.folder import check_place
-from weft.run.listing import RUNS
+from weft.run.folder import RUNS, check_place
 from weft.run.load import disturbs, in_words, look_first
 from weft.run.one import candidates, choose_folder, exit_code, is_same_run, library_of, plan_study, run_study, statuses
 from weft.run.progress import Progress, for_terminal
@@ -35,10 +34,7 @@ REPORTING = "everything is measured; the same command makes the tables and the p
 
 
 class Measuring:
-    """A study on some fabrics, in the folder ``into``, one in it for each of several; WeftError for a mistake.
-
-    ``answer`` writes the page of a measured run and prints its answer; by default card and first table.
-    """
+    """A study on some fabrics, in ``into`` or folders in it; ``answer`` prints its own of a run. WeftError."""
 
     def __init__(
         self,
@@ -70,9 +66,8 @@ class Measuring:
         self.report = report and not self.missing
         if confirm and not self.report:
             why = what_is_missing(self.missing) if self.missing else "--no-report makes none"
-            raise WeftError(
-                f"--confirm judges by the tables of the run: {why}", pip_install("report") if self.missing else ""
-            )
+            what = f"--confirm judges by the tables of the run: {why}"
+            raise WeftError(what, pip_install("report") if self.missing else "")
         for fabric in self.fabrics if pcap else ():
             refuse_capture(fabric, pcap)
 
@@ -116,7 +111,7 @@ class Measuring:
             return True
         if not self.confirm:
             return False
-        from weft.run.confirm import is_left  # reads tables: half a second of imports that a plain run does not need
+        from weft.run.refine import is_left  # reads tables: half a second of imports that a plain run does not need
 
         return is_left(folder)
 
@@ -157,7 +152,9 @@ class Measuring:
             print(f"captured at {node}: {size} in {folder.launches}/*.{node}.pcap (headers; tcpdump -r FILE)")
         if seen is not None and disturbs(seen):
             print(plain(f"when it began, {in_words(seen, 'were')}: measure again on a quiet host (--wait)"))
-        print(plain(f"report: {folder.report if self.report else self._why_no_report(folder.path)}"), flush=True)
+        why = f"none: {what_is_missing(self.missing)}\n  -> {how_to_report(folder.path)}" if self.missing else ""
+        why = why or f"none, as asked; weft report {quote(str(folder.path))} makes it"
+        print(plain(f"report: {folder.report if self.report else why}"), flush=True)
         return folder, exit_code(counts)
 
     def _looked(self, progress: Progress) -> Look:
@@ -181,7 +178,7 @@ class Measuring:
 
     def _report(self, folder: RunFolder, launcher: Launcher, progress: Progress) -> None:
         if self.confirm:
-            from weft.run.confirm import confirm
+            from weft.run.refine import confirm
 
             confirm(folder, launcher, progress)
         if self.answer:
@@ -190,11 +187,6 @@ class Measuring:
 
         write_page(folder)  # `weft report` writes the figures as files
         return print_answer(folder)  # last: the output may be full, or its reader gone
-
-    def _why_no_report(self, run: Path) -> str:
-        if not self.missing:
-            return f"none, as asked; weft report {quote(str(run))} makes it"
-        return f"none: {what_is_missing(self.missing)}\n  -> {how_to_report(run)}"
 
 
 def import_reporting() -> None:

@@ -20,8 +20,7 @@ from weft.plan.records import Plan
 from weft.plan.stored import HASH, hash_of, plan_of
 from weft.run.extend import can_extend, check_inputs, copy_inputs, extend
 from weft.run.failure import RETRIED
-from weft.run.folder import check_place, create, locked
-from weft.run.listing import RUNS
+from weft.run.folder import RUNS, check_place, create, locked
 from weft.run.progress import Progress
 from weft.run.refresh import make_tables, stale
 from weft.run.walk import AfterRound, Walk, pending
@@ -45,10 +44,7 @@ def run_study(
     shows: bool = False,
     deadline: Callable[[RunFolder, Plan], AfterRound] | None = None,
 ) -> RunFolder:
-    """Measure what is unfinished of a study on a fabric, in ``into`` or below ``runs/``; DataError, LaunchError.
-
-    `shows`: whether the answer so far is shown after each round of a run that refines it.
-    """
+    """Measure what is unfinished of a study, in ``into`` or below ``runs/``; DataError, LaunchError."""
     progress = progress or Progress()
     folder = RunFolder(into) if into else choose_folder(study, fabric, progress, more=more)
     check_place(folder)
@@ -135,18 +131,13 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
     return plan
 
 
-def choose_folder(
-    study: Study,
-    fabric: Fabric,
-    progress: Progress,
-    unfinished: Callable[[RunFolder], bool] = lambda _: False,
-    *,
-    more: bool = False,
-) -> RunFolder:
-    """Choose and print the folder of a run without ``--into``: ``runs/<study>-on-<fabric>``, or with a number.
+IsLeft = Callable[[RunFolder], bool]
 
-    It is free, has an unfinished run of the same study and fabric, or (``more``) one with fewer launches.
-    """
+
+def choose_folder(
+    study: Study, fabric: Fabric, progress: Progress, unfinished: IsLeft = lambda _: False, *, more: bool = False
+) -> RunFolder:
+    """The folder ``runs/STUDY-on-FABRIC``, or a numbered one, that is free, unfinished, or (``more``) to extend."""
     for path in candidates(RUNS / f"{study.name}-on-{fabric.name}"):
         folder = RunFolder(path)
         if not path.exists() or not folder.meta.is_file():

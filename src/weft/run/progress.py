@@ -49,7 +49,6 @@ class Lines(Progress):
         self.total, self.words = 0, ""
 
     def start(self, total: int, done: int, remaining_s: float | None) -> None:
-        """See :class:`Progress`."""
         self.total = total
         self.began = self.printed = time.monotonic()
         finished = f", {done} of them already finished" if done else ""
@@ -57,18 +56,15 @@ class Lines(Progress):
         self.say(f"{plural(total, 'cell')} to measure{finished}{left}")
 
     def current(self, words: str) -> None:
-        """See :class:`Progress`."""
         self.words = words
 
     def glimpse(self, samples: str, link: str) -> None:
-        """See :class:`Progress`."""
         now = time.monotonic()
         if now - self.printed >= GLIMPSES_EVERY_S:
             self.printed = now
             self.say(f"{self.words}: {'; '.join(filter(None, (samples, link)))}")
 
     def settled(self, words: str, status: str, done: int, remaining_s: float | None) -> None:
-        """See :class:`Progress`."""
         now = time.monotonic()
         if status != "ok":
             self.say(f"{status}: {words}")
@@ -79,11 +75,9 @@ class Lines(Progress):
             self.say(f"{done}/{self.total} cells in {in_words(now - self.began)}{more}")
 
     def say(self, line: str) -> None:
-        """See :class:`Progress`."""
         print(plain(line), file=self.out, flush=True)
 
     def answer(self, line: str, card: str) -> None:
-        """See :class:`Progress`."""
         self.printed = time.monotonic()
         self.say(line)
 
@@ -128,35 +122,29 @@ class Live(Progress):
         self.display = Display(self.lines, console=self.bar.console, transient=True, refresh_per_second=4)
 
     def start(self, total: int, done: int, remaining_s: float | None) -> None:
-        """See :class:`Progress`."""
         self.bar.reset(self.task)  # building the kernels is not measuring
         self.left = Left(remaining_s)
         self.bar.update(self.task, total=total, completed=done, left=self.left)
         self.display.start()
 
     def current(self, words: str) -> None:
-        """See :class:`Progress`."""
         self.cell.plain = one_line(f"  {words}")
         self.samples.plain = self.link.plain = ""
 
     def glimpse(self, samples: str, link: str) -> None:
-        """See :class:`Progress`."""
         self.samples.plain, self.link.plain = one_line(f"  {samples}"), one_line(f"  {link}")
         self.left.measures()
 
     def settled(self, words: str, status: str, done: int, remaining_s: float | None) -> None:
-        """See :class:`Progress`."""
         if status != "ok":
             self.say(f"{status}: {words}")
         self.left = Left(remaining_s)
         self.bar.update(self.task, completed=done, left=self.left)
 
     def say(self, line: str) -> None:
-        """See :class:`Progress`."""
         self.bar.console.print(line)
 
     def answer(self, line: str, card: str) -> None:
-        """See :class:`Progress`."""
         from rich.text import Text
 
         # what does not fit above the bar would scroll away, and be drawn again below
@@ -167,7 +155,6 @@ class Live(Progress):
         self.card.append_text(Text.from_ansi("\n".join(card.splitlines()[:most])))
 
     def stop(self) -> None:
-        """See :class:`Progress`."""
         self.display.stop()
 
 

@@ -12,8 +12,7 @@ from weft.errors import DataError
 from weft.files.atomic import explain, read_json, try_remove, write_atomic, write_json
 from weft.files.beneath import version
 from weft.kernel.registry import kernel_named
-from weft.launch.launcher import Launcher, LaunchRequest, Outcome
-from weft.launch.status import read_slots
+from weft.launch.launcher import Launcher, LaunchRequest, Outcome, read_slots
 from weft.plan.records import Cell, LaunchPlan, Plan
 from weft.plan.wire import flat_plan
 from weft.run.failure import BOUND, LAUNCH, RETRIED, kernels_word, log_tail, no_start, status_of, under_way, write_row

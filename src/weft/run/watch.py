@@ -9,8 +9,7 @@ from typing import Self
 
 from weft.files.beneath import NONE, Version, version
 from weft.format import measured_seconds, percent, plural
-from weft.launch.launcher import Launcher
-from weft.launch.status import Glimpse, read_live
+from weft.launch.launcher import Glimpse, Launcher, read_live
 from weft.plan.records import LaunchPlan
 from weft.run.progress import Progress
 from weft.store.folder import RunFolder

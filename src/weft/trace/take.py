@@ -10,8 +10,7 @@ from weft import __version__
 from weft.errors import DataError
 from weft.files.atomic import file_errors, make_folder, new_folder
 from weft.format import format_seconds, plural
-from weft.launch.interposer import TRACER, mpi_of, preloaded, trace_variables, wait_for
-from weft.launch.preload import Marks, build_preload, bypassed, preload_value
+from weft.launch.preload import TRACER, build_preload, mpi_of, run_preloaded
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow, is_converted
 from weft.store.trace.layout import State
@@ -46,15 +45,9 @@ def take_trace(
     with file_errors(folder.path):
         make_folder(folder.raw)
     folder.describe(command=shlex.join(command), library=str(library), weft=__version__)
-    marks = Marks.new()
-    variables = {
-        "LD_PRELOAD": preload_value(library, hands_on=True),
-        "LIBWEFT_MARKS": str(marks.path),
-        **trace_variables(folder.path, most_bytes),
-    }
-    code, signalled = wait_for(preloaded(command, variables, mpi.described()))
+    variables = {"WEFT_TRACE": str(folder.path.absolute()), "WEFT_TRACE_MOST": str(most_bytes)}
+    code, signalled, warning = run_preloaded(library, command, variables, mpi, hands_on=True)
     folder.describe(exit_code=str(code))
-    warning = bypassed(TRACER.file, *marks.take())
     if warning:
         say(f"weft: {warning}")
     if trace_files(folder.raw) or code == 0:

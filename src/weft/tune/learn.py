@@ -17,7 +17,7 @@ from weft.fit.machine import Filled, machine_of
 from weft.fit.run import bound_model, filled_text, refuse_path, simulation_model, write_value
 from weft.format import format_seconds, percent, plural, relative_error
 from weft.report.tabular import Table, Words, make_table, terminal
-from weft.run.listing import latest_first
+from weft.run.folder import latest_first
 from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
 from weft.text import console, plain

@@ -20,7 +20,7 @@ from weft.report.figures.winners import winner_figure
 from weft.report.page import Front
 from weft.report.tabular import terminal
 from weft.report.view import RunView, load_view
-from weft.run.listing import RUNS
+from weft.run.folder import RUNS
 from weft.run.many import Measuring
 from weft.run.refine import write_page
 from weft.store.folder import RunFolder

@@ -14,8 +14,7 @@ from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.format import plural
 from weft.launch.preload import route_library
-from weft.route.patterns import placed_matrix
-from weft.route.routes import Routes
+from weft.route.routes import Routes, placed_matrix
 from weft.trace.replay import Asked
 
 

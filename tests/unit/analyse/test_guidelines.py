@@ -33,10 +33,10 @@ from weft.plan.make import make_plan
 from weft.plan.records import Cell
 from weft.plan.rounds import with_launches
 from weft.plan.stored import plan_of
-from weft.run.audit import Deadline, audit_study
 from weft.run.check import exit_code
 from weft.run.extend import replace_plan
 from weft.run.refresh import refresh
+from weft.run.shipped import Deadline, audit_study
 from weft.store.folder import RunFolder
 from weft.study import Measure
 from weft.words.card import card_rows
@@ -255,7 +255,7 @@ def test_a_study_of_ones_own_is_advised_more_launches_of_itself(tmp_path: Path) 
 
 def test_launches_that_the_time_does_not_allow_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("weft.run.audit.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("weft.run.shipped.time.monotonic", lambda: now[0])
     for a_round_s, launches in ((10.0, 8), (11.0, 7), (25.0, 6), (40.0, 4)):
         plan = plan_of(RunFolder(make_plain_run(tmp_path / str(launches), STUDY, lambda op: 1e-5)))
         deadline = Deadline(RunFolder(tmp_path / str(launches)), plan, 90.0)
@@ -307,7 +307,7 @@ def test_the_verb_prints_the_card_alone_as_check_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, _ = audited(tmp_path / "run", lambda op: 3e-5 if op == "gather@1024" else 1e-5)
-    monkeypatch.setattr("weft.run.audit.run_audit", lambda *_: folder)
+    monkeypatch.setattr("weft.run.shipped.run_audit", lambda *_: folder)
     monkeypatch.setattr("weft.launch.launcher_for", lambda *_: None)
     assert audit(on="local") == 3
     printed = capsys.readouterr().out

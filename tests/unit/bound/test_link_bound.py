@@ -17,11 +17,11 @@ from weft.bound.links import injection_term, link_term
 from weft.bound.placed import Bounds, bounds, main_of, terms_of
 from weft.bound.terms import Bound
 from weft.fabric import Fabric, load_fabric
-from weft.fabric.cuts import cuts
 from weft.fabric.kinds import burst
 from weft.fabric.loads import all_to_all_loads, depths, link_name
 from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
+from weft.fabric.summary import cuts
 from weft.kernel.traffic import Mirror, Uniform
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "networks"

@@ -14,7 +14,7 @@ from weft.cli.app import VERBS, main
 from weft.cli.fabric import app as fabric_app
 from weft.errors import DataError
 from weft.files.shipped import shipped
-from weft.run.listing import latest_run
+from weft.run.folder import latest_run
 
 
 @pytest.fixture(autouse=True)

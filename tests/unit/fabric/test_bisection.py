@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, settings
 
 from made.networks import names, networks
-from weft.fabric.cuts import levels
 from weft.fabric.network.build import star
+from weft.fabric.network.direct import torus
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import TorusSection, TreeSection
-from weft.fabric.network.torus import torus
 from weft.fabric.network.tree import fat_tree
-from weft.fabric.summary import _cut, bisection  # pyright: ignore[reportPrivateUsage]
+from weft.fabric.summary import _flow_from, bisection, levels  # pyright: ignore[reportPrivateUsage]
 
 
 def tree(hosts: int, **numbers: object) -> Network:
@@ -62,7 +61,7 @@ def test_a_split_is_the_cheapest_set_of_links_that_parts_it(network: Network) ->
             # A host's links are cut or not with its switch: hosts are sources and sinks of any amount.
             crossing = side[network.links.source] & ~side[network.links.target]
             cheapest = min(cheapest, float(network.links.rate[crossing].sum()))
-    assert _cut(network, half) == pytest.approx(cheapest)
+    assert _flow_from(network, half) == pytest.approx(cheapest)
 
 
 def test_oversubscription_is_told_by_level_and_for_the_worst_switch() -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from weft.fabric import load_fabric
-from weft.fabric.checks import check_dump, check_fabric, check_network
-from weft.fabric.findings import Finding
+from weft.fabric.checks import Finding, check_dump, check_fabric, check_network
 from weft.fabric.network.dumped import network_of
 from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from made.networks import names, networks
 from made.usage import usage_of
 from weft.errors import FabricError
-from weft.fabric.hops import groups_alike, hop_classes, host_hops, host_levels, rank_pairs
-from weft.fabric.network.follow import steps_on
+from weft.fabric.hops import groups_alike, hop_classes, host_hops, host_levels, rank_pairs, steps_on
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree
@@ -76,7 +75,6 @@ def test_routes_are_followed_once_a_pod_not_once_a_leaf(monkeypatch: pytest.Monk
         followed += len(at)
         return steps_on(network, at, end)
 
-    monkeypatch.setattr("weft.fabric.network.follow.steps_on", counted)
     monkeypatch.setattr("weft.fabric.hops.steps_on", counted)
     assert sum(c.pairs for c in hop_classes(network)) == 900 * 899
     assert followed == 10 * 900 + 900, "each pod to each host, and each leaf to its own"

@@ -8,7 +8,7 @@ import pytest
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
-from weft.launch.virtual.fabric_spec import spec_of
+from weft.launch.virtual.spec import spec_of
 
 TEXT = """
 name = "cluster"

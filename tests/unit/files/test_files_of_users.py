@@ -12,16 +12,15 @@ import pytest
 from pydantic import BaseModel
 
 from weft.errors import StudyError, WeftError
-from weft.fabric.importing import import_dump
+from weft.fabric.importing import import_dump, read_hwloc
 from weft.fabric.model import load_fabric
 from weft.fabric.readers import Lines, read_dump, read_names, read_tables
-from weft.fabric.readers.hwloc import read_hwloc
-from weft.fabric.readers.lanes import read_service
 from weft.files.matrix import read_matrix
 from weft.files.reading import locate
 from weft.files.section import read_json_file
 from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
+from weft.route.deadlock import read_service
 from weft.trace.otf2.bringing import import_trace
 
 PATHS = "PathRecord dump:\n\tdlid............1\n\tslid............2\n\tsl..............0x0\n"

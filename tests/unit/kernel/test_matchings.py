@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from made.checks import machine
-from weft.fabric.network.dragonfly import dragonfly
+from weft.fabric.loads import both_ways, loads_of
+from weft.fabric.network.direct import dragonfly
 from weft.fabric.network.graph import Network
-from weft.fabric.network.pair_loads import both_ways, loads_of
 from weft.fabric.network.sections import DragonflySection, TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.kernel.pairs.matchings import draw_alone, draw_matchings

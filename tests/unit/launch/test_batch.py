@@ -14,11 +14,10 @@ import pytest
 from made.batch import MadeUpScheduler, Starter, request
 from made.waiting import wait_until
 from weft.errors import FabricError, LaunchError
-from weft.fabric.batch import BatchSection
+from weft.fabric.model import BatchSection
 from weft.launch.batch.launcher import BatchLauncher
-from weft.launch.batch.scheduler import JobState, Scheduler, clean_environment
+from weft.launch.batch.scheduler import JobState, Scheduler, clean_environment, render
 from weft.launch.batch.schedulers import Flux, Lsf, Pbs, Slurm
-from weft.launch.batch.script import render
 from weft.launch.launcher import LaunchRequest, Outcome
 
 GOLDEN = Path(__file__).resolve().parents[2] / "data" / "jobs"

@@ -9,11 +9,10 @@ import pytest
 
 from made.batch import MadeUpScheduler, Starter, request
 from weft.errors import LaunchError
-from weft.fabric.batch import BatchSection
+from weft.fabric.model import BatchSection
 from weft.files.atomic import read_json, write_json
 from weft.launch.batch import launcher as module
-from weft.launch.batch.launcher import BatchLauncher
-from weft.launch.batch.ports import collect_ports
+from weft.launch.batch.launcher import BatchLauncher, collect_ports
 from weft.launch.batch.scheduler import JobState, Scheduler
 from weft.launch.batch.schedulers import Flux, Lsf, Pbs, Slurm
 from weft.launch.launcher import LaunchRequest
@@ -321,6 +320,6 @@ def test_a_node_whose_counters_are_torn_is_left_out_and_told(tmp_path: Path) -> 
 
 
 def test_the_script_for_the_ports_is_a_shell_script() -> None:
-    from weft.launch.batch.ports import SCRIPT
+    from weft.launch.batch.launcher import SCRIPT
 
     assert subprocess.run(["sh", "-n", SCRIPT], check=False).returncode == 0

@@ -14,13 +14,12 @@ from pydantic import ValidationError
 from made.batch import MadeUpScheduler, Starter, request
 from weft.errors import FabricError, LaunchError
 from weft.fabric import Fabric, load_fabric
-from weft.fabric.batch import BatchSection
+from weft.fabric.model import BatchSection
 from weft.launch import launcher_for
 from weft.launch.batch import launcher as following
 from weft.launch.batch.launcher import BatchLauncher
-from weft.launch.batch.scheduler import JobState, Scheduler
+from weft.launch.batch.scheduler import JobState, RankStarter, Scheduler, render
 from weft.launch.batch.schedulers import SCHEDULERS, Flux, Lsf, Pbs, Slurm
-from weft.launch.batch.script import RankStarter, render
 from weft.mpi.library import parse_library
 
 EVERY = {"partition": "long", "account": "hpc42", "qos": "high", "reservation": "r7", "constraint": "skylake|rome"}

@@ -9,8 +9,17 @@ import pytest
 
 from weft.cli.app import main
 from weft.errors import LaunchError, NotThereError
-from weft.launch.interposer import INTERPOSER, Settings, has_no_ranks, mpi_of, preloaded
-from weft.launch.preload import Marks, build_preload, bypassed, preload_value
+from weft.launch.preload import (
+    INTERPOSER,
+    build_preload,
+    bypassed,
+    has_no_ranks,
+    mpi_of,
+    preload_value,
+    preloaded,
+    run_preloaded,
+    settings,
+)
 from weft.mpi.library import Library, Mpi
 
 OPEN = Library("Open MPI", "5.0.1", "")
@@ -52,14 +61,15 @@ def test_a_cache_that_ld_preload_cannot_name_is_refused(
 
 def test_marks_tell_why_a_library_saw_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    marks = Marks.new()
-    with marks.path.open("ab") as file:
-        file.write(b"LLLI")
-    assert marks.take() == (3, 1)
-    assert not marks.path.exists()
+
+    def run(script: str) -> tuple[int, int, str]:
+        return run_preloaded(Path("/l.so"), ["sh", "-c", script], {}, Mpi(Path("/none"), "test"), hands_on=False)
+
+    assert run('printf LLLI >> "$LIBWEFT_MARKS"; exit 3') == (3, 0, "")
+    assert "l.so: loaded by 3 processes, MPI_Init seen in none" in run('printf LLL >> "$LIBWEFT_MARKS"')[2]
+    assert "drops LD_PRELOAD" in run("true")[2]
+    assert not list(tmp_path.rglob("marks-*"))
     assert bypassed("l.so", 3, 1) == ""
-    assert "loaded by 3 processes, MPI_Init seen in none" in bypassed("l.so", 3, 0)
-    assert "drops LD_PRELOAD" in bypassed("l.so", 0, 0)
 
 
 def test_hydra_carries_variables_by_genv() -> None:
@@ -77,15 +87,15 @@ def test_another_starter_gets_them_by_its_environment() -> None:
 
 def test_only_what_is_asked_for_is_set(tmp_path: Path) -> None:
     """A variable of the job script must not be overwritten by an empty one."""
-    assert Settings().variables() == {}
+    assert settings() == {}
     table = tmp_path / "t.json"
     table.write_text('{"schema": "weft-tuning/1", "rules": []}')
-    assert Settings("pmpi", table, Path("r.json"), 5, True).variables() == {
+    assert settings("pmpi", table, Path("r.json"), 5, True) == {
         "WEFT_ALLTOALL": "pmpi", "WEFT_TABLE": str(table), "WEFT_REPORT": str(Path.cwd() / "r.json"),
         "WEFT_VERIFY": "5", "WEFT_PREWARM": "1",
     }  # fmt: skip
     with pytest.raises(NotThereError, match="no selection table"):
-        Settings(table=tmp_path / "none.json").variables()
+        settings(table=tmp_path / "none.json")
 
 
 @pytest.mark.parametrize("spec", ["node.mult{nl=2}", "node.multi(nl=2)", "node.multi{w=2}", "auto", "default"])
@@ -96,7 +106,7 @@ def test_a_wrong_spec_is_refused_before_anything_starts(spec: str, capsys: pytes
 
 
 def test_a_spec_may_have_spaces() -> None:
-    assert Settings(" flat.window { w = 8, order = xor } ").variables()
+    assert settings(" flat.window { w = 8, order = xor } ")
 
 
 def test_the_wrapper_beside_the_starter_is_the_application_s(tmp_path: Path) -> None:

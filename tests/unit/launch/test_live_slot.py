@@ -9,7 +9,7 @@ import pytest
 
 from made.live import slot_of
 from weft.files.beneath import version
-from weft.launch.status import Glimpse, parse_live, read_live
+from weft.launch.launcher import Glimpse, parse_live, read_live
 
 GOOD = slot_of("c003 alltoall@8 4 40 4000 3600 4400 4000 4400 3600")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from weft.cli.signals import interrupted
-from weft.launch.interposer import wait_for
+from weft.launch.preload import wait_for
 from weft.mpi.library import Mpi
 from weft.trace.take import take_trace
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from weft.host import Limit
 from weft.kernel.exchange import Exchange
 from weft.kernel.exchange.study import Sampling
-from weft.plan.memory import memory_need
+from weft.plan.records import memory_need
 from weft.study import Measure
 
 CONTENTION = {"n": 1_492_992, "m": 512, "data": "contention", "calls": ["A", "B", "C"]}

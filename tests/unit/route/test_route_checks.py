@@ -14,7 +14,7 @@ from weft.fabric.network.graph import Network
 from weft.route.checks import check_routes
 from weft.route.deadlock import Lanes, dependencies, find_circle
 from weft.route.given import fail, fail_random, users_of
-from weft.route.patterns import all_to_all
+from weft.route.routes import all_to_all
 
 
 def told(network: Network) -> str:

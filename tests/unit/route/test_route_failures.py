@@ -13,9 +13,8 @@ from made.routes import network_of_cables, random_networks, routes, tree
 from weft.cli.app import main
 from weft.fabric.network.graph import Network, islands
 from weft.fabric.network.minimal import FAR, distances, distances_between, ports_by_switch
-from weft.route.failures import Failure, fail_each
-from weft.route.given import without
-from weft.route.patterns import all_to_all
+from weft.route.given import Failure, fail_each, without
+from weft.route.routes import all_to_all
 
 
 def broken(network: Network, cable: int) -> np.ndarray:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from weft.errors import FabricError
+from weft.fabric.network.direct import torus
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import TorusSection, TreeSection
-from weft.fabric.network.torus import torus
 from weft.fabric.network.tree import fat_tree
 from weft.launch.preload import route_library
 from weft.route import hashed

@@ -13,9 +13,8 @@ from rich.console import Console
 from made.routes import network_of_cables, random_networks, routes, tree
 from weft.fabric.network.graph import Network
 from weft.route.deadlock import find_circle
-from weft.route.dmodk import d_mod_k
 from weft.route.given import fail, fail_random
-from weft.route.improve import improve, relieved, rerouted, swapped
+from weft.route.improve import d_mod_k, improve, relieved, rerouted, swapped
 from weft.route.score import (
     _in_whole,  # pyright: ignore[reportPrivateUsage]
     lower_bound,

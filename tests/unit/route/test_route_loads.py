@@ -20,8 +20,7 @@ from weft.files.shipped import LENT
 from weft.route import library as native
 from weft.route.compare import Routed, compare, engine_rows
 from weft.route.library import loads_of, minimal_tables
-from weft.route.patterns import all_to_all, flow_loads, phases, placed_matrix
-from weft.route.routes import Routes
+from weft.route.routes import Routes, all_to_all, flow_loads, phases, placed_matrix
 from weft.route.score import effective_bisection
 from weft.route.show import as_tree
 
@@ -285,9 +284,9 @@ def test_of_a_long_schedule_some_phases_are_drawn_and_the_error_is_said(monkeypa
     for schedule in ("shift", "exchange"):
         every = phases(found, schedule)
         assert (every.drawn, every.half, every.of) == ("", 0, len(every.time))
-        monkeypatch.setattr("weft.route.patterns.MOST_FOLLOWED", 100)
-        monkeypatch.setattr("weft.route.patterns.DRAWN", 60)
-        monkeypatch.setattr("weft.route.patterns.FEWEST", 20)
+        monkeypatch.setattr("weft.route.routes.MOST_FOLLOWED", 100)
+        monkeypatch.setattr("weft.route.routes.DRAWN", 60)
+        monkeypatch.setattr("weft.route.routes.FEWEST", 20)
         some, again = phases(found, schedule), phases(found, schedule)
         monkeypatch.undo()
         assert (some.drawn, len(some.time), len(some.link)) == (f"20 of {every.of} phases", 20, 20)
@@ -302,9 +301,9 @@ def test_of_a_long_schedule_some_phases_are_drawn_and_the_error_is_said(monkeypa
 def test_a_comparison_by_drawn_phases_says_their_number_and_loads_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     network = tree(60, 5, 2, link_rate=0.7e9)
     given = [Routed("present", network)]
-    monkeypatch.setattr("weft.route.patterns.MOST_FOLLOWED", 100)
-    monkeypatch.setattr("weft.route.patterns.DRAWN", 60)
-    monkeypatch.setattr("weft.route.patterns.FEWEST", 20)
+    monkeypatch.setattr("weft.route.routes.MOST_FOLLOWED", 100)
+    monkeypatch.setattr("weft.route.routes.DRAWN", 60)
+    monkeypatch.setattr("weft.route.routes.FEWEST", 20)
     found = compare(given, library(), pattern="shift")
     some = found.engines[0]
     assert some.fullest

@@ -10,8 +10,8 @@ import pytest
 import weft.route.place as module
 from made.routes import routes, tree
 from weft.errors import FabricError
-from weft.route.patterns import all_to_all
 from weft.route.place import place, placement_tree, scheduler_words
+from weft.route.routes import all_to_all
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ from weft.plan.wire import Rules
 from weft.report.sweep_tables import MOVED
 from weft.report.tables import all_tables
 from weft.run import many
-from weft.run.confirm import confirm, is_left
 from weft.run.one import choose_folder
 from weft.run.progress import Progress
+from weft.run.refine import confirm, is_left
 from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
 
@@ -202,7 +202,7 @@ def test_the_verb_moves_them_after_the_run(run: RunFolder, monkeypatch: pytest.M
 
     monkeypatch.setattr(many, "launcher_for", launcher)
     monkeypatch.setattr(many, "run_study", measured)
-    monkeypatch.setattr("weft.run.confirm.confirm", confirmed)
+    monkeypatch.setattr("weft.run.refine.confirm", confirmed)
     words = ["run", str(run.study), "--on", str(run.fabric), "--into", str(run.path)]
     main(words)
     assert asked == []

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.files.beneath import version
-from weft.launch.launcher import Outcome
-from weft.launch.status import Slot, read_slots
+from weft.launch.launcher import Outcome, Slot, read_slots
 from weft.plan.records import LaunchPlan
 from weft.run.failure import CRASH, LAUNCH, TIMEOUT, ending, last_words, log_tail, phases, status_of, under_way
 

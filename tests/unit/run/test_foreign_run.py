@@ -15,10 +15,9 @@ import pytest
 from made.batch import Starter, request
 from made.kept import copy_of
 from weft.errors import DataError, FabricError, WeftError
-from weft.fabric.batch import BatchSection
-from weft.launch.batch.scheduler import Scheduler
+from weft.fabric.model import BatchSection
+from weft.launch.batch.scheduler import Scheduler, render, write_script
 from weft.launch.batch.schedulers import SCHEDULERS
-from weft.launch.batch.script import render, write_script
 from weft.launch.launcher import LaunchRequest
 from weft.mpi.algorithms import algorithms, progress_thread, setting
 from weft.mpi.knobs import check_settings

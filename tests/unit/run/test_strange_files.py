@@ -90,10 +90,10 @@ def every_reader(place: Path) -> None:
     from weft.analyse.engine import connect, read
     from weft.analyse.tables.times import MEDIANS
     from weft.files.atomic import copy_atomic, read_json
-    from weft.launch.status import read_live, read_slots
+    from weft.launch.launcher import read_live, read_slots
     from weft.plan.stored import plan_of
     from weft.run.failure import log_tail
-    from weft.run.listing import row, runs_of
+    from weft.run.folder import row, runs_of
     from weft.run.refresh import whole
     from weft.store.folder import RunFolder, read_looks
     from weft.store.pair_layout import read_runs

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from made.live import slot_of
-from weft.launch.launcher import LaunchRequest, Outcome
-from weft.launch.status import parse_live
+from weft.launch.launcher import LaunchRequest, Outcome, parse_live
 from weft.launch.virtual.counters import counted, counters_now
 from weft.launch.virtual.spec import VirtualLink, VirtualSpec
 from weft.plan.wire import Rules

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from weft.analyse.outliers.few_parts import group_messages
 from weft.analyse.pairs.places import Places
-from weft.fabric.network.follow import walk
-from weft.fabric.network.pair_loads import name_cable, name_link
+from weft.fabric.hops import walk
+from weft.fabric.loads import name_cable, name_link
 
 Kind = Literal["node", "link", "cable", "switch", "leaves"]
 Cells = NDArray[np.int64]

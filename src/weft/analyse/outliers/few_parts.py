@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from weft.analyse.outliers.two_groups import BINS, two_modes
 from weft.analyse.pairs.places import Places
+from weft.fabric.loads import name_cable, name_link
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.fabric.nodeset import fold
 
 #: Leaves are recognised if so many of the nodes have one, and so many of the pairs agree with them.

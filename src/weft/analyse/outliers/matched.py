@@ -15,9 +15,9 @@ from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_o
 from weft.analyse.outliers.round_loads import TOGETHER
 from weft.analyse.outliers.rule import CANDIDATE_SIGMAS, CONFIRMED_SIGMAS, NAMED_SIGMAS
 from weft.analyse.pairs.places import Places
-from weft.fabric.network.follow import walk
+from weft.fabric.hops import walk
+from weft.fabric.loads import filled_shares, loads_of, name_cable
 from weft.fabric.network.graph import Ints
-from weft.fabric.network.pair_loads import filled_shares, loads_of, name_cable
 from weft.files.atomic import read_json
 from weft.latest import Latest
 from weft.plan.records import Plan

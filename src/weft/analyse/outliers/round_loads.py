@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from weft.analyse.pairs.pair_times import Ends, Floats, PairTimes
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import group_medians
-from weft.fabric.network.follow import walk
+from weft.fabric.hops import walk
 from weft.kernel.tournament import PairSchedule
 
 ALONE = "isolated"

@@ -11,14 +11,13 @@ from rich.text import Text
 from rich.tree import Tree
 
 from weft.errors import FabricError
-from weft.fabric.cuts import Level
+from weft.fabric.checks import COLOURS, Finding
 from weft.fabric.drawing.layout import switch_pods
-from weft.fabric.findings import COLOURS, Finding
 from weft.fabric.model import Fabric
 from weft.fabric.network.graph import Network
 from weft.fabric.nodeset import fold_for_people
 from weft.fabric.presets import presets
-from weft.fabric.summary import Summary
+from weft.fabric.summary import Level, Summary
 from weft.format import format_factor, format_rate, plural
 from weft.text import lean_table
 
@@ -157,17 +156,15 @@ def ranks_by_socket(fabric: Fabric, ranks: int | None = None) -> tuple[int, ...]
 
 
 PRESET_COLUMNS = {
-    "node": ("sockets", "cores", "copy_rate", "latency"),
-    "network": ("adapter_rate", "latency", "link_latency", "transport"),
+    "copy_rate is worked out from the memory's data sheet": ("node", "sockets", "cores", "copy_rate", "latency"),
+    "rates count data, one way": ("network", "adapter_rate", "latency", "link_latency", "transport"),
 }
 
 
 def preset_tables() -> list[Table]:
     """A table for each section; FabricError if a shipped file cannot be read."""
-    captions = {"node": "copy_rate is worked out from the memory's data sheet", "network": "rates count data, one way"}
     tables: list[Table] = []
-    for section, caption in captions.items():
-        columns = PRESET_COLUMNS[section]
+    for caption, (section, *columns) in PRESET_COLUMNS.items():
         title = f"[{section}] preset = ..."
         table = lean_table("preset", *columns, words=range(len(columns) + 1), title=title, caption=caption)
         for each in presets(section):

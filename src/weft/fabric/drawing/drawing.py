@@ -3,17 +3,16 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric.drawing.describe import rate, sizes
 from weft.fabric.drawing.sketch import Sketch, sketch
 from weft.fabric.loads import relative_times
 from weft.fabric.model import Fabric
-from weft.fabric.network.graph import Network
+from weft.fabric.network.graph import Floats, Network
 from weft.fabric.summary import Summary
 from weft.files.shipped import vega_bundle
 from weft.format import format_factor
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 
 FORMATS = (".svg", ".png", ".html", ".json")
 LEFT = 130.0  # space for the texts of the rows
+Scale = tuple[float, float, float]  # values of the colours of a cable: `CALM`, `BUSY`, `HOT`
+SCALE: Scale = (0.0, 1.0, 2.0)
+Values = Floats | None  # of the links, (links,), any unit: the colour of their cables
 FIT = "body { margin: 0; overflow-x: auto; } svg.marks { max-width: 100%; height: auto; }"
 """Style of a drawing's page: it is no wider than the window."""
 INK, PAPER, QUIET = "#1f2933", "#f4f6f8", "#6b7785"
@@ -31,26 +33,20 @@ CALM, BUSY, HOT = "#cfd8e3", "#f0a429", "#c01c1c"
 
 
 def draw(
-    network: Network,
-    title: str,
-    subtitle: str = "",
-    values: NDArray[np.floating] | None = None,
-    meaning: str = "",
-    scale: tuple[float, float, float] = (0.0, 1.0, 2.0),
+    network: Network, title: str, subtitle: str = "", values: Values = None, meaning: str = "", scale: Scale = SCALE
 ) -> "altair.LayerChart":
     """Draw a network; cables coloured by a value for each link, shape (links,), any unit, or grey."""
     import altair as alt
 
     plan = sketch(network, values)
     head = alt.TitleParams(title, subtitle=subtitle, anchor="start", color=INK, subtitleColor=QUIET, fontSize=17)
+    sizes = {"width": plan.width + LEFT, "height": plan.height, "padding": 18}
     drawn = layered(plan, meaning if values is not None else None, scale)
-    drawn = drawn.properties(
-        width=plan.width + LEFT, height=plan.height, title=head, background="white", padding=18
-    ).configure_view(stroke=None)
+    drawn = drawn.properties(**sizes, title=head, background="white").configure_view(stroke=None)
     return drawn.configure_legend(titleColor=INK, labelColor=INK, titleLimit=400)
 
 
-def layered(plan: Sketch, meaning: str | None, scale: tuple[float, float, float], legend: bool = True) -> Any:
+def layered(plan: Sketch, meaning: str | None, scale: Scale, legend: bool = True) -> Any:
     """A sketch as a chart without title and size; lines are grey without a ``meaning`` of their values."""
     import altair as alt
 
@@ -104,7 +100,7 @@ def _axes(plan: Sketch, x: str = "x", y: str = "y") -> dict[str, Any]:
     return {"x": alt.X(f"{x}:Q", scale=across, axis=None), "y": alt.Y(f"{y}:Q", scale=down, axis=None)}
 
 
-def _cables(plan: Sketch, meaning: str | None, scale: tuple[float, float, float], legend: bool) -> "altair.Chart":
+def _cables(plan: Sketch, meaning: str | None, scale: Scale, legend: bool) -> "altair.Chart":
     import altair as alt
 
     rows = [
@@ -167,14 +163,7 @@ def _boxes(plan: Sketch) -> list["altair.Chart"]:
 
 
 def _text(
-    plan: Sketch,
-    data: Any,
-    x: str,
-    y: str,
-    text: str,
-    size: int,
-    colour: str,
-    align: Literal["left", "center"] = "center",
+    plan: Sketch, data: Any, x: str, y: str, text: str, size: int, colour: str, align: Any = "center"
 ) -> "altair.Chart":
     import altair as alt
 

@@ -4,7 +4,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate, combinations
 
 import numpy as np
@@ -27,18 +27,22 @@ class Box:
     level: int  # row
     order: int  # position in it
     switches: list[int]
-    hosts: list[int] = field(default_factory=list[int])
+    hosts: Sequence[int] = ()
     pod: int = -1  # -1 for none
 
 
 def arrange(network: Network) -> tuple[list[Box], list[Point]]:
     """The boxes of a network and the centre of each, in points from the upper left."""
-    if network.topology == "dragonfly":
+    if network.topology == "dragonfly":  # an ellipse as wide as the page; taller with many, so that no two boxes touch
         made = _groups(network)
-        return made, _ring(len(made))
+        turns = [2 * math.pi * i / len(made) - math.pi / 2 for i in range(len(made))]
+        high, wide = max(230.0, 8.5 * len(made)), WIDTH / 2 - WIDEST / 2
+        return made, [(WIDTH / 2 + wide * math.cos(t), TOP + 20 + high + high * math.sin(t)) for t in turns]
     if network.topology == "torus":
         made = _columns(network)
-        return made, _grid(network, made)
+        places = [_place_of(network, box.switches[0]) for box in made]
+        across = max(place[0] for place in places) + 1
+        return made, [((x + 0.5) * WIDTH / across, TOP + (y[0] if y else 0) * GRID) for x, *y in places]
     made = boxes(network)
     return made, _rows(made)
 
@@ -108,13 +112,6 @@ def _groups(network: Network) -> list[Box]:
     return _with_hosts(network, list(made.values()))
 
 
-def _ring(count: int) -> list[Point]:
-    """An ellipse as wide as the page; taller with many groups, so that no two boxes touch."""
-    turns = [2 * math.pi * i / count - math.pi / 2 for i in range(count)]
-    high, wide = max(230.0, 8.5 * count), WIDTH / 2 - WIDEST / 2
-    return [(WIDTH / 2 + wide * math.cos(t), TOP + 20 + high + high * math.sin(t)) for t in turns]
-
-
 def _place_of(network: Network, switch: int) -> tuple[int, ...]:
     return tuple(map(int, network.switches[switch].name.removeprefix("switch-").split("-")[:2]))
 
@@ -125,12 +122,6 @@ def _columns(network: Network) -> list[Box]:
     for switch in range(len(network.switches)):
         made.setdefault(_place_of(network, switch), Box(1, len(made), [])).switches.append(switch)
     return _with_hosts(network, list(made.values()))
-
-
-def _grid(network: Network, made: list[Box]) -> list[Point]:
-    places = [_place_of(network, box.switches[0]) for box in made]
-    across = max(place[0] for place in places) + 1
-    return [((p[0] + 0.5) * WIDTH / across, TOP + (p[1] if len(p) > 1 else 0) * GRID) for p in places]
 
 
 def boxes(network: Network) -> list[Box]:
@@ -153,10 +144,8 @@ def boxes(network: Network) -> list[Box]:
 
 def _with_hosts(network: Network, made: list[Box]) -> list[Box]:
     """The boxes, with the hosts put on their switches."""
-    holder = {switch: box for box in made for switch in box.switches}
-    for host, leaf in enumerate(network.leaf.tolist()):
-        if leaf >= 0:
-            holder[leaf].hosts.append(host)
+    for box in made:
+        box.hosts = np.flatnonzero(np.isin(network.leaf, box.switches)).tolist()
     return made
 
 

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.fabric.drawing.describe import counted, role
 from weft.fabric.drawing.describe import rate as rate_text
 from weft.fabric.drawing.layout import GRID, TOP, WIDTH, Box, Point, arrange, box_width, over_the_middle, row_y
 from weft.fabric.loads import depths
-from weft.fabric.network.graph import Network
+from weft.fabric.network.graph import Floats, Network
 from weft.fabric.nodeset import fold_for_people
 
 CHARACTER = 6.4  # width of a character in a box, in points
@@ -57,7 +56,7 @@ class Sketch:
     rows: tuple[tuple[float, str, str], ...]
 
 
-def sketch(network: Network, values: NDArray[np.floating] | None = None) -> Sketch:
+def sketch(network: Network, values: Floats | None = None) -> Sketch:
     """Lay out a network; a line's value is the largest of its links' ``values``, shape (links,), any unit."""
     made, centres = arrange(network)
     top = max((box.level for box in made), default=1)
@@ -100,18 +99,15 @@ def _box_name(network: Network, box: Box, width: float) -> str:
     return counted(network, box.level, len(box.switches)) if width >= 64 else str(len(box.switches))
 
 
-def _lines(
-    network: Network, made: list[Box], places: tuple[Place, ...], values: NDArray[np.floating] | None
-) -> list[Line]:
+def _lines(network: Network, made: list[Box], places: tuple[Place, ...], values: Floats | None) -> list[Line]:
     hosts, links = len(network.hosts), network.links
     holder = np.full(len(network.switches), -1)
-    for i, box in enumerate(made):
-        holder[box.switches] = i
+    for number, box in enumerate(made):
+        holder[box.switches] = number
     between = np.flatnonzero(network.switch_links)
     a, b = holder[links.source[between] - hosts], holder[links.target[between] - hosts]
     code = np.minimum(a, b) * len(made) + np.maximum(a, b)
-    apart = a != b
-    lines: list[Line] = []
+    apart, lines = a != b, list[Line]()
     order = np.argsort(code[apart], kind="stable")
     keys, starts = np.unique(code[apart][order], return_index=True)
     for key, members in zip(keys, np.split(between[apart][order], starts)[1:], strict=True):

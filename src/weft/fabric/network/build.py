@@ -10,12 +10,11 @@ import numpy as np
 
 from weft.errors import FabricError
 from weft.fabric.kinds import KINDS
-from weft.fabric.network.dragonfly import dragonfly
+from weft.fabric.network.direct import dragonfly, torus
 from weft.fabric.network.dumped import network_of
 from weft.fabric.network.graph import Cables, Network, Switch
 from weft.fabric.network.minimal import has_several_ways
 from weft.fabric.network.sections import DumpSection, NetworkSection
-from weft.fabric.network.torus import torus
 from weft.fabric.network.tree import fat_tree, fold_parallel, sideways
 from weft.fabric.readers import Dump, read_dump, read_names, read_tables
 from weft.latest import Latest
@@ -36,10 +35,7 @@ def build_network(fabric: "Fabric", *, routed: bool = True) -> Network:
 
 
 def build_followed(fabric: "Fabric") -> Network:
-    """The network of a fabric as its messages see it, the last one kept: a check asks nine times.
-
-    Its cables are unknown where a hash chooses among several ways; parallel switches of a kind that folds are one.
-    """
+    """The network as its messages see it, the last one kept: its cables are unknown where a hash chooses among ways."""
     section = fabric.network
     if section is None or section.dump is not None:  # a dump may have changed
         return _followed(fabric)
@@ -77,11 +73,7 @@ def make_network(section: NetworkSection, hosts: Sequence[str], folder: Path, *,
 
 
 def with_rates(network: Network, rates: Mapping[str, float]) -> Network:
-    """The network with other rates for some links; FabricError where there is no such link.
-
-    `rates`: bytes per second by the two ends of a link: ``leaf1 - spine0`` for both directions, ``leaf1 -> spine0``
-    for one; all cables between the two if there are several.
-    """
+    """The network with other rates (B/s) of links by their ends, ``a - b``, or ``a -> b`` one way; FabricError."""
     if not rates:
         return network
     links, vertices = network.links, range(len(network.hosts) + len(network.switches))

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A network from a dump of a real fabric."""
+"""A network from a dump of a real fabric, with its forwarding tables, given by LID and port, by host and link."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric.network.graph import Addresses, Cables, Ints, Links, Network, Switch, islands, refuse_oversize
-from weft.fabric.network.minimal import minimal_tables
-from weft.fabric.network.tables import forward_of
+from weft.fabric.network.minimal import FAR, distances, minimal_tables, ports_by_switch
 from weft.fabric.readers.dump import Box, Dump, End
+from weft.fabric.readers.tables import NO_PORT, SwitchTable, Tables
 
 MOST_LIDS = 0xC000  # end of the unicast LIDs
 GUID = re.compile(r"[SH]-([0-9a-f]{1,16})", re.ASCII)
@@ -35,7 +36,10 @@ def network_of(
     hosts = _in_order(dump, cables, switches)
     refuse_oversize(len(hosts), len(switches), len(cables))
     title = {box.key: (names or {}).get(box.key, box.key) for box in (*hosts, *switches)}
-    _refuse_same_names(title)
+    owner: dict[str, str] = {}
+    for key, name in title.items():
+        if owner.setdefault(name, key) != key:
+            raise FabricError(f"{owner[name]} and {key} are both called {name!r}", "give each a name of its own")
     vertex = {key: i for i, key in enumerate(title)}
     made = Cables()
     for end, back in cables:
@@ -45,16 +49,11 @@ def network_of(
             there, here = (_rate(e, at_host, adapter_rate, link_rate) for e in (end, back))
             made.add(*ends, there, latency if at_host else link_latency, back_rate=here, ports=ports)
     links = made.links()
-    level = _levels(len(hosts), len(switches), links)
-    network = Network(
-        topology="dump",
-        hosts=tuple(title[box.key] for box in hosts),
-        switches=tuple(Switch(title[b.key], n, b.label) for b, n in zip(switches, level.tolist(), strict=True)),
-        links=links,
-        forward=np.broadcast_to(np.int32(-1), (len(switches), len(hosts))),  # no memory
-        routing=UNROUTED,
-        cables_known=dump.cables_known,
-    )
+    level = _levels(len(hosts), len(switches), links).tolist()
+    named = tuple(Switch(title[box.key], number, box.label) for box, number in zip(switches, level, strict=True))
+    none = np.broadcast_to(np.int32(-1), (len(switches), len(hosts)))  # no memory
+    network = Network("dump", tuple(title[box.key] for box in hosts), named, links, none, routing=UNROUTED)
+    network = replace(network, cables_known=dump.cables_known)
     addresses = _addresses(dump, network, hosts, switches)
     network = replace(network, coordinates=_coordinates(network), addresses=addresses)
     return _with_routes(network, dump) if routed else network
@@ -154,29 +153,11 @@ def _in_order(dump: Dump, cables: Iterable[tuple[End, End]], switches: Sequence[
     return sorted(hosts, key=lambda box: place.get(box.key, (len(order), 0)))
 
 
-def _refuse_same_names(title: Mapping[str, str]) -> None:
-    keys: dict[str, str] = {}
-    for key, name in title.items():
-        if keys.setdefault(name, key) != key:
-            raise FabricError(f"{keys[name]} and {key} are both called {name!r}", "give each a name of its own")
-
-
 def _levels(hosts: int, switches: int, links: Links) -> Ints:
     """Level of each switch, shape (switches,): 1 with hosts on it, else 1 + its distance to such a switch in links."""
-    level = np.zeros(switches, dtype=np.int32)
-    bears = (links.source >= hosts) & (links.target < hosts)
-    level[np.unique(links.source[bears] - hosts)] = 1
-    beside: list[list[int]] = [[] for _ in range(switches)]
-    for a, b in zip(links.source.tolist(), links.target.tolist(), strict=True):
-        if a >= hosts and b >= hosts:
-            beside[int(a) - hosts].append(int(b) - hosts)
-    queue = np.flatnonzero(level).tolist()
-    for at in queue:  # grows
-        for other in beside[at]:
-            if level[other] == 0:
-                level[other] = level[at] + 1
-                queue.append(other)
-    return np.maximum(level, 1)
+    bearing = np.unique(links.source[(links.source >= hosts) & (links.target < hosts)] - hosts)
+    distance = distances(bearing, *ports_by_switch(hosts, switches, links))
+    return np.where(distance < FAR, distance + 1, 1).astype(np.int32)
 
 
 def _coordinates(network: Network) -> Mapping[str, Ints]:
@@ -194,4 +175,90 @@ def _coordinates(network: Network) -> Mapping[str, Ints]:
         number = np.full(count, -1)
         number[leaves] = np.searchsorted(pods, part[leaves])
         found["pod"] = np.where(network.leaf >= 0, number[network.leaf], -1).astype(np.int32)
+    return found
+
+
+PORTS = NO_PORT + 1
+LIDS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class TableReport:
+    """Differences between tables and a network. Indices are those of the network's switches and hosts."""
+
+    without_table: list[int]  # switches
+    foreign: list[str]  # headings of tables of switches that the network does not have
+    repeated: list[str]  # headings of further tables of the same switch; the last one counts
+    truncated: list[tuple[int, int]]  # (switch, missing entries): fewer than the last line or the heading states
+    no_cable: list[tuple[int, int, int]]  # (switch, port, entries) where entries lead to a port without a cable
+    without_lid: list[int]  # hosts whose LID the dump does not state
+    unknown_lids: list[int]  # hosts without an entry in any table
+
+    def refuse_foreign(self, network: Network) -> None:
+        """FabricError if no table is of a switch of the network; names one of either."""
+        if len(self.without_table) == len(network.switches):
+            raise FabricError(
+                f"none of the tables is for a switch of this network: they begin with "
+                f"{self.foreign[0] if self.foreign else 'nothing'}, the network with {network.switches[0].name}",
+                "give network and tables of one fabric, dumped at the same time",
+            )
+
+
+def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
+    """Link that a switch takes to a host, shape (switches, hosts), -1 for none; FabricError without GUIDs and LIDs."""
+    addresses = network.addresses
+    if addresses is None or not (addresses.host_lids > 0).any():
+        what = "this network states no LIDs, so forwarding tables cannot be matched to it"
+        raise FabricError(what, "import the output of ibnetdiscover or an opensm-subnet.lst, which state them")
+    owner, foreign, repeated = _owners(addresses, tables)
+    forward = np.full((len(network.switches), len(network.hosts)), -1, dtype=np.int32)
+    link_at = _links_by_port(network)
+    known = np.zeros(len(network.hosts), dtype=bool)
+    no_cable: list[tuple[int, int, int]] = []
+    for switch, table in owner.items():
+        port = np.full(LIDS, NO_PORT, dtype=np.uint8)
+        port[table.lids] = table.ports
+        port[0] = NO_PORT  # LID 0 is never assigned
+        row = port[addresses.host_lids]
+        forward[switch] = link_at[switch, row]
+        stated = row != NO_PORT
+        known |= stated
+        lost = np.bincount(row[stated & (forward[switch] < 0)], minlength=1)
+        no_cable += [(switch, int(p), int(lost[p])) for p in np.flatnonzero(lost)]
+    has_lid = addresses.host_lids > 0
+    without_table = [s for s in range(len(network.switches)) if s not in owner]
+    # by the count in its last line if there is one, else by the last LID of its heading
+    missing = {
+        s: table.promised - len(table.lids) if table.promised >= 0 else table.last - int(table.lids.max(initial=0))
+        for s, table in owner.items()
+    }
+    truncated = [(s, count) for s, count in missing.items() if count > 0]
+    hosts = (np.flatnonzero(~has_lid).tolist(), np.flatnonzero(has_lid & ~known).tolist())
+    return forward, TableReport(without_table, foreign, repeated, truncated, no_cable, *hosts)
+
+
+def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable], list[str], list[str]]:
+    """The table of each switch, by GUID or else by LID; headings of tables of unknown switches and of repeated ones."""
+    by_guid = {int(guid): s for s, guid in enumerate(addresses.switch_guids.tolist()) if guid}
+    by_lid = {int(lid): s for s, lid in enumerate(addresses.switch_lids.tolist()) if lid}
+    owner: dict[int, SwitchTable] = {}
+    foreign, repeated = list[str](), list[str]()
+    for table in tables.switches:
+        switch = by_guid.get(table.guid) if table.guid else by_lid.get(table.lid)
+        title = f"line {table.line}: " + (f"guid 0x{table.guid:016x}" if table.guid else f"lid {table.lid}")
+        if switch is None:
+            foreign.append(title)
+            continue
+        if switch in owner:
+            repeated.append(title)
+        owner[switch] = table
+    return owner, foreign, repeated
+
+
+def _links_by_port(network: Network) -> NDArray[np.int32]:
+    """Index of the link out of each port of each switch, shape (switches, 256); -1 without a cable."""
+    hosts, links = len(network.hosts), network.links
+    found = np.full((len(network.switches), PORTS), -1, dtype=np.int32)
+    out = np.flatnonzero((links.source >= hosts) & (links.source_port < NO_PORT))
+    found[links.source[out] - hosts, links.source_port[out]] = out
     return found

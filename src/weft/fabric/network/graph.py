@@ -177,10 +177,8 @@ class Network:
     def no_route(self, start: int, end: int, *, circle: bool = False) -> FabricError:
         """The error for two hosts that cannot reach each other."""
         why = "the forwarding tables form a loop" if circle else "a link or a table entry is missing"
-        return FabricError(
-            f"no route from {self.hosts[start]} to {self.hosts[end]}: {why}",
-            "weft fabric check FILE names what is not connected",
-        )
+        what = f"no route from {self.hosts[start]} to {self.hosts[end]}: {why}"
+        return FabricError(what, "weft fabric check FILE names what is not connected")
 
     def hops(self, a: str | int, b: str | int) -> int:
         """Switch-to-switch links on the route (0 on the same switch, 2 over a spine, 4 over a core) plus `end_hops`."""
@@ -228,9 +226,7 @@ def islands(count: int, source: Ints, target: Ints) -> NDArray[np.intp]:
 class Cables:
     """Collects cables and turns them into `Links`; the two directions of a cable may have different rates."""
 
-    rows: list[tuple[int, int, int, int]] = field(default_factory=list[tuple[int, int, int, int]])
-    rates: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
-    latencies: list[float] = field(default_factory=list[float])
+    rows: list[tuple[float, ...]] = field(default_factory=list[tuple[float, ...]])  # ends, ports, rates, latency
     _used: Counter[int] = field(default_factory=Counter[int])  # ports of each vertex, for generators
 
     def add(
@@ -241,9 +237,7 @@ class Cables:
         if ports is None:
             self._used.update((a, b))
             ports = (self._used[a], self._used[b])
-        self.rows.append((a, b, *ports))
-        self.rates.append((rate, rate if back_rate is None else back_rate))
-        self.latencies.append(latency)
+        self.rows.append((a, b, *ports, rate, rate if back_rate is None else back_rate, latency))
         return 2 * len(self.rows) - 2
 
     def add_hosts(self, leaf_of: Ints, rate: float, latency: float) -> Ints:
@@ -253,13 +247,7 @@ class Cables:
 
     def links(self) -> Links:
         """The links of all cables added so far."""
-        rows = np.array(self.rows, dtype=np.int32).reshape(-1, 4)
-        ends, ports = rows[:, 0:2], rows[:, 2:4]
-        return Links(
-            source=np.ascontiguousarray(ends).ravel(),
-            target=np.ascontiguousarray(ends[:, ::-1]).ravel(),
-            source_port=np.ascontiguousarray(ports).ravel(),
-            target_port=np.ascontiguousarray(ports[:, ::-1]).ravel(),
-            rate=np.array(self.rates, dtype=np.float64).ravel(),
-            latency=np.repeat(np.array(self.latencies, dtype=np.float64), 2),
-        )
+        rows = np.array(self.rows, dtype=np.float64).reshape(-1, 7)
+        ends, ports = rows[:, 0:2].astype(np.int32), rows[:, 2:4].astype(np.int32)
+        both = (ends.ravel(), ends[:, ::-1].ravel(), ports.ravel(), ports[:, ::-1].ravel())
+        return Links(*both, rows[:, 4:6].ravel(), np.repeat(rows[:, 6], 2))

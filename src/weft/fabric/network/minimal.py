@@ -142,8 +142,8 @@ def _attachments(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints, N
     return leaf, delivery, injected
 
 
-def distances(home: int, out: Ints, peer: Ints) -> Ints:
-    """Hops between each switch and ``home``, shape (switches,); `FAR` if there is no path."""
+def distances(home: int | Ints, out: Ints, peer: Ints) -> Ints:
+    """Hops between each switch and ``home``, or the nearest of several, shape (switches,); `FAR` without a path."""
     distance = np.full(len(peer), FAR, dtype=np.int32)
     distance[home] = 0
     while True:

@@ -6,10 +6,30 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from weft.fabric.readers import Format
-from weft.fabric.times import Cost, Latency
 from weft.files.reading import is_table
 from weft.files.section import FilePath, Section
-from weft.units import Bytes, Rate
+from weft.format import format_seconds
+from weft.units import Bytes, Rate, parse_seconds, quoted
+
+
+def below(most_s: float, why: str) -> tuple[Any, ...]:
+    """Metadata of a pydantic type for times up to ``most_s`` seconds, written with their unit as all times are."""
+
+    def read(text: object) -> float:
+        seconds = parse_seconds(text)
+        if seconds > most_s:
+            raise ValueError(f"{format_seconds(seconds)} is not plausible (at most {format_seconds(most_s)}): {why}")
+        return seconds
+
+    return quoted(read, "s", "1.2 us")
+
+
+Latency = Annotated[float, *below(10e-3, "Gigabit Ethernet takes 20 to 300 us, InfiniBand about 1 us")]
+"""One-way, of an adapter, a link or a node's memory."""
+Cost = Annotated[float, *below(100e-3, "a message costs its sender 0.1 to some hundred us")]
+"""What one message costs besides its bytes: LogGP's o and g, and stalls."""
+FirstContact = Annotated[float, *below(1.0, "two ranks connect in some us to some ten ms")]
+"""What either end spends when two ranks first meet."""
 
 
 class Segment(Section, frozen=True):

@@ -97,11 +97,9 @@ def fat_tree(hosts: Sequence[str], shape: TreeSection, *, rate: float, latency: 
     first_leaf, first_spine = sizes.hosts, sizes.hosts + sizes.leaves
     host_up = cables.add_hosts(leaf_of, rate, latency)
     leaf_up = np.empty((sizes.leaves, sizes.uplinks), dtype=np.int32)
-    for leaf in range(sizes.leaves):
-        pod = leaf // sizes.leaves_per_pod
-        for k in range(sizes.uplinks):
-            spine = first_spine + pod * sizes.spines + k % sizes.spines
-            leaf_up[leaf, k] = cables.add(first_leaf + leaf, spine, shape.link_rate, shape.link_latency)
+    for leaf, k in np.ndindex(leaf_up.shape):
+        spine = first_spine + leaf // sizes.leaves_per_pod * sizes.spines + k % sizes.spines
+        leaf_up[leaf, k] = cables.add(first_leaf + leaf, spine, shape.link_rate, shape.link_latency)
     spine_up = _wire_cores(cables, shape, sizes, first_spine, first_spine + above)
     forward = _tables(sizes, leaf_of, host_up, leaf_up, spine_up)
     coordinates = {"leaf": leaf_of}
@@ -119,11 +117,9 @@ def _wire_cores(cables: Cables, shape: TreeSection, sizes: _Sizes, first_spine: 
     up = np.empty((sizes.pods, sizes.spines, sizes.spine_uplinks), dtype=np.int32)
     rate = shape.link_rate if shape.pod_link_rate is None else shape.pod_link_rate
     latency = shape.link_latency if shape.pod_link_latency is None else shape.pod_link_latency
-    for pod in range(sizes.pods):
-        for spine in range(sizes.spines):
-            for k in range(sizes.spine_uplinks):
-                core = first_core + sizes.core_of(spine, k)
-                up[pod, spine, k] = cables.add(first_spine + pod * sizes.spines + spine, core, rate, latency)
+    for pod, spine, k in np.ndindex(up.shape):
+        core = first_core + sizes.core_of(spine, k)
+        up[pod, spine, k] = cables.add(first_spine + pod * sizes.spines + spine, core, rate, latency)
     return up
 
 
@@ -146,11 +142,10 @@ def _tables(sizes: _Sizes, leaf_of: Ints, host_up: Ints, leaf_up: Ints, spine_up
             np.take(spine_up[:, spine], uplink, axis=1, out=spines[:, spine], mode="clip")
         # Every spine of the host's pod has a way down to it, also off its own plane: the leaf's cable to that spine.
         spines[pod_of, spine, host] = leaf_up[leaf_of, spine + cable - plane] + 1
-    for spine in range(sizes.spines):
-        for k in range(sizes.spine_uplinks):
-            # Cables of the host's own number take precedence over others that lead to its pod.
-            core, own = sizes.core_of(spine, k), (plane == spine) & (uplink == k)
-            cores[core] = np.where(own | (cores[core] < 0), spine_up[pod_of, spine, k] + 1, cores[core])
+    for spine, k in np.ndindex(sizes.spines, sizes.spine_uplinks):
+        # Cables of the host's own number take precedence over others that lead to its pod.
+        core, own = sizes.core_of(spine, k), (plane == spine) & (uplink == k)
+        cores[core] = np.where(own | (cores[core] < 0), spine_up[pod_of, spine, k] + 1, cores[core])
     return forward
 
 
@@ -162,11 +157,7 @@ def sideways(network: Network) -> int | None:
 
 
 def fold_parallel(network: Network) -> Network:
-    """A tree whose parallel switches are one, as of bridges: itself if it has none.
-
-    Switches above the leaves that reach the same switches below become one (all spines of a pod; all cores), and the
-    cables that then run in parallel become one of their summed rate.
-    """
+    """A tree whose switches that reach the same ones below are one, with summed rates, as bridges; itself without."""
     links, hosts = network.links, len(network.hosts)
     stands = _stand_ins(network)
     kept, vertex = np.unique(stands, return_inverse=True)

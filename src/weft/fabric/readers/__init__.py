@@ -53,11 +53,10 @@ def read_dump(path: str | Path, form: Format | None = None) -> Dump:
     if chosen not in get_args(Format):
         raise FabricError(f"format {chosen!r} is not known", f"take one of {', '.join(get_args(Format))}")
     from weft.fabric.readers.edges import read_edges
-    from weft.fabric.readers.ibdiagnet import read_ibdiagnet
+    from weft.fabric.readers.ibdiagnet import read_ibdiagnet, read_subnet_list
     from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover, read_ports_report
     from weft.fabric.readers.lldp import read_lldp
     from weft.fabric.readers.slurm import read_slurm
-    from weft.fabric.readers.subnet_list import read_subnet_list
 
     readers = {
         "ports": read_ports_report,

@@ -179,10 +179,7 @@ GENERATIONS = ("QDR", "FDR", "EDR", "HDR", "NDR")
 
 
 def read_adapters(folder: Path = Path("/sys/class/infiniband")) -> tuple[Adapter, ...]:
-    """Ports that are active, those of InfiniBand and the fastest first; none where there is no such folder.
-
-    The first is taken for that of the messages: many nodes have a slower Ethernet port, for storage, with a lower name.
-    """
+    """Active ports, InfiniBand and the fastest first: a slower Ethernet port for storage often has a lower name."""
     found: list[Adapter] = []
     for port in sorted(folder.glob("*/ports/*")):
         state, rate, layer = (_text(port / name) for name in ("state", "rate", "link_layer"))

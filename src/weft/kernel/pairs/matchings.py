@@ -13,8 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from weft.fabric.loads import both_ways, loads_of, needed_shares
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.network.pair_loads import both_ways, loads_of, needed_shares
 from weft.kernel.tournament import circle
 
 Unit = list["Unit"] | tuple[int, ...]

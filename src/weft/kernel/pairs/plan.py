@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.errors import StudyError
+from weft.fabric.loads import name_cable, name_link
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_followed
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.network.pair_loads import name_cable, name_link
 from weft.fabric.placement import NoRoomError, place
 from weft.format import format_bytes, format_seconds, plural
 from weft.kernel import Shape

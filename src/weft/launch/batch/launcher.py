@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Launches through a batch scheduler: write the script, submit it, note the job, follow it, resume what it left."""
+"""Launches through a batch scheduler: write the script, submit it, note the job, follow it, resume what it left.
+
+Counters of the nodes' InfiniBand ports around a launch (``perfquery -x``) need read access to /dev/infiniband/umad*,
+which sites often restrict to root; then there are none.
+"""
 
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,18 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import DataError, LaunchError
-from weft.fabric.batch import BatchSection
-from weft.fabric.model import Fabric
-from weft.files.atomic import file_errors, read_json, try_remove, write_json
+from weft.fabric.model import BatchSection, Fabric
+from weft.files.atomic import file_errors, read_json, try_remove, write_atomic, write_json
 from weft.files.beneath import read_plain
-from weft.launch.batch.ports import collect_ports, install_script
-from weft.launch.batch.scheduler import JobState, Scheduler, refuse_missing
+from weft.launch.batch.scheduler import JobState, RankStarter, Scheduler, refuse_missing, render, write_script
 from weft.launch.batch.schedulers import SCHEDULERS
-from weft.launch.batch.script import RankStarter, Starter, render, write_script
 from weft.launch.build import build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome
 from weft.mpi.library import find_mpi
 from weft.plan.wire import Rules
+from weft.store.links import LinkCount, links_file, passed, write_links
 from weft.text import plain
 
 JOB = re.compile(r"[^\s-]\S{0,199}")
@@ -37,10 +40,6 @@ class JobNote:
     def write(self, job: str) -> None:
         """Note a job; DataError if the folder cannot be written."""
         write_json(self.path, {"scheduler": self.scheduler.name, "job": job, **self._place()})
-
-    def remove(self) -> None:
-        """Forget the job."""
-        try_remove(self.path)
 
     def left(self) -> str | None:
         """Id of the job that an interrupted weft left in the queue for this folder, and not for one it is a copy of."""
@@ -78,7 +77,7 @@ class BatchLauncher:
     scheduler: Scheduler
     section: BatchSection
     name: str
-    starter: Starter
+    starter: RankStarter
     about: dict[str, Any]
     say: Callable[[str], None] = lambda _: None
     adapter_rate: float = 0.0  # bytes per second of a node's link; 0 if unknown
@@ -112,7 +111,7 @@ class BatchLauncher:
         script = folder / f"job.{self.scheduler.name}.sh"
         with file_errors(script):
             write_script(script, render(self.scheduler, self.section, requests, self.name, self.starter))
-        install_script(folder)
+        write_atomic(folder / "launches" / SCRIPT.name, SCRIPT.read_bytes())  # where all nodes can read it
         waiting = list(requests)
         follow = self._inside(script) if self.scheduler.allocation() else self._submitted(script, folder, waiting)
         for running in follow:
@@ -136,11 +135,7 @@ class BatchLauncher:
                 process.wait()
 
     def _submitted(self, script: Path, folder: Path, waiting: Sequence[LaunchRequest]) -> Iterator[bool]:
-        """Submit the script, or follow the job of an earlier weft; yields whether the job still exists.
-
-        ``waiting`` holds the launches that have not ended; once it is empty the job is no longer needed. LaunchError
-        if somebody cancelled the job before: nothing is submitted in its place.
-        """
+        """Submit the script, or follow an earlier job, while launches wait; yields whether the job still exists."""
         note = JobNote(folder, self.scheduler)
         job = note.left()
         if job:
@@ -167,7 +162,7 @@ class BatchLauncher:
             if waiting and not ended:
                 ended = self._interrupted(job)
             if ended or not waiting:
-                note.remove()
+                try_remove(note.path)
 
     def _while_there(self, job: str) -> Iterator[None]:
         """Poll a job until it has ended; LaunchError after a quarter of an hour without an answer."""
@@ -224,3 +219,53 @@ def make_launcher(fabric: Fabric, mpicxx: str | None, say: Callable[[str], None]
     starter = RankStarter(kernels, scheduler, section)
     rate = fabric.network.adapter_rate if fabric.network else None
     return BatchLauncher(scheduler, section, f"weft-{fabric.name}", starter, kernels.about(), say, rate or 0.0)
+
+
+LINE = re.compile(r"([A-Za-z]\w*):\.*(-?\d+|0x[0-9a-fA-F]+)")
+WORD = 4  # PortXmitData and PortRcvData count words of four bytes (InfiniBand specification, PortCounters)
+
+FABRIC = "fabric"
+
+
+def parse_perfquery(text: str) -> dict[str, int]:
+    """Counters by name, e.g. ``PortXmitData``. Raises DataError: One of the four traffic counters is missing."""
+    found = {name: int(value, 0) for name, value in LINE.findall(text)}
+    missing = [name for name in ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts") if name not in found]
+    if missing:
+        raise DataError(f"perfquery printed no {missing[0]}: {text.strip()[:200]!r}", "try it by hand: perfquery -x")
+    return found
+
+
+def port_counts(host: str, counters: dict[str, int], rate: float = 0.0) -> list[LinkCount]:
+    """Rows of a host's link, one for each direction.
+
+    A port counts packets that it discards on output. Only the switch knows what it discarded towards the host, so the
+    row of that direction has the packets received with errors. `rate`: bytes per second of the link; 0 if unknown.
+    """
+    name, discarded, broken = f"{host}-{FABRIC}", counters.get("PortXmitDiscards", 0), counters.get("PortRcvErrors", 0)
+    return [
+        LinkCount(name, host, FABRIC, rate, WORD * counters["PortXmitData"], counters["PortXmitPkts"], discarded),
+        LinkCount(name, FABRIC, host, rate, WORD * counters["PortRcvData"], counters["PortRcvPkts"], broken),
+    ]
+
+
+METHOD = "perfquery"
+SCRIPT = Path(__file__).with_name("ports.sh")
+
+
+def collect_ports(request: LaunchRequest, rate: float, say: Callable[[str], None]) -> None:
+    """Write ``launches/<launch>.links.json`` of a launch that has ended, without the nodes that could not be read."""
+    folder = request.file("ports")  # ``<host>.before`` and ``<host>.after``, by ``ports.sh``
+    if not folder.is_dir():
+        return
+    counts: list[LinkCount] = []
+    for before in sorted(folder.glob("*.before")):
+        host = before.name.removesuffix(".before")
+        try:
+            texts = (path.read_text(encoding="utf-8") for path in (before, before.with_suffix(".after")))
+            counts += passed(*(port_counts(host, parse_perfquery(text), rate) for text in texts))
+        except (DataError, OSError) as error:
+            say(f"no link counters of {host} in launch {request.id}: {getattr(error, 'what', error)}")
+    if counts:
+        write_links(links_file(request.folder, request.id), request.id, METHOD, counts)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -236,10 +236,7 @@ SCHEDULERS: dict[str, Callable[[], Scheduler]] = {"slurm": Slurm, "pbs": Pbs, "l
 
 
 def allocated_nodes(kind: str, known: Set[str]) -> list[str]:
-    """Those of the known nodes that the job has in which this process runs; empty outside of one.
-
-    PBS and LSF may write a node with its domain, and LSF the node that starts the job, which computes nothing.
-    """
+    """The known nodes of the job that this process runs in, by names with or without domain; empty outside of one."""
     given = SCHEDULERS[kind]().allocated_nodes() if kind in SCHEDULERS else ()
     names = (each if each in known else each.partition(".")[0] for each in given)
     return [name for name in names if name in known]

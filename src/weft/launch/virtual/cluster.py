@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A virtual cluster from outside: bring it up, find it, enter its hosts, take it down."""
+"""A virtual cluster and its processes from outside: bring it up, find it, enter its hosts, take it down."""
 
 import fcntl
 import json
@@ -18,7 +18,6 @@ from weft.errors import LaunchError
 from weft.format import format_rate
 from weft.host import run_program
 from weft.launch.virtual.permission import SEARCH, forbidden, remedy, unshare_command
-from weft.launch.virtual.processes import HOLDER, RECORD, child_of, end_inhabitants, read_record, standing_holders
 from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import address, orders
 
@@ -66,15 +65,10 @@ class Cluster:
         try:
             process = subprocess.Popen(
                 [*unshare_command(), sys.executable, "-I", "-S", str(HOLDER), mode, spec.name],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                encoding="utf-8",
-                errors="replace",
-                env={**os.environ, "PATH": SEARCH},
-                cwd="/",
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                errors="replace", env={**os.environ, "PATH": SEARCH}, cwd="/",
                 start_new_session=True,  # Ctrl-C is for Weft to handle: the launch ends first, the cluster after it
-            )
+            )  # fmt: skip
         except FileNotFoundError as error:
             raise LaunchError("a virtual cluster needs unshare, which is not on PATH", remedy()) from error
         answer = _ordered(process, spec)
@@ -217,3 +211,92 @@ def _let_go(process: subprocess.Popen[str]) -> None:
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()
+
+
+PROC = Path("/proc")
+HOLDER = Path(__file__).with_name("holder.py")
+RECORD = "root/dev/shm/weft/cluster.json"
+SHORTLY_S = 5.0
+
+
+def child_of(parent: int) -> int:
+    """The one child of ``unshare --fork`` or ``nsenter --pid``, by its number out here; 0 when there is none."""
+    children = PROC / str(parent) / "task" / str(parent) / "children"
+    try:
+        if children.is_file():  # a kernel built with CONFIG_PROC_CHILDREN
+            return int((children.read_text().split() or ["0"])[0])
+    except OSError:
+        return 0
+    return next((int(entry.name) for entry in _numbered() if _parent(entry) == parent), 0)
+
+
+def inhabitants(holder: int) -> list[int]:
+    """Every process in the PID namespace of a holder, itself excepted."""
+    namespace = _pid_namespace(PROC / str(holder))
+    found = [int(entry.name) for entry in _numbered() if _pid_namespace(entry) == namespace]
+    return [pid for pid in found if pid != holder] if namespace else []
+
+
+def end_inhabitants(holder: int) -> int:
+    """Kill a cluster's processes but its holder, held by a file lest a number is used again; returns how many."""
+    namespace = _pid_namespace(PROC / str(holder))
+    ended = 0
+    for pid in inhabitants(holder):
+        try:
+            handle = os.pidfd_open(pid)
+        except OSError:
+            continue
+        try:
+            if namespace and _pid_namespace(PROC / str(pid)) == namespace:
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                select.select([handle], [], [], SHORTLY_S)
+                ended += 1
+        except ProcessLookupError:
+            pass
+        finally:
+            os.close(handle)
+    return ended
+
+
+def standing_holders() -> list[int]:
+    """Holders of this user's clusters that were brought up to stay."""
+    return sorted(int(entry.name) for entry in _numbered() if _is_standing(entry))
+
+
+def read_record(holder: int) -> dict[str, Any] | None:
+    """What the holder wrote of its cluster; None when it is not (or no longer) there."""
+    try:
+        return json.loads((PROC / str(holder) / RECORD).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _numbered() -> list[Path]:
+    return [entry for entry in PROC.iterdir() if entry.name.isdecimal()]
+
+
+def _pid_namespace(process: Path) -> str:
+    try:
+        return str((process / "ns" / "pid").readlink())
+    except OSError:  # it ended, or belongs to another user
+        return ""
+
+
+def _parent(process: Path) -> int:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def _is_standing(process: Path) -> bool:
+    try:
+        words = (process / "cmdline").read_bytes().split(b"\0")
+        return (
+            process.stat().st_uid == os.geteuid()
+            and os.fsencode(HOLDER) in words
+            and b"standing" in words
+            and Path(os.fsdecode(words[0])).name != "unshare"  # its parent, with the same arguments behind it
+        )
+    except OSError:  # it ended meanwhile
+        return False

@@ -21,9 +21,8 @@ from typing import Any
 from weft.errors import LaunchError
 from weft.extras import apt_install
 from weft.host import run_program
-from weft.launch.virtual.cluster import Cluster
+from weft.launch.virtual.cluster import Cluster, child_of
 from weft.launch.virtual.permission import SEARCH
-from weft.launch.virtual.processes import child_of
 from weft.launch.virtual.spec import VirtualSpec
 from weft.launch.virtual.wiring import INTERFACE, Port, ports
 from weft.store.links import LinkCount

@@ -36,12 +36,8 @@ def anchor() -> subprocess.Popen[str]:
     inner = 'echo; exec sh -c "$(cat)"'
     return subprocess.Popen(
         ["unshare", "--net", "--uts", "--ipc", "--mount", "--propagation", "slave", "sh", "-c", inner],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-    )
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+    )  # fmt: skip
 
 
 def keep(pid: int) -> list[int]:

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks on a virtual cluster, which is brought up for a run and taken down after it."""
+"""Ranks on a virtual cluster, which is brought up for a run and taken down after it.
+
+To the options of :mod:`weft.mpi.starting` a cluster without ssh adds the launch agent, the hosts, and the transports
+that use ``eth0``. Without these, every library would notice that all "hosts" are one machine.
+"""
 
 import os
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 from weft.errors import LaunchError, WeftError
 from weft.fabric.kinds import BURST_S, MTU
@@ -13,16 +18,14 @@ from weft.fabric.model import Fabric
 from weft.files.beneath import version
 from weft.kernel.registry import kernel_named
 from weft.launch.build import Kernels, build_kernels
-from weft.launch.launcher import LaunchRequest, Outcome
+from weft.launch.launcher import CYCLIC, LaunchRequest, Outcome, read_slots
 from weft.launch.local import run_kept, without_job
-from weft.launch.status import read_slots
-from weft.launch.virtual.cluster import Cluster
+from weft.launch.virtual.cluster import AGENT, Cluster
 from weft.launch.virtual.counters import METHOD, capture, counters_now, read_counters
-from weft.launch.virtual.fabric_spec import spec_of
-from weft.launch.virtual.spec import VirtualSpec, too_fast
-from weft.launch.virtual.starters import starter_for
-from weft.launch.virtual.wiring import QUEUE_S, ROUTER, SEED, SETTINGS
-from weft.mpi.library import find_mpi
+from weft.launch.virtual.spec import VirtualSpec, spec_of, too_fast
+from weft.launch.virtual.wiring import INTERFACE, QUEUE_S, ROUTER, SEED, SETTINGS
+from weft.mpi.library import INTEL, Library, find_mpi
+from weft.mpi.starting import AS_ROOT, Family, OpenMpi4, OpenMpi5, family_of
 from weft.plan.wire import Rules
 from weft.store.links import LinkCount, job_key, links_file, passed, write_links
 
@@ -191,3 +194,74 @@ def make_launcher(fabric: Fabric, mpicxx: str | None, say: Say) -> VirtualLaunch
     if warning := too_fast(spec, len(os.sched_getaffinity(0))):
         say(f"warning: {warning}")
     return VirtualLauncher(spec, build_kernels(find_mpi(mpicxx), say), say)
+
+
+@dataclass(frozen=True)
+class Starter:
+    """``mpiexec`` across virtual hosts."""
+
+    family: Family
+
+    def environment(self) -> dict[str, str]:
+        """Variables that keep ranks to the links, above the user's own; ranks yield, as hosts share cores."""
+        # session directories belong to a host and go with it; /dev/shm is the host's own tmpfs
+        return {**self.family.environment(True), **self.links(), "TMPDIR": "/dev/shm"}
+
+    def links(self) -> dict[str, str]:
+        """Transports for MPICH and its relatives, over UCX (ch4:ucx) or libfabric (ch4:ofi)."""
+        return {"UCX_TLS": "tcp,sm,self", "UCX_NET_DEVICES": INTERFACE, "FI_PROVIDER": "tcp", "FI_TCP_IFACE": INTERFACE}
+
+    def words(self, request: LaunchRequest) -> list[str]:
+        """Arguments of ``mpiexec``: agent, hosts, placement, number of ranks."""
+        across = self.family.across(request.nodes, request.ranks_per_node, request.order == CYCLIC)
+        return [*self.agent(), *across, *self.family.free, "-n", str(request.ranks)]
+
+    def agent(self) -> list[str]:
+        """Arguments that name the launch agent and the interface."""
+        return ["-launcher", "ssh", "-launcher-exec", AGENT, "-iface", INTERFACE]
+
+
+class OpenMpi(Starter):
+    """Open MPI 5, with PRRTE."""
+
+    starter: ClassVar[Mapping[str, str]] = {"PRTE_MCA_plm_ssh_agent": AGENT, "PRTE_MCA_prte_if_include": INTERFACE}
+    shared: ClassVar[str] = "sm"
+
+    def links(self) -> dict[str, str]:
+        """Transports by TCP between hosts and shared memory inside them."""
+        # inside the cluster the user is mapped to root, whatever their name outside
+        transports = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": f"tcp,self,{self.shared}"}
+        return {**AS_ROOT, **self.starter, **transports, "OMPI_MCA_btl_tcp_if_include": INTERFACE}
+
+    def agent(self) -> list[str]:
+        """Return nothing: the variables of :meth:`links` name them."""
+        return []
+
+
+class OpenMpiBefore5(OpenMpi):
+    """Open MPI 4, with ORTE, under the older names."""
+
+    starter: ClassVar[Mapping[str, str]] = {"OMPI_MCA_plm_rsh_agent": AGENT, "OMPI_MCA_oob_tcp_if_include": INTERFACE}
+    shared: ClassVar[str] = "vader"
+
+
+def anywhere() -> dict[str, str]:
+    """Variables under which a plain ``mpiexec --host node0,node1`` of any family goes over the links."""
+    hydra = {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": AGENT, "HYDRA_IFACE": INTERFACE}
+    families = (Starter(Family()), OpenMpi(OpenMpi5()), OpenMpiBefore5(OpenMpi4()))
+    # the last one's btl wins: Open MPI 5 knows sm by its former name vader too, 4 does not know the new one
+    merged = {name: value for starter in families for name, value in starter.environment().items()}
+    return {**merged, **hydra}
+
+
+def starter_for(library: Library) -> Starter:
+    """How a library is started across virtual hosts; LaunchError if it cannot be restricted to the links."""
+    family = family_of(library)
+    if isinstance(family, OpenMpi4):
+        return OpenMpiBefore5(family)
+    if isinstance(family, OpenMpi5):
+        return OpenMpi(family)
+    if library.family == INTEL:
+        what = f"{library} cannot be restricted to virtual links: it was never tested there"
+        raise LaunchError(what, "use Open MPI or MPICH: --mpicxx /path/to/mpicxx")
+    return Starter(family)

@@ -11,7 +11,7 @@ from weft.analyse.outliers.few_fit import Fit, Messages
 from weft.analyse.outliers.few_parts import list_parts
 from weft.analyse.outliers.few_rounds import find_slow_parts
 from weft.analyse.outliers.rule import CONFIRMED_SIGMAS, margin_of_median
-from weft.fabric.network.pair_loads import name_cable, name_link
+from weft.fabric.loads import name_cable, name_link
 from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from weft.errors import FabricError
+from weft.fabric.hops import walk
 from weft.fabric.network.build import star
-from weft.fabric.network.follow import walk
 from weft.fabric.network.graph import Cables, Network, Switch
 from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree

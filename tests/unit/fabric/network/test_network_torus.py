@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import FabricError
+from weft.fabric.network.direct import torus
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import TorusSection
-from weft.fabric.network.torus import torus
 
 
 def make(*dimensions: int, nodes: int = 1, hosts: int | None = None) -> Network:

@@ -9,10 +9,10 @@ import pytest
 
 from weft.errors import FabricError
 from weft.fabric.importing import import_dump
+from weft.fabric.loads import name_cable
 from weft.fabric.model import load_fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.network.dumped import network_of
-from weft.fabric.network.pair_loads import name_cable
 from weft.fabric.readers import Lines, detect
 from weft.fabric.readers.lldp import read_lldp
 

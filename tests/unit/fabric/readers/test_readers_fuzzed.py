@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from weft.errors import FabricError
 from weft.fabric.checks import check_dump, check_network
+from weft.fabric.importing import read_hwloc
 from weft.fabric.network.dumped import network_of
 from weft.fabric.readers import Lines, detect, read_dump, read_tables
 from weft.fabric.readers.edges import read_edges
-from weft.fabric.readers.hwloc import read_hwloc
-from weft.fabric.readers.ibdiagnet import read_ibdiagnet
+from weft.fabric.readers.ibdiagnet import read_ibdiagnet, read_subnet_list
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover, read_ports_report
 from weft.fabric.readers.slurm import read_slurm
-from weft.fabric.readers.subnet_list import read_subnet_list
 from weft.fabric.readers.tables import tables_of
 
 DATA = Path(__file__).parents[3] / "data" / "networks"

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from weft.errors import FabricError
+from weft.fabric.importing import read_hwloc
 from weft.fabric.readers import Lines
-from weft.fabric.readers.hwloc import read_hwloc
 
 DATA = Path(__file__).parents[3] / "data" / "networks"
 
 
 def test_two_sockets_of_four_cores_with_two_threads() -> None:
     shape = read_hwloc(Lines.read(DATA / "two-sockets.xml"))
-    assert (shape.sockets, shape.cores_total) == (2, 8)
+    assert [len(socket) for socket in shape.cores] == [4, 4]
     assert shape.cores[0][0] == (0, 1)
     assert shape.memory == 2**30
 
@@ -29,7 +29,7 @@ def test_hwloc_1_called_a_package_a_socket() -> None:
 def test_a_machine_without_cores_counts_its_processing_units() -> None:
     units = '<object type="PU" os_index="0"/><object type="PU" os_index="1"/>'
     text = f'<topology><object type="Machine">{units}</object></topology>'
-    assert read_hwloc(Lines.of("vm", text)).cores_total == 2
+    assert [len(socket) for socket in read_hwloc(Lines.of("vm", text)).cores] == [2]
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from weft.fabric.network.build import build_network
 from weft.fabric.network.dumped import network_of
 from weft.fabric.readers import Dump, Lines, detect, read_dump
 from weft.fabric.readers.edges import read_edges
-from weft.fabric.readers.ibdiagnet import read_ibdiagnet
-from weft.fabric.readers.subnet_list import read_subnet_list
+from weft.fabric.readers.ibdiagnet import read_ibdiagnet, read_subnet_list
 
 DATA = Path(__file__).parents[3] / "data" / "networks"
 SUBNET = (DATA / "small-subnet.lst").read_text()

@@ -115,7 +115,7 @@ def test_boxes_with_one_description_keep_their_own_tables() -> None:
 
 
 def read_dump_text(text: str) -> Dump:
-    from weft.fabric.readers.subnet_list import read_subnet_list
+    from weft.fabric.readers.ibdiagnet import read_subnet_list
 
     return read_subnet_list(Lines.of("dump", text))
 

@@ -10,8 +10,7 @@ import pytest
 from made.waiting import wait_until
 from weft.errors import LaunchError
 from weft.files.beneath import Version
-from weft.launch.launcher import LaunchRequest
-from weft.launch.status import Slot, read_slots
+from weft.launch.launcher import LaunchRequest, Slot, read_slots
 from weft.launch.virtual import launcher
 from weft.launch.virtual.launcher import CellMarks
 from weft.plan.records import LaunchCell

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.network.build import build_network, star
+from weft.fabric.network.direct import torus
 from weft.fabric.network.sections import TorusSection, TreeSection
-from weft.fabric.network.torus import torus
 from weft.fabric.network.tree import fat_tree
 from weft.files.shipped import shipped
-from weft.launch.virtual.fabric_spec import spec_of, spec_of_network
+from weft.launch.virtual.spec import spec_of, spec_of_network
 
 VIRTUAL = sorted(path.stem for path in shipped("fabrics").glob("virtual-*.toml"))
 

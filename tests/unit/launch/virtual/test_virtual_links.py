@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import DataError, LaunchError
-from weft.launch.batch.ports import parse_perfquery, port_counts
+from weft.launch.batch.launcher import parse_perfquery, port_counts
 from weft.launch.virtual.counters import link_counts, parse_shown
 from weft.launch.virtual.wiring import Port
 from weft.store.links import LinkCount, links_file, passed, read_links, write_links

@@ -8,7 +8,7 @@ import pytest
 from weft.errors import LaunchError
 from weft.launch.launcher import BLOCK, CYCLIC, LaunchRequest
 from weft.launch.virtual.cluster import AGENT
-from weft.launch.virtual.starters import anywhere, starter_for
+from weft.launch.virtual.launcher import anywhere, starter_for
 from weft.mpi.library import Library
 
 OPEN_MPI_5 = Library("Open MPI", "5.0.11", "")
