@@ -242,9 +242,19 @@ def foreseen(
     fabric: Fabric, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int, settings: Mapping[str, str]
 ) -> str:
     """Why a launch of these cells on a fabric will have no time; empty if it is within the budget."""
-    simulation = simulation_of(fabric)
+    return refusal(foreseen_cost(fabric, cells, ranks, ranks_per_node, settings), ranks, simulation_of(fabric))
+
+
+def foreseen_cost(
+    fabric: Fabric, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int, settings: Mapping[str, str]
+) -> Cost:
+    """What simulating a launch of these cells costs this host, with actors or in rounds."""
     if calls := in_rounds(fabric, cells, ranks, ranks_per_node, settings):
-        cost = rounds_cost(calls, ranks, ranks // ranks_per_node, simulation.samples)
-    else:
-        cost = cost_of_actors(fabric, cells, ranks, settings)
-    return refusal(cost, ranks, simulation)
+        return rounds_cost(calls, ranks, ranks // ranks_per_node, simulation_of(fabric).samples)
+    return cost_of_actors(fabric, cells, ranks, settings)
+
+
+def foreseen_s(costs: Sequence[float], cores: int, load: float) -> float:
+    """Seconds until launches of these seconds of processor time have ended on a host with this load, side by side."""
+    side = min(cores, len(costs))
+    return max(max(costs), sum(costs) / side) * max(1.0, (load + side) / cores)

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output of ``weft plan``: the papers' memory table of each series, the cells, and the expected duration."""
 
+import os
 from collections.abc import Sequence
 
 from weft.bound.effects import CAUSES
 from weft.format import format_bytes, format_seconds, with_title
+from weft.host import read_host
 from weft.kernel.registry import kernel_named
 from weft.plan.records import Cell, Plan
 from weft.plan.rounds import breakdown_s
+from weft.plan.schedules import foreseen_cost, foreseen_s
+from weft.plan.simulation_budget import refusal, simulation_of
 from weft.report.tabular import Table, Words, comma_separated, markdown, terminal
 from weft.text import console, markdown_text
 
@@ -97,7 +101,9 @@ def remarks(plan: Plan) -> list[str]:
     if plan.launches:
         duration = f"{len(plan.launches)} launches: a first guess is {format_seconds(plan.expected_s)}, "
         duration += "their starts and samples at their lower bounds"
-        if breakdowns := sum(breakdown_s(plan.cell(name), plan) for launch in plan.launches for name in launch.cells):
+        if (simulating := simulated(plan)) is not None:
+            duration = f"{len(plan.launches)} launches: {simulating}"
+        elif breakdowns := sum(breakdown_s(plan.cell(name), plan) for launch in plan.launches for name in launch.cells):
             duration += f", {format_seconds(breakdowns)} of it to explain all-to-alls (explain = false leaves that out)"
     if impossible:
         duration += f"; {len(impossible)} of {len(plan.measured)} cells cannot run"
@@ -109,6 +115,23 @@ def remarks(plan: Plan) -> list[str]:
         *(f"not modelled: {cause}: {CAUSES[cause].what}" for cause in left_out),
         *plan.notes,
     ]
+
+
+def simulated(plan: Plan) -> str | None:
+    """What simulating the launches of a plan costs this host, and takes at its load; None without one in the budget."""
+    if not plan.is_model:
+        return None
+    fabric, costs = plan.planned_fabric, list[float]()
+    for launch in plan.launches:
+        cells = [plan.cell(name).requested for name in launch.cells]
+        cost = foreseen_cost(fabric, cells, launch.ranks, launch.ranks_per_node, launch.settings)
+        if not refusal(cost, launch.ranks, simulation_of(fabric)):
+            costs.append(cost.seconds)
+    if not costs:
+        return None
+    load, cores = os.getloadavg()[0], read_host().cores
+    took = format_seconds(foreseen_s(costs, cores, load))
+    return f"about {format_seconds(sum(costs))} of processor time, {took} at this host's load of {load:.1f}"
 
 
 def heading(plan: Plan) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from weft.fabric import Fabric, load_fabric
 from weft.plan.records import LaunchCell
-from weft.plan.schedules import KINDS, foreseen, in_rounds, messages_of, rounds_cost, scheduled, selected
+from weft.plan.schedules import KINDS, foreseen, foreseen_s, in_rounds, messages_of, rounds_cost, scheduled, selected
 from weft.plan.simulation_budget import simulation_of
 
 FABRIC = """
@@ -148,3 +148,10 @@ def test_three_ranks_of_open_mpi_exchange_unequal_blocks_in_pairs() -> None:
     names = [selected("ompi", "alltoallv", ranks, 8) for ranks in (3, 4, 63, 64, 128, 256, 1024)]
     linear = "ompi_basic_linear"
     assert names == ["pair", linear, linear, "pair", linear, "pair", linear]
+
+
+def test_a_busy_host_takes_longer_for_the_same_processor_time() -> None:
+    assert foreseen_s([8.0, 4.0], cores=2, load=0.0) == 8.0  # side by side: the dearer one
+    assert foreseen_s([8.0], cores=2, load=1.0) == 8.0  # a core is free
+    assert foreseen_s([8.0], cores=2, load=3.0) == 16.0  # four want two cores
+    assert foreseen_s([4.0] * 10, cores=2, load=2.0) == 40.0
