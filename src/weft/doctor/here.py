@@ -27,6 +27,35 @@ BUILDING_BYTES = 32 * 2**20
 """Room asked of the cache, in bytes: a guess on the safe side for what one build writes, not measured."""
 TEMPORARY_BYTES = 8 * 2**20
 """Room asked for a compiler's intermediate files, in bytes: a guess on the safe side, not measured."""
+PINNED_LEAST = 64 * 2**20
+SHARED_LEAST = 256 * 2**20
+# Debian installs administrators' programs there; a user's PATH often lacks it
+ADMINISTRATORS = "/usr/local/sbin:/usr/sbin:/sbin"
+OPENS_PMIX = "import ctypes; ctypes.CDLL('libpmix.so')"  # as Slurm's plugin does, by the name in libpmix-dev
+SLURM_HERE = "weft fabric slurm-here; on a cluster: set SLURM_CONF to its slurm.conf"
+# name, commands that must all work, purpose, Debian package, kind of fabric that needs it
+PROGRAMS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
+    ("packet capture", ("tcpdump --version",), "weft run --pcap on a virtual fabric", "tcpdump", ""),
+    (
+        "Slurm", ("squeue --noheader --me", "sbatch --version", "srun --version"), "fabrics of kind slurm",
+        "slurm-client", "slurm",
+    ),
+    (
+        "a Slurm of our own", ("slurmctld -V", "slurmd -V", "munged --version"), "trying Slurm on this host",
+        "slurm-wlm munge libpmix-dev", "",
+    ),
+    (
+        "SimGrid", ("smpicxx --version", "smpirun -version"), "fabrics of kind simulated", "libsimgrid-dev",
+        "simulated",
+    ),
+    (
+        "OpenSM, ibsim", ("opensm --version", "ibsim -h"), "routing tables of a planned InfiniBand fabric",
+        "opensm ibsim-utils", "",
+    ),
+)  # fmt: skip
+FOR_DEVELOPERS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
+    ("Chromium", ("chromium --version",), "the tests that open a report in a browser", "chromium", ""),
+)
 
 
 def cached_kernels() -> Probe:
@@ -72,12 +101,6 @@ def reserve(path: Path, size_bytes: int) -> None:
     """Take room on the disk without writing through it; OSError where there is none, or a quota is used up."""
     with path.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size_bytes)
-
-
-PINNED_LEAST = 64 * 2**20
-SHARED_LEAST = 256 * 2**20
-# Debian installs administrators' programs there; a user's PATH often lacks it
-ADMINISTRATORS = "/usr/local/sbin:/usr/sbin:/sbin"
 
 
 def examine(root: Path = Path("/")) -> list[Probe]:
@@ -218,33 +241,6 @@ def virtual_fabrics() -> Probe:
         return Probe("virtual fabrics", "", "missing", why, remedy(), serves="virtual", lacks=lacks)
     how = "in a user namespace" if "--user" in unshare_command() else "as root"
     return Probe("virtual fabrics", f"allowed {how} (tried just now)", "ok")
-
-
-OPENS_PMIX = "import ctypes; ctypes.CDLL('libpmix.so')"  # as Slurm's plugin does, by the name in libpmix-dev
-SLURM_HERE = "weft fabric slurm-here; on a cluster: set SLURM_CONF to its slurm.conf"
-# name, commands that must all work, purpose, Debian package, kind of fabric that needs it
-PROGRAMS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
-    ("packet capture", ("tcpdump --version",), "weft run --pcap on a virtual fabric", "tcpdump", ""),
-    (
-        "Slurm", ("squeue --noheader --me", "sbatch --version", "srun --version"), "fabrics of kind slurm",
-        "slurm-client", "slurm",
-    ),
-    (
-        "a Slurm of our own", ("slurmctld -V", "slurmd -V", "munged --version"), "trying Slurm on this host",
-        "slurm-wlm munge libpmix-dev", "",
-    ),
-    (
-        "SimGrid", ("smpicxx --version", "smpirun -version"), "fabrics of kind simulated", "libsimgrid-dev",
-        "simulated",
-    ),
-    (
-        "OpenSM, ibsim", ("opensm --version", "ibsim -h"), "routing tables of a planned InfiniBand fabric",
-        "opensm ibsim-utils", "",
-    ),
-)  # fmt: skip
-FOR_DEVELOPERS: tuple[tuple[str, tuple[str, ...], str, str, str], ...] = (
-    ("Chromium", ("chromium --version",), "the tests that open a report in a browser", "chromium", ""),
-)
 
 
 def programs(root: Path, name: str, wanted: Sequence[str], needed_for: str, package: str, serves: str = "") -> Probe:

@@ -21,6 +21,21 @@ from weft.mpi.library import Library, Mpi, find_mpi
 from weft.mpi.starting import cores_here, family_of, settings_without_delay
 
 Verdict = Literal["ok", "warn", "missing"]
+PROGRAM = """
+#include <mpi.h>
+int main(int count, char **words) {
+  int one = 1, sum = 0;
+  MPI_Init(&count, &words);
+  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return sum == 2 ? 0 : 1;
+}
+"""
+PLATFORM = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><cluster id="c" prefix="n" suffix="" radical="0-1" speed="1Gf" bw="1GBps" lat="1us"/></platform>
+"""
+TRIAL_S = 60.0  # a version is printed in milliseconds; two ranks take seconds on a busy host
 
 
 @dataclass(frozen=True)
@@ -63,23 +78,6 @@ def is_here(kind: str) -> bool:
     except LaunchError:
         return False
     return True
-
-
-PROGRAM = """
-#include <mpi.h>
-int main(int count, char **words) {
-  int one = 1, sum = 0;
-  MPI_Init(&count, &words);
-  MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  MPI_Finalize();
-  return sum == 2 ? 0 : 1;
-}
-"""
-PLATFORM = """<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1"><cluster id="c" prefix="n" suffix="" radical="0-1" speed="1Gf" bw="1GBps" lat="1us"/></platform>
-"""
-TRIAL_S = 60.0  # a version is printed in milliseconds; two ranks take seconds on a busy host
 
 
 def failure(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:

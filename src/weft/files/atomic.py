@@ -24,6 +24,14 @@ from weft.text import is_plain_json, plain_tree
 NAME = "record_crc32"
 _ENTRY = re.compile(rb',\s*+"record_crc32"\s*+:\s*+([0-9]{1,10})\s*+\}\s*+\Z')
 _LONGEST = 64  # bytes at the end of a text in which the entry is looked for
+ANEW = "it was changed or is incomplete: measure again with --into DIR"
+FULL = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota is used up",
+    errno.EFBIG: "the limit of a file's size is reached (ulimit -f, or the file system's own)",
+}
+MISTYPED = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
+FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def with_checksum(text: str) -> str:
@@ -52,16 +60,6 @@ def temporary() -> Path:
     named = [os.environ.get(name, "") for name in ("TMPDIR", "TMP", "TEMP")]
     usable = (Path(name) for name in (*named, "/tmp", "/var/tmp") if name and os.access(name, os.R_OK | os.W_OK))
     return next((place for place in usable if place.is_dir()), Path("/tmp"))
-
-
-ANEW = "it was changed or is incomplete: measure again with --into DIR"
-FULL = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the quota is used up",
-    errno.EFBIG: "the limit of a file's size is reached (ulimit -f, or the file system's own)",
-}
-MISTYPED = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR}
-FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def write_atomic(path: Path, data: bytes) -> None:

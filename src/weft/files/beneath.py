@@ -23,6 +23,14 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_HOLES, PACKED = 1 << 26, 64
 """Bytes of a file that need not be on the disk, and how often a file system may pack the others: the rest is holes."""
 _GUARDED: set[str] = set()
+Version: TypeAlias = tuple[int, int]
+"""Inode and time of the last change in ns: compared for equality alone, never for order."""
+NONE: Version = (0, 0)
+MOST_PARSED = 1 << 29  # bytes that a JSON text may take in memory
+OF_LIST, OF_VALUE = 400, 60
+"""Bytes that readers of JSON take at most for a list or object, whatever is in it, and for a value."""
+MOST_BYTES = 1 << 26  # of a file that is read as a whole, unless its reader expects more
+UNLIMITED = 1 << 62
 
 
 class NotPlainError(OSError):
@@ -116,11 +124,6 @@ def _open_part(name: str, above: int | None, place: str) -> int:
         raise NotPlainError(error.errno, f"{kind or 'a file'}, not a folder", place) from None
 
 
-Version: TypeAlias = tuple[int, int]
-"""Inode and time of the last change in ns: compared for equality alone, never for order."""
-NONE: Version = (0, 0)
-
-
 def version(path: Path) -> Version:
     """What changes when a file is replaced or written; zeros if there is no file."""
     try:
@@ -167,13 +170,6 @@ def open_plain(path: Path) -> BufferedReader:
         os.close(handle)
         raise
     return os.fdopen(handle, "rb")
-
-
-MOST_PARSED = 1 << 29  # bytes that a JSON text may take in memory
-OF_LIST, OF_VALUE = 400, 60
-"""Bytes that readers of JSON take at most for a list or object, whatever is in it, and for a value."""
-MOST_BYTES = 1 << 26  # of a file that is read as a whole, unless its reader expects more
-UNLIMITED = 1 << 62
 
 
 def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:

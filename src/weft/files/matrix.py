@@ -37,6 +37,21 @@ HEADER = re.compile(
     re.ASCII,
 )
 EXAMPLE = "p lines of p numbers (text), or numpy.save(path, matrix): row i holds what rank i sends to each"
+MOST_RANKS = 8192
+MOST_NUMBER = 2**50
+CALL = "record_param_comms"
+BYTES = {
+    "byte": 1, "char": 1, "bool": 1, "half": 2, "bfloat16": 2, "short": 2, "float": 4, "int": 4, "double": 8, "long": 8,
+    "complexfloat": 8, "complexdouble": 16,
+}  # fmt: skip
+#: Names in Chakra's JSON -> in Kineto's.
+ATTRIBUTES = {
+    "collective_name": "Collective name", "dtype": "dtype", "in_msg_nelems": "In msg nelems",
+    "in_split_size": "In split size", "pg_size": "Group size", "pg_name": "Process Group Name",
+    "global_rank_start": "Global rank start", "global_rank_stride": "Global rank stride",
+}  # fmt: skip
+GROUP, GROUPS = "Process Group Name", "## process_group:init ##"
+Call = Mapping[str, object]
 
 
 def read_matrix(path: Path) -> list[list[int]]:
@@ -104,23 +119,6 @@ def _text(file: BufferedReader) -> "NDArray[Any]":
             if len(rows[-1]) != len(rows[0]):
                 raise ValueError(f"{len(rows[-1])} numbers in row {len(rows)}, and {len(rows[0])} in the first")
     return np.array(rows)
-
-
-MOST_RANKS = 8192
-MOST_NUMBER = 2**50
-CALL = "record_param_comms"
-BYTES = {
-    "byte": 1, "char": 1, "bool": 1, "half": 2, "bfloat16": 2, "short": 2, "float": 4, "int": 4, "double": 8, "long": 8,
-    "complexfloat": 8, "complexdouble": 16,
-}  # fmt: skip
-#: Names in Chakra's JSON -> in Kineto's.
-ATTRIBUTES = {
-    "collective_name": "Collective name", "dtype": "dtype", "in_msg_nelems": "In msg nelems",
-    "in_split_size": "In split size", "pg_size": "Group size", "pg_name": "Process Group Name",
-    "global_rank_start": "Global rank start", "global_rank_stride": "Global rank stride",
-}  # fmt: skip
-GROUP, GROUPS = "Process Group Name", "## process_group:init ##"
-Call = Mapping[str, object]
 
 
 def read_collectives(path: Path) -> "NDArray[np.float64]":

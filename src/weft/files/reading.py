@@ -17,6 +17,19 @@ from weft.errors import WeftError
 from weft.files.beneath import open_plain
 from weft.files.shipped import shipped
 
+Model = TypeVar("Model", bound=BaseModel)
+Loc = Sequence[int | str]
+MOST_TOML = 2**20  # bytes: what takes a second to read
+MOST_PARTS = 64
+_BASIC, _LITERAL = r"\"(?:[^\"\\\n]|\\.)*+\"?", r"'[^'\n]*+'?"
+_LINES = r"\"{3}(?:[^\"\\]|\\[\s\S]|\"{1,2}(?!\"))*+(?:\"{3,5})?|'{3}(?:[^']|'{1,2}(?!'))*+(?:'{3,5})?"
+_PART = rf"(?:[A-Za-z0-9_-]++|{_BASIC}|{_LITERAL})"
+_MORE = rf"(?:[ \t]*+\.[ \t]*+{_PART})"
+TOKEN = re.compile(
+    rf"{_LINES}|#[^\n]*+|(?P<long>{_PART}{_MORE}{{{MOST_PARTS}}})|{_PART}{_MORE}*+|[^\"'#A-Za-z0-9_-]++", re.ASCII
+)
+"""Strings of several lines, comments, names with their dots, and all else: right up to a first mistake."""
+
 
 def is_table(value: object) -> TypeGuard[dict[str, Any]]:
     """Whether a value read from a file is a table (TOML) or an object (JSON)."""
@@ -31,10 +44,6 @@ def is_list(value: object) -> TypeGuard[list[Any]]:
 def as_list(value: Any) -> list[Any]:
     """A list or tuple as a list; anything else as a list of that one value."""
     return list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
-
-
-Model = TypeVar("Model", bound=BaseModel)
-Loc = Sequence[int | str]
 
 
 def closest(word: str, known: Iterable[str]) -> str:
@@ -60,18 +69,6 @@ def locate(given: str | Path, folder: str, error: type[WeftError]) -> Path:
     near = closest(Path(name).name if "\0" not in name else "", names)
     hint = f"did you mean {near}? " if near else ""
     raise error(f"no file {text!r}", f"{hint}give a path, or one that ships with Weft: {', '.join(names)}")
-
-
-MOST_TOML = 2**20  # bytes: what takes a second to read
-MOST_PARTS = 64
-_BASIC, _LITERAL = r"\"(?:[^\"\\\n]|\\.)*+\"?", r"'[^'\n]*+'?"
-_LINES = r"\"{3}(?:[^\"\\]|\\[\s\S]|\"{1,2}(?!\"))*+(?:\"{3,5})?|'{3}(?:[^']|'{1,2}(?!'))*+(?:'{3,5})?"
-_PART = rf"(?:[A-Za-z0-9_-]++|{_BASIC}|{_LITERAL})"
-_MORE = rf"(?:[ \t]*+\.[ \t]*+{_PART})"
-TOKEN = re.compile(
-    rf"{_LINES}|#[^\n]*+|(?P<long>{_PART}{_MORE}{{{MOST_PARTS}}})|{_PART}{_MORE}*+|[^\"'#A-Za-z0-9_-]++", re.ASCII
-)
-"""Strings of several lines, comments, names with their dots, and all else: right up to a first mistake."""
 
 
 def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:

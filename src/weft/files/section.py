@@ -14,6 +14,11 @@ from weft.files.beneath import read_json_text
 from weft.text import one_line
 
 HEADER = re.compile(r"(?P<whole>\[\[?(?P<section>[^\[\]]+)\]\]?)\s*(#.*)?$")
+Model = TypeVar("Model", bound=BaseModel)
+Checksum = Annotated[int | None, AfterValidator(lambda _: None), Field(exclude=True)]
+"""The last entry of a file that Weft wrote, no part of its content; who corrects one by hand takes it out."""
+MOST_BYTES = 2**26  # of a file: a selection table of thousands of rules has less
+MOST_CHARACTERS = 300  # of a message: it quotes the file
 
 
 def put(lines: list[str], section: str, key: str, value: str) -> None:
@@ -90,14 +95,6 @@ class WholeFile(Section, frozen=True):
         """Note the file and its text; returns the same object."""
         self._path, self._text = path, text  # pyright: ignore[reportAttributeAccessIssue] - private: no key of the file
         return self
-
-
-Model = TypeVar("Model", bound=BaseModel)
-Checksum = Annotated[int | None, AfterValidator(lambda _: None), Field(exclude=True)]
-"""The last entry of a file that Weft wrote, no part of its content; who corrects one by hand takes it out."""
-
-MOST_BYTES = 2**26  # of a file: a selection table of thousands of rules has less
-MOST_CHARACTERS = 300  # of a message: it quotes the file
 
 
 def read_json_file(path: Path, model: type[Model], is_none: str, remedy: str) -> Model:

@@ -11,15 +11,13 @@ from typing import Any
 
 LENT: dict[str, Callable[..., Any]] = {}
 """Native functions by name, which the command lends to rooms below the one that builds them; empty without it."""
+VEGALITE = "6.4"  # version in the script, which draws files, too
 
 
 def shipped(folder: str) -> Path:
     """Path of the shipped folder ``native``, ``studies`` or ``fabrics``: in ``weft/data``, or a checkout's root."""
     installed = Path(str(files("weft"))) / "data" / folder
     return installed if installed.is_dir() else Path(__file__).resolve().parents[3] / folder
-
-
-VEGALITE = "6.4"  # version in the script, which draws files, too
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ from weft.kernel.traffic import Traffic
 from weft.study import Measure, Series, Study
 
 FlatValue = str | int | Sequence[str | int]  # value of a key of the flat plan: a text, a number, or a list of words
+DIRECT = ("alltoall", "alltoallv")
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,6 @@ class Sweep:
 
     values: tuple[tuple[Shape, dict[str, Any]], ...]
     notes: tuple[str, ...] = ()
-
-
-DIRECT = ("alltoall", "alltoallv")
 
 
 class Kernel:

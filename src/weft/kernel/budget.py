@@ -15,13 +15,11 @@ ROW_BYTES = 24  # one sample of one rank: start, duration and what it lost, eigh
 SCRATCH_BYTES = 41
 """Bytes that the stop rule keeps per sample: value to reduce, longest duration, first start, span, loss, late mark."""
 LEAST_ROWS = 16  # least number of rows of an operation: a floor takes this many samples whatever the study asks for
-
 # Memory of the MPI library itself: its heap and shared segments, and the eager buffers for each peer it has exchanged
 # messages with. A high estimate for Open MPI, MPICH and MVAPICH2 with their default settings.
 STAGING_BASE_BYTES = 32 * 2**20
 STAGING_PEER_BYTES = 128 * 2**10
 MOST_PARTNERS = 512  # peers that the cells of one launch may meet: more cells start another, whose connections are new
-
 PATIENCE = 40  # a busy or virtual machine takes up to so many times what a kernel expects from latencies and rates
 ROOM = 1.2  # ratio of a cell's limit to the budgets of its operations: leaves time for first calls and the proof
 

@@ -9,6 +9,9 @@ from typing import Any, Literal
 from weft.errors import StudyError
 from weft.kernel.sizes import op_name
 
+BURSTS = 2  # of traffic at full strength, under way at a time
+BESIDE = "+"  # between a call and the traffic beside it, in the names of operations
+
 
 @dataclass(frozen=True)
 class Team:
@@ -67,10 +70,6 @@ def team_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Keys of the flat plan that name a cell's team; none if all ranks of the launch take part."""
     key = "members" if "members" in values else "ranks"
     return {key: values[key]} if key in values else {}
-
-
-BURSTS = 2  # of traffic at full strength, under way at a time
-BESIDE = "+"  # between a call and the traffic beside it, in the names of operations
 
 
 def pairs_of(pattern: str, ranks: int) -> list[tuple[int, int]]:

@@ -19,7 +19,6 @@ KERNELS: dict[str, MeasuredKernel] = {
     for kernel in (Exchange(), Pairs(), Bandwidth(), Collective(), Interference(), Probe(), Replay())
 }
 """Kernels that a study can name."""
-
 FLOOR = Floor()  # the built-in kernel that each run measures once for each placement, as the reference of other times
 
 

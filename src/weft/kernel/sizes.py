@@ -12,6 +12,7 @@ from weft.units import parse_bytes, written
 
 #: Where the messages of a sweep lie, by the study's word for it; "cold" alone means a first call.
 CACHES = {"hot": "from cache", "cold": "from memory", "shared": "in one place"}
+MARK, RANGE, MOST_SIZES = "@", "..", 200
 
 
 def line_name(call: str, parameters: Mapping[str, Any]) -> str:
@@ -38,9 +39,6 @@ def flows_text(parameters: Mapping[str, Any]) -> str:
 def cell_place(nodes: int, ranks: int, oversubscribed: bool) -> str:
     """``N = 1, p = 4``, with a star if ranks share cores."""
     return f"N = {nodes}, p = {ranks}{' *' if oversubscribed else ''}"
-
-
-MARK, RANGE, MOST_SIZES = "@", "..", 200
 
 
 def in_all(series: Iterable[Iterable[int]]) -> set[int]:

@@ -20,6 +20,11 @@ from weft.mpi.alltoall import SelectionTable
 from weft.study import Study
 from weft.units import parse_seconds
 
+#: How many times its budget an operation's cell may take before it counts as hung, where the study's limit is too low.
+ROOM = 4
+#: What --quick asks for: a first look, with fewer samples.
+QUICK = {"min_samples": 10, "max_samples": 30, "budget": "200 ms"}
+
 
 def write_schema(schema: Any) -> Any:
     """The schema without defaults that are numbers in Weft but texts with a unit in files."""
@@ -62,12 +67,6 @@ def load_study(given: str | Path) -> Study:
 if __name__ == "__main__":
     for name, text in schemas().items():
         (Path(__file__).resolve().parents[3] / "schemas" / name).write_text(text, encoding="utf-8")
-
-
-#: How many times its budget an operation's cell may take before it counts as hung, where the study's limit is too low.
-ROOM = 4
-#: What --quick asks for: a first look, with fewer samples.
-QUICK = {"min_samples": 10, "max_samples": 30, "budget": "200 ms"}
 
 
 @dataclass(frozen=True)

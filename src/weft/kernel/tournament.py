@@ -17,6 +17,8 @@ from weft.fabric.hops import groups_alike
 from weft.fabric.network.graph import Ints, Network
 
 Pairs = NDArray[np.int32]
+SAME_NODE = 0
+Pair = tuple[int, int]
 
 
 def circle(players: int, number: int) -> Pairs:
@@ -103,10 +105,6 @@ class PairSchedule:
         met = met[(met < self.slots).all(axis=1)]  # who is paired with the bye waits
         ranks = self._ranks[: self.nodes]
         return np.stack([ranks[:, met[:, 0]].ravel(), ranks[:, met[:, 1]].ravel()], axis=1)
-
-
-SAME_NODE = 0
-Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+SKEWED = ("zipf", "hot", "moe")
+NAME = re.compile(rf"({'|'.join(SKEWED)})(\d+(?:\.\d+)?)")
+GRAPHS = ("cartesian", "random")
+DEGREE, SEED = 4, 33
+SCALE = 10**6  # the largest weight
+TASTE = 1.0  # spread of a sender's own preferences, as the standard deviation of their logarithm
+ROUNDS = 200
+
 
 def barrier_messages(ranks: int) -> int:
     """Messages of the dissemination barrier before each call."""
@@ -189,15 +197,6 @@ def _node_matrix(traffic: MatrixTraffic, nodes: int, ranks_per_node: int) -> NDA
     found = np.zeros((nodes, nodes), dtype=np.int64)
     np.add.at(found, (node[:, np.newaxis], node[np.newaxis, :]), blocks)
     return found
-
-
-SKEWED = ("zipf", "hot", "moe")
-NAME = re.compile(rf"({'|'.join(SKEWED)})(\d+(?:\.\d+)?)")
-GRAPHS = ("cartesian", "random")
-DEGREE, SEED = 4, 33
-SCALE = 10**6  # the largest weight
-TASTE = 1.0  # spread of a sender's own preferences, as the standard deviation of their logarithm
-ROUNDS = 200
 
 
 def is_skewed(pattern: str) -> bool:

@@ -11,23 +11,6 @@ from dataclasses import dataclass
 from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, SMPI, parse_library
 
 DEFAULT = "default"
-
-
-@dataclass(frozen=True)
-class Algorithm:
-    """One algorithm of a collective call."""
-
-    name: str  # the library's name for it
-    value: str  # the value of its knob
-    only: str = ""  # ``two``: for two ranks only; ``power``: for a power of two of them; empty: for any number
-
-    def fits(self, ranks: int) -> bool:
-        """Whether it works with this number of ranks."""
-        if self.only == "two":
-            return ranks == 2
-        return self.only != "power" or ranks & (ranks - 1) == 0
-
-
 # Number 0 is "ignore": the library's own choice. Marked ones may abort a job, e.g. two_proc unless with two ranks.
 TUNED: Mapping[str, Sequence[str]] = {
     "allgather": ("linear", "bruck", "recursive_doubling", "ring", "neighbor", "two_proc", "sparbit"),
@@ -45,7 +28,6 @@ TUNED: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 SINCE_5 = frozenset({"sparbit"})
 TUNED_ONLY = {"two_proc": "two", "sparbit": "power"}
-
 # Left out: smp and ccl (need several nodes or a library for accelerators), pairwise_sendrecv_replace (in place only).
 INTRA: Mapping[str, Sequence[str]] = {
     "allgather": ("brucks", "k_brucks", "nb", "recursive_doubling", "ring", "recexch_doubling", "recexch_halving"),
@@ -68,10 +50,43 @@ INTRA_ONLY = {
     ("bcast", "scatter_recursive_doubling_allgather"): "power",
     ("reduce_scatter", "noncommutative"): "power",
 }
-
 # Of a simulated fabric: whose choice SMPI makes. Variables that the launcher turns into SimGrid's options.
 SELECTORS = ("mvapich2", "mpich", "ompi", "impi")
 SELECTED_BY = "WEFT_SMPI_"
+#: Open MPI's progress thread of all transports exists from this version on; before there is one of TCP alone.
+OPEN_MPI_THREAD = 6
+THREADS = {MPICH: "MPIR_CVAR_ASYNC_PROGRESS", INTEL: "I_MPI_ASYNC_PROGRESS", MVAPICH: "MV2_ASYNC_PROGRESS"}
+#: Mock-ups of each call, after PGMPI (Hunold, Carpen-Amarie, Luebbe, Traeff 2016).
+MOCK_UPS: Mapping[str, tuple[str, ...]] = {
+    "bcast": ("scatter+allgather", "allgatherv"),
+    "alltoall": ("alltoallv",),
+    "alltoallv": ("alltoall", "alltoallw"),
+    "scatter": ("scatterv", "bcast"),
+    "gather": ("gatherv", "allgather", "reduce"),
+    "allgather": ("gather+bcast", "alltoall", "allreduce", "allgatherv"),
+    "allreduce": ("reduce+bcast", "reduce_scatter+allgather"),
+    "reduce": ("allreduce", "reduce_scatter+gather"),
+    "reduce_scatter": ("reduce+scatter", "allreduce"),
+}
+#: A message twice as large, two messages of half the size, and the call on half of the ranks, which is on the other
+#: side: on all ranks it may not be faster.
+LARGER, SPLIT, FEWER = "larger", "split", "fewer"
+FEWEST_RANKS = 4  # whose half are two
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One algorithm of a collective call."""
+
+    name: str  # the library's name for it
+    value: str  # the value of its knob
+    only: str = ""  # ``two``: for two ranks only; ``power``: for a power of two of them; empty: for any number
+
+    def fits(self, ranks: int) -> bool:
+        """Whether it works with this number of ranks."""
+        if self.only == "two":
+            return ranks == 2
+        return self.only != "power" or ranks & (ranks - 1) == 0
 
 
 def family_of(library: str) -> tuple[str, int]:
@@ -125,11 +140,6 @@ def setting(library: str, collective: str, algorithm: Algorithm) -> dict[str, st
     return {SELECTED_BY + collective.upper(): algorithm.value} if library.startswith(SMPI) else {}
 
 
-#: Open MPI's progress thread of all transports exists from this version on; before there is one of TCP alone.
-OPEN_MPI_THREAD = 6
-THREADS = {MPICH: "MPIR_CVAR_ASYNC_PROGRESS", INTEL: "I_MPI_ASYNC_PROGRESS", MVAPICH: "MV2_ASYNC_PROGRESS"}
-
-
 def progress_thread(library: str, *, several_nodes: bool) -> dict[str, str]:
     """The variable that makes a library work on non-blocking calls while its ranks compute; empty if none is known."""
     known = parse_library(library)
@@ -138,24 +148,6 @@ def progress_thread(library: str, *, several_nodes: bool) -> dict[str, str]:
             return {"OMPI_MCA_opal_async_progress": "1"}
         return {"OMPI_MCA_btl_tcp_progress_thread": "1"} if several_nodes else {}
     return {THREADS[known.family]: "1"} if known.family in THREADS else {}
-
-
-#: Mock-ups of each call, after PGMPI (Hunold, Carpen-Amarie, Luebbe, Traeff 2016).
-MOCK_UPS: Mapping[str, tuple[str, ...]] = {
-    "bcast": ("scatter+allgather", "allgatherv"),
-    "alltoall": ("alltoallv",),
-    "alltoallv": ("alltoall", "alltoallw"),
-    "scatter": ("scatterv", "bcast"),
-    "gather": ("gatherv", "allgather", "reduce"),
-    "allgather": ("gather+bcast", "alltoall", "allreduce", "allgatherv"),
-    "allreduce": ("reduce+bcast", "reduce_scatter+allgather"),
-    "reduce": ("allreduce", "reduce_scatter+gather"),
-    "reduce_scatter": ("reduce+scatter", "allreduce"),
-}
-#: A message twice as large, two messages of half the size, and the call on half of the ranks, which is on the other
-#: side: on all ranks it may not be faster.
-LARGER, SPLIT, FEWER = "larger", "split", "fewer"
-FEWEST_RANKS = 4  # whose half are two
 
 
 def guidelines_of(collective: str, ranks: int) -> list[str]:

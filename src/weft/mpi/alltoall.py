@@ -30,6 +30,12 @@ COMBINING = frozenset({"bruck", "node.multi", "node.direct", "node.bruck"})
 PMPI = "pmpi"
 AUTO = "auto"
 _SPEC = re.compile(r"([\w.]+)(?:\{(.*)\})?")
+SCHEMA = "weft-tuning/1"
+#: More rules than that are a mistake: each call would walk through them.
+MOST_RULES = 100_000
+MOST = 2**62
+Whole = Annotated[int, Field(strict=True, ge=0, le=MOST)]
+Time = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def check_spec(text: str) -> str:
@@ -85,14 +91,6 @@ AlgorithmSpecs = Annotated[
 def chosen(algorithm: str) -> dict[str, Any]:
     """A cell's values for an algorithm: none for the library's own choice."""
     return {} if algorithm == DEFAULT else {"algorithm": algorithm}
-
-
-SCHEMA = "weft-tuning/1"
-#: More rules than that are a mistake: each call would walk through them.
-MOST_RULES = 100_000
-MOST = 2**62
-Whole = Annotated[int, Field(strict=True, ge=0, le=MOST)]
-Time = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Part(BaseModel):

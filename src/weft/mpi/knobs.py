@@ -20,6 +20,18 @@ Where = Literal["node", "network", "both"]
 HEADER = 128
 #: Suffixes as UCX and MVAPICH2 take them: binary.
 SUFFIXES = {"": 1, "b": 1, "k": 2**10, "kb": 2**10, "m": 2**20, "mb": 2**20, "g": 2**30, "gb": 2**30}
+PREFIXES = (
+    "OMPI_MCA_", "PMIX_MCA_", "MPICH_", "MPIR_CVAR_", "UCX_", "FI_", "MV2_", "MVP_", "I_MPI_", "WEFT_SMPI_",
+    "WEFT_THREADS",
+)  # fmt: skip
+NAME = re.compile(r"[A-Z][A-Za-z0-9_]{0,99}")
+#: A number, a size, a word or a list of them. No path, and nothing that a shell would see.
+VALUE = re.compile(r"[A-Za-z0-9_.,:^+-]{0,200}")
+LOADS = re.compile(
+    r"path|file|dir|prefix|agent|exec|launch|command|cmd|shell|wrapper|preload|librar|lib_|plugin|module|component|"
+    r"conf|env|debug|script|hook|spawn|plm|rsh|(?<!progr)ess|log|dump|output",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -254,20 +266,6 @@ def all_values(launches: Iterable[Mapping[str, str]]) -> dict[str, str]:
 def known_issue(library: str, collective: str, guideline: str) -> str:
     """The report on a call that is slower than what a guideline holds it against; empty if none is known here."""
     return ISSUES.get((parse_library(library).family, collective, guideline), "")
-
-
-PREFIXES = (
-    "OMPI_MCA_", "PMIX_MCA_", "MPICH_", "MPIR_CVAR_", "UCX_", "FI_", "MV2_", "MVP_", "I_MPI_", "WEFT_SMPI_",
-    "WEFT_THREADS",
-)  # fmt: skip
-NAME = re.compile(r"[A-Z][A-Za-z0-9_]{0,99}")
-#: A number, a size, a word or a list of them. No path, and nothing that a shell would see.
-VALUE = re.compile(r"[A-Za-z0-9_.,:^+-]{0,200}")
-LOADS = re.compile(
-    r"path|file|dir|prefix|agent|exec|launch|command|cmd|shell|wrapper|preload|librar|lib_|plugin|module|component|"
-    r"conf|env|debug|script|hook|spawn|plm|rsh|(?<!progr)ess|log|dump|output",
-    re.IGNORECASE,
-)
 
 
 def check_settings(settings: Mapping[str, str]) -> dict[str, str]:

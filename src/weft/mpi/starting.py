@@ -14,6 +14,15 @@ from pathlib import Path
 from weft.host import read
 from weft.mpi.library import INTEL, MVAPICH, OPEN_MPI, Library, parse_library
 
+AS_ROOT = {f"{prefix}_ALLOW_RUN_AS_ROOT{confirm}": "1" for prefix in ("OMPI", "PRTE") for confirm in ("", "_CONFIRM")}
+"""What makes Open MPI, whose ranks are started by ORTE or PRRTE, run as root."""
+PREFIX = "OMPI_MCA_"
+DELAYING: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi"})}
+WITHOUT_ADAPTER: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi", "openib", "usnic"})}
+ADAPTERS = ("infiniband", "cxi", "hfi1", "infiniband_verbs", "cxi_user", "usnic_verbs")
+"""Classes of devices (/sys/class) that another transport than shared memory may use, even between ranks of a host."""
+DELAY_S = 1.0  # that the sleep takes
+
 
 @dataclass(frozen=True)
 class Cores:
@@ -22,10 +31,6 @@ class Cores:
     physical: int
     threads: int
     restricted: bool = False
-
-
-AS_ROOT = {f"{prefix}_ALLOW_RUN_AS_ROOT{confirm}": "1" for prefix in ("OMPI", "PRTE") for confirm in ("", "_CONFIRM")}
-"""What makes Open MPI, whose ranks are started by ORTE or PRRTE, run as root."""
 
 
 class Family:
@@ -148,14 +153,6 @@ def cores_here() -> Cores:
         path = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
         siblings.add(path.read_text(encoding="utf-8").strip() if path.exists() else str(cpu))
     return Cores(physical=len(siblings), threads=len(allowed), restricted=len(allowed) < (os.cpu_count() or 1))
-
-
-PREFIX = "OMPI_MCA_"
-DELAYING: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi"})}
-WITHOUT_ADAPTER: Mapping[str, frozenset[str]] = {"btl": frozenset({"ofi", "openib", "usnic"})}
-ADAPTERS = ("infiniband", "cxi", "hfi1", "infiniband_verbs", "cxi_user", "usnic_verbs")
-"""Classes of devices (/sys/class) that another transport than shared memory may use, even between ranks of a host."""
-DELAY_S = 1.0  # that the sleep takes
 
 
 def waiting_component(version: str, settings: Mapping[str, str], init_s: float) -> str:

@@ -20,6 +20,7 @@ INPUTS = "inputs"  # entry of ``weft.json``: SHA-256 of each of the run's copies
 META: dict[str, type] = {"seed": int, "launcher": dict, INPUTS: dict}  # entries of ``weft.json`` that are no texts
 MOST_META = 1 << 22  # bytes of ``weft.json``
 KINDS = {int: "number", dict: "table", str: "text"}
+DISTURBS = 0.1  # share of the cores with other work from which on a run suffers
 
 
 class RunFolder:
@@ -162,9 +163,6 @@ def check_copies(folder: RunFolder) -> None:
                 f"; {folder.what_is_left()}",
                 f"restore the original, or {folder.measure_anew()}",
             )
-
-
-DISTURBS = 0.1  # share of the cores with other work from which on a run suffers
 
 
 class Look(Record):

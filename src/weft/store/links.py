@@ -14,7 +14,6 @@ from weft.files.atomic import read_json, write_json
 
 SCHEMA = "weft-links/1"
 MOST_RATE = 1e18  # bytes per second, more than any link has; above all, not infinite
-
 Count = Annotated[StrictInt, Field(ge=0, lt=2**63)]
 
 

@@ -59,7 +59,6 @@ _EARLIER: dict[str, Columns] = {
     "again": ("", "again_1_ns", "again_2_ns"),
 }
 _PARTNER = re.compile(r"partner\.r(?P<round>\d+)")
-
 NAME = pa.dictionary(pa.int32(), pa.string())
 
 

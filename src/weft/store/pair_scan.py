@@ -30,8 +30,20 @@ FINDINGS_SCHEMA = pa.schema(
     [*PAIR, *WAY, ("batch", pa.int32()), *((name, pa.int64()) for name in (*FOUND, *SUMMARY_COLUMNS))]
 )
 BUCKETS_SCHEMA = pa.schema([*PAIR, *WAY, ("bucket", pa.int16()), ("count", pa.int64())])
-
 Column: TypeAlias = NDArray[np.int64]
+#: Node of each rank, shape (ranks,), by cell and launch.
+NodesOfRanks: TypeAlias = Mapping[tuple[str, int], NDArray[np.integer]]
+BUCKETS = 32  # buckets a factor of two; a bucket is floor(log2(ns) * BUCKETS)
+MOST_BUCKETS = 63 * BUCKETS
+#: Buckets of the first whole numbers of nanoseconds are looked up: a logarithm of each sample would cost more.
+KNOWN_NS = 1 << 21
+BLOCK = 1 << 18  # rows at a time: in smaller blocks the calls cost more, larger ones leave a core's cache
+HISTOGRAM = pa.schema(
+    [
+        ("bytes", pa.int64()), ("mode", pa.string()), ("source_node", pa.int32()), ("target_node", pa.int32()),
+        ("bucket", pa.int16()), ("count", pa.int64()),
+    ]
+)  # fmt: skip
 
 
 class Ends(NamedTuple):
@@ -107,15 +119,6 @@ def _table_pair_findings(
         "mode": modes.take(pa.array(ends.way)),
     }
     return pa.Table.from_arrays([pa.array(columns[field.name]).cast(field.type) for field in schema], schema=schema)
-
-
-#: Node of each rank, shape (ranks,), by cell and launch.
-NodesOfRanks: TypeAlias = Mapping[tuple[str, int], NDArray[np.integer]]
-
-BUCKETS = 32  # buckets a factor of two; a bucket is floor(log2(ns) * BUCKETS)
-MOST_BUCKETS = 63 * BUCKETS
-#: Buckets of the first whole numbers of nanoseconds are looked up: a logarithm of each sample would cost more.
-KNOWN_NS = 1 << 21
 
 
 def bucket_of(ns: NDArray[Any]) -> Column:
@@ -202,15 +205,6 @@ class Tally:
 def _coded(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[Any]]:
     codes = column.dictionary_encode().unify_dictionaries().combine_chunks()
     return codes.indices.to_numpy(), codes.dictionary.to_pylist()
-
-
-BLOCK = 1 << 18  # rows at a time: in smaller blocks the calls cost more, larger ones leave a core's cache
-HISTOGRAM = pa.schema(
-    [
-        ("bytes", pa.int64()), ("mode", pa.string()), ("source_node", pa.int32()), ("target_node", pa.int32()),
-        ("bucket", pa.int16()), ("count", pa.int64()),
-    ]
-)  # fmt: skip
 
 
 def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Table:

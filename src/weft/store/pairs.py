@@ -17,6 +17,13 @@ from weft.store.tables import ROW_GROUP, Batch, ahead, write_parquet
 
 Floats = NDArray[np.float64]
 TRUSTED = 10  # a forward time is trusted if it is so many times the residual of the clocks (METHOD 2)
+SAMPLES = "weft-pair-samples/3"
+REPEATED = ("launch", "source", "target", "iteration", "batch", "lost_ns")
+BESIDE = (
+    (pair_layout.PLACE, run_batches, pair_layout.RUNS_SCHEMA, pair_layout.RUNS),
+    ("findings", finding_tables, FINDINGS_SCHEMA, "weft-pair-findings/2"),
+    ("buckets", bucket_tables, BUCKETS_SCHEMA, "weft-pair-buckets/1"),
+)
 
 
 class PairMedians(NamedTuple):
@@ -59,15 +66,6 @@ def _of_cell(data: CellData, layout: Layout) -> PairMedians:
             one_way[trusted] = ns[trusted] / 1e9
         rows.append(PairMedians(np.full(len(source), way.bytes), source, target[source], time_ns / 1e9, one_way))
     return PairMedians(*(np.concatenate(each) for each in zip(*rows, strict=True)))
-
-
-SAMPLES = "weft-pair-samples/3"
-REPEATED = ("launch", "source", "target", "iteration", "batch", "lost_ns")
-BESIDE = (
-    (pair_layout.PLACE, run_batches, pair_layout.RUNS_SCHEMA, pair_layout.RUNS),
-    ("findings", finding_tables, FINDINGS_SCHEMA, "weft-pair-findings/2"),
-    ("buckets", bucket_tables, BUCKETS_SCHEMA, "weft-pair-buckets/1"),
-)
 
 
 def write_cell(path: Path, launches: Iterable[CellData], sources: str) -> None:

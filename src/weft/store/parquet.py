@@ -48,6 +48,11 @@ SCHEMA = pa.schema(
 )  # fmt: skip
 NUMBERS = {"launch": np.int16, "iteration": np.int32, "rank": np.int32, "batch": np.int32, "faults": np.int32}
 NAMES, LONGS, TIMES = ("op", "phase"), ("start_ns", "duration_ns", "lost_ns"), ("start_ns", "duration_ns")
+SAMPLES = "weft-samples/2"
+Fingerprints: TypeAlias = dict[str, list[Any]]
+DIFFERENCES = ("iteration", "start_ns", "duration_ns")
+WORTH_A_THREAD = 1 << 17
+"""Rows of a cell from which on a thread of its own gains time; of smaller ones the threads wait for each other."""
 
 
 class Slab(NamedTuple):
@@ -130,13 +135,6 @@ def _fill(columns: dict[str, NDArray[Any]], slab: Slab, known: dict[str, list[st
         packed, duration = slab.samples[:, rows, LOST], slab.samples[:, rows, DURATION]
         grid["lost_ns"][:, rows], grid["faults"][:, rows] = unpack_lost(packed, duration, column)
         begin = rows.stop
-
-
-SAMPLES = "weft-samples/2"
-Fingerprints: TypeAlias = dict[str, list[Any]]
-DIFFERENCES = ("iteration", "start_ns", "duration_ns")
-WORTH_A_THREAD = 1 << 17
-"""Rows of a cell from which on a thread of its own gains time; of smaller ones the threads wait for each other."""
 
 
 def convert(folder: Any, origin: Origin | None = None, *, whole: Container[str] | None = None) -> None:

@@ -17,16 +17,13 @@ from weft.text import is_plain_json, plain_tree
 
 #: Statuses whose samples lie in an .npy; the other ones are rows without numbers.
 WITH_SAMPLES = frozenset({"ok", "invalid"})
-
 MEASURE_AGAIN = "repeat the same `weft run`: it measures this cell again and keeps the others"
-
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 Small = Annotated[int, Field(ge=0, lt=2**31)]
 #: Allowed names of a cell, launch or kernel, never a path: ``c000.l1``.
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}$")]
 #: An operation, or a step of its breakdown: ``alltoall@1024``, ``C/within``. Never used in a path.
 Operation = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@+:-]{0,99}(/[a-z-]{1,30})?$")]
-
 Columns = tuple[str, str, str]  # names of the three numbers of a row
 #: How it is known what samples lost: by the time for which a rank was runnable without a processor; by the processor
 #: time of others, where ranks share cores by plan; or only by a flag, the context switches.
@@ -34,6 +31,9 @@ LostBy = Literal["delay", "others", "switches"]
 #: The names of the number that says so: ``taint`` is the flag of earlier kernels.
 LOST_COLUMNS: Mapping[str, LostBy] = {"delay": "delay", "others": "others", "switches": "switches", "taint": "switches"}
 EARLIER_COLUMNS: Columns = ("start_ns", "duration_ns", "taint")
+ABSENT = {"host": "", "node": 0, "local_rank": 0, "cpus": "", "core": -1, "init_ns": -1}
+"""What an entry of a rank that an older kernel did not write stands for."""
+ENTRY: "itemgetter[Any]" = itemgetter("rank", *ABSENT)
 
 
 class Record(BaseModel):
@@ -148,11 +148,6 @@ class RankColumns(Record):
     cpus: tuple[str, ...] = ()
     core: tuple[Annotated[int, Field(ge=-1, lt=2**31)], ...] = ()
     init_ns: tuple[Annotated[int, Field(ge=-1, lt=2**63)], ...] = ()  # what MPI_Init took; -1 where nobody measured it
-
-
-ABSENT = {"host": "", "node": 0, "local_rank": 0, "cpus": "", "core": -1, "init_ns": -1}
-"""What an entry of a rank that an older kernel did not write stands for."""
-ENTRY: "itemgetter[Any]" = itemgetter("rank", *ABSENT)
 
 
 def by_column(ranks: Any) -> Any:

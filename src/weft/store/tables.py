@@ -35,11 +35,18 @@ ROW_GROUP = 1 << 20
 MOST_UNPACKED = 1 << 29
 """Bytes that any table may have in memory; a large file more, but not as many times its own size as a bomb has."""
 Item = TypeVar("Item")
-
 Table: TypeAlias = pa.Table
 Batch: TypeAlias = pa.RecordBatch
 Column: TypeAlias = pa.Array
 Schema: TypeAlias = pa.Schema
+# numbers of a row that are stored in another width than an int's 32 bits or a float's 64
+Short = Annotated[int, pa.int16()]
+Long = Annotated[int, pa.int64()]
+Single = Annotated[float, pa.float32()]
+PLAIN: Mapping[Any, Any] = {str: pa.string(), int: pa.int32(), float: pa.float64(), bool: pa.bool_()}
+Row = TypeVar("Row", bound=Mapping[str, Any])
+MOST_VALUES = 3 << 22
+"""Of a table that is read as rows of Python, where each takes some fifty bytes: a small file may fill the memory."""
 
 
 def write_parquet(
@@ -152,13 +159,6 @@ def ahead(items: Iterator[Item]) -> Iterator[Item]:
             yield item
 
 
-# numbers of a row that are stored in another width than an int's 32 bits or a float's 64
-Short = Annotated[int, pa.int16()]
-Long = Annotated[int, pa.int64()]
-Single = Annotated[float, pa.float32()]
-PLAIN: Mapping[Any, Any] = {str: pa.string(), int: pa.int32(), float: pa.float64(), bool: pa.bool_()}
-
-
 def column_type(hint: Any) -> Any:
     """The Arrow type of a TypedDict's column; every column may have nulls."""
     origin, parts = get_origin(hint), get_args(hint)
@@ -193,11 +193,6 @@ def unreadable(root: Path, path: Path, error: Exception) -> DataError:
     reason = getattr(error, "strerror", None) or error
     why = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {reason}"
     return DataError(f"{path}: {why}", f"`weft show {root}` makes the tables again from the cells")
-
-
-Row = TypeVar("Row", bound=Mapping[str, Any])
-MOST_VALUES = 3 << 22
-"""Of a table that is read as rows of Python, where each takes some fifty bytes: a small file may fill the memory."""
 
 
 @dataclass(frozen=True)

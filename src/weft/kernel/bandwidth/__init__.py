@@ -39,6 +39,9 @@ Pattern = Literal["intra-socket", "inter-socket", "inter-node", "incast", "outca
 Cache = Literal["hot", "cold", "shared"]
 #: Least number of hot messages in flight together: with a single one the time would include waiting for each.
 FEWEST_PLACES = 4
+OP = "send"
+WINDOW = 64  # messages in flight at a time, at most
+Classes = list[tuple[int, str, int]]
 
 
 def parse_pairs(value: object) -> tuple[int, ...] | Literal["cores"]:
@@ -130,10 +133,6 @@ class BandwidthStudy(Study, frozen=True):
     kernel: Literal["bandwidth"] = Field(description="bandwidth")
     bandwidth: BandwidthSection = Field(BandwidthSection(), description="[bandwidth]")  # pyright: ignore[reportCallIssue]
     series: SeriesOf[BandwidthSeries]
-
-
-OP = "send"
-WINDOW = 64  # messages in flight at a time, at most
 
 
 @dataclass(frozen=True)
@@ -255,9 +254,6 @@ def swept(section: BandwidthSection, cache: Cache, flows: int, notes: list[str])
         notes.append(f"{cache}: sizes over {most} are left out, {fewest} of them are more than its footprint")
     window = {"window": section.window, "window_bytes": section.window_bytes}
     return {"bytes": list(sizes), "refine": section.refine, **window, "cache": cache, "footprint": footprint}
-
-
-Classes = list[tuple[int, str, int]]
 
 
 def representatives(

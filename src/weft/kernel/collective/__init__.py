@@ -34,6 +34,11 @@ from weft.study import Measure, Series, Study, doubling
 
 MOST_ROOTS = 32  # most roots that take turns, if each is measured once
 WIDE_BYTES = 8  # of a count or a displacement of MPI 4
+MOST_INT = 2**31 - 1
+ALL_SENT = frozenset({"alltoall", "alltoallv", "scatter", "reduce_scatter"})
+ALL_RECEIVED = frozenset({"alltoall", "alltoallv", "gather", "allgather"})
+ROOTED = frozenset({"bcast", "scatter", "gather", "reduce"})
+REDUCING = frozenset({"allreduce", "reduce", "reduce_scatter"})
 
 
 class Collective(MeasuredKernel):
@@ -179,13 +184,6 @@ def op_prefix(values: Mapping[str, Any]) -> str:
     """Name of a cell's operations, without the size: ``alltoall``, ``alltoallv-linear``, ``allgather-inplace``."""
     special = (values.get("pattern", "equal"), values["form"])
     return "-".join([values["collective"], *(word for word in special if word not in ("equal", "plain"))])
-
-
-MOST_INT = 2**31 - 1
-ALL_SENT = frozenset({"alltoall", "alltoallv", "scatter", "reduce_scatter"})
-ALL_RECEIVED = frozenset({"alltoall", "alltoallv", "gather", "allgather"})
-ROOTED = frozenset({"bcast", "scatter", "gather", "reduce"})
-REDUCING = frozenset({"allreduce", "reduce", "reduce_scatter"})
 
 
 def process_counts(series: CollectiveSeries, shape: Shape, notes: list[str]) -> list[int]:

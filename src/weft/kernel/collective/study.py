@@ -52,8 +52,6 @@ _RANK = {"anyOf": [{"const": "rotating"}, {"type": "integer", "minimum": 0}]}
 Collectives = Annotated[tuple[str, ...], *written(parse_collectives, as_written, _NAMES)]
 Processes = Annotated[tuple[int, ...] | Literal["2..p"] | None, *written(parse_processes, as_written, _COUNTS)]
 Root = Annotated[int, *written(parse_root, lambda root: "rotating" if root < 0 else root, _RANK)]
-
-
 Skew = Annotated[float, Field(ge=1, le=1000, allow_inf_nan=False)]
 
 
@@ -105,18 +103,15 @@ class CollectiveSection(Section, frozen=True):
         None,
         description='for the algorithm "auto": a selection table (weft tune); each call chooses as libweft.so does',
     )
-
     guidelines: Annotated[bool, Field(strict=True)] = Field(
         False,
         description="also what performance guidelines hold each call against (weft audit), in turns with it; root 0",
     )
-
     guidelines_within: Seconds = Field(
         0.0,
         description="with guidelines: what one size may take with all that it is held against; a larger size for which "
         'three rounds of calls take longer is left out: "0.5 s" (0: none is)',
     )
-
     overlap: Annotated[bool, Field(strict=True)] = Field(
         False,
         description="also how much of each non-blocking call hides behind computation, and the persistent call (MPI "

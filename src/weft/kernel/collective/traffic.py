@@ -33,6 +33,10 @@ from weft.kernel.traffic import Combined, MatrixTraffic, Traffic, Uniform, has_w
 
 ELEMENT = 8  # bytes of an element of a reduction or of a derived datatype
 LIGHT_SHARE = 8
+WHOLE = frozenset({"allgather", "reduce_scatter"})
+MESSAGE = frozenset({"bcast", "reduce", "allreduce"})
+CONVERGING = frozenset({"gather", "alltoall", "alltoallv"})
+ROOTED_BLOCKS = frozenset({"scatter", "gather"})
 
 
 def least_share(pattern: str, ranks: int, outside: int) -> Fraction:
@@ -40,12 +44,6 @@ def least_share(pattern: str, ranks: int, outside: int) -> Fraction:
     linear = Fraction(outside * (outside + 1), 2 * ranks)
     known = {"equal": Fraction(outside), "linear": linear, "heavy": Fraction(outside, LIGHT_SHARE)}
     return known.get(pattern, Fraction(0))  # a matrix may have zeros for exactly these
-
-
-WHOLE = frozenset({"allgather", "reduce_scatter"})
-MESSAGE = frozenset({"bcast", "reduce", "allreduce"})
-CONVERGING = frozenset({"gather", "alltoall", "alltoallv"})
-ROOTED_BLOCKS = frozenset({"scatter", "gather"})
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ Number = int | Fraction
 LONGEST = 200
 LARGEST = 2**62
 REMEDY = 'write integer arithmetic with + - * / // % ** ( ), such as "512 * N"'
+NAMES, LISTED, MOST_N = ("N", "p", "r", "s"), ("n", "m"), 2**50
+Call = Literal["A", "B", "C"]
 
 
 def tree(text: str, names: Iterable[str]) -> ast.expr:
@@ -127,10 +129,6 @@ class Sampling:
         return min(self.n, self.width * most + self.ranks * (self.width - 1))
 
 
-NAMES, LISTED, MOST_N = ("N", "p", "r", "s"), ("n", "m"), 2**50
-Call = Literal["A", "B", "C"]
-
-
 def listed(*kinds: dict[str, Any]) -> dict[str, Any]:
     """JSON schema of one of these kinds of value, or a list of them."""
     return {"anyOf": [*kinds, {"type": "array", "minItems": 1, "items": {"anyOf": list(kinds)}}]}
@@ -199,7 +197,6 @@ class ExchangeSection(Section, frozen=True):
     calls: Annotated[tuple[Call, ...], Field(min_length=1, max_length=3)] = Field(
         ("A", "B", "C"), description="of A MPI_Alltoall(int), B MPI_Alltoallv(int), C MPI_Alltoallv(m-vector)"
     )
-
     algorithm: AlgorithmSpec = Field(
         DEFAULT,
         description='of A, B and C: "default" (the library\'s own), or one of Weft\'s, such as "node.multi{nl=4}"',

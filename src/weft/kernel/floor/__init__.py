@@ -17,6 +17,7 @@ LARGE_FROM = 1_048_576
 TRIED_BYTES, FEWEST_TRIES, MOST_TRIES = 16_777_216, 2, 30
 """Bytes that the tries of one way copy in all, and how many tries there are at least and at most."""
 CALLS = 50  # calls of a size that are made at least, warm-up included
+MOST_COPIES = 64  # of a floor that an earlier Weft planned, which names none
 
 
 def copy_sizes(staying: Iterable[int], most: int | None = None) -> list[int]:
@@ -38,9 +39,6 @@ def copy_tries(size: int) -> int:
     return min(max(TRIED_BYTES // size, FEWEST_TRIES), MOST_TRIES)
 
 
-MOST_COPIES = 64  # of a floor that an earlier Weft planned, which names none
-
-
 class Floor(Kernel):
     """``empty``, ``latency``, ``swap`` and ``copy-<bytes>[-<way>]`` of one (nodes, ranks per node)."""
 
@@ -48,7 +46,6 @@ class Floor(Kernel):
     main = "empty"
     batched = False
     is_floor = True
-
     copies = staticmethod(copy_sizes)
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:

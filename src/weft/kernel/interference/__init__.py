@@ -31,6 +31,13 @@ MOVING = frozenset({"alltoall", "exchange", "stream"})
 AT_ONCE = frozenset({"exchange", "stream"})
 Few = Annotated[int, Field(strict=True, ge=1, le=1000)]
 Percent = Annotated[int, Field(strict=True, ge=1, le=100)]
+IN_PAIRS = frozenset({"pingpong", "stream"})
+RECORD = 512  # bytes of a message under way: its request and status, and the library's own
+LINE = 64  # bytes: each message of a stream has its own cache lines
+MOST_PAIRED = 1024  # ranks
+FEWEST = 2  # of a job's nodes, or ranks on a single node
+BUSY = 3  # times as long as alone do calls take beside traffic
+SHOWN_S, PAUSE_S = 1.2, 0.7  # of a job that is counted by itself, and after the last one (interference.cpp)
 
 
 class InterferenceSection(Section, frozen=True):
@@ -94,15 +101,6 @@ class InterferenceStudy(Study, frozen=True):
 
     kernel: Literal["interference"] = Field(description="interference")
     interference: InterferenceSection = Field(InterferenceSection(), description="[interference]")  # pyright: ignore[reportCallIssue]
-
-
-IN_PAIRS = frozenset({"pingpong", "stream"})
-RECORD = 512  # bytes of a message under way: its request and status, and the library's own
-LINE = 64  # bytes: each message of a stream has its own cache lines
-MOST_PAIRED = 1024  # ranks
-FEWEST = 2  # of a job's nodes, or ranks on a single node
-BUSY = 3  # times as long as alone do calls take beside traffic
-SHOWN_S, PAUSE_S = 1.2, 0.7  # of a job that is counted by itself, and after the last one (interference.cpp)
 
 
 class StreamTraffic(MatrixTraffic):

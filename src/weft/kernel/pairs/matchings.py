@@ -19,7 +19,6 @@ from weft.kernel.tournament import circle
 
 Unit = list["Unit"] | tuple[int, ...]
 """A leaf's nodes, or the units of a pod or group: lists, since an array of few nodes takes longer to make."""
-
 #: Draws of a round, of which the flattest is taken; further draws where nodes meet for a second time.
 DRAWS, REDRAWS = 6, 12
 #: How often two units meet where a cable joins them alone: what disturbs one round, such as a burst, is no slow cable.

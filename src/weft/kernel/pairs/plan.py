@@ -28,6 +28,11 @@ RATE_WITHIN, RATE_BETWEEN = 2e9, 1e9
 TAKES = 11  # decisions of the stop rule for one round and size: cold, warm-up, a few chunks
 TAKE_S, TURN_S = 50e-6, 200e-6  # barrier and one decision; waking the ranks whose turn it is
 MOST_BLOCKS = 900
+RAW_MOST = 2**30  # most bytes of a run's samples that are stored individually
+SEED = 26  # if the study gives none
+BOTH_WAYS = 4096  # bytes from which the messages of a check move both ways at once
+_LAST = Latest[list[Round]]()
+"""The rounds last drawn: a check plans twice, as the time of a round depends on their number."""
 
 
 class Pace(NamedTuple):
@@ -89,11 +94,6 @@ def blocks(
             found.append(own | {"expected_s": round(lasted_s, 3)})
             first, lasted_s = at + 1, 0.0
     return found
-
-
-RAW_MOST = 2**30  # most bytes of a run's samples that are stored individually
-SEED = 26  # if the study gives none
-BOTH_WAYS = 4096  # bytes from which the messages of a check move both ways at once
 
 
 def shape_values(study: PairsStudy, fabric: Fabric, shape: Shape) -> tuple[list[dict[str, Any]], list[str]]:
@@ -159,10 +159,6 @@ def matched(
         seen.update(fresh)
         chosen += [fresh] if fresh else []
     return chosen, f"{len(chosen)} rounds of disjoint pairs, drawn by seed {seed}: {why}"
-
-
-_LAST = Latest[list[Round]]()
-"""The rounds last drawn: a check plans twice, as the time of a round depends on their number."""
 
 
 def _drawn(

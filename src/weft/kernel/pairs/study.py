@@ -17,6 +17,7 @@ from weft.units import Bytes, Seconds, parse_bytes, written
 # Drawn pairs are measured one at a time: a larger round would not be faster, and a killed job would lose more.
 MOST_A_ROUND = 32
 Chosen = list[list[tuple[int, int]]]
+MOST_DRAWN = 10_000
 
 
 def draw_rounds(schedule: PairSchedule, count: int, seed: int) -> list[int]:
@@ -53,9 +54,6 @@ def disjoint(pairs: Sequence[tuple[int, int]], most: int = MOST_A_ROUND) -> Chos
         rounds[place].append(pair)
         busy[place].update(pair)
     return rounds
-
-
-MOST_DRAWN = 10_000
 
 
 def parse_sizes(value: object) -> tuple[int, ...]:

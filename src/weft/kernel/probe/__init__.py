@@ -17,6 +17,10 @@ from weft.study import Measure, Series, Study
 from weft.units import Bytes
 
 Few = Annotated[int, Field(strict=True, ge=1, le=10_000)]
+SLOPES = {"more": 4, "longer": 2}
+"""How many times as many short messages, and as many bytes of a long one, make the other end of a slope."""
+MESSAGES = ("small", "large", "messages", "trains")
+KEYS = (*MESSAGES, *SLOPES)
 
 
 class ProbeSection(Section, frozen=True):
@@ -42,12 +46,6 @@ class ProbeStudy(Study, frozen=True):
 
     kernel: Literal["probe"] = Field(description="probe")
     probe: ProbeSection = Field(ProbeSection(), description="[probe]")  # pyright: ignore[reportCallIssue]
-
-
-SLOPES = {"more": 4, "longer": 2}
-"""How many times as many short messages, and as many bytes of a long one, make the other end of a slope."""
-MESSAGES = ("small", "large", "messages", "trains")
-KEYS = (*MESSAGES, *SLOPES)
 
 
 class Probe(MeasuredKernel):

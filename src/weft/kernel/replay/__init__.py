@@ -21,6 +21,11 @@ from weft.mpi.alltoall import AlgorithmSpec, chosen
 from weft.store.trace.script import read_sizes, sent_in
 from weft.study import Measure, Series, Study
 
+OP = "replay"
+EVENTS = 4
+"""A script's own message is sent, received, waited for and copied, and follows a computation. What a kernel sends is
+folded and follows nothing: a ring of 64 KiB on 64 ranks took ten times as long a message (bench/cost_estimates.py)."""
+
 
 class ReplaySection(Section, frozen=True):
     """``[replay]``: which script, and how fast its ranks compute."""
@@ -47,12 +52,6 @@ class ReplayStudy(Study, frozen=True):
 
     kernel: Literal["replay"] = Field(description="replay")
     replay: ReplaySection = Field(description="[replay]")
-
-
-OP = "replay"
-EVENTS = 4
-"""A script's own message is sent, received, waited for and copied, and follows a computation. What a kernel sends is
-folded and follows nothing: a ring of 64 KiB on 64 ranks took ten times as long a message (bench/cost_estimates.py)."""
 
 
 class Replay(MeasuredKernel):

@@ -11,6 +11,11 @@ from weft.files.atomic import file_checksum, guard, read_json, write_json
 from weft.store.tables import Long, TableOf
 from weft.store.trace.reader import read_header, trace_files
 
+STAMP = "converted.json"
+"""In ``tables``, written last. For each file its checksum, and what its inode says: unchanged, it is not read again."""
+RAW, MADE, OPEN = "raw", "made", "open"
+"""Entries of the stamp: ranks' files, files made of them, and names of ranks' files that had no end yet."""
+
 
 class TraceRankRow(TypedDict):
     """A rank: where it ran, and what its trace lacks (``missing``, in words; empty if nothing).
@@ -114,12 +119,6 @@ class TraceFolder:
     def describe(self, **entries: Any) -> None:
         """Write ``weft.json`` with these entries added. DataError if the disk is full."""
         write_json(self.meta, {"schema": SCHEMA, **self.metadata(), **entries})
-
-
-STAMP = "converted.json"
-"""In ``tables``, written last. For each file its checksum, and what its inode says: unchanged, it is not read again."""
-RAW, MADE, OPEN = "raw", "made", "open"
-"""Entries of the stamp: ranks' files, files made of them, and names of ranks' files that had no end yet."""
 
 
 def stamp_of_raw(folder: TraceFolder) -> dict[str, Any]:

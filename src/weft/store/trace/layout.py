@@ -19,7 +19,6 @@ VERSION = 1
 HEADER_BYTES = 512
 RECORD_BYTES = 64
 RANK_FILES = "rank-*.trace"
-
 HEADER = np.dtype(
     [
         ("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("record_bytes", "<u4"), ("state", "<u4"),
@@ -40,6 +39,17 @@ RECORD = np.dtype(
     ]
 )  # fmt: skip
 PAYLOAD = 16  # offset of the part of a record whose meaning depends on its call
+NO_PEER = -1  # there is none, or it was not known yet (ANY_SOURCE)
+PROC_NULL = -3
+COMPLETE, COUNTS, MEMBERS, SITE, COMMUNICATOR, TARGETS = 1, 2, 3, 4, 5, 6
+"""Records that are no calls: a request's end, counts of a call, members, a call site's text, a communicator, the bytes
+of a call to some ranks."""
+BETWEEN_GROUPS, AS_PARENT, WITH_OTHERS = 1, 2, 4
+"""Traits of a communicator: it connects two groups; it has the members of the one that it was made from; some are
+processes of another program."""
+COUNTS_EACH, MEMBERS_EACH, TEXT_EACH, TARGETS_EACH = 6, 12, 48, 4
+WORLD, SELF = 1, 2  # numbers of MPI_COMM_WORLD and MPI_COMM_SELF in every rank's records
+FINISH = "completion"  # name of a request's completion among the calls
 
 
 class State(enum.IntFlag):
@@ -66,21 +76,6 @@ class Flag(enum.IntFlag):
     CANCELLED = 128
     FAILED = 256  # the call returned an error
     IN_PLACE = 512
-
-
-NO_PEER = -1  # there is none, or it was not known yet (ANY_SOURCE)
-PROC_NULL = -3
-
-COMPLETE, COUNTS, MEMBERS, SITE, COMMUNICATOR, TARGETS = 1, 2, 3, 4, 5, 6
-"""Records that are no calls: a request's end, counts of a call, members, a call site's text, a communicator, the bytes
-of a call to some ranks."""
-BETWEEN_GROUPS, AS_PARENT, WITH_OTHERS = 1, 2, 4
-"""Traits of a communicator: it connects two groups; it has the members of the one that it was made from; some are
-processes of another program."""
-COUNTS_EACH, MEMBERS_EACH, TEXT_EACH, TARGETS_EACH = 6, 12, 48, 4
-WORLD, SELF = 1, 2  # numbers of MPI_COMM_WORLD and MPI_COMM_SELF in every rank's records
-
-FINISH = "completion"  # name of a request's completion among the calls
 
 
 class Call(NamedTuple):
@@ -121,7 +116,6 @@ ONE_SIDED = _section(256, 287)
 FILES = _section(320, 383)
 PREPARING = _section(80, 127) | {"MPI_Startall"}
 """Calls that move nothing themselves: they make, probe, ask for or end requests."""
-
 ALL_TO_ALLS = calls_of("AllToAll", "AllToAllV", "AllToAllW")
 FROM_ROOT = calls_of("Broadcast", "Scatter", "ScatterV")
 TO_ROOT = calls_of("Reduce", "Gather", "GatherV")
@@ -129,8 +123,6 @@ SPARSE = calls_of("AllToAllV", "AllToAllW") | NEIGHBOURHOOD
 """Calls with bytes for each of some ranks: nobody waits for those who have none for it."""
 TOGETHER = COLLECTIVES - FROM_ROOT - TO_ROOT - SPARSE - {"MPI_Scan", "MPI_Exscan"}
 """Calls that need data of all, and end for nobody before the last has come."""
-
-
 _CALL = struct.Struct("<HHIIiqqqqQiI")
 _FIELDS = (RECORD.names or ())[1:]
 _DEFINED = struct.Struct("<HHIIi")

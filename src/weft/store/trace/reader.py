@@ -24,6 +24,13 @@ AT_ONCE = 1 << 18  # records read at a time: 16 MiB
 MOST_RANKS = 1 << 24
 REMEDY = "name a folder that the tracer wrote (WEFT_TRACE), or run: weft trace -o RUN -- mpirun ..."
 CHANGED = "bring the original back, or take the trace again: weft trace -o RUN -- mpirun -n 4 ./application"
+_KINDS: dict[Any, Callable[[Any], Any]] = {
+    int: int,
+    float: lambda number: float(number) if np.isfinite(number) else 0.0,
+    str: lambda raw: bytes(raw).decode("utf-8", "replace"),
+    State: lambda state: State(int(state) & 63),
+}
+Ints: TypeAlias = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -119,14 +126,6 @@ def read_header(path: Path) -> Header:
     return Header(**{each.name: _KINDS[each.type](head[each.name]) for each in fields(Header)})
 
 
-_KINDS: dict[Any, Callable[[Any], Any]] = {
-    int: int,
-    float: lambda number: float(number) if np.isfinite(number) else 0.0,
-    str: lambda raw: bytes(raw).decode("utf-8", "replace"),
-    State: lambda state: State(int(state) & 63),
-}
-
-
 @dataclass
 class RankTrace:
     """One rank's trace, read piece by piece."""
@@ -190,9 +189,6 @@ _IS_DEFINITION = _marked((layout.COUNTS, layout.MEMBERS, layout.SITE, layout.COM
 def is_event(call: NDArray[np.uint16]) -> NDArray[np.bool_]:
     """Whether each number, shape (n,), is that of an MPI call or a completion: true or false, shape (n,)."""
     return _IS_EVENT[call]
-
-
-Ints: TypeAlias = NDArray[np.int32]
 
 
 @dataclass

@@ -34,6 +34,8 @@ ACTION = np.dtype(
 )  # fmt: skip
 SELF, WORLD = -1, 0
 """``comm`` of an action of a rank alone, and of one of all ranks; k is the rank's communicator of layer k."""
+MOST_COUNTED = 8192
+Bytes = npt.NDArray[np.float64]
 
 
 class Act(enum.IntEnum):
@@ -113,10 +115,6 @@ def read_sizes(path: Path) -> ScriptSizes:
         int(index["send_bytes"].max()), int(index["receive_bytes"].max()), int(own.max()), int(head["direct"]),
         tuple(act.name.lower() for act in DIRECT if int(head["direct_acts"]) >> act & 1),
     )  # fmt: skip
-
-
-MOST_COUNTED = 8192
-Bytes = npt.NDArray[np.float64]
 
 
 def sent_in(path: Path) -> Bytes | None:
