@@ -29,7 +29,7 @@ from weft.bound.terms import INJECTION, LINK
 from weft.fabric import Fabric, load_fabric
 from weft.format import format_bytes, format_seconds
 from weft.kernel.sizes import split_op
-from weft.kernel.traffic import peak_of, skewed_weights
+from weft.kernel.traffic import peak_of
 from weft.report.tabular import Table, Words, markdown
 from weft.report.view import load_view
 
@@ -136,7 +136,7 @@ def points_of(run: Path, fabric: Fabric) -> list[Point]:
         assert traffic is not None and largest is not None
         moved = np.array(traffic.between(cell.nodes, cell.ranks_per_node), dtype=float)
         pattern = cell.parameters["pattern"]
-        mean = round(largest / peak_of(skewed_weights(pattern, cell.ranks)))
+        mean = round(largest / peak_of(pattern, cell.ranks))
         best = min(timings, key=lambda name: timings[name]["median_s"])
         found.append(
             Point(

@@ -122,7 +122,6 @@ def two_ranks(root: Path) -> Probe:
 
 
 def _start_two(folder: Path, mpi: Mpi, library: Library | None, starter: Path, root: Path) -> str:
-    """Why two ranks cannot be built or started as the launcher of this host does; empty if they can."""
     why = _built(str(mpi.wrapper), folder)
     if why or library is None:
         return why

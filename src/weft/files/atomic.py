@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Atomic writing of files, the folder of temporary ones, and system errors as Weft's own."""
+"""Atomic writing of files, checksums, the folder of temporary ones, and system errors as Weft's own."""
 
 import errno
 import json
@@ -218,13 +218,13 @@ def explain(path: Path | str, error: OSError) -> DataError:
     if isinstance(error, TooLargeError):
         remedy = "bring the original back, or remove it: Weft wrote no such file"
         return DataError(f"{error.filename}: {reason}", remedy)
+    goes_on = "and repeat the same command, which then continues; or use another disk: --into DIR"
     if error.errno == errno.ENOSPC and _has_no_inodes(place):
-        remedy = "delete files there and repeat the same command, which then continues; or use another disk: --into DIR"
-        return DataError(f"no inode is left on the file system of {place}: it holds no more files (df -i)", remedy)
+        what = f"no inode is left on the file system of {place}: it holds no more files (df -i)"
+        return DataError(what, f"delete files there {goes_on}")
     if error.errno in FULL:
         what = f"{FULL[error.errno]}: cannot write {place} ({reason}; {free_space(place)} free on the disk)"
-        remedy = "free some space and repeat the same command, which then continues; or use another disk: --into DIR"
-        return DataError(what, remedy)
+        return DataError(what, f"free some space {goes_on}")
     if error.errno == errno.ELOOP:
         return DataError(f"{place} is a link, and links in a run folder are not followed", _remove(place))
     if error.errno in FORBIDDEN:
@@ -235,7 +235,6 @@ def explain(path: Path | str, error: OSError) -> DataError:
 
 
 def _disk_of(path: Path) -> Path:
-    """What is there of a path: on the file system that would hold it."""
     while not path.exists() and path != path.parent:
         path = path.parent
     return path

@@ -59,7 +59,6 @@ def held_by_name(path: Path, say: Callable[[str], None], wait_s: float = 0.0) ->
 
 
 def _create(place: Path) -> bool:
-    """Create the file with this process as holder, unless it is there."""
     with file_errors(place), parent_of(place) as (folder, name, _):
         try:
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=folder)

@@ -1,28 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traffic matrices in files: text (also nccl-tests' for alltoallv), NumPy's .npy, PyTorch's traces of collectives."""
+"""Traffic matrices in files: text (also nccl-tests' for alltoallv), NumPy's .npy, PyTorch's traces of collectives.
+
+A trace (Kineto's, or an execution trace in Chakra's JSON) has the calls of one rank: a file is one trace, or a list of
+those of all ranks. Calls of all groups are added. Sizes per peer are those of ``In split size``; a call without them
+has equal parts, which is what PyTorch then sends.
+"""
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from weft.files.beneath import read_json_text
-from weft.files.reading import is_list, is_table
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 import os
 import re
 import stat
+from collections.abc import Iterator, Mapping
 from io import BufferedReader
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from weft.errors import StudyError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from weft.files.beneath import read_json_text
+from weft.files.reading import is_list, is_table
 
 MOST_WEIGHT = 2**50
 SCALE = 10**6
@@ -37,8 +35,6 @@ HEADER = re.compile(
     re.ASCII,
 )
 EXAMPLE = "p lines of p numbers (text), or numpy.save(path, matrix): row i holds what rank i sends to each"
-MOST_RANKS = 8192
-MOST_NUMBER = 2**50
 CALL = "record_param_comms"
 BYTES = {
     "byte": 1, "char": 1, "bool": 1, "half": 2, "bfloat16": 2, "short": 2, "float": 4, "int": 4, "double": 8, "long": 8,
@@ -61,8 +57,6 @@ def read_matrix(path: Path) -> list[list[int]]:
     a million. Nothing is read that the header, or the first line, does not allow. Raises StudyError: no file, no square
     of numbers, a negative one, or nothing but zeros; or one of over 8,192 ranks.
     """
-    import numpy as np
-
     try:
         # a pipe would wait for its writer
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
@@ -84,9 +78,7 @@ def read_matrix(path: Path) -> list[list[int]]:
     return values.astype(np.int64).tolist()
 
 
-def _npy(file: BufferedReader) -> "NDArray[Any]":
-    import numpy as np
-
+def _npy(file: BufferedReader) -> NDArray[Any]:
     start = file.read(12)
     prefix = 10 if start[6:7] == b"\x01" else 12
     size = int.from_bytes(start[8:prefix], "little")
@@ -104,9 +96,7 @@ def _npy(file: BufferedReader) -> "NDArray[Any]":
     return np.fromfile(file, kind, shape[0] * shape[1]).reshape(shape, order="F" if known[2] == "True" else "C")
 
 
-def _text(file: BufferedReader) -> "NDArray[Any]":
-    import numpy as np
-
+def _text(file: BufferedReader) -> NDArray[Any]:
     if file.peek(4)[:4] == ARCHIVE:
         raise ValueError("it is an archive (numpy.savez)")
     rows: list[NDArray[Any]] = []
@@ -121,10 +111,8 @@ def _text(file: BufferedReader) -> "NDArray[Any]":
     return np.array(rows)
 
 
-def read_collectives(path: Path) -> "NDArray[np.float64]":
+def read_collectives(path: Path) -> NDArray[np.float64]:
     """Bytes that each rank sends to each in all-to-alls, shape (p, p); OSError, RecursionError, or ValueError."""
-    import numpy as np
-
     given: object = json.loads(read_json_text(path))
     rows: dict[int, dict[int, float]] = {}
     size = 1
@@ -224,16 +212,16 @@ def _passed(values: list[Any]) -> dict[str, object]:
 
 def sent_by(call: Call) -> tuple[int, list[int], list[float]]:
     """The rank that made a call, its peers, and the bytes that it sends each; ValueError for what is not there."""
-    size = _whole(call, "Group size", 1, MOST_RANKS)
+    size = _whole(call, "Group size", 1, MOST_SIDE)
     peers = _peers(call, size)
     member = call.get("member")
-    rank = _whole(call, "rank", 0, MOST_RANKS - 1) if member is None else peers[_whole(call, "member", 0, size - 1)]
+    rank = _whole(call, "rank", 0, MOST_SIDE - 1) if member is None else peers[_whole(call, "member", 0, size - 1)]
     given = call.get("dtype", "")
     kind = str(given).rpartition(".")[2].lower()
     unit = given if isinstance(given, int) and 1 <= given <= 16 else 1 if kind.startswith("float8") else BYTES.get(kind)
     if unit is None:
         raise ValueError(f"an all-to-all of rank {rank} has the dtype {kind[:40]!r}, which is not known")
-    total = _whole(call, "In msg nelems", 0, MOST_NUMBER) * unit
+    total = _whole(call, "In msg nelems", 0, MOST_WEIGHT) * unit
     parts = _numbers(call, "In split size") or [1] * size
     if len(parts) != size:
         raise ValueError(f"an all-to-all of rank {rank} has {len(parts)} sizes for {size} peers")
@@ -248,11 +236,11 @@ def _peers(call: Call, size: int) -> list[int]:
     elif size > 1 and stride == -1:
         raise ValueError(f"a group of {size} has neither a list of its ranks nor a stride between them")
     else:
-        step = _whole(call, "Global rank stride", 1, MOST_RANKS) if size > 1 and "Global rank stride" in call else 1
-        first = _whole(call, "Global rank start", 0, MOST_RANKS - 1)
+        step = _whole(call, "Global rank stride", 1, MOST_SIDE) if size > 1 and "Global rank stride" in call else 1
+        first = _whole(call, "Global rank start", 0, MOST_SIDE - 1)
         peers = [first + step * index for index in range(size)]
-    if len(set(peers)) != size or max(peers) >= MOST_RANKS:
-        raise ValueError(f"a group of {size} has the ranks {peers[:8]}: no {size} different ones below {MOST_RANKS:,}")
+    if len(set(peers)) != size or max(peers) >= MOST_SIDE:
+        raise ValueError(f"a group of {size} has the ranks {peers[:8]}: no {size} different ones below {MOST_SIDE:,}")
     return peers
 
 
@@ -270,6 +258,6 @@ def _numbers(call: Call, key: str) -> list[int]:
         lacking = "the ranks of its group" if key == "Process Group Ranks" else "its sizes per peer"
         raise ValueError(f'an all-to-all has its "{key}" cut short ({given[:40]}): {lacking} are not there')
     values: object = json.loads(given) if isinstance(given, str) else given
-    if not is_list(values) or not all(isinstance(each, int) and 0 <= each <= MOST_NUMBER for each in values):
+    if not is_list(values) or not all(isinstance(each, int) and 0 <= each <= MOST_WEIGHT for each in values):
         raise ValueError(f'an all-to-all has the "{key}" {str(given)[:40]!r}: no list of whole numbers')
     return values

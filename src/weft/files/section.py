@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Base classes of the tables of Weft's TOML files."""
+"""Base classes of the tables of Weft's TOML files, keys put into their text, and JSON files read into a model."""
 
 import json
 import re
@@ -29,11 +29,10 @@ def put(lines: list[str], section: str, key: str, value: str) -> None:
         lines += ["", f"[{section}]", f"{key} = {value}"]
         return
     end = next((at for at, _ in headers if at > begin), len(lines))
-    if _replaced(lines, begin, end, key, value):
-        return
-    while not lines[end - 1].strip():
-        end -= 1
-    lines.insert(end, f"{key} = {value}")
+    if not _replaced(lines, begin, end, key, value):
+        while not lines[end - 1].strip():
+            end -= 1
+        lines.insert(end, f"{key} = {value}")
 
 
 def put_in_each(lines: list[str], section: str, key: str, value: str) -> None:

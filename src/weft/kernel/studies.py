@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading of study files by their kernel's model, and JSON schemas for editors (``python -m weft.kernel.studies``)."""
+"""Study files read by their kernel's model, some keys overridden; JSON schemas (``python -m weft.kernel.studies``)."""
 
 import json
 import tomllib

@@ -2,7 +2,8 @@
 """The schedule of all pairs of ranks (METHOD 26); native/measure/pairs/pair_schedule.cpp computes the same rounds.
 
 Nodes are paired by the circle method; while two are paired, their ranks are paired by cyclic shifts. Then the ranks
-within each node are paired, on all nodes at once.
+within each node are paired, on all nodes at once. At the end: pairs drawn by hop class, counted by groups of nodes, as
+a matrix of all pairs would be too large.
 """
 
 from collections.abc import Iterator, Sequence
@@ -119,9 +120,7 @@ class Group:
 class Classes:
     """Pairs of ranks by class: 0 on one node, else 1 + hops."""
 
-    def __init__(
-        self, node_of: NDArray[np.integer[Any]], network: Network | None = None, hosts: Ints | None = None
-    ) -> None:
+    def __init__(self, node_of: NDArray[Any], network: Network | None = None, hosts: Ints | None = None) -> None:
         self._network, self._hosts = network, hosts
         self._order = np.argsort(node_of, kind="stable")
         self._size = np.bincount(node_of)
@@ -162,25 +161,21 @@ class Classes:
         return found
 
     def _of_nodes(self, count: int, near: NDArray[np.int64], dice: "np.random.Generator") -> list[Pair]:
-        def one() -> Pair:
+        def draw_one() -> Pair:
             draw = int(dice.integers(int(ends[-1])))
             node = int(np.searchsorted(ends, draw, side="right"))
-            low, high = dice.choice(int(self._size[node]), 2, replace=False).tolist()
-            return self._rank(node, low), self._rank(node, high)
+            one, other = (self._rank(node, at) for at in dice.choice(int(self._size[node]), 2, replace=False).tolist())
+            return min(one, other), max(one, other)
 
         ends = np.cumsum(near)
         if ends[-1] // 2 > 2 * count:  # over half of the pairs are free, so few draws are repeats
             drawn: dict[Pair, None] = {}
             while len(drawn) < count:
-                drawn[_ordered(*one())] = None
+                drawn[draw_one()] = None
             return list(drawn)
-        every = [
-            (self._rank(node, low), self._rank(node, high))
-            for node, size in enumerate(self._size.tolist())
-            for high in range(size)
-            for low in range(high)
-        ]
-        return _some_of(every, count, dice)
+        sizes = enumerate(self._size.tolist())
+        places = [(node, low, high) for node, size in sizes for high in range(size) for low in range(high)]
+        return _some_of([(self._rank(node, low), self._rank(node, high)) for node, low, high in places], count, dice)
 
     def _between(self, number: int, weights: list[int], count: int, dice: "np.random.Generator") -> list[Pair]:
         ends = np.cumsum(np.array(weights, np.int64))
@@ -195,7 +190,6 @@ class Classes:
         return _some_of(sorted(found), count, dice)
 
     def _some_of_group(self, group: Group, number: int, times: int, dice: "np.random.Generator") -> list[Pair]:
-        """``times`` pairs that start at a member of the group, drawn independently."""
         targets = np.flatnonzero(group.class_of == number)
         ends = [np.cumsum(self._size[nodes]) for nodes in (group.members, targets)]
         found: list[Pair] = []
@@ -206,7 +200,8 @@ class Classes:
                 place = int(np.searchsorted(until, draw, side="right"))
                 nodes.append((int(of[place]), int(until[place]) - 1 - draw))
             if nodes[0][0] != nodes[1][0]:  # pairs within a node are of another class
-                found.append(_ordered(self._rank(*nodes[0]), self._rank(*nodes[1])))
+                one, other = self._rank(*nodes[0]), self._rank(*nodes[1])
+                found.append((min(one, other), max(one, other)))
         return found
 
     def _all_of(self, number: int) -> Iterator[Pair]:
@@ -214,17 +209,13 @@ class Classes:
             targets = np.flatnonzero(group.class_of == number).tolist()
             for source, target in product(group.members.tolist(), targets):
                 if source != target:
-                    for one, other in np.ndindex(int(self._size[source]), int(self._size[target])):
-                        yield _ordered(self._rank(source, one), self._rank(target, other))
+                    for low, high in np.ndindex(int(self._size[source]), int(self._size[target])):
+                        one, other = self._rank(source, low), self._rank(target, high)
+                        yield min(one, other), max(one, other)
 
     def _rank(self, node: int, place: int) -> int:
         return int(self._order[self._first[node] + place])
 
 
-def _ordered(one: int, other: int) -> Pair:
-    return (one, other) if one < other else (other, one)
-
-
 def _some_of(every: list[Pair], count: int, dice: "np.random.Generator") -> list[Pair]:
-    """``count`` entries of a list at random, or all."""
     return [every[i] for i in dice.permutation(len(every))[:count].tolist()]

@@ -254,8 +254,9 @@ def skewed_weights(pattern: str, ranks: int) -> NDArray[np.int64]:
     return np.asarray(np.round(shares * (SCALE / float(shares.max()))), dtype=np.int64)
 
 
-def peak_of(weights: NDArray[np.int64]) -> float:
-    """The largest block over the mean one."""
+def peak_of(pattern: str, ranks: int) -> float:
+    """The largest block over the mean one of ``zipf2.5``; 1 where blocks are alike."""
+    weights = skewed_weights(pattern, ranks) if is_skewed(pattern) else np.ones(1)
     return float(weights.max() / weights.mean())
 
 

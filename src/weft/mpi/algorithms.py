@@ -3,6 +3,8 @@
 
 Open MPI's are those that ``ompi_info --param coll tuned --level 9`` names (4.1, 5.0), MPICH's those of its variables
 ``MPIR_CVAR_<CALL>_INTRA_ALGORITHM`` (5.0), but for those that would abort a call, or run as another algorithm.
+Guidelines: what a call must not be slower than (Traeff, Gropp, Thakur 2010); ``native/measure/collective/mock_ups.cpp``
+has the same mock-ups, by other calls of the library. In turns with ``bcast@1024`` is measured ``bcast@1024:split``.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The all-to-all algorithms of ``native/alltoall`` and their specs: ``node.multi{nl=4}``."""
+"""The all-to-all algorithms of ``native/alltoall``, their specs (``node.multi{nl=4}``), and selection tables.
+
+A table says which of them ``libweft.so`` takes where; ``native/alltoall/table.hpp`` reads the same file.
+"""
 
 import re
 from collections.abc import Mapping

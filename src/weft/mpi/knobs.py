@@ -185,7 +185,6 @@ class Knobs:
         return "; or ".join(filter(None, (f"{chooser}, which chooses the algorithm" if chooser else "", protocol)))
 
     def _rules(self, name: str, knob: Knob, where: Where, collective: str) -> bool:
-        """Whether a variable can cause a change of this kind."""
         match = re.fullmatch(knob.pattern, name)
         if match is None or (knob.collective and not collective):
             return False

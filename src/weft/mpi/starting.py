@@ -2,7 +2,9 @@
 """How each family of MPI libraries starts ranks: arguments of ``mpiexec`` and environment variables.
 
 Open MPI 5 (PRRTE), Open MPI 4 (ORTE) and MPICH (hydra) are tested; Intel MPI and MVAPICH follow their manuals, as
-hydra's relatives, and were never run here.
+hydra's relatives, and were never run here. At the end: components of Open MPI that only delay a start on one host. The
+OFI BTL of Open MPI 5 sleeps for a second in ``MPI_Init``, and looks for devices that no message on one host uses.
+Without a fast adapter, ``pml = ob1`` is what the library chooses anyway, after opening all others.
 """
 
 import os
@@ -188,5 +190,4 @@ def settings_without_delay(
 
 
 def _file_values(path: Path) -> dict[str, str]:
-    """Variables of a parameter file of Open MPI: lines of ``name = value``."""
     return dict(re.findall(r"(?m)^[ \t]*(\w+)[ \t]*=[ \t]*(\S+)", read(path)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The run folder: the paths of its files, and whether this Weft can read it."""
+"""The run folder: the paths of its files, whether this Weft can read it, and looks at other work on this host."""
 
 import hashlib
 import shlex
@@ -57,11 +57,9 @@ class RunFolder:
             remedy = f"weft trace show {shlex.quote(str(folder.path))}; a page: the same with -o PAGE.html"
             raise DataError(f"{folder.path} is the trace of an application, not the run of a study", remedy)
         if schema != SCHEMA:
-            raise DataError(
-                f"{folder.path}: this run was made by another version of the run format: {schema!r}, "
-                f"this Weft reads {SCHEMA!r} (made by weft {folder.metadata().get('weft', 'unknown')})",
-                "read it with that version of Weft, or measure again with --into DIR",
-            )
+            what = f"{folder.path}: this run was made by another version of the run format: {schema!r}, this Weft reads"
+            made = f"{what} {SCHEMA!r} (made by weft {folder.metadata().get('weft', 'unknown')})"
+            raise DataError(made, "read it with that version of Weft, or measure again with --into DIR")
         return folder
 
     def metadata(self) -> dict[str, Any]:
@@ -135,7 +133,7 @@ class RunFolder:
     def leftovers(self, names: Collection[str]) -> Iterator[Path]:
         """Yield each incomplete file that a killed launch left."""
         own = (self.study, self.fabric, self.plan, self.meta, self.load, self.report)
-        yield from (part for path in own if (part := path.with_name(f"{path.name}.part")).is_file())
+        yield from filter(Path.is_file, (path.with_name(f"{path.name}.part") for path in own))
         for where in (self.cells, self.launches, self.samples):
             # the second is what Open MPI (OMPIO) locks beside a file it writes
             for pattern in ("*.part", "*.part-*.lock"):

@@ -91,7 +91,6 @@ def bucket_tables(data: CellData, layout: Layout) -> Iterator[Table]:
 
 
 def _ends(samples: Column, layout: Layout, ways: Sequence[Way]) -> Ends:
-    """Initiators and targets of pings, without ranks that had a bye."""
     target = samples[:, [layout.partner[way.round] for way in ways], layout.columns("partner")[0]].T
     way, source = np.nonzero(target != np.arange(len(samples)))
     return Ends(way, source, target[way, source])

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From the kernels' .npy to one Parquet file per cell, made again only if a cell has changed."""
+"""From the kernels' .npy to one Parquet file per cell, made again only if a cell has changed.
+
+The columns of as many launches of a cell as fit one row group are made at once.
+"""
 
 import json
 import math
@@ -19,20 +22,8 @@ from numpy.typing import NDArray
 
 from weft.errors import DataError
 from weft.files.beneath import plain_file, read_plain
-from weft.store import pairs
-from weft.store.cells import (
-    DURATION,
-    LOST,
-    START,
-    CellData,
-    Longs,
-    Origin,
-    finished_cells,
-    folder_path,
-    read_record,
-    read_samples,
-    unpack_lost,
-)
+from weft.store import cells, pairs
+from weft.store.cells import CellData, Longs, Origin, folder_path
 from weft.store.pair_layout import is_of_pairs
 from weft.store.records import LOST_COLUMNS, MEASURE_AGAIN, WITH_SAMPLES, CellRecord
 from weft.store.rows import write_tables
@@ -84,7 +75,7 @@ def _slabs(data: CellData) -> Iterator[Slab]:
     if samples is None or not samples.size:
         return
     for segment in record.segments:
-        if segment.columns[:LOST] != TIMES or not segment.lost_column or segment.head:
+        if segment.columns[: cells.LOST] != TIMES or not segment.lost_column or segment.head:
             expected = (*TIMES, " or ".join(LOST_COLUMNS))
             what = "has rows of several kinds" if segment.head else f"holds {segment.columns}, not {expected}"
             where = f"cell {record.cell}, launch {record.launch_index}: segment {segment.op!r}"
@@ -126,14 +117,14 @@ def _fill(columns: dict[str, NDArray[Any]], slab: Slab, known: dict[str, list[st
     for name in NAMES:
         codes = [known[name].index(getattr(segment, name)) for segment in segments]
         grid[name][:] = np.repeat(np.array(codes, np.int32), lengths)
-    for name, place in zip(TIMES, (START, DURATION), strict=True):
+    for name, place in zip(TIMES, (cells.START, cells.DURATION), strict=True):
         grid[name][:] = slab.samples[:, :, place]
     # all segments of a kernel know what was lost in the same way, but for first calls: a stretch a column name
     begin = 0
     for column, stretch in groupby(segments, key=lambda segment: segment.lost_column):
         rows = slice(begin, begin + sum(segment.count for segment in stretch))
-        packed, duration = slab.samples[:, rows, LOST], slab.samples[:, rows, DURATION]
-        grid["lost_ns"][:, rows], grid["faults"][:, rows] = unpack_lost(packed, duration, column)
+        packed, duration = slab.samples[:, rows, cells.LOST], slab.samples[:, rows, cells.DURATION]
+        grid["lost_ns"][:, rows], grid["faults"][:, rows] = cells.unpack_lost(packed, duration, column)
         begin = rows.stop
 
 
@@ -144,13 +135,13 @@ def convert(folder: Any, origin: Origin | None = None, *, whole: Container[str] 
     """
     root = folder_path(folder)
     files = _fingerprints(root)  # before anything is read: what changes meanwhile is read again the next time
-    records = [read_record(root, cell, launch, origin) for cell, launch in finished_cells(root)]
+    records = [cells.read_record(root, cell, launch, origin) for cell, launch in cells.finished_cells(root)]
     measured = (record for record in records if record.has_samples)
-    cells = [list(group) for _, group in groupby(measured, key=lambda record: record.cell)]
+    groups = [list(group) for _, group in groupby(measured, key=lambda record: record.cell)]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         convert_cell = partial(_convert_cell, root, files=files, whole=whole)
-        tasks = [pool.submit(convert_cell, cell) for cell in cells if _rows(cell) > WORTH_A_THREAD]
-        for cell in cells:
+        tasks = [pool.submit(convert_cell, cell) for cell in groups if _rows(cell) > WORTH_A_THREAD]
+        for cell in groups:
             if _rows(cell) <= WORTH_A_THREAD:
                 convert_cell(cell)
         for task in tasks:
@@ -159,14 +150,13 @@ def convert(folder: Any, origin: Origin | None = None, *, whole: Container[str] 
 
 
 def _convert_cell(root: Path, records: list[CellRecord], files: Fingerprints, whole: Container[str] | None) -> None:
-    """Bring the Parquet file of one cell up to date with its launches that have samples."""
     path = root / "samples" / f"{records[0].cell}.parquet"
     of_pairs = is_of_pairs(records[0])
     schema = pairs.SAMPLES if of_pairs else SAMPLES  # files of an older layout are also made again
     sources = _sources(schema, records, files)
     if (whole is None or path.name in whole) and _remembered(path, _rows(records)) == sources:
         return
-    read = (read_samples(root, record) for record in records)
+    read = (cells.read_samples(root, record) for record in records)
     if of_pairs:
         pairs.write_cell(path, read, sources)
         return
@@ -182,10 +172,10 @@ def _rows(records: Iterable[CellRecord]) -> int:
 
 def _fingerprints(root: Path) -> Fingerprints:
     """Name, size, and time of each file of ``cells/``, by its name; of a record its content in place of its time."""
-    cells = root / "cells"
-    if not cells.is_dir():
+    place = root / "cells"
+    if not place.is_dir():
         return {}
-    with os.scandir(cells) as entries:
+    with os.scandir(place) as entries:
         stats = [(Path(entry.path), entry.stat(follow_symlinks=False)) for entry in entries]
     return {
         path.name: [path.name, status.st_size, _crc(path) if path.suffix == ".json" else status.st_mtime_ns]
@@ -224,5 +214,5 @@ def sample_files(folder: Any) -> list[Path]:
     """The sample files of the cells that have samples, ordered by cell; DataError without the table of cells."""
     root = folder_path(folder)
     rows = read_table(root, "cells").select(["cell", "status"]).to_pylist()
-    cells = sorted({row["cell"] for row in rows if row["status"] in WITH_SAMPLES})
-    return [root / "samples" / f"{cell}.parquet" for cell in cells]
+    names = sorted({row["cell"] for row in rows if row["status"] in WITH_SAMPLES})
+    return [root / "samples" / f"{name}.parquet" for name in names]

@@ -1,25 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A typed table of a run: its file, and the TypedDict of its rows, from which its Arrow schema follows."""
+"""Parquet files, whole or not at all; typed tables of a run, whose Arrow schema follows from the rows' TypedDict."""
 
 import errno
+import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import NoneType
-from typing import (
-    Annotated,
-    Any,
-    Generic,
-    Literal,
-    TypeAlias,
-    TypeVar,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -161,7 +150,7 @@ def ahead(items: Iterator[Item]) -> Iterator[Item]:
 
 def column_type(hint: Any) -> Any:
     """The Arrow type of a TypedDict's column; every column may have nulls."""
-    origin, parts = get_origin(hint), get_args(hint)
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         return parts[1]
     if NoneType in parts:
@@ -170,12 +159,12 @@ def column_type(hint: Any) -> Any:
         return pa.list_(column_type(parts[0]))
     if origin is Literal:
         return PLAIN[type(parts[0])]
-    return pa.struct(columns_of(hint)) if is_typeddict(hint) else PLAIN[hint]
+    return pa.struct(columns_of(hint)) if typing.is_typeddict(hint) else PLAIN[hint]
 
 
 def columns_of(row: type) -> list[tuple[str, Any]]:
     """Name and Arrow type of each column of a TypedDict, in its order."""
-    return [(name, column_type(hint)) for name, hint in get_type_hints(row, include_extras=True).items()]
+    return [(name, column_type(hint)) for name, hint in typing.get_type_hints(row, include_extras=True).items()]
 
 
 def read_table(root: Path, name: str, most_values: int | None = None) -> Table:

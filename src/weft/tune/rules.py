@@ -13,7 +13,7 @@ from itertools import groupby
 
 from weft.analyse.tables.answers import WINNERS, WinnerRow
 from weft.analyse.winners import LEAST_WIN
-from weft.kernel.traffic import is_skewed, peak_of, skew_of, skewed_weights
+from weft.kernel.traffic import is_skewed, peak_of, skew_of
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import PMPI, Evidence, Rule, is_own
 from weft.report.view import RunView
@@ -61,7 +61,7 @@ class Choice:
         pattern = self.op.partition("-")[2]
         if not pattern:
             return self.block_bytes, self.block_bytes
-        mean = self.block_bytes / peak_of(skewed_weights(pattern, self.ranks))
+        mean = self.block_bytes / peak_of(pattern, self.ranks)
         return math.floor(0.98 * mean), math.ceil(1.02 * mean)
 
     @property

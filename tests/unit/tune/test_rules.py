@@ -6,7 +6,7 @@ import tomllib
 from weft.fabric import load_fabric
 from weft.kernel.collective.study import CollectiveStudy
 from weft.kernel.studies import make_study
-from weft.kernel.traffic import peak_of, skewed_weights
+from weft.kernel.traffic import peak_of
 from weft.tune.rules import Choice, is_chosen, rules
 from weft.tune.study import What, tuning_study
 
@@ -51,7 +51,7 @@ def test_where_the_library_wins_everywhere_the_table_says_so() -> None:
 
 def skewed(skew: float, algorithm: str, size: int = 4096) -> Choice:
     pattern = f"moe{skew:g}"
-    largest = round(size * peak_of(skewed_weights(pattern, 64)))
+    largest = round(size * peak_of(pattern, 64))
     return choice(largest, algorithm, op=f"alltoallv-{pattern}")
 
 

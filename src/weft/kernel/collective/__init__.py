@@ -18,16 +18,7 @@ from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, Collectiv
 from weft.kernel.collective.traffic import ELEMENT, blocks_of, traffic_at, weights_of
 from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
-from weft.kernel.traffic import (
-    GRAPHS,
-    SKEWED,
-    Traffic,
-    barrier_messages,
-    has_weights,
-    is_skewed,
-    peak_of,
-    skewed_weights,
-)
+from weft.kernel.traffic import GRAPHS, SKEWED, Traffic, barrier_messages, has_weights, peak_of
 from weft.mpi.algorithms import guidelines_of
 from weft.mpi.alltoall import is_own
 from weft.study import Measure, Series, Study, doubling
@@ -218,7 +209,7 @@ def calls_of(study: CollectiveStudy, ranks: int, notes: list[str]) -> Iterable[d
                 notes.append(f"{collective} {form}: {why}")
                 continue
             # of skewed blocks the study gives the mean, the cell the largest
-            peak = peak_of(skewed_weights(pattern, ranks)) if is_skewed(pattern) else 1.0
+            peak = peak_of(pattern, ranks)
             sizes = fitting_sizes(collective, form, ranks, study, notes, peak)
             values: dict[str, Any] = {"collective": collective, "form": form, "bytes": sizes}
             values |= {"columns": ranks} if has_weights(pattern) else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One cell for each algorithm: those that the library can be set to use (``algorithms = "each"``), or listed ones."""
+"""Keys of a study of the kernel ``collective``, and a cell for each algorithm, listed or of the library (``each``)."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self

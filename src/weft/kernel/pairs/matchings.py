@@ -50,7 +50,9 @@ def draw_matchings(
     """
     dice = np.random.default_rng([seed, 41])
     levels = _levels(leaf, pod)
-    shares = _shares({name: _most(parents) for name, parents in levels}, count, aimed=bool(aim))
+    # rounds of each level in which all partners differ
+    most = {name: max(_players(units) * max(map(_size, units)) for units in own) for name, own in levels}
+    shares = _shares(most, count, aimed=bool(aim))
     met: set[int] = set()
     cables = _Visits(network, hosts, aim, nodes=len(leaf))
     few = np.array(sorted(apart), np.int32)
@@ -121,12 +123,10 @@ def draw_alone(nodes: int, count: int, seed: int, apart: Collection[int] = ()) -
 
 
 def _smallest(unit: Unit) -> int:
-    """Nodes of its smallest leaf."""
     return len(unit) if isinstance(unit, tuple) else min(map(_smallest, unit))
 
 
 def _levels(leaf: Ints, pod: Ints | None) -> list[tuple[str, list[list[Unit]]]]:
-    """Level to the parents at it, each with the units that meet: single nodes, leaves, or pods."""
     leaves: list[tuple[int, ...]] = [tuple(np.flatnonzero(leaf == number).tolist()) for number in np.unique(leaf)]
     alone: list[list[Unit]] = [[(node,) for node in own] for own in leaves]
     pods: list[list[Unit]] = [list[Unit](leaves)]
@@ -149,11 +149,6 @@ def _shares(most: dict[str, int], count: int, *, aimed: bool) -> dict[str, int]:
         found[name] += min(most[name] - found[name], count - sum(found.values()))
     found[last] += count - sum(found.values())  # all pairs are met: some meet again
     return found
-
-
-def _most(parents: list[list[Unit]]) -> int:
-    """The number of rounds in which all partners differ."""
-    return max(_players(units) * max(map(_size, units)) for units in parents)
 
 
 def _players(units: list[Unit]) -> int:
@@ -216,12 +211,10 @@ def _camps(units: list[Unit]) -> tuple[list[Unit], int]:
 
 
 def _part(unit: Unit, which: int, of: int) -> Unit:
-    """Every ``of``-th node of each leaf."""
     return unit[which::of] if isinstance(unit, tuple) else [_part(each, which, of) for each in unit]
 
 
 def _meet(one: Unit, other: Unit, dice: "np.random.Generator", found: tuple[list[int], list[int]]) -> None:
-    """Add nodes of two units and their partners, leaf by leaf."""
     few, many = (one, other) if len(one) <= len(other) else (other, one)
     shift = int(dice.integers(len(many))) if len(many) > 1 else 0
     if isinstance(few, tuple) and isinstance(many, tuple):

@@ -12,19 +12,9 @@ import pyarrow as pa
 from weft.errors import DataError
 from weft.files.atomic import try_remove
 from weft.store.tables import Column, Schema, Table, write_parquet
+from weft.store.trace import folder as on_disk
 from weft.store.trace import layout
-from weft.store.trace.folder import (
-    COMMUNICATORS,
-    MEMBER_TABLE,
-    SITES,
-    STAMP,
-    TRACE_RANKS,
-    CommunicatorRow,
-    TraceFolder,
-    TraceRankRow,
-    stamp_of_raw,
-    write_stamp,
-)
+from weft.store.trace.folder import CommunicatorRow, TraceFolder, TraceRankRow
 from weft.store.trace.layout import Flag, State
 from weft.store.trace.reader import Definitions, Header, RankTrace, Records, is_event, trace_files
 
@@ -72,7 +62,9 @@ class Numbers:
         self.communicators.append(row)
         if mine not in (layout.WORLD, layout.SELF):
             places, ranks = found.known()
-            self.members.append(_table([np.full(len(places), number, np.int32), places, ranks], MEMBER_TABLE.schema))
+            self.members.append(
+                _table([np.full(len(places), number, np.int32), places, ranks], on_disk.MEMBER_TABLE.schema)
+            )
         return number
 
     def site(self, own: Definitions, mine: int) -> int:
@@ -84,8 +76,8 @@ def convert_trace(folder: TraceFolder) -> None:
     """Write a trace's events, counts and tables from its ranks' files, piece by piece; DataError for bad files."""
     traces = [RankTrace.open(path) for path in trace_files(folder.raw)]
     _check(folder, traces)
-    try_remove(folder.tables / STAMP)
-    of_raw = stamp_of_raw(folder)
+    try_remove(folder.tables / on_disk.STAMP)
+    of_raw = on_disk.stamp_of_raw(folder)
     numbers, rows = Numbers(), list[TraceRankRow]()
     for first in range(0, len(traces), RANKS_A_FILE):
         several = traces[first : first + RANKS_A_FILE]
@@ -96,12 +88,12 @@ def convert_trace(folder: TraceFolder) -> None:
         batches = (table for rank in ranks for table in rank.counts())
         write_parquet(folder.counts / name, batches, COUNT_ROWS, "weft-counts/1", differences=("event",))
         rows += [rank.row() for rank in ranks]
-    COMMUNICATORS.write(folder.path, numbers.communicators)
-    named = f"weft-{MEMBER_TABLE.name}/1"
-    write_parquet(MEMBER_TABLE.path(folder.path), numbers.members, MEMBER_TABLE.schema, named)
-    SITES.write(folder.path, [{"site": number, "text": text} for text, number in numbers.sites.items()])
-    TRACE_RANKS.write(folder.path, rows)
-    write_stamp(folder, of_raw)
+    on_disk.COMMUNICATORS.write(folder.path, numbers.communicators)
+    named = f"weft-{on_disk.MEMBER_TABLE.name}/1"
+    write_parquet(on_disk.MEMBER_TABLE.path(folder.path), numbers.members, on_disk.MEMBER_TABLE.schema, named)
+    on_disk.SITES.write(folder.path, [{"site": number, "text": text} for text, number in numbers.sites.items()])
+    on_disk.TRACE_RANKS.write(folder.path, rows)
+    on_disk.write_stamp(folder, of_raw)
 
 
 def _check(folder: TraceFolder, traces: list[RankTrace]) -> None:
@@ -213,9 +205,8 @@ class _Rank:
         return TraceRankRow(
             rank=header.rank, node=header.node, host=header.host, library=header.library, events=self.written,
             summarised=self.summarised, begin_ns=self.begin_ns, end_ns=self.end_ns, clock_error_ns=header.residual_ns,
-            clock_shared=State.SHARED_CLOCK in header.state, cost_ns=header.cost_ns,
-            closed=header.is_closed, missing=self.trace.damage.sentence(header),
-            cpus=header.cpus, host_cpus=header.host_cpus, load=header.load,
+            clock_shared=State.SHARED_CLOCK in header.state, cost_ns=header.cost_ns, closed=header.is_closed,
+            missing=self.trace.damage.sentence(header), cpus=header.cpus, host_cpus=header.host_cpus, load=header.load,
             **_looked(header),
         )  # fmt: skip
 
@@ -230,8 +221,8 @@ def _looked(header: Header) -> dict[str, Any]:
 
 
 def _payload(records: Records) -> Any:
-    raw = np.frombuffer(records.tobytes(), np.uint8).reshape(-1, layout.RECORD_BYTES)[:, layout.PAYLOAD :]
-    return np.ascontiguousarray(raw)
+    raw = np.frombuffer(records.tobytes(), np.uint8).reshape(-1, layout.RECORD_BYTES)
+    return np.ascontiguousarray(raw[:, layout.PAYLOAD :])
 
 
 def _table(columns: list[Any], schema: Schema) -> Table:
@@ -261,7 +252,7 @@ def count_files(folder: TraceFolder) -> list[Path]:
 
 def _written(folder: TraceFolder, place: Path) -> list[Path]:
     """The files of a folder that the ranks' table stands for: others beside them are nobody's, and stay unread."""
-    ranks = sorted(row["rank"] for row in TRACE_RANKS.read(folder.path))
+    ranks = sorted(row["rank"] for row in on_disk.TRACE_RANKS.read(folder.path))
     found = [place / f"{first:07d}.parquet" for first in ranks[::RANKS_A_FILE]]
     if missing := [path for path in found if not path.is_file()]:
         raise LookupError(f"{missing[0]} is missing")

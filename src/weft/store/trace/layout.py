@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The binary layout of a rank's trace (docs/dev/trace-format.md, ``native/trace/record.hpp``); numbers of calls."""
+"""The binary layout of a rank's trace (docs/dev/trace-format.md, ``native/trace/record.hpp``), its calls and writer."""
 
 import enum
 import re

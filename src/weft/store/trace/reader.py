@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reading a rank's trace, also one that was torn: what is whole is read, and what is missing or wrong is reported."""
+"""Reading a rank's trace, also one that was torn: what is missing or wrong is reported; its communicators and sites."""
 
 import os
 import zlib
