@@ -14,13 +14,13 @@ from weft.files.matrix import read_matrix
 from weft.format import format_bytes
 from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
-from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy, variants
+from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy, with_threads
 from weft.kernel.collective.traffic import ELEMENT, blocks_of, traffic_at, weights_of
 from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
 from weft.kernel.traffic import GRAPHS, SKEWED, Traffic, barrier_messages, has_weights, peak_of
-from weft.mpi.algorithms import guidelines_of
-from weft.mpi.alltoall import is_own
+from weft.mpi.algorithms import DEFAULT, algorithms, guidelines_of, setting
+from weft.mpi.alltoall import AUTO, is_own
 from weft.study import Measure, Series, Study, doubling
 
 MOST_ROOTS = 32  # most roots that take turns, if each is measured once
@@ -126,9 +126,32 @@ class Collective(MeasuredKernel):
         return counted(values, values["collective"], *(word for word in special if word not in ("plain", "equal")))
 
     def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
-        """A cell for each algorithm of the library, if the study asks for them."""
+        """The cells for each listed algorithm and, if the study asks for them, for each of the library's."""
         assert isinstance(study, CollectiveStudy)
-        return variants(study, sweep, find_library)
+        section, found = study.collective, list[tuple[Shape, dict[str, Any]]]()
+        if section.overlap:
+            return with_threads(sweep, find_library())
+        told, library = section.algorithms != "each", find_library() if section.algorithms == "each" else ""
+        several = section.algorithms == "each" or section.algorithm != (DEFAULT,)
+        for shape, cell in sweep.values:
+            call, ranks = str(cell["collective"]), int(cell.get("ranks", shape.ranks))
+            # other calls than all-to-alls have the library's own alone
+            for algorithm in section.algorithm if call in ("alltoall", "alltoallv") else (DEFAULT,):
+                named: dict[str, Any] = {"algorithm": algorithm, "setting": {}} if several else {}
+                if algorithm == AUTO and section.table:
+                    named["table"] = str((study.path.parent / section.table).resolve())
+                found.append((shape, cell | named))
+            if section.algorithms == "each":
+                of = {each.name: setting(library, call, each) for each in algorithms(library, call, ranks)}
+                found += [(shape, cell | {"algorithm": name, "setting": chosen}) for name, chosen in of.items()]
+                told = told or bool(of)
+        if told:
+            return Sweep(tuple(found), sweep.notes)
+        name = library.split(",")[0]
+        why = f"{name} has no option for others" if library else "weft run adds those of the library that it finds"
+        return Sweep(
+            tuple(found), (*sweep.notes, f'algorithms = "each": only the library\'s own choice is planned; {why}')
+        )
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         """Keys of the flat plan."""

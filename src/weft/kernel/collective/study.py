@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Keys of a study of the kernel ``collective``, and a cell for each algorithm, listed or of the library (``each``)."""
 
-from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -12,7 +11,7 @@ from weft.kernel import Shape, Sweep
 from weft.kernel.sizes import ByteSizes, Refine, powers_of_two
 from weft.kernel.steps import Explain
 from weft.kernel.traffic import SKEWED
-from weft.mpi.algorithms import DEFAULT, MOCK_UPS, algorithms, progress_thread, setting
+from weft.mpi.algorithms import DEFAULT, MOCK_UPS, progress_thread
 from weft.mpi.alltoall import AUTO, AlgorithmSpecs
 from weft.study import NUMBER, Series, SeriesOf, Study, as_written, whole_numbers
 from weft.units import Bytes, Seconds, written
@@ -166,32 +165,6 @@ class CollectiveStudy(Study, frozen=True):
     explain: Explain = True
     collective: CollectiveSection = Field(CollectiveSection(), description="[collective]")  # pyright: ignore[reportCallIssue]
     series: SeriesOf[CollectiveSeries]
-
-
-def variants(study: CollectiveStudy, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
-    """The cells of a sweep for each listed algorithm and, if the study asks for them, for each of the library's."""
-    section, found = study.collective, list[tuple[Shape, dict[str, Any]]]()
-    if section.overlap:
-        return with_threads(sweep, find_library())
-    told, library = section.algorithms != "each", find_library() if section.algorithms == "each" else ""
-    several = section.algorithms == "each" or section.algorithm != (DEFAULT,)
-    for shape, cell in sweep.values:
-        call, ranks = str(cell["collective"]), int(cell.get("ranks", shape.ranks))
-        # other calls than all-to-alls have the library's own alone
-        for algorithm in section.algorithm if call in ("alltoall", "alltoallv") else (DEFAULT,):
-            named: dict[str, Any] = {"algorithm": algorithm, "setting": {}} if several else {}
-            if algorithm == AUTO and section.table:
-                named["table"] = str((study.path.parent / section.table).resolve())
-            found.append((shape, cell | named))
-        if section.algorithms == "each":
-            of = {each.name: setting(library, call, each) for each in algorithms(library, call, ranks)}
-            found += [(shape, cell | {"algorithm": name, "setting": chosen}) for name, chosen in of.items()]
-            told = told or bool(of)
-    if told:
-        return Sweep(tuple(found), sweep.notes)
-    name = library.split(",")[0]
-    why = f"{name} has no option for others" if library else "weft run adds those of the library that it finds"
-    return Sweep(tuple(found), (*sweep.notes, f'algorithms = "each": only the library\'s own choice is planned; {why}'))
 
 
 def with_threads(sweep: Sweep, library: str) -> Sweep:
