@@ -142,34 +142,29 @@ class Stream:
     Others are in flight at the same time, so latency does not bound it; of a single sender overhead and gap do.
     """
 
-    block_bytes: int
+    message_bytes: int  # sent as it is
     messages: int = 1  # 0 where several ranks send, or one-sided calls do
     both: bool = False  # ways
     fan: bool = False  # between the first node and all others; else from the first half of the ranks to the second
     rounds: int = 0
 
-    @property
-    def message_bytes(self) -> int | None:
-        """All of it: a stream's messages are sent as they are."""
-        return self.block_bytes
-
     def between(self, nodes: int, ranks_per_node: int) -> Sequence[Sequence[int]]:
         """The first node sends to the others: an incast is its mirror image."""
-        share = self.block_bytes // max(nodes - 1, 1) // (2 if self.both else 1)
+        share = self.message_bytes // max(nodes - 1, 1) // (2 if self.both else 1)
         return [[share * (a != b and (a == 0 or (self.both and b == 0))) for b in range(nodes)] for a in range(nodes)]
 
     def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
         """One sender, or of a fan one of each other node."""
-        return max(nodes - 1, 1) if self.fan else 1, self.block_bytes
+        return max(nodes - 1, 1) if self.fan else 1, self.message_bytes
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
         """Its bytes, copied once, if all ranks are on one node."""
-        return self.block_bytes if nodes == 1 else 0
+        return self.message_bytes if nodes == 1 else 0
 
     def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
         """The share of the nodes on the other side of the border than the first."""
         apart = nodes - len(group) if 0 in group else len(group)
-        return self.block_bytes * apart // max(nodes - 1, 1) // (2 if self.both else 1)
+        return self.message_bytes * apart // max(nodes - 1, 1) // (2 if self.both else 1)
 
 
 class Bandwidth(MeasuredKernel):
