@@ -3,12 +3,13 @@
 // receiver first, no more to it at a time than it can take if senders are uneven, long ones in parts
 // (matrix_order.hpp).
 //
-// Messages per rank: p - 1, or up to five times as many where blocks are cut. No copies, except of what is sent with
-// MPI_IN_PLACE and of cut blocks with gaps. Small blocks that are about even are left to node.multi. Of MPI_Alltoallv
-// the nodes gather the matrix: a reduction of N numbers in the node, an allgather of N numbers between nodes, a
-// broadcast of N^2 in the node. They do it at the first call and where counts changed, which one allreduce of an int
-// tells: at each call until counts repeat, then after 4 calls, and then at every 16th. An order of old counts is right
-// for all others, but slower. Best for blocks that are limited by bandwidth, the more uneven the better.
+// Messages per rank: p - 1, or up to five times as many where blocks are cut; none is longer than 60 KiB. No copies,
+// except of what is sent with MPI_IN_PLACE and of cut blocks with gaps. Small blocks that are about even are left to
+// node.multi. Of MPI_Alltoallv the nodes gather the matrix: a reduction of N numbers in the node, an allgather of N
+// numbers between nodes, a broadcast of N^2 in the node. They do it at the first call and where counts changed, which
+// one allreduce of an int tells: at each call until counts repeat, then after 4 calls, and then at every 16th. An order
+// of old counts is right for all others, but slower. Best for blocks that are limited by bandwidth, the more uneven the
+// better.
 #include "algorithms.hpp"
 #include "transfer.hpp"
 
@@ -22,6 +23,9 @@ namespace weft::alltoall {
 namespace {
 
 constexpr int most_posted = 64; // receives ahead of their time: a message that comes before its receive is copied
+/// Bytes. A longer message waits for an answer, which over TCP stands behind all that its sender has under way: Open
+/// MPI asks for one above 64 KiB with its header. The last answers of a call are what hides behind nothing.
+constexpr std::int64_t most_message = 61'440;
 constexpr int most_matrix_nodes = 1024; // whose matrix and order take 24 MiB a rank
 constexpr std::int64_t first_wait = 4, later_wait = 16;
 
@@ -85,6 +89,29 @@ MatrixPlan const &agreed_order(Exchange const &exchange, State &state) {
     return plan;
 }
 
+/// Bytes [low, high) of the block for, or from, a rank.
+struct Piece {
+    int rank;
+    std::int64_t low;
+    std::int64_t high;
+};
+
+/// The messages of parts, in their order, none longer than `most_message`.
+std::vector<Piece> pieces_of(std::vector<PartOfBlock> const &parts, Side const &side) {
+    std::vector<Piece> made;
+    made.reserve(parts.size());
+    for (auto const &[rank, part] : parts) {
+        std::int64_t const bytes = side.bytes(rank), high = part.scaled(part.high, bytes);
+        std::int64_t low = part.scaled(part.low, bytes);
+        std::int64_t const count = std::max<std::int64_t>(1, (high - low + most_message - 1) / most_message);
+        std::int64_t const length = (high - low + count - 1) / count;
+        for (; low < high; low += length) {
+            made.push_back({rank, low, std::min(low + length, high)});
+        }
+    }
+    return made;
+}
+
 class ByMatrix {
   public:
     ByMatrix(Spec const &spec, Exchange const &exchange, State &state)
@@ -101,19 +128,20 @@ class ByMatrix {
     /// Sends and receives are each in the order of all nodes, so the first message of all that has not ended is under
     /// way at both its ends.
     void run(std::vector<Part> const &parts) {
-        auto const [sends, receives] = messages_of(parts, nodes_, state_.rank());
+        auto const order = messages_of(parts, nodes_, state_.rank());
+        auto const sends = pieces_of(order.sends, *send_), receives = pieces_of(order.receives, exchange_.receive);
         std::size_t sent = 0, received = 0;
         bool has_own = false;
         while (sent < sends.size() || received < receives.size() || !has_own) {
             for (; received < receives.size() && window_.receives_under_way() < most_receives_; ++received) {
-                receive(receives[received].rank, receives[received].part);
+                receive(receives[received]);
             }
             if (!has_own && sent >= std::min<std::size_t>(2, sends.size())) { // while messages are under way
                 copy_own_block(exchange_, state_.rank(), state_.comm());
                 has_own = true;
             }
             if (sent < sends.size() && window_.sends_under_way() < most_sends_) {
-                send(sends[sent].rank, sends[sent].part);
+                send(sends[sent]);
                 ++sent;
             } else if (window_.sends_under_way() + window_.receives_under_way() > 0) {
                 window_.wait_for_some();
@@ -134,13 +162,9 @@ class ByMatrix {
         std::vector<std::byte> bytes;
     };
 
-    void send(int rank, Part const &part) {
-        std::int64_t const bytes = send_->bytes(rank);
-        std::int64_t const low = part.scaled(part.low, bytes), high = part.scaled(part.high, bytes);
-        if (low == high) {
-            return;
-        }
-        if (high - low == bytes) {
+    void send(Piece const &piece) {
+        auto const [rank, low, high] = piece;
+        if (high - low == send_->bytes(rank)) {
             window_.send(block_of(*send_, rank), rank);
         } else if (send_->layout().dense) {
             window_.send(bytes_at(send_->address(rank) + low, high - low), rank);
@@ -152,14 +176,10 @@ class ByMatrix {
         }
     }
 
-    void receive(int rank, Part const &part) {
+    void receive(Piece const &piece) {
+        auto const [rank, low, high] = piece;
         Side const &side = exchange_.receive;
-        std::int64_t const bytes = side.bytes(rank);
-        std::int64_t const low = part.scaled(part.low, bytes), high = part.scaled(part.high, bytes);
-        if (low == high) {
-            return;
-        }
-        if (high - low == bytes) {
+        if (high - low == side.bytes(rank)) {
             window_.receive(block_of(side, rank), rank);
         } else if (side.layout().dense) {
             window_.receive(bytes_at(side.address(rank) + low, high - low), rank);
