@@ -98,13 +98,18 @@ def send(pids: list[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def start(command: list[str], cpu_s: int) -> int:
+def start(command: list[str], cpu_s: int, alone: bool) -> int:
     """Start ``mpiexec`` in the keeper's session, to end with it; ``cpu_s`` s of processor time a process, or 0."""
     keeper = os.getpid()
     pid = os.fork()
     if pid:
         return pid
     try:
+        if alone:  # here: another interpreter for it would take as long again as this one
+            sys.path.append(str(Path(__file__).parent))
+            from loopback import enter  # pyright: ignore
+
+            enter()
         prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         if os.getppid() != keeper:
             os._exit(125)
@@ -282,7 +287,7 @@ def leave(status: int) -> int:
 
 
 def main() -> int:
-    """Keep the launch that the first argument describes (JSON: command, lock, parent, grace_s, cpu_s)."""
+    """Keep the launch that the first argument describes (JSON: command, lock, parent, grace_s, cpu_s, alone)."""
     order = json.loads(sys.argv[1])
     signal.pthread_sigmask(signal.SIG_BLOCK, WATCHED)
     prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -296,7 +301,7 @@ def main() -> int:
     os.environ["TMPDIR"] = temporary
     try:
         note(lock, holder(temporary))
-        status = watch(start(order["command"], order.get("cpu_s", 0)), order["grace_s"])
+        status = watch(start(order["command"], order.get("cpu_s", 0), order.get("alone", False)), order["grace_s"])
         clean = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
         clear(patience_s=1.0 if clean else 0.1)
         if not clean:

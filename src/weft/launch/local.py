@@ -43,8 +43,7 @@ class LocalLauncher:
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
         """Start each request and wait for it. No process is left behind to disturb the next request."""
         for request in requests:
-            alone = [sys.executable, "-I", "-S", str(LOOPBACK), *self.command(request)]
-            yield run_kept(alone, self.environment(request), request)
+            yield run_kept(self.command(request), self.environment(request), request, alone=True)
 
     def command(self, request: LaunchRequest) -> list[str]:
         """The command line that starts the ranks of a request."""
@@ -57,10 +56,12 @@ class LocalLauncher:
         return {**own, **self.kernels.variables, **request.environment}
 
 
-def run_kept(command: Sequence[str], environment: Mapping[str, str], request: LaunchRequest) -> Outcome:
-    """Run the command of a launch under a keeper to its end, or to the end of its time."""
+def run_kept(
+    command: Sequence[str], environment: Mapping[str, str], request: LaunchRequest, alone: bool = False
+) -> Outcome:
+    """Run the command of a launch under a keeper to its end, or to the end of its time; ``alone``: on loopback only."""
     began = time.monotonic()
-    with kept(command, environment, request.log, request.folder) as keeper:
+    with kept(command, environment, request.log, request.folder, alone=alone) as keeper:
         timed_out = not _ends_within(keeper, request.limit_s or None)
     return Outcome(request.id, keeper.returncode, time.monotonic() - began, timed_out, request.log)
 
@@ -81,11 +82,17 @@ def _ends_within(process: subprocess.Popen[bytes], most_s: float | None) -> bool
 
 @contextmanager
 def kept(
-    command: Sequence[str], environment: Mapping[str, str], log: Path, folder: Path, lock: str = "lock", cpu_s: int = 0
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    log: Path,
+    folder: Path,
+    lock: str = "lock",
+    cpu_s: int = 0,
+    alone: bool = False,
 ) -> Generator[subprocess.Popen[bytes]]:
     """A command under ``keeper.py``, which holds ``launches/LOCK``: none of its processes outlives the block."""
     order = {"command": list(command), "lock": str(folder / "launches" / lock), "parent": os.getpid()}
-    order |= {"grace_s": GRACE_S, "cpu_s": cpu_s}
+    order |= {"grace_s": GRACE_S, "cpu_s": cpu_s, "alone": alone}
     with file_errors(log):
         out = own_file(log)
     with out:
