@@ -3,13 +3,13 @@
 // receiver first, no more to it at a time than it can take if senders are uneven, long ones in parts
 // (matrix_order.hpp).
 //
-// Messages per rank: p - 1, or up to five times as many where blocks are cut; none is longer than 60 KiB. No copies,
-// except of what is sent with MPI_IN_PLACE and of cut blocks with gaps. Small blocks that are about even are left to
-// node.multi. Of MPI_Alltoallv the nodes gather the matrix: a reduction of N numbers in the node, an allgather of N
-// numbers between nodes, a broadcast of N^2 in the node. They do it at the first call and where counts changed, which
-// one allreduce of an int tells: at each call until counts repeat, then after 4 calls, and then at every 16th. An order
-// of old counts is right for all others, but slower. Best for blocks that are limited by bandwidth, the more uneven the
-// better.
+// Messages per rank: p - 1, or up to five times as many where blocks are cut; up to 256 KiB in messages of 60 KiB. No
+// copies, except of what is sent with MPI_IN_PLACE and of cut blocks with gaps. Small blocks that are about even are
+// left to node.multi. Of MPI_Alltoallv the nodes gather the matrix: a reduction of N numbers in the node, an allgather
+// of N numbers between nodes, a broadcast of N^2 in the node. They do it at the first call and where counts changed,
+// which one allreduce of an int tells: at each call until counts repeat, then after 4 calls, and then at every 16th. An
+// order of old counts is right for all others, but slower. Best for blocks that are limited by bandwidth, the more
+// uneven the better.
 #include "algorithms.hpp"
 #include "transfer.hpp"
 
@@ -26,6 +26,8 @@ constexpr int most_posted = 64; // receives ahead of their time: a message that 
 /// Bytes. A longer message waits for an answer, which over TCP stands behind all that its sender has under way: Open
 /// MPI asks for one above 64 KiB with its header. The last answers of a call are what hides behind nothing.
 constexpr std::int64_t most_message = 61'440;
+constexpr std::int64_t most_cut =
+    262'144;                            // bytes: of many parts all flows are under way at once, and the order is lost
 constexpr int most_matrix_nodes = 1024; // whose matrix and order take 24 MiB a rank
 constexpr std::int64_t first_wait = 4, later_wait = 16;
 
@@ -96,14 +98,15 @@ struct Piece {
     std::int64_t high;
 };
 
-/// The messages of parts, in their order, none longer than `most_message`.
+/// The messages of parts, in their order; up to `most_cut` none is longer than `most_message`.
 std::vector<Piece> pieces_of(std::vector<PartOfBlock> const &parts, Side const &side) {
     std::vector<Piece> made;
     made.reserve(parts.size());
     for (auto const &[rank, part] : parts) {
         std::int64_t const bytes = side.bytes(rank), high = part.scaled(part.high, bytes);
         std::int64_t low = part.scaled(part.low, bytes);
-        std::int64_t const count = std::max<std::int64_t>(1, (high - low + most_message - 1) / most_message);
+        std::int64_t const count =
+            high - low > most_cut ? 1 : std::max<std::int64_t>(1, (high - low + most_message - 1) / most_message);
         std::int64_t const length = (high - low + count - 1) / count;
         for (; low < high; low += length) {
             made.push_back({rank, low, std::min(low + length, high)});

@@ -84,12 +84,14 @@ TEST_CASE("large streams between nodes are cut into pieces of at least 16 KiB, a
     CHECK(messages("node.multi{stages=64}", 4096, placed.comm) == 2);
 }
 
-TEST_CASE("sched.matrix cuts blocks into messages of at most 60 KiB, of any data and with counts that change") {
+TEST_CASE(
+    "sched.matrix cuts blocks up to 256 KiB into messages of at most 60 KiB, of any data and with counts that change") {
     int const p = oracle::Ranks(MPI_COMM_WORLD).count;
     oracle::Placed const placed(MPI_COMM_WORLD, "block:1");
     CHECK(messages("sched.matrix", 61'440, placed.comm) == p * (p - 1));
     CHECK(messages("sched.matrix", 61'441, placed.comm) == 2 * p * (p - 1));
     CHECK(messages("sched.matrix{w=1}", 122'881, placed.comm) == 3 * p * (p - 1));
+    CHECK(messages("sched.matrix", 262'145, placed.comm) == p * (p - 1));
     for (int const length : {200'003, 99, 61'442}) { // the last order may be of older counts
         auto const sizes = [length](int s, int t) { return (s + t) % 3 == 0 ? 0 : length + s + t; };
         oracle::check_v("sched.matrix", sizes, 3, true, false, placed.comm);
