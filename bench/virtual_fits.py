@@ -20,8 +20,7 @@ from statistics import fmean
 from weft.fabric import load_fabric
 from weft.files.shipped import shipped
 from weft.fit.inputs import read_cells
-from weft.fit.machine import machine_of
-from weft.fit.run import fit_cells
+from weft.fit.run import fit_cells, machine_of
 from weft.fit.squares import Fit
 from weft.format import format_rate, format_seconds
 from weft.kernel.studies import load_study

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from made.check_run import MadeCheck
-from weft.analyse.claims.matched import is_shown_by
+from weft.analyse.claims.kernels.pairs import is_shown_by
 from weft.analyse.outliers.matched import matched_rounds
 from weft.analyse.tables.answers import FINDINGS
 from weft.analyse.tables.claims import CLAIMS, claims_of, extras

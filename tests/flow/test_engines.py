@@ -27,7 +27,7 @@ from made.view import load_view
 from provision import java_version
 from weft.analyse.engine import connect
 from weft.analyse.make import make_tables
-from weft.analyse.outliers.round_loads import round_loads
+from weft.analyse.outliers.remainders import round_loads
 from weft.analyse.pairs.exact import exact_rows
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables

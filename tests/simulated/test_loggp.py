@@ -11,7 +11,7 @@ from walked import rows_of, walked
 from weft.bound.placed import terms_of
 from weft.fabric import Fabric, load_fabric
 from weft.fit.inputs import MeasuredCell
-from weft.fit.machine import bound_time, placed
+from weft.fit.run import bound_time, placed
 from weft.kernel.exchange import Exchange
 from weft.launch.simulated.launcher import SimulatedLauncher
 from weft.launch.simulated.simgrid import Programs

@@ -17,7 +17,7 @@ NAMES = {*KERNELS, FLOOR.name}
 #: Files that import one kernel by its name, and why.
 IMPORTS = {
     "kernel/registry.py": "the table of all kernels",
-    "fit/machine.py": "a fit is one to cells of n and m, which the exchange alone has",
+    "fit/run.py": "a fit is one to cells of n and m, which the exchange alone has",
 }
 
 

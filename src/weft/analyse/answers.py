@@ -1,44 +1,46 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writing the answers: verdicts, bottlenecks, change-overs, sizes slower than their double, winners, findings."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from weft.analyse.bottleneck import bottlenecks, find_causes, load_rows
 from weft.analyse.breakdown import breakdown_rows, round_rows
-from weft.analyse.checks import NO_SOCKETS, by_gravity, common_findings, mixed
+from weft.analyse.checks import NO_SOCKETS, below_floor, by_gravity, common_findings, make_finding, mixed, self_checks
+from weft.analyse.claims.kernels.interference import count_jobs, impact_rows
 from weft.analyse.claims.make import write_claims
-from weft.analyse.doubts import doubted_calls, doubts, few_of_pairs, find_crowded_hosts, find_few_samples
+from weft.analyse.doubts import doubts, few_of_pairs, find_crowded_hosts, find_few_samples
 from weft.analyse.floor import Floor
-from weft.analyse.impact import count_jobs, impact_rows
-from weft.analyse.pairs.findings import pair_findings, standing_outlier
+from weft.analyse.links import bottlenecks, find_causes, load_rows
+from weft.analyse.outliers.matched import matched_rounds
 from weft.analyse.quality import quality
 from weft.analyse.ranges import latency_beyond, latency_findings, left_out, range_findings
 from weft.analyse.remedies import bound_remedies, knob_remedies, remedies
 from weft.analyse.scaling import verdicts
 from weft.analyse.sensitivity import sensitivity_rows
-from weft.analyse.startup import waits_at_start
-from weft.analyse.tables import answers, breakdown, times
-from weft.analyse.tables.pairs import CLASSES, ClassRow
-from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
+from weft.analyse.tables import answers, breakdown, pairs, times
+from weft.analyse.tables.claims import QUALITY, Doubt, QualityRow
+from weft.analyse.tables.pairs import ClassRow, largest
 from weft.analyse.tables.sweeps import TRIALS, TrialRow
-from weft.analyse.thresholds.findings import protocol_findings
 from weft.analyse.thresholds.knob import launch_settings, mark_memory_effects, name_knob
 from weft.analyse.thresholds.series import block_series, size_series
 from weft.analyse.thresholds.switches import find_change_overs, slower_than_double
-from weft.analyse.thresholds.trials import trial_rows, with_trials
+from weft.analyse.thresholds.trials import protocol_findings, trial_rows, with_trials
 from weft.analyse.winners import guideline_rows, overlap_rows, unjudged, winners
+from weft.format import format_bytes, format_seconds, plural
 from weft.kernel.registry import main_call
 from weft.mpi.knobs import Knobs
+from weft.mpi.starting import DELAY_S
 from weft.plan.records import Cell, Plan
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder, read_looks
 from weft.store.rows import LAUNCH_TABLE, RANK_TABLE, LaunchRow, MeasuredRow
 
 Row = TypeVar("Row")
+Classes = Sequence[ClassRow]
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,12 @@ def write_answers(root: Path, found: Found) -> None:
     won = winners(found.calls, found.medians, plan.cells, modelled=modelled)
     settings = launch_settings(found.measured, launches, fabric.stated_limits)
     steps = breakdown_rows(found.turns, found.calls, found.cells, settings, fabric if modelled else None)
-    classes = CLASSES.read(root) if found.of_pairs else []
+    classes = pairs.CLASSES.read(root) if found.of_pairs else []
     # times of single messages: none where a window of them is one operation
     latencies = [] if any("window" in cell.parameters for cell in plan.cells) else classes
     findings = _findings(root, found, classes, latencies)
     findings += protocol_findings(changes, slower, found.cells, trials, modelled=modelled)
-    findings += pair_findings(root, plan) if found.of_pairs else []
+    findings += _pair_findings(root, plan) if found.of_pairs else []
     answers.VERDICTS.write(root, verdicts)
     breakdown.SENSITIVITY.write(root, sensitivity_rows(plan, found.calls, found.main))
     breakdown.LOADS.write(root, loads)
@@ -120,7 +122,11 @@ def _remedies(
     won: Sequence[answers.WinnerRow],
     trials: Sequence[TrialRow],
 ) -> list[breakdown.RemedyRow]:
-    doubted, modelled, fabric = doubted_calls(found.calls, found.floor), found.plan.is_model, found.plan.planned_fabric
+    modelled, fabric = found.plan.is_model, found.plan.planned_fabric
+    warm = [row for row in found.calls if row["phase"] == "warm"]
+    # nothing is advised where times contradict themselves, their bound or the noise floor
+    wrong = [row for row in warm if self_checks([row]) or below_floor([row], found.floor)]
+    doubted = {(row["cell"], row["call"]) for row in wrong}
     sure = [row for row in steps if (row["cell"], row["call"]) not in doubted]
     clear = [row for row in found.calls if (row["cell"], row["call"]) not in doubted]
     helps = [
@@ -143,7 +149,6 @@ def _verdicts(found: Found) -> list[answers.VerdictRow]:
 
 
 def _changes(launches: Sequence[LaunchRow], found: Found) -> tuple[list[answers.ChangeRow], list[answers.SlowerRow]]:
-    """Change-overs, and sizes that are slower than their double."""
     settings = launch_settings(found.measured, launches, found.plan.planned_fabric.stated_limits)
     knobs = {cell: Knobs(each.library, each.values) for cell, each in settings.items()}
     modelled, series = found.plan.is_model, size_series(found.calls, found.medians)
@@ -158,11 +163,12 @@ def _changes(launches: Sequence[LaunchRow], found: Found) -> tuple[list[answers.
     return mark_memory_effects(changes, series, found.cells), slower
 
 
-def _quality(
-    root: Path, found: Found, answer: answers.VerdictRow | None, latencies: Sequence[ClassRow]
-) -> list[QualityRow]:
+def _quality(root: Path, found: Found, answer: answers.VerdictRow | None, latencies: Classes) -> list[QualityRow]:
     plan = found.plan
-    stands = frozenset[Doubt](("steal",) if found.of_pairs and standing_outlier(root) else ())
+    every = pairs.NAMES.read(root) if found.of_pairs else []
+    # an answer with a cause of slow pairs that CPU steal could not have made
+    stand = bool(every) and not all(row["doubted"] for row in largest(pairs.OUTLIERS.read(root), every))
+    stands = frozenset[Doubt](("steal",) if stand else ())
     beyond = latency_beyond(latencies, plan.planned_fabric) if plan.is_model else None
     given = (cell.parameters.get("inherited") for cell in plan.cells)
     return quality(
@@ -181,10 +187,7 @@ def _trials(root: Path, changes: Sequence[answers.ChangeRow]) -> list[TrialRow]:
     return trial_rows(changes, plan_of(moved), times.MEDIANS.read(moved.path))
 
 
-def _findings(
-    root: Path, found: Found, classes: Sequence[ClassRow], latencies: Sequence[ClassRow]
-) -> list[answers.FindingRow]:
-    """Findings but those about protocols and pairs."""
+def _findings(root: Path, found: Found, classes: Classes, latencies: Classes) -> list[answers.FindingRow]:
     measure, fabric = found.plan.measure, found.plan.planned_fabric
     findings = common_findings(found.own, found.measured, found.floor, measure.precision)
     if found.plan.is_model:  # its ranks run where the plan says, and one launch of it is enough
@@ -193,6 +196,40 @@ def _findings(
         findings += unjudged(found.calls, found.plan.cells) + find_few_samples(found.own, measure.min_samples)
         findings += find_crowded_hosts(RANK_TABLE.read(root)) if fabric.is_emulated else []
         findings += few_of_pairs(classes, measure.launches, measure.min_samples)
-    findings += mixed(LAUNCH_TABLE.read(root)) + waits_at_start(times.STARTUP.read(root))
+    findings += mixed(LAUNCH_TABLE.read(root))
+    findings += [
+        make_finding(  # a component of the library only waits in MPI_Init
+            "start-up", f"N = {row['nodes']}, p = {row['ranks']}", init=format_seconds(row["init_s"] or 0.0),
+            delay=format_seconds(DELAY_S), component=row["waits"], launches=plural(row["launches"], "launch"),
+        )
+        for row in times.STARTUP.read(root)
+        if row["waits"]
+    ]  # fmt: skip
     findings += range_findings(found.calls, found.cells, fabric, classes)
     return findings + (latency_findings(latencies, fabric) if found.plan.is_model else [])
+
+
+def _pair_findings(root: Path, plan: Plan) -> list[answers.FindingRow]:
+    """What is inconsistent or only sampled of the largest placement; none where no pair was measured."""
+    every = pairs.NAMES.read(root)
+    if not every:
+        return []
+    names, classes = largest(every, every), largest(pairs.CLASSES.read(root), every)
+    unknown, ranks = names[0]["unknown"], sum(row["on_node"] for row in names)
+    found = [make_finding("no-routes", "all pairs", unknown=unknown)] if unknown and len(names) > 1 else []
+    counts, unjudged = Counter[tuple[int, str]](), Counter[tuple[int, str]]()
+    for row in classes:
+        if row["broken"]:  # METHOD 20 for every pair
+            where = f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
+            broken = plural(row["broken"], "pair")
+            found.append(make_finding("self-check.pairs", where, broken=broken, pairs=row["pairs"]))
+        counts[row["bytes"], row["mode"]] += row["pairs"]
+        if row["slow"] is None:  # pairs of ranks were too many to judge each
+            unjudged[row["bytes"], row["mode"]] += row["pairs"]
+    possible = 0 if matched_rounds(plan) else ranks * (ranks - 1)  # a check means to measure few
+    for (size, mode), count in sorted(counts.items()):
+        if count < possible:
+            found.append(make_finding("sample", f"{format_bytes(size)}, {mode}", count=count, possible=possible))
+    if unjudged:
+        found.append(make_finding("by-nodes", "all pairs", pairs=plural(max(unjudged.values()), "pair")))
+    return found

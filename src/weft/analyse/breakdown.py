@@ -4,11 +4,9 @@
 Each step is measured or known, and is above the one below it (docs/why.md). Messages are M = W + B max(1, L / A):
 blocks that stay in a node (W) and those that leave it (B) by plain messages with nobody else on their links. The
 hardware would need A for those; where the fullest link of the whole exchange needs L > A, it carries L / A times that
-at the same cost. A step that is not slower than the one below it shows nothing: messages alone that take longer than
-all at once, or less than the hardware needs, count as these.
-
-Samples of all steps were taken in turns with the call's own (METHOD 17). Factors are those of neighbouring steps within
-a launch; value and interval are over the launches.
+at the same cost. A step that is not slower than the one below it counts as that. Samples of all steps were taken in
+turns with the call's own (METHOD 17); factors are of neighbouring steps within a launch, with intervals over
+launches.
 """
 
 from collections import defaultdict
@@ -39,6 +37,9 @@ PARTS: Mapping[str, str] = {
     OVERHEAD: "what a processor needs for a message; larger blocks",
     MESSAGE_GAP: "what the adapter needs for a message; larger blocks",
 }
+Launches = Sequence[Mapping[str, float]]  # seconds of each step
+LEAST_SHARE = 0.1  # messages inside nodes, or between them, that take less of the time of plain messages do not rule it
+SAME = 0.005  # a time this close to the one below it is the same time
 
 
 def mover(step: Step, call: CallRow, cell: Cell, settings: Settings, where: Where, model: Fabric | None) -> str:
@@ -47,8 +48,11 @@ def mover(step: Step, call: CallRow, cell: Cell, settings: Settings, where: Wher
     if step == "hardware":
         link = call["bound"].removeprefix(LINK)
         return PARTS.get(call["bound"], f"more or faster cables on the way {link}; a placement that crosses it less")
-    if step == "messages" and model:
-        return _stated(model, where, block_bytes)
+    if step == "messages" and model:  # what its file says: ``network.overhead = 4 us``
+        inside = {"node.latency": model.node.latency or 0.0} if where != "network" else {}
+        between = model.network.stated_costs(block_bytes) if model.network and where != "node" else {}
+        costs = [f"{key} = {format_seconds(seconds)}" for key, seconds in (inside | between).items() if seconds]
+        return "; ".join(costs) or "what the fabric file does not state: a message costs nothing there but its bytes"
     if step == "messages":
         return message_knobs(settings.library, settings.values, where, block_bytes)
     if step == "contention":
@@ -56,14 +60,6 @@ def mover(step: Step, call: CallRow, cell: Cell, settings: Settings, where: Wher
     if step == "algorithm":
         return _algorithm(call, cell, settings)
     return "what the late ranks do before the call; binding; other work on their cores"
-
-
-def _stated(model: Fabric, where: Where, block_bytes: int) -> str:
-    """What a model's file says that a message costs: ``network.overhead = 4 us; network.latency = 1.2 us``."""
-    inside = {"node.latency": model.node.latency or 0.0} if where != "network" else {}
-    between = model.network.stated_costs(block_bytes) if model.network and where != "node" else {}
-    texts = [f"{key} = {format_seconds(seconds)}" for key, seconds in (inside | between).items() if seconds]
-    return "; ".join(texts) or "what the fabric file does not state: a message costs nothing there but its bytes"
 
 
 def _algorithm(call: CallRow, cell: Cell, settings: Settings) -> str:
@@ -77,13 +73,6 @@ def _algorithm(call: CallRow, cell: Cell, settings: Settings) -> str:
     chosen = str(cell.parameters.get("algorithm", forced))
     now = "the library's own choice" if chosen == DEFAULT else chosen
     return f"{chooser} ({now}; there are {', '.join(each.name for each in known)})"
-
-
-Seconds = Mapping[str, float]
-#: Messages inside nodes, or between them, that take less of the time of plain messages do not rule it.
-LEAST_SHARE = 0.1
-#: A time this close to the one below it is the same time.
-SAME = 0.005
 
 
 def breakdown_rows(
@@ -111,10 +100,11 @@ def _rows(
     call: CallRow, cell: Cell, launches: Sequence[Mapping[str, TurnRow]], settings: Settings, model: Fabric | None
 ) -> list[BreakdownRow]:
     seconds = [{name: turn["seconds"] for name, turn in each.items()} for each in launches]
-    plain, scale = faster_rounds(seconds), link_scale(cell)
+    scale, known = link_scale(cell), [name for name in (SHIFT, PAIRWISE) if all(name in each for each in seconds)]
+    plain = min(known, key=lambda name: median(each[name] for each in seconds))  # the faster rounds
     reached = steps_reached(seconds, plain, scale, holding_bound_s(call))
-    reached["algorithm"] = [each[WHOLE]["seconds"] for each in launches]
-    reached["arrival"] = [each[WHOLE]["total_s"] for each in launches]
+    reached |= {"algorithm": [each[WHOLE]["seconds"] for each in launches]}
+    reached |= {"arrival": [each[WHOLE]["total_s"] for each in launches]}
     where = carried(cell, seconds, scale)
     names = {"hardware": call["bound"], "contention": plain}
     rows: list[BreakdownRow] = []
@@ -128,9 +118,7 @@ def _rows(
     return rows
 
 
-def steps_reached(
-    launches: Sequence[Seconds], plain: str, scale: float, bound_s: float | None
-) -> dict[Step, list[float]]:
+def steps_reached(launches: Launches, plain: str, scale: float, bound_s: float | None) -> dict[Step, list[float]]:
     """Seconds up to hardware, messages and contention in each launch; no hardware where plain rounds beat the bound."""
     contention = [each[plain] for each in launches]
     messages = [each.get(WITHIN, 0.0) + scale * each.get(BETWEEN, 0.0) for each in launches]
@@ -145,7 +133,7 @@ def steps_reached(
     return found
 
 
-def carried(cell: Cell, launches: Sequence[Seconds], scale: float) -> Where:
+def carried(cell: Cell, launches: Launches, scale: float) -> Where:
     """Where the step of plain messages took its time: a kind of message with under a tenth of it is not the cause."""
     if cell.nodes == 1 or cell.ranks_per_node == 1:
         return "node" if cell.nodes == 1 else "network"
@@ -158,7 +146,6 @@ def carried(cell: Cell, launches: Sequence[Seconds], scale: float) -> Where:
 def _row(
     call: CallRow, step: Step, below: Sequence[float] | None, reached: Sequence[float], name: str, moved_by: str
 ) -> BreakdownRow:
-    """A step's row: the numbers of hardware are one for all launches, and have no interval."""
     low, high, *_ = interval_over_launches(reached, NO_INTERVAL) if below else NO_INTERVAL
     row = BreakdownRow(
         cell=call["cell"], call=call["call"], nodes=call["nodes"], ranks=call["ranks"],
@@ -182,22 +169,13 @@ def effect(factor: float, low: float, high: float) -> Effect:
     return "adds" if factor > 1 else "saves"
 
 
-def faster_rounds(launches: Sequence[Seconds]) -> str:
-    """Which plain rounds are faster, by the median over the launches; pairwise may not be there."""
-    found = [name for name in (SHIFT, PAIRWISE) if all(name in each for each in launches)]
-    return min(found, key=lambda name: median(each[name] for each in launches))
-
-
 def _size(cell: Cell, call: str) -> int:
     """Bytes of a call's blocks; 0 where they are not known."""
     return split_op(call)[1] or (cell.block_bytes if call == kernel_named(cell.kernel).main else 0)
 
 
 def link_scale(cell: Cell) -> float:
-    """How much more the fullest link of the whole exchange carries than one rank's blocks, in time; at least 1.
-
-    Sizes do not matter to it: it is taken at the largest that was planned.
-    """
+    """How much longer the fullest link of the whole exchange takes than one rank's blocks alone: at least 1."""
     alone = cell.alone_s_per_byte
     scales: list[float] = []
     for call, bound in cell.bounds.items():
@@ -215,22 +193,18 @@ def round_rows(turns: Sequence[TurnRow], plan: Plan) -> list[RoundRow]:
     for turn in turns:
         if turn["step"] == ROUNDS:
             seconds[turn["cell"], turn["call"]][turn["place"]].append(turn["seconds"])
-    links = {name: _links(cells[name], plan.planned_fabric) for name in dict.fromkeys(cell for cell, _ in seconds)}
+    fabric, links = plan.planned_fabric, dict[str, list[Fullest]]()
+    is_read = fabric.network is not None and fabric.network.is_read  # a dump is no part of a run folder
+    for name in dict.fromkeys(cell for cell, _ in seconds):
+        cell = cells[name]
+        links[name] = [Fullest(*at) for at in cell.round_links] if is_read else fullest_links(cell, cell.order, fabric)
     rows: list[RoundRow] = []
     for (name, call), rounds in seconds.items():
         cell, size = cells[name], _size(cells[name], call)
         for distance, each in sorted(rounds.items()):
             full = links[name][distance] if size and distance < len(links[name]) else None
-            rows.append(
-                RoundRow(
-                    cell=name, call=call, nodes=cell.nodes, ranks=cell.ranks, distance=distance, seconds=median(each),
-                    link=full.link if full else "", link_s=full.s_per_byte * size if full else None,
-                )
-            )  # fmt: skip
+            rows.append(RoundRow(
+                cell=name, call=call, nodes=cell.nodes, ranks=cell.ranks, distance=distance, seconds=median(each),
+                link=full.link if full else "", link_s=full.s_per_byte * size if full else None,
+            ))  # fmt: skip
     return rows
-
-
-def _links(cell: Cell, fabric: Fabric) -> list[Fullest]:
-    if fabric.network is not None and fabric.network.is_read:  # a dump is no part of a run folder
-        return [Fullest(link, s_per_byte) for link, s_per_byte in cell.round_links]
-    return fullest_links(cell, cell.order, fabric)

@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of calls: a row for each cell, call and phase, with its statistics and bound, or why it has no numbers."""
+"""The table of calls, with statistics and bound or why there are no numbers; and the table of what starting costs."""
 
+import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from statistics import median
-from typing import cast
+from typing import Any, cast
 
 from weft.analyse.ranges import ranged
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
-from weft.analyse.tables.times import CallRow, MedianRow, MixedRow, SummaryRow
+from weft.analyse.tables.times import CallRow, MedianRow, MixedRow, StartupRow, SummaryRow
 from weft.fabric.model import Fabric
+from weft.kernel import DIRECT
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
-from weft.plan.records import Cell
-from weft.store.rows import MeasuredRow, SegmentRow
+from weft.mpi.starting import waiting_component
+from weft.plan.records import Cell, Plan
+from weft.store.rows import LAUNCH_TABLE, RANK_TABLE, SEGMENT_TABLE, MeasuredRow, SegmentRow
+from weft.store.tables import read_table
 
 Bounds = Callable[[Cell, str], tuple[float, str, str] | None]
 """The lower bound in seconds of a cell's call, its name and its basis."""
-
 #: A cell's status is the worst of its launches; the table of cells has the status of each launch.
 GRAVITY = ("invalid", "crash", "timeout", "launch", "memory", "fabric", "bound")
 
@@ -43,8 +47,14 @@ def call_rows(
     rows: list[CallRow] = []
     for cell in (cell for cell in cells if not kernel_named(cell.kernel).is_floor):
         status, reason = cell_status(cell, statuses[cell.id])
-        floored = kernel_named(cell.kernel).has_floor(cell.parameters)  # it measures the rates behind a bound
-        for call, phase in _calls_of(cell, list(spans[cell.id])):
+        kernel = kernel_named(cell.kernel)
+        floored = kernel.has_floor(cell.parameters)  # it measures the rates behind a bound
+        if kernel.has_pair_samples:  # thousands of pairs: their times are in a table of their own
+            of_cell = [(kernel.main, "warm")]
+        else:  # in the order they were measured; of a failed cell, as the study asks for them
+            asked = product(kernel.operations(cell.parameters, cell.ranks), ("cold", "warm"))
+            of_cell = list(spans[cell.id]) or list(asked)
+        for call, phase in of_cell:
             row = _unmeasured(cell, call, phase, status, reason)
             row["bound_s"], row["bound"], row["bound_basis"] = (floored and bounds(cell, call)) or (None, "", "")
             row["algorithm"] = algorithms.get((cell.id, call), "")
@@ -56,10 +66,7 @@ def call_rows(
 
 
 def cell_status(cell: Cell, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
-    """Status and reason of a cell over its launches: ``ok`` on the good ones, and the reason names those that failed.
-
-    One invalid launch makes the cell invalid: times of a library that exchanged wrong data mean nothing.
-    """
+    """Status and reason of a cell: ``ok`` on its good launches; one invalid launch makes all its times mean nothing."""
     if not launches:
         return cell.status, cell.reason or ("not measured yet" if cell.status == "planned" else "")
     failed = sorted((row for row in launches if row["status"] != "ok"), key=lambda row: GRAVITY.index(row["status"]))
@@ -71,16 +78,8 @@ def cell_status(cell: Cell, launches: Sequence[MeasuredRow]) -> tuple[str, str]:
     return "ok", f"{len(failed)} of {len(launches)} launches failed and are left out: {reasons}"
 
 
-def _calls_of(cell: Cell, measured: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Calls and phases of a cell, in the order they were measured; of a failed one, as the study asks for them."""
-    kernel = kernel_named(cell.kernel)
-    if kernel.has_pair_samples:  # thousands of pairs: their times are in a table of their own
-        return [(kernel.main, "warm")]
-    return measured or list(product(kernel.operations(cell.parameters, cell.ranks), ("cold", "warm")))
-
-
 def _unmeasured(cell: Cell, call: str, phase: str, status: str, reason: str) -> CallRow:
-    """The row of a call as long as nothing was measured of it. In a sweep over sizes each call has its own block."""
+    """In a sweep over sizes each call has its own block."""
     size, parameters = split_op(call)[1], cell.parameters
     return CallRow(
         cell=cell.id, kernel=cell.kernel, series=list(cell.series), nodes=cell.nodes,
@@ -96,7 +95,6 @@ def _unmeasured(cell: Cell, call: str, phase: str, status: str, reason: str) -> 
 
 
 def _measured(row: CallRow, found: SummaryRow, spans: Sequence[SegmentRow]) -> CallRow:
-    """The row with its numbers: the summary over all launches, and what the segments say of how it was measured."""
     definitions = sorted({span["definition"] for span in spans})
     of_spans = {
         "lost_by": ", ".join(sorted({span["lost_by"] for span in spans})),
@@ -113,15 +111,67 @@ def summaries(mixed: Iterable[MixedRow], by_launch: Iterable[MedianRow], *, mode
     launches: dict[tuple[str, str, str], list[MedianRow]] = defaultdict(list)
     for row in by_launch:
         launches[row["cell"], row["call"], row["phase"]].append(row)
-    return [_summary(row, launches[row["cell"], row["call"], row["phase"]], modelled) for row in mixed]
+    found: list[SummaryRow] = []
+    for of_all in mixed:
+        rows = launches[of_all["cell"], of_all["call"], of_all["phase"]]
+        medians, first = [row["median_s"] for row in rows], rows[0]
+        within = Interval(first["low_s"], first["high_s"], first["coverage"], "within one launch")
+        ends = NO_INTERVAL if modelled else interval_over_launches(medians, within)
+        found.append({
+            **of_all, "launches": len(medians), "median_s": median(medians), "low_s": ends.low, "high_s": ends.high,
+            "coverage": ends.coverage, "interval": ends.kind, "launch_low_s": min(medians),
+            "launch_high_s": max(medians),
+        })  # fmt: skip
+    return found
 
 
-def _summary(mixed: MixedRow, rows: Sequence[MedianRow], modelled: bool) -> SummaryRow:
-    medians, first = [row["median_s"] for row in rows], rows[0]
-    within = Interval(first["low_s"], first["high_s"], first["coverage"], "within one launch")
-    found = NO_INTERVAL if modelled else interval_over_launches(medians, within)
-    return {
-        **mixed, "launches": len(medians), "median_s": median(medians), "low_s": found.low, "high_s": found.high,
-        "coverage": found.coverage, "interval": found.kind, "launch_low_s": min(medians),
-        "launch_high_s": max(medians),
-    }  # fmt: skip
+def startup_rows(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> list[StartupRow]:
+    """A row for each number of nodes and ranks that a launch started; of launches with a record of MPI_Init alone."""
+    ranks = read_table(root, RANK_TABLE.name).group_by(["launch_id"])
+    spans = ranks.aggregate([("init_ns", "min"), ("init_ns", "max")]).to_pylist()
+    init = {row["launch_id"]: (row["init_ns_min"], row["init_ns_max"]) for row in spans if row["init_ns_min"] > 0}
+    notes = {row["launch_id"]: row for row in LAUNCH_TABLE.read(root)}
+    first = _first_calls(root, plan, medians)
+    groups: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for launch in plan.launches:
+        if launch.id in init and launch.id in notes:
+            groups[launch.nodes, launch.ranks].append(launch.id)
+    found: list[StartupRow] = []
+    for (nodes, ranks), ids in sorted(groups.items(), key=lambda each: each[0][::-1]):
+        waits = {
+            waiting_component(notes[id]["mpi_library"], json.loads(notes[id]["settings"]), init[id][0] / 1e9)
+            for id in ids
+        }
+        calls = [first[id] for id in ids if id in first]
+        found.append(StartupRow(
+            nodes=nodes, ranks=ranks, launches=len(ids), waits=waits.pop() if len(waits) == 1 else "",
+            call=calls[0][0] if calls else "", **_over_launches("init", [init[id][1] / 1e9 for id in ids]),
+            **_over_launches("first", [seconds for _, seconds in calls]),
+        ))  # fmt: skip
+    return found
+
+
+def _over_launches(name: str, seconds: Sequence[float]) -> Any:
+    if not seconds:
+        return {f"{name}_s": None, f"{name}_low_s": None, f"{name}_high_s": None}
+    ends = interval_over_launches(seconds, NO_INTERVAL)
+    return {f"{name}_s": median(seconds), f"{name}_low_s": ends.low, f"{name}_high_s": ends.high}
+
+
+def _first_calls(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> Mapping[str, tuple[str, float]]:
+    """Name and seconds of the all-to-all that opened all connections of a launch, by the launch's id."""
+    calls = {cell.id: kernel_named(cell.kernel).collectives(cell.parameters) for cell in plan.measured}
+    ranks = {cell.id: cell.ranks for cell in plan.measured if calls[cell.id] and calls[cell.id] <= set(DIRECT)}
+    fresh = {
+        (row["cell"], row["launch"], row["op"])
+        for row in SEGMENT_TABLE.read(root)
+        if row["cell"] in ranks and row["phase"] == "cold" and row["peers_met"] == 0
+    }
+    ids = {(cell, launch.index): launch for launch in plan.launches for cell in launch.cells}
+    found: dict[str, tuple[str, float]] = {}
+    for row in medians:
+        launch = ids.get((row["cell"], row["launch"]))
+        is_first = row["phase"] == "cold" and (row["cell"], row["launch"], row["call"]) in fresh
+        if launch and is_first and ranks[row["cell"]] == launch.ranks:
+            found.setdefault(launch.id, (row["call"], row["median_s"]))
+    return found

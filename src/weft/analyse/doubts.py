@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a run's own warnings say against the times of a cell, weighed by what it could do to them (METHOD 20).
 
-A disturbance lengthens a time, and never to less than its lower bound. So each doubt is the least that the
-interval of a time could begin at without it:
-
-- steal: of a launch in which the hypervisor took the share s of the time, the median lost at most 2 s of itself: half
-  of its samples have to be longer for it to be. What fell on one call in one launch shows between the launches, which
-  the interval counts.
-- lost: the median of what the samples took at least, each without what it may have lost to others (METHOD 11).
-- swap, core: nobody knows how much they took: the lower bound.
-
-What contradicts itself, lies below the noise floor, is a warning of the kernel or was measured between nodes that are
-one host says nothing of the time at all.
+A disturbance lengthens a time, and never to less than its lower bound: each doubt is the least that its interval
+could begin at without it. Steal: of a launch that lost the share s of its time, the median lost at most 2 s of
+itself, as half of its samples have to be longer. Lost: the median of what the samples took at least (METHOD 11).
+Swap, core: unknown, so the lower bound. What contradicts itself, is below the noise floor, a warning of the kernel or
+between nodes on one host says nothing of the time at all.
 """
 
 from collections import defaultdict
@@ -24,8 +18,8 @@ from weft.analyse.checks import SHARED_HOST, below_floor, make_finding, place, s
 from weft.analyse.floor import Floor
 from weft.analyse.statistics.interval import MODELLED, NO_INTERVAL, RANGES, interval_over_launches
 from weft.analyse.tables.answers import FindingRow
+from weft.analyse.tables.claims import Doubt
 from weft.analyse.tables.pairs import ClassRow
-from weft.analyse.tables.quality import Doubt
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, reach, timed
 from weft.fabric.nodeset import fold_for_people
 from weft.format import format_bytes, plural
@@ -39,7 +33,6 @@ OF_RULE: Mapping[str, Doubt] = {
     "self-check": "wrong", "below-floor": "floor", "swap": "swap", "steal": "steal", "shared-core": "core",
     "shared-host": "host", "kernel": "kernel",
 }  # fmt: skip
-
 Launches = Mapping[int, MedianRow]
 
 
@@ -55,23 +48,10 @@ class Against(NamedTuple):
     keeps: float | None
 
 
-def doubted_calls(rows: Iterable[CallRow], floor: Floor) -> frozenset[tuple[str, str]]:
-    """Cell and call of warm times that contradict themselves, their bound or the noise floor: nothing is advised there.
-
-    What disturbed the machine is left to the quality of the run: it says how much of a run was touched.
-    """
-    warm = (row for row in rows if row["phase"] == "warm")
-    return frozenset((row["cell"], row["call"]) for row in warm if self_checks([row]) or below_floor([row], floor))
-
-
 def doubts(
     rows: Sequence[CallRow], medians: Iterable[MedianRow], measured: Iterable[MeasuredRow], floor: Floor
 ) -> dict[str, list[Against]]:
-    """Cell to all that is said against its warm times; cells without are left out.
-
-    Wide intervals are no doubt, since a verdict counts them; nor is a bound that a sample beat: it is the bound that is
-    wrong then, and a verdict does not name it.
-    """
+    """What is said against each cell's warm times, if anything: no wide interval, nor a bound that a sample beat."""
     cells: dict[str, list[MeasuredRow]] = defaultdict(list)
     for cell in measured:
         cells[cell["cell"]].append(cell)
@@ -80,7 +60,10 @@ def doubts(
     for row in timed(rows, phase="warm"):
         launches = by_call.get((row["cell"], row["call"]), {})
         own = [_against(each, None) for each in (*self_checks([row]), *below_floor([row], floor))]
-        own += [*_of_machine(row, launches, cells[row["cell"]]), *_of_losses(row, launches)]
+        own += _of_machine(row, launches, cells[row["cell"]])
+        kept = _kept(row, (each["least_s"] for each in launches.values()))
+        if row["disturbed"] and kept < 1:
+            own.append(Against("lost", f"{place(row)}: {checks.lost_in_words(row)}", kept))
         found[row["cell"]] += own
     return {cell: own for cell, own in found.items() if own}
 
@@ -121,13 +104,6 @@ def _of_machine(row: TimedRow, launches: Launches, cells: Sequence[MeasuredRow])
             found.setdefault(doubt, _against(each, None if doubt in ("kernel", "host") else 0.0))
     kept_of = {doubt: _kept(row, least[doubt].values()) for doubt in found}
     return [each if each.keeps is None else each._replace(keeps=kept_of[doubt]) for doubt, each in found.items()]
-
-
-def _of_losses(row: TimedRow, launches: Launches) -> list[Against]:
-    kept = _kept(row, (each["least_s"] for each in launches.values()))
-    if not row["disturbed"] or kept >= 1:
-        return []
-    return [Against("lost", f"{place(row)}: {checks.lost_in_words(row)}", kept)]
 
 
 def _kept(row: TimedRow, least: Iterable[float]) -> float:
@@ -192,12 +168,10 @@ def with_shared_hosts(rows: Sequence[MeasuredRow], plan: Plan, root: Path) -> li
     hosts: dict[str, list[str]] = defaultdict(list)
     for row in cast(list[RankRow], table.to_pylist()):  # of a million ranks those that differ
         hosts[row["launch_id"]].append(row["host"])
-    warnings = {name: _warning(nodes, hosts[name]) for name, nodes in several.items()}
+    warnings: dict[str, list[str]] = {}
+    for name, nodes in several.items():
+        known = sorted(filter(None, hosts[name]))
+        if known and len(known) < nodes:
+            ran = f"{nodes} nodes ran on {plural(len(known), 'host')}, {fold_for_people(known)}"
+            warnings[name] = [f"{SHARED_HOST}: {ran}"]
     return [{**row, "warnings": [*(row["warnings"] or []), *warnings.get(row["launch_id"], [])]} for row in rows]
-
-
-def _warning(nodes: int, hosts: Sequence[str]) -> list[str]:
-    known = sorted(filter(None, hosts))
-    if not known or len(known) >= nodes:
-        return []
-    return [f"{SHARED_HOST}: {nodes} nodes ran on {plural(len(known), 'host')}, {fold_for_people(known)}"]

@@ -34,13 +34,16 @@ Backend: TypeAlias = Any
 LOOK_S = 0.1  # how often the main thread looks whether a signal has come
 CANCEL_S = 0.5  # what an interrupted query has to end in order
 MASTER_S = 5.0  # how long a Spark master may take to answer
+PREFIX = ".analysis-"
+MARK = "of-weft"  # a file in each scratch folder: one without it is somebody else's, whatever its name, and stays
+FULL = ("No space left on device", "Disk quota exceeded", "max_temp_directory_size")
+"""In what engines say when a result or a spilled piece cannot be written; DuckDB leaves a tenth of the disk free."""
+IN_USE_S = 3600.0
+"""A folder that something was made in this short a while ago is left alone: a lock may not be seen on other hosts."""
 
 
 def connect(engine: str = "duckdb://", folder: Path | None = None) -> Backend:
-    """Open an engine; ``folder``: what the workers of a cluster have to see.
-
-    Raises DataError: The engine is unknown or not installed, or its cluster does not answer or see the folder.
-    """
+    """Open an engine whose workers see ``folder``; DataError: unknown, not installed, its cluster does not answer."""
     scheme, _, rest = engine.partition("://")
     if scheme == "duckdb":
         import ibis
@@ -82,7 +85,6 @@ class Interruptible:
         return run
 
     def _ended(self, call: Callable[[], Any]) -> Any:
-        """What the call returns, or raises."""
         if threading.current_thread() is not threading.main_thread():
             return call()  # no handler of a signal raises there
         outcome: Future[Any] = Future()
@@ -199,15 +201,6 @@ def read(backend: Backend, paths: Sequence[Path]) -> Expression:
         backend._session.read.parquet(*names).createOrReplaceTempView(name)
         return backend.table(name)
     return backend.read_parquet(names)
-
-
-PREFIX = ".analysis-"
-MARK = "of-weft"
-"""A file in each scratch folder: one without it is somebody else's, whatever its name, and stays."""
-FULL = ("No space left on device", "Disk quota exceeded", "max_temp_directory_size")
-"""In what engines say when a result or a spilled piece cannot be written; DuckDB leaves a tenth of the disk free."""
-IN_USE_S = 3600.0
-"""A folder that something was made in this short a while ago is left alone: a lock may not be seen on other hosts."""
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,7 @@ from weft.plan.records import Cell
 WAYS: Mapping[str, str] = {
     "": "whole", "streamed": "streaming stores", "backward": "backward", "string": "string instruction",
 }  # fmt: skip
-
-BESIDE = "floor:"
-"""What the operations begin with that a cell measures for its bounds, after its own."""
+BESIDE = "floor:"  # what the operations begin with that a cell measures for its bounds, after its own
 
 
 class BesideRow(TypedDict):
@@ -28,12 +26,10 @@ class BesideRow(TypedDict):
 
 
 def floor_rows(statistics: Iterable[SummaryRow], cells: Mapping[str, Cell]) -> list[FloorRow]:
-    """Rows of the floor table from the order statistics of the kernel ``floor``.
+    """Rows of the kernel ``floor``: ``empty``, ``latency``, ``swap`` in s, ``copy`` in B/s of a node.
 
-    Returns one row per quantity: ``empty``, ``latency`` and ``swap`` in seconds, ``copy`` in bytes per second of one
-    node, with the bytes that each of its ranks copied at once. The interval of a rate is the inverted interval of the
-    time. ``best`` is the shortest time or the highest rate of all samples; lower bounds use it. A size that was copied
-    in several ways has the row of the fastest.
+    ``bytes`` are what each rank copied at once; the interval of a rate is the inverted one of the time. ``best`` is the
+    shortest time or highest rate of all samples, for bounds; a size copied in several ways has the row of the fastest.
     """
     rows: list[FloorRow] = []
     for found in statistics:
@@ -94,9 +90,8 @@ class Floor:
     def best_latency(self, nodes: int) -> float | None:
         """Seconds of the fastest small message over so many nodes; None if it was not measured.
 
-        That is half a round trip (``latency``) or two messages that cross (``swap``): a rank that waits a whole round
-        trip may yield its core, so that an exchange may be faster than half of it. Any number of ranks per node counts:
-        ranks that share a core wait for it, so no bound may use their time alone.
+        Half a round trip (``latency``) or two messages that cross (``swap``): a rank that waits may yield its core. Any
+        number of ranks per node counts: those that share a core wait for it.
         """
         small = ("latency", "swap")
         best = [row["best"] for row in self.rows if row["quantity"] in small and row["nodes"] == nodes]
@@ -105,11 +100,9 @@ class Floor:
     def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:
         """Highest copy rate of a node in bytes per second if each rank copies ``rank_bytes``; None if not measured.
 
-        It is the best rate of all launches at the largest measured working set that does not exceed ``rank_bytes``, or
-        at a larger one, or of one rank's share where more ranks copied at once, if that is higher. A rank that has a
-        node to itself, or whose working set fits nearer caches, copies at least as fast: so a bound from this rate
-        remains a lower bound, and what disturbed one floor does not make it one that samples beat. Below all measured
-        sizes the smallest is used.
+        The best at the largest measured working set up to ``rank_bytes`` (else the smallest), at a larger one, or of
+        one rank's share where more copied at once: alone, or in nearer caches, a rank is as fast, so it remains a lower
+        bound.
         """
         own = [row["bytes"] for row in self._of("copy", nodes, ranks_per_node) if row["best"]]
         if not own:

@@ -1,27 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of link loads: bytes over each link during each launch, and their share of its rate."""
+"""The tables of links: bytes over each during each launch, loads by cell, and what limits a call (busy link or bound).
+
+A bound gives the least time a resource needs; a counter shows which link was full meanwhile. A link may have carried
+something for a third of the time while late ranks, or the library's algorithm, took the rest: the larger is the cause.
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from weft.analyse.tables.breakdown import LinkRow, TurnRow
-from weft.analyse.tables.times import MedianRow
+from weft.analyse.tables.breakdown import BottleneckRow, BreakdownRow, CauseKind, CauseRow, LinkRow, LoadRow, TurnRow
+from weft.analyse.tables.times import CallRow, MedianRow, holding_bound_s, timed
 from weft.bound.placed import traffic_of
 from weft.errors import DataError
 from weft.fabric.loads import DOWN, UP, depths, link_name
 from weft.files.atomic import read_json
 from weft.kernel.steps import ROUNDS, split_step, step_op, step_share
-from weft.plan.records import Cell, LaunchPlan, Plan
+from weft.plan.records import Cell, Plan
 from weft.store.links import LinkCount, links_file, read_cell_links, read_links
 from weft.store.rows import MeasuredRow, SegmentRow
 
 OPERATIONS, LAUNCH = "operations", "launch"
 WHOLE = "total"
-#: Operations that moved less than this share of the largest one's bytes do not count as time on the links.
-LITTLE = 0.05
+LITTLE = 0.05  # operations that moved less than this share of the largest one's bytes do not count as time on the links
 Volume = Callable[[str, str], float | None]
+#: A link is called the bottleneck from this share of its rate on. TCP over shaped links reaches 40 to 90 %, an exchange
+#: limited elsewhere under a tenth.
+BUSY = 0.25
+ALIKE = 0.9  # links this close to the busiest one count as equally busy: counters include headers and acknowledgements
+INJECTION = "injection"
+MOST = 0.5  # from this share of the time on, a part is what most of it goes to
+Cause = tuple[CauseKind, str, float | None]
 
 
 def link_rows(
@@ -36,9 +48,8 @@ def link_rows(
 
     Raises DataError: A file of counters is incomplete. ``seconds`` is the total time of the operations that moved the
     bytes, warm-up included (basis ``operations``), or of the launch if no operation has a time (basis ``launch``). The
-    bytes include the library's start, the barriers between samples and the validation of the data, so the share of a
-    launch that moved little is too large. For a launch of several cells without counters between them, ``cell`` is the
-    name of the batch (``g000``).
+    bytes include the library's start, barriers between samples and the validation of the data, so the share of a launch
+    that moved little is too large. For several cells without counters between them, ``cell`` is the batch (``g000``).
     """
     if not any(links_file(root, launch.id).is_file() for launch in plan.launches):
         return []
@@ -47,57 +58,37 @@ def link_rows(
         if row["step"] != ROUNDS:
             means[row["cell"], row["launch"], step_op(row["call"], row["step"]), "warm"] = row["mean_s"]
     busy = operation_seconds(segments, means, validated, volumes(plan.cells))
-    return [row for counted in _counted(root, plan, busy) for row in rows_of(counted, plan.planned_fabric.hosts)]
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What the links carried during a launch, or a cell of it."""
-
-    cell: str  # its id, or the name of the launch's batch where no borders between cells were seen
-    launch: LaunchPlan
-    ranks: int  # of the cell
-    counts: Sequence[LinkCount]
-    method: str  # source of the counters
-    operations_s: float  # how long the operations took that moved the bytes; 0 where none has a time
-    wall_s: float | None  # how long the whole launch took
-
-
-def _counted(root: Path, plan: Plan, busy: Mapping[tuple[str, int], float]) -> Iterator[Counted]:
-    """What was counted in each launch; ``busy`` has the seconds of the operations of each cell and launch."""
     ranks, floors = {cell.id: cell.ranks for cell in plan.cells}, {cell.id for cell in plan.floors}
-    for launch in plan.launches:
+    rows: list[LinkRow] = []
+    for launch in (each for each in plan.launches if links_file(root, each.id).is_file()):
         path = links_file(root, launch.id)
-        if not path.is_file():
-            continue
         cells = [name for name in launch.cells if name not in floors] or list(launch.cells)
         whole = cells[0] if len(cells) == 1 else launch.id.rpartition(".")[0]
-        by_cell = read_cell_links(path) or {whole: read_links(path)}
-        method, wall_s = str(read_json(path).get("method", "")), _wall_seconds(root, launch.id)
-        for name, counts in by_cell.items():
+        of_launch: dict[str, Any] = {"launch": launch.index, "launch_id": launch.id, "nodes": launch.nodes}
+        of_launch["method"], wall_s = str(read_json(path).get("method", "")), None
+        with suppress(DataError, KeyError, TypeError, ValueError):  # a launcher may not have recorded it
+            wall_s = float(read_json(root / "launches" / f"{launch.id}.outcome.json")["wall_s"]) or None
+        for name, counts in (read_cell_links(path) or {whole: read_links(path)}).items():
             measured = (name,) if name in ranks else launch.cells
-            seconds = sum(busy.get((cell, launch.index), 0.0) for cell in measured)
-            yield Counted(name, launch, ranks.get(name, launch.ranks), counts, method, seconds, wall_s)
+            operations_s = sum(busy.get((cell, launch.index), 0.0) for cell in measured)
+            same = {**of_launch, "cell": name, "ranks": ranks.get(name, launch.ranks)}
+            same |= {"seconds": operations_s or wall_s, "basis": OPERATIONS if operations_s else LAUNCH}
+            rows += rows_of(counts, plan.planned_fabric.hosts, same)
+    return rows
 
 
-def rows_of(counted: Counted, hosts: Sequence[str]) -> list[LinkRow]:
+def rows_of(counts: Sequence[LinkCount], hosts: Sequence[str], same: Mapping[str, Any]) -> list[LinkRow]:
     """Counters with the names that bounds use, their direction, and their share of the link's rate."""
-    depth = depths(hosts, [(count.source, count.target) for count in counted.counts])
-    launch, seconds = counted.launch, counted.operations_s or counted.wall_s
+    depth, seconds = depths(hosts, [(count.source, count.target) for count in counts]), same["seconds"]
     rows: list[LinkRow] = []
-    for count in counted.counts:
+    for count in counts:
         up = depth.get(count.source, 0) < depth.get(count.target, 0)
         lower, direction = (count.source, UP) if up else (count.target, DOWN)
-        rows.append(
-            LinkRow(
-                cell=counted.cell, launch=launch.index, launch_id=launch.id, nodes=launch.nodes, ranks=counted.ranks,
-                link=link_name(lower, direction), cable=count.link, source=count.source, target=count.target,
-                direction=direction, host_link=lower in hosts, bytes=count.bytes, packets=count.packets,
-                drops=count.drops, rate=count.rate or None, seconds=seconds,
-                basis=OPERATIONS if counted.operations_s else LAUNCH,
-                share=count.bytes / (count.rate * seconds) if count.rate and seconds else None, method=counted.method,
-            )
-        )  # fmt: skip
+        rows.append(LinkRow(
+            **same, link=link_name(lower, direction), cable=count.link, source=count.source, target=count.target,
+            direction=direction, host_link=lower in hosts, bytes=count.bytes, packets=count.packets, drops=count.drops,
+            rate=count.rate or None, share=count.bytes / (count.rate * seconds) if count.rate and seconds else None,
+        ))  # fmt: skip
     return rows
 
 
@@ -109,10 +100,9 @@ def operation_seconds(
 ) -> dict[tuple[str, int], float]:
     """Seconds of the operations that moved the bytes of each cell and launch: number of calls times mean time.
 
-    A counter does not record which operation a byte belonged to. Operations that move almost nothing by definition
-    (counts before vectors, a sort before its exchange) would only dilute the share of those that do; they are left out
-    if the traffic of any operation is known. `means`: mean seconds by cell, launch, operation and phase. `volume`:
-    bytes that leave a node in one call of an operation of a cell; None if unknown.
+    Operations that move almost nothing by definition would dilute the share of the others, and are left out if any
+    traffic is known. `means`: mean seconds; `volume`: bytes that leave a node in one call of a cell's operation, None
+    if unknown.
     """
     proven = {(row["cell"], row["launch"]) for row in validated if row["validated"]}
     calls: dict[tuple[str, int], Counter[tuple[str, str]]] = defaultdict(Counter)
@@ -154,9 +144,96 @@ def volumes(cells: Sequence[Cell]) -> Volume:
     return volume
 
 
-def _wall_seconds(root: Path, launch: str) -> float | None:
-    """Duration of a launch as its launcher recorded it; None if it did not."""
-    try:
-        return float(read_json(root / "launches" / f"{launch}.outcome.json")["wall_s"]) or None
-    except (DataError, KeyError, TypeError, ValueError):
-        return None
+def load_rows(rows: Iterable[LinkRow]) -> list[LoadRow]:
+    """Rows of ``tables/link_loads.parquet`` from those of the links: over all launches of a cell or batch."""
+    cells: dict[str, dict[tuple[str, str, str], list[LinkRow]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        cells[row["cell"]][row["cable"], row["source"], row["target"]].append(row)
+    found: list[LoadRow] = []
+    for links in cells.values():
+        loads: list[LoadRow] = []
+        for own in links.values():
+            first, moved = own[0], sum(row["bytes"] for row in own)
+            seconds = sum(row["seconds"] or 0.0 for row in own)
+            share = moved / (first["rate"] * seconds) if first["rate"] and seconds else None
+            loads.append({
+                "cell": first["cell"], "nodes": first["nodes"], "ranks": first["ranks"], "link": first["link"],
+                "cable": first["cable"], "source": first["source"], "target": first["target"],
+                "host_link": first["host_link"], "rate": first["rate"], "bytes": moved / len(own),
+                "drops": sum(row["drops"] for row in own), "share": share, "moved_bytes": 0.0,
+            })  # fmt: skip
+        whole = sum(load["bytes"] for load in loads)
+        for load in sorted(loads, key=lambda load: (-(load["share"] or 0.0), -load["bytes"])):
+            found.append({**load, "moved_bytes": whole})
+    return found
+
+
+def bottlenecks(calls: Iterable[CallRow], loads: Sequence[LoadRow], call: str) -> list[BottleneckRow]:
+    """What limits the main call at each shape without shared cores, where it moved most; none without link counters."""
+    if not loads:
+        return []
+    counted = {cell: list(own) for cell, own in groupby(loads, key=lambda load: load["cell"])}
+    by_size = sorted(timed(calls, call, "warm"), key=lambda row: row["array_bytes"] or 0)
+    shapes = {(row["nodes"], row["ranks"]): row for row in by_size if not row["oversubscribed"]}
+    found: list[BottleneckRow] = []
+    for _, row in sorted(shapes.items()):
+        of_links = counted.get(row["cell"], []) if row["nodes"] > 1 else []
+        known = [load for load in of_links if load["share"] is not None]
+        bound_s = holding_bound_s(row)
+        bound = row["bound"] if bound_s else ""
+        found.append(BottleneckRow(
+            cell=row["cell"], nodes=row["nodes"], ranks=row["ranks"], bound=bound,
+            name=_named(bound, known) if known else bound, bound_ratio=row["median_s"] / bound_s if bound_s else None,
+            busiest=known[0] if known else None,
+            other=next((load for load in known if load["host_link"] != known[0]["host_link"]), None),
+        ))  # fmt: skip
+    return found
+
+
+def _named(bound: str, known: Sequence[LoadRow]) -> str:
+    """The busiest link under the bound's name if the two agree; empty if no link was busy."""
+    share = known[0]["share"]
+    if not share or share < BUSY:
+        return ""
+    if known[0]["host_link"]:
+        return INJECTION
+    alike = {load["link"] for load in known if load["share"] and load["share"] >= ALIKE * share}
+    return bound if bound in alike else known[0]["link"]
+
+
+def find_causes(
+    calls: Iterable[CallRow], breakdown: Sequence[BreakdownRow], bottlenecks: Sequence[BottleneckRow], call: str
+) -> list[CauseRow]:
+    """What most time of each cell's main call goes to: a link if busy most of it, longer than any step, or hardware."""
+    breakdowns = {key: list(group) for key, group in groupby(breakdown, key=lambda row: (row["cell"], row["call"]))}
+    busy = {row["cell"]: row for row in bottlenecks if row["name"]}
+    rows: list[CauseRow] = []
+    for row in timed(calls, call, "warm"):
+        steps = breakdowns.get((row["cell"], row["call"]), [])
+        if steps:
+            kind, name, share = _of_breakdown(steps)
+        else:  # the nearest bound, if no sample beat it; the rest has no known cause
+            bound_s = holding_bound_s(row)
+            share = min(1.0, bound_s / row["median_s"]) if bound_s is not None else None
+            kind, name = "bound" if share and share > MOST else "unknown", row["bound"] if bound_s is not None else ""
+        if (held := busy.get(row["cell"])) and held["busiest"]:
+            used = held["busiest"]["share"] or 0.0
+            if not steps or kind == "hardware" or used > MOST or used >= (share or 0.0):
+                kind, name, share = "link", held["name"], held["busiest"]["share"]
+        rows.append(CauseRow(
+            cell=row["cell"], call=row["call"], nodes=row["nodes"], ranks=row["ranks"], kind=kind, name=name,
+            share=share,
+        ))  # fmt: skip
+    return rows
+
+
+def _of_breakdown(steps: Sequence[BreakdownRow]) -> Cause:
+    # alone, messages may take longer than the whole call: no step has more of it than what stands above the floor
+    whole, floor = steps[-1]["seconds"], steps[0]["seconds"] if steps[0]["step"] == "hardware" else 0.0
+    added = [
+        (min(step["seconds"] - below, whole if step["step"] == "hardware" else whole - floor), step)
+        for below, step in zip((0.0, *(step["seconds"] for step in steps)), steps, strict=False)
+        if step["effect"] in ("floor", "adds")
+    ]
+    most, step = max(added, key=lambda each: each[0])
+    return step["step"], step["name"], max(0.0, most) / whole

@@ -7,13 +7,13 @@ from typing import Any
 
 from weft.analyse import calls, floor, links
 from weft.analyse.answers import Found, write_answers
+from weft.analyse.calls import startup_rows
 from weft.analyse.doubts import with_shared_hosts
 from weft.analyse.engine import Backend, Expression, connect, read
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
-from weft.analyse.startup import startup_rows
 from weft.analyse.tables.breakdown import LINKS, TURNS
-from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP, MedianRow
+from weft.analyse.tables.times import CALLS, FLOOR, ITERATIONS, MEDIANS, QUARTILES, STARTUP
 from weft.analyse.times import is_of_breakdown, iteration_times, launch_weighted, order_statistics, turn_rows
 from weft.bound.placed import Bounds
 from weft.kernel.registry import kernel_named
@@ -45,7 +45,12 @@ def make_tables(folder: Any, engine: str = "duckdb://") -> None:
         make_pair_analysis(root, plan, backend, launches)
     samples = _good_samples(root, backend, of_pairs)
     times = _write_iterations(root, backend, samples)
-    medians = _medians(times) if times is not None else []
+    medians: list[Any] = []  # rows of both tables
+    if times is not None:
+        key = ["launch", *GROUP]
+        counts = times.group_by(key).agg(samples=times.count()).select("samples").distinct()
+        sizes = sorted(counts.to_pyarrow()["samples"].to_pylist())
+        medians = order_statistics(times, key, sizes).order_by(key).to_pyarrow().to_pylist() if sizes else []
     mixed: list[Any] = launch_weighted(times, GROUP).order_by(GROUP).to_pyarrow().to_pylist() if medians else []
     found = calls.summaries(mixed, medians, modelled=plan.is_model)
     MEDIANS.write(root, medians)
@@ -76,7 +81,6 @@ def _good_samples(root: Path, backend: Backend, but: Collection[str]) -> Samples
 
 
 def _beside(found: Samples | None) -> list[floor.BesideRow]:
-    """The shortest times of what cells measured for their bounds."""
     if found is None:
         return []
     samples = found[0].filter(found[0]["op"].startswith(floor.BESIDE) & (found[0].phase == "warm"))
@@ -94,17 +98,3 @@ def _write_iterations(root: Path, backend: Backend, found: Samples | None) -> Ex
         batches = [times.order_by(["cell", "call", "phase", "launch", "iteration"]).to_pyarrow()]
     write_parquet(path, batches, ITERATIONS.schema, "weft-iterations/1", differences=("iteration",))
     return read(backend, [path]) if batches else None
-
-
-class OrderRow(MedianRow):
-    """A row of the tables of medians and of quartiles."""
-
-    q1_s: float
-    q3_s: float
-
-
-def _medians(times: Expression) -> list[OrderRow]:
-    key = ["launch", *GROUP]
-    counts = times.group_by(key).agg(samples=times.count()).select("samples").distinct()
-    sizes = sorted(counts.to_pyarrow()["samples"].to_pylist())
-    return order_statistics(times, key, sizes).order_by(key).to_pyarrow().to_pylist() if sizes else []

@@ -2,11 +2,9 @@
 """The quality of a run, A to D, from what it recorded (METHOD 20): the rules stand in `RULES` and nowhere else.
 
 Each doubt is counted as the share of what it touches: warm rows, or cells in one launch. A rule says from which share
-on the run can be no better than B, C or D; the quality of the run is the worst of its doubts. So a further doubt, or
-more of one, never raises it.
-
-Where a run answers by a verdict, whose interval is its own, a doubt in `WEIGHED` costs no more than a B unless it could
-turn that answer (`weft.analyse.doubts`); one that could leaves a C at best, however little it touches.
+on the run is no better than B, C or D; its quality is the worst of its doubts, so that a further one never raises it.
+Where a verdict answers, whose interval is its own, a doubt in `WEIGHED` costs no more than a B unless it could turn
+that answer (`weft.analyse.doubts`); one that could leaves a C at best.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +15,7 @@ from weft.analyse import checks
 from weft.analyse.doubts import OF_RULE, by_launch
 from weft.analyse.floor import Floor
 from weft.analyse.tables.answers import VerdictRow
-from weft.analyse.tables.quality import Doubt, Grade, QualityRow, Rule
+from weft.analyse.tables.claims import Doubt, Grade, QualityRow, Rule
 from weft.analyse.tables.times import CallRow, MedianRow, TimedRow, is_refuted, timed
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import fitted_numbers, leave_out_error
@@ -33,9 +31,7 @@ NEVER = float("inf")
 WEIGHED: frozenset[Doubt] = frozenset(
     {"launches", "precision", "floor", "oversubscribed", "steal", "swap", "core", "load", "lost"}
 )
-
 Item = TypeVar("Item")
-
 #: The order is that of gravity between doubts of the same grade. Load is a hint: what was lost during samples decides.
 RULES: dict[Doubt, Rule] = {
     "wrong": Rule(0, 0, 0.1), "failed": Rule(0, 0.5, 0.9), "bound": Rule(0, 0.1, 0.5), "model": Rule(0, 0, NEVER),
@@ -45,7 +41,6 @@ RULES: dict[Doubt, Rule] = {
     "precision": Rule(0, NEVER, NEVER), "kernel": Rule(0, 0.5, NEVER), "fitted": Rule(0, NEVER, NEVER),
     "trace": Rule(0, NEVER, NEVER),
 }  # fmt: skip
-
 #: Statuses that are no failures: what does not fit is a result, and what is planned comes later.
 RESULTS = frozenset({"ok", "memory", "fabric", "bound", "planned"})
 
@@ -139,14 +134,12 @@ def _of_machine(
 
 
 def _warned_of(row: MeasuredRow) -> set[Doubt]:
-    """The doubts behind the warnings that were recorded."""
     return {OF_RULE[checks.recorded_warning("", text)["rule"]] for text in row["warnings"] or []}
 
 
 def _counted(
     doubt: Doubt, touched: Callable[[Item], bool], rows: Sequence[Item], noun: str = "rows"
 ) -> QualityRow | None:
-    """A doubt about those of some rows that a rule touches."""
     return _doubt(doubt, sum(map(touched, rows)), len(rows), noun)
 
 
@@ -170,7 +163,6 @@ def doubt_model(fabric: Fabric) -> QualityRow | None:
 
 
 def _launches(warm: Sequence[TimedRow]) -> QualityRow | None:
-    """Rows whose launches disagree, by how many do and by how much."""
     apart = [row["launch_high_s"] / row["launch_low_s"] for row in warm if row["launch_low_s"]]
     found = _counted("launches", lambda factor: factor > DISAGREE, apart)
     if found is None:

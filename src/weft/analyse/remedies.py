@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What would help a call, by its breakdown, its bound and the knobs moved: the time that each could save at most.
 
-A step of the breakdown that surely adds time can at most be taken away whole. Twice of a part of the machine lowers the
-floor from H to H', the next nearest term. A call takes no less than that, and no less than half of its time t: twice of
-everything gave no more. So t - max(H', t / 2) is the most that it saves. Where half as many ranks run on each of twice
-the nodes, H' is the bound of that placement, on the next nodes of the fabric. A knob that was confirmed
-(`weft.analyse.thresholds.trials`) saves what was measured with it: of the slowest call of the sweep among the sizes at
-which it was.
+A step of the breakdown that surely adds time can at most be taken away whole. Twice of a part of the machine lowers
+the floor from H to H', the next nearest term; a call takes no less, nor less than half of its time t, so it saves at
+most t - max(H', t / 2). Where half as many ranks run on each of twice the nodes, H' is the bound of that placement. A
+confirmed knob saves what was measured with it, of the slowest call of the sweep among these sizes.
 
-What would help a call whose nearest bound is of its messages, whatever their size: fewer of them, or cheaper ones.
-
-Of r ranks on each of N nodes a rank sends r (N - 1) blocks to other nodes. If those for one node go as one message, it
-sends N - 1, and each byte that leaves is copied once more.
+Where the nearest bound is of messages, fewer or cheaper ones help: of r ranks on each of N nodes a rank sends r (N -
+1) blocks to other nodes. If those for one node go as one message, it sends N - 1, and each byte that leaves is copied
+once more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +19,7 @@ from weft.analyse.tables.answers import WinnerRow
 from weft.analyse.tables.breakdown import Basis, BreakdownRow, RemedyRow
 from weft.analyse.tables.sweeps import TrialRow
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, timed
-from weft.analyse.thresholds.findings import Gain, gains
+from weft.analyse.thresholds.trials import gains
 from weft.bound.placed import spread_terms
 from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_GAP, OVERHEAD
 from weft.fabric.model import Fabric
@@ -33,13 +30,9 @@ from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Cell
 
 Terms = Mapping[str, float]
-#: Id and subject of a remedy.
-Named = tuple[str, str]
-
-LEAST = 0.01
-"""A remedy that saves less than this share of the time is none."""
-LEAST_FLOOR = 0.1
-"""A part of the machine whose bound is less than this share of the time is not what to buy."""
+Named = tuple[str, str]  # id and subject of a remedy
+LEAST = 0.01  # a remedy that saves less than this share of the time is none
+LEAST_FLOOR = 0.1  # a part of the machine whose bound is less than this share of the time is not what to buy
 ALLTOALLS = frozenset({"alltoall", "alltoallv"})
 CHEAPER: Mapping[str, str] = {OVERHEAD: "half-overhead", MESSAGE_GAP: "half-gap", LATENCY: "half-latency"}
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -59,16 +52,10 @@ def of_messages(
         joined = {**terms, **{one: terms[one] / each for one in (OVERHEAD, MESSAGE_GAP) if one in terms}}
         copied = {COPY: terms[COPY] * nodes} if COPY in terms else {}
         yield ("node-messages", f"node.multi{{nl={each}}}"), {**joined, **copied}, each
-    yield (CHEAPER[name], _stated(name, cell, call, fabric)), {**terms, name: terms[name] / 2}, 2
-
-
-def _stated(name: str, cell: Cell, call: str, fabric: Fabric | None) -> str:
-    """The keys that state the cost: ``network.overhead = 165 us``; empty for a machine, whose cost nobody stated."""
-    network = fabric.network if fabric and fabric.is_model else None
-    if network is None:
-        return ""
-    costs = network.stated_costs(split_op(call)[1] or cell.block_bytes)
-    return "; ".join(f"{key} = {format_seconds(value)}" for key, value in costs.items() if key.endswith(KEYS[name]))
+    network = fabric.network if fabric and fabric.is_model else None  # nobody states the cost of a machine
+    costs = network.stated_costs(split_op(call)[1] or cell.block_bytes).items() if network else ()
+    stated = "; ".join(f"{key} = {format_seconds(value)}" for key, value in costs if key.endswith(KEYS[name]))
+    yield (CHEAPER[name], stated), {**terms, name: terms[name] / 2}, 2
 
 
 class Whole(NamedTuple):
@@ -116,10 +103,9 @@ def bound_remedies(
     modelled: bool = False,
     fabric: Fabric | None = None,
 ) -> list[RemedyRow]:
-    """What an algorithm, or a faster part of the machine, could save of calls without a breakdown.
+    """What an algorithm, or (by bounds alone) a faster part, could save of calls without a breakdown.
 
-    A faster part is judged by the bounds alone. Of one call by several algorithms the fastest is advised: whoever
-    wants a better time begins there.
+    Of one call by several algorithms the fastest is advised: whoever wants a better time begins there.
     """
     seen: Basis = "simulated" if modelled else "measured"
     broken_down = {(row["cell"], row["call"]) for row in breakdown}
@@ -145,8 +131,10 @@ def knob_remedies(trials: Iterable[TrialRow], calls: Iterable[CallRow], modelled
     found: dict[tuple[str, str, str], RemedyRow] = {}
     for trial in (row for row in trials if row["outcome"] == "confirmed"):
         for gain in gains(trial):
-            of_trial = (row for row in warm if row["cell"] == trial["cell"] and _is_among(row["call"], trial, gain))
-            slowest = max(of_trial, key=lambda row: row["median_s"], default=None)
+            named = [(row, *split_op(row["call"])) for row in warm if row["cell"] == trial["cell"]]
+            own = [(row, size or 0) for row, name, size in named if name == trial["call"]]
+            among = (row for row, size in own if gain.first <= size <= gain.last)
+            slowest = max(among, key=lambda row: row["median_s"], default=None)
             if slowest is None or gain.high >= 1:
                 continue
             whole = Whole.of(slowest, slowest["median_s"])
@@ -157,11 +145,6 @@ def knob_remedies(trials: Iterable[TrialRow], calls: Iterable[CallRow], modelled
     return list(found.values())
 
 
-def _is_among(call: str, trial: TrialRow, gain: Gain) -> bool:
-    name, size = split_op(call)
-    return name == trial["call"] and gain.first <= (size or 0) <= gain.last
-
-
 def _row(whole: Whole, id: str, subject: str, saves_s: float, basis: Basis, ratio: float | None = None) -> RemedyRow:
     return RemedyRow(
         **whole._asdict(), id=id, subject=subject, saves_s=saves_s, basis=basis, floor_s=None, floor="", ratio=ratio,
@@ -170,7 +153,6 @@ def _row(whole: Whole, id: str, subject: str, saves_s: float, basis: Basis, rati
 
 
 def _best_first(rows: Iterable[RemedyRow]) -> list[RemedyRow]:
-    """Remedies of one call that are worth it, what saves most first."""
     return sorted((row for row in rows if row["saves_s"] > LEAST * row["seconds"]), key=lambda row: -row["saves_s"])
 
 
@@ -205,7 +187,7 @@ def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Fa
     if planned is None or floor_s < LEAST_FLOOR * whole.seconds:
         return
     terms = {**planned.terms, name: floor_s}
-    twice = [*_better(name, terms), *_spread(name, terms, planned.terms, whole.call, cell, fabric)]
+    twice = _twice(name, terms, planned.terms, whole.call, cell, fabric)
     of_all = [(*each, 2) for each in twice] + list(of_messages(name, terms, cell, whole.call, fabric))
     for (id, subject), better, times in of_all:
         lower = max(better.values())
@@ -215,19 +197,15 @@ def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Fa
             yield row
 
 
-def _better(name: str, terms: Terms) -> Iterable[tuple[Named, Terms]]:
-    """Twice of what sets the nearest bound, with the terms as they would be."""
+def _twice(
+    name: str, terms: Terms, planned: Terms, call: str, cell: Cell, fabric: Fabric | None
+) -> Iterable[tuple[Named, Terms]]:
+    """Twice of what sets the nearest bound, or half the ranks on each of twice the nodes, with the terms of that."""
     if name.startswith(LINK):
         halved = {each: seconds / 2 if each.startswith(LINK) else seconds for each, seconds in terms.items()}
         yield ("second-cable", name.removeprefix(LINK)), halved
     if name == INJECTION:
         yield ("faster-adapter", ""), {**terms, INJECTION: terms[INJECTION] / 2}
-
-
-def _spread(
-    name: str, terms: Terms, planned: Terms, call: str, cell: Cell, fabric: Fabric | None
-) -> Iterable[tuple[Named, Terms]]:
-    """Half the ranks on each of twice the nodes, with the terms of that placement at the rates that were measured."""
     if fabric is None or name not in (INJECTION, COPY):
         return
     wide = spread_terms(cell, call, fabric)

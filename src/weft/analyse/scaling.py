@@ -2,14 +2,14 @@
 """Scaling verdicts: whether the time falls or rises as nodes (or ranks) are added, by what factor and interval."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from weft.analyse.doubts import Against, least_s
+from weft.analyse.ranges import LIBRARY
 from weft.analyse.statistics.interval import MODELLED, RANGE_OF_PRESETS, RANGES
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, NO_STEP, OffNode, Outcome, VerdictRow, answer_of
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, reach_within, timed
-from weft.analyse.unfitted import LIBRARY
 
 Axis = Literal["nodes", "ranks"]
 Doubts = Mapping[str, Sequence[Against]]
@@ -47,14 +47,16 @@ def verdict(
 ) -> VerdictRow:
     """Verdict on one series, without oversubscribed points, cold phases and rows without numbers.
 
-    Measured times of under `FEWEST_LAUNCHES` launches have a factor, but no verdict. Modelled times with a range of
-    what their model leaves out have one only if both ends of that range agree.
+    None of measured times of under `FEWEST_LAUNCHES` launches, nor of modelled ones whose range's ends disagree.
     """
     own = [row for row in rows if series in row["series"] and row["call"] == call and row["phase"] == "warm"]
     axis, points = _along([row for row in timed(own) if not row["oversubscribed"]])
+    statuses = (row["status"] for row in own if row["oversubscribed"] or row["status"] != "ok")
+    left = Counter("oversubscribed" if status == "ok" else status for status in statuses)
     found = VerdictRow(
         series=series, kind=kind, call=call, cell="", axis=axis, start=None, end=None, factor=None, low=None, high=None,
-        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, left_out=_reasons(own), doubts=[],
+        outcome="no verdict", fastest=None, bound="", bound_ratio=None, **NO_STEP, doubts=[],
+        left_out=", ".join(f"{count} {reason}" for reason, count in left.items()),
         doubt="", allowed_low=None, allowed_high=None,
     )  # fmt: skip
     if len(points) < 2:
@@ -65,9 +67,11 @@ def verdict(
     low, high = (None, None) if kinds == {MODELLED} else _between(first, last)
     omitted = [left_out[row["cell"]] for row in (first, last) if left_out.get(row["cell"])] if kinds & RANGES else []
     bound_s = holding_bound_s(last)
+    best = min(points, key=lambda row: row["median_s"])
+    turns = best is not first and best is not last and reach_within(best)[1] < reach_within(last)[0]
     found.update(
         cell=last["cell"], start=first[axis], end=last[axis], factor=last["median_s"] / first["median_s"], low=low,
-        high=high, outcome=outcome, fastest=_turning_point(points, axis) if outcome != "no verdict" else None,
+        high=high, outcome=outcome, fastest=best[axis] if turns and outcome != "no verdict" else None,
         bound=last["bound"] if bound_s else "", bound_ratio=last["median_s"] / bound_s if bound_s else None,
         left_out=", ".join(dict.fromkeys(omitted)), **off_node(points, axis, kinds == {MODELLED}),
     )  # fmt: skip
@@ -99,7 +103,6 @@ def _judge(found: VerdictRow, first: TimedRow, last: TimedRow, doubts: Doubts) -
 
 
 def _outcome(first: TimedRow, last: TimedRow, below_noise: bool) -> Outcome:
-    """What two points of a series show."""
     kinds = {first["interval"], last["interval"]}
     if not kinds <= {MODELLED, *RANGES} and min(first["launches"], last["launches"]) < FEWEST_LAUNCHES:
         return "no verdict"
@@ -144,16 +147,3 @@ def _between(first: TimedRow, last: TimedRow) -> tuple[float, float]:
         return min(factors) / LIBRARY, max(factors) * LIBRARY
     (first_low, first_high), (last_low, last_high) = reach(first), reach(last)
     return last_low / first_high, last_high / first_low if first_low > 0 else float("inf")
-
-
-def _turning_point(points: Sequence[TimedRow], axis: Axis) -> int | None:
-    best = min(points, key=lambda row: row["median_s"])
-    inside = best is not points[0] and best is not points[-1]
-    return best[axis] if inside and reach_within(best)[1] < reach_within(points[-1])[0] else None
-
-
-def _reasons(own: Iterable[CallRow]) -> str:
-    """Why points were left out, counted."""
-    left = (row["status"] for row in own if row["oversubscribed"] or row["status"] != "ok")
-    reasons = Counter("oversubscribed" if status == "ok" else status for status in left)
-    return ", ".join(f"{count} {reason}" for reason, count in reasons.items())

@@ -32,9 +32,12 @@ LATENCIES = ("node.latency", "network.latency")
 #: Values on either side of a link's rate at which the loads of the network are worked out; between them times follow
 #: power laws, as bytes over a rate do.
 KNOTS = 3
-
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]  # ascending values of a rate, and the seconds of each, (k,)
 Values = Mapping[str, float]  # of numbers of a fabric, by their keys
+WORTH = 1.05  # least factor between the times of two neighbouring points that makes more nodes worth while
+STEPS = 16  # values on either side of a number: what flips between two of them and back is missed
+COARSE = 4  # of these steps, one in so many tells whether a pair of numbers is worth all of them
+HALVINGS = 40
 
 
 class Point:
@@ -52,12 +55,14 @@ class Point:
         """Links between switches that the longest way crosses, by the key of their latency."""
 
     def learn(self, moved: Doubtful) -> None:
-        """Work out what a number does to the links' loads, if it is a rate of links, or to the longest way.
-
-        Do so number by number for all points: each value is another network, and few are kept.
-        """
+        """Work out a number's effect on links' loads or the longest way; number by number: few networks are kept."""
         if moved.key in LINK_RATES:
-            self.links[moved.key] = self._curve(moved)
+            below = np.geomspace(moved.low, moved.value, KNOTS + 1)
+            values = np.unique(np.concatenate([below, np.geomspace(moved.value, moved.high, KNOTS + 1)]))
+            fabrics = (with_number(self.fabric, moved.key, float(value)) for value in values)
+            # which link is most loaded may change: a fast uplink leaves the pods' links, which this rate may not move
+            loads = (link_term(self.traffic, self.cell, fabric).values() for fabric in fabrics)
+            self.links[moved.key] = values, np.array([max(seconds, default=0.0) for seconds in loads])
         elif moved.key in LINK_LATENCIES and self.cell.nodes > 1:
             ends = (with_number(self.fabric, moved.key, value) for value in (moved.low, moved.high))
             low, high = (longest_way_s(self.cell, fabric) for fabric in ends)
@@ -86,17 +91,6 @@ class Point:
             count * values.get(key, number_of(self.fabric, key) or 0.0) for key, count in self.crossed.items()
         )
 
-    def _curve(self, moved: Doubtful) -> Curve:
-        """Values of a link's rate from least to most, and the seconds of the most loaded link with each; both (k,).
-
-        Which link that is may change: a fast uplink leaves the pods' links, which this rate may not move.
-        """
-        below = np.geomspace(moved.low, moved.value, KNOTS + 1)
-        values = np.unique(np.concatenate([below, np.geomspace(moved.value, moved.high, KNOTS + 1)]))
-        fabrics = (with_number(self.fabric, moved.key, float(value)) for value in values)
-        loads = (link_term(self.traffic, self.cell, fabric).values() for fabric in fabrics)
-        return values, np.array([max(seconds, default=0.0) for seconds in loads])
-
     def _link_ratio(self, key: str, value: float) -> float:
         """By what factor the most loaded link takes longer with another value of a link's rate."""
         values, seconds = self.links[key]
@@ -110,12 +104,6 @@ class Point:
 def scaled(terms: Mapping[str, float], name: str, factor: float) -> dict[str, float]:
     """Terms of a bound in seconds, those whose name begins with ``name`` times ``factor``."""
     return {each: seconds * (factor if each.startswith(name) else 1.0) for each, seconds in terms.items()}
-
-
-WORTH = 1.05  # least factor between the times of two neighbouring points that makes more nodes worth while
-STEPS = 16  # values on either side of a number: what flips between two of them and back is missed
-COARSE = 4  # of these steps, one in so many tells whether a pair of numbers is worth all of them
-HALVINGS = 40
 
 
 def conclusion(kind: Literal["strong", "weak"], times: Mapping[int, float]) -> str:
@@ -168,10 +156,7 @@ class Subject:
 
 
 def joint_flips(subject: Subject, numbers: Sequence[Doubtful], alone: Sequence[SensitivityRow]) -> list[SensitivityRow]:
-    """Pairs of numbers that turn a verdict together, though neither does alone: one row for each pair.
-
-    Of the two the row moves the one that has to move least, with the other at an end of its range.
-    """
+    """Pairs of numbers that turn a verdict together only, one row each: it moves the one that has to move least."""
     turning = {row["key"] for row in alone if row["flips"]}
     own = subject.says({})
     found: dict[frozenset[str], SensitivityRow] = {}
@@ -204,7 +189,12 @@ def sensitivity(
         return subject.says({**beside, moved.key: value})
 
     at, values = max(subject.points), [*steps(moved.value, moved.low), *steps(moved.value, moved.high)]
-    last, flip = subject.points[at], nearest_flip(says, moved)
+    last, flips = subject.points[at], list[float]()
+    for end in (moved.low, moved.high):
+        pairs = ((near, far) for near, far in pairwise(steps(moved.value, end)) if says(far) != says(moved.value))
+        if first := next(pairs, None):
+            flips.append(edge(says, *first, whole=moved.unit == "B"))
+    flip = min(flips, key=lambda value: abs(value - moved.value), default=None)
     # the fabric's own values are among those that are plausible, also where another number is moved besides
     times = [last.seconds, *(last.with_values({**beside, moved.key: value}) for value in values)]
     return SensitivityRow(
@@ -224,16 +214,6 @@ def steps(start: float, end: float) -> list[float]:
     if min(start, end) <= 0:
         return [start + (end - start) * step / STEPS for step in range(STEPS + 1)]
     return [start * (end / start) ** (step / STEPS) for step in range(STEPS + 1)]
-
-
-def nearest_flip(says: Callable[[float], str], moved: Doubtful) -> float | None:
-    """The value nearest to the number's own, within its range, for which a series says something else; else None."""
-    found: list[float] = []
-    for end in (moved.low, moved.high):
-        flips = ((near, far) for near, far in pairwise(steps(moved.value, end)) if says(far) != says(moved.value))
-        if first := next(flips, None):
-            found.append(edge(says, *first, whole=moved.unit == "B"))
-    return min(found, key=lambda value: abs(value - moved.value), default=None)
 
 
 def edge(says: Callable[[float], str], near: float, far: float, *, whole: bool) -> float:

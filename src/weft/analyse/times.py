@@ -11,30 +11,22 @@ from weft.analyse.statistics.quantile import middle_ranks, quantile_rank, with_e
 from weft.analyse.tables.breakdown import TurnRow
 from weft.kernel.steps import MARK, ROUNDS, WHOLE, split_step
 
-#: A sample that lost more than this share of its time counts as disturbed.
-DISTURBED = 0.01
-#: With fewer samples p99 would be just the maximum (METHOD 13).
-P99_FROM = 100
+DISTURBED = 0.01  # a sample that lost more than this share of its time counts as disturbed
+P99_FROM = 100  # with fewer samples p99 would be just the maximum (METHOD 13)
 
 
 def iteration_times(samples: Expression, segments: Expression) -> Expression:
-    """Time of each iteration of a collective operation, in seconds (METHOD 2).
+    """Time of each iteration of a collective operation, in seconds (METHOD 2), by the definition its segment records.
 
-    The definition is the one that the kernel recorded for the segment: ``global`` is the last end minus the first start
-    over the ranks, on synchronised clocks; ``local`` is the longest duration of a rank. A batched sample is divided by
-    its batch. The floor's ``latency``, ``swap`` and ``copy-...`` are always ``local``.
-
-    The undisturbed time lies in least_s .. time_s (METHOD 11): a rank that waits for another loses what the other lost,
-    so an iteration may have lost the sum over its ranks. It is disturbed if that is over `DISTURBED` of it.
+    ``global``: last end minus first start over the ranks, on synchronised clocks; ``local``: the longest duration of a
+    rank, as always of the floor's ``latency``, ``swap`` and ``copy-...``. The undisturbed time lies in least_s ..
+    time_s (METHOD 11): a rank that waits loses what the other lost. Disturbed: the sum is over `DISTURBED` of it.
     """
     key = ["cell", "launch", "op", "phase"]
     whole = samples.group_by([*key, "iteration"]).agg(
-        first=samples.start_ns.min(),
-        last=(samples.start_ns + samples.duration_ns).max(),
-        longest=samples.duration_ns.max(),
-        batch=samples.batch.max(),
-        lost=samples.lost_ns.sum(),
-    )
+        first=samples.start_ns.min(), last=(samples.start_ns + samples.duration_ns).max(),
+        longest=samples.duration_ns.max(), batch=samples.batch.max(), lost=samples.lost_ns.sum(),
+    )  # fmt: skip
     joined = whole.join(segments.select(*key, "definition"), key)
     # copies and ping-pongs of the floor are per-rank costs: in a short copy, the skew of the starts would dominate
     alone: Expression = joined["op"].startswith("copy-") | joined["op"].isin(["latency", "swap"])
@@ -53,23 +45,13 @@ def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int
         return joined.time_s.max(where=joined.place == joined[column])
 
     named = {
-        "low_s": "low",
-        "high_s": "high",
-        "q1_s": "p25",
-        "q3_s": "p75",
-        "p5_s": "p5",
-        "p95_s": "p95",
-        "p99_s": "p99",
-    }
+        "low_s": "low", "high_s": "high", "q1_s": "p25", "q3_s": "p75", "p5_s": "p5", "p95_s": "p95", "p99_s": "p99"
+    }  # fmt: skip
     return joined.group_by(list(key)).agg(
-        **_common(joined),
-        **{name: at(column) for name, column in named.items()},
-        samples=joined.samples.max(),
-        median_s=(at("middle_low") + at("middle_high")) / 2,
-        coverage=joined.coverage.max(),
-        mean_s=joined.time_s.mean(),
-        least_s=joined.least_s.median(),
-    )
+        **_common(joined), **{name: at(column) for name, column in named.items()}, samples=joined.samples.max(),
+        median_s=(at("middle_low") + at("middle_high")) / 2, coverage=joined.coverage.max(),
+        mean_s=joined.time_s.mean(), least_s=joined.least_s.median(),
+    )  # fmt: skip
 
 
 def _common(rows: Expression) -> dict[str, Expression]:
@@ -83,8 +65,7 @@ def _common(rows: Expression) -> dict[str, Expression]:
 def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
     """Quantiles of the samples of all launches, in which each launch counts alike, however many samples it took.
 
-    A sample of a launch with n weighs 1 / n; the quantile q is the smallest time up to which the share q of the weight
-    lies. Of launches with as many samples each that is x(ceil(q n)) of them all.
+    A sample of a launch with n weighs 1 / n; the quantile q is the smallest time with the share q of the weight below.
     """
     alike = ibis.window(group_by=[*key, "launch"])
     weighed = times.mutate(weight=1.0 / times.count().over(alike))
@@ -97,13 +78,10 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
         return ranked.time_s.min(where=ranked.share >= quantile - 1e-9)
 
     return ranked.group_by(list(key)).agg(
-        **_common(ranked),
-        samples=ranked.count(),
-        p5_s=at(0.05),
-        p95_s=at(0.95),
+        **_common(ranked), samples=ranked.count(), p5_s=at(0.05), p95_s=at(0.95),
         p99_s=ibis.ifelse(ranked.count() >= P99_FROM, at(0.99), ibis.null("float64")),
         mean_s=(ranked.time_s * ranked.weight).sum() / ranked.weight.sum(),
-    )
+    )  # fmt: skip
 
 
 def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
@@ -128,8 +106,7 @@ def is_of_breakdown(samples: Expression) -> Expression:
 def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
     """Medians of each operation of a breakdown in each launch.
 
-    On synchronised clocks a rank that comes late is not taken for a slow operation: that runs from the last start to
-    the last end, and the whole time from the first start stands apart. Otherwise both are the longest duration.
+    On synchronised clocks from the last start to the last end, and from the first; else both are the longest duration.
     """
     key = ["cell", "launch", "op"]
     steps = segments.filter(is_of_breakdown(segments)).select("cell", "op").distinct().to_pyarrow().to_pylist()
@@ -142,21 +119,15 @@ def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
     is_explained = samples["op"].isin(sorted({call for _, call in explained}))
     own = samples.filter((is_of_breakdown(samples) | is_explained) & (samples.phase == "warm"))
     whole = own.group_by([*key, "iteration"]).agg(
-        first=own.start_ns.min(),
-        last_start=own.start_ns.max(),
-        end=(own.start_ns + own.duration_ns).max(),
-        longest=own.duration_ns.max(),
-        batch=own.batch.max(),
-    )
+        first=own.start_ns.min(), last_start=own.start_ns.max(), end=(own.start_ns + own.duration_ns).max(),
+        longest=own.duration_ns.max(), batch=own.batch.max(),
+    )  # fmt: skip
     defined = segments.filter(segments.phase == "warm").select(*key, "definition").distinct()
     return [row for row in medians(whole.join(defined, key)) if (row["cell"], row["call"]) in explained]
 
 
 def medians(turns: Expression) -> list[TurnRow]:
-    """A row for each operation and launch; of ``rounds``, whose samples are its rounds, one for each round.
-
-    All in the engine: a cell may have ten million samples. Times of turns are in ns.
-    """
+    """A row for each operation and launch, of ``rounds`` for each round; ns, in the engine: ten million samples."""
     of_rounds = turns["op"].endswith(f"{MARK}{ROUNDS}")
     turns = turns.mutate(
         place=ibis.ifelse(of_rounds, turns.iteration, 0).cast("int32"),
@@ -174,11 +145,9 @@ def medians(turns: Expression) -> list[TurnRow]:
     rows: list[TurnRow] = []
     for row in grouped.order_by(key).to_pyarrow().to_pylist():
         (call, step), known = split_step(row["op"]), row["known"]
-        rows.append(
-            TurnRow(
-                cell=row["cell"], launch=row["launch"], call=call, step=step or WHOLE, place=row["place"],
-                samples=row["samples"], seconds=row["together_s" if known else "longest_s"],
-                total_s=row["total_s" if known else "longest_s"], mean_s=row["mean_s" if known else "longest_mean_s"],
-            )
-        )  # fmt: skip
+        rows.append(TurnRow(
+            cell=row["cell"], launch=row["launch"], call=call, step=step or WHOLE, place=row["place"],
+            samples=row["samples"], seconds=row["together_s" if known else "longest_s"],
+            total_s=row["total_s" if known else "longest_s"], mean_s=row["mean_s" if known else "longest_mean_s"],
+        ))  # fmt: skip
     return rows

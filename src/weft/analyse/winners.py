@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which algorithm of a collective wins where, which guidelines a library violates, and what hides: over launches.
 
-Each algorithm is held against the library's own choice by the medians of their launches. Of nine algorithms that are
-all alike, one is the fastest by chance; so p is corrected for their number (Holm, 1979).
-
-A call and what it is held against are measured in turns, so that what disturbs one disturbs the other. Launches are the
-unit: the logarithm of the ratio of their medians is one value a launch. A guideline is violated if the mean ratio
-exceeds `MATTERS` (10 %: a mock-up may copy less, and nobody would replace a call for less) by Yuen's t, which leaves
-the smallest and the largest launch out; all guidelines of a run together have an error of `FAMILY` (Holm).
+Algorithms are held against the library's own choice by launches' medians, p corrected for their number (Holm, 1979):
+of nine that are alike one is the fastest by chance. A call and what it is held against are measured in turns, and the
+logarithm of the ratio of their medians is one value a launch. A guideline is violated if the mean ratio exceeds
+`MATTERS` (a mock-up may copy less, and nobody would replace a call for less) by Yuen's t; all guidelines of a run
+together have an error of `FAMILY` (Holm).
 """
 
 from collections import defaultdict
@@ -18,8 +16,7 @@ from typing import Literal, NamedTuple
 
 from weft.analyse.checks import make_finding
 from weft.analyse.doubts import by_launch
-from weft.analyse.statistics.interval import CONFIDENCE, student_quantile
-from weft.analyse.statistics.significance import FAMILY, adjust_by_holm, paired_test, rank_test, trimmed_mean
+from weft.analyse.statistics import interval
 from weft.analyse.tables import answers
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, MATTERS, FindingRow, GuidelineRow, OverlapRow, WinnerRow
 from weft.analyse.tables.breakdown import TurnRow
@@ -33,6 +30,13 @@ from weft.plan.records import Cell
 Way = Literal["wait", "test", "persistent"]
 #: The step of the kernel that each way is measured by.
 WAYS: Mapping[Way, str] = {"wait": "hidden", "test": "tested", "persistent": "persistent"}
+LEAST_WIN = 0.95  # a win by less is no reason to set a knob
+ALPHA = 0.05
+#: Launches that differ by less than this, relative, do so by luck: rounding to nanoseconds alone makes as much.
+LEAST_SCATTER = 1e-3
+Group = dict[str, dict[int, TimedRow]]  # algorithm -> size in bytes -> its row
+Shape = tuple[str, int, int]
+Medians = Mapping[tuple[str, str], Sequence[float]]  # cell and call -> medians of its launches in seconds
 
 
 def guideline_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[GuidelineRow]:
@@ -43,9 +47,9 @@ def guideline_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[
         for guideline in of.cell.parameters["guidelines"]
         if (row := _guideline_row(of, guideline))
     ]
-    for row, chance in zip(rows, adjust_by_holm([row["chance"] for row in rows]), strict=True):
+    for row, chance in zip(rows, interval.adjust_by_holm([row["chance"] for row in rows]), strict=True):
         row["chance"] = chance
-        row["violated"] = chance <= FAMILY and row["launches"] >= answers.GUIDELINE_LAUNCHES
+        row["violated"] = chance <= interval.FAMILY and row["launches"] >= answers.GUIDELINE_LAUNCHES
     return rows
 
 
@@ -68,8 +72,8 @@ def _overlap(of: Measured, way: Way) -> OverlapRow | None:
         return None
     beside = "compute" if way != "persistent" else None
     shares = [((each[beside] if beside else 0.0) + each["alone"] - each[WAYS[way]]) / each["alone"] for each in whole]
-    share = trimmed_mean(shares)
-    width = student_quantile((1 + CONFIDENCE) / 2, share.freedom) * share.error
+    share = interval.trimmed_mean(shares)
+    width = interval.student_quantile((1 + interval.CONFIDENCE) / 2, share.freedom) * share.error
     cell = of.cell
     return OverlapRow(
         cell=cell.id, collective=str(cell.parameters["collective"]), way=way, thread="progress" in cell.parameters,
@@ -80,7 +84,6 @@ def _overlap(of: Measured, way: Way) -> OverlapRow | None:
 
 
 def _measured(turns: Iterable[TurnRow], cells: Mapping[str, Cell], key: str) -> list[Measured]:
-    """The calls of the cells that have a parameter, in their order."""
     found: dict[tuple[str, str], dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for turn in turns:
         if cells[turn["cell"]].parameters.get(key):
@@ -98,26 +101,14 @@ def _guideline_row(of: Measured, guideline: str) -> GuidelineRow | None:
     pairs = [(each[first], each[second]) for each in of.launches if each.keys() >= {first, second}]
     if len(pairs) < 2:
         return None
-    mean, cell = trimmed_mean([log(one / other) for one, other in pairs]), of.cell
-    width = student_quantile((1 + CONFIDENCE) / 2, mean.freedom) * mean.error
+    mean, cell = interval.trimmed_mean([log(one / other) for one, other in pairs]), of.cell
+    width = interval.student_quantile((1 + interval.CONFIDENCE) / 2, mean.freedom) * mean.error
     return GuidelineRow(
         cell=cell.id, collective=str(cell.parameters["collective"]), guideline=guideline, nodes=cell.nodes,
         ranks=cell.ranks, bytes=of.bytes, launches=len(pairs), seconds=median(one for one, _ in pairs),
         rival_s=median(other for _, other in pairs), factor=exp(mean.value), low=exp(mean.value - width),
-        high=exp(mean.value + width), chance=paired_test(mean, log(MATTERS)), violated=False,
+        high=exp(mean.value + width), chance=interval.paired_test(mean, log(MATTERS)), violated=False,
     )  # fmt: skip
-
-
-#: A win by less is no reason to set a knob.
-LEAST_WIN = 0.95
-ALPHA = 0.05
-#: Launches that differ by less than this, relative, do so by luck: rounding to nanoseconds alone makes as much.
-LEAST_SCATTER = 1e-3
-#: Algorithm -> size in bytes -> its row.
-Group = dict[str, dict[int, TimedRow]]
-Shape = tuple[str, int, int]
-#: Cell and call -> medians of its launches in seconds.
-Medians = Mapping[tuple[str, str], Sequence[float]]
 
 
 def winners(
@@ -125,8 +116,7 @@ def winners(
 ) -> list[WinnerRow]:
     """The winner of each call, shape and size for which the default and another algorithm were measured.
 
-    An algorithm wins over the library's own choice only where its launches are shown to be faster (`faster`) and it
-    takes at most `LEAST_WIN` of the time. Where an algorithm has under `FEWEST_LAUNCHES` launches there is no row.
+    It is shown to be faster (`faster`), at most `LEAST_WIN` of the time; no row under `FEWEST_LAUNCHES` launches.
     """
     of_call = {key: [each["median_s"] for each in own.values()] for key, own in by_launch(medians).items()}
     return [
@@ -149,7 +139,6 @@ def unjudged(rows: Iterable[CallRow], cells: Sequence[Cell]) -> list[FindingRow]
 
 
 def _groups(rows: Iterable[CallRow], cells: Sequence[Cell]) -> dict[Shape, Group]:
-    """Calls and shapes that were measured under the default and other algorithms."""
     algorithms = {cell.id: str(cell.parameters.get("algorithm", DEFAULT)) for cell in cells}
     order = {name: place for place, name in enumerate(algorithms)}
     groups: dict[Shape, Group] = defaultdict(lambda: defaultdict(dict))
@@ -188,19 +177,17 @@ def _winner(name: str, size: int, rows: Mapping[str, TimedRow], medians: Medians
 
 
 def faster(own: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[str]:
-    """Names of those that are shown to be faster: by a rank test alone, and by Student's t corrected for their number.
+    """Names of those shown to be faster: by a rank test alone, and by Student's t of logarithms, corrected (Holm).
 
-    Four launches against four cannot reach 5 % / 9 by ranks, whatever they show; so ranks have to say it of each alone,
-    and the means of the logarithms of all together (Holm's step-down, two-sided). `own`: medians of the launches of the
-    library's own choice, in seconds.
+    Four launches against four cannot reach 5 % / 9 by ranks. ``own``: seconds of the library's own choice.
     """
     found: list[str] = []
     ordered = sorted(others, key=lambda name: _student(own, others[name])[0], reverse=True)
     for place, name in enumerate(ordered):
         t, freedom = _student(own, others[name])
-        if t <= student_quantile(1 - ALPHA / 2 / (len(ordered) - place), freedom):
+        if t <= interval.student_quantile(1 - ALPHA / 2 / (len(ordered) - place), freedom):
             break
-        if rank_test(own, others[name]) <= ALPHA:
+        if interval.rank_test(own, others[name]) <= ALPHA:
             found.append(name)
     return found
 

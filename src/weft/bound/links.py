@@ -25,6 +25,8 @@ from weft.fabric.summary import Cut, cuts
 from weft.kernel.traffic import MatrixTraffic, Traffic, Uniform
 
 MOST_PAIRED = 256  # most nodes for which non-uniform traffic is added to the routes pair by pair
+INWARD = {UP: DOWN, "out": "in"}
+MOST_MESSAGES = 4_000_000  # most messages, over all rounds, whose routes are followed; this takes some seconds
 
 
 def link_term(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, float]:
@@ -68,9 +70,6 @@ def _tree_terms(traffic: Traffic, cell: Placed, fabric: Fabric, tree: TreeSectio
     hot = _hottest(traffic, cell)
     ordered = sorted(parts.items(), key=lambda part: hot not in part[1][0])
     return dict(_cut_term(traffic, cell, fabric, name, group, rate, rate) for name, (group, rate) in ordered)
-
-
-INWARD = {UP: DOWN, "out": "in"}
 
 
 def _hottest(traffic: Traffic, cell: Placed) -> int:
@@ -166,9 +165,6 @@ def _network(section: str, hosts: tuple[str, ...], folder: Path) -> tuple[Networ
     return network, cuts(network)
 
 
-MOST_MESSAGES = 4_000_000  # most messages, over all rounds, whose routes are followed; this takes some seconds
-
-
 class Fullest(NamedTuple):
     """A link's name, and the seconds it needs per byte of a block; the name is empty if no block leaves its node."""
 
@@ -177,11 +173,9 @@ class Fullest(NamedTuple):
 
 
 def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[Fullest]:
-    """The slowest link of each round, from round 0; empty if routes or rates are not known.
+    """The slowest link of each round, from round 0; empty if routes or rates are not known. FabricError.
 
-    The routes are those of the fabric file. Messages are known to take them only if Weft makes the network, simulated
-    or virtual, or if the file names the real fabric's forwarding tables. Raises FabricError: the network cannot be
-    built.
+    By the fabric file: messages surely take its routes if Weft makes the network, or it names real forwarding tables.
     """
     p = cell.ranks
     even = p == cell.nodes * cell.ranks_per_node

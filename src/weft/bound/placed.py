@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lower bounds of a placed cell's operations (:mod:`weft.bound.terms`), at measured rates where these are better.
 
-`spread_terms` are those of its ranks on twice the nodes. The least time of the blocks that one rank exchanges on an
-idle network stands beside messages measured in this way (:mod:`weft.kernel.steps`): several at once, in both
-directions; the fullest link for its rate decides.
+`spread_terms` are those of its ranks on twice the nodes; `alone_s_per_byte` is the least time of the blocks of one
+rank on an idle network, beside messages measured in this way (:mod:`weft.kernel.steps`).
+
+What a network does that the model of this fabric (flows that share links max-min on one route) does not is an
+`Effect`, a range of a time (docs/simulated.md). Adaptive and Valiant routing spread bytes over more links than the
+simulated minimal routes: a time may be shorter, down to the cuts; Valiant's loads these twice (Kim, Dally, Scott,
+Abts, "Technology-driven, highly-scalable dragonfly topology", 2008, section 4). Flows that leave one adapter slow
+each other, by credits and head-of-line blocking, up to ``network.flow_penalty``: 1.35 in presets of InfiniBand, the
+most by which SimGrid's model divides a rate, measured on Stampede (Vienne, "Prediction de performances d'applications
+de calcul haute performance sur reseau Infiniband", 2010); a fitted rate has it already. Incast over TCP: what a
+switch cannot buffer waits for a retransmission, 200 ms at least in Linux; up to nine tenths of the throughput is lost
+(Vasudevan et al., "Safe and effective fine-grained TCP retransmissions for datacenter communication", 2009).
 """
 
 from collections.abc import Mapping
 from statistics import median
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from weft.bound.effects import effects
-from weft.bound.links import injection_term, link_term, network_of
+from weft.bound.links import injection_term, link_term, minimal_seconds, network_of
 from weft.bound.terms import (
     COPY,
     INJECTION,
@@ -21,20 +29,113 @@ from weft.bound.terms import (
     LINK,
     Bound,
     BoundedCell,
+    Effect,
     Placed,
     PlacedCell,
     copy_rate,
     largest,
+    largest_s,
     message_terms,
 )
 from weft.errors import FabricError
 from weft.fabric.loads import pair_loads
 from weft.fabric.model import Fabric
+from weft.fabric.numbers import standing
+from weft.kernel import DIRECT
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.kernel.traffic import Traffic
 
+FLOWS, INCAST = "flows through one adapter", "incast"
+MEASURE = "measure one cell and fit to it: weft fabric fit"
+RETRANSMISSION_S = 0.2  # shortest time after which Linux sends a lost TCP segment again (TCP_RTO_MIN)
+COLLAPSE = 10.0  # largest factor by which incast was seen to lower the throughput
+PORT_BUFFER = 64 * 2**10  # bytes that a switch is assumed to hold for one port
 MOST_STARTS = 8  # number of nodes whose paths to all others are followed
+Basis = Literal["measured", "stated"]  # where the rate behind a bound is from: the run's own floor, or the fabric file
+
+
+class Cause(NamedTuple):
+    """What an effect does, in words, and what would narrow the range."""
+
+    what: str
+    remedy: str
+
+
+CAUSES: Mapping[str, Cause] = {
+    "adaptive routing": Cause(
+        "bytes spread over more links than the minimal routes that are simulated", "take both ends of the range"
+    ),
+    "valiant routing": Cause(
+        "bytes go by way of a random group, not by the minimal routes that are simulated", "take both ends of the range"
+    ),
+    FLOWS: Cause(
+        "credits and head-of-line blocking slow flows that share an adapter by up to network.flow_penalty",
+        f'{MEASURE}; or set simulation.model = "infiniband"',
+    ),
+    INCAST: Cause(
+        "TCP loses packets where many ranks send to one, and waits 200 ms and more for each retransmission", MEASURE
+    ),
+}
+
+
+def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> tuple[Effect, ...]:
+    """Effects that the model of a fabric leaves out of an operation, by the bound's terms in s; FabricError.
+
+    None on one node, or of a fabric that is no model.
+    """
+    network = fabric.network
+    if not fabric.is_model or network is None or cell.nodes < 2:
+        return ()
+    found: list[Effect] = []
+    if network.routing != "minimal":
+        least_s = largest_s(terms)
+        minimal_s = max(least_s, minimal_seconds(traffic, cell, fabric))
+        cut_s = largest_s({name: seconds for name, seconds in terms.items() if name.startswith(LINK)})
+        more_s = max(0.0, 2 * cut_s - minimal_s) if network.routing == "valiant" else 0.0
+        found.append(Effect(cause=f"{network.routing} routing", less_s=minimal_s - least_s, more_s=more_s))
+    several = traffic.messages > 1 or cell.ranks_per_node > 1
+    if several and network.flow_penalty is not None and not _has_penalty(fabric):
+        found.append(Effect(cause=FLOWS, more_s=(network.flow_penalty - 1) * terms.get(INJECTION, 0.0)))
+    senders, arriving = traffic.converging(cell.nodes, cell.ranks_per_node)
+    if network.transport == "tcp" and senders > 1 and arriving > PORT_BUFFER and network.adapter_rate:
+        collapsed_s = (COLLAPSE - 1) * arriving / network.adapter_rate
+        found.append(Effect(cause=INCAST, more_s=max(RETRANSMISSION_S, collapsed_s)))
+    return tuple(each for each in found if each.less_s > 0 or each.more_s > 0)
+
+
+def left_out(cell: BoundedCell, call: str, fabric: Fabric, seconds: float) -> tuple[Effect, ...]:
+    """What the model of a fabric leaves out of an operation that took ``seconds`` in it.
+
+    The plan's bound has it where the traffic is known; else (a replay) all in calls may be bytes that the effect
+    reaches. Of collectives but all-to-alls nobody knows which ranks send to which, so neither what other routes change.
+    """
+    known = cell.bounds[call].effects if call in cell.bounds else None
+    kernel = kernel_named(cell.kernel)
+    network = fabric.network if fabric.is_model and cell.nodes > 1 else None
+    calls_s = kernel.calls_s(cell.parameters, seconds)
+    if network is None or calls_s <= 0:
+        return known or ()
+    found: list[Effect] = []
+    if network.routing != "minimal" and (known is None or kernel.collective_of(call) not in ("", *DIRECT)):
+        twice_s = calls_s if network.routing == "valiant" else 0.0
+        found.append(Effect(cause=f"{network.routing} routing", less_s=calls_s, more_s=twice_s))
+    if known is not None:
+        causes = {effect.cause for effect in found}
+        return (*found, *(effect for effect in known if effect.cause not in causes))
+    if kernel.collective_of(call):  # a barrier: its messages carry no bytes that could collide
+        return tuple(found)
+    if network.flow_penalty is not None and not _has_penalty(fabric):
+        found.append(Effect(cause=FLOWS, more_s=(network.flow_penalty - 1) * calls_s))
+    if network.transport == "tcp":
+        found.append(Effect(cause=INCAST, more_s=max(RETRANSMISSION_S, (COLLAPSE - 1) * calls_s)))
+    return tuple(found)
+
+
+def _has_penalty(fabric: Fabric) -> bool:
+    """Whether what flows of one adapter cost each other is in the model or in a fitted rate."""
+    penalised = fabric.simulation is not None and fabric.simulation.model == "infiniband"
+    return penalised or standing(fabric, "network.adapter_rate") == "fitted"
 
 
 def alone_s_per_byte(cell: Placed, fabric: Fabric) -> float | None:
@@ -103,19 +204,14 @@ def spread_terms(cell: Placed, call: str, fabric: Fabric) -> Mapping[str, float]
         return {}
 
 
-Basis = Literal["measured", "stated"]  # where the rate behind a bound is from: the run's own floor, or the fabric file
-
-
 class MeasuredRates(Protocol):
     """Rates that a run measured on its machine (:class:`weft.analyse.floor.Floor`)."""
 
     def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:
         """Best rate at which a node copies ``rank_bytes`` per rank, in bytes per second; None if not measured."""
-        ...
 
     def best_latency(self, nodes: int) -> float | None:
         """Seconds of the shortest message one way, on a number of nodes; None if not measured."""
-        ...
 
 
 def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float | None = None) -> Fabric:
@@ -130,11 +226,9 @@ def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float
 
 
 class Bounds:
-    """Lower bounds of a run's calls.
+    """Lower bounds of a run's calls (METHOD 16), copies at the working set of a call.
 
-    If the ranks run on this host (:attr:`weft.fabric.Fabric.runs_here`) the measured copy rate and latency replace
-    those of the file; otherwise they only fill in what the file does not state. The copy rate is that at the working
-    set of a call: the bytes that each rank copies within its node (METHOD 16).
+    Measured rates replace those of the file if the ranks run on this host, and else only fill in what it omits.
     """
 
     def __init__(self, fabric: Fabric, rates: MeasuredRates) -> None:

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Two jobs on the same cables: which cable both use, and how much slower that makes a call of one of them.
+"""Two jobs on the same cables: which cable both use, and how much slower that makes a call of one of them.
 
-A fluid model: rates of flows, without the latency of their first and last byte. A flow is what two ranks send each
-other in one direction. The flows of a call begin together, and the call ends with the last of them; other traffic never
-ends. Traffic that bursts a share r of the time makes a call that lasts many bursts 1 / (1 - r + r / f) times as long.
+A fluid model: rates of flows (what two ranks send each other one way) without latencies. The flows of a call begin
+together, and it ends with the last; other traffic never ends. Traffic that bursts a share r of the time makes a call
+that lasts many bursts 1 / (1 - r + r / f) times as long. Real networks and simulators share max-min: all rates grow
+alike until a link is full, whose flows then keep theirs; in a simulator a message over a longer path has less.
 
-- On real networks and in a simulator max-min: all rates grow alike until a link is full, whose flows then keep theirs.
-  In a simulator each message under way has a share, a smaller one over a longer path.
-- Connections of TCP with one window W each in first-in-first-out queues, as on virtual networks: x = W / RTT, where the
-  round trip is the sum of the queues on the way there and of those that the acknowledgements wait in on the way back.
-  A queue grows where a link is asked for more than it carries (fixed windows: Mo and Walrand, 2000). A flow that two
-  queues hold up has less of a link than one that waits in that queue alone. A sender's own adapter holds only a part of
-  a window, so that a queue there costs less.
+TCP connections with one window W each in first-in-first-out queues, as on virtual networks: x = W / RTT, the round
+trip being the sum of the queues there and of the acknowledgements back. A queue grows where a link is asked for more
+than it carries (fixed windows: Mo and Walrand, 2000): a flow in two queues has less. A sender's own adapter holds
+only a part of a window.
 """
 
 from collections.abc import Sequence
@@ -35,7 +33,6 @@ FINISHED = 0.02  # of a flow: those as nearly done end together, as they would w
 OWN_QUEUE = 0.5  # of a window: the most that a sender keeps in the queue of its own adapter (Linux: TCP small queues)
 BRIEF, CLOSE, MOST_STEPS = 1e-3, 0.01, 400  # of queues: the first ones, and what is left of a step at the end
 MOST_WINDOWS = 1000  # connections of both jobs: of 500 a prediction takes some seconds
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]
@@ -52,10 +49,7 @@ class Shared(NamedTuple):
 def share_links(
     own: Hosts, beside: Hosts, percent: int, fabric: Fabric, depths: tuple[int, int] = (1, 1)
 ) -> Shared | None:
-    """What flows of a call share with others; None where routes or rates are not known. FabricError.
-
-    `percent`: of the time that others have a burst under way. `depths`: messages of a flow under way, of both jobs.
-    """
+    """What a call shares with others that burst ``percent`` of the time; None: routes or rates unknown. FabricError."""
     if fabric.network is None or len(own) + len(beside) > MOST_MESSAGES:
         return None
     network, _ = network_of(fabric)
@@ -135,10 +129,7 @@ def _counts(network: Network, links: Ints) -> Floats:
 
 
 def _fullest(network: Network, own: Flows, others: Flows) -> str:
-    """The link with messages of both jobs that takes longest for all of them; cables between switches first.
-
-    Where no link has: one with messages of either job, and acknowledgements of the other.
-    """
+    """The link of both jobs that takes them longest, between switches first; else with the other's acknowledgements."""
     ours, theirs = (_counts(network, each.links) for each in (own, others))
     seconds = (ours + theirs) / network.links.rate
     mixed = [data * _counts(network, each.back) for data, each in ((ours, others), (theirs, own))]
@@ -190,10 +181,7 @@ def _fair_rates(flows: Flows, rate: Floats) -> Floats:
 
 
 def share_by_windows(flows: Flows, rate: Floats) -> Floats:
-    """Rates of connections with one window each, shape (flows,): queues grow where more arrives than a link carries.
-
-    What a full link holds back does not arrive at the next one, so that of two in a row the first has the queue.
-    """
+    """Rates of connections of one window (flows,): queues grow where more arrives, the first of two in a row."""
     around = np.concatenate([flows.links, flows.back], axis=1)
     used, links = around >= 0, np.maximum(around, 0)
     ahead = flows.links[:, :-1]

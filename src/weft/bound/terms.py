@@ -25,7 +25,7 @@ PER_MESSAGE = frozenset({LATENCY, OVERHEAD, MESSAGE_GAP})  # terms that grow wit
 
 
 class Effect(BaseModel, frozen=True, extra="forbid"):
-    """What a network does that the model of a fabric leaves out (:mod:`weft.bound.effects`)."""
+    """What a network does that the model of a fabric leaves out (:mod:`weft.bound.placed`)."""
 
     cause: str  # ``adaptive routing``, ``valiant routing``, ``flows through one adapter`` or ``incast``
     # less_s, more_s: by how many seconds a modelled time may be too long, and too short
@@ -134,21 +134,16 @@ def message_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, f
     terms = {LATENCY: traffic.rounds * latency} if latency else {}
     if network is None:
         return terms
-    of_rank, of_node = messages_out(traffic, cell)
+    of_rank = of_node = 0  # least messages to other nodes: all but r - 1, one if bytes are needed
+    if traffic.messages:
+        leaves = any(traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes))
+        most, even = traffic.messages - (cell.ranks_per_node - 1), cell.ranks == cell.nodes * cell.ranks_per_node
+        of_rank = max(0, most)
+        of_node = of_rank * (cell.ranks_per_node if even and traffic.messages > 1 else 1)
+        of_rank, of_node = max(of_rank, int(leaves)), max(of_node, int(leaves))
     size = traffic.message_bytes
     cost = network.least_cost if size is None else network.cost(size)
     return terms | {OVERHEAD: of_rank * cost.busy_s(size or 0), MESSAGE_GAP: of_node / network.rails * cost.gap_s}
-
-
-def messages_out(traffic: Traffic, cell: Placed) -> tuple[int, int]:
-    """Least messages that some rank, and some node, sends to other nodes: all but r - 1, one if bytes are needed."""
-    if not traffic.messages:
-        return 0, 0
-    of_rank = max(0, traffic.messages - (cell.ranks_per_node - 1))
-    leaves = any(traffic.leaving([node], cell.nodes, cell.ranks_per_node) for node in range(cell.nodes))
-    even = cell.ranks == cell.nodes * cell.ranks_per_node
-    of_node = of_rank * (cell.ranks_per_node if even and traffic.messages > 1 else 1)
-    return max(of_rank, int(leaves)), max(of_node, int(leaves))
 
 
 def closed_form(terms: Mapping[str, float], cell: Placed, fabric: Fabric, block_bytes: int) -> float:

@@ -47,8 +47,8 @@ def compare(
     """
     if trend:
         return show_trend(runs, format, output, figures)
+    from weft.analyse.compare.claims import decide, exit_code, parse_gate
     from weft.analyse.compare.comparison import PHASES
-    from weft.analyse.compare.gate import decide, exit_code, parse_gate
     from weft.report.compare import tables
     from weft.report.compare.load import load_compare
     from weft.run.refresh import reading, refresh_compared

@@ -236,8 +236,7 @@ def fit(
     """
     from weft.fabric import load_fabric
     from weft.fit.inputs import read_cells
-    from weft.fit.machine import machine_of
-    from weft.fit.run import describe_fit, fit_cells, write_fitted
+    from weft.fit.run import describe_fit, fit_cells, machine_of, write_fitted
     from weft.run.refresh import refresh
     from weft.text import console
 

@@ -91,7 +91,7 @@ def show(
 
 def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine: str | None) -> None:
     """Print the tables of a trace, made first where they are missing, and write its page."""
-    from weft.analyse.trace.current import ensure_trace_tables
+    from weft.analyse.trace import ensure_trace_tables
     from weft.report.card import print_rows
     from weft.report.tabular import terminal
     from weft.report.trace.page import as_json, trace_tables, write_matrix, write_trace_page

@@ -23,6 +23,8 @@ from weft.kernel.registry import kernel_named
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
 
+MOST_TABLE = 2**24  # bytes of a table of measured cells: some 200,000 of them
+
 
 def nodes_of(given: Any) -> Any:
     """Expand a node set into names; other values are returned unchanged."""
@@ -55,14 +57,8 @@ class MeasuredCell(Section, frozen=True):
         return self.nodes * self.ranks_per_node
 
 
-MOST_TABLE = 2**24  # bytes of a table of measured cells: some 200,000 of them
-
-
 def read_cells(path: Path, calls: str = "ABC") -> list[MeasuredCell]:
-    """Measured cells of some calls from a table (``.toml``, ``.csv``) or a run's warm medians; DataError names the row.
-
-    Cells that were measured twice with the same sizes become one, with the mean of their times.
-    """
+    """Cells from a table or a run's warm medians, same sizes merged to their mean time; DataError names the row."""
     if path.is_dir():
         found = run_cells(path)
         if not found:

@@ -28,7 +28,6 @@ Chosen = Indices | None
 Floats = NDArray[np.float64]
 Model = Callable[[Floats, Sequence[int]], Floats]
 """Gives times in seconds of cells (by index), shape (cells,), for parameter values, shape (parameters,)."""
-
 LEAST_SIGHT = 0.1
 AS_GOOD = 0.95
 STEP = 0.02  # of a logarithm, for derivatives: small against parameter changes, large against a simulator's resolution
@@ -144,11 +143,9 @@ def smallest_sight(jacobian: Floats) -> float:
 
 
 def choose(names: Sequence[str], theta: Floats, cells: Sequence[str], model: Model) -> tuple[int, ...]:
-    """Indices of the cells that determine the parameters best, as many as parameters, shape (parameters,).
+    """Indices of the cells that determine the parameters best, as many as parameters.
 
-    For a copy rate, an adapter's rate and a cost per message these are one cell within a node, one limited by bytes and
-    one limited by messages. Of sets that are equally good (within 5 %) the one with the longest times is
-    taken, because clocks, noise and rounding affect long times least.
+    Of sets within 5 % the one with the longest times: clocks, noise and rounding affect these least.
     """
     every = range(len(cells))
     jacobian, times = sensitivities(model, theta, every), model(theta, every)

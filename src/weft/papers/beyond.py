@@ -9,7 +9,7 @@ from weft.analyse.sensitivity import WORTH
 from weft.analyse.tables.breakdown import SENSITIVITY, SensitivityRow
 from weft.analyse.tables.times import CallRow, TimedRow, timed
 from weft.fit.inputs import MeasuredCell
-from weft.fit.machine import bound_time
+from weft.fit.run import bound_time
 from weft.format import measured_seconds
 from weft.papers import PARTS, Part
 from weft.papers.bench import Bench, time_or_status

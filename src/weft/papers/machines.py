@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Published all-to-alls of machines that nobody fitted: from presets, from two fitted cells, from the other machines.
 
-A simulated time is split into bytes and messages as its range is (:mod:`weft.analyse.unfitted`). Two factors, one for
+A simulated time is split into bytes and messages as its range is (:mod:`weft.analyse.ranges`). Two factors, one for
 either part, are fitted: to two cells on the fewest nodes of a machine, or to all cells of the other machines.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from weft.analyse.ranges import LIBRARY, bytes_s
 from weft.analyse.tables.times import timed
-from weft.analyse.unfitted import LIBRARY, bytes_s
 from weft.fabric import load_fabric
 from weft.files.atomic import write_atomic
 from weft.fit.squares import Floats, solve

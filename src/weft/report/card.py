@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
-from weft.analyse.tables.quality import Grade
+from weft.analyse.tables.claims import Grade
 from weft.errors import DataError
 from weft.format import exact_bytes, format_factor, format_seconds, plural
 from weft.kernel.sizes import cell_place, line_name, split_op

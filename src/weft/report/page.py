@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
-from weft.analyse.tables.quality import Grade
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, Grade
 from weft.analyse.tables.times import timed
 from weft.errors import CompareError, WeftError
 from weft.files.atomic import guard

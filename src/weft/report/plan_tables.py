@@ -4,7 +4,7 @@
 import os
 from collections.abc import Sequence
 
-from weft.bound.effects import CAUSES
+from weft.bound.placed import CAUSES
 from weft.format import format_bytes, format_seconds, with_title
 from weft.host import read_host
 from weft.kernel.registry import kernel_named

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from weft.analyse.tables.answers import FINDINGS, VERDICTS
-from weft.analyse.tables.claims import CLAIMS, ClaimKind, ClaimRow, claims_of
-from weft.analyse.tables.quality import QUALITY, Grade, grade_of
+from weft.analyse.tables.claims import CLAIMS, QUALITY, ClaimKind, ClaimRow, Grade, claims_of, grade_of
 from weft.analyse.tables.times import CALLS as CALL_TABLE
 from weft.analyse.tables.times import FLOOR, CallRow, phase_in_words
 from weft.kernel.registry import main_call

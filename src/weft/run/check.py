@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from weft.analyse.claims.matched import is_shown_by, slow_nodes
+from weft.analyse.claims.kernels.pairs import is_shown_by, slow_nodes
 from weft.analyse.claims.nodes import list_slow_hosts
 from weft.analyse.outliers.matched import find_outliers, matched_rounds, read_passes, read_ranks
 from weft.analyse.pairs.places import locate_ranks

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weft.analyse.claims.traces import doubt_claim
-from weft.analyse.tables.quality import Grade, grade_of
-from weft.analyse.trace.doubts import trace_doubts
+from weft.analyse.tables.claims import Grade, grade_of
+from weft.analyse.trace.claims import doubt_claim, trace_doubts
 from weft.errors import StudyError
 from weft.fabric.model import Fabric, complete
 from weft.files.atomic import write_atomic

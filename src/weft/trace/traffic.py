@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.analyse.tables.traces import MATRIX
-from weft.analyse.trace.current import ensure_trace_tables
+from weft.analyse.trace import ensure_trace_tables
 from weft.errors import DataError
 from weft.route.given import matrix_of
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder

@@ -23,13 +23,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from weft.analyse.claims.gate import judge
-from weft.analyse.tables.claims import ClaimRow, make_claim
-from weft.analyse.tables.quality import QualityRow
+from weft.analyse.claims.make import judge
+from weft.analyse.tables.claims import ClaimRow, QualityRow, make_claim
 from weft.analyse.tables.times import TimedRow, reach_within, timed
 from weft.errors import DataError
 from weft.fabric.model import Fabric
-from weft.fit.machine import copy_rate, floor_of
+from weft.fit.run import copy_rate, floor_of
 from weft.format import format_bytes, format_seconds
 from weft.kernel.sizes import op_name
 from weft.mpi.algorithms import DEFAULT

@@ -13,8 +13,7 @@ from weft.fabric.model import Fabric, load_fabric
 from weft.fabric.numbers import with_number
 from weft.files.atomic import write_atomic
 from weft.fit.inputs import MeasuredCell, read_cells
-from weft.fit.machine import Filled, machine_of
-from weft.fit.run import bound_model, filled_text, refuse_path, simulation_model, write_value
+from weft.fit.run import Filled, bound_model, filled_text, machine_of, refuse_path, simulation_model, write_value
 from weft.format import format_seconds, percent, plural, relative_error
 from weft.report.tabular import Table, Words, make_table, terminal
 from weft.run.folder import latest_first

@@ -4,8 +4,8 @@
 import math
 from collections.abc import Sequence
 
-from weft.analyse.claims.gate import judge
-from weft.analyse.claims.sweeps import claim_winners
+from weft.analyse.claims.known import claim_winners
+from weft.analyse.claims.make import judge
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.fabric.model import Fabric
 from weft.format import format_bytes, format_seconds, plural

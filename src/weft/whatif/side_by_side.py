@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.analyse.tables.quality import QualityRow, grade_of
+from weft.analyse.tables.claims import QualityRow, grade_of
 from weft.fabric.model import Fabric
 from weft.fabric.presets import SHEET_ERRORS
 from weft.format import format_seconds, measured_seconds, plural

@@ -11,13 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.claims.gate import judge
-from weft.analyse.claims.make import claim_doubt
+from weft.analyse.claims.make import claim_doubt, judge
 from weft.analyse.quality import doubt_model
-from weft.analyse.ranges import range_of_effects
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras, make_claim
-from weft.analyse.tables.quality import QualityRow
-from weft.analyse.unfitted import is_unfitted
+from weft.analyse.ranges import is_unfitted, range_of_effects
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, QualityRow, extras, make_claim
 from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.model import Fabric

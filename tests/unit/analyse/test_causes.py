@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from weft.analyse.bottleneck import find_causes
+from weft.analyse.links import find_causes
 
 Row = dict[str, Any]
 

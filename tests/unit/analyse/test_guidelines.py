@@ -11,14 +11,13 @@ import pytest
 from made.plain_run import make_plain_run
 from made.sweeps import TWO_NODES
 from made.view import load_view
-from weft.analyse.claims.gate import judge
 from weft.analyse.claims.kernels.collective import claim_guidelines, find_overlaps
 from weft.analyse.claims.known import Known
-from weft.analyse.statistics.significance import paired_test, student_tail, trimmed_mean
+from weft.analyse.claims.make import judge
+from weft.analyse.statistics.interval import paired_test, student_tail, trimmed_mean
 from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow, OverlapRow
 from weft.analyse.tables.breakdown import TurnRow
-from weft.analyse.tables.claims import ClaimRow, extras, make_claim
-from weft.analyse.tables.quality import QUALITY, Doubt, QualityRow
+from weft.analyse.tables.claims import QUALITY, ClaimRow, Doubt, QualityRow, extras, make_claim
 from weft.analyse.tables.times import CALLS
 from weft.analyse.winners import guideline_rows
 from weft.cli.check import audit

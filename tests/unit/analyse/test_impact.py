@@ -10,9 +10,8 @@ import pytest
 
 from made.plain_run import make_jobs_run, slow_jobs
 from made.view import load_view
-from weft.analyse.claims.kernels.interference import find_claims
+from weft.analyse.claims.kernels.interference import find_claims, find_counted
 from weft.analyse.claims.known import Known
-from weft.analyse.impact import find_counted
 from weft.analyse.tables.answers import IMPACTS, ImpactRow
 from weft.analyse.tables.claims import extras
 from weft.bound.shared import Shared

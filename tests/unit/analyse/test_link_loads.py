@@ -2,25 +2,23 @@
 """Counted links in tables, headline and figure: the verdict follows the link that was full, by the bound's name."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from made.links import counts, make_virtual_run
 from made.run import make_run
 from made.view import load_view
-from weft.analyse.bottleneck import bottlenecks, load_rows
-from weft.analyse.links import LAUNCH, OPERATIONS, Counted, operation_seconds, rows_of, volumes
+from weft.analyse.links import LAUNCH, OPERATIONS, bottlenecks, load_rows, operation_seconds, rows_of, volumes
 from weft.analyse.make import make_tables
 from weft.analyse.tables.breakdown import BOTTLENECKS, LINKS, LOADS, LoadRow
 from weft.fabric.drawing.sketch import LinkLoad, sketch_loads
 from weft.kernel.steps import ROUNDS, TURNS
-from weft.plan.records import Cell, LaunchPlan
+from weft.plan.records import Cell
 from weft.report.common import drawn_cells, link_fields, reading
 from weft.report.figures.proof import link_load, links_figure
 from weft.report.tables import as_json, render
@@ -134,7 +132,7 @@ def test_the_links_drawn_are_those_of_the_cell_whose_bottleneck_is_stated(tmp_pa
 
 
 def test_every_switch_stands_above_the_middle_of_what_hangs_on_it() -> None:
-    rows = rows_of(counted(counts(4, 1000, 1e6, 1e6), 4, 1.0), HOSTS)
+    rows = rows_of(counts(4, 1000, 1e6, 1e6), HOSTS, of_launch(4, 1.0))
     found = load_rows(row | {"cell": "c", "nodes": 4, "ranks": 4, "seconds": 1.0} for row in rows)
     plan = sketch_loads([link_load(load) for load in reversed(found)], HOSTS, 1.0)  # busiest first, in a run
     x = {place.names: place.x for place in plan.places}
@@ -168,28 +166,16 @@ def test_labels_touch_neither_each_other_nor_are_all_left_out(hosts: int) -> Non
 HOSTS = tuple(f"node{k}" for k in range(4))
 
 
-def counted(counts: Sequence[LinkCount], nodes: int, seconds: float) -> Counted:
-    """Counters of a launch of one cell."""
-    launch = LaunchPlan(
-        id="c000.l1",
-        index=1,
-        cells=("c000",),
-        nodes=nodes,
-        ranks_per_node=1,
-        ranks=nodes,
-        hosts=tuple(f"node{k}" for k in range(nodes)),
-        order="block",
-        oversubscribed=False,
-        limit_s=1.0,
-        expected_s=1.0,
-    )
-    return Counted("c000", launch, nodes, counts, "tbf", seconds, None)
+def of_launch(nodes: int, seconds: float) -> dict[str, Any]:
+    """What all rows of a launch of one cell say."""
+    at = {"cell": "c000", "launch": 1, "launch_id": "c000.l1", "nodes": nodes, "ranks": nodes}
+    return {**at, "seconds": seconds, "basis": OPERATIONS, "method": "tbf"}
 
 
 def test_ports_of_hosts_alone_make_a_star(tmp_path: Path) -> None:
     # what perfquery tells: a host's port and the fabric behind it, of an unknown rate
     ports = [LinkCount(f"n{k}-fabric", f"n{k}", "fabric", 0.0, 10**6, 100, 0) for k in range(3)]
-    rows = rows_of(counted(ports, 3, 2.0), ("n0", "n1", "n2"))
+    rows = rows_of(ports, ("n0", "n1", "n2"), of_launch(3, 2.0))
     assert [row["link"] for row in rows] == ["link n0 up", "link n1 up", "link n2 up"]
     assert {row["share"] for row in rows} == {None}
     found = load_rows(row | {"cell": "c", "nodes": 4, "ranks": 4, "seconds": 2.0} for row in rows)

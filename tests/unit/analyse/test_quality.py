@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from weft.analyse.floor import Floor
 from weft.analyse.quality import RULES, quality
-from weft.analyse.tables.quality import Doubt, QualityRow, grade_of
+from weft.analyse.tables.claims import Doubt, QualityRow, grade_of
 from weft.fabric import load_fabric
 from weft.store.folder import Look
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from weft.analyse.ranges import ranged
-from weft.analyse.unfitted import LIBRARY, bytes_s, is_unfitted, range_of
+from weft.analyse.ranges import LIBRARY, bytes_s, is_unfitted, range_of, ranged
 from weft.bound.terms import Bound
 from weft.fabric import Fabric, load_fabric
 

@@ -12,7 +12,7 @@ from weft.analyse.floor import Floor
 from weft.analyse.quality import quality
 from weft.analyse.scaling import verdict
 from weft.analyse.tables.answers import VerdictRow
-from weft.analyse.tables.quality import grade_of
+from weft.analyse.tables.claims import grade_of
 
 Row = dict[str, Any]
 LAUNCHES = 4

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from weft.analyse.ranges import range_findings, ranged
-from weft.bound.effects import CAUSES, RETRANSMISSION_S, effects, left_out
-from weft.bound.placed import bounds
+from weft.bound.placed import CAUSES, RETRANSMISSION_S, bounds, effects, left_out
 from weft.bound.terms import Bound, Effect, PlacedCell
 from weft.fabric import Fabric, load_fabric
 from weft.kernel.collective.traffic import CollectiveTraffic

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from weft.errors import DataError, StudyError
 from weft.fabric import load_fabric
 from weft.fit.inputs import MeasuredCell, parameters_named, read_cells, with_values
-from weft.fit.machine import bound_time
-from weft.fit.run import describe_fit, fit_cells
+from weft.fit.run import bound_time, describe_fit, fit_cells
 from weft.fit.squares import Floats, choose, fit, smallest_sight
 
 TARA = """

@@ -12,8 +12,7 @@ from weft.analyse.tables.times import FLOOR as FLOOR_TABLE
 from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fit.inputs import PARAMETERS, MeasuredCell, merged, with_values
-from weft.fit.machine import machine_of, placed
-from weft.fit.run import write_fitted
+from weft.fit.run import machine_of, placed, write_fitted
 from weft.fit.squares import Cell, Fit
 from weft.store.rows import LAUNCH_TABLE
 

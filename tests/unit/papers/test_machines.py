@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.analyse.unfitted import is_unfitted
+from weft.analyse.ranges import is_unfitted
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.papers import published

@@ -11,7 +11,7 @@ from made.pairs import Cluster, Faults
 from made.pairs_run import make_pairs_run
 from made.view import load_view
 from weft.analyse.claims.make import write_claims
-from weft.analyse.tables.quality import QUALITY, QualityRow
+from weft.analyse.tables.claims import QUALITY, QualityRow
 from weft.errors import DataError
 from weft.report.tables import Format, all_tables, print_view, render
 from weft.report.view import RunView

@@ -11,7 +11,7 @@ from made.run import Made, make_run
 from made.view import load_view
 from weft.analyse.claims.make import write_claims
 from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
-from weft.analyse.tables.quality import QUALITY, Grade, QualityRow
+from weft.analyse.tables.claims import QUALITY, Grade, QualityRow
 from weft.report.card import as_json, as_text
 from weft.report.page import all_figures
 from weft.report.view import RunView

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from weft.analyse.quality import doubt_model
-from weft.analyse.tables.claims import ClaimRow, claims_of, extras
-from weft.analyse.tables.quality import Grade, QualityRow
+from weft.analyse.tables.claims import ClaimRow, Grade, QualityRow, claims_of, extras
 from weft.fabric import load_fabric
 from weft.whatif.side_by_side import COMPUTATION, FITTED, STATIC, Outcome, SideBySide, simulated
 from weft.whatif.variants import variants

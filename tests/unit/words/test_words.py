@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from weft.analyse.claims.gate import judge
-from weft.analyse.claims.make import IDS
-from weft.analyse.tables.claims import ClaimRow, make_claim
-from weft.analyse.tables.quality import QualityRow
-from weft.analyse.trace.doubts import RULES as TRACE_RULES
+from weft.analyse.claims.make import IDS, judge
+from weft.analyse.tables.claims import ClaimRow, QualityRow, make_claim
+from weft.analyse.trace.claims import RULES as TRACE_RULES
 from weft.words.card import card_rows
 from weft.words.doubts import TEXTS
 from weft.words.say import say

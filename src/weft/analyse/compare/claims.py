@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a comparison may claim: its answer, the ratio of each call, the numbers put in, its runs' doubts, and gates."""
+"""What a comparison may claim: its answer, ratios, assumed numbers, doubts; and gates that fail a build."""
 
 import json
 import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from weft.analyse.claims.gate import judge
-from weft.analyse.compare.comparison import Compared, Comparison, Summary
-from weft.analyse.compare.gate import Verdict
+from weft.analyse.claims.make import judge
+from weft.analyse.compare.comparison import Compared, Comparison, Evidence, Summary, beyond
 from weft.analyse.compare.sides import Key
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, extras, make_claim
-from weft.analyse.tables.quality import QualityRow
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, QualityRow, extras, make_claim
+from weft.errors import CompareError
 from weft.fabric.numbers import SPREADS
+from weft.format import format_factor, plural
 
+KINDS = ("slower", "faster", "different")
+GRAMMAR = "slower:1.10, faster:1.10, different:1.10 (factors of at least 1), or missing"
+State = Literal["passed", "failed", "undecided"]
 Each = Compared | Summary
 OUTCOMES = {
     "slower": "slower", "faster": "faster", "mixed": "mixed", "no difference shown": "no-difference",
@@ -25,13 +29,116 @@ OUTCOMES = {
 DIFFERENT = ("slower", "faster")
 
 
+@dataclass(frozen=True)
+class Gate:
+    """A shown difference of at least a factor; or ``missing``, a row of the base that the other run did not measure."""
+
+    kind: str  # ``slower``, ``faster``, ``different``, ``missing``
+    factor: float = 1.0  # at least 1; nothing for ``missing``
+
+    def __str__(self) -> str:
+        return self.kind if self.kind == "missing" else f"{self.kind}:{self.factor:g}"
+
+    def _reached(self, slower: float, faster: float) -> bool:
+        return {"slower": slower, "faster": faster, "different": max(slower, faster)}[self.kind] >= self.factor
+
+    def turned_by(self, found: Evidence) -> bool:
+        """Whether one end of a simulated ratio's range meets the gate, and the other does not."""
+        low, high = found.low or found.ratio, found.high or found.ratio
+        return not self._reached(low, 1 / high) and self._reached(high, 1 / low)
+
+    def met_by(self, found: Evidence, margin: float) -> bool:
+        """Whether a ratio lies beyond the gate, and its interval beyond the margin (of a narrow gate: beyond it)."""
+        met = self._reached(found.ratio, 1 / found.ratio)
+        return met and beyond(found, min(margin, (self.factor - 1) / 2))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a gate."""
+
+    gate: Gate
+    state: State
+    offenders: tuple[tuple[Comparison, Compared | Summary], ...] = ()  # rows and summaries beyond it
+    missing: int = 0  # how many rows the other runs lack
+    why: str = ""  # why the gate could not be decided
+
+
+def parse_gate(text: str) -> Gate:
+    """Parse a gate. Raises CompareError: the condition is unknown, or its factor is below 1."""
+    kind, colon, factor = text.strip().partition(":")
+    if kind == "missing" and not colon:
+        return Gate(kind)
+    if kind not in KINDS or not colon:
+        raise CompareError(f'--fail-if "{text}" is no condition', f"write {GRAMMAR}")
+    try:
+        number = float(factor)
+    except ValueError:
+        number = math.nan
+    if not 1 <= number < math.inf:
+        raise CompareError(f'--fail-if "{text}": "{factor}" is no factor of at least 1', f"write {GRAMMAR}")
+    return Gate(kind, number)
+
+
+def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
+    """Check all comparisons against a gate; one that no row could have failed is undecided, not passed.
+
+    A difference counts if it is shown, its ratio is at least the factor, and its interval lies beyond the margin. For
+    two simulated runs the ratio alone decides, or both ends of its range where their models leave something out.
+    """
+    if gate.kind == "missing":
+        unmatched = [(each, comparison.other.name) for comparison in comparisons for each in comparison.unmatched]
+        missing = sum(each.missing and name in each.run for each, name in unmatched)
+        return Verdict(gate, "failed" if missing else "passed", missing=missing)
+    offenders: list[tuple[Comparison, Compared | Summary]] = []
+    undecided: list[str] = []
+    for comparison in comparisons:
+        exact = comparison.base.modelled and comparison.other.modelled
+        every: list[Compared | Summary] = [*comparison.summaries, *comparison.rows]
+        decidable = [each for each in every if exact or each.evidence.outcome not in ("no verdict", "ratio only")]
+        turned = [each for each in every if exact and gate.turned_by(each.evidence)]
+        shown = [each for each in decidable if (exact or each.evidence.shown) and each not in turned]
+        offenders += [(comparison, each) for each in shown if gate.met_by(each.evidence, comparison.margin)]
+        if turned:
+            undecided.append(_turned(comparison, turned, gate))
+        if not decidable:
+            undecided.append(f"{comparison.other.name} against {comparison.base.name}: {every[0].evidence.why}")
+    if offenders:
+        return Verdict(gate, "failed", tuple(offenders))
+    return Verdict(gate, "undecided" if undecided else "passed", why="; ".join(undecided))
+
+
+def _turned(comparison: Comparison, turned: Sequence[Compared | Summary], gate: Gate) -> str:
+    ends = [end for each in turned for end in (each.evidence.low, each.evidence.high) if end]
+    between = f"{format_factor(min(ends))} and {format_factor(max(ends))}"
+    return (
+        f"{comparison.other.name} takes between {between} times {comparison.base.name}'s time in "
+        f"{plural(len(turned), 'row')} or summaries, because {', '.join(comparison.left_out)} is not modelled, and "
+        f"{gate} is in that range"
+    )
+
+
+def exit_code(verdicts: Sequence[Verdict]) -> int:
+    """1 if a gate failed, 2 if one could not be decided, else 0."""
+    states = {verdict.state for verdict in verdicts}
+    return 1 if "failed" in states else 2 if "undecided" in states else 0
+
+
 def claim_comparison(
     comparison: Comparison, doubts: Iterable[ClaimRow] = (), quality: Sequence[QualityRow] = ()
 ) -> list[ClaimRow]:
     """The claims of a comparison, through the gate of its runs' quality."""
-    ratios = [claim_ratio(comparison, each) for each in choose_ratios(comparison)[1:]]
+    first, *others = choose_ratios(comparison)
+    # numbers that one of two models assumes and in which they differ: the ratios follow from them
+    more: dict[str, Any] = {"digits": certain_digits(first.evidence.low, first.evidence.high), "confidence": "B"}
+    units = {spread.key: spread.unit for spread in SPREADS}
+    assumed = [
+        make_claim("assumed.number", "breakdown", key, base=base, other=other, number_unit=units[key], **more)
+        for key, (base, other) in comparison.assumed.items()
+    ]
+    ratios = [claim_ratio(comparison, each) for each in others]
     worst_first = sorted(doubts, key=lambda each: each["confidence"], reverse=True)
-    return judge([_answer(comparison), *_assumed(comparison), *ratios, *worst_first], quality)
+    return judge([_answer(comparison), *assumed, *ratios, *worst_first], quality)
 
 
 def name_doubts(doubts: Iterable[ClaimRow], name: str, path: str) -> list[ClaimRow]:
@@ -117,17 +224,6 @@ def more_launches(path: str) -> str:
     run = Path(path)
     words = [run / "study.toml", "--on", run / "fabric.toml", "--into", run, "--launches", 10]
     return f"weft run {shlex.join(map(str, words))}"
-
-
-def _assumed(comparison: Comparison) -> list[ClaimRow]:
-    """Numbers that one of two models assumes and in which they differ: the ratios follow from them."""
-    units = {spread.key: spread.unit for spread in SPREADS}
-    ends = choose_ratios(comparison)[0].evidence
-    more: dict[str, Any] = {"digits": certain_digits(ends.low, ends.high), "confidence": "B"}
-    return [
-        make_claim("assumed.number", "breakdown", key, base=base, other=other, number_unit=units[key], **more)
-        for key, (base, other) in comparison.assumed.items()
-    ]
 
 
 def certain_digits(low: float | None, high: float | None) -> int | None:

@@ -1,18 +1,131 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two runs side by side: each common row, each call over its sizes, and rows of only one run."""
+"""Two runs side by side: each common row, each call over its sizes, and rows of only one run, with their evidence."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from weft.analyse.compare.evidence import Evidence, Outcome, judged, spanned, weigh
 from weft.analyse.compare.sides import Key, Point, Side, Unmatched, match
+from weft.analyse.statistics import interval
+from weft.analyse.statistics.interval import adjust_by_holm, rank_test
 from weft.errors import CompareError
-from weft.format import format_bytes
+from weft.format import format_bytes, percent
 
+FEWEST_LAUNCHES = 4  # METHOD 15: with fewer than four launches a side no test can reach 5 %, so none is made
+#: The two corrected tests share 5 %. Permuting whole launches gets 1 %, or what the launches can reach at all: of four
+#: against four 2 of 70 deals. Together they allow at most five false alarms in a hundred comparisons of equals.
+PERMUTATION_LEVEL, HOLM_LEVEL = 0.01, 0.02
+ROW_LEVEL = 0.05
+#: Standard error of a launch's median whose 95 % interval is +-precision, the error that the stop rule accepts.
+PER_PRECISION = 1 / 1.96
+SEED = 15
+Outcome = Literal["slower", "faster", "no difference shown", "no verdict", "ratio only"]
 PHASES = ("cold", "warm")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A ratio and the conclusion it supports."""
+
+    ratio: float  # the other run's time over the base's
+    # low, high: its 95 % bootstrap interval over launches; None with fewer than four launches a side. Of a simulated
+    # run: the range of what its model leaves out, None where it leaves nothing out.
+    low: float | None = None
+    high: float | None = None
+    launches: tuple[int, int] = (1, 1)  # launches of base and other
+    p: float | None = None  # rank test of the launches' medians alone (Wilcoxon, Mann, Whitney), two-sided
+    p_holm: float | None = None  # the same, corrected by Holm over all rows and summaries of the comparison
+    # p of the permutation of whole launches, by the largest difference of all rows and summaries (max-T)
+    p_launches: float | None = None
+    shown: bool = False  # whether a difference is shown, however small
+    outcome: Outcome = "no verdict"  # for too few launches; ``ratio only`` if one of the runs is simulated
+    why: str = ""  # reason for an outcome without a difference; empty otherwise
+
+
+def weigh(base: np.ndarray, other: np.ndarray, groups: Sequence[tuple[int, ...]], precision: float) -> list[Evidence]:
+    """Evidence of rows, then of groups, all tested together; sides: (launches, rows) logarithms of medians, or NaN."""
+    # the mean of each group's rows in each launch; one that lacks a row has no summary
+    wide = [np.column_stack([side, *(side[:, list(group)].mean(axis=1) for group in groups)]) for side in (base, other)]
+    ours, theirs = (np.isfinite(side).sum(axis=0).tolist() for side in wide)
+    counts: list[tuple[int, int]] = list(zip(ours, theirs, strict=True))
+    estimate, drawn = interval.draw_log_ratios(base, other, SEED)
+    ratios = [*estimate, *(float(np.mean(estimate[list(group)])) for group in groups)]
+    found = [Evidence(math.exp(ratio), launches=count) for ratio, count in zip(ratios, counts, strict=True)]
+    tested = [index for index, count in enumerate(counts) if min(count) >= FEWEST_LAUNCHES]
+    together = interval.adjust_by_deals(np.vstack(wide)[:, tested], len(base), precision * PER_PRECISION, SEED)
+    alone = [rank_test(*(side[np.isfinite(side[:, index]), index].tolist() for side in wide)) for index in tested]
+    for place, (index, corrected) in enumerate(zip(tested, adjust_by_holm(alone), strict=True)):
+        group = groups[index - len(estimate)] if index >= len(estimate) else (index,)
+        low, high = interval.interval_of_draws(drawn[:, list(group)].mean(axis=1), *counts[index])
+        row = replace(found[index], low=math.exp(low), high=math.exp(high))
+        found[index] = replace(row, p=alone[place], p_holm=corrected, p_launches=float(together[place]))
+    return found
+
+
+def spanned(
+    evidence: Sequence[Evidence], spans: Sequence[tuple[float, float] | None], groups: Sequence[tuple[int, ...]]
+) -> list[Evidence]:
+    """The evidence of rows and then of summaries, with the range of their ratios (geometric means) for an interval."""
+    ends = [span or (found.ratio, found.ratio) for found, span in zip(evidence, spans, strict=False)]
+    whole = [_means([ends[row] for row in group]) if any(spans[row] for row in group) else None for group in groups]
+    every = zip(evidence, [span or (None, None) for span in (*spans, *whole)], strict=True)
+    return [replace(found, low=low, high=high) for found, (low, high) in every]
+
+
+def _means(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    low, high = (math.exp(float(np.mean(np.log(column)))) for column in zip(*ends, strict=True))
+    return low, high
+
+
+def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float) -> Evidence:
+    """The evidence with its outcome.
+
+    A difference is shown when the row's rank test and one of the two corrected tests say so, the interval does not
+    contain 1, and it exceeds the noise floor (METHOD 21); it is slower or faster if the whole interval lies beyond
+    ``margin``.
+    """
+    if modelled:
+        why = "no test" if found.low is not None else "no interval, no test"
+        return replace(found, outcome="ratio only", why=f"simulated: {why}")
+    if min(found.launches) < FEWEST_LAUNCHES or found.low is None or found.high is None:
+        return replace(found, outcome="no verdict", why=few(found.launches))
+    assert found.p is not None and found.p_holm is not None and found.p_launches is not None
+    passed = found.p_launches <= permutation_level(found.launches) or found.p_holm <= HOLM_LEVEL
+    why = ""
+    if below_floor:
+        why = "the difference is below the noise floor"
+    elif not (passed and found.p <= ROW_LEVEL):
+        why = "launches of one run differ as much"
+    elif found.low <= 1 <= found.high:
+        why = "the interval contains 1"
+    shown = not why
+    if shown and not beyond(found, margin):
+        why = f"the difference may be within the target precision of {percent(margin)}"
+    if why:
+        return replace(found, shown=shown, outcome="no difference shown", why=why)
+    return replace(found, shown=True, outcome="slower" if found.ratio > 1 else "faster")
+
+
+def permutation_level(launches: tuple[int, int]) -> float:
+    """Level of the permutation test: 1 %, or the smallest p that so many launches can reach, if that is larger."""
+    one, two = launches
+    return max(PERMUTATION_LEVEL, (1 + (one == two)) / math.comb(one + two, one) * (1 + 1e-9))
+
+
+def beyond(found: Evidence, margin: float) -> bool:
+    """Whether a whole interval lies further from 1 than ``margin``, relative."""
+    low, high = found.low or found.ratio, found.high or found.ratio
+    return low > 1 + margin or high < 1 / (1 + margin)
+
+
+def few(launches: tuple[int, int]) -> str:
+    """Why there is no verdict: ``3 launches a side, 4 needed``."""
+    one, two = launches
+    have = f"{one} launch{'' if one == 1 else 'es'} a side" if one == two else f"{one} and {two} launches"
+    return f"{have}, {FEWEST_LAUNCHES} needed"
 
 
 @dataclass(frozen=True)
@@ -59,10 +172,7 @@ class Comparison:
 
     @property
     def assumed(self) -> dict[str, tuple[float | None, float | None]]:
-        """Numbers in which the models differ and that one of them assumes, base and other: their ratio is no result.
-
-        None where a side has no such number, as one that was measured.
-        """
+        """Numbers in which the models differ and that one assumes (None: it has none): their ratio is no result."""
         one, other = ({**side.stated, **side.assumed} for side in (self.base, self.other))
         keys = dict.fromkeys((*self.base.assumed, *self.other.assumed))
         return {key: (one.get(key), other.get(key)) for key in keys if one.get(key) != other.get(key)}
@@ -90,11 +200,7 @@ def compare(
     phases: Sequence[str] = PHASES,
     sizes: tuple[int, int] | None = None,
 ) -> Comparison:
-    """Compare a run with the base.
-
-    `sizes`: smallest and largest size in bytes to compare; if given, calls without a size are left out. Raises
-    CompareError: the runs have no row in common; the message says how the nearest rows differ.
-    """
+    """Compare, ``sizes`` in bytes from first to last if given; CompareError says how rows differ if none is common."""
     common, unmatched = match(base, other)
     wanted = [key for key in common if key.phase in phases]
     keys = [key for key in wanted if sizes is None or (key.size is not None and sizes[0] <= key.size <= sizes[1])]
@@ -117,10 +223,7 @@ def compare(
 
 
 def groups_of(keys: Sequence[Key]) -> list[tuple[int, ...]]:
-    """Places of the rows of each operation and phase: over all process counts, and at each count if there are several.
-
-    A group has two rows at least.
-    """
+    """Places of at least two rows of each operation and phase: over all process counts, and at each if several."""
     whole: dict[tuple[str, str], list[int]] = {}
     for index, key in enumerate(keys):
         whole.setdefault((key.operation, key.phase), []).append(index)
@@ -163,7 +266,6 @@ def _logs(side: Side, keys: Sequence[Key]) -> np.ndarray:
 
 
 def _nothing(base: Side, other: Side, wanted: Sequence[Key], unmatched: Sequence[Unmatched]) -> CompareError:
-    """Why there is no row to compare."""
     if wanted:
         have = sorted({key.size for key in wanted if key.size is not None})
         span = f"from {format_bytes(have[0])} to {format_bytes(have[-1])}" if have else "without a size"

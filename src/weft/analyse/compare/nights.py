@@ -1,22 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 r"""Alarms of a study that is measured every night: from which night on its times changed, judged as they come.
 
-A night keeps a part of the one before it, since others load a machine for days. So a row is taken as a level and a
-first-order autoregression, u(t) = r u(t-1) + e(t), fitted to the nights before. A level that moves by d shows in e as
-d on the first night, and as (1 - r) d on each later one; the least-squares estimate of d over the last k nights has the
-error
+A night keeps a part of the one before it, since others load a machine for days: a row is a level and a first-order
+autoregression, u(t) = r u(t-1) + e(t), fitted to the nights before. A level that moves by d shows in e as d on the
+first night and as (1 - r) d on later ones; the least-squares estimate of d over the last k nights has the error
 
 .. math:: s \sqrt{\frac{1}{W} + \frac{(\sum w)^2}{n W^2}}, \qquad W = \sum w^2
 
-with s the deviation of e, and n nights that tell the level. It is compared with Student's t at a level for which a
-year of nights, all rows, both directions and each k have `A_YEAR` false alarms. An alarm has to pass two more tests:
-
-- each of its nights, two or three, lies beyond half of the step, so one slow night is none;
-- blocks of nights before it, put together anew, do not show so large a step (block permutation: whatever hangs together
-  inside a block stays so, and tails longer than Student's count).
-
-A part that the run of a night names, and none of many nights before, is an alarm of that night: a slow part of many is
-in few rows, and the slowest of all pairs scatters too much to show it before the third night.
+with s the deviation of e, and n nights that tell the level. It is held against Student's t at a level for which a
+year of nights, all rows, directions and k have `A_YEAR` false alarms. Each of an alarm's nights, two or three, also
+lies beyond half of the step, so one slow night is none; and blocks of nights before it, put together anew, do not
+show so large a step (block permutation: tails longer than Student's count). A slow part that a night's run names, and
+none of many nights before, is an alarm at once: it is in few rows, and the slowest of all pairs scatters too much.
 """
 
 from collections.abc import Collection, Sequence
@@ -30,7 +25,6 @@ from weft.analyse.statistics.interval import student_quantile
 from weft.analyse.statistics.quantile import MAD
 
 Reals = NDArray[np.float64]
-
 A_YEAR, NIGHTS_A_YEAR = 0.3, 365
 """False alarms a year that the test allows: less than one, since its model is never quite true."""
 MEMORY, FEWEST, LEAST_LEVEL = 60, 14, 3
@@ -38,8 +32,7 @@ MEMORY, FEWEST, LEAST_LEVEL = 60, 14, 3
 SPANS = (2, 3)
 BLOCK, DEALS, SEED = 5, 99, 35
 MOST_KEPT, CAUTION = 0.9, 0.7
-LEVEL = 0.005
-"""Chance among permuted blocks from which on an alarm is none."""
+LEVEL = 0.005  # chance among permuted blocks from which on an alarm is none
 
 
 @dataclass(frozen=True)
@@ -65,8 +58,8 @@ def new_parts(slow: Sequence[Collection[str]], memory: int) -> list[set[str]]:
 def find_alarms(logs: Reals, margin: float, parts: Sequence[Collection[str]] = ()) -> list[Alarm]:
     """The alarms of a history as each night found them, oldest first.
 
-    ``logs``: (nights, rows), logarithms of seconds, nan where a night did not measure a row; ``margin``: the smallest
-    change that counts, in logarithms; ``parts``: of each night the parts that it is the first to name as slow.
+    ``logs``: (nights, rows) logarithms of seconds, nan if not measured; ``margin``: the least change, in logarithms;
+    ``parts``: of each night those that it is the first to name as slow.
     """
     if not logs.shape[1]:
         return []
@@ -109,7 +102,6 @@ def _median(values: Reals) -> Reals:
 
 
 def _judge(every: Reals, rest: Reals, begin: int, night: int, margin: float) -> Alarm | None:
-    """The surest change that the last nights show, if any is sure."""
     best: tuple[float, Alarm] | None = None
     end = night - max(SPANS) + 1
     before = rest[max(0, end - MEMORY) : end]

@@ -16,7 +16,7 @@ from weft.analyse.floor import Floor
 from weft.analyse.pairs.pair_times import PairFile
 from weft.analyse.statistics.interval import RANGES
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS, CallRow, MedianRow
-from weft.bound.effects import left_out
+from weft.bound.placed import left_out
 from weft.fabric.kinds import KINDS
 from weft.fabric.model import Fabric
 from weft.fabric.numbers import SPREADS, number_of, standing
@@ -25,8 +25,9 @@ from weft.kernel.sizes import split_op
 from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Plan
 
-#: Operations that every cell measures, whatever its kernel.
-SHARED = frozenset({"barrier"})
+SHARED = frozenset({"barrier"})  # operations that every cell measures, whatever its kernel
+#: Operation, and the statistic it takes of the medians of all pairs of a launch.
+TAKEN = {"middle pair": np.median, "slowest pair": np.max}
 
 
 class Key(NamedTuple):
@@ -139,17 +140,14 @@ def points_of(
         known = {launch: seconds for launch, seconds in measured.items() if seconds and seconds > 0}
         low, high = (row["low_s"], row["high_s"]) if row["interval"] in RANGES else (None, None)
         span = (low, high) if low is not None and high is not None else None
-        point = Point(tuple(row["series"] or ()), row["status"], row["reason"] or "", known, _floor(row, floor),
-                      bool(row["oversubscribed"]), span)  # fmt: skip
+        # METHOD 21: a batch of calls shares one empty operation; ranks that share cores have no floor
+        crowded = bool(row["oversubscribed"])
+        empty = None if crowded else floor.value("empty", row["nodes"], row["ranks_per_node"])
+        floor_s = empty / (row["batch"] or 1) if empty else None
+        point = Point(tuple(row["series"] or ()), row["status"], row["reason"] or "", known, floor_s, crowded, span)
         if key not in found or len(point.medians) > len(found[key].medians):
             found[key] = point
     return found
-
-
-def _floor(row: CallRow, floor: Floor) -> float | None:
-    """METHOD 21: a batch of calls shares one empty operation; ranks that share cores have no floor."""
-    empty = None if row["oversubscribed"] else floor.value("empty", row["nodes"], row["ranks_per_node"])
-    return empty / (row["batch"] or 1) if empty else None
 
 
 @dataclass(frozen=True)
@@ -202,10 +200,6 @@ def _nearest(key: Key, points: Mapping[Key, Point]) -> str:
                  for other in alike]  # fmt: skip
     texts = {"size": "this size was not measured there"}
     return ", ".join(texts.get(name, f"{name} is {value} there") for name, value in min(differing, key=len).items())
-
-
-#: Operation, and the statistic it takes of the medians of all pairs of a launch.
-TAKEN = {"middle pair": np.median, "slowest pair": np.max}
 
 
 def pair_points(plan: Plan, root: Path, nodes: int, ranks: int) -> dict[Key, Point]:

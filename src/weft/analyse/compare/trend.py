@@ -16,19 +16,17 @@ from weft.errors import CompareError
 
 LEAD_IN, MOST_KEPT = 30, 0.95
 """Runs drawn before a history begins, and the most that a run may keep of the one before it."""
-CAUTION = 0.7
-"""Standard errors by which more is kept than was found, each 1 / sqrt(runs): too little would be an alarm."""
-UNUSUAL = 3.5
-"""Standard deviations, by the median absolute difference, from which on a difference is a step."""
-
+CAUTION = 0.7  # standard errors by which more is kept than was found, each 1 / sqrt(runs): too little would be an alarm
+UNUSUAL = 3.5  # standard deviations, by the median absolute difference, from which on a difference is a step
 Reals: TypeAlias = NDArray[np.float64]
+FEWEST_RUNS = 10
+"""With fewer, no order of the runs is rare enough: a step in the middle of eight is 4 of 70, as clear as each other."""
+LEVEL, DEALS, SEED = 0.05, 999, 15
+LEAST_SIDE = 2
 
 
 def hanging_together(logs: Reals, rng: "np.random.Generator", deals: int) -> Iterator[Reals]:
-    """Histories (runs, rows) in which each run keeps as much of the one before as in `logs`, and nothing changes.
-
-    All are logarithms of times in seconds.
-    """
+    """Unchanged histories (runs, rows), logarithms of s, in which runs keep as much of the one before as in `logs`."""
     runs, rows = logs.shape
     steps = _usual_steps(logs)
     scale = np.sqrt(np.nanmean(steps**2, axis=0)) + 1e-12
@@ -47,11 +45,7 @@ def hanging_together(logs: Reals, rng: "np.random.Generator", deals: int) -> Ite
 
 
 def _kept(steps: Reals) -> float:
-    """How much a run keeps of the one before, by what two steps make beside one: 1 + kept (Cochrane 1988).
-
-    A first-order autoregression is assumed. Steps far larger than the usual one are left out: a change is not taken for
-    runs that hang together.
-    """
+    """What a run keeps of the one before (AR(1)): two steps beside one make 1 + kept (Cochrane 1988)."""
     twice = steps[1:] + steps[:-1]
     ratios: Reals = np.nanmean(twice**2, axis=0) / (np.nanmean(steps**2, axis=0) + 1e-18)
     return float(np.nanmean(np.asarray(ratios, np.float64))) - 1
@@ -63,12 +57,6 @@ def _usual_steps(logs: Reals) -> Reals:
     steps -= np.median(steps, axis=0)
     limit = UNUSUAL * MAD * np.median(np.abs(steps), axis=0) + 1e-12
     return np.where(np.abs(steps) <= limit, steps, np.nan)
-
-
-FEWEST_RUNS = 10
-"""With fewer, no order of the runs is rare enough: a step in the middle of eight is 4 of 70, as clear as each other."""
-LEVEL, DEALS, SEED = 0.05, 999, 15
-LEAST_SIDE = 2
 
 
 class Found(NamedTuple):
@@ -83,10 +71,7 @@ class Found(NamedTuple):
 
 
 def changes_in(logs: Reals, margin: float, deals: int = DEALS, *, sure: bool = True) -> list[Found]:
-    """Every change in a history that its order does not explain; of those, runs that hang together may explain some.
-
-    `logs`: (runs, rows): logarithms of times. `margin`: smallest step that counts, in logarithms.
-    """
+    """Changes that order does not explain; ``logs`` (runs, rows) of times, ``margin``: least step, in logarithms."""
     runs = len(logs)
     if runs < FEWEST_RUNS:
         return []
@@ -129,8 +114,7 @@ def chance(others: Sequence[float], score: float) -> float:
 def stretches(runs: int) -> NDArray[np.int64]:
     """First run and run after the last of each stretch (stretches, 2) that can be held against all others.
 
-    It begins at the second run or later: whatever begins with the first is the rest of another. It, what is before it
-    and what is after it have `LEAST_SIDE` runs at least, if any.
+    None begins with the first run: it is the rest of another. All parts have `LEAST_SIDE` runs at least, if any.
     """
     last = runs - LEAST_SIDE + 1
     ends = {begin: [*range(begin + LEAST_SIDE, last), runs] for begin in range(LEAST_SIDE, last)}
@@ -138,10 +122,10 @@ def stretches(runs: int) -> NDArray[np.int64]:
 
 
 def contrasts(logs: Reals, margin: float = 0.0) -> Reals:
-    """The difference of the means inside and outside each stretch over its standard error by the scatter within both.
+    """Differences of the means inside and outside each stretch over their standard errors, by the scatter within both.
 
-    `logs`: (runs, rows): logarithms of times in seconds. `margin`: smallest difference that counts, in logarithms; a
-    surer one of less would hide it in another row.
+    `logs`: (runs, rows) of times in s; a difference under `margin`, in logarithms, counts as none: it would hide
+    others.
     """
     runs = len(logs)
     begin, end = stretches(runs).T
@@ -186,10 +170,7 @@ class Trend:
 
 
 def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
-    """Order runs by their times, and find the changes.
-
-    Raises CompareError: fewer than two runs, or runs that measured nothing in common.
-    """
+    """Order runs by their times, and find the changes; CompareError for under two runs, or nothing in common."""
     if len(sides) < 2:
         raise CompareError(f"{len(sides) or 'no'} run was given; a history needs two", "weft compare --trend RUN...")
     order = sorted(range(len(sides)), key=lambda each: times[each])
@@ -266,5 +247,4 @@ def drift_in(logs: Reals, found: Sequence[Found]) -> Reals | None:
 
 
 def _left_by_steps(logs: Reals, cuts: Collection[int]) -> float:
-    """Sum of squares that means between some cuts leave."""
     return sum(float(((part - part.mean(axis=0)) ** 2).sum()) for part in np.split(logs, sorted(cuts)))

@@ -8,19 +8,16 @@ from numpy.typing import NDArray
 
 from weft.analyse.outliers.outlier import Outlier, Sighting
 from weft.analyse.outliers.polish import Decomposition
-from weft.analyse.outliers.remainders import FEWEST_NODES, Remainders
-from weft.analyse.outliers.round_loads import ALONE, crossing_factors
+from weft.analyse.outliers.remainders import ALONE, FEWEST_NODES, Remainders, crossing_factors
 from weft.analyse.outliers.rule import FEWEST_PEERS, LEAST_OWN_FACTOR, OWN_SIGMAS, list_outliers
 from weft.analyse.outliers.two_groups import TwoModes, two_modes
 from weft.analyse.pairs.matrix import NodeMatrix
-from weft.analyse.pairs.pair_times import Ends
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import MAD, robust_deviation
 from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.format import measured_seconds, percent
 
 Groups = dict[tuple[int, str, int], TwoModes]
-
 #: With more slow pairs than this share (and this number), a class has a broad tail rather than single slow pairs.
 MOST_SHARE, MOST_PAIRS = 0.002, 12
 
@@ -94,18 +91,14 @@ def _structure(share: NDArray[np.float64]) -> str:
     known = share[np.isfinite(share)]
     if not len(known) or ((known < 0.1) | (known > 0.9)).mean() < 0.95:
         return ""
-    islands = _islands(np.eye(len(share), dtype=bool) | (share < 0.5))
+    joined = np.eye(len(share), dtype=bool) | (share < 0.5)
+    joined |= joined.T
+    for _ in range(len(share).bit_length()):  # groups of places that are fast with each other, directly or not
+        joined = joined @ joined
+    islands: list[list[int]] = [np.flatnonzero(row).tolist() for row in np.unique(joined, axis=0)[::-1]]
     if len(islands) < 2:
         return "the same places on every node"
     return "fast within the places " + " and within ".join(map(_range, islands)) + " of every node, slow between them"
-
-
-def _islands(near: NDArray[np.bool_]) -> list[list[int]]:
-    """Groups of places that are fast with each other, directly or through others; each is near itself."""
-    joined = near | near.T
-    for _ in range(len(near).bit_length()):
-        joined = joined @ joined
-    return [np.flatnonzero(row).tolist() for row in np.unique(joined, axis=0)[::-1]]
 
 
 def _range(places: Sequence[int]) -> str:
@@ -115,7 +108,11 @@ def _range(places: Sequence[int]) -> str:
 
 def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found: Sequence[Outlier]) -> list[Outlier]:
     """Single slow pairs of ranks that nothing coarser explains."""
-    outliers: list[Outlier] = []
+    count, outliers = len(places.nodes), list[Outlier]()
+    named = {kind: [each.indices for each in found if each.kind == kind] for kind in ("route", "memory", "rank")}
+    cells = [cell for a, b in named["route"] for cell in (a * count + b, b * count + a)]
+    cells += [node * (count + 1) for (node,) in named["memory"]]
+    ranks = [rank for (rank,) in named["rank"]]
     for each in left:
         scales, limits, ends = each.scales, dict[int, float](), each.times.ends
         for key, scale in scales.items():
@@ -126,7 +123,9 @@ def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found
             if key in groups and not inside:
                 limits[class_] += groups[key].high
         slow = each.beyond(limits)
-        slow = slow[~_explained(ends, slow, found)]
+        # what a route, a memory or a rank explains is an outlier already
+        by_rank = np.isin(ends.source[slow], ranks) | np.isin(ends.target[slow], ranks)
+        slow = slow[~(by_rank | np.isin(ends.nodes[slow], cells))]
         if len(slow) and (factor := crossing_factors(each.times)) is not None:
             slow = slow[each.left[slow] > np.log(factor[slow] * LEAST_OWN_FACTOR)]
         for key, scale in scales.items():
@@ -136,19 +135,7 @@ def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found
     return outliers
 
 
-def _explained(ends: Ends, slow: NDArray[np.int64], found: Sequence[Outlier]) -> NDArray[np.bool_]:
-    """Which pairs a route, a memory or a rank explains that is an outlier already."""
-    count = len(ends.places.nodes)
-    named = {kind: [each.indices for each in found if each.kind == kind] for kind in ("route", "memory", "rank")}
-    cells = [cell for a, b in named["route"] for cell in (a * count + b, b * count + a)]
-    cells += [node * (count + 1) for (node,) in named["memory"]]
-    ranks = [rank for (rank,) in named["rank"]]
-    by_rank = np.isin(ends.source[slow], ranks) | np.isin(ends.target[slow], ranks)
-    return by_rank | np.isin(ends.nodes[slow], cells)
-
-
 def _as_pairs(left: Remainders, rows: NDArray[np.int64], places: Places) -> list[Outlier]:
-    """One outlier for each two ranks, in either direction."""
     times, both = left.times, dict[tuple[int, int], list[int]]()
     for row in rows.tolist():
         low, high = sorted((int(times.ends.source[row]), int(times.ends.target[row])))

@@ -12,7 +12,7 @@ from weft.analyse.outliers.few_fit import Messages
 from weft.analyse.outliers.few_parts import Leaves, Parts, find_leaves, list_parts
 from weft.analyse.outliers.few_rounds import Slow, find_slow_parts, list_shown_again
 from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_outliers
-from weft.analyse.outliers.round_loads import TOGETHER
+from weft.analyse.outliers.remainders import TOGETHER
 from weft.analyse.outliers.rule import CANDIDATE_SIGMAS, CONFIRMED_SIGMAS, NAMED_SIGMAS
 from weft.analyse.pairs.places import Places
 from weft.fabric.hops import walk
@@ -29,9 +29,9 @@ from weft.store.rows import RankRow
 Rounds = Sequence[Sequence[Sequence[int]]]
 KnownParts = dict[bytes, Parts]
 ROLES: dict[str, Role] = {"node": "both", "sender": "sender", "receiver": "receiver"}
-#: Parts that half a round trip cannot tell from their opposite.
-ONE_WAY = frozenset({"sender", "receiver", "link"})
+ONE_WAY = frozenset({"sender", "receiver", "link"})  # parts that half a round trip cannot tell from their opposite
 FULL = 0.9  # of what the fullest round asks of a link
+_LAST = Latest[list[Outlier]]()  # what was found last: a check asks after its first pass, and for its tables again
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,6 @@ def read_passes(root: Path, plan: Plan, launches: Sequence[str] = ()) -> list[Pa
 
 
 def _read_pass(root: Path, plan: Plan, launches: Sequence[str]) -> list[Pass]:
-    """The pass in a folder, if it has one."""
     cell = next((cell for cell in plan.measured if "matchings" in cell.parameters), None)
     times = read_pair_medians(root, cell.id, launches) if cell else []
     return [Pass(cell.parameters["pairs"], times)] if cell and times else []
@@ -79,10 +78,6 @@ def read_ranks(root: Path) -> list[RankRow]:
 def matched_rounds(plan: Plan) -> Rounds:
     """The rounds of disjoint pairs of ranks that a run measured; empty where it measured others."""
     return next((cell.parameters["pairs"] for cell in plan.measured if "matchings" in cell.parameters), ())
-
-
-_LAST = Latest[list[Outlier]]()
-"""What was found last: a check asks after its first pass, and for its tables again."""
 
 
 def find_outliers(passes: Sequence[Pass], places: Places) -> list[Outlier]:
@@ -191,10 +186,7 @@ def _messages_of(
 def _crossed(
     planned: Planned, places: Places, timed: NDArray[np.int64]
 ) -> tuple[Ints, NDArray[np.bool_]] | tuple[None, None]:
-    """The links that timed messages cross, and whether each fills the link as far as any message does.
-
-    A cable of twice a node's rate that is 1.6x slower slows two messages, and not one alone.
-    """
+    """Links that timed messages cross, and which of them they fill: two on a cable of double rate, not one alone."""
     if planned.routes is None or planned.filled is None:
         return None, None
     routes, filled = planned.routes[timed], planned.filled[timed]

@@ -1,19 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A cause of slow pairs: what is slow, in which role and by how much, also as a sentence."""
+r"""A cause of slow pairs: what is slow, in which role and by how much; and whether disturbances made it (METHOD 20).
 
-from collections.abc import Iterable
+To make a median longer, steal has to fall on half of the values that it is of. An outlier's factor f is a median over
+samples, launches and pairs. So in each of half of the launches, steal has to be at least a quarter of what its pairs
+took too long: on half of the samples of half of the pairs. Of the time of a launch that excess is
+
+.. math:: e = \frac{q (f/f_0 - 1)}{1 + q (f/f_0 - 1)}
+
+where q is the share of its pairs among those measured, over the number of ways (sizes times modes), each of which has
+the same time, and f_0 the least reported factor of its kind. So an outlier is valid if less than e / 4 was steal in
+so many launches that the median over launches is theirs; or else if each of several launches shows it by itself
+(`weft.analyse.pairs.make.found_in_every_launch`): whatever took the time would have had to choose the same pairs.
+
+A single pair is in doubt, too, if one of its directions has fewer samples than a median may rest on (METHOD 8): its
+first messages pay for windows that open.
+"""
+
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
+from weft.analyse.checks import share_of_steal
+from weft.analyse.outliers.rule import LEAST_FACTOR, LEAST_OWN_FACTOR
+from weft.analyse.pairs.pair_times import PairTimes
+from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.format import format_bytes, format_factor, percent
+from weft.store.rows import MeasuredRow
 
 Kind = Literal["node", "memory", "link", "cable", "switch", "leaves", "route", "rank", "pair", "class"]
 Role = Literal["sender", "receiver", "both", "unknown", ""]
-
-#: From this share of slower pairs on, the sentence says that all partners are affected.
-ALL = 0.9
+ALL = 0.9  # from this share of slower pairs on, the sentence says that all partners are affected
 #: Order in reports: a cause that slows many pairs comes before one that slows a single pair.
 KINDS: tuple[Kind, ...] = ("node", "switch", "cable", "link", "leaves", "route", "memory", "rank", "class", "pair")
+#: Kinds whose `Outlier.pairs` are pairs of nodes; those of the others are pairs of ranks.
+NODE_KINDS: frozenset[Kind] = frozenset({"node", "switch", "cable", "link", "leaves"})
+HALF_OF_HALF = 0.25
+FEWEST = 10  # fewer samples than this, over all launches, are too few for a single pair
+Way = tuple[int, int, int, str]  # source, target, bytes and mode of a pair
 
 
 @dataclass(frozen=True)
@@ -48,7 +73,7 @@ class Outlier:
     # ascending). Empty for other kinds.
     indices: tuple[int, ...] = ()
     cable: str = ""  # of a link: the name of its cable
-    doubted: bool = False  # whether CPU steal, or too few samples, could have made it (`weft.analyse.outliers.doubts`)
+    doubted: bool = False  # whether CPU steal, or too few samples, could have made it (`weft.analyse.outliers.outlier`)
 
     @property
     def factor(self) -> float:
@@ -93,10 +118,7 @@ class Outlier:
 
 
 def merge_outliers(found: Iterable[Outlier]) -> list[Outlier]:
-    """Outliers with their sightings at all sizes and modes merged, the strongest first.
-
-    A cable that is slow in both directions at one size, and in one of them at another, is one outlier: the cable.
-    """
+    """Outliers, the strongest first, sightings of all sizes and modes merged; links of a slow cable join the cable."""
     known: dict[tuple[str, str], Outlier] = {}
     every = sorted(found, key=lambda outlier: outlier.kind == "link")
     cables = {outlier.name for outlier in every if outlier.kind == "cable"}
@@ -117,3 +139,51 @@ def merge_outliers(found: Iterable[Outlier]) -> list[Outlier]:
         pairs, also = max(each.pairs for each in both), min((each.also for each in both), key=len)
         known[key] = replace(known[key], role=role, sightings=sightings, doubted=not sure, pairs=pairs, also=also)
     return sorted(known.values(), key=lambda outlier: (KINDS.index(outlier.kind), -outlier.factor))
+
+
+def typical_steal(measured: Iterable[MeasuredRow], launches: Sequence[str]) -> float:
+    """The share of its time that a launch lost to the hypervisor, in so many that a median over launches is theirs."""
+    most = dict.fromkeys(launches, 0.0)
+    for row in measured:
+        if row["launch_id"] in most:
+            most[row["launch_id"]] = max(most[row["launch_id"]], share_of_steal(row))
+    shares = sorted(most.values(), reverse=True)
+    return shares[(len(shares) + 1) // 2 - 1] if shares else 0.0
+
+
+def doubt_by_steal(outlier: Outlier, share: float, node_pairs: int, pairs: int, ways: int) -> Outlier:
+    """The outlier, marked as doubted if CPU steal could have made it; of so many measured pairs of nodes and ranks."""
+    every = node_pairs if outlier.kind in NODE_KINDS else pairs
+    least = LEAST_FACTOR if outlier.kind in NODE_KINDS else PAIR_FACTOR if outlier.kind == "pair" else LEAST_OWN_FACTOR
+    longer = outlier.pairs / (every * ways) * max(0.0, outlier.factor / least - 1) if every else 0.0
+    if share <= HALF_OF_HALF * longer / (1 + longer):
+        return outlier
+    return _in_doubt(outlier, f"since the hypervisor took {100 * share:.1f} % of the time")
+
+
+def list_few_samples(ways: Iterable[PairTimes], outliers: Iterable[Outlier]) -> frozenset[Way]:
+    """The ways of single pairs among the outliers that have fewer than `FEWEST` samples."""
+    ranks = sorted({rank for each in outliers if each.kind == "pair" for rank in each.indices})
+    found: set[Way] = set()
+    for times in ways if ranks else ():
+        ends, of = times.ends, np.zeros(times.ends.places.ranks, bool)
+        of[ranks] = True
+        samples = np.add.reduce(list(times.each("samples", np.int64)))
+        few = np.flatnonzero(of[ends.source] & of[ends.target] & (samples < FEWEST))
+        found |= {(int(ends.source[row]), int(ends.target[row]), *times.way) for row in few.tolist()}
+    return frozenset(found)
+
+
+def doubt_by_samples(outlier: Outlier, few: Set[Way]) -> Outlier:
+    """A single pair, marked as doubted if it was seen in fewer than `FEWEST` samples."""
+    if outlier.kind != "pair" or outlier.doubted:
+        return outlier
+    low, high = outlier.indices
+    ends = ((low, high), (high, low))
+    seen_in_few = any((*end, seen.bytes, seen.mode) in few for end in ends for seen in outlier.sightings)
+    return _in_doubt(outlier, f"with fewer than {FEWEST} samples") if seen_in_few else outlier
+
+
+def _in_doubt(outlier: Outlier, why: str) -> Outlier:
+    detail = f"in doubt, {why}"
+    return replace(outlier, doubted=True, detail=f"{outlier.detail}; {detail}" if outlier.detail else detail)

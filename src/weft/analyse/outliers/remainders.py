@@ -1,5 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Remainders: each pair's time over what its hop class, slow nodes and slow links predict, and their statistics."""
+"""Remainders: each pair's time over what its hop class, slow nodes and slow links predict, and their statistics.
+
+Pairs that are measured at the same time share links: each is judged beside pairs of rounds that load them as much.
+
+The schedule of rounds and the routes are known, so the load of a pair is known, too: the most flows of its round over
+one link of its way there or back, or the mean of both ways, which a round trip takes one after the other. A torus, a
+dragonfly or narrow uplinks load the links of one round unequally, which makes some pairs several times as slow as
+others of their class, and nothing is at fault. Flows are counted, whatever rate the fabric file states for a link: a
+cable that is stated to be slow is slow.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,13 +20,17 @@ from numpy.typing import NDArray
 from weft.analyse.outliers.polish import Decomposition
 from weft.analyse.outliers.two_groups import BINS
 from weft.analyse.pairs.pair_times import Ends, Floats, PairTimes
+from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import group_medians
+from weft.fabric.hops import walk
+from weft.kernel.tournament import PairSchedule
 
-#: With at least this many nodes, pairs within a node are compared with the same places of other nodes.
-FEWEST_NODES = 4
+FEWEST_NODES = 4  # with at least this many nodes, pairs within a node are compared with the same places of other nodes
 SHORTEST_S = 1e-10  # clocks count nanoseconds; a model may give a message inside a node no time at all
 Key = tuple[int, str, int]
 Ints = NDArray[np.int64]
+ALONE = "isolated"
+TOGETHER = "all"  # the mode in which all pairs of a round are measured at once
 
 
 class Scale(NamedTuple):
@@ -32,9 +45,7 @@ class Scale(NamedTuple):
 class Remainders:
     """Each pair of one way with its expected time.
 
-    Between nodes, the decomposition gives the expected time. Within a node, it is the median of the same places on the
-    other nodes, which accounts for sockets; with few nodes it is the median of all pairs within nodes.
-
+    Between nodes by the decomposition; within a node the median of the same places on other nodes, or if few, of all.
     """
 
     times: PairTimes
@@ -96,10 +107,9 @@ class Remainders:
         }
 
     def histogram(self) -> dict[Key, tuple[Ints, Ints]]:
-        """Buckets of ``spread`` within nodes and of ``left`` between them, and pairs in each, by hop class.
+        """Buckets of ``spread`` within nodes and ``left`` between, and pairs in each, by hop class.
 
-        If the slow direction of an outlier is unknown, it is also unknown whether it adds to another outlier in the
-        same direction, so pairs that two outliers touch do not form a group.
+        Not of pairs that two outliers touch: whether these add in one direction is unknown.
         """
         values = self.left.copy()
         values[self.ends.inside] = self.spread
@@ -170,3 +180,76 @@ def remainders(times: PairTimes, time_s: Floats, parts: Decomposition) -> Remain
     left[inside] = short - np.log(np.maximum(expected, SHORTEST_S))
     spread = short - np.log(max(whole, SHORTEST_S))
     return Remainders(times, time_s, left.astype(np.float32), spread, base, touched)
+
+
+def round_loads(ends: Ends, *, mean: bool = False) -> NDArray[np.float32] | None:
+    """Flows on one link of each pair's round (pairs,), the fuller way or ``mean``; None: unknown, or all alike."""
+    places = ends.places
+    if not places.routed or len(places.nodes) < 2:
+        return None
+    found = _by_rounds(ends, mean=mean)
+    low, high = np.full((2, len(places.hops)), [[np.inf], [0.0]])
+    np.minimum.at(low, ends.kind, found)
+    np.maximum.at(high, ends.kind, found)
+    return None if (high <= low).all() else found
+
+
+def crossing_factors(times: PairTimes) -> NDArray[np.float32] | None:
+    """How many times as long as by its load each pair may take, shape (pairs,); None for 1.
+
+    One that is early comes back while others still go there: all that crosses a link either way may share it.
+    """
+    if times.mode != TOGETHER or not times.ends.places.routed or len(times.ends.places.nodes) < 2:
+        return None
+    load, most = _by_rounds(times.ends), _by_rounds(times.ends, mean=True, either=True)
+    return np.maximum(most / np.maximum(load, 1), 1)
+
+
+def _by_rounds(ends: Ends, *, mean: bool = False, either: bool = False) -> NDArray[np.float32]:
+    """The load of each pair in its round, shape (pairs,): of both ways the higher or the mean; 0 within a node."""
+    places = ends.places
+    schedule = PairSchedule(places.node_of)
+    camp = schedule.camp_of()
+    # each shift of two camps of one size loads the links alike: their first round tells of all of them
+    alike = len(np.unique(np.bincount(places.node_of))) == 1
+    load = np.zeros((schedule.camps,) * 2 if alike else (places.ranks,) * 2, np.float32)
+    for number in range(0, schedule.between, schedule.width if alike else 1):
+        pairs = schedule.pairs(number)
+        at = (camp[pairs[:, 0]], camp[pairs[:, 1]]) if alike else (pairs[:, 0], pairs[:, 1])
+        load[at] = load[at[::-1]] = _of_round(places, pairs, mean, either)
+    found = load[camp[ends.source], camp[ends.target]] if alike else load[ends.source, ends.target]
+    found[ends.inside] = 0.0
+    return found
+
+
+def _of_round(places: Places, pairs: NDArray[np.int32], mean: bool, either: bool) -> Floats:
+    """Loads of the pairs of a round, shape (pairs,); ``either``: a link's flows of both ways count together."""
+    hosts, network = places.host[places.node_of], places.network
+    ways = [walk(network, hosts[one], hosts[other]) for one, other in (pairs.T, pairs.T[::-1])]
+    flows = [np.bincount(way[way >= 0], minlength=len(network.links)) for way in ways]
+    if either:
+        flows = [flows[0] + flows[1]] * 2
+    loads = [np.where(way >= 0, own[way], 0.0).max(axis=1) for way, own in zip(ways, flows, strict=True)]
+    return (loads[0] + loads[1]) / 2 if mean else np.maximum(*loads)
+
+
+def load_factors(times: PairTimes, *, mean: bool = False) -> Floats | None:
+    """What each pair's time would be times, had it the least load of its class; None for 1.
+
+    n times the flows explain n times the time at most, and no more than the medians of the two loads differ by.
+    """
+    found = round_loads(times.ends, mean=mean) if times.mode == TOGETHER else None
+    if found is None:
+        return None
+    loads, index = np.unique(found, return_inverse=True)
+    kinds = len(times.ends.places.hops)
+    group = times.ends.kind * np.int32(len(loads)) + index.astype(np.int32)
+    usual = group_medians(group, times.time_s, kinds * len(loads)).reshape(kinds, len(loads))
+    factor = np.ones_like(usual)
+    for own, explained in zip(usual, factor, strict=True):
+        known = np.flatnonzero(np.isfinite(own))
+        for at in known[1:].tolist():
+            least = int(known[0])
+            most = float(loads[least]) / max(float(loads[at]), 1.0)
+            explained[at] = min(1.0, max(own[least] / own[at], most))
+    return factor.ravel()[group]

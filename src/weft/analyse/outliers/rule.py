@@ -22,12 +22,10 @@ PEER_SIGMAS, OWN_SIGMAS, FEWEST_PEERS = 6.0, 10.0, 5
 LEAST_SHARE = 0.7
 #: Few rounds: standard errors of a candidate for the second pass, those of that pass by itself, and those of both.
 CANDIDATE_SIGMAS, AGAIN_SIGMAS, CONFIRMED_SIGMAS = 4.0, 2.5, 5.0
-#: ... and the share of its effect that it shows there.
-AGAIN_SHARE = 0.5
+AGAIN_SHARE = 0.5  # ... and the share of its effect that it shows there
 #: A part that so few rounds visit, or fewer, must slow all of them, and that still fewer visit is never named.
 FEW_ROUNDS, FEWEST_ROUNDS = 6, 4
-#: Ticks of a clock are no scatter: the least standard deviation of a log time.
-LEAST_SCATTER = 0.005
+LEAST_SCATTER = 0.005  # ticks of a clock are no scatter: the least standard deviation of a log time
 ERROR_OF_MEDIAN = 1.2533  # the standard error of a median over that of a mean, of normal values: sqrt(pi / 2)
 #: By simulation: so many of them to each side hold the median of 0, 1, 2 ... normal values in 95 of 100 cases, if they
 #: are of the values' own median deviation; of fewer than three values as of three.

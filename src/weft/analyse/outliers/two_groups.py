@@ -6,13 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-#: Histogram bins per unit of log(time): one bin is 1 % of the time.
-BINS = 100
-#: Two peaks closer than this factor are one group with a broad middle.
-LEAST_APART = 1.25
-#: Largest height of the valley relative to the lower peak, and smallest size of the smaller group.
-VALLEY = 0.2
-LEAST_SHARE = 0.02
+BINS = 100  # histogram bins per unit of log(time): one bin is 1 % of the time
+LEAST_APART = 1.25  # two peaks closer than this factor are one group with a broad middle
+VALLEY = 0.2  # largest height of the valley relative to the lower peak
+LEAST_SHARE = 0.02  # smallest size of the smaller group
 FEWEST = 20
 FEWEST_PAIRS = 60
 
@@ -33,10 +30,7 @@ class TwoModes:
 
 
 def two_modes(buckets: NDArray[np.int64], counts: NDArray[np.int64]) -> TwoModes | None:
-    """Find two groups in a histogram.
-
-    `buckets`, `counts`: floor(`BINS` x log(time / base)), and the number of pairs in each; shape (buckets,).
-    """
+    """Two groups in a histogram: ``buckets`` are floor(`BINS` x log(time / base)), ``counts`` the pairs in each."""
     total = int(counts.sum())
     if total < FEWEST_PAIRS:
         return None

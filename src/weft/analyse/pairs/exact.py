@@ -29,20 +29,16 @@ from weft.store.rows import RANK_TABLE
 
 Mask: TypeAlias = NDArray[np.bool_]
 Between: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
-
 #: Bytes of memory that DuckDB needs per sample for an exact quantile (measured: 6.6 GiB for 501 million samples).
 EXACT_BYTES = 14
-#: Share of the free memory that an exact quantile may use.
-EXACT_SHARE = 0.5
-#: Largest relative error of a quantile from buckets, either way: 1.09 %.
-ERROR = 2 ** (1 / (2 * BUCKETS)) - 1
+EXACT_SHARE = 0.5  # share of the free memory that an exact quantile may use
+ERROR = 2 ** (1 / (2 * BUCKETS)) - 1  # largest relative error of a quantile from buckets, either way: 1.09 %
 
 
 def quantiles(histogram: Expression, key: Sequence[str], wanted: dict[str, float]) -> Expression:
-    """Quantiles from logarithmic histograms, each within `ERROR` of the exact one (METHOD 14).
+    """The key, samples, and a column of s for each quantile, within `ERROR` of the exact one (METHOD 14).
 
-    Bucket k holds durations from 2^(k/32) up to 2^((k+1)/32) ns, and a quantile is the geometric middle of its bucket.
-    Returns the key, samples, and a column of seconds for each quantile.
+    Bucket k of a histogram holds 2^(k/32) up to 2^((k+1)/32) ns; a quantile is the geometric middle of its bucket.
     """
     key = list(key)
     counted = histogram.group_by([*key, "bucket"]).agg(count=histogram["count"].sum())
@@ -66,11 +62,7 @@ def spread(histogram: Expression) -> Expression:
 
 
 def exact_hops(samples: Expression, free: int | None = None) -> Expression:
-    """The hop table over all samples with exact quantiles.
-
-    Raises DataError: The samples would not fit into `EXACT_SHARE` of the free memory. `free`: free memory in bytes; by
-    default that of this machine.
-    """
+    """The hop table of all samples, exact; DataError if they exceed `EXACT_SHARE` of ``free`` bytes."""
     refuse_oversize(int(samples.count().to_pyarrow().as_py()), free_memory() if free is None else free)
     time_s = samples.time_s
     middle = {"mean_s": time_s.mean(), "median_s": time_s.median(), "p99_s": time_s.quantile(0.99)}
@@ -78,10 +70,7 @@ def exact_hops(samples: Expression, free: int | None = None) -> Expression:
 
 
 def refuse_oversize(samples: int, free: int) -> None:
-    """Refuse exact quantiles that would exhaust the memory.
-
-    Raises DataError: The quantiles need more than `EXACT_SHARE` of the free memory; the message gives both numbers.
-    """
+    """DataError for exact quantiles that need more than `EXACT_SHARE` of ``free`` bytes of memory."""
     need = samples * EXACT_BYTES
     if need > EXACT_SHARE * free:
         raise DataError(
@@ -98,10 +87,7 @@ def free_memory() -> int:
 
 
 def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
-    """Times by hops over all warm samples of the largest placement, with exact quantiles, nearest class first.
-
-    Raises DataError: the run did not measure pairs, kept no samples, or they would not fit into memory.
-    """
+    """Exact quantiles by hops of the largest placement, nearest first; DataError: no pairs, no samples, no memory."""
     plan = plan_of(RunFolder(root))
     cells = {cell.id for cell in plan.cells if kernel_named(cell.kernel).has_pair_samples}
     files = [path for path in sample_files(root) if path.stem in cells]
@@ -129,10 +115,7 @@ def exact_rows(root: Path, engine: str = "duckdb://") -> list[ExactRow]:
 
 
 def rank_rows(root: Path, nodes: tuple[str, str]) -> list[RankOfPairs]:
-    """The ranks of two nodes (or of one, named twice) in their pairs with each other, the slowest of each way first.
-
-    Raises DataError: the run or these nodes measured no pairs, or a node is unknown.
-    """
+    """Ranks of two nodes (or one twice) in their common pairs, slowest first; DataError: no pairs, unknown node."""
     if not (root / "tables" / "pairs.parquet").exists():
         raise DataError(f"{root} measured no pairs", "name a run of the kernel pairs")
     with closing(PairFile(root)) as file:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.engine import Expression
-from weft.analyse.outliers.remainders import Remainders
-from weft.analyse.outliers.round_loads import ALONE
+from weft.analyse.outliers.remainders import ALONE, Remainders
 from weft.analyse.pairs.pair_times import Ends, Floats, PairTimes, inconsistent
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
@@ -34,10 +33,9 @@ def _count(own: NDArray[np.bool_], counts: NDArray[np.int64] | None) -> int:
 
 
 def hop_rows(times: PairTimes) -> Rows:
-    """Times of the pairs of each hop class, as in the tables of paper 002: over the final times of its pairs.
+    """Times of the pairs of each hop class, as in paper 002: over the final times of its pairs.
 
-    ``least_s`` and ``most_s`` are the shortest and longest single sample of all pairs; ``broken`` pairs are
-    inconsistent (METHOD 20). p99 is interpolated between two order statistics if 0.99 (pairs - 1) is no integer.
+    ``least_s``, ``most_s``: shortest and longest single sample; ``broken``: inconsistent pairs (METHOD 20).
     """
     least, most = np.fmin.reduce(list(times.each("min_s"))), np.fmax.reduce(list(times.each("max_s")))
     samples, broken = np.add.reduce(list(times.each("samples", np.int64))), times.counts("broken")
@@ -78,10 +76,9 @@ def cold_rows(times: PairTimes) -> Rows:
 
 
 class Contention:
-    """Each pair's time with concurrent pairs over its isolated time (METHOD 17).
+    """Each pair's time with concurrent pairs over its isolated time (METHOD 17), by medians of interleaved samples.
 
-    Both are medians of the interleaved samples. The final time of a slow pair (METHOD 19) is not used: it includes
-    remeasurements at the end of the cell, under other disturbances.
+    The final time of a slow pair (METHOD 19) includes remeasurements at the cell's end, under other disturbances.
     """
 
     def __init__(self, beside: PairTimes, alone: PairTimes) -> None:
@@ -99,10 +96,10 @@ class Contention:
         return beside[self._beside] / alone[self._isolated]
 
     def rows(self, *, modelled: bool) -> Rows:
-        """A row for each hop class: the factor with its interval, and quantiles over pairs.
+        """The factor of each hop class with its interval, and quantiles over pairs.
 
-        A thousand pairs of one launch share what that launch met, so the factor is the median over launches of that of
-        each; the interval over pairs is given only where there is one launch, and says so.
+        Pairs of a launch share what that met: it is the median over launches; of one launch alone over pairs, and says
+        so.
         """
         each, counts = self._by_launch(), self.times.counts()
         counts = None if counts is None else counts[self._beside]
@@ -125,7 +122,6 @@ class Contention:
         return found
 
     def _by_launch(self) -> list[Floats]:
-        """The factor of each pair in each launch that has both."""
         alone = {part[0].number: own for part, own in zip(self._alone.parts, self._alone.each("median_s"), strict=True)}
         every = zip(self.times.parts, self.times.each("median_s"), strict=True)
         return [self._factor(own, alone[part[0].number]) for part, own in every if part[0].number in alone]

@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from weft.analyse.engine import Backend, read
+from weft.analyse.outliers import outlier
 from weft.analyse.outliers.attribute import Taken, attribute
-from weft.analyse.outliers.doubts import Way, doubt_by_samples, doubt_by_steal, list_few_samples, typical_steal
 from weft.analyse.outliers.matched import Pass, find_outliers, leaves_of, matched_rounds, read_passes
-from weft.analyse.outliers.outlier import Outlier
 from weft.analyse.outliers.remainders import Remainders
 from weft.analyse.pairs.exact import spread
 from weft.analyse.pairs.hop_tables import CLASS, class_histogram, cold_rows, hop_rows, list_contention, worst_rows
@@ -32,9 +31,7 @@ from weft.store.tables import Schema, Table, write_parquet
 #: Rows of one of `weft.analyse.tables.pairs.ALL` before their placement is added; a large table column by column.
 Rows: TypeAlias = Sequence[Mapping[str, object]] | Table
 Found = dict[str, Rows]
-
-#: Rank matrices are drawn with at most this many points per side: each is the slowest pair of its block.
-RASTER = 512
+RASTER = 512  # rank matrices are drawn with at most this many points per side: each is the slowest pair of its block
 
 
 def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence[MeasuredRow] = ()) -> None:
@@ -42,7 +39,7 @@ def make_pair_analysis(root: Path, plan: Plan, backend: Backend, cells: Sequence
     whole: dict[str, list[Table]] = {table.name: [] for table in ALL}
     with closing(PairFile(root)) as file:
         for number, (launches, places) in enumerate(list_placements(RANK_TABLE.read(root), file.launches, plan)):
-            share = None if plan.is_model else typical_steal(cells, launches)
+            share = None if plan.is_model else outlier.typical_steal(cells, launches)
             passes = read_passes(root, plan, launches) if matched_rounds(plan) else []
             with TemporaryDirectory(prefix=".pairs-", dir=root / "tables", ignore_cleanup_errors=True) as scratch:
                 own, nodal = by_nodes(root, file, launches, places, Path(scratch) / "pairs.parquet")
@@ -71,10 +68,7 @@ def _of_placement(rows: Rows, places: Places, schema: Schema) -> Table:
 
 
 def _analysed(ways: Sequence[PairTimes], share: float | None, passes: Sequence[Pass], ranks: Places) -> Found:
-    """Rows of every table for one placement of ``ranks``, with the typical share of CPU steal, None of a model.
-
-    `ways`: of pairs of ranks, or of nodes; `passes`: of a run of matchings.
-    """
+    """Rows of every table of one placement of ``ranks``; ``share``: typical CPU steal, None of a model."""
     modelled, places = share is None, ways[0].ends.places if ways else ranks
     outliers, taken = attribute(ways, places, modelled=modelled, named=not passes)
     outliers = _weighed(find_outliers(passes, places) if passes else outliers, ways, share, places)
@@ -102,7 +96,6 @@ def _analysed(ways: Sequence[PairTimes], share: float | None, passes: Sequence[P
 
 
 def _names(passes: Sequence[Pass], places: Places) -> Rows:
-    """The nodes, each with its leaf where the times of matchings tell it."""
     leaves = leaves_of(passes, places)
     leaf_of = [""] * len(places.nodes)
     if leaves is not None and leaves.clustered:
@@ -116,34 +109,30 @@ def _names(passes: Sequence[Pass], places: Places) -> Rows:
 
 
 def _weighed(
-    outliers: Sequence[Outlier], ways: Sequence[PairTimes], share: float | None, places: Places
-) -> list[Outlier]:
+    outliers: Sequence[outlier.Outlier], ways: Sequence[PairTimes], share: float | None, places: Places
+) -> list[outlier.Outlier]:
     """The outliers, each marked where steal or too few samples could have made it."""
     most = max((len(times.ends.source) for times in ways), default=0)
-    few: frozenset[Way] = frozenset() if share is None else list_few_samples(ways, outliers)
+    few: frozenset[outlier.Way] = frozenset() if share is None else outlier.list_few_samples(ways, outliers)
     met = max((_node_pairs(times) for times in ways), default=0) if outliers else 0
-    weighed = [doubt_by_steal(each, share or 0.0, met, most, len(ways)) for each in outliers]
+    weighed = [outlier.doubt_by_steal(each, share or 0.0, met, most, len(ways)) for each in outliers]
     if any(each.doubted for each in weighed):
         steady = found_in_every_launch(ways, places)
         weighed = [
             before if (before.kind, before.name) in steady else after
             for before, after in zip(outliers, weighed, strict=True)
         ]
-    return [doubt_by_samples(each, few) for each in weighed]
+    return [outlier.doubt_by_samples(each, few) for each in weighed]
 
 
 def _node_pairs(times: PairTimes) -> int:
-    """Number of ordered pairs of nodes that were measured."""
     node_of = times.ends.places.node_of.astype(np.int64)
     source, target = node_of[times.ends.source], node_of[times.ends.target]
     return len(np.unique((source * len(node_of) + target)[source != target]))
 
 
 def found_in_every_launch(ways: Sequence[PairTimes], places: Places) -> frozenset[tuple[str, str]]:
-    """Kind and name of the outliers that every launch shows by itself; none of a single launch.
-
-    Disturbance that knows nothing of the cables would have to fall on the same pairs each time, to fake one of them.
-    """
+    """Kind and name of outliers that each of several launches shows alone: what no disturbance could fake."""
     launches: dict[int, set[str]] = {}
     for piece in (piece for times in ways for part in times.parts for piece in part):
         launches.setdefault(piece.number, set()).add(piece.launch)
@@ -155,7 +144,6 @@ def found_in_every_launch(ways: Sequence[PairTimes], places: Places) -> frozense
 
 
 def _slow_pairs(left: Remainders) -> list[int]:
-    """Number of slow pairs of each class."""
     base_s = left.base_s
     slow = (left.time_s >= PAIR_FACTOR * base_s) & (left.time_s - base_s >= LEAST_SHOWN_S)
     return np.bincount(left.ends.kind[slow], minlength=len(left.ends.places.hops)).tolist()
@@ -180,7 +168,6 @@ def _matrix(taken: Taken, factors: Floats | None) -> Table:
 
 
 def _blocks(times: PairTimes) -> Table:
-    """The slowest pair of every block of ranks, or of nodes."""
     ends, places = times.ends, times.ends.places
     block = -(-places.ranks // RASTER)
     side = -(-places.ranks // block)
@@ -197,9 +184,7 @@ def _of_samples(root: Path, backend: Backend, places: Places) -> Found:
     """The histogram of the samples of each class, and their spread, each with the hops and the name of its class."""
     path = root / "tables" / "pair_histogram.parquet"
     counted = class_histogram(read(backend, [path]), ibis.memtable(places.class_table()))
-    tables = {
-        "class_histogram": counted.order_by([*CLASS, "bucket"]), "class_spread": spread(counted).order_by(CLASS)
-    }  # fmt: skip
+    tables = {"class_histogram": counted.order_by([*CLASS, "bucket"]), "class_spread": spread(counted).order_by(CLASS)}
     return {
         name: [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]}
                for row in table.to_pyarrow().to_pylist()]

@@ -18,6 +18,12 @@ from weft.analyse.tables.pairs import NodeRow
 from weft.files.atomic import explain
 
 Floats = NDArray[np.float64]
+#: Ordered pairs of ranks in one way up to which each is analysed by itself: a column of them takes 268 MB.
+MOST_PAIRS = 1 << 25
+AT_ONCE = 1 << 23  # pairs of ranks of which medians are taken at a time
+#: Pairs of ranks on their way to `BY_NODES`; times to a ten-millionth, at half the size of the table's.
+RANK_TIMES = ("time", "cold", "forward", "min", "max")
+STANDING_OUT = 6.0  # a node stands out at a size if it is this many standard deviations of all nodes slower
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,19 +46,13 @@ def node_matrix(times: PairTimes, time_s: Floats, forward_s: Floats) -> NodeMatr
 
 
 def slowest(group: NDArray[np.integer], values: Floats, groups: int) -> Floats:
-    """The largest value of each group, shape (groups,); nan where there is none.
-
-    The maximum, never a mean: one slow pair among a thousand must stay visible in the smallest picture.
-    """
+    """The largest value of each group (groups,), nan without any: never a mean, one slow pair must stay visible."""
     found = np.full(groups, -np.inf)
     np.maximum.at(found, group, values)
     found[np.isneginf(found)] = np.nan
     return found
 
 
-#: Ordered pairs of ranks in one way up to which each is analysed by itself: a column of them takes 268 MB.
-MOST_PAIRS = 1 << 25
-AT_ONCE = 1 << 23  # pairs of ranks of which medians are taken at a time
 BY_NODES = pa.schema(
     [("launch", pa.int16()), ("bytes", pa.int64()), ("mode", pa.string()), ("launch_id", pa.string())]
     + [(name, pa.int32()) for name in ("source", "target", "slowest_source", "slowest_target")]
@@ -60,8 +60,6 @@ BY_NODES = pa.schema(
     + [(f"{name}_s", pa.float64()) for name in ("median", "forward", "min", "max", "fastest", "mean", "slowest")]
     + [(f"{name}_s", pa.float64()) for name in ("cold", "cold_mean", "cold_max", "again_1", "again_2")]
 )
-#: Pairs of ranks on their way to `BY_NODES`; times to a ten-millionth, at half the size of the table's.
-RANK_TIMES = ("time", "cold", "forward", "min", "max")
 RANK_PAIR = np.dtype([*((name, "i4") for name in ("source", "target", "samples", "broken")),
                       *((name, "f4") for name in RANK_TIMES)])  # fmt: skip
 
@@ -69,10 +67,7 @@ RANK_PAIR = np.dtype([*((name, "i4") for name in ("source", "target", "samples",
 def by_nodes(
     root: Path, file: PairFile, launches: Sequence[str], places: Places, path: Path
 ) -> tuple[PairFile, Places]:
-    """The pairs of nodes, where pairs of ranks are more than `MOST_PAIRS`, in a file that is written to ``path``.
-
-    Each is the median of the pairs of its ranks, with the slowest of them; in places where each node has one rank.
-    """
+    """Over `MOST_PAIRS` the pairs of nodes, in a file at ``path``: medians of their ranks' pairs, and the slowest."""
     parts: dict[tuple[int, str, int], list[Piece]] = {}  # of each way in each launch
     for piece in file.pieces:
         if piece.launch in launches:
@@ -91,10 +86,7 @@ def by_nodes(
 def _some_nodes(
     file: PairFile, part: Sequence[Piece], places: Places, scratch: Path
 ) -> Iterator[tuple[range, NDArray[Any]]]:
-    """Some nodes at a time, with the pairs in which their ranks are sources, shape (pairs,) of `RANK_PAIR`.
-
-    A run writes some rounds after the other, each with all ranks as sources: every piece is read once and divided.
-    """
+    """Some nodes at a time with the pairs of their ranks as sources, of `RANK_PAIR`; each piece is read once."""
     count = len(places.nodes)
     step = max(1, count * AT_ONCE // sum(each.last - each.first for each in part))
     paths = [scratch / f"{low}" for low in range(0, count, step)]
@@ -170,15 +162,11 @@ def table_columns(numbers: Mapping[str, NDArray[Any]], **same: object) -> dict[s
     return found | {name: pa.repeat(pa.scalar(value), count) for name, value in same.items()}
 
 
-#: A node stands out at a size if it is this many standard deviations of all nodes slower.
-STANDING_OUT = 6.0
-
-
 def node_rows(bases: Iterable[tuple[NodeMatrix, Floats]], places: Places) -> list[NodeRow]:
     """A row for each node, size and mode, with its place in the row that shows it best (:func:`worst_first`).
 
-    Its factor is the median over its pairs with other nodes of their time over that of their class without outliers,
-    its worst the largest of these ratios; within compares its own pairs with the median of all nodes.
+    ``factor``: median of its pairs' times over their class without outliers, ``worst`` the largest; ``within``: own
+    pairs.
     """
     rows: list[NodeRow] = []
     for matrix, base_s in bases:
@@ -206,9 +194,7 @@ def node_rows(bases: Iterable[tuple[NodeMatrix, Floats]], places: Places) -> lis
 def worst_first(rows: Iterable[NodeRow]) -> list[NodeRow]:
     """The row of each node at the size and mode that shows it best, the worst node first.
 
-    Nodes that stand out from the others (`STANDING_OUT`) come first, by their factor; then the rest, by their distance
-    from the median in standard deviations of all nodes at that size. So the scatter of short messages does not hide a
-    node that is slow with long ones.
+    Those that stand out (`STANDING_OUT`) by factor, then the rest by deviations: short messages scatter more.
     """
     groups: dict[tuple[int, str], list[NodeRow]] = {}
     for row in rows:

@@ -25,6 +25,14 @@ PAIR = ("launch_id", "launch", "bytes", "mode", "source", "target")
 QUANTILES = {"p5_s": 0.05, "p25_s": 0.25, "p75_s": 0.75, "p95_s": 0.95, "p99_s": 0.99}
 STATISTICS = ("min_s", "p5_s", "p25_s", "median_s", "p75_s", "p95_s", "p99_s", "max_s", "mean_s", "low_s", "high_s",
               "least_s")  # fmt: skip
+MOST_ROWS = 1 << 21
+LOOKS = ("cold_s", "forward_s", "again_1_s", "again_2_s")
+PAIRS = pa.schema(
+    [("launch", pa.int16()), ("bytes", pa.int64()), ("mode", pa.string())]
+    + [(name, pa.int32()) for name in ("source", "target", "samples", "disturbed")]
+    + [(name, pa.float64()) for name in (*STATISTICS, *LOOKS)]
+    + [("launch_id", pa.string())]
+)
 
 
 def statistics(samples: Expression, most: int) -> Expression:
@@ -37,7 +45,12 @@ def statistics(samples: Expression, most: int) -> Expression:
     grouped = warm.group_by(list(PAIR)).agg(
         times=time_s.collect(), samples=warm.count(), least=least_s.collect(), disturbed=disturbed, **simple
     )
-    joined = grouped.join(_intervals(warm.mutate(time_s=time_s), most), list(PAIR))
+    # ranks low and high of the samples that enclose the median of each pair's effective ones (METHOD 8)
+    key, timed = list[str](PAIR), warm.mutate(time_s=time_s)
+    group, ordered = ibis.window(group_by=key), ibis.window(group_by=key, order_by="time_s")
+    placed = timed.mutate(samples=timed.count().over(group), place=ibis.row_number().over(ordered) + 1)
+    placed = with_effective_interval(placed, key, "iteration", most)
+    joined = grouped.join(placed.group_by(key).agg(low=placed.low.max(), high=placed.high.max()), key)
     joined = joined.mutate(times=joined.times.sort(), least=joined.least.sort())
 
     def at(rank: Expression, values: str = "times") -> Expression:
@@ -59,15 +72,6 @@ def _seconds(rows: Expression, duration_ns: Expression) -> Expression:
     return duration_ns.cast("float64") / rows.batch / 1e9
 
 
-def _intervals(timed: Expression, most: int) -> Expression:
-    """Ranks low and high of the samples that enclose the median of each pair's effective ones (METHOD 8)."""
-    key: list[str] = list(PAIR)
-    group, ordered = ibis.window(group_by=key), ibis.window(group_by=key, order_by="time_s")
-    placed = timed.mutate(samples=timed.count().over(group), place=ibis.row_number().over(ordered) + 1)
-    found = with_effective_interval(placed, key, "iteration", most)
-    return found.group_by(key).agg(low=found.low.max(), high=found.high.max())
-
-
 def summaries(findings: Expression) -> Expression:
     """The same statistics for pairs that the kernel summarised, in one-way seconds."""
     given = findings.filter(findings.samples.notnull())
@@ -79,8 +83,7 @@ def summaries(findings: Expression) -> Expression:
 def second_looks(findings: Expression) -> Expression:
     """Forward times and remeasurements: `PAIR`, forward_s, again_1_s, again_2_s; null if there is none.
 
-    A forward time is given if the clocks' residual is under a tenth of it (METHOD 2), or if no clock had to be
-    synchronised.
+    Forward if clocks needed no synchronising, or their residual is under a tenth of it (METHOD 2).
     """
     forward = findings.forward_ns.cast("float64")
     trusted = (findings.clock_method == "shared") | (findings.clock_residual_ns * 10 < forward)
@@ -90,10 +93,7 @@ def second_looks(findings: Expression) -> Expression:
 
 
 def buckets(samples: Expression) -> Expression:
-    """The bucket of each warm sample: `PAIR`, bucket, count (1).
-
-    They are summed by nodes alone (`by_node`): to sum them by pairs first would make tens of millions of groups.
-    """
+    """Bucket of each warm sample, `PAIR` and count 1; not summed by pairs: that makes tens of millions of groups."""
     warm = samples.filter(samples.phase == "warm")
     each_ns = warm.duration_ns.cast("float64") / warm.batch
     bucket = (each_ns > 1).ifelse((each_ns.log2() * BUCKETS).floor(), 0).cast("int16")
@@ -101,10 +101,7 @@ def buckets(samples: Expression) -> Expression:
 
 
 def by_node(counted: Expression, ranks: Expression) -> Expression:
-    """Histograms of pairs summed over the ranks of two nodes, and over launches.
-
-    Returns bytes, mode, source_node, target_node, bucket, count.
-    """
+    """Histograms summed over ranks of two nodes and launches: bytes, mode, source_node, target_node, bucket, count."""
     source = ranks.select("launch_id", source="rank", source_node="node")
     target = ranks.select("launch_id", target="rank", target_node="node")
     placed = counted.join(source, ["launch_id", "source"]).join(target, ["launch_id", "target"])
@@ -112,19 +109,12 @@ def by_node(counted: Expression, ranks: Expression) -> Expression:
     return placed.group_by(key).agg(count=placed["count"].sum()).select(*key, "count")
 
 
-MOST_ROWS = 1 << 21
-LOOKS = ("cold_s", "forward_s", "again_1_s", "again_2_s")
-PAIRS = pa.schema(
-    [("launch", pa.int16()), ("bytes", pa.int64()), ("mode", pa.string())]
-    + [(name, pa.int32()) for name in ("source", "target", "samples", "disturbed")]
-    + [(name, pa.float64()) for name in (*STATISTICS, *LOOKS)]
-    + [("launch_id", pa.string())]
-)
-
-
 def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> None:
     """Write both tables from the samples, findings and buckets of these cells."""
-    launches = _launches(root, backend, cells)
+    known = read(backend, [root / "tables" / "cells.parquet"])
+    # no table shows times of an exchange that delivered wrong data
+    good = known.filter((known.status == "ok") & known.cell.isin(sorted(cells)))
+    launches = good.select("cell", "launch", "launch_id", "clock_method", "clock_residual_ns")
     tables = (_pair_rows(root, backend, some, launches) for some in _parts(root, cells))
     write_parquet(root / "tables" / "pairs.parquet", tables, PAIRS, "weft-pairs/1")
     counted = _placed(root, backend, cells, "buckets", BUCKETS_SCHEMA, launches)
@@ -155,37 +145,26 @@ def _parts(root: Path, cells: Collection[str]) -> Iterator[list[str]]:
 
 
 def _pair_rows(root: Path, backend: Backend, cells: Collection[str], launches: Expression) -> Table:
-    """The table of pairs of some cells."""
     samples = _placed(root, backend, cells, "", SCHEMA, launches)
     findings = _placed(root, backend, cells, "findings", FINDINGS_SCHEMA, launches)
     order = ["bytes", "mode", "launch", "launch_id", "source", "target"]
     return _pairs(samples, findings).select(*PAIRS.names).order_by(order).to_pyarrow()
 
 
-def _launches(root: Path, backend: Backend, of_pairs: Collection[str]) -> Expression:
-    """Launch and clock of each valid cell: no table shows times of an exchange that delivered wrong data."""
-    cells = read(backend, [root / "tables" / "cells.parquet"])
-    good = cells.filter((cells.status == "ok") & cells.cell.isin(sorted(of_pairs)))
-    return good.select("cell", "launch", "launch_id", "clock_method", "clock_residual_ns")
-
-
 def _placed(
     root: Path, backend: Backend, cells: Collection[str], place: str, schema: Schema, launches: Expression
 ) -> Expression:
-    """Rows of some files of the store with the launch of each."""
     there = _files(root, cells, place)
     rows = read(backend, there) if there else ibis.memtable(schema.empty_table())
     return rows.join(launches, ["cell", "launch"])
 
 
 def _files(root: Path, cells: Collection[str], place: str = "") -> list[Path]:
-    """Files of the store for these cells, if any."""
     paths = (root / "samples" / place / f"{cell}.parquet" for cell in sorted(cells))
     return [path for path in paths if path.is_file()]
 
 
 def _nodes_of_ranks(launches: Expression, ranks: Expression) -> NodesOfRanks:
-    """Node of each rank, for each of the cells and launches."""
     node_of: dict[str, list[int]] = {}
     for row in ranks.select("launch_id", "rank", "node").order_by("rank").to_pyarrow().to_pylist():
         node_of.setdefault(row["launch_id"], []).append(row["node"])

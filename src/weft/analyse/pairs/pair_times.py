@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 KEYS = ("bytes", "mode", "launch_id")
 BLOCK = 1 << 20  # rows of which the keys are read at a time
+MEASURED = ("median_s", "again_1_s", "again_2_s")
 
 
 class Piece(NamedTuple):
@@ -200,9 +201,6 @@ class PairTimes:
     def _launch(self) -> NDArray[np.int64]:
         each = np.stack(list(self.each("slowest_s")))
         return _row_of(np.argsort(each, axis=0), np.maximum(np.isfinite(each).sum(axis=0) - 1, 0) // 2)
-
-
-MEASURED = ("median_s", "again_1_s", "again_2_s")
 
 
 def judged(first: Floats, second: Floats, third: Floats) -> tuple[Floats, NDArray[np.bool_]]:

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The interval of a median over launches (METHOD 9): the launch is the unit, however many samples each of them took.
+"""The interval of a median over launches (METHOD 9), and tests of launches against launches (METHOD 15).
 
-Samples of one launch share what that launch met (places of processes, of pages, of routes): pooled, they would count
-one accident a hundred times. So the value is the median of the launches' medians, and its interval follows from these
-alone: from `FEWEST` launches on by order statistics, interpolated to 95 % (Hettmansperger and Sheather, 1986; the
-formula is in docs/method.md); of fewer their range, with what it covers; of one by its own samples, which know nothing
-of another launch. A model repeats itself: no interval.
+Samples of one launch share what it met (places of processes, pages, routes): the launch is the unit. The value is the
+median of the launches' medians, its interval from `FEWEST` on by order statistics, interpolated to 95 %
+(Hettmansperger and Sheather, 1986; docs/method.md); of fewer their range, with what it covers; of one by its own
+samples. A model has none. The ratio of two medians has a bootstrap interval: whole launches are drawn, the same draw
+for all rows.
 
-The ratio of two medians has a bootstrap interval: whole launches are drawn, the same draw for all rows.
+The Wilcoxon-Mann-Whitney test is exact also with ties: up to `EXACT_UP_TO` values a side the null distribution of
+doubled midranks, which are integers, is counted (Streitberg and Roehmel's shift algorithm, 1986). The permutation
+test deals whole launches anew, and compares each row's difference with the *largest* of any row in each deal
+(Westfall and Young's step-down max-T, 1993): that bounds the chance of one false alarm among all rows, however they
+correlate, from four launches a side on (2 of 70 deals; docs/dev/compare.md).
 """
 
 import math
+import statistics
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import combinations
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -24,10 +30,21 @@ from weft.analyse.statistics.quantile import median_ranks
 Kind = Literal[
     "", "none", "range of the model", "range of presets", "within one launch", "range of launches", "over launches"
 ]
-
 CONFIDENCE = 0.95
-#: Under so many launches even their whole range covers less than 95 %.
-FEWEST = 6
+FEWEST = 6  # under so many launches even their whole range covers less than 95 %
+#: Of a time that a model gives.
+MODELLED, RANGE_OF_MODEL, RANGE_OF_PRESETS = "none", "range of the model", "range of presets"
+RANGES = frozenset({RANGE_OF_MODEL, RANGE_OF_PRESETS})
+DRAWS = 4000
+#: Values a side up to which the distribution is counted; beyond, the normal approximation is good to 1e-3 at p = 0.01.
+EXACT_UP_TO = 50
+FAMILY = 0.01  # chance of any false one among all findings of a run that are tested together
+#: Launches that agree closer than this do so by chance: no clock here is better for a call of a microsecond.
+LEAST_SPREAD = 0.01
+#: From so many values on the smallest and the largest do not count: one launch in a dozen is disturbed as a whole.
+TRIMMED_FROM = 6
+#: Up to this number all deals are tried (7 launches a side make 3,432); beyond, this many are drawn at random.
+MOST_DEALS = 5_000
 
 
 class Interval(NamedTuple):
@@ -39,9 +56,6 @@ class Interval(NamedTuple):
     kind: Kind
 
 
-#: Of a time that a model gives.
-MODELLED, RANGE_OF_MODEL, RANGE_OF_PRESETS = "none", "range of the model", "range of presets"
-RANGES = frozenset({RANGE_OF_MODEL, RANGE_OF_PRESETS})
 NO_INTERVAL = Interval(None, None, None, "none")
 
 
@@ -69,9 +83,6 @@ def interpolate_ranks(count: int) -> tuple[int, float]:
     return rank, (count - rank) * place / (rank + (count - 2 * rank) * place)
 
 
-DRAWS = 4000
-
-
 def student_quantile(probability: float, freedom: int, terms: int = 4) -> float:
     """Quantile of Student's t by its expansion in 1/freedom (Abramowitz and Stegun, 26.7.5): good to 1 % from 3."""
     z = NormalDist().inv_cdf(probability)
@@ -88,11 +99,9 @@ def student_quantile(probability: float, freedom: int, terms: int = 4) -> float:
 
 
 def outer_share_of_draws(first: int, second: int) -> float:
-    """Share of draws left out at each end of the interval.
+    """Share of draws left out at each end (Hesterberg's expanded percentile interval, 2015).
 
-    The bootstrap of n launches is too narrow by sqrt((n - 1) / n), and follows the normal distribution, not Student's
-    t. The percentiles are moved outwards to correct for both (Hesterberg's expanded percentile interval, 2015): with
-    four launches a side they reach the extremes of the launches, with many the usual 2.5 %.
+    A bootstrap of n launches is too narrow by sqrt((n - 1) / n), and normal, not Student's t: ends move outwards.
     """
     least = min(first, second)
     wide = math.sqrt(least / (least - 1)) * student_quantile((1 + CONFIDENCE) / 2, first + second - 2)
@@ -108,10 +117,9 @@ def _draw_medians(logs: np.ndarray, rng: "np.random.Generator") -> np.ndarray:
 
 
 def draw_log_ratios(first: np.ndarray, second: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Natural logarithm of (median of the second side / median of the first), (rows,), and its draws, (draws, rows).
+    """Log of (median of the second side / of the first), (rows,), and its draws, (draws, rows).
 
-    `first`, `second`: (launches, rows) logarithms of medians of launches, no unit; NaN where a launch has none. `seed`:
-    seed of the draws: the same runs always get the same interval.
+    `first`, `second`: (launches, rows) logarithms of launches' medians, NaN for none; the same ``seed`` always.
     """
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():  # a draw of launches that all lack a row is NaN, as documented above
@@ -126,3 +134,137 @@ def interval_of_draws(drawn: np.ndarray, first: int, second: int) -> tuple[float
     outer = outer_share_of_draws(first, second)
     low, high = np.nanquantile(drawn, [outer, 1 - outer], method="inverted_cdf")
     return float(low), float(high)
+
+
+def doubled_midranks(values: Sequence[float]) -> tuple[int, ...]:
+    """Twice the midrank (from 1) of each value: an integer even for ties."""
+    ordered = sorted(values)
+    first: dict[float, int] = {}
+    last: dict[float, int] = {}
+    for place, value in enumerate(ordered, 1):
+        first.setdefault(value, place)
+        last[value] = place
+    return tuple(first[value] + last[value] for value in values)
+
+
+def rank_test(first: Sequence[float], second: Sequence[float]) -> float:
+    """Two-sided p of the hypothesis that both sides come from one distribution. Raises ValueError: a side is empty."""
+    if not first or not second:
+        raise ValueError("a side without values has no rank test")
+    doubled = doubled_midranks([*first, *second])
+    seen = sum(doubled[: len(first)])
+    if max(len(first), len(second)) > EXACT_UP_TO:
+        return _approximate(doubled, len(first), seen)
+    sums, shares = null_distribution(tuple(sorted(doubled)), len(first))
+    mean = len(first) * (len(doubled) + 1)  # of a doubled midrank: total + 1
+    return min(1.0, float(shares[np.abs(sums - mean) >= abs(seen - mean)].sum()))
+
+
+@lru_cache(maxsize=256)
+def null_distribution(doubled: tuple[int, ...], drawn: int) -> tuple[np.ndarray, np.ndarray]:
+    """All sums of ``drawn`` doubled midranks, and the probability of each: two arrays of shape (sums,), no unit."""
+    ways = np.zeros((drawn + 1, sum(sorted(doubled)[-drawn:]) + 1))
+    ways[0, 0] = 1.0
+    for rank in doubled:
+        for size in range(drawn, 0, -1):
+            ways[size, rank:] += ways[size - 1, : ways.shape[1] - rank]
+    return np.arange(ways.shape[1]), ways[drawn] / math.comb(len(doubled), drawn)
+
+
+def _approximate(doubled: Sequence[int], drawn: int, seen: int) -> float:
+    """Normal approximation of the rank sum, its variance taken from the midranks themselves (so ties count)."""
+    total = len(doubled)
+    mean = sum(doubled) / total
+    variance = sum((rank - mean) ** 2 for rank in doubled) / (total - 1) * drawn * (total - drawn) / total
+    if variance == 0:
+        return 1.0
+    distance = max(0.0, abs(seen - drawn * mean) - 1.0)  # continuity: doubled sums are two apart
+    return min(1.0, 2 * NormalDist().cdf(-distance / math.sqrt(variance)))
+
+
+def adjust_by_holm(probabilities: Sequence[float]) -> list[float]:
+    """Adjusted p (Holm, 1979): rejecting all of at most alpha, any false rejection has a chance of at most alpha."""
+    order = sorted(range(len(probabilities)), key=lambda index: probabilities[index])
+    adjusted = [0.0] * len(probabilities)
+    largest = 0.0
+    for place, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - place) * probabilities[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def student_tail(t: float, freedom: int) -> float:
+    """Probability that Student's t of so many degrees of freedom is above ``t`` (Abramowitz and Stegun, 26.7.3)."""
+    angle = math.atan(t / math.sqrt(freedom))
+    term = total = math.cos(angle) if freedom % 2 else 1.0
+    for k in range(2 + freedom % 2, freedom - 1, 2):
+        term *= (k - 1) / k * math.cos(angle) ** 2
+        total += term
+    inside = math.sin(angle) * total if freedom > 1 else 0.0
+    both = 2 / math.pi * (angle + inside) if freedom % 2 else inside
+    return (1 - both) / 2
+
+
+class TrimmedMean(NamedTuple):
+    """Mean without the extremes, its standard error in the unit of the values, and degrees of freedom."""
+
+    value: float
+    error: float
+    freedom: int
+
+
+def trimmed_mean(values: Sequence[float], least: float = LEAST_SPREAD) -> TrimmedMean:
+    """Mean without the extremes, error by winsorised spread (Yuen, 1974), ``least`` at least: clocks tick."""
+    ordered, count = sorted(values), len(values)
+    cut = 1 if count >= TRIMMED_FROM else 0
+    inner = ordered[cut : count - cut]
+    spread = max(statistics.stdev([*inner[:1] * cut, *inner, *inner[-1:] * cut]), least)
+    return TrimmedMean(statistics.fmean(inner), spread * math.sqrt(count) / len(inner), len(inner) - 1)
+
+
+def paired_test(differences: TrimmedMean, over: float) -> float:
+    """One-sided p value of the null hypothesis that paired differences have a mean of at most ``over``."""
+    return student_tail((differences.value - over) / differences.error, differences.freedom)
+
+
+def deal_launches(first: int, second: int, seed: int) -> np.ndarray:
+    """Which launches count as the first side's, one deal per row; row 0 is the deal as measured."""
+    total = first + second
+    if math.comb(total, first) <= MOST_DEALS:
+        found = np.zeros((math.comb(total, first), total), dtype=bool)
+        for row, chosen in enumerate(combinations(range(total), first)):
+            found[row, list(chosen)] = True
+        return found
+    rng = np.random.default_rng(seed)
+    order = rng.permuted(np.tile(np.arange(total), (MOST_DEALS, 1)), axis=1)
+    order[0] = np.arange(total)
+    return order < first
+
+
+def scale_differences(logs: np.ndarray, dealt: np.ndarray, error: float) -> np.ndarray:
+    """Each row's difference between the sides of each deal over its spread; (launches, rows) logarithms, or NaN."""
+    known = np.isfinite(logs)
+    centred = np.where(known, logs - np.nanmean(logs, axis=0), 0.0)  # less cancellation in the squares
+    one, other = dealt.astype(float), (~dealt).astype(float)
+    counts = [side @ known.astype(float) for side in (one, other)]
+    sums = [side @ centred for side in (one, other)]
+    enough = np.minimum(counts[0], counts[1]) >= 2
+    n1, n2 = (np.where(enough, count, 2.0) for count in counts)
+    within = (centred**2).sum(axis=0) - sums[0] ** 2 / n1 - sums[1] ** 2 / n2
+    spread = np.sqrt(np.maximum(within, 0.0) / (n1 + n2 - 2))
+    scale = (spread + error) * np.sqrt(1 / n1 + 1 / n2)
+    return np.where(enough, np.abs(sums[0] / n1 - sums[1] / n2) / scale, 0.0)
+
+
+def adjust_by_deals(logs: np.ndarray, first: int, error: float, seed: int) -> np.ndarray:
+    """Adjusted p of each row: share of deals in which any row not yet settled differs as much; first side first."""
+    if logs.shape[1] == 0:
+        return np.zeros(0)
+    found = scale_differences(logs, deal_launches(first, logs.shape[0] - first, seed), error)
+    order = np.argsort(-found[0], kind="stable")
+    # the largest over this row and all that differ less: a row that is settled no longer hides the others
+    largest = np.maximum.accumulate(found[:, order[::-1]], axis=1)[:, ::-1]
+    share = (largest >= largest[0] * (1 - 1e-12)).mean(axis=0)
+    result = np.empty(len(order))
+    result[order] = np.maximum.accumulate(share)
+    return result

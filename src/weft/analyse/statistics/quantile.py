@@ -28,8 +28,11 @@ from numpy.typing import NDArray
 
 from weft.analyse.engine import Expression, memory_table
 
-#: Up to here the binomial sums are exact integers; beyond, in floating point, good to 1e-9.
-EXACT_UP_TO = 4000
+EXACT_UP_TO = 4000  # up to here the binomial sums are exact integers; beyond, in floating point, good to 1e-9
+MANY = 2000  # from so many effective samples on the ranks follow from the normal distribution
+MAD = 1.4826  # the standard deviation of a normal distribution over its median absolute deviation
+MOST_COUNTS = 64
+"""Groups of as many values are taken together; with more different counts than this all values are sorted."""
 
 
 class MedianRanks(NamedTuple):
@@ -41,10 +44,7 @@ class MedianRanks(NamedTuple):
 
 
 def quantile_rank(n: int, q: float) -> int:
-    """Rank (from 1) of the quantile ``q`` of ``n`` samples: ceil(q n), at least 1.
-
-    Raises ValueError: There are no samples, or q is outside 0 .. 1.
-    """
+    """Rank (from 1) of the quantile ``q`` of ``n`` samples. Raises ValueError: no samples, q outside 0 .. 1."""
     if n < 1 or not 0 <= q <= 1:
         raise ValueError(f"no quantile {q} of {n} samples")
     # 0.95 * 20 may round to 19.000000000000004: a value this close to an integer is taken as the integer.
@@ -58,9 +58,7 @@ def middle_ranks(n: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def median_ranks(n: int, confidence: float = 0.95) -> MedianRanks:
-    """Ranks of the narrowest symmetric interval that covers the median with at least ``confidence``.
-
-    If there is no such interval it is x(1) .. x(n), whose coverage 1 - 2^(1-n) is below ``confidence``.
+    """Ranks of the narrowest symmetric interval that covers the median with ``confidence``, or x(1) .. x(n).
 
     Raises ValueError: There are no samples.
     """
@@ -103,10 +101,6 @@ def _floating(n: int, confidence: float) -> tuple[int, float]:
     return k, outside(k)
 
 
-#: From so many effective samples on the ranks follow from the normal distribution.
-MANY = 2000
-
-
 def with_effective_interval(ranked: Expression, key: Sequence[str], in_order: str, most: int) -> Expression:
     """Samples with the ranks ``low`` and ``high`` and the ``coverage`` of their group's effective number of samples."""
     import ibis
@@ -136,25 +130,13 @@ def with_effective_interval(ranked: Expression, key: Sequence[str], in_order: st
     return joined.mutate(low=low, high=joined.samples + 1 - low)
 
 
-#: The standard deviation of a normal distribution over its median absolute deviation.
-MAD = 1.4826
-
-
 def robust_deviation(values: NDArray[np.float64]) -> float:
     """Standard deviation of values (n,), in their unit, from their median absolute deviation; 0 of none."""
     return float(MAD * np.median(np.abs(values - np.median(values)))) if values.size else 0.0
 
 
-MOST_COUNTS = 64
-"""Groups of as many values are taken together; with more different counts than this all values are sorted."""
-
-
 def group_medians(group: NDArray[Any], values: NDArray[Any], groups: int) -> NDArray[np.float64]:
-    """The median of the values of each group, without nan; nan of a group without values.
-
-    `group`, `values`: index of the group of each value, and the value; shape (n,) each. Where the groups are alike in
-    size, as those of a whole tournament are, none is sorted.
-    """
+    """Median of the ``values`` of each index ``group`` (n,), without nan; groups alike in size are not sorted."""
     known = np.isfinite(values)
     if not known.all():
         group, values = group[known], values[known]

@@ -4,22 +4,19 @@
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
-from weft.analyse.tables.quality import Doubt, OfCall
+from weft.analyse.tables.claims import Doubt, OfCall
 from weft.format import measured_factor
 from weft.store.tables import Long, TableOf
 
 #: METHOD 15: two sides of so many launches can differ beyond chance; fewer cannot, and get no verdict.
 FEWEST_LAUNCHES = 4
-#: Fewer have no test of a guideline that finds a factor of two among so many.
-GUIDELINE_LAUNCHES = 6
-
+GUIDELINE_LAUNCHES = 6  # fewer have no test of a guideline that finds a factor of two among so many
 OF_MEMORY = "the memory, no protocol"
-
 #: A verdict of "no" needs an interval that leaves out a change by more than this factor: one that merely holds 1 may
 #: hold a doubling, too. A rise that surely stays below it hardly limits anything.
 MATTERS = 1.1
-
 Outcome = Literal["falls", "rises", "no change shown", "undecided", "no verdict"]
+Answer = Literal["falls", "rises", "hardly rises", "none", "undecided", "no verdict"]
 
 
 class OffNode(TypedDict):
@@ -262,10 +259,7 @@ def factor_text(row: ChangeRow) -> str:
 
 
 def cause_text(row: ChangeRow) -> str:
-    """What made a change-over: the memory, a recorded switch of the algorithm, or knobs: ``perhaps a or b (4,096 B)``.
-
-    A confirmed knob stands alone; those that were moved without effect are named last.
-    """
+    """What made a change-over: the memory, a recorded switch, or knobs, a confirmed one alone, refuted ones last."""
     if row["kind"] == "cache":
         return OF_MEMORY
     if row["algorithm_after"]:
@@ -293,14 +287,10 @@ IMPACTS = TableOf("impacts", ImpactRow)
 FINDINGS = TableOf("findings", FindingRow)
 
 
-Answer = Literal["falls", "rises", "hardly rises", "none", "undecided", "no verdict"]
-
-
 def answer_of(row: VerdictRow, low: float | None = None, high: float | None = None) -> Answer:
     """What a verdict answers by its interval, or by another one of the same factor.
 
-    Weak scaling is limited by a rise, and strong scaling is not by a fall: so that end of the interval counts where
-    nothing is shown.
+    A rise limits weak scaling, a fall does not limit strong: where nothing is shown, that end counts.
     """
     least = low if low is not None else row["low"] or row["factor"] or 0.0
     most = high if high is not None else row["high"] or row["factor"] or 0.0

@@ -3,10 +3,15 @@
 
 from typing import Literal, TypedDict
 
-from weft.analyse.tables.quality import OfCall
+from weft.analyse.tables.claims import OfCall
 from weft.store.tables import Long, Short, TableOf
 
 Basis = Literal["measured", "simulated", "only bounded"]
+CauseKind = Literal["link", "hardware", "messages", "contention", "algorithm", "arrival", "bound", "unknown"]
+HOSTS = "the hosts' own links"
+Step = Literal["hardware", "messages", "contention", "algorithm", "arrival"]
+Effect = Literal["floor", "adds", "saves", "none", "unsure"]
+STEPS: tuple[Step, ...] = ("hardware", "messages", "contention", "algorithm", "arrival")
 
 
 class RemedyRow(OfCall):
@@ -31,9 +36,6 @@ class RemedyRow(OfCall):
 
 
 REMEDIES = TableOf("remedies", RemedyRow)
-
-
-CauseKind = Literal["link", "hardware", "messages", "contention", "algorithm", "arrival", "bound", "unknown"]
 
 
 class CauseRow(OfCall):
@@ -88,9 +90,6 @@ class SensitivityRow(TypedDict):
 
 
 SENSITIVITY = TableOf("sensitivity", SensitivityRow)
-
-
-HOSTS = "the hosts' own links"
 
 
 class LinkRow(TypedDict):
@@ -168,11 +167,6 @@ class BottleneckRow(TypedDict):
 LINKS = TableOf("links", LinkRow)
 LOADS = TableOf("link_loads", LoadRow, "cell nodes ranks")
 BOTTLENECKS = TableOf("bottlenecks", BottleneckRow)
-
-
-Step = Literal["hardware", "messages", "contention", "algorithm", "arrival"]
-Effect = Literal["floor", "adds", "saves", "none", "unsure"]
-STEPS: tuple[Step, ...] = ("hardware", "messages", "contention", "algorithm", "arrival")
 
 
 class TurnRow(TypedDict):

@@ -7,12 +7,21 @@ from typing import Any, TypedDict, TypeVar
 from weft.store.pair_scan import BUCKETS
 from weft.store.tables import Long, TableOf
 
-FARTHEST = 100
-"""The run's pairs that are farthest from their class, which are kept by name."""
-PAIR_FACTOR = 1.5
-"""Smallest factor of a slow pair over its class, from which the kernel measures it again."""
+FARTHEST = 100  # the run's pairs that are farthest from their class, which are kept by name
+PAIR_FACTOR = 1.5  # smallest factor of a slow pair over its class, from which the kernel measures it again
 LEAST_SHOWN_S = 20e-9
 """Pairs of ranks whose class is faster are not distinguished: a clock's tick is 1 ns, and only a model is so fast."""
+#: A hop class; its name is in a column called ``class``, which is a reserved word in Python.
+Classed = TypedDict("Classed", {"nodes": int, "ranks": int, "bytes": Long, "mode": str, "hops": int, "class": str})
+ExactRow = TypedDict(
+    "ExactRow",
+    {
+        "bytes": int, "mode": str, "class": str, "samples": int,
+        "min_s": float, "mean_s": float, "median_s": float, "p99_s": float, "max_s": float,
+    },
+)  # fmt: skip
+"""Exact times over all samples of a hop class: computed on demand, not stored as a table."""
+P = TypeVar("P", bound=Mapping[str, Any])
 
 
 class Placement(TypedDict):
@@ -27,10 +36,6 @@ class Way(Placement):
 
     bytes: Long
     mode: str
-
-
-#: A hop class; its name is in a column called ``class``, which is a reserved word in Python.
-Classed = TypedDict("Classed", {"nodes": int, "ranks": int, "bytes": Long, "mode": str, "hops": int, "class": str})
 
 
 class ClassRow(Classed):
@@ -201,19 +206,6 @@ class RankOfPairs(TypedDict):
     factor: float  # over the median of all pairs of the two nodes
     slowest_s: float
     slowest_with: int
-
-
-ExactRow = TypedDict(
-    "ExactRow",
-    {
-        "bytes": int, "mode": str, "class": str, "samples": int,
-        "min_s": float, "mean_s": float, "median_s": float, "p99_s": float, "max_s": float,
-    },
-)  # fmt: skip
-"""Exact times over all samples of a hop class: computed on demand, not stored as a table."""
-
-
-P = TypeVar("P", bound=Mapping[str, Any])
 
 
 def largest(rows: Iterable[P], names: Sequence[NameRow]) -> list[P]:

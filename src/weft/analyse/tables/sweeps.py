@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from weft.analyse.tables.answers import CHANGES, SLOWER, ChangeRow, SlowerRow, WinnerRow
-from weft.analyse.tables.quality import OfCall
+from weft.analyse.tables.claims import OfCall
 from weft.analyse.tables.times import RARE, CallRow, TimedRow, timed
 from weft.kernel.sizes import cell_place, in_all, line_name, split_op
 from weft.mpi.algorithms import DEFAULT
@@ -16,6 +16,7 @@ from weft.plan.records import Cell, Plan
 from weft.store.tables import Long, TableOf
 
 Judgement = Literal["confirmed", "not confirmed", "not measured"]
+Of = TypeVar("Of", bound=OfCall)
 
 
 class TrialRow(OfCall):
@@ -59,9 +60,6 @@ class TrialRow(OfCall):
 
 
 TRIALS = TableOf("knob_trials", TrialRow)
-
-
-Of = TypeVar("Of", bound=OfCall)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from typing import TypedDict, cast
 from weft.analyse.statistics.interval import RANGE_OF_PRESETS
 from weft.store.tables import Long, Short, TableOf
 
-#: A size measured in fewer launches than the most divided by this decides nothing.
-RARE = 2
+RARE = 2  # a size measured in fewer launches than the most divided by this decides nothing
+#: A rate behind a bound is measured until its median is known to 5 % (METHOD 8), so such a bound is known no better.
+MEASURED_WITHIN = 0.05
 
 
 class IterationRow(TypedDict):
@@ -189,16 +190,9 @@ def reach_within(row: TimedRow) -> tuple[float, float]:
 
 
 def is_beaten(row: CallRow | TimedRow) -> bool:
-    """Whether a sample took less than the lower bound of its row: then the bound is wrong (METHOD 16).
-
-    A bound is a quotient of floats, a time whole nanoseconds: a simulation meets its bound exactly.
-    """
+    """Whether a sample beat its bound, which is wrong then (METHOD 16); a simulation meets its bound exactly."""
     bound_s, fastest_s = row["bound_s"], row["min_s"]
     return bool(bound_s) and fastest_s is not None and fastest_s < bound_s * (1 - 1e-3) - 1e-9
-
-
-#: A rate behind a bound is measured until its median is known to 5 % (METHOD 8), so such a bound is known no better.
-MEASURED_WITHIN = 0.05
 
 
 def is_refuted(row: CallRow | TimedRow) -> bool:

@@ -3,9 +3,8 @@
 
 from typing import Literal, TypedDict
 
-from weft.analyse.tables.claims import CLAIMS
-from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
-from weft.analyse.tables.quality import Grade
+from weft.analyse.tables.claims import CLAIMS, Grade
+from weft.analyse.tables.every import MADE_BY, MANIFEST, analysis_digest
 from weft.errors import DataError
 from weft.files.atomic import file_checksum, read_json
 from weft.store.tables import Long, Single, TableOf
@@ -16,6 +15,9 @@ LETTERS = {
     "all-to-all": "A", "barrier": "B", "other collective": "C", "wait or test": "w", "receive": "r", "send": "s",
     "file": "f", "other call": "o", "computing": ".",
 }  # fmt: skip
+Spent = Literal["waiting", "moving", "file", "unknown", "computing"]
+TraceDoubt = Literal["oversubscribed", "core", "lost", "load", "steal", "tracer", "partial", "unmeasured"]
+BoundedRemedy = Literal["network", "memory", "balance", "all-to-all", "placement"]
 
 
 class CallTimeRow(TypedDict):
@@ -105,9 +107,6 @@ class PhaseRow(TypedDict):
     text: str
 
 
-Spent = Literal["waiting", "moving", "file", "unknown", "computing"]
-
-
 class ShareRow(TypedDict):
     """What the ranks' time went to, the largest share first; ``unknown`` are calls of which nobody can say."""
 
@@ -132,9 +131,6 @@ class NodePairRow(TypedDict):
     slow: bool
 
 
-TraceDoubt = Literal["oversubscribed", "core", "lost", "load", "steal", "tracer", "partial", "unmeasured"]
-
-
 class TraceDoubtRow(TypedDict):
     """What the trace's own records doubt, and the best grade that leaves it.
 
@@ -147,9 +143,6 @@ class TraceDoubtRow(TypedDict):
     of: Long
     share: float
     where: str
-
-
-BoundedRemedy = Literal["network", "memory", "balance", "all-to-all", "placement"]
 
 
 class VerdictRow(TypedDict):

@@ -12,21 +12,17 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from weft.analyse.thresholds.fit import LEAST, Piece, Pieces
-from weft.analyse.thresholds.series import NORMAL_95, SizeSeries
+from weft.analyse.thresholds.series import LEAST, NORMAL_95, Piece, Pieces, SizeSeries
 
 ALPHA = 0.01
 MOST_PIECES = 8
 #: Smallest step that is reported (alignment and rounding cause smaller ones), and what a bend must make in an octave.
 LEAST_FACTOR = 1.08
 LEAST_BEND = 1.15
-#: A place of the cut belongs to the 95 % set if R rises by less than this: chi-squared of one parameter.
-WITHIN = 3.84
-#: Leaving out a single outlying size costs as much as this many cuts.
-SPIKE_CUTS = 1.5
+WITHIN = 3.84  # a place of the cut belongs to the 95 % set if R rises by less than this: chi-squared of one parameter
+SPIKE_CUTS = 1.5  # leaving out a single outlying size costs as much as this many cuts
 MOST_SPIKES = 3
-#: Share of a step (of its logarithm) from which on a size stands beyond it.
-BEYOND = 0.75
+BEYOND = 0.75  # share of a step (of its logarithm) from which on a size stands beyond it
 
 
 @dataclass(frozen=True)
@@ -115,10 +111,7 @@ def _without(keep: Sequence[int], group: Collection[int]) -> list[int]:
 
 
 def _ends(keep: Sequence[int]) -> list[tuple[int, ...]]:
-    """One or more sizes at either end, too few for a piece of their own, if enough others remain.
-
-    A step before them is not shown; but if they stayed, it would be placed wrongly, or hide the others.
-    """
+    """Sizes at either end, too few for a piece: a step before them is not shown, but would be placed wrongly."""
     numbers = [number for number in range(1, LEAST) if len(keep) - number >= 2 * LEAST]
     return [group for number in numbers for group in (tuple(keep[:number]), tuple(keep[-number:]))]
 
@@ -126,8 +119,7 @@ def _ends(keep: Sequence[int]) -> list[tuple[int, ...]]:
 def _standing_out(series: SizeSeries, keep: Sequence[int]) -> list[int]:
     """Inner points far off the line between their neighbours, on logarithmic axes, or in the middle of a step.
 
-    With a latency and a rate, time never grows faster than the size. If it does on both sides of a size, the size lies
-    within the change (a limit counts headers, or the cells of a queue) and would join the two sides.
+    No latency and rate make time grow faster than the size: a size with that on both sides lies within the change.
     """
     found: list[int] = []
     for left, here, right in zip(keep, keep[1:], keep[2:], strict=False):
@@ -142,12 +134,6 @@ def _standing_out(series: SizeSeries, keep: Sequence[int]) -> list[int]:
     return found
 
 
-def _penalty(count: int, freedom: int) -> float:
-    """Decrease of R that a cut needs for p times places to be `ALPHA` (F of 2 and ``freedom``, solved)."""
-    p = ALPHA / max(1, count - 2 * LEAST + 1)
-    return freedom * (p ** (-2 / freedom) - 1)
-
-
 def _scale(fit: Pieces, cuts: tuple[int, ...], launches: int) -> tuple[float, int]:
     """Squared factor by which the errors are scaled, at least 1, and its degrees of freedom."""
     residual = max(1, len(fit.sizes) - 2 * (len(cuts) + 1) - len(cuts))
@@ -155,17 +141,16 @@ def _scale(fit: Pieces, cuts: tuple[int, ...], launches: int) -> tuple[float, in
 
 
 def _penalised(fit: Pieces, launches: int) -> tuple[float, float, tuple[int, ...]]:
-    """The cheapest cuts under the penalty: their cost, the penalty, and the cuts.
-
-    Of infinite cost and without a cut where no partition fits: times that jump next to an end of the series, by more
-    than any rate explains, with too few sizes beyond the jump for a piece of their own.
-    """
+    """The cheapest cuts under the penalty: their cost, the penalty, and the cuts; infinite where no partition fits."""
     choices = fit.partitions(MOST_PIECES)
     if not choices:
         return math.inf, 0.0, ()
     # the scale of the finest sensible fit: a coarser fit would count the steps themselves as noise
     scale = min(_scale(fit, cuts, launches)[0] for cuts in choices)
-    penalty = _penalty(len(fit.sizes), max(3, len(fit.sizes) - 2 + launches)) * scale
+    # the decrease of R that a cut needs for p times places to be `ALPHA` (F of 2 and freedom, solved)
+    count, freedom = len(fit.sizes), max(3, len(fit.sizes) - 2 + launches)
+    p = ALPHA / max(1, count - 2 * LEAST + 1)
+    penalty = freedom * (p ** (-2 / freedom) - 1) * scale
     return min((fit.cost(cuts) + penalty * len(cuts), penalty, cuts) for cuts in choices)
 
 
@@ -190,7 +175,6 @@ def _significant(fit: Pieces, launches: int) -> tuple[tuple[int, ...], dict[int,
 def _change(
     series: SizeSeries, fit: Pieces, sides: tuple[Piece, Piece], cut: int, scale: float, p: float
 ) -> ChangeOver | None:
-    """The change at a cut; None if it is too small to report."""
     before, after = sides
     lower, upper = float(fit.sizes[cut - 1]), float(fit.sizes[cut])
     middle = math.sqrt(max(lower, 0.5) * upper)

@@ -16,22 +16,19 @@ from functools import lru_cache
 
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.thresholds.changes import ChangeOver
-from weft.analyse.thresholds.fit import LEAST
-from weft.analyse.thresholds.series import SizeSeries
+from weft.analyse.thresholds.series import LEAST, SizeSeries
 from weft.mpi.knobs import Knobs, NamedKnob, Where, all_values
 from weft.plan.records import Cell
 from weft.store.rows import LaunchRow, MeasuredRow
 
 Cells = Mapping[str, Cell]
-
 #: Change-overs of two series are one where their sizes are no further apart than this: each was refined by itself.
 NEAR = 2.0
-#: What a series does at a change-over is fitted to its sizes from there to this factor on either side.
-REACH = 8.0
-#: Standard errors by which the two must differ: 99.9 % of a normal distribution.
-SURELY = 3.290527
-#: What differs between the hot cell of a pair and its cold one.
-OF_MEMORY = frozenset({"cache", "footprint", "bytes"})
+REACH = 8.0  # what a series does at a change-over is fitted to its sizes from there to this factor on either side
+SURELY = 3.290527  # standard errors by which the two must differ: 99.9 % of a normal distribution
+OF_MEMORY = frozenset({"cache", "footprint", "bytes"})  # what differs between the hot cell of a pair and its cold one
+#: Words in a knob's name that mean an eager limit: the size above which a library no longer sends at once.
+EAGER_WORDS = ("eager", "rndv_thresh", "p2p_threshold", "cell_size", "cell_fwd")
 
 
 def mark_memory_effects(changes: Sequence[ChangeRow], series: Sequence[SizeSeries], cells: Cells) -> list[ChangeRow]:
@@ -65,7 +62,6 @@ def _twins(name: str, cells: Cells) -> list[str]:
 
 
 def _surely_not(change: ChangeRow, mine: SizeSeries, other: SizeSeries) -> bool:
-    """Whether a series surely lacks the change-over of another one."""
     own, twin = _at(change, mine), _at(change, other)
     if own is None or twin is None:
         return False
@@ -74,10 +70,10 @@ def _surely_not(change: ChangeRow, mine: SizeSeries, other: SizeSeries) -> bool:
 
 
 def _at(change: ChangeRow, series: SizeSeries) -> dict[str, tuple[float, float]] | None:
-    """What a series does between two sizes, with standard errors, by a line fitted on either side.
+    """What a series does between two sizes, with standard errors, by a line on either side; None where it cannot be
+    told.
 
-    ``seconds``: the step; ``share``: its logarithm as a factor; ``slope``: change of the seconds per byte. None with
-    too few sizes, or where a line meets zero.
+    ``seconds``: the step; ``share``: its logarithm as a factor; ``slope``: change of the seconds per byte.
     """
     lower, upper = change["lower"], change["upper"]
     known = [place for place, error in enumerate(series.errors) if math.isfinite(error)]
@@ -118,10 +114,6 @@ def _of_memory(change: ChangeRow) -> ChangeRow:
     return explained
 
 
-#: Words in a knob's name that mean an eager limit: the size above which a library no longer sends at once.
-EAGER_WORDS = ("eager", "rndv_thresh", "p2p_threshold", "cell_size", "cell_fwd")
-
-
 @dataclass(frozen=True)
 class Settings:
     """What the MPI library of a cell is, in its own words, and how its variables stood in all launches."""
@@ -153,8 +145,7 @@ def agreed_settings(launches: Iterable[LaunchRow]) -> dict[str, str]:
 def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) -> ChangeRow:
     """A change-over with the knob that explains it.
 
-    No knob is named for a bend: a cache overflow also bends a curve, at a size that some knob may have by chance. None
-    is where the run recorded that the algorithm changes: that is the cause. No limit of messages rules puts and gets.
+    Not of a bend, as a cache may make it at some knob's size; of a recorded switch, its cause; of puts and gets.
     """
     where, collective = reached(cell, change.call)
     one_sided = cell.parameters.get("transfer") in ("put", "get")

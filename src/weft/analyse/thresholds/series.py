@@ -1,41 +1,131 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times against message size, as the change-over detector reads them: one value per size and its error.
+r"""Times against message size, one value per size with its error, and the fit of straight pieces to them.
 
 Launches differ as a whole: that offset is removed first. The remaining scatter between launches at one size is the
-noise. Its variance combines the size's own with the median of its neighbours', so that one disturbed launch does not
-count as noise everywhere. With a single launch, the interval of the median is used instead.
+noise; its variance combines the size's own with the median of its neighbours', so that one disturbed launch is not
+noise everywhere. With one launch it is the interval of the median. On a shared machine most samples of a launch, and
+its median, can be disturbed, but not its fastest: these are used where they agree much better. A launch of which
+others may have taken half the time at a size is left out there. Both decisions use only scatter and the time that
+others took (METHOD 11), never the shape of the curve. A size that fewer than half of the launches measured has an
+infinite error.
 
-On a shared machine, most samples of a launch can be disturbed, and with them its median, but not its fastest samples:
-where these agree much better between launches, they are used. A launch of which others may have taken half the time at
-a size is left out there. Both decisions use only the scatter between launches and the time that others took (METHOD
-11), never the shape of the curve. A size that fewer than half of the launches measured (refining ran out of its budget)
-has a launch's own speed for its time: it decides nothing, and its error is infinite.
+Each piece is the latency and rate of one protocol, t = a + b s. Over sizes s_i with times t_i and their relative
+standard errors e_i it minimises
+
+.. math:: R = \sum_i \Bigl( \frac{t_i - a - b s_i}{t_i e_i} \Bigr)^2
+
+so every size has the same weight. The pieces of a series are the cheapest partition, found by dynamic programming
+(Bellman 1961; for change-points Auger and Lawrence 1989), which needs no start value.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.analyse.tables.times import RARE, CallRow, MedianRow, TimedRow, may_be_half, reach_within, timed
-from weft.analyse.thresholds.fit import Numbers, Pieces
 from weft.kernel.sizes import in_all, split_op
 
+Numbers: TypeAlias = NDArray[np.float64]
+LEAST = 3  # latency and rate would fit fewer points than this exactly, without any evidence
+#: If the time grows faster than this power of the size, there is a step between: no rate explains it. A cache overflow
+#: reaches 2 at most.
+STEEPEST = 3.0
 Statistic = Literal["median", "fastest"]
 Rows: TypeAlias = Sequence[TimedRow]
 ByLaunch: TypeAlias = Mapping[int, Mapping[int, float]]  # launch to size (bytes) to seconds, or to their logarithm
-
-#: The fastest samples are used if their errors are under this share of the medians'.
-QUIETER = 0.5
-#: Least relative error of a time: rounding to nanoseconds, and alignment effects.
-SUREST = 0.003
+QUIETER = 0.5  # the fastest samples are used if their errors are under this share of the medians'
+SUREST = 0.003  # least relative error of a time: rounding to nanoseconds, and alignment effects
 #: Weight of the neighbours' variance, in launches; a size's own variance has the weight of its launches.
 PRIOR_LAUNCHES = 4
 NEIGHBOURS = 5
 NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Sizes ``first`` to ``last`` (indices, inclusive) under one latency and one rate."""
+
+    first: int
+    last: int
+    latency_s: float  # a
+    per_byte_s: float  # b
+    # covariance of (a, b), for the given relative standard errors
+    covariance: tuple[tuple[float, float], tuple[float, float]]
+
+    def at(self, size: float) -> float:
+        """Seconds that the piece predicts for a size."""
+        return self.latency_s + self.per_byte_s * size
+
+    def error_at(self, size: float) -> float:
+        """Standard error of the prediction, in seconds."""
+        (aa, ab), (_, bb) = self.covariance
+        return max(aa + 2 * ab * size + bb * size * size, 0.0) ** 0.5
+
+
+class Pieces:
+    """Costs of all pieces of a series of ascending sizes (bytes), seconds, and their relative standard errors."""
+
+    def __init__(self, sizes: Numbers, seconds: Numbers, errors: Numbers) -> None:
+        self.sizes = sizes
+        weight = 1 / errors
+        self._scale = float(np.median(seconds)), float(np.median(seconds) / max(np.median(sizes), 1.0))
+        self._u, self._v, self._w = weight * self._scale[0] / seconds, weight * self._scale[1] * sizes / seconds, weight
+        # R of every piece: rows by first point, columns by last; infinite if it has too few points
+        count = len(self.sizes)
+        inside = np.triu(np.ones((count, count)))
+        u, v, w = self._u, self._v, self._w
+        # sums start anew at each first point: differences of running sums would lose the small sizes
+        sums = (np.cumsum(inside * (x * y), axis=1) for x, y in ((u, u), (u, v), (v, v), (u, w), (v, w), (w, w)))
+        uu, uv, vv, uw, vw, ww = sums
+        determinant = uu * vv - uv * uv
+        # two sizes alone may be collinear to rounding: such a piece is never used
+        safe = np.where(determinant > 1e-12 * uu * vv, determinant, np.inf)
+        found = np.maximum(ww - (uw * uw * vv - 2 * uw * vw * uv + vw * vw * uu) / safe, 0.0)
+        long_enough = np.triu(np.ones((count, count), dtype=bool), LEAST - 1)
+        latency = (uw * vv - vw * uv) / safe * self._scale[0]
+        bytes_s = (vw * uu - uw * uv) / safe * self._scale[1] * self.sizes[:, None]
+        too_steep = (bytes_s > 0) & (bytes_s > STEEPEST * (latency + bytes_s))
+        self.costs = np.where(long_enough & ~too_steep, found, np.inf)
+
+    def piece(self, first: int, last: int) -> Piece:
+        """The best latency and rate of some points."""
+        u, v, w = (column[first : last + 1] for column in (self._u, self._v, self._w))
+        inverse = np.linalg.inv(np.array([[u @ u, u @ v], [u @ v, v @ v]]))
+        a, b = inverse @ np.array([u @ w, v @ w])
+        scale = np.array(self._scale)
+        (aa, ab), (_, bb) = inverse * np.outer(scale, scale)
+        covariance = ((float(aa), float(ab)), (float(ab), float(bb)))
+        return Piece(first, last, float(a * scale[0]), float(b * scale[1]), covariance)
+
+    def cost(self, cuts: tuple[int, ...]) -> float:
+        """R of the pieces that begin at 0 and at each cut."""
+        return float(sum(self.costs[begin, end - 1] for begin, end in pairwise((0, *cuts, len(self.sizes)))))
+
+    def partitions(self, most: int) -> list[tuple[int, ...]]:
+        """The cheapest cuts into 1, 2, ... ``most`` pieces (as many as there are points for)."""
+        count = len(self.sizes)
+        best = [self.costs[0].copy()]
+        came: list[NDArray[np.int64]] = []
+        for _ in range(1, min(most, count // LEAST)):
+            # row: where the last piece begins; column: where it ends
+            total = np.full((count, count), np.inf)
+            total[1:] = best[-1][:-1, None] + self.costs[1:]
+            came.append(np.argmin(total, axis=0))
+            best.append(np.min(total, axis=0))
+        found: list[tuple[int, ...]] = []
+        for pieces in range(len(best)):
+            if np.isfinite(best[pieces][-1]):
+                cuts: tuple[int, ...] = (count,)
+                for step in reversed(came[:pieces]):
+                    cuts = (int(step[cuts[0] - 1]), *cuts)
+                found.append(cuts[:-1])
+        return found
 
 
 @dataclass(frozen=True)
@@ -84,10 +174,9 @@ def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[S
 
 
 def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: str) -> list[SizeSeries]:
-    """Series over the block sizes of cells with the same shape, if each size is a cell of its own.
+    """Series over the block sizes of cells of one shape, the first of a block, if each size is a cell of its own.
 
-    Their launches are not the same, so no offset of a launch is removed. `rows`, `medians`: see `size_series`; of
-    several cells with one shape and block the first is used.
+    Their launches are not the same, so no offset of a launch is removed.
     """
     groups: dict[tuple[str, int, int, int], dict[int, TimedRow]] = {}
     for row in timed(rows, call, "warm"):
@@ -111,8 +200,7 @@ def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: st
 def _undisturbed(medians: Sequence[MedianRow]) -> list[MedianRow]:
     """Rows without those of which others may have taken half the time or more.
 
-    A series keeps all its rows if fewer than half would remain: a kernel that only flags switches flags all ranks that
-    yield.
+    All rows of a series that would keep fewer than half: a kernel that only flags switches flags all that yield.
     """
     named = [((row["cell"], split_op(row["call"])[0]), row) for row in medians]
     clean = [(series, row) for series, row in named if not may_be_half(row)]

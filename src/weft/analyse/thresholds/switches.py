@@ -18,8 +18,14 @@ import numpy as np
 from weft.analyse.tables.answers import SlowerRow
 from weft.analyse.tables.times import reach
 from weft.analyse.thresholds.changes import LEAST_FACTOR, ChangeOver, find_steps_and_bends
-from weft.analyse.thresholds.fit import LEAST, Numbers, Piece
-from weft.analyse.thresholds.series import SizeSeries
+from weft.analyse.thresholds.series import LEAST, Numbers, Piece, SizeSeries
+
+#: Standard errors by which a size must be slower than its double, and the least ratio: a few launches give only rough
+#: errors.
+SURE = 4.0
+LEAST_SLOWER = 1.03
+#: From this size on, in bytes, one byte more or less than the double is its double: sizes of half steps are rounded.
+ROUNDED_FROM = 32
 
 
 def find_change_overs(series: SizeSeries, *, modelled: bool) -> list[ChangeOver]:
@@ -52,10 +58,7 @@ def _recorded(change: ChangeOver, series: SizeSeries) -> ChangeOver:
 
 
 def _errors(series: SizeSeries, runs: Sequence[range]) -> Numbers:
-    """The errors of a series, infinite where a size of a short stretch stands out beside an algorithm that goes on.
-
-    Three sizes of that algorithm on one side predict its nearest one on the other side, but not the size between.
-    """
+    """Infinite errors where sizes of a short stretch stand out beside an algorithm that goes on."""
     errors, names = series.errors.copy(), series.algorithms
     for run in (each for each in runs if len(each) < LEAST):
         near = range(max(0, run.start - 2 * LEAST), min(len(names), run.stop + 2 * LEAST))
@@ -71,7 +74,6 @@ def _errors(series: SizeSeries, runs: Sequence[range]) -> Numbers:
 
 
 def _off(series: SizeSeries, line: Piece, place: int) -> float:
-    """Logarithm of the factor by which a size is off a line."""
     return abs(math.log(series.seconds[place] / max(line.at(series.sizes[place]), 1e-12)))
 
 
@@ -100,19 +102,13 @@ def _switch(series: SizeSeries, before: range, after: range) -> ChangeOver:
 
 
 def _steps(left: Sequence[Piece], right: Sequence[Piece], lower: int, upper: int) -> list[float]:
-    """Logarithm of the step by each pair of lines, seen from both ends of the gap; empty where a line meets zero.
-
-    A step shows from both ends; a bend in the gap misleads only one of the two.
-    """
+    """Logarithms of the step by each two lines, from both ends of the gap (a bend misleads one); empty at zero."""
     views = [(one.at(size), other.at(size)) for one, other in product(left, right) for size in (lower, upper)]
     return [math.log(there / here) for here, there in views] if min(map(min, views), default=0.0) > 0 else []
 
 
 def _lines(series: SizeSeries, places: range, *, last: bool) -> list[Piece]:
-    """Lines through the three and through the two sizes of a stretch that are next to a switch; none if too short.
-
-    They differ where the stretch bends there: then neither alone says what the time would be in the gap.
-    """
+    """Lines through the three and the two sizes next to a switch: they differ where the stretch bends; or none."""
     if len(places) < LEAST:
         return []
     return [_line(series, places[-count:] if last else places[:count]) for count in (LEAST, LEAST - 1)]
@@ -127,20 +123,10 @@ def _rate(lines: Sequence[Piece]) -> float | None:
     return 1 / lines[0].per_byte_s if lines and lines[0].per_byte_s > 0 else None
 
 
-#: Standard errors by which a size must be slower than its double, and the least ratio: a few launches give only rough
-#: errors.
-SURE = 4.0
-LEAST_SLOWER = 1.03
-#: From this size on, in bytes, one byte more or less than the double is its double: sizes of half steps are rounded.
-ROUNDED_FROM = 32
-
-
 def slower_than_double(series: SizeSeries, *, modelled: bool = False) -> list[SlowerRow]:
     """METHOD 18: every size whose time exceeds that of twice the size, by more than the errors of both.
 
-    Their intervals must not overlap, and the ratio of the two times must exceed 1 by `SURE` standard errors and by 3 %
-    (of a hundred pairs of sizes a few intervals would not overlap by chance). Of a model, whose times are ``modelled``
-    and have no noise, every such size is one.
+    Intervals must not overlap, and the ratio exceed 1 by `SURE` standard errors and 3 %; a model has no noise.
     """
     place = {size: index for index, size in enumerate(series.sizes)}
     found: list[SlowerRow] = []
@@ -160,7 +146,6 @@ def slower_than_double(series: SizeSeries, *, modelled: bool = False) -> list[Sl
 
 
 def _surely_slower(series: SizeSeries, index: int, other: int) -> bool:
-    """Whether one size of a measured series takes longer than another one, beyond the errors of both."""
     if reach(series.rows[index])[0] <= reach(series.rows[other])[1]:
         return False
     error = math.hypot(series.errors[index], series.errors[other])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-r"""Whether a change-over moved with a knob (METHOD 18).
+r"""Whether a change-over moved with a knob (METHOD 18), and the findings about change-overs.
 
 In each round k of launches one launch has the knob as it was, another has it moved; r_k(s) is the logarithm of the
 ratio of their times at size s. Whatever else differs between the two, the knob is the cause only if r steps at both of
@@ -16,36 +16,35 @@ As in `weft.analyse.thresholds.series`, the fastest samples are used where they 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
+from weft.analyse.checks import make_finding
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
-from weft.analyse.tables.answers import ChangeRow
+from weft.analyse.tables.answers import ChangeRow, FindingRow, SlowerRow, cause_text, factor_text
 from weft.analyse.tables.sweeps import Judgement, TrialRow
 from weft.analyse.tables.times import MedianRow, may_be_half
 from weft.analyse.thresholds.changes import LEAST_FACTOR
 from weft.analyse.thresholds.knob import is_eager_limit
 from weft.analyse.thresholds.series import QUIETER
-from weft.format import exact_bytes
-from weft.kernel.sizes import op_name
-from weft.plan.records import Plan
+from weft.format import distinct_seconds, exact_bytes, measured_factor
+from weft.kernel.sizes import cell_place, line_name, op_name
+from weft.plan.records import Cell, Plan
 from weft.plan.trials import NEAR, Trial
 
-#: Share of the step at the old value that must go away.
-GONE = 1 / 3
+GONE = 1 / 3  # share of the step at the old value that must go away
 COLUMNS: tuple[Literal["median_s"], Literal["min_s"]] = ("median_s", "min_s")
-#: Rounds with both launches, at least.
-FEWEST = 4
-
+FEWEST = 4  # rounds with both launches, at least
 Known = Mapping[tuple[str, int], float]
+Cells = Mapping[str, Cell]
+Trials = Sequence[TrialRow]
+Changes = Sequence[ChangeRow]
+CURE = "the library switches protocol or algorithm too late here: check its eager limit and its thresholds"
 
 
 class Steps(NamedTuple):
-    """D_old, D_new, the ratio of times between the two values, and the step at the old one with the knob as it was.
-
-    Each is the logarithm, in each round.
-    """
+    """Logarithms in each round: D_old, D_new, times between the two values, and the step with the knob as it was."""
 
     old: list[float]
     new: list[float]
@@ -140,10 +139,7 @@ def steps_of(trial: Trial, moved: Known, usual: Known) -> Steps:
 
 
 def far_ratios(trial: Trial, moved: str, usual: str, medians: Sequence[MedianRow]) -> list[float]:
-    """Logarithm of the ratio of times with the knob moved far, in each round in which most sizes have both.
-
-    As with steps, the fastest samples are used where they agree far better between rounds.
-    """
+    """Logarithm of the ratio of times with the knob moved far, in each round in which most sizes have both."""
     calls = [op_name(trial.call, size) for size in trial.far_sizes]
     by_median, by_fastest = list[float](), list[float]()
     for column, ratios in zip(COLUMNS, (by_median, by_fastest), strict=True):
@@ -166,20 +162,20 @@ def _middle(logs: Mapping[str, float], calls: Sequence[str]) -> float:
 
 def _judged(trial: Trial, change: ChangeRow, steps: Steps, away: Sequence[float]) -> TrialRow:
     away = away if len(away) >= FEWEST else ()
-    old, new, between, far = (
-        interval_over_launches(each, NO_INTERVAL) if each else NO_INTERVAL for each in (*steps[:3], away)
-    )
-    outcome, why = _outcome(trial, steps, (old, new))
+    known = {"old": steps.old, "new": steps.new, "ratio": steps.between, "far_ratio": away}
+    ends = {name: interval_over_launches(each, NO_INTERVAL) if each else NO_INTERVAL for name, each in known.items()}
+    factors: dict[str, Any] = {name: math.exp(median(each)) if each else None for name, each in known.items()}
+    for name, (low, high, *_) in ends.items():
+        factors[f"{name}_low"] = None if low is None else math.exp(low)
+        factors[f"{name}_high"] = None if high is None else math.exp(high)
+    outcome, why = _outcome(trial, steps, (ends["old"], ends["new"]))
     sizes, at = trial.sizes[1], trial.far_sizes if away else ()
     return TrialRow(
         cell=change["cell"], call=change["call"], nodes=change["nodes"], ranks=change["ranks"], lower=change["lower"],
         upper=change["upper"], knob=trial.knob, value=trial.value, moved=trial.moved, setting=_line(trial.setting),
-        outcome=outcome, rounds=len(steps.old), old=_factor(steps.old), old_low=_exp(old.low), old_high=_exp(old.high),
-        new=_factor(steps.new), new_low=_exp(new.low), new_high=_exp(new.high), first=sizes[0], last=sizes[-1],
-        ratio=_factor(steps.between), ratio_low=_exp(between.low), ratio_high=_exp(between.high), why=why,
-        far=trial.far or None, far_setting=_line(trial.far_setting) if trial.far else "",
-        far_first=at[0] if at else None, far_last=at[-1] if at else None, far_ratio=_factor(away),
-        far_ratio_low=_exp(far.low), far_ratio_high=_exp(far.high),
+        outcome=outcome, rounds=len(steps.old), first=sizes[0], last=sizes[-1], why=why, far=trial.far or None,
+        far_setting=_line(trial.far_setting) if trial.far else "", far_first=at[0] if at else None,
+        far_last=at[-1] if at else None, **factors,
     )  # fmt: skip
 
 
@@ -200,13 +196,98 @@ def _line(setting: Mapping[str, str]) -> str:
 
 
 def _shows(interval: Interval) -> bool:
-    """Whether 0 is outside."""
     return interval.low is not None and interval.high is not None and not interval.low <= 0 <= interval.high
 
 
-def _factor(values: Sequence[float]) -> float | None:
-    return math.exp(median(values)) if values else None
+class Gain(NamedTuple):
+    """Time with a knob set over that without, for sizes from `first` to `last` bytes, with its interval."""
+
+    setting: str
+    first: int
+    last: int
+    ratio: float
+    low: float
+    high: float
 
 
-def _exp(value: float | None) -> float | None:
-    return None if value is None else math.exp(value)
+def gain_text(trial: TrialRow) -> str:
+    """What moving a confirmed knob brings, with the line that sets it: far, if that is faster, else close by."""
+    found = gains(trial)
+    setting, first, last, ratio, low, high = next((each for each in found if each.high < 1), found[-1])
+    span = f"{exact_bytes(first)} to {exact_bytes(last)}"
+    factor = measured_factor(ratio, low, high)
+    if high < 1:
+        return f"with {setting} sizes from {span} take {factor} of the time: set it"
+    if low > 1:
+        return f"with {setting} sizes from {span} take {factor} times as long: leave it"
+    return f"with {setting} no difference is shown from {span}"
+
+
+def gains(trial: TrialRow) -> list[Gain]:
+    """What a moved knob did to the times: far, where that was measured, and close by."""
+    known = cast("dict[str, Any]", trial)
+    columns = ("setting", "first", "last", "ratio", "ratio_low", "ratio_high")
+    each = ([known[f"{far}{column}"] for column in columns] for far in ("far_", ""))
+    return [Gain(*values) for values in each if None not in values]
+
+
+def protocol_findings(
+    changes: Changes, slower: Iterable[SlowerRow], cells: Cells, trials: Trials = (), *, modelled: bool = False
+) -> list[FindingRow]:
+    """A note for each jump and each size slower than its double; bends appear only in the table."""
+    found: list[FindingRow] = []
+    for row in changes:
+        if row["kind"] == "jump":
+            span = f"between {exact_bytes(row['lower'])} and {exact_bytes(row['upper'])}"
+            times = " to ".join(distinct_seconds(row["lower_s"], row["upper_s"]))
+            against = f"{factor_text(row)} times what the smaller sizes lead to expect there"
+            words = {"step": f"{span} the time goes from {times}: {against}", "cause": cause_text(row)}
+            found.append(make_finding("change-over", _where(row, cells), **words, remedy=remedy(row, trials)))
+    for row in slower:
+        seconds, double_seconds = distinct_seconds(row["seconds"], row["double_seconds"])
+        words = {"size": exact_bytes(row["size"]), "double": exact_bytes(row["double"]), "seconds": seconds}
+        words |= {"double_seconds": double_seconds, "remedy": _cure(row, changes, modelled)}
+        found.append(make_finding("slower-than-double", _where(row, cells), **words))
+    return found
+
+
+def remedy(row: ChangeRow, trials: Trials = ()) -> str:
+    """Which knob to change."""
+    if row["algorithm_after"]:
+        return _selector(row)
+    own = next((each for each in trials if is_of(each, row) and each["knob"] == row["confirmed"]), None)
+    if own is not None:
+        return gain_text(own)
+    if row["refuted"]:
+        return "look for other thresholds in the library's manual: the step did not move with these"
+    if row["knobs"]:
+        return (
+            f"{row['knobs'][0]}: {row['knob_meaning']}; none is confirmed: the same weft run with --into RUN --confirm "
+            "moves each in fresh launches, and tells what it brings"
+        )
+    return f"try {row['usual_knob']}" if row["usual_knob"] else "look for thresholds in the library's manual"
+
+
+def _selector(row: ChangeRow) -> str:
+    """The keys of a fabric file that decide which algorithm a simulated call takes."""
+    better = row["algorithm_before"] if (row["factor"] or 0) > 1 else row["algorithm_after"]
+    return (
+        f'simulation.algorithms = {{ {row["call"].partition("-")[0]} = "{better}" }} in the fabric file takes that one '
+        "at every size; simulation.collectives says whose selector chooses"
+    )
+
+
+def _cure(row: SlowerRow, changes: Changes, modelled: bool) -> str:
+    if not modelled:
+        return CURE
+    for each in changes:
+        near = row["size"] <= each["lower"] and each["upper"] <= row["double"]
+        if near and each["algorithm_after"] and (each["cell"], each["call"]) == (row["cell"], row["call"]):
+            return f"{cause_text(each)} between them: {_selector(each)}"
+    return "the model changes its costs between them: see network.segments and network.eager_limit of the fabric file"
+
+
+def _where(row: ChangeRow | SlowerRow, cells: Cells) -> str:
+    cell = cells[row["cell"]]
+    place = cell_place(row["nodes"], row["ranks"], cell.oversubscribed)
+    return f"{line_name(row['call'], cell.parameters)}, {place}"

@@ -7,16 +7,13 @@ from typing import Any
 
 import ibis
 
-from weft.analyse.claims.traces import make_claims
 from weft.analyse.engine import Backend, Expression, Scratch, bound_memory, connect, read, scratch
 from weft.analyse.tables import traces
 from weft.analyse.tables.claims import CLAIMS
-from weft.analyse.tables.manifest import MANIFEST
-from weft.analyse.trace.doubts import busiest_s, sharing, trace_doubts, verdict
-from weft.analyse.trace.phases import phases
-from weft.analyse.trace.sums import NS, by_call, by_communicator, by_size, matrix, node_pairs
-from weft.analyse.trace.timeline import find_activity
-from weft.analyse.trace.waiting import collectives, late_ranks, per_call, receives, transfers
+from weft.analyse.tables.every import MANIFEST
+from weft.analyse.trace import sums
+from weft.analyse.trace.claims import busiest_s, make_claims, sharing, trace_doubts, verdict
+from weft.analyse.trace.timeline import find_activity, phases
 from weft.files.atomic import try_remove, write_json
 from weft.store.tables import Table, TableOf, write_parquet
 from weft.store.trace.convert import count_files, event_files
@@ -38,22 +35,22 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     events, counts = read(backend, event_files(folder)), read(backend, count_files(folder))
     ranks, communicators = (read(backend, [table.path(root)]) for table in (TRACE_RANKS, COMMUNICATORS))
     rows, sites = TRACE_RANKS.read(root), {row["site"]: row["text"] for row in SITES.read(root)}
-    seconds = sum((row["end_ns"] - row["begin_ns"]) * NS for row in rows)
+    seconds = sum((row["end_ns"] - row["begin_ns"]) * sums.NS for row in rows)
     with scratch(backend, folder.tables) as kept:
         (kept.folder / "spill").mkdir()
         bound_memory(backend, MOST_MEMORY, kept.folder / "spill")
         waited, seen = _waited(kept, events, communicators, counts, pieces(rows, MOST_EVENTS))
-        traces.NODE_PAIRS.write(root, node_pairs(seen, ranks))
-        _write(root, traces.CALL_TIMES, by_call(events, waited, seconds))
-        _write(root, traces.CALL_SIZES, by_size(events))
-        _write(root, traces.COMM_TIMES, by_communicator(events, communicators))
-        _write(root, traces.MATRIX, matrix(events, counts, _members(backend, root, ranks, communicators)))
-        _write(root, traces.LATE, late_ranks(events, ranks, waited))
+        traces.NODE_PAIRS.write(root, sums.node_pairs(seen, ranks))
+        _write(root, traces.CALL_TIMES, sums.by_call(events, waited, seconds))
+        _write(root, traces.CALL_SIZES, sums.by_size(events))
+        _write(root, traces.COMM_TIMES, sums.by_communicator(events, communicators))
+        _write(root, traces.MATRIX, sums.matrix(events, counts, _members(backend, root, ranks, communicators)))
+        _write(root, traces.LATE, sums.late_ranks(events, ranks, waited))
         traces.PHASES.write(root, phases(events, [sites[number] for number in sorted(sites)]))
         exchanging, moved = _moving(read(backend, [kept.folder / "collectives.parquet"])), _moved(waited)
         _write_columns(root, traces.ACTIVITY, find_activity(events, waited, rows))
     late, used = traces.LATE.read(root), [row for row in rows if row["events"]]
-    whole_s = (max(row["end_ns"] for row in used) - min(row["begin_ns"] for row in used)) * NS if used else 0.0
+    whole_s = (max(row["end_ns"] for row in used) - min(row["begin_ns"] for row in used)) * sums.NS if used else 0.0
     cores = [([row["rank"] for row in group.ranks], len(group.cpus)) for group in sharing(rows)]
     traces.SHARES.write(root, _shares(late, moved))
     traces.TRACE_DOUBTS.write(root, trace_doubts(rows))
@@ -63,7 +60,6 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
 
 
 def _shares(late: Sequence[traces.LateRow], moved: dict[int, float]) -> list[traces.ShareRow]:
-    """What the ranks' time went to, the largest share first."""
     whole, computing, file, waiting, inside = (
         sum(row[name] for row in late) for name in ("seconds", "compute_s", "file_s", "waited_s", "mpi_s")
     )
@@ -101,14 +97,14 @@ def _waited(
 ) -> tuple[Expression, Expression]:
     """rank, event, call, waiting_ns, own_ns, awaited of each call whose waiting is known; messages that were seen."""
     columns = ["rank", "event", "call", "waiting_ns", "own_ns", "awaited", "begin_ns", "end_ns"]
-    calls = collectives(events, communicators, counts).select(*columns, "comm", "number", "last_ns", "done_ns")
+    calls = sums.collectives(events, communicators, counts).select(*columns, "comm", "number", "last_ns", "done_ns")
     came, seen = [kept.keep("collectives", calls).select(*columns)], list[Expression]()
     # all at once, the matching of 500 million events ended with an error of the engine
     for ranks in several:
-        matched = kept.keep(f"receives-{ranks[0]}", receives(events, ranks).select(*MATCHED))
+        matched = kept.keep(f"receives-{ranks[0]}", sums.receives(events, ranks).select(*MATCHED))
         own = events.filter(events.rank.between(*ranks))
-        came.append(kept.keep(f"waits-{ranks[0]}", per_call(matched, own).select(*columns)))
-        seen.append(transfers(matched))
+        came.append(kept.keep(f"waits-{ranks[0]}", sums.per_call(matched, own).select(*columns)))
+        seen.append(sums.transfers(matched))
     waited = kept.keep("waited", ibis.union(*came))
     return waited, kept.keep("seen", ibis.union(seen[0], *seen[1:]))
 
@@ -125,11 +121,11 @@ def _moving(calls: Expression) -> float:
     """Seconds from last arrival to last end of all all-to-alls."""
     each = calls.filter(calls.call.isin(sorted(ALL_TO_ALLS))).group_by(["comm", "call", "number"])
     spans = each.agg(ns=calls.done_ns.max() - calls.last_ns.max())
-    return float(spans.ns.sum().to_pyarrow().as_py() or 0) * NS
+    return float(spans.ns.sum().to_pyarrow().as_py() or 0) * sums.NS
 
 
 def _moved(waited: Expression) -> dict[int, float]:
     """Seconds for which each rank moved data in calls of which we know how long they waited, by rank."""
     spans = waited.group_by("rank").agg(ns=(waited.end_ns - waited.begin_ns - waited.waiting_ns).sum())
     found = spans.to_pyarrow()
-    return {rank: ns * NS for rank, ns in zip(found["rank"].to_pylist(), found["ns"].to_pylist(), strict=True)}
+    return {rank: ns * sums.NS for rank, ns in zip(found["rank"].to_pylist(), found["ns"].to_pylist(), strict=True)}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ranks do over time: shares of each kind of call in a stretch of a trace, and lanes of all for a picture."""
+"""What ranks do over time: shares of each kind of call, lanes of all for a picture, and stretches that repeat."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,19 +12,34 @@ import pyarrow
 from numpy.typing import NDArray
 
 from weft.analyse.engine import Expression, connect, read
-from weft.analyse.tables.traces import ACTIVITY, LETTERS
+from weft.analyse.tables.traces import ACTIVITY, LETTERS, PhaseRow
 from weft.analyse.trace.sums import NS, timed_calls
 from weft.errors import DataError
 from weft.store.tables import Table
 from weft.store.trace import layout
 from weft.store.trace.convert import event_files
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
+from weft.store.trace.layout import Flag
 
 pa: Any = pyarrow  # it comes without types
 Floats = NDArray[np.float64]
-
 #: Of the picture: lanes at most, columns at least and at most, and all of its points.
 LANES, FEWEST, MOST, POINTS = 256, 1024, 4096, 1 << 18
+KINDS = tuple(LETTERS)[:-1]
+AT_ONCE = 8192
+_CALLS_OF = {
+    "other collective": layout.COLLECTIVES | layout.STARTED_COLLECTIVES | layout.NEIGHBOURHOOD,
+    "file": layout.FILES,
+    "wait or test": layout.WAITS,
+    "receive": layout.RECEIVES | {"MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Probe", "MPI_Mprobe"},
+    "send": layout.SENDS,
+}
+MOST_CALLS = 1 << 20  # calls of rank 0 that are searched
+LONGEST = 4096  # calls in the longest phase that is found
+FEWEST_TIMES = 3  # times that a stretch must come in a row to be a phase
+ODD = 0x9E3779B97F4A7C15  # any large odd number: sums that are equal by chance only cost time
+Codes = NDArray[np.int64]
+Sums = NDArray[np.uint64]
 
 
 def find_activity(events: Expression, waited: Expression, ranks: Sequence[TraceRankRow]) -> Table:
@@ -91,17 +107,9 @@ def _sum_spans(spans: Expression, firsts: Sequence[int], begin: int, width: floa
     return np.clip(spent + np.cumsum(steps, axis=1)[:, :-1] * width, 0, None)
 
 
-KINDS = tuple(LETTERS)[:-1]
-AT_ONCE = 8192
-
-
 @dataclass(frozen=True, eq=False)
 class Timeline:
-    """Shares of time.
-
-    Begin and end are s since the first call of the first rank. Shares are of a column's time, from 0 to 1, shape
-    (ranks, kinds, columns), by `KINDS`; what is left is computing.
-    """
+    """Begin and end in s since the first call; shares of a column's time by `KINDS`, the rest is computing."""
 
     begin_s: float
     end_s: float
@@ -124,15 +132,6 @@ def kind_of(call: str) -> str:
     if family == "Barrier":
         return "barrier"
     return next((kind for kind, calls in _CALLS_OF.items() if call in calls), "other call")
-
-
-_CALLS_OF = {
-    "other collective": layout.COLLECTIVES | layout.STARTED_COLLECTIVES | layout.NEIGHBOURHOOD,
-    "file": layout.FILES,
-    "wait or test": layout.WAITS,
-    "receive": layout.RECEIVES | {"MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Probe", "MPI_Mprobe"},
-    "send": layout.SENDS,
-}
 
 
 def timeline(
@@ -169,3 +168,101 @@ def _shares(events: Expression, ranks: list[int], edges: Floats) -> Floats:
         so_far = np.clip(edges[None, :] - begin[some, None], 0, (end[some] - begin[some])[:, None])
         np.add.at(spent, (rank[some], kind[some]), so_far)
     return np.clip(np.diff(spent, axis=2) / (edges[1] - edges[0]), 0, 1)
+
+
+def repeating(codes: Codes, longest: int = LONGEST) -> list[tuple[int, int, int]]:
+    """Stretches of codes, (n,), that repeat at once: (first, length, times), what covers most first, none overlap."""
+    found: list[tuple[int, int, int]] = []
+    sums, powers = _sums(codes)
+    for period in range(1, min(longest, len(codes) // FEWEST_TIMES) + 1):
+        for begin, end in _stretches(codes, sums, powers, period):
+            if end - begin >= (FEWEST_TIMES - 1) * period:
+                found.append((begin, period, (end - begin) // period + 1))
+    found.sort(key=lambda each: (-each[1] * each[2], each[1]))
+    free = np.ones(len(codes), bool)
+    kept: list[tuple[int, int, int]] = []
+    for first, period, times in found:
+        covered = slice(first, first + period * times)
+        if free[covered].all():
+            free[covered] = False
+            kept.append((first, period, times))
+    return kept
+
+
+def _sums(codes: Codes) -> tuple[Sums, Sums]:
+    """Sums of the first calls, each times a power of an odd number modulo 2^64, and the powers; shape (n + 1,)."""
+    powers = np.full(len(codes) + 1, ODD, np.uint64)
+    powers[0] = 1
+    powers = np.cumprod(powers, dtype=np.uint64)
+    sums = np.zeros(len(codes) + 1, np.uint64)
+    np.cumsum((codes.astype(np.uint64) + np.uint64(1)) * powers[:-1], dtype=np.uint64, out=sums[1:])
+    return sums, powers
+
+
+def _stretches(codes: Codes, sums: Sums, powers: Sums, period: int) -> list[tuple[int, int]]:
+    """Longest stretches (begin, end) of calls that equal those a period later, if as long as two periods.
+
+    Each holds a whole block of a period that equals the next: blocks are compared by sums first (Karp and Rabin).
+    """
+    at = sums[::period]
+    blocks = at[1:] - at[:-1]
+    alike = blocks[:-1] * powers[period] == blocks[1:]
+    if not alike.any():
+        return []
+    found: list[tuple[int, int]] = []
+    for begin, end in (_runs(alike) * period).tolist():
+        if not np.array_equal(codes[begin:end], codes[begin + period : end + period]):
+            runs = _runs(codes[period:] == codes[:-period]).tolist()  # two blocks of the same sum: compare every call
+            return [(first, last) for first, last in runs if last - first >= 2 * period]
+        found.append((_before(codes, period, begin), _after(codes, period, end)))
+    return found
+
+
+def _runs(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Begin and end of each run of what is true, shape (runs, 2)."""
+    return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]))).reshape(-1, 2)
+
+
+def _before(codes: Codes, period: int, begin: int) -> int:
+    """Where the stretch begins that reaches ``begin``: less than a period before."""
+    first = max(0, begin - period)
+    other = np.flatnonzero(codes[first:begin] != codes[first + period : begin + period])
+    return first + int(other[-1]) + 1 if len(other) else first
+
+
+def _after(codes: Codes, period: int, end: int) -> int:
+    """Where the stretch ends that reaches ``end``: less than a period after."""
+    last = min(len(codes) - period, end + period)
+    other = np.flatnonzero(codes[end:last] != codes[end + period : last + period])
+    return end + int(other[0]) if len(other) else last
+
+
+def phases(events: Expression, sites: Sequence[str], most: int = 8) -> list[PhaseRow]:
+    """Rows of PHASES, the longest in time first."""
+    calls = timed_calls(events)
+    own = calls.filter((calls.rank == 0) & (calls.call != "MPI_Start") & ((calls.flags & int(Flag.SUMMARY)) == 0))
+    # polls without success come as often as the clock will have it
+    polls = own.filter((own.flags & int(Flag.UNFINISHED)) == 0).order_by("event").limit(MOST_CALLS)
+    rows = polls.select("event", "call", "site", "begin_ns", "end_ns").to_pyarrow()
+    if not rows.num_rows:
+        return []
+    names, call = np.unique(rows["call"].cast("string").to_numpy(zero_copy_only=False), return_inverse=True)
+    begin, end, event, site = (rows[name].to_numpy() for name in ("begin_ns", "end_ns", "event", "site"))
+    found: list[PhaseRow] = []
+    for first, period, times in repeating(call.astype(np.int64) * (int(site.max()) + 1) + site):
+        within = slice(first, first + period * times)
+        took = (end[within] - begin[within]) * NS
+        found.append(PhaseRow(
+            first_event=int(event[first]), calls=period, times=times, begin_s=float(begin[first] - begin[0]) * NS,
+            seconds=float(end[within][-1] - begin[first]) * NS, mpi_s=float(took.sum()),
+            text=_longest(names[call[within]], site[within], took, sites),
+        ))  # fmt: skip
+    return sorted(found, key=lambda row: -row["seconds"])[:most]
+
+
+def _longest(names: NDArray[np.str_], site: NDArray[np.int32], took: NDArray[np.float64], sites: Sequence[str]) -> str:
+    sums: dict[tuple[str, int], float] = defaultdict(float)
+    for name, each, seconds in zip(names.tolist(), site.tolist(), took.tolist(), strict=True):
+        sums[name, each] += seconds
+    best = sorted(sums, key=lambda key: -sums[key])[:3]
+    return ", ".join(f"{name} at {sites[each]}" if sites[each] else name for name, each in best)

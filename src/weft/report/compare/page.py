@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from html import escape
 from pathlib import Path
 
-from weft.analyse.compare.claims import choose_ratios, claim_gate
-from weft.analyse.compare.evidence import Evidence
-from weft.analyse.compare.gate import Verdict
+from weft.analyse.compare.claims import Verdict, choose_ratios, claim_gate
+from weft.analyse.compare.comparison import Evidence
 from weft.format import format_factor
 from weft.report import method
 from weft.report.compare.figures import all_figures

@@ -9,9 +9,8 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from weft.analyse.compare.claims import claim_gate, claim_ratio, describe_place
+from weft.analyse.compare.claims import Verdict, claim_gate, claim_ratio, describe_place, exit_code
 from weft.analyse.compare.comparison import Compared, Comparison, Summary
-from weft.analyse.compare.gate import Verdict, exit_code
 from weft.analyse.compare.sides import Key, Side
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.format import format_bytes, measured_seconds

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.tables import traces
-from weft.analyse.tables.claims import CLAIMS
-from weft.analyse.tables.quality import Grade, grade_of
+from weft.analyse.tables.claims import CLAIMS, Grade, grade_of
 from weft.format import plural
 from weft.report.figures import Picture
 from weft.report.figures.timeline import COLOURS, draw_timeline

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from weft.analyse.claims.gate import UNFITTED, judge
-from weft.analyse.tables.claims import ClaimRow, claims_of, make_claim
-from weft.analyse.tables.quality import Doubt, Grade, QualityRow
+from weft.analyse.claims.make import UNFITTED, judge
+from weft.analyse.tables.claims import ClaimRow, Doubt, Grade, QualityRow, claims_of, make_claim
 
 
 def quality(grade: Grade, doubt: Doubt = "steal") -> list[QualityRow]:

@@ -13,8 +13,7 @@ from made.folder import begin_folder
 from made.sides import drawn_side, keys, point, side
 from made.sweeps import TWO_NODES
 from weft.analyse.compare.claims import certain_digits, claim_comparison
-from weft.analyse.compare.comparison import Comparison, compare
-from weft.analyse.compare.evidence import permutation_level
+from weft.analyse.compare.comparison import Comparison, compare, permutation_level
 from weft.analyse.compare.sides import Key, identity, model_numbers, pair_points, points_of, side_of
 from weft.analyse.floor import Floor
 from weft.analyse.tables.claims import extras

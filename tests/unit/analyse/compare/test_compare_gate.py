@@ -7,9 +7,8 @@ from typing import cast
 import pytest
 
 from made.sides import drawn_side, keys, point, side
-from weft.analyse.compare.claims import claim_comparison
+from weft.analyse.compare.claims import Verdict, claim_comparison, decide, exit_code, parse_gate
 from weft.analyse.compare.comparison import Comparison, compare
-from weft.analyse.compare.gate import Verdict, decide, exit_code, parse_gate
 from weft.analyse.compare.sides import Side, effects_left_out
 from weft.analyse.tables.claims import extras
 from weft.analyse.tables.times import CallRow

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from weft.analyse.compare.evidence import Evidence, judged
-from weft.analyse.statistics import interval, significance
+from weft.analyse.compare.comparison import Evidence, judged
+from weft.analyse.statistics import interval
 
 
 def launches(rng: np.random.Generator, count: int, rows: int, spread: float = 0.03, common: float = 0.02) -> np.ndarray:
@@ -16,7 +16,7 @@ def launches(rng: np.random.Generator, count: int, rows: int, spread: float = 0.
 
 
 def test_every_deal_is_tried_where_there_are_few_and_the_measured_one_comes_first() -> None:
-    dealt = significance.deal_launches(4, 5, seed=1)
+    dealt = interval.deal_launches(4, 5, seed=1)
     assert dealt.shape == (math.comb(9, 4), 9)
     assert len({tuple(row) for row in dealt}) == len(dealt)
     assert dealt.sum(axis=1).tolist() == [4] * len(dealt)
@@ -24,12 +24,12 @@ def test_every_deal_is_tried_where_there_are_few_and_the_measured_one_comes_firs
 
 
 def test_many_deals_are_drawn_repeatably_and_keep_the_sides_sizes() -> None:
-    dealt = significance.deal_launches(10, 12, seed=1)
-    assert dealt.shape == (significance.MOST_DEALS, 22)
+    dealt = interval.deal_launches(10, 12, seed=1)
+    assert dealt.shape == (interval.MOST_DEALS, 22)
     assert set(dealt.sum(axis=1).tolist()) == {10}
     assert dealt[0].tolist() == [True] * 10 + [False] * 12
-    assert (dealt == significance.deal_launches(10, 12, seed=1)).all()
-    assert not (dealt == significance.deal_launches(10, 12, seed=2)).all()
+    assert (dealt == interval.deal_launches(10, 12, seed=1)).all()
+    assert not (dealt == interval.deal_launches(10, 12, seed=2)).all()
 
 
 def test_one_slow_row_among_forty_is_named_and_no_other() -> None:
@@ -37,7 +37,7 @@ def test_one_slow_row_among_forty_is_named_and_no_other() -> None:
     rng = np.random.default_rng(3)
     logs = launches(rng, 8, 40)
     logs[4:, 17] += math.log(1.25)
-    found = significance.adjust_by_deals(logs, 4, 0.025, seed=1)
+    found = interval.adjust_by_deals(logs, 4, 0.025, seed=1)
     assert found[17] == pytest.approx(2 / 70)
     assert np.delete(found, 17).min() > 0.05
 
@@ -45,16 +45,14 @@ def test_one_slow_row_among_forty_is_named_and_no_other() -> None:
 def test_the_chance_of_any_alarm_is_what_it_promises() -> None:
     """Under the null the smallest adjusted p of all rows is at most 2/70 in 2 of 70 cases; 400 cases give +-1.7 %."""
     rng = np.random.default_rng(5)
-    smallest = [significance.adjust_by_deals(launches(rng, 8, 12), 4, 0.025, seed=1).min() for _ in range(400)]
+    smallest = [interval.adjust_by_deals(launches(rng, 8, 12), 4, 0.025, seed=1).min() for _ in range(400)]
     share = np.mean(np.array(smallest) < 0.03)
     assert 0.005 < share < 0.055
 
 
 def test_rows_that_depend_on_each_other_do_not_raise_it() -> None:
     rng = np.random.default_rng(6)
-    smallest = [
-        significance.adjust_by_deals(launches(rng, 8, 12, 0.001, 0.05), 4, 0.025, seed=1).min() for _ in range(300)
-    ]
+    smallest = [interval.adjust_by_deals(launches(rng, 8, 12, 0.001, 0.05), 4, 0.025, seed=1).min() for _ in range(300)]
     assert np.mean(np.array(smallest) < 0.03) < 0.06
 
 
@@ -64,7 +62,7 @@ def test_rows_already_settled_do_not_hide_smaller_differences() -> None:
     logs = launches(rng, 12, 6, common=0.0)
     logs[6:, 0] += math.log(8)
     logs[6:, 1] += math.log(1.3)
-    found = significance.adjust_by_deals(logs, 6, 0.025, seed=1)
+    found = interval.adjust_by_deals(logs, 6, 0.025, seed=1)
     assert found[0] <= found[1] <= 2 / math.comb(12, 6) + 1e-12
 
 
@@ -73,14 +71,14 @@ def test_a_missing_launch_counts_for_its_rows_only() -> None:
     logs = launches(rng, 10, 3)
     logs[5:, 1] += 0.5
     logs[2, 0] = math.nan
-    found = significance.adjust_by_deals(logs, 5, 0.025, seed=1)
+    found = interval.adjust_by_deals(logs, 5, 0.025, seed=1)
     assert np.isfinite(found).all()
     assert found[1] < 0.03 < min(found[0], found[2])
 
 
 def test_identical_launches_show_nothing_and_no_rows_give_none() -> None:
-    assert significance.adjust_by_deals(np.zeros((8, 3)), 4, 0.025, seed=1).tolist() == [1.0, 1.0, 1.0]
-    assert significance.adjust_by_deals(np.zeros((8, 0)), 4, 0.025, seed=1).size == 0
+    assert interval.adjust_by_deals(np.zeros((8, 3)), 4, 0.025, seed=1).tolist() == [1.0, 1.0, 1.0]
+    assert interval.adjust_by_deals(np.zeros((8, 0)), 4, 0.025, seed=1).size == 0
 
 
 @pytest.mark.parametrize(

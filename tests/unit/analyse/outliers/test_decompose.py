@@ -6,8 +6,8 @@ import pytest
 
 from made.cables import tree
 from made.pairs import Cluster, Faults
-from weft.analyse.outliers.candidates import list_candidates
-from weft.analyse.outliers.decompose import decompose
+from weft.analyse.outliers.attribute import decompose
+from weft.analyse.outliers.polish import list_candidates
 
 SEEDS = 3
 

@@ -15,8 +15,16 @@ from made.view import load_view
 from weft.analyse.answers import Found, write_answers
 from weft.analyse.engine import connect
 from weft.analyse.floor import Floor
-from weft.analyse.outliers.doubts import FEWEST, doubt_by_samples, doubt_by_steal, list_few_samples, typical_steal
-from weft.analyse.outliers.outlier import Kind, Outlier, Sighting
+from weft.analyse.outliers.outlier import (
+    FEWEST,
+    Kind,
+    Outlier,
+    Sighting,
+    doubt_by_samples,
+    doubt_by_steal,
+    list_few_samples,
+    typical_steal,
+)
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.plan.records import Plan
 from weft.plan.stored import plan_of

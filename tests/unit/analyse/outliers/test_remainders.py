@@ -9,7 +9,7 @@ import pytest
 
 from made.attributed import pair_times
 from made.pairs import Cluster
-from weft.analyse.outliers.decompose import decompose
+from weft.analyse.outliers.attribute import decompose
 from weft.analyse.outliers.remainders import Remainders, remainders
 from weft.analyse.pairs.matrix import node_matrix
 

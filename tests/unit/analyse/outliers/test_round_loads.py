@@ -9,7 +9,7 @@ import pytest
 
 from made.attributed import outliers_of, pair_times
 from made.pairs import Cluster
-from weft.analyse.outliers.round_loads import crossing_factors, round_loads
+from weft.analyse.outliers.remainders import crossing_factors, round_loads
 from weft.analyse.pairs.pair_times import Ends
 from weft.analyse.pairs.places import Places, locate
 from weft.kernel.tournament import PairSchedule

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.analyse.statistics.significance import adjust_by_holm, doubled_midranks, rank_test
+from weft.analyse.statistics.interval import adjust_by_holm, doubled_midranks, rank_test
 
 
 def sides(first: int, second: int, u: int) -> tuple[list[float], list[float]]:

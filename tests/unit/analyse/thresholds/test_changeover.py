@@ -22,8 +22,7 @@ from made.sizes import (
 from weft.analyse.tables.answers import factor_text
 from weft.analyse.tables.times import CallRow, MedianRow
 from weft.analyse.thresholds.changes import ChangeOver, find_steps_and_bends
-from weft.analyse.thresholds.fit import Pieces
-from weft.analyse.thresholds.series import make_series, size_series
+from weft.analyse.thresholds.series import Pieces, make_series, size_series
 from weft.analyse.thresholds.switches import slower_than_double
 
 SERIES = 200

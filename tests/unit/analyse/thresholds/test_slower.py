@@ -9,9 +9,9 @@ import pytest
 
 from made.sizes import made_series, with_jump
 from weft.analyse.tables.answers import SlowerRow
-from weft.analyse.thresholds.findings import protocol_findings
 from weft.analyse.thresholds.series import block_series, size_series
 from weft.analyse.thresholds.switches import slower_than_double
+from weft.analyse.thresholds.trials import protocol_findings
 
 Row = dict[str, Any]
 SIZES = [1024 * 2**k for k in range(6)]

@@ -10,10 +10,10 @@ import pytest
 
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.thresholds.changes import ChangeOver, find_steps_and_bends
-from weft.analyse.thresholds.findings import protocol_findings
 from weft.analyse.thresholds.knob import name_knob
 from weft.analyse.thresholds.series import SizeSeries, make_series
 from weft.analyse.thresholds.switches import find_change_overs, slower_than_double
+from weft.analyse.thresholds.trials import protocol_findings
 from weft.fabric.simulation import SimulationSection
 from weft.mpi.knobs import Knobs
 

@@ -14,8 +14,7 @@ from weft.analyse.remedies import knob_remedies
 from weft.analyse.tables.answers import ChangeRow, cause_text
 from weft.analyse.tables.sweeps import TrialRow
 from weft.analyse.tables.times import CallRow
-from weft.analyse.thresholds.findings import gain_text, gains, remedy
-from weft.analyse.thresholds.trials import quieter, trial_rows, with_trials
+from weft.analyse.thresholds.trials import gain_text, gains, quieter, remedy, trial_rows, with_trials
 from weft.kernel.sizes import op_name
 from weft.plan.records import Plan
 from weft.plan.trials import Trial, far_value

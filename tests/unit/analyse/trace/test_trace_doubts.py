@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from made.traces import MadeRank
-from weft.analyse.tables.quality import grade_of
-from weft.analyse.trace.doubts import trace_doubts
+from weft.analyse.tables.claims import grade_of
+from weft.analyse.trace.claims import trace_doubts
 from weft.fabric import load_fabric
 from weft.host import parse_cpus
 from weft.store.trace.convert import convert_trace

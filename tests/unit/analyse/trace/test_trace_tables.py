@@ -20,9 +20,9 @@ from weft.analyse.tables.traces import (
     VERDICT,
     has_trace_tables,
 )
-from weft.analyse.trace import make, phases
+from weft.analyse.trace import make, timeline
 from weft.analyse.trace.make import make_trace_tables
-from weft.analyse.trace.phases import Codes, repeating
+from weft.analyse.trace.timeline import Codes, repeating
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag
@@ -219,9 +219,9 @@ def directly(codes: Codes, longest: int) -> list[tuple[int, int, int]]:
     return kept
 
 
-@pytest.mark.parametrize("odd", [phases.ODD, 1])  # by powers of 1 every two blocks of the same calls are alike
+@pytest.mark.parametrize("odd", [timeline.ODD, 1])  # by powers of 1 every two blocks of the same calls are alike
 def test_phases_are_the_same_as_by_comparing_every_call(odd: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(phases, "ODD", odd)
+    monkeypatch.setattr(timeline, "ODD", odd)
     dice = np.random.default_rng(5)
     for _ in range(40):
         loops = [np.tile(dice.integers(0, 3, dice.integers(1, 9)), dice.integers(1, 7)) for _ in range(4)]

@@ -4,12 +4,14 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from weft.analyse.claims.known import Known
-from weft.analyse.claims.sweeps import find_thresholds
+from weft.analyse.claims.known import Known, find_thresholds
 from weft.analyse.tables.claims import ClaimKind, ClaimRow, make_claim
 from weft.analyse.tables.sweeps import Line, size_of
 from weft.analyse.tables.times import TimedRow, reach
 from weft.kernel.sizes import line_name
+
+SATURATED = 0.95  # so much of the highest rate of several pairs at once counts as all of it
+SMALL = 8  # bytes: the rate of larger messages is one of bytes
 
 
 def find_claims(known: Known) -> list[ClaimRow]:
@@ -28,16 +30,15 @@ def find_claims(known: Known) -> list[ClaimRow]:
             others[ends_of(line)] = max(others.get(ends_of(line), line), line, key=lambda each: rate(peak(each)))
     del others[ends_of(best)]
     patterns = [_rate("rate.pattern", "breakdown", line, peak(line)) for line in others.values()]
-    cold = [_rate("rate.from-memory", "breakdown", line, line.rows[-1]) for line in measured_twice(lines)]
+    caches = [(line, line.cell.parameters.get("cache")) for line in lines]
+    hot = {ends_of(line) for line, cache in caches if cache == "hot"}
+    # of pairs that were measured hot, too: what codes get whose data is in no cache
+    both = [line for line, cache in caches if cache == "cold" and ends_of(line) in hot]
+    cold = [_rate("rate.from-memory", "breakdown", line, line.rows[-1]) for line in both]
     own = [each for each in cold if each["subject"] == ends_of(best)]
     rest = [each for each in cold if each["subject"] != ends_of(best)]
     busy = _saturation(between) + _message_rate(answers)
     return [first, *own, *busy, *find_thresholds(known, lines), *patterns, *rest]
-
-
-#: So much of the highest rate of several pairs at once counts as all of it.
-SATURATED = 0.95
-SMALL = 8  # bytes: the rate of larger messages is one of bytes
 
 
 def pairs_at_once(line: Line) -> int:
@@ -92,13 +93,6 @@ def peak(line: Line) -> TimedRow:
 def ends_of(line: Line) -> str:
     """The name of a line's pair, hot or cold."""
     return line_name(line.call, {**line.cell.parameters, "cache": ""})
-
-
-def measured_twice(lines: Sequence[Line]) -> list[Line]:
-    """The cold line of each pair that was measured hot, too: what codes get whose data is in no cache."""
-    caches = [(line, line.cell.parameters.get("cache")) for line in lines]
-    hot = {ends_of(line) for line, cache in caches if cache == "hot"}
-    return [line for line, cache in caches if cache == "cold" and ends_of(line) in hot]
 
 
 def _ends(row: TimedRow, amount: int) -> tuple[float | None, float | None]:

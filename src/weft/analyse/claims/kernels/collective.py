@@ -7,12 +7,10 @@ from functools import partial
 from typing import Any, Literal
 
 from weft.analyse.claims.kernels.exchange import find_bottleneck
-from weft.analyse.claims.known import Known
-from weft.analyse.claims.sweeps import claim_winners, find_thresholds, name_change
+from weft.analyse.claims.known import Known, claim_winners, find_thresholds, name_change
 from weft.analyse.tables import answers as tables
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, GUIDELINE_LAUNCHES, GuidelineRow, OverlapRow, WinnerRow
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
-from weft.analyse.tables.quality import Doubt
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, Doubt, make_claim
 from weft.analyse.tables.sweeps import Line, common_rows, largest_lines, own_lines, size_of
 from weft.analyse.tables.times import TimedRow, holding_bound_s, reach
 from weft.bound.placed import terms_of, traffic_of
@@ -27,6 +25,16 @@ from weft.store.folder import RunFolder
 
 #: A library is consistent if nearly every test excludes that the call takes so many times what it is held against.
 EXCLUDED, NEARLY = 2.0, 0.9
+UNTIMED = "collective.untimed"
+LEAST_SAVED = 0.1
+TUNED = frozenset({"alltoall", "alltoallv"})  # calls of which `weft tune` compares algorithms
+#: A library that hides less than this share of a call makes no progress of its own worth the name; and the width of an
+#: interval beyond which a share says nothing.
+HIDES, WIDEST = 0.5, 0.5
+#: A progress thread that makes the call itself slower than this factor waits for its turn on the rank's core.
+SHARES_A_CORE = 2.0
+#: Doubts that a share survives whose times were taken in turns, with an interval over launches: they touch all alike.
+IN_TURNS: frozenset[Doubt] = frozenset({"launches", "precision", "steal", "load", "lost"})
 
 
 def claim_guidelines(known: Known) -> list[ClaimRow]:
@@ -101,7 +109,6 @@ def _guideline(group: Sequence[tuple[int, GuidelineRow]], name: str, counted: di
 
 
 def _instead_of(known: Known, row: GuidelineRow) -> ClaimRow:
-    """What to do: the mock-up itself, the variable that chooses another algorithm, and who knows of it already."""
     collective, guideline = row["collective"], row["guideline"]
     tuned = collective in ("alltoall", "alltoallv")
     return make_claim(
@@ -109,12 +116,6 @@ def _instead_of(known: Known, row: GuidelineRow) -> ClaimRow:
         mock_up=guideline if guideline in MOCK_UPS[collective] else "", knob=knob(known.library, collective),
         issue=known_issue(known.library, collective, guideline), tuned=tuned, next=known.tuning if tuned else "",
     )  # fmt: skip
-
-
-UNTIMED = "collective.untimed"
-LEAST_SAVED = 0.1
-#: Calls of which `weft tune` compares algorithms.
-TUNED = frozenset({"alltoall", "alltoallv"})
 
 
 def find_claims(known: Known) -> list[ClaimRow]:
@@ -127,19 +128,12 @@ def find_claims(known: Known) -> list[ClaimRow]:
     rest = find_thresholds(known, lines)
     if known.winners:
         return [*claim_winners(known.winners, partial(_setting, known), known.tuning), *rest]
-    if launches := few_launches(known.lines):
+    rivals = {line.algorithm for line in known.lines}
+    launches = min((row["launches"] for line in known.lines for row in line.rows), default=0)
+    if DEFAULT in rivals and len(rivals) > 1 and 0 < launches < FEWEST_LAUNCHES:  # too few to name a winner
         again = known.again("--launches", str(FEWEST_LAUNCHES))
         return [make_claim(f"collective.{INCONCLUSIVE}", "answer", launches=launches, next=again), *rest]
     return [*_above_bound(known, largest_lines(lines)), *rest]
-
-
-#: A library that hides less than this share of a call makes no progress of its own worth the name; and the width of an
-#: interval beyond which a share says nothing.
-HIDES, WIDEST = 0.5, 0.5
-#: A progress thread that makes the call itself slower than this factor waits for its turn on the rank's core.
-SHARES_A_CORE = 2.0
-#: Doubts that a share survives whose times were taken in turns, with an interval over launches: they touch all alike.
-IN_TURNS: frozenset[Doubt] = frozenset({"launches", "precision", "steal", "load", "lost"})
 
 
 def find_overlaps(known: Known, rows: Sequence[OverlapRow]) -> list[ClaimRow]:
@@ -170,9 +164,7 @@ def _is_sure(row: OverlapRow) -> bool:
 
 
 def _next_progress(known: Known, worst: OverlapRow, ways: Sequence[OverlapRow]) -> list[ClaimRow]:
-    """MPI_Test, or the library's thread: what helped in this run, or where that is unknown; a thread that makes
-    the call itself slower lacks a core.
-    """
+    """MPI_Test, or the library's thread: what helped here, or is unknown; a thread that slows the call lacks a core."""
     helps = {_kind(row): row["low"] > worst["high"] for row in ways if _is_sure(row)}
     thread = progress_thread(known.library, several_nodes=worst["nodes"] > 1)
     slower = max((row["alone_s"] / worst["alone_s"] for row in ways if _kind(row) == "thread"), default=0.0)
@@ -196,13 +188,6 @@ def _overlap(name: str, kind: Literal["answer", "breakdown"], row: OverlapRow) -
         cell=row["cell"], call=f"{row['collective']}@{row['bytes']}", bytes=row["bytes"], alone_s=row["alone_s"],
         nodes=row["nodes"], ranks=row["ranks"],
     )  # fmt: skip
-
-
-def few_launches(lines: Sequence[Line]) -> int:
-    """In how many launches rival algorithms were timed, if those are too few to name a winner; else 0."""
-    rivals = {line.algorithm for line in lines}
-    launches = min((row["launches"] for line in lines for row in line.rows), default=0)
-    return launches if DEFAULT in rivals and len(rivals) > 1 and launches < FEWEST_LAUNCHES else 0
 
 
 def _setting(known: Known, best: WinnerRow) -> str:
@@ -235,10 +220,7 @@ def _above_bound(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:
 
 
 def _left_algorithm(known: Known, line: Line, row: TimedRow) -> list[ClaimRow]:
-    """The algorithm that a simulated library left just below this size, if its own line is surely and far lower.
-
-    Nothing beyond twice the size of the change: there the old line was never seen.
-    """
+    """The algorithm left just below this size, if its line is surely far lower; unseen beyond twice that size."""
     size = size_of(row)
     left = [each for each in line.jumps if each["algorithm_after"] and each["upper"] <= size]
     change = max(left, key=lambda each: each["upper"], default=None)

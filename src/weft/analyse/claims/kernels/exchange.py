@@ -75,23 +75,19 @@ def find_bottleneck(known: Known, cell: str, call: str) -> list[ClaimRow]:
     if cause is None or row is None:
         return []
     name = cause["name"] or (row["bound"] if cause["kind"] == "unknown" else "")
+    id = cause["kind"]
+    if id not in ("messages", "contention", "algorithm", "arrival", "unknown"):
+        named = {INJECTION: "adapter", COPY: "memory", **dict.fromkeys(PER_MESSAGE, "messages")}
+        id = named.get(cause["name"]) or ("uplink" if cause["name"].endswith((" up", " down")) else "link")
     return [make_claim(
-        f"bottleneck.{_bottleneck_id(cause)}", "breakdown", name, cause["share"], "share", bound=holding_bound_s(row),
+        f"bottleneck.{id}", "breakdown", name, cause["share"], "share", bound=holding_bound_s(row),
         at=row, evidence=[f"causes:{known.causes.index(cause)}"], seconds=row["median_s"], limit=row["bound"],
         of=cause["kind"], nodes=row["nodes"], ranks=row["ranks"],
         basis="simulated" if known.plan.is_model else "measured",
     )]  # fmt: skip
 
 
-def _bottleneck_id(cause: CauseRow) -> str:
-    if cause["kind"] in ("messages", "contention", "algorithm", "arrival", "unknown"):
-        return cause["kind"]
-    named = {INJECTION: "adapter", COPY: "memory", **dict.fromkeys(PER_MESSAGE, "messages")}
-    return named.get(cause["name"]) or ("uplink" if cause["name"].endswith((" up", " down")) else "link")
-
-
 def _steps(row: VerdictRow) -> list[ClaimRow]:
-    """The step off the first node, and what comes beyond it."""
     if row["off_factor"] is None or row["off_end"] is None:
         return []
     found = [_step(row, 1, row["off_end"], row["off_factor"], (row["off_low"], row["off_high"]))]

@@ -8,8 +8,7 @@ from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.kernel.sizes import op_name, split_op
 from weft.plan.records import Cell
 
-#: All ranks at once take no more than so many times what one alone takes: they do not hold each other up.
-SAME = 1.1
+SAME = 1.1  # all ranks at once take no more than so many times what one alone takes: they do not hold each other up
 
 
 def find_claims(known: Known) -> list[ClaimRow]:

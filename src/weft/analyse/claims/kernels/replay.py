@@ -6,8 +6,7 @@ from weft.analyse.claims.known import Known
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.analyse.tables.times import TimedRow
 
-#: From this share of the time on, computation is what most of it goes to.
-MOST = 0.5
+MOST = 0.5  # from this share of the time on, computation is what most of it goes to
 
 
 def find_claims(known: Known) -> list[ClaimRow]:
