@@ -19,7 +19,7 @@ from weft.analyse.compare.comparison import Comparison
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for
-from weft.report.compare.load import load_compare
+from weft.report.compare import load_compare
 from weft.run.one import run_study
 
 ALARMS, FOUND = 0.05, 0.95

@@ -25,7 +25,7 @@ from typing import Any
 
 from weft.launch.build import build_kernels
 from weft.mpi.library import find_mpi
-from weft.report.tables import show_object
+from weft.report.export import show_object
 from weft.report.view import load_view
 
 STEP = 2 ** (1 / 8)

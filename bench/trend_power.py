@@ -32,7 +32,7 @@ from weft.analyse.compare.trend import judged
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
 from weft.launch import launcher_for
-from weft.report.compare.nights import Nights, write_nights
+from weft.report.compare.history import Nights, write_nights
 from weft.run.nightly import Watch, make_watch, read_history, run_night
 from weft.run.progress import Progress
 

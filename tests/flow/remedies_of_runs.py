@@ -103,7 +103,7 @@ def no_tables_to_fit(typed: Typed) -> None:
     assert read_cells(run)
 
 
-@CASES.of("report/compare/load.py", "weft compare BASE OTHER")
+@CASES.of("report/compare/__init__.py", "weft compare BASE OTHER")
 def compare_of_one(typed: Typed) -> None:
     assert "weft compare BASE OTHER" in typed.fails("compare")
     run = run_here()
@@ -152,7 +152,7 @@ def nothing_to_run(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @CASES.of("papers/calls.py", "weft show {} says why")
 def first_calls_without_times(typed: Typed) -> None:
-    from weft.papers.bench import Bench
+    from weft.papers import Bench
     from weft.papers.calls import explained
     from weft.report.view import load_view
 

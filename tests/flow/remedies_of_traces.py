@@ -14,7 +14,7 @@ from weft.extras import pip_install
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import SITES, TRACE_RANKS, TraceFolder
 from weft.store.trace.reader import trace_files
-from weft.trace.perfetto import write_perfetto
+from weft.trace.export import write_perfetto
 from weft.trace.take import bring_in
 
 CASES = Cases()
@@ -30,7 +30,7 @@ def trace_here(name: str) -> None:
 
 @CASES.of("cli/trace.py", "weft trace -o RUN -- mpirun")
 @CASES.of("store/trace/folder.py", "weft trace -o RUN -- mpirun")
-@CASES.of("trace/perfetto.py", "weft trace -o RUN -- mpirun")
+@CASES.of("trace/export.py", "weft trace -o RUN -- mpirun")
 @CASES.of("trace/take.py", "weft trace -o RUN -- mpirun")
 def no_trace_yet(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "weft trace -o RUN -- mpirun" in typed.fails("trace")
@@ -93,8 +93,8 @@ def trace_as_run(typed: Typed) -> None:
         assert Path(f"{verb}.html").is_file()
 
 
-@CASES.of("trace/otf2/bringing.py", "weft trace import SOURCE -o RUN")
-@CASES.of("trace/otf2/archive.py", "weft trace export RUN DIR --to otf2")
+@CASES.of("trace/bring.py", "weft trace import SOURCE -o RUN")
+@CASES.of("trace/export.py", "weft trace export RUN DIR --to otf2")
 def traces_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     trace_here("RUN")
     Path("full").mkdir()
@@ -110,13 +110,13 @@ def traces_of_others(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "give an archive's traces.otf2" in typed.fails("trace", "import", "RUN", "-o", "none")
 
 
-@CASES.of("trace/traffic.py", "weft tune --sizes 1KiB 64KiB")
+@CASES.of("trace/events.py", "weft tune --sizes 1KiB 64KiB")
 def trace_without_all_to_alls(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
-    from weft.trace import traffic
+    from weft.trace import events
 
     trace_here("RUN")
-    monkeypatch.setattr(traffic, "each_event", lambda folder: iter(()))
+    monkeypatch.setattr(events, "each_event", lambda folder: iter(()))
     with pytest.raises(WeftError, match="has no MPI_Alltoall") as caught:
-        traffic.block_sizes_of_trace(Path("RUN"))
+        events.block_sizes_of_trace(Path("RUN"))
     assert "weft tune --sizes" in caught.value.remedy
     assert "--sizes" in typed("tune", "--help")

@@ -9,7 +9,7 @@ import pytest
 from made.fake_kernel import FakeLauncher
 from weft.fabric import load_fabric
 from weft.kernel.studies import load_study
-from weft.report.compare.nights import Nights, write_nights
+from weft.report.compare.history import Nights, write_nights
 from weft.run.nightly import make_watch, read_history, run_night
 from weft.run.progress import Progress
 

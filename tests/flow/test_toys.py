@@ -25,8 +25,8 @@ from weft.mpi.library import parse_library
 from weft.plan.make import make_plan
 from weft.plan.wire import flat_plan
 from weft.report import page
+from weft.report.export import show_object
 from weft.report.plan_tables import as_markdown
-from weft.report.tables import show_object
 from weft.run.one import run_study
 from weft.study import Study
 

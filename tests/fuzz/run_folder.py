@@ -22,9 +22,9 @@ from weft.plan.stored import HASH, hash_of, plan_of
 from weft.plan.wire import flat_plan
 from weft.report.card import as_json as why_json
 from weft.report.card import as_text as why_text
+from weft.report.compare import load_compare
 from weft.report.compare import page as compare_page
 from weft.report.compare import tables as compare_tables
-from weft.report.compare.load import load_compare
 from weft.report.page import write
 from weft.report.tables import render
 from weft.report.view import load_view

@@ -20,15 +20,13 @@ from weft.analyse.trace.make import make_trace_tables
 from weft.analyse.trace.timeline import timeline
 from weft.errors import WeftError
 from weft.report.tabular import terminal
-from weft.report.trace.page import as_json, trace_tables, write_trace_page
-from weft.report.trace.view import load_trace
+from weft.report.traces import as_json, load_trace, trace_tables, write_trace_page
 from weft.store.trace.folder import TraceFolder, stamp_of_raw, write_stamp
 from weft.store.trace.layout import Flag
-from weft.trace.events import reading_trace
-from weft.trace.perfetto import write_perfetto
+from weft.trace.events import reading_trace, traffic_of_trace
+from weft.trace.export import write_perfetto
 from weft.trace.rank_actions import make_script
 from weft.trace.take import bring_in, describe_trace
-from weft.trace.traffic import traffic_of_trace
 
 
 def made_rank(rank: int) -> MadeRank:

@@ -18,24 +18,23 @@ from made.traces import MadeRank
 from weft.analyse.trace.make import make_trace_tables
 from weft.fabric.drawing.drawing import draw, save
 from weft.papers import Part
-from weft.papers.page import write as write_papers
+from weft.papers import write as write_papers
 from weft.plan.records import Cell
 from weft.report.bars import Bar, draw_bars
-from weft.report.compare.load import load_compare
+from weft.report.compare import load_compare
+from weft.report.compare.history import load_trend
+from weft.report.compare.history import write as write_trend
 from weft.report.compare.page import write as write_compare
-from weft.report.compare.trend import load_trend
-from weft.report.compare.trend import write as write_trend
 from weft.report.page import Front, write, write_route_page
 from weft.report.tabular import Table, Words
-from weft.report.trace.page import write_trace_page
-from weft.report.trace.view import load_trace
+from weft.report.traces import load_trace, write_trace_page
 from weft.route.compare import Routed, compare
 from weft.route.given import given_network
 from weft.run.refresh import refresh, refresh_compared
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
+from weft.words import Row
 from weft.words.card import Card
-from weft.words.row import Row
 
 MS = 1_000_000
 TIMED_OUT = {("c007", launch): "timeout" for launch in (1, 2, 3)}

@@ -8,7 +8,7 @@ import pytest
 from real_weft import MPIS, Weft
 
 from made.view import load_view
-from weft.report.tables import show_object
+from weft.report.export import show_object
 
 RIGHT, WRONG = "btl_vader_eager_limit", "coll_tuned_alltoall_intermediate_msg"
 ATTEMPTS = 4

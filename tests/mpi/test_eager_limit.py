@@ -9,7 +9,7 @@ import pytest
 from real_weft import MPIS, Weft
 
 from made.view import load_view
-from weft.report.tables import show_object
+from weft.report.export import show_object
 
 #: The finest step of the refinement of sizes.
 STEP = 2 ** (1 / 8)

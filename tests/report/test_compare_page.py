@@ -10,7 +10,7 @@ from test_page import Reader, browse, in_browser, without_contents
 
 from made.run import make_run, tara_like
 from weft.analyse.compare.claims import decide, parse_gate
-from weft.report.compare.load import load_compare
+from weft.report.compare import load_compare
 from weft.report.compare.page import write
 from weft.run.refresh import refresh_compared
 

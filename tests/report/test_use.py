@@ -11,7 +11,7 @@ from browser import CHROMIUM, Browser
 
 from made.pages import make_hostile, trace_page
 from made.run import Made, make_run
-from weft.report.compare.load import load_compare
+from weft.report.compare import load_compare
 from weft.report.compare.page import write as write_compare
 from weft.report.page import write
 from weft.run.refresh import refresh

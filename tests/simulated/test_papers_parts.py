@@ -8,8 +8,7 @@ import pytest
 
 from weft.format import percent
 from weft.launch.simulated.simgrid import Programs
-from weft.papers import Part, beyond, datasheet, memory, published, scaling
-from weft.papers.bench import Bench
+from weft.papers import Bench, Part, beyond, datasheet, memory, published, scaling
 from weft.papers.tables import cells
 
 pytestmark = pytest.mark.simulated

@@ -13,7 +13,7 @@ from weft.launch.simulated.simgrid import Programs
 from weft.mpi.alltoall import read_selection
 from weft.report.view import load_view
 from weft.tune.model import Machine, rows_by_algorithm
-from weft.tune.show import OFF
+from weft.tune.rules import OFF
 from weft.tune.study import candidates
 
 pytestmark = pytest.mark.simulated

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel `probe`: what LogGP's numbers of a fabric are found from (src/weft/tune/check.py). Each rank of the first
+// The kernel `probe`: what LogGP's numbers of a fabric are found from (src/weft/tune/study.py). Each rank of the first
 // node has a partner on the second; on one node, the first half of the ranks has partners in the second half.
 //
 //   small     bytes of a short message

@@ -8,7 +8,7 @@ import locale
 import os
 import resource
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -62,8 +62,9 @@ LEAST_ADDRESSES = 4 << 30
 """Bytes of addresses below which the libraries of tables end a process by a signal instead of an error."""
 NO_TABLES = frozenset({"run", "plan", "list", "fabric", "init", "doctor", "completion", "exec", "place", "route"})
 """Verbs that load none of those libraries, or only after what they are for: a run measures first."""
-NO_MEMORY = ("failed to map segment", "cannot allocate memory", "out of memory", "can't start new thread")
-"""What libraries say, in small letters."""
+#: What libraries say, in small letters.
+NO_MEMORY = ("failed to map segment", "cannot allocate memory", "out of memory", "outofmemory",
+             "can't start new thread")  # fmt: skip
 
 
 class HostError(WeftError):
@@ -93,34 +94,24 @@ def require_room(words: list[str]) -> None:
 
 def cause_of(problem: BaseException) -> WeftError | None:
     """The error in words if an exception, or one that led to it, says that the host ran out of something."""
-    for each in _chain(problem):
+    seen: set[int] = set()
+    each: BaseException | None = problem
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
         if isinstance(each, OSError) and each.errno in FULL and isinstance(each.filename, str):
             from weft.files.atomic import explain  # not at each start: it loads pydantic
 
             return explain(each.filename, each)
         if not isinstance(each, WeftError) and "too many open files" in str(each).lower():
             return HostError("this command may open too few files (ulimit -n)", "raise the limit: ulimit -n 4096")
-        if _is_of_memory(each):
+        said = f"{type(each).__name__}: {each}".lower()
+        full = isinstance(each, MemoryError) or (isinstance(each, OSError) and each.errno == errno.ENOMEM)
+        if full or (not isinstance(each, WeftError) and any(words in said for words in NO_MEMORY)):
             lines = str(each).strip().splitlines()[:1] or [type(each).__name__]
             remedy = "free memory, raise a limit (ulimit -v, --mem) or use a larger host; then repeat the command"
             return HostError(f"no memory is left for this command: {lines[0][:200]}", remedy)
+        each = each.__cause__ or each.__context__
     return None
-
-
-def _is_of_memory(problem: BaseException) -> bool:
-    if isinstance(problem, MemoryError) or (isinstance(problem, OSError) and problem.errno == errno.ENOMEM):
-        return True
-    said = f"{type(problem).__name__}: {problem}".lower()
-    return not isinstance(problem, WeftError) and any(each in said for each in (*NO_MEMORY, "outofmemory"))
-
-
-def _chain(problem: BaseException | None) -> Iterator[BaseException]:
-    """An exception, and those that it was raised from."""
-    seen: set[int] = set()
-    while problem is not None and id(problem) not in seen:
-        seen.add(id(problem))
-        yield problem
-        problem = problem.__cause__ or problem.__context__
 
 
 # Imported when they are used: `weft --help` must not wait for DuckDB. So their lines of help stand here.
@@ -156,8 +147,7 @@ VERBS = {
     "help": ("weft.cli.app:main", "Explain a verb: weft help run."),
 }
 AS_IT_WAS = "WEFT_PYTHON_BEFORE"
-LONGEST_NAMED = 300
-"""Characters of a path in a message."""
+LONGEST_NAMED = 300  # characters of a path in a message
 HELP = "Is the interconnect of a parallel computer the bottleneck, why, what would it do elsewhere, and what helps."
 
 # Plain text: parsing help as Markdown costs another 50 ms at each start.

@@ -134,7 +134,7 @@ def watch(
     from weft.kernel.studies import load_study
     from weft.launch import launcher_for
     from weft.report.card import print_rows
-    from weft.report.compare.nights import Nights, write_nights
+    from weft.report.compare.history import Nights, write_nights
     from weft.run.nightly import make_watch, next_night, one_at_a_time, read_history, run_night
     from weft.run.one import exit_code, statuses
     from weft.run.progress import for_terminal

@@ -49,8 +49,7 @@ def compare(
         return show_trend(runs, format, output, figures)
     from weft.analyse.compare.claims import decide, exit_code, parse_gate
     from weft.analyse.compare.comparison import PHASES
-    from weft.report.compare import tables
-    from weft.report.compare.load import load_compare
+    from weft.report.compare import load_compare, tables
     from weft.run.refresh import reading, refresh_compared
 
     gates = [parse_gate(text) for text in fail_if or ()]
@@ -74,18 +73,18 @@ def compare(
 
 def show_trend(runs: tuple[Path, ...], format: str, output: Path | None, figures: Collection[str]) -> int:
     """Print the history of a study, and write its page."""
-    from weft.report.compare import trend
+    from weft.report.compare import history
     from weft.run.refresh import reading, refresh_compared
 
     refresh_compared(runs)
     with reading(*runs, kind=CompareError):
-        loaded, found = trend.load_trend(runs)
+        loaded, found = history.load_trend(runs)
         if format == "text":
-            trend.print_trend(found, console(140))
+            history.print_trend(found, console(140))
         else:
-            sys.stdout.write(trend.render(found, format))
+            sys.stdout.write(history.render(found, format))
         if output:
-            trend.write(loaded, found, output, formats=figures)
+            history.write(loaded, found, output, formats=figures)
             sys.stderr.write(f"wrote {output}\n")
     return 0
 

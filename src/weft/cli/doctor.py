@@ -78,31 +78,29 @@ def show(probes: "Sequence[Probe]", last: str) -> None:
 
 def show_probe(probe: "Probe", say: "Callable[[Text], None]", columns: int | None) -> None:
     """Print what was found, and the command that installs or corrects it; on a terminal no word is broken."""
+    from textwrap import wrap
+
     from rich.text import Text
+
+    def wrapped(text: str) -> list[str]:
+        if columns is None:
+            return [text]
+        return wrap(text, max(columns - margin, 1), break_long_words=False, break_on_hyphens=False) or [""]
 
     colours = {"ok": "green", "warn": "yellow", "missing": "dim"}
     colour = "red" if probe.needed and probe.verdict == "missing" else colours[probe.verdict]
     found = ": ".join(text for text in (probe.found, probe.needed_for) if text)
     head = Text(f"{probe.verdict:8}", colour).append(f"{probe.name:26}", "bold")
     margin = 34 if columns is None or columns >= WIDE else 8
-    first, *more = wrapped(found, margin, columns)
+    first, *more = wrapped(found)
     if margin < len(head.plain):
         head.rstrip()
         more = [first, *more] if first else more
     else:
         head.append(first, "default")
     say(head)
-    for line in (*more, *(wrapped(f"-> {probe.remedy}", margin, columns) if probe.remedy else ())):
+    for line in (*more, *(wrapped(f"-> {probe.remedy}") if probe.remedy else ())):
         say(Text(f"{'':{margin}}{line}"))
-
-
-def wrapped(text: str, margin: int, columns: int | None) -> list[str]:
-    """Lines of a text that fit beside a margin, broken between words only; one line where nothing limits them."""
-    from textwrap import wrap
-
-    if columns is None:
-        return [text]
-    return wrap(text, max(columns - margin, 1), break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def init(

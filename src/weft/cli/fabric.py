@@ -279,7 +279,7 @@ def learn(
       against: Runs of the kernel exchange to hold the file against; by default all of this fabric below runs.
       model: simulation (needs SimGrid; takes seconds per cell), or bound: the closed form, immediate.
     """
-    from weft.tune.learn import learn as measure
+    from weft.tune.whole import learn as measure
 
     path = output or Path(f"{Path(on).stem}-learnt.toml")
     return measure(on, path, ranks_per_node, into, against, model == "simulation")

@@ -67,7 +67,10 @@ class Stderr(io.FileIO):
 @contextmanager
 def guarded() -> Generator[None, None, None]:
     """Let all output of a command pass through `Stdout` and `Stderr`, unless it was replaced."""
-    _open_all()
+    # something in the place of each of the three that is closed: else the next file opened would be the output
+    while (handle := os.open(os.devnull, os.O_RDONLY)) <= 2:
+        continue
+    os.close(handle)
     before = sys.stdout, sys.stderr
     if sys.stdout is None or sys.stdout is sys.__stdout__:
         sys.stdout = _text(Stdout(1, "w", closefd=False), sys.stdout)
@@ -81,13 +84,6 @@ def guarded() -> Generator[None, None, None]:
         for stream in ours:
             with suppress(OutputError):  # main has flushed before: what is left was dropped
                 stream.flush()  # pyrefly: ignore[missing-attribute]
-
-
-def _open_all() -> None:
-    """Put something in the place of each of the three that is closed: else the next file opened would be the output."""
-    while (handle := os.open(os.devnull, os.O_RDONLY)) <= 2:
-        continue
-    os.close(handle)
 
 
 def simpler(problem: UnicodeError) -> tuple[str, int]:

@@ -2,19 +2,15 @@
 """The verbs ``place``, ``route show``, ``route failures`` and ``route fix``."""
 
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter, validators
 
 from weft.cli.output import print_answer
 from weft.errors import FabricError
 from weft.extras import require_drawer
-
-if TYPE_CHECKING:
-    from weft.route.compare import Comparison
 
 
 def place(
@@ -51,7 +47,7 @@ def place(
     chosen = hosts_of(network, free)
     sent = None
     if traffic is not None:
-        from weft.trace.traffic import traffic_of_trace
+        from weft.trace.events import traffic_of_trace
 
         sent = between_nodes(traffic_of_trace(traffic), nodes)
     found = search(routes, nodes, chosen, traffic_of(routes, beside, nodes), sent)
@@ -165,11 +161,17 @@ def show(
     from weft.launch.preload import route_library
     from weft.route.compare import compare
     from weft.route.deadlock import read_service
-    from weft.route.given import given_network, hosts_of
+    from weft.route.given import given_network, hosts_of, matrix_of
     from weft.route.show import as_text, as_tree
 
     title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
-    members, amounts = hosts_of(network, placement, ranks), _amounts(sent)
+    members, amounts = hosts_of(network, placement, ranks), None
+    if sent.traffic is not None:
+        from weft.trace.events import traffic_of_trace  # two seconds
+
+        amounts = traffic_of_trace(sent.traffic)
+    elif sent.matrix is not None:
+        amounts = matrix_of(sent.matrix)
     if hashing.hash:
         others = (engine, sent.matrix, sent.traffic, paths, sl2vl, keep, output, pattern != "all-to-all")
         _print_hashed(title, network, members, hashing, failed.seed, format, beside=any(others))
@@ -178,16 +180,10 @@ def show(
     tables, chosen = routed(network, engine, keep, service), pattern if amounts is None else "matrix"
     found = compare(tables, route_library(), pattern=chosen, ranks=members, matrix=amounts)
     print_answer(as_tree(found) if format == "json" else as_text(found, title))
-    _draw(found, title, output)
-
-
-def _draw(found: "Comparison", title: str, output: Iterable[Path]) -> None:
-    if not output:  # what writes pages takes a fifth of a second
-        return
-    from weft.report.page import write_route_page
-    from weft.route.show import draw_engine
-
     for path in output:
+        from weft.report.page import write_route_page  # a fifth of a second
+        from weft.route.show import draw_engine
+
         (write_route_page if path.suffix.lower() == ".html" else draw_engine)(found, title, path)
         sys.stderr.write(f"wrote {path}\n")
 
@@ -302,12 +298,3 @@ def _print_hashed(
         raise FabricError(text + "--sl2vl, --keep or --output goes with it", "leave them out")
     found = hash_paths(Routes(network, route_library()), members, hashing.connections, hashing.seeds, seed)
     print_answer(hashed_tree(found) if format == "json" else hashed_text(found, title))
-
-
-def _amounts(sent: Sent) -> Any:
-    """Bytes between ranks from a matrix or a trace; None without, and without what reads traces: two seconds."""
-    if sent.matrix is None and sent.traffic is None:
-        return None
-    from weft.trace.traffic import amounts_of
-
-    return amounts_of(sent.matrix, sent.traffic)

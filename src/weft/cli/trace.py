@@ -90,12 +90,10 @@ def show(
 
 
 def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine: str | None) -> None:
-    """Print the tables of a trace, made first where they are missing, and write its page."""
     from weft.analyse.trace import ensure_trace_tables
     from weft.report.card import print_rows
     from weft.report.tabular import terminal
-    from weft.report.trace.page import as_json, trace_tables, write_matrix, write_trace_page
-    from weft.report.trace.view import load_trace
+    from weft.report.traces import as_json, load_trace, trace_tables, write_matrix, write_trace_page
     from weft.text import console
     from weft.trace.take import describe_trace
 
@@ -120,9 +118,8 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
 
 
 def _show_stretch(folder: "TraceFolder", begin: str, end: str) -> None:
-    """Print the timeline of a stretch; StudyError if a time is none."""
     from weft.analyse.trace.timeline import timeline
-    from weft.report.trace.page import timeline_lines
+    from weft.report.traces import timeline_lines
     from weft.units import parse_seconds
 
     try:
@@ -144,8 +141,7 @@ def export(run: Path, output: Path, /, *, to: Literal["perfetto", "otf2"] = "per
     """
     from weft.store.trace.folder import TraceFolder
     from weft.trace.events import reading_trace
-    from weft.trace.otf2.archive import write_otf2
-    from weft.trace.perfetto import write_perfetto
+    from weft.trace.export import write_otf2, write_perfetto
     from weft.trace.take import bring_in
 
     folder = TraceFolder.open(run)
@@ -164,7 +160,7 @@ def bring(source: Path, /, *, output: Annotated[Path | None, Parameter(name=("--
       output: A new folder; trace-1, trace-2 ... by default.
     """
     from weft.store.trace.folder import TraceFolder
-    from weft.trace.otf2.bringing import import_trace
+    from weft.trace.bring import import_trace
     from weft.trace.take import describe_trace, free_folder
 
     into = output or free_folder()

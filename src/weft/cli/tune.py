@@ -59,7 +59,7 @@ def tune(
     from weft.tune.whole import Asked, Tuning
 
     if traffic is not None:
-        from weft.trace.traffic import block_sizes_of_trace
+        from weft.trace.events import block_sizes_of_trace
 
         sizes += tuple(f"{size} B" for size in block_sizes_of_trace(traffic))
     tuning = Tuning(on, Asked(nodes, ranks_per_node, sizes, launches, calls, skew), into, machine)

@@ -45,9 +45,7 @@ def papers(
       output: The page, .html or .md.
       into: Folder for the runs that the figures come from: each is a run like any other, for weft show and weft report.
     """
-    from weft.papers import Part, compute, wanted
-    from weft.papers.bench import Bench
-    from weft.papers.page import check_name, write
+    from weft.papers import Bench, Part, check_name, compute, wanted, write
     from weft.report.tabular import terminal
     from weft.text import console
 

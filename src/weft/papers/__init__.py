@@ -4,18 +4,24 @@
 Each part is a module here with ``def compute(bench: Bench) -> Part``; the papers' figures are in the ``.toml`` files.
 """
 
+import json
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from math import isnan
+from pathlib import Path
+from typing import Any
 
+from weft import __version__
+from weft.analyse.tables.times import CallRow
 from weft.errors import StudyError
-from weft.report.tabular import Table
-
-if TYPE_CHECKING:
-    from weft.papers.bench import Bench
+from weft.fabric import Fabric, load_fabric
+from weft.format import measured_seconds, relative_error
+from weft.report.html import fill, write_page
+from weft.report.tabular import Table, markdown
+from weft.report.view import RunView, load_view
 
 PARTS = {
     "tables": "Tables 4.2 and 4.4 of paper 000, three cells fitted",
@@ -59,3 +65,86 @@ def compute(name: str, bench: "Bench") -> Part:
     """Compute one part."""
     wanted([name])
     return import_module(f"weft.papers.{name}").compute(bench)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A folder with the runs."""
+
+    folder: Path  # with a run folder for each study and fabric
+    say: Callable[[str], None] = lambda _: None  # takes a line of progress before each step that takes seconds
+
+    def run(self, study: str, fabric: str | Fabric) -> RunView:
+        """Run a study on a fabric, or use the existing result; DataError for another version's, LaunchError."""
+        from weft.kernel.studies import load_study
+        from weft.launch import launcher_for
+        from weft.run.one import run_study
+
+        what = load_study(study)
+        where = load_fabric(fabric) if isinstance(fabric, str) else fabric
+        into = self.folder / f"{what.name}-on-{where.name}"
+        self.say(f"{what.name} on {where.name} (simulated)")
+        run_study(what, where, into, launcher_for(where, None, self.say, repeatable=True))
+        return load_view(into)
+
+
+def error_text(simulated: float | None, paper: float | None) -> str:
+    """Relative error in per cent, or a dash if there is nothing to compare."""
+    return "–" if simulated is None or not paper else relative_error(simulated / paper - 1)
+
+
+def paper_text(seconds: float, *, below: bool = False) -> str:
+    """A time as the papers print it, with two decimals."""
+    return "ERR" if isnan(seconds) else f"{'< ' if below else ''}{seconds:.2f} s"
+
+
+def time_or_status(row: CallRow | None) -> str:
+    """The simulated time of a row, or its status if it has none."""
+    if row is None:
+        return "–"
+    return measured_seconds(row["median_s"]) if row["status"] == "ok" else str(row["status"])
+
+
+def row_of(
+    rows: Iterable[CallRow], nodes: int, phase: str, *, call: str | None = None, series: str | None = None
+) -> CallRow | None:
+    """The first row on ``nodes`` nodes of a phase; of one call and one series, if these are given."""
+    own = (row for row in rows if (row["nodes"], row["phase"]) == (nodes, phase) and call in (None, row["call"]))
+    return next((row for row in own if series is None or series in row["series"]), None)
+
+
+def seconds_of(row: CallRow | None) -> float | None:
+    """The time of a row, if there is one."""
+    return None if row is None else row["median_s"]
+
+
+TITLE = "The papers' figures, simulated"
+OPENING = (
+    "Every time here that is not the paper's comes from a simulation (SimGrid's SMPI running Weft's own kernels on a "
+    "fabric file) or, where it says so, from a lower bound. None was measured on the clusters."
+)
+
+
+def write(parts: Sequence[Part], page: Path) -> list[Path]:
+    """Write the page as .html (without external resources) and .md, and its numbers as .json."""
+    check_name(page)
+    html = fill("papers.html", charts=False, title=TITLE, opening=OPENING, parts=parts)
+    numbers = json.dumps({part.name: part.values for part in parts}, indent=1) + "\n"
+    texts = {".md": as_markdown(parts), ".html": html, ".json": numbers}
+    for suffix, text in texts.items():
+        write_page(page.with_suffix(suffix), text)
+    return [page.with_suffix(suffix) for suffix in texts]
+
+
+def check_name(page: Path) -> None:
+    """Raise StudyError for a file name that :func:`write` would refuse, before any work is done."""
+    if page.suffix not in (".html", ".md"):
+        raise StudyError(f"{page} is neither .html nor .md", "give -o papers.html: the others are written beside it")
+
+
+def as_markdown(parts: Sequence[Part]) -> str:
+    """All parts in Markdown."""
+    blocks = [f"# {TITLE}", OPENING]
+    for part in parts:
+        blocks += [f"## {part.title[0].upper()}{part.title[1:]}", *part.found, *map(markdown, part.tables)]
+    return "\n\n".join([*blocks, f"Made by `weft papers`, Weft {__version__}."]) + "\n"

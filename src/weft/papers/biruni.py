@@ -6,8 +6,7 @@ from collections import defaultdict
 from weft.analyse.tables.times import timed
 from weft.format import percent
 from weft.kernel.sizes import split_op
-from weft.papers import PARTS, Part, published
-from weft.papers.bench import Bench
+from weft.papers import PARTS, Bench, Part, published
 from weft.report.tabular import Table
 from weft.report.view import RunView
 

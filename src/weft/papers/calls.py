@@ -18,8 +18,7 @@ from weft.files.atomic import write_atomic
 from weft.files.section import put
 from weft.fit.squares import Floats, solve
 from weft.format import format_seconds, percent, relative_error
-from weft.papers import PARTS, Part, published
-from weft.papers.bench import Bench, error_text, paper_text, row_of, seconds_of, time_or_status
+from weft.papers import PARTS, Bench, Part, error_text, paper_text, published, row_of, seconds_of, time_or_status
 from weft.report.tabular import Table
 from weft.report.view import CALLS, RunView
 

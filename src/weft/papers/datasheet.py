@@ -15,8 +15,7 @@ from weft.files.reading import parse_toml, validate
 from weft.fit.inputs import MeasuredCell
 from weft.fit.run import fit_cells, simulation_model
 from weft.format import format_rate, format_seconds, measured_seconds, percent, relative_error
-from weft.papers import PARTS, Part
-from weft.papers.bench import Bench
+from weft.papers import PARTS, Bench, Part
 from weft.papers.tables import both_tables, cells, errors
 from weft.report.tabular import Table
 

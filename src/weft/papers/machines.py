@@ -21,8 +21,7 @@ from weft.files.atomic import write_atomic
 from weft.fit.squares import Floats, solve
 from weft.format import format_bytes, measured_seconds, percent, relative_error
 from weft.kernel.sizes import split_op
-from weft.papers import PARTS, Part, published
-from weft.papers.bench import Bench
+from weft.papers import PARTS, Bench, Part, published
 from weft.report.tabular import Number, Table
 
 FITTED_BLOCKS = (64, 2**20)  # of the two cells that are fitted, on the fewest nodes: one of messages and one of bytes

@@ -7,8 +7,7 @@ from weft.fabric import Fabric, load_fabric
 from weft.fabric.simulation import SimulationSection
 from weft.format import format_bytes
 from weft.kernel.studies import load_study
-from weft.papers import PARTS, Part, published
-from weft.papers.bench import Bench, error_text, paper_text, row_of
+from weft.papers import PARTS, Bench, Part, error_text, paper_text, published, row_of
 from weft.plan.make import make_plan
 from weft.report.tabular import Number, Table
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The papers' two verdicts: with more nodes strong scaling of the exchange is faster, weak scaling slower."""
 
-from weft.papers import PARTS, Part, published
-from weft.papers.bench import Bench
+from weft.papers import PARTS, Bench, Part, published
 from weft.report.tabular import Table, Words
 
 STUDIES = {"constant-global": ("tara-constant-global", "strong"), "constant-local": ("tara-constant-local", "weak")}

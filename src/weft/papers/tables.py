@@ -12,8 +12,7 @@ from weft.fit.inputs import PARAMETERS, MeasuredCell
 from weft.fit.run import fit_cells
 from weft.fit.squares import Cell, Fit
 from weft.format import format_rate, format_seconds, percent, relative_error
-from weft.papers import PARTS, Part, published
-from weft.papers.bench import Bench
+from weft.papers import PARTS, Bench, Part, published
 from weft.report.tabular import Table, Words
 
 FITTED = ["copy_rate", "adapter_rate", "overhead"]

@@ -9,8 +9,7 @@ import numpy as np
 from weft.fabric.hops import host_hops, rank_pairs
 from weft.fabric.network.build import build_network
 from weft.format import percent
-from weft.papers import PARTS, Part, published
-from weft.papers.bench import Bench, error_text
+from weft.papers import PARTS, Bench, Part, error_text, published
 from weft.report.tabular import Number, Table
 from weft.store.tables import read_table
 

@@ -12,9 +12,7 @@ from weft.report.figures import Picture
 if TYPE_CHECKING:
     from weft.report.view import RunView
 
-
-WIDTH = 40
-SHORTEST = 8
+WIDTH, SHORTEST = 40, 8
 BAR, BOUND = "█", "┃"
 CROWDED = "* more ranks than cores"
 KEY = f"{BAR} time   {BOUND} its lower bound"

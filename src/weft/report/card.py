@@ -14,9 +14,8 @@ from weft.format import exact_bytes, format_factor, format_seconds, plural
 from weft.kernel.sizes import cell_place, line_name, split_op
 from weft.report.view import CALLS, RunView, load_view
 from weft.text import console, one_line
-from weft.words.card import Card, card_rows
-from weft.words.row import Row
-from weft.words.say import say
+from weft.words import Row
+from weft.words.card import Card, card_rows, say
 
 LABEL, INDENT = 21, 2
 GRADES = {"A": "green", "B": "", "C": "yellow", "D": "bold red"}
@@ -75,19 +74,18 @@ def row_lines(row: Row, width: int) -> list[str]:
     behind = " " * (INDENT + LABEL)
     head = f"{' ' * INDENT}{row.label:<{LABEL - 1}} "
     room = max(width - len(behind), 20)
+
+    def wrapped(text: str) -> list[str]:
+        return textwrap.wrap(one_line(text), room, break_long_words=False, break_on_hyphens=False)
+
     lines = [one_line(row.text)]
     if len(lines[0]) > room:
-        lines = [line for part in (row.value, row.note) for line in _wrapped(part, room)]
-    lines += _wrapped(row.next, room)
+        lines = [line for part in (row.value, row.note) for line in wrapped(part)]
+    lines += wrapped(row.next)
     return [f"{head}{lines[0] if lines else ''}".rstrip(), *(f"{behind}{line}" for line in lines[1:])]
 
 
-def _wrapped(text: str, room: int) -> list[str]:
-    return textwrap.wrap(one_line(text), room, break_long_words=False, break_on_hyphens=False)
-
-
-WIDTH = 40
-SCHEMA = "weft-why/1"
+WIDTH, SCHEMA = 40, "weft-why/1"
 
 
 def breakdowns(view: RunView) -> list[list[BreakdownRow]]:
@@ -97,7 +95,7 @@ def breakdowns(view: RunView) -> list[list[BreakdownRow]]:
 
 
 def explained(view: RunView) -> list[list[BreakdownRow]]:
-    """The same, of a run that has some. Raises DataError: nothing was explained."""
+    """Those that the run claims, of a run that has some. Raises DataError: nothing was explained."""
     found = breakdowns(view)
     if not found:
         raise DataError(
@@ -105,7 +103,8 @@ def explained(view: RunView) -> list[list[BreakdownRow]]:
             "measure a study of the kernel exchange (data = contention) or collective (Alltoall, Alltoallv), on two "
             "ranks or more, without explain = false",
         )
-    return found
+    known = {(each["cell"], each["call"]) for each in view.claims if each["id"].startswith("breakdown.")}
+    return [rows for rows in found if (rows[0]["cell"], rows[0]["call"]) in known]
 
 
 def call_title(view: RunView, cell: str, op: str) -> str:
@@ -119,18 +118,11 @@ def call_title(view: RunView, cell: str, op: str) -> str:
 
 def as_text(view: RunView) -> str:
     """The card, then the breakdown of each call as bars, as far as the run may claim it."""
-    found = _claimed(view, explained(view))
-    lines = card_lines(card_of(view), 120)
+    found, lines = explained(view), card_lines(card_of(view), 120)
     for rows in found:
         name = call_title(view, rows[0]["cell"], rows[0]["call"])
         lines += ["", name, f"  {say_breakdown(view, rows[0])}", *bars(rows)]
     return "\n".join(lines) + "\n"
-
-
-def _claimed(view: RunView, found: list[list[BreakdownRow]]) -> list[list[BreakdownRow]]:
-    """The breakdowns that the run claims."""
-    known = {(each["cell"], each["call"]) for each in view.claims if each["id"].startswith("breakdown.")}
-    return [rows for rows in found if (rows[0]["cell"], rows[0]["call"]) in known]
 
 
 def say_breakdown(view: RunView, row: BreakdownRow) -> str:
@@ -169,7 +161,7 @@ def as_json(view: RunView) -> str:
     """The breakdowns as JSON: every step as its row of the table, under its call."""
     tree = [
         {"cell": rows[0]["cell"], "call": rows[0]["call"], "statement": say_breakdown(view, rows[0]), "steps": rows}
-        for rows in _claimed(view, explained(view))
+        for rows in explained(view)
     ]
     card = [row._asdict() for row in card_of(view).rows]
     head = {"schema": SCHEMA, "run": view.name, "label": view.label, "mpi": view.mpi, "card": card}

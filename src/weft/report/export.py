@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run in formats of other tools: the OSU benchmarks' columns, ReFrame's performance log, OpenMetrics text."""
+"""A run as JSON and CSV, and in formats of other tools: the OSU benchmarks' columns, ReFrame's log, OpenMetrics, LaTeX.
 
+JSON is of schema weft-show/1, described field by field in docs/dev/show-json.md: fields may be added within a version;
+none is renamed, removed or changed in meaning.
+"""
+
+import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal
 
+from weft.analyse.tables.breakdown import BOTTLENECKS, LINKS, SENSITIVITY
+from weft.analyse.tables.claims import extras
 from weft.analyse.tables.times import TimedRow, holding_bound_s, timed
 from weft.errors import DataError
+from weft.files.reading import is_list, is_table
 from weft.format import plural
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import line_name, split_op
 from weft.kernel.traffic import Uniform
-from weft.report.tabular import Table
+from weft.report.card import card_of
+from weft.report.tabular import Table, comma_separated
 from weft.report.view import RunView
 from weft.text import latex, one_line
 
@@ -184,3 +194,54 @@ def as_latex(view: RunView, tables: Iterable[Table], meaning: str) -> str:
     """Tables of a run, with the verdict and what the numbers mean as comments."""
     remarks = [f"% {one_line(text)}" for text in (view.titled(view.name), view.headline, meaning)]
     return "\n".join(remarks) + "\n\n" + "\n\n".join(latex_table(table) for table in tables) + "\n"
+
+
+SCHEMA = "weft-show/1"
+FIELDS = (
+    "cell", "kernel", "series", "nodes", "ranks_per_node", "ranks", "n", "m", "call", "phase", "status", "reason",
+    "median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s", "samples",
+    "discarded", "disturbed", "lost_s", "lost_by", "launches", "launch_low_s", "launch_high_s", "interval", "batch",
+    "definition", "ended_by", "algorithm", "bound_s", "bound", "block_bytes", "local_bytes", "array_bytes",
+    "oversubscribed",
+)  # fmt: skip
+
+
+def show_object(view: RunView) -> dict[str, Any]:
+    """The printed object as plain data."""
+    plan, links = view.plan, LINKS.read(view.path)
+    head = {"schema": SCHEMA, "run": str(view.path), "study": plan.study, "title": plan.title, "fabric": plan.fabric}
+    head |= {"kind": plan.fabric_kind, "mpi": view.mpi, "simulated": plan.is_model}
+    ends = {"start": "from", "end": "to"}
+    return head | {
+        "virtual": plan.planned_fabric.is_emulated,
+        "headline": view.headline,
+        "card": [row._asdict() for row in card_of(view).rows],
+        "claims": [{**claim, "more": extras(claim)} for claim in view.claims],
+        "quality": {"grade": view.grade, "doubts": view.quality},
+        "rows": [{name: row[name] for name in FIELDS} for row in view.rows],
+        "verdicts": [{ends.get(key, key): value for key, value in row.items()} for row in view.verdicts],
+        "sensitivity": SENSITIVITY.read(view.path),
+        "floor": view.floor,
+        "findings": view.findings,
+        **({"bottlenecks": BOTTLENECKS.read(view.path), "links": links} if links else {}),
+        **view.story.fields(view),
+    }
+
+
+def as_json(view: RunView) -> str:
+    """The object as text; a number that JSON cannot represent becomes null (and an error among the findings)."""
+    return json.dumps(_finite(show_object(view)), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if is_table(value):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if is_list(value) else value
+
+
+def as_csv(view: RunView) -> str:
+    """One line per cell, call and phase, in seconds and bytes, unrounded: the fields of the JSON's rows."""
+    rows = ([row[name] for name in FIELDS] for row in view.rows)
+    return comma_separated(FIELDS, [[" ".join(each) if is_list(each) else each for each in row] for row in rows])

@@ -8,11 +8,9 @@ from weft.fabric.nodeset import fold_for_people
 from weft.format import format_factor, plural, times_text
 from weft.report.tabular import Table, Words
 from weft.route.given import Failure, Failures
-from weft.words.card import Card
-from weft.words.say import say
+from weft.words.card import Card, say
 
-SHOWN = 10
-EVEN = 0.005  # a factor that prints as 1
+SHOWN, EVEN = 10, 0.005  # rows; a factor off 1 that prints as 1
 
 
 def claim_failures(found: Failures, bound: tuple[float, str], file: str) -> list[ClaimRow]:

@@ -36,14 +36,8 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Any:
-    """What fills the templates, which are compiled once."""
-    environment = Environment(
-        loader=PackageLoader("weft.report", "template"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        finalize=shown,
-    )
+    loader, looks = PackageLoader("weft.report", "template"), {"autoescape": True, "trim_blocks": True}
+    environment = Environment(loader=loader, undefined=StrictUndefined, finalize=shown, **looks)
     own: dict[str, Any] = {"parts": parts, "json": embedded, "factor": measured_factor, "unbroken": unbroken}
     environment.filters.update(own | {"sentence": capital})
     return environment
@@ -75,8 +69,7 @@ def figure_values(place: str, figure: Figure | Picture) -> dict[str, Any]:
     return said | {"panels": [paint_for_page(panel) for panel in figure.specifications()], "svg": "", "extra": ""}
 
 
-def _lighter(colour: str) -> str:
-    """A colour that reads well on dark paper: mixed with white, 45 parts of a hundred."""
+def _lighter(colour: str) -> str:  # mixed with white, 45 parts of a hundred: reads well on dark paper
     parts = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
     return "#" + "".join(f"{round(part + 0.45 * (255 - part)):02x}" for part in parts)
 

@@ -9,7 +9,7 @@ from weft.analyse.tables.pairs import CLASSES, CONTENTION, ClassRow, ContentionR
 from weft.analyse.tables.times import CallRow
 from weft.format import format_bytes, format_rate, measured_seconds, percent, plural, with_title
 from weft.kernel.registry import kernel_named
-from weft.report.intervals import interval_meaning
+from weft.report.tabular import interval_meaning
 from weft.report.view import RunView
 from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, SEGMENT_TABLE, MeasuredRow, RankRow, SegmentRow
 
@@ -22,19 +22,15 @@ STARTS = {
     "window": "ranks start at an agreed time; late starts are dropped",
 }
 ENDINGS = {
-    "precision": "the precision",
-    "samples": "the most samples",
-    "budget": "the time budget",
-    "residual": "clocks that turned out too far apart",
-    "single": "its one sample",
-}
+    "precision": "the precision", "samples": "the most samples", "budget": "the time budget",
+    "residual": "clocks that turned out too far apart", "single": "its one sample",
+}  # fmt: skip
 
 
 def how_measured(view: RunView) -> Facts:
     """Definition, launches, stop rule, samples, clocks, validation."""
     warm = [row for row in view.rows if row["phase"] == "warm" and row["status"] == "ok" and row["samples"]]
-    of_pairs = pairs_measured(view)
-    classes = CLASSES.read(view.path) if of_pairs else []
+    classes = CLASSES.read(view.path) if pairs_measured(view) else []
     facts = [("Time of a call", _definitions(warm, classes, modelled=view.plan.is_model))]
     facts += _of_model(view, warm) if view.plan.is_model else _of_launches(view, warm, classes)
     if meaning := interval_meaning(with_intervals(view)):
@@ -59,7 +55,6 @@ def with_intervals(view: RunView) -> list[CallRow | ContentionRow]:
 
 
 def _of_launches(view: RunView, warm: Sequence[CallRow], classes: Sequence[ClassRow]) -> Facts:
-    """What was repeated, how often, and what ended it."""
     measure = view.plan.measure
     launches = f"{plural(measure.launches, 'launch')} of every cell, in an order shuffled by seed {view.plan.seed}"
     rule = f"in each launch until the 95 % interval of the median is within ±{percent(measure.precision)}, from "
@@ -79,7 +74,6 @@ def _of_launches(view: RunView, warm: Sequence[CallRow], classes: Sequence[Class
 
 
 def _of_model(view: RunView, warm: Sequence[CallRow]) -> Facts:
-    """What stands in place of samples and launches: a model gives the same time again."""
     counts = sorted({row["samples"] for row in warm})
     number = f"{counts[0]:,} to {counts[-1]:,} of a row, such as one for each root" if counts[1:] else "one of a row"
     return [
@@ -191,21 +185,21 @@ def _distinct(values: Iterable[str]) -> str:
 
 def binding(ranks: Iterable[RankRow]) -> str:
     """The binding of the ranks, as they read it from the system."""
+
+    def several(place: str) -> bool:
+        cpus = place.partition(":")[2]
+        return "-" in cpus or "," in cpus or not cpus
+
     launches: dict[str, list[str]] = {}
     for row in ranks:
         launches.setdefault(row["launch_id"], []).append(f"{row['host']}:{row['cpus']}")
     if not launches:
         return "unknown"
-    alone = sum(len(set(found)) == len(found) and not any(map(_several, found)) for found in launches.values())
+    alone = sum(len(set(found)) == len(found) and not any(map(several, found)) for found in launches.values())
     if alone == len(launches):
         return "each rank on its own processor"
     free = f"ranks unbound, or sharing processors, in {len(launches) - alone} of {plural(len(launches), 'launch')}"
     return free + (", each on its own processor in the others" if alone else "")
-
-
-def _several(cpus: str) -> bool:
-    listed = cpus.partition(":")[2]
-    return "-" in listed or "," in listed or not listed
 
 
 def settings(view: RunView) -> Facts:

@@ -25,9 +25,8 @@ from weft.report.view import RunView, load_view
 from weft.route.compare import Comparison, Engine, Rows, engine_rows, link_rows
 from weft.route.show import drawing, verdict
 from weft.store.folder import RunFolder
-from weft.words.card import Card
-from weft.words.row import Row
-from weft.words.say import say
+from weft.words import Row
+from weft.words.card import Card, say
 
 
 def write_route_page(found: Comparison, title: str, path: Path) -> None:
@@ -113,18 +112,19 @@ def shared(views: Sequence[RunView]) -> dict[str, Any]:
     """How several runs compare, and their figures on one axis; nothing of runs that have no row in common."""
     if len(views) < 2:
         return {}
-    from weft.report.compare.figures import shared_figures
-    from weft.report.compare.load import load_compare
+    from weft.report.compare import load_compare
+    from weft.report.compare.figures import sheets, times_figure
 
     try:
         found = load_compare([view.path for view in views])
     except CompareError:
         return {}
+    figures = [times_figure(found, sheet) for sheet in sheets(found) if sheet.name.endswith("warm")]
     return {
         "title": found.title,
         "cards": [card for card in found.cards if card.rows],
         "command": shlex.join(["weft", "compare", *(str(view.path) for view in views), "-o", "compare.html"]),
-        "figures": [figure_values(f"shared-{figure.name}", figure) for figure in shared_figures(found)],
+        "figures": [figure_values(f"shared-{figure.name}", figure) for figure in figures],
     }
 
 
@@ -135,7 +135,6 @@ def _remedy(view: RunView, claim: ClaimRow) -> tuple[Row, str]:
 
 
 def _folds(view: RunView) -> dict[str, str]:
-    """What is folded away in one line each, by the name of its fold."""
     steps = [say(each) for each in view.claimed("breakdown") if not each["id"].startswith(("latency.", "bottleneck."))]
     cells, calls = ({row[key] for row in view.rows} for key in ("cell", "call"))
     launches, moved = view.plan.measure.launches, len(method.settings(view))
@@ -147,7 +146,6 @@ def _folds(view: RunView) -> dict[str, str]:
 
 
 def _run(index: int, view: RunView, figures: Figures) -> dict[str, Any]:
-    """The values of a run for the template."""
     proof = view.story.proof(view, figures)
     rest = [figure for figure in figures if figure.name not in {each.name for each in proof}]
     answer = next(iter(view.claimed("answer")), None)

@@ -4,14 +4,13 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.tables import pairs as tables
-from weft.analyse.tables.pairs import ExactRow, NameRow, P, RankOfPairs, largest
+from weft.analyse.tables.pairs import ExactRow, P, RankOfPairs, largest
 from weft.format import capital, format_bytes, format_rate, measured_seconds, plural
 from weft.kernel.sizes import window_of
 from weft.report.tabular import Table, Words, make_table
@@ -34,11 +33,9 @@ def _of_largest(table: TableOf[P]) -> cached_property[list[P]]:
     return cached_property(rows)  # pyrefly: ignore[bad-return]
 
 
-@dataclass(frozen=True)
 class PairView:
     """Tables of pairs, of the placement with most nodes and ranks."""
 
-    run: RunView
     classes = _of_largest(tables.CLASSES)  # times by hop class
     contention = _of_largest(tables.CONTENTION)  # factors of contention by hop class
     node_rows = _of_largest(tables.NODES)  # how slow each node is
@@ -48,10 +45,22 @@ class PairView:
     cold = _of_largest(tables.COLD)  # first contact by hop class
     spread = _of_largest(tables.SPREAD)  # spread of the samples of each hop class
 
-    @cached_property
-    def _names(self) -> list[NameRow]:
-        rows = tables.NAMES.read(self.run.path)
-        return largest(rows, rows) if rows else []
+    def __init__(self, run: RunView) -> None:
+        rows, values = tables.NAMES.read(run.path), [cell.parameters for cell in run.plan.measured]
+        self.run, self._names, self._values = run, largest(rows, rows) if rows else [], values
+        self.measured = bool(self._names)  # whether any pair was
+        self.nodes = [row["name"] for row in self._names]
+        self.on_node = [row["on_node"] for row in self._names]  # ranks
+        self.ranks = sum(self.on_node)
+        self.unknown = self._names[0]["unknown"] if self._names else ""  # why no link can be named
+        self.rates = any("window" in each for each in values)  # whether windows of messages were measured
+        # bytes from which an operation is a message each way at the same time: in a check
+        self.both_ways: float = min((each.get("both_ways", math.inf) for each in values), default=math.inf)
+        self.trip = "half a round trip"  # what the time of an operation without windows is of
+        if self.both_ways < math.inf:
+            self.trip += f", from {format_bytes(self.both_ways)} a message each way at once"
+        apart = any(each.get("places", "apart") == "apart" for each in values)
+        self.places = "each with its own buffer" if apart else "in one place"  # of the messages of a window
 
     def of_largest(self, table: TableOf[P]) -> list[P]:
         """Rows of a table, of the largest placement."""
@@ -59,24 +68,7 @@ class PairView:
 
     def window(self, size: int = 1) -> int:
         """Messages of ``size`` bytes in one operation: 1 where latency was measured."""
-        return max((window_of(cell.parameters, size) for cell in self.run.plan.measured), default=1)
-
-    @cached_property
-    def rates(self) -> bool:
-        """Whether windows of messages were measured, whose rates are shown."""
-        return any("window" in cell.parameters for cell in self.run.plan.measured)
-
-    @cached_property
-    def both_ways(self) -> float:
-        """Bytes from which an operation is a message each way at the same time: in a check."""
-        return min((cell.parameters.get("both_ways", math.inf) for cell in self.run.plan.measured), default=math.inf)
-
-    @property
-    def trip(self) -> str:
-        """What the time of an operation without windows is of."""
-        if self.both_ways == math.inf:
-            return "half a round trip"
-        return f"half a round trip, from {format_bytes(self.both_ways)} a message each way at once"
+        return max((window_of(each, size) for each in self._values), default=1)
 
     @property
     def under_way(self) -> str:
@@ -85,58 +77,25 @@ class PairView:
         few, most = min(counts), plural(max(counts), "message")
         return most if few == max(counts) else f"{few:,}-{most}"
 
-    @cached_property
-    def places(self) -> str:
-        """Where the messages of a window are."""
-        apart = any(cell.parameters.get("places", "apart") == "apart" for cell in self.run.plan.measured)
-        return "each with its own buffer" if apart else "in one place"
-
     def value_text(self, size: int, seconds: float | None) -> str:
         """What a pair takes: the time of a message, or the rate of a window of messages of ``size`` bytes."""
         return format_rate(self.window(size) * size / seconds) if self.rates and seconds else measured_seconds(seconds)
-
-    @property
-    def measured(self) -> bool:
-        """Whether any pair was measured."""
-        return bool(self._names)
-
-    @property
-    def nodes(self) -> list[str]:
-        """Names of the nodes."""
-        return [row["name"] for row in self._names]
-
-    @property
-    def on_node(self) -> list[int]:
-        """Ranks on each node."""
-        return [row["on_node"] for row in self._names]
-
-    @property
-    def ranks(self) -> int:
-        """Number of ranks."""
-        return sum(self.on_node)
 
     @property
     def by_nodes(self) -> bool:
         """Whether pairs of ranks were too many to analyse each."""
         return any(row["slow"] is None for row in self.classes)
 
-    @property
-    def unknown(self) -> str:
-        """Why no link can be named; empty if routes are known."""
-        return self._names[0]["unknown"] if self._names else ""
-
     @cached_property
     def shown(self) -> list[tuple[int, str]]:
         """Each size with the first of its modes that measured most pairs."""
-        possible = self.ranks * (self.ranks - 1)
         pairs = Counter[tuple[int, str]]()
         for row in self.classes:
             pairs[row["bytes"], row["mode"]] += row["pairs"]
         found: list[tuple[int, str]] = []
-        for size in sorted({row["bytes"] for row in self.classes}):
-            counts = {mode: pairs[size, mode] for mode in MODES}
-            whole = [mode for mode in MODES if counts[mode] >= WHOLE * possible]
-            found.append((size, whole[0] if whole else max(counts, key=lambda mode: counts[mode])))
+        for size in sorted({size for size, _ in pairs}):
+            whole = (mode for mode in MODES if pairs[size, mode] >= WHOLE * self.ranks * (self.ranks - 1))
+            found.append((size, next(whole, None) or max(MODES, key=lambda mode: pairs[size, mode])))
         return found
 
     def matrix(self, size: int, mode: str, column: str) -> Floats:

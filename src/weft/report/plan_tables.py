@@ -151,13 +151,8 @@ def as_csv(plan: Plan) -> str:
     rows: list[tuple[object, ...]] = []
     for cell in plan.measured:
         shape = (cell.id, " ".join(cell.series), cell.nodes, cell.ranks_per_node, cell.ranks)
-        sizes = (
-            cell.parameters.get("n"),
-            cell.parameters.get("m"),
-            cell.block_bytes,
-            cell.local_bytes,
-            cell.array_bytes,
-        )
+        lengths = (cell.parameters.get(name) for name in ("n", "m"))
+        sizes = (*lengths, cell.block_bytes, cell.local_bytes, cell.array_bytes)
         memory, bound = cell.memory, cell.bound
         limits = (memory.rank_bytes, memory.node_bytes, memory.job_bytes, memory.limit_bytes)
         least, most = ((bound.seconds, bound.name), (bound.most_s, bound.causes)) if bound else ((None, ""), (None, ""))

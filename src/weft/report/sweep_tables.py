@@ -9,17 +9,31 @@ from weft.analyse.tables.answers import CHANGES, OF_MEMORY, SLOWER, ChangeRow, W
 from weft.analyse.tables.sweeps import TRIALS, Line, all_sizes, lines_of, size_of
 from weft.analyse.tables.times import TimedRow
 from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
-from weft.report.intervals import bound_text, by_root, interval_heading, root_text, time_text
-from weft.report.tabular import Column, Table, Words, make_table
+from weft.report.tabular import (
+    Column,
+    Table,
+    Words,
+    bound_text,
+    by_root,
+    interval_heading,
+    make_table,
+    root_text,
+    time_text,
+)
 from weft.report.view import RunView, Story
-
-CHANGE_TITLE = "Change-over points"
-MOVED = "Knobs that were moved"
 
 
 def time_table(title: str, lines: Sequence[Line]) -> Table:
     """Sizes by process counts: the time with its interval, its lower bound, and the algorithm where that was seen."""
-    columns = [(line, column) for line in lines for column in time_columns(line)]
+    columns: list[tuple[Line, Column[TimedRow]]] = []
+    for line in lines:
+        roots = any(by_root(row) for row in line.rows)
+        heading, text = ("median (all roots)", root_text) if roots else (interval_heading(line.rows), time_text)
+        columns.append((line, (line.place, heading, text)))
+        if any(row["bound_s"] for row in line.rows):
+            columns.append((line, ("at least", "bound", bound_text)))
+        if any(row["algorithm"] for row in line.rows):
+            columns.append((line, ("by", "algorithm", lambda row: row["algorithm"] or "–")))
     rows = [("bytes", *(unit for _, (_, unit, _) in columns))]
     for size in all_sizes(lines):
         known = ((line.at(size), text) for line, (_, _, text) in columns)
@@ -31,19 +45,6 @@ def size_text(size: int, lines: Sequence[Line]) -> str:
     """A size, and in how many launches it was measured if in fewer than half: ``861 B, 1 of 4 launches``."""
     few = [(row["launches"], line.launches) for line in lines if (row := line.at(size)) and line.is_rare(row)]
     return exact_bytes(size) + (", {} of {} launches".format(*min(few)) if few else "")
-
-
-def time_columns(line: Line) -> list[Column[TimedRow]]:
-    """A line's columns: its time; its bound and its algorithm where any size has one."""
-    heading, text = (interval_heading(line.rows), time_text)
-    if any(by_root(row) for row in line.rows):
-        heading, text = ("median (all roots)", root_text)
-    found: list[Column[TimedRow]] = [(line.place, heading, text)]
-    if any(row["bound_s"] for row in line.rows):
-        found.append(("at least", "bound", bound_text))
-    if any(row["algorithm"] for row in line.rows):
-        found.append(("by", "algorithm", lambda row: row["algorithm"] or "–"))
-    return found
 
 
 #: Most lines whose rates of few sizes are printed side by side; of more, each has rows of its own.
@@ -74,8 +75,21 @@ def _rate(size: int, row: TimedRow) -> str:
     return measured_rate(size, row["median_s"], row["low_s"], row["high_s"])
 
 
+def change_tables(view: RunView, lines: Sequence[Line], names: Sequence[str]) -> tuple[Table, Table, Table]:
+    """Change-overs, knobs that were moved, and sizes slower than their double."""
+    return (
+        change_table(view.titled("Change-over points"), lines, names, modelled=view.plan.is_model),
+        trial_table(view.titled("Knobs that were moved"), lines, names),
+        slower_table(view.titled("Messages slower than their double"), lines, names),
+    )
+
+
 def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, modelled: bool = False) -> Table:
     """Every change-over: place, kind, times and rates on both sides, and cause; empty if there is none."""
+
+    def slope(rate: float | None) -> str:
+        return format_rate(rate) if rate else "flat"
+
     against = "over that expected" if modelled else "over that expected (95 %)"
     sure: list[Column[tuple[str, ChangeRow]]] = [  # never rounded up to 1
         ("Confidence", "of the change",
@@ -89,8 +103,8 @@ def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, mod
         (Words("Kind"), "", lambda row: row[1]["kind"]),
         ("Time", "before → after", lambda row: " → ".join(distinct_seconds(row[1]["lower_s"], row[1]["upper_s"]))),
         ("Step x", against, lambda row: factor_text(row[1])),
-        ("Before", "marginal rate", lambda row: _slope(row[1]["before_rate"])),
-        ("After", "marginal rate", lambda row: _slope(row[1]["after_rate"])), *([] if modelled else sure),
+        ("Before", "marginal rate", lambda row: slope(row[1]["before_rate"])),
+        ("After", "marginal rate", lambda row: slope(row[1]["after_rate"])), *([] if modelled else sure),
     )  # fmt: skip
 
 
@@ -129,10 +143,6 @@ def trial_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Tabl
 
 def _moved(factor: float | None, low: float | None, high: float | None) -> str:
     return "–" if factor is None or low is None or high is None else measured_factor(factor, low, high)
-
-
-def _slope(rate: float | None) -> str:
-    return format_rate(rate) if rate else "flat"
 
 
 def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:

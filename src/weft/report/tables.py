@@ -1,81 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of a run, and their output formats.
+"""The tables of a run: its kernel's, its most loaded links, what a simulated verdict depends on; printing them."""
 
-JSON is of schema weft-show/1, described field by field in docs/dev/show-json.md: fields may be added within a version;
-none is renamed, removed or changed in meaning.
-"""
-
-import json
-import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any, Literal
 
-from weft.analyse.tables.breakdown import SENSITIVITY
+from weft.analyse.tables.breakdown import BOTTLENECKS, HOSTS, LOADS, SENSITIVITY, Load, LoadRow, SensitivityRow
 from weft.analyse.tables.claims import ClaimRow, extras
-from weft.files.reading import is_list, is_table
-from weft.format import plural
+from weft.analyse.tables.times import STARTUP, StartupRow
+from weft.format import format_bytes, format_factor, format_rate, format_seconds, percent, plural, seconds_text
 from weft.report.bars import bar_lines
 from weft.report.card import card_of, print_card
-from weft.report.common import common_tables, link_fields
-from weft.report.export import as_latex, export
-from weft.report.intervals import interval_meaning
+from weft.report.export import as_csv, as_json, as_latex, export
 from weft.report.method import with_intervals
-from weft.report.tabular import Table, comma_separated, markdown, terminal
+from weft.report.tabular import Table, Words, existing, interval_meaning, make_table, markdown, terminal
 from weft.report.view import RunView, load_view
 from weft.text import console, markdown_text
-from weft.words.say import say
-
-SCHEMA = "weft-show/1"
-FIELDS = (
-    "cell", "kernel", "series", "nodes", "ranks_per_node", "ranks", "n", "m", "call", "phase", "status", "reason",
-    "median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s", "samples",
-    "discarded", "disturbed", "lost_s", "lost_by", "launches", "launch_low_s", "launch_high_s", "interval", "batch",
-    "definition", "ended_by", "algorithm", "bound_s", "bound", "block_bytes", "local_bytes", "array_bytes",
-    "oversubscribed",
-)  # fmt: skip
-
-
-def show_object(view: RunView) -> dict[str, Any]:
-    """The printed object as plain data."""
-    plan = view.plan
-    head = {"schema": SCHEMA, "run": str(view.path), "study": plan.study, "title": plan.title, "fabric": plan.fabric}
-    head |= {"kind": plan.fabric_kind, "mpi": view.mpi, "simulated": plan.is_model}
-    ends = {"start": "from", "end": "to"}
-    return head | {
-        "virtual": plan.planned_fabric.is_emulated,
-        "headline": view.headline,
-        "card": [row._asdict() for row in card_of(view).rows],
-        "claims": [{**claim, "more": extras(claim)} for claim in view.claims],
-        "quality": {"grade": view.grade, "doubts": view.quality},
-        "rows": [{name: row[name] for name in FIELDS} for row in view.rows],
-        "verdicts": [{ends.get(key, key): value for key, value in row.items()} for row in view.verdicts],
-        "sensitivity": SENSITIVITY.read(view.path),
-        "floor": view.floor,
-        "findings": view.findings,
-        **link_fields(view),
-        **view.story.fields(view),
-    }
-
-
-def as_json(view: RunView) -> str:
-    """The object as text; a number that JSON cannot represent becomes null (and an error among the findings)."""
-    return json.dumps(_finite(show_object(view)), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if is_table(value):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if is_list(value) else value
-
+from weft.words.answers import number_text
+from weft.words.card import say
 
 #: A table of more rows is shown with so many at either end: they come in twos, a time and its bound.
 MOST_ROWS, AT_EITHER_END = 60, 20
-#: So many findings are printed without ``--all``.
-MOST_FINDINGS = 5
+#: So many findings are printed without ``--all``, and so many links of a cell.
+MOST_FINDINGS, MOST_LINKS = 5, 8
 STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 Format = Literal["text", "md", "csv", "json", "latex", "osu", "reframe", "openmetrics"]
 
@@ -95,8 +44,13 @@ def meaning(views: Sequence[RunView], tables: Sequence[Table]) -> str:
 
 
 def all_tables(view: RunView) -> list[Table]:
-    """Every table of a run, in reading order."""
-    return [*view.story.tables(view), *common_tables(view)]
+    """Every table of a run, in reading order: its kernel's, loads of links, start-up, what a verdict rests on."""
+    title = view.titled("What the verdict depends on: each fitted or assumed number over its plausible range")
+    return [
+        *view.story.tables(view), *(_load_table(view, *each) for each in drawn_cells(view)),
+        *existing(startup_table(view.titled("Start-up"), STARTUP.read(view.path))),
+        *existing(sensitivity_table(SENSITIVITY.read(view.path), title)),
+    ]  # fmt: skip
 
 
 def render(view: RunView, format: Format = "text") -> str:
@@ -127,8 +81,14 @@ def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
     bars = bar_lines(view.story.bars(view), out.width)
     for line in ["", *bars] if bars else []:
         out.print(line)
-    _print_findings(view, out, every)
-    found = all_tables(view)
+    findings, found = view.claimed("finding"), all_tables(view)
+    for claim in findings if every else findings[:MOST_FINDINGS]:
+        row = say(claim)
+        out.print()
+        out.print(f"{row.label}: {row.value}", style=STYLES[row.label])
+        out.print(f"  -> {row.note}")
+        for other in others_of(view, claim) if every else ():
+            out.print(f"     also {other}", style="dim")
     for table in found if every else map(shortened, found[:1]):
         out.print()
         out.print(terminal(fitting(headed(table), out.width), out.width))
@@ -138,7 +98,6 @@ def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
 
 
 def _hidden(view: RunView, found: Sequence[Table]) -> str:
-    """What of a run's findings and tables is not printed without ``--all``, in words."""
     findings = max(len(view.claimed("finding")) - MOST_FINDINGS, 0)
     rows = sum(len(table.rows) - 2 * AT_EITHER_END for table in found[:1] if len(table.rows) > MOST_ROWS)
     counts = {"more finding": findings, "more row": rows, "more table": len(found) - 1}
@@ -152,18 +111,6 @@ def shortened(table: Table) -> Table:
         return table
     left_out = ("...", *("" for _ in table.columns[1:]))
     return replace(table, rows=(*table.rows[:AT_EITHER_END], left_out, *table.rows[-AT_EITHER_END:]))
-
-
-def _print_findings(view: RunView, out: Any, every: bool) -> None:
-    """A line a finding, the most severe first; with ``every`` each place of it."""
-    found = view.claimed("finding")
-    for claim in found if every else found[:MOST_FINDINGS]:
-        row = say(claim)
-        out.print()
-        out.print(f"{row.label}: {row.value}", style=STYLES[row.label])
-        out.print(f"  -> {row.note}")
-        for other in others_of(view, claim) if every else ():
-            out.print(f"     also {other}", style="dim")
 
 
 def others_of(view: RunView, claim: ClaimRow) -> list[str]:
@@ -187,32 +134,120 @@ def fitting(table: Table, width: int) -> Table:
     if sum(longest) + 2 * len(longest) <= width:
         return table
     # ``52.1 ms (51.8–52.9)`` and ``1.2 s, memory copy`` over two lines; numbers such as ``1,024 kB`` over one
-    broken = (tuple(cell.replace(" (", "\n(").replace(", ", "\n") for cell in row[1:]) for row in table.rows)
-    rows = tuple((row[0], *cells) for row, cells in zip(table.rows, broken, strict=True))
-    return replace(table, rows=rows)
+    rows = ((row[0], *(cell.replace(" (", "\n(").replace(", ", "\n") for cell in row[1:])) for row in table.rows)
+    return replace(table, rows=tuple(rows))
 
 
 def as_markdown(view: RunView) -> str:
     """Verdict, tables and findings in Markdown."""
-    tables = all_tables(view)
-    card = card_of(view)
+    tables, card = all_tables(view), card_of(view)
     rows = [markdown_text(f"- **{row.label}** {row.text}") for row in card.rows]
-    parts = [
-        f"# {markdown_text(view.titled(view.name))}",
-        markdown_text(" · ".join(card.facts)),
-        "\n".join(rows),
-        *(markdown(table) for table in tables),
-        meaning([view], tables),
-    ]
-    found = [
-        markdown_text(f"- **{extras(claim)['level']}** {row.value}. {row.note}.")
-        for claim in view.claimed("finding")
-        for row in [say(claim)]
-    ]
+    parts = [f"# {markdown_text(view.titled(view.name))}", markdown_text(" · ".join(card.facts)), "\n".join(rows)]
+    parts += [*map(markdown, tables), meaning([view], tables)]
+    said = [(extras(claim)["level"], say(claim)) for claim in view.claimed("finding")]
+    found = [markdown_text(f"- **{level}** {row.value}. {row.note}.") for level, row in said]
     return "\n\n".join([*parts, *(["\n".join(found)] if found else [])]) + "\n"
 
 
-def as_csv(view: RunView) -> str:
-    """One line per cell, call and phase, in seconds and bytes, unrounded: the fields of the JSON's rows."""
-    rows = ([row[name] for name in FIELDS] for row in view.rows)
-    return comma_separated(FIELDS, [[" ".join(each) if is_list(each) else each for each in row] for row in rows])
+def startup_table(title: str, rows: Sequence[StartupRow]) -> Table:
+    """Seconds of MPI_Init and of the first all-to-all by number of ranks; empty if no launch recorded them."""
+    return make_table(
+        title, rows,
+        ("N", "nodes", lambda row: f"{row['nodes']:,}"), ("p", "processes", lambda row: f"{row['ranks']:,}"),
+        ("launches", "", lambda row: f"{row['launches']:,}"),
+        ("MPI_Init", "slowest rank", lambda row: seconds_text(row["init_s"], row["init_low_s"], row["init_high_s"])),
+        (Words("first all-to-all"), "on fresh connections",
+         lambda row: f"{seconds_text(row['first_s'], row['first_low_s'], row['first_high_s'])} {row['call']}"
+         if row["first_s"] else "–"),
+        (Words("waits"), "component that only sleeps", lambda row: row["waits"] or "–"),
+    )  # fmt: skip
+
+
+def drawn_cells(view: RunView) -> list[tuple[int, int, str, list[LoadRow]]]:
+    """Nodes, ranks, name and loads of a cell a number of nodes above one: of the stated bottleneck, or most loaded."""
+    floors = {cell.id for cell in view.plan.floors}
+    stated = {row["cell"] for row in {each["nodes"]: each for each in BOTTLENECKS.read(view.path)}.values()}
+    cells = [list(group) for _, group in groupby(LOADS.read(view.path), key=lambda load: load["cell"])]
+    cells = [found for found in cells if found[0]["nodes"] > 1 and found[0]["cell"] not in floors]
+    best: dict[int, list[LoadRow]] = {}
+    for found in sorted(cells, key=lambda each: (each[0]["cell"] in stated, each[0]["moved_bytes"]), reverse=True):
+        best.setdefault(found[0]["nodes"], found)
+    return [(nodes, found[0]["ranks"], found[0]["cell"], found) for nodes, found in sorted(best.items())]
+
+
+def held_back_table(view: RunView) -> Table:
+    """The bottleneck of each shape; empty if no link was counted."""
+    return make_table(
+        view.titled("Bottlenecks"), BOTTLENECKS.read(view.path),
+        ("N", "nodes", lambda row: f"{row['nodes']:,}"), ("p", "processes", lambda row: f"{row['ranks']:,}"),
+        (Words("bottleneck"), "", lambda row: (HOSTS if row["name"] == "injection" else row["name"]) or "no link"),
+        (Words("busiest link"), "share of its rate", lambda row: _load_text(row["busiest"])),
+        (Words("busiest of the others"), "share of its rate", lambda row: _load_text(row["other"])),
+        (Words("time over its bound"), "",
+         lambda row: f"{format_factor(row['bound_ratio'])} x {row['bound']}" if row["bound_ratio"] else "–"),
+    )  # fmt: skip
+
+
+def _load_text(load: Load | None) -> str:
+    return "–" if load is None or load["share"] is None else f"{load['link']} {percent(load['share'])}"
+
+
+def _load_table(view: RunView, nodes: int, ranks: int, cell: str, found: Sequence[Load]) -> Table:
+    # the traffic of idle links (an ARP request) would only fill the table
+    shown = [load for load in found[:MOST_LINKS] if load["bytes"] > found[0]["bytes"] / 100]
+    less = f", the {len(shown)} busiest of {len(found)}" if len(found) > len(shown) else ""
+    return make_table(
+        view.titled(f"Load of the links at N = {nodes}, p = {ranks} ({cell}{less})"), shown,
+        (Words("link"), "", lambda load: load["link"]), (Words("cable"), "", lambda load: load["cable"]),
+        ("carried", "bytes per launch", lambda load: format_bytes(round(load["bytes"]))),
+        ("share of rate", "while calls ran", lambda load: "–" if load["share"] is None else percent(load["share"])),
+        ("rate", "each way", lambda load: format_rate(load["rate"]) if load["rate"] else "–"),
+        ("dropped", "packets", lambda load: f"{load['drops']:,}"),
+    )  # fmt: skip
+
+
+def reading(view: RunView) -> str:
+    """The result of the drawing of the links in one sentence."""
+    cells = drawn_cells(view)
+    if not cells:
+        return ""
+    nodes, _, _, found = cells[-1]
+    busiest = found[0]
+    other = next((load for load in found if load["host_link"] != busiest["host_link"]), None)
+    text = f"At N = {nodes} the busiest link is {busiest['link']}: {format_bytes(round(busiest['bytes']))} per launch"
+    if busiest["share"] is not None:
+        text += f", {percent(busiest['share'])} of its rate while the calls run"
+        if other is not None and other["share"] is not None:
+            others = HOSTS if other["host_link"] else "the links between switches"
+            text += f"; {others} at most {percent(other['share'])}"
+    dropped = sum(load["drops"] for load in found)
+    return text + (f". {plural(dropped, 'packet')} dropped at full queues." if dropped else ".")
+
+
+def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table:
+    """Each assumed or fitted number with what it does to the verdict and to the last time; empty without rows."""
+    return make_table(
+        title, rows,
+        ("series", "", lambda row: row["series"]), ("number", "key", lambda row: row["key"]),
+        ("value (plausible)", "from where",
+         lambda row: f"{number_text(row['value'], row['unit'])} ({number_text(row['low'], row['unit'])} to "
+         f"{number_text(row['high'], row['unit'])}), {row['standing']}"),
+        (Words("verdict"), "and where it flips", lambda row: _flip_text(row) if row["flips"] else row["verdict"]),
+        ("time at the last point", "as the number moves",
+         lambda row: f"{format_seconds(row['seconds'])} ({format_seconds(row['least_s'])} to "
+         f"{format_seconds(row['most_s'])}), N = {row['at']}, {row['basis']}"),
+    )  # fmt: skip
+
+
+def _flip_text(row: SensitivityRow) -> str:
+    """Where a verdict becomes another one: ``FLIPS from 18 KiB on: still scales at N = 576``.
+
+    Perhaps only where another number has another value, too: ``FLIPS with network.eager_overhead = 0 ns, from ...``.
+    """
+    given = ""
+    if row["given_value"] is not None:
+        given = f"with {row['given_key']} = {number_text(row['given_value'], row['given_unit'])}, "
+    if row["flips_at"] is None:
+        return f"FLIPS {given}"
+    where = "on" if row["flips_at"] >= row["value"] else "down"
+    return f"FLIPS {given}from {number_text(row['flips_at'], row['unit'])} {where}: {row['becomes']}"

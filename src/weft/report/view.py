@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from weft.analyse.tables.answers import FINDINGS, VERDICTS
 from weft.analyse.tables.claims import CLAIMS, QUALITY, ClaimKind, ClaimRow, Grade, claims_of, grade_of
@@ -18,26 +18,22 @@ from weft.kernel.registry import main_call
 from weft.plan.records import Plan, PlannedSeries
 from weft.plan.stored import plan_of
 from weft.report.figures import Figures
-from weft.report.intervals import bound_text, interval_heading, time_text
-from weft.report.tabular import Table, Words, existing, make_table
+from weft.report.tabular import Table, Words, bound_text, existing, interval_heading, make_table, time_text
 from weft.store.cells import folder_path
 from weft.store.folder import RunFolder
 from weft.store.rows import LAUNCH_TABLE
 from weft.store.tables import read_once
-from weft.words.card import headline
-from weft.words.say import say
+from weft.words import CALLS as NAMES_OF_CALLS
+from weft.words.card import headline, say
 
 if TYPE_CHECKING:
     from weft.report.bars import Bar
 
 
-class Story(Protocol):
-    """The report on runs of one kernel; a kernel's story derives from this and overrides its parts.
+class Story:
+    """The report on runs of one kernel: a table of calls; a kernel's own story derives from this."""
 
-    ``streams``: its times are those of messages in a stream, so that size over time is a bandwidth.
-    """
-
-    streams: bool = False
+    streams: bool = False  # whether its times are those of messages in a stream, so that size over time is a bandwidth
 
     def bars(self, view: "RunView") -> "list[Bar]":
         """Times to draw as bars under the verdict on a terminal."""
@@ -55,29 +51,7 @@ class Story(Protocol):
         return [bars] if bars else list(figures[:1])
 
     def tables(self, view: "RunView") -> list[Table]:
-        """Tables in reading order; each table's first row is its second heading."""
-        ...
-
-    def figures(self, view: "RunView") -> Figures:
-        """Figures in the order of the page."""
-        ...
-
-    def fields(self, view: "RunView") -> dict[str, Any]:
-        """Further fields of ``weft show --format json`` (docs/dev/show-json.md), as plain data."""
-        return {}
-
-
-def story_of(kernel: str) -> Story:
-    """The story of a kernel: ``STORY`` of the module of its name in `weft.report.stories`, or else a plain one."""
-    own = f"weft.report.stories.{kernel}"
-    return import_module(own).STORY() if find_spec(own) else PlainStory()
-
-
-class PlainStory(Story):
-    """A table of calls."""
-
-    def tables(self, view: "RunView") -> list[Table]:
-        """One table: a row for each cell, call and phase."""
+        """Tables in reading order, each table's first row its second heading: here a row a cell, call and phase."""
         table = make_table(
             view.titled("Calls"), view.rows,
             (Words("call"), "", lambda row: row["call"]), (Words("phase"), "", phase_in_words),
@@ -87,16 +61,22 @@ class PlainStory(Story):
         return existing(table)
 
     def figures(self, view: "RunView") -> Figures:
-        """None: the figures depend on the kernel."""
+        """Figures in the order of the page; here none, since they depend on the kernel."""
         return []
 
+    def fields(self, view: "RunView") -> dict[str, Any]:
+        """Further fields of ``weft show --format json`` (docs/dev/show-json.md), as plain data."""
+        return {}
 
-CALLS = {"A": "A. MPI_Alltoall(int)", "B": "B. MPI_Alltoallv(int)", "C": "C. MPI_Alltoallv(m-vector)"}
+
+def story_of(kernel: str) -> Story:
+    """The story of a kernel: ``STORY`` of the module of its name in `weft.report.stories`, or else a plain one."""
+    own = f"weft.report.stories.{kernel}"
+    return import_module(own).STORY() if find_spec(own) else Story()
 
 
-def call_name(call: str) -> str:
-    """The name of the MPI call: ``MPI_Alltoall(int)`` for A; a step of a sort keeps its own name."""
-    return CALLS.get(call, call).split(". ")[-1]
+#: Names of the papers' calls, each behind its letter.
+CALLS = {letter: f"{letter}. {name}" for letter, name in NAMES_OF_CALLS.items()}
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Events of a trace rank by rank, and its communicators, for what walks through them in order."""
+"""Events of a trace rank by rank, its communicators, and what it sent to whom."""
 
 import shlex
 from collections import defaultdict
@@ -14,15 +14,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow.parquet as pq
 
+from weft.analyse.tables.traces import MATRIX
+from weft.analyse.trace import ensure_trace_tables
 from weft.errors import DataError
 from weft.files.atomic import file_errors
 from weft.files.beneath import plain_file
 from weft.run.refresh import describe_problem, unfit
 from weft.store.tables import read_parquet
 from weft.store.trace.convert import count_files, event_files
-from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, TraceFolder
+from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, TRACE_RANKS, TraceFolder
 from weft.store.trace.layout import COMPLETE, NUMBERS
 from weft.store.trace.script import LAYER, SELF, WORLD
+from weft.trace.take import bring_in
 
 AT_ONCE = 1 << 14
 ALONE = 1  # number of MPI_COMM_SELF, behind that of the world: their members are in no table
@@ -162,3 +165,48 @@ def layers_of(groups: Mapping[int, Group], ranks: int) -> Layers:
         tables[free]["key"][own] = np.arange(len(own))
         of[comm] = free + 1
     return Layers(tables, of)
+
+
+MOST_RANKS = 8192
+ALL_TO_ALLS = ("MPI_Alltoall", "MPI_Ialltoall")
+
+
+def traffic_of_trace(run: Path) -> npt.NDArray[np.float64]:
+    """Bytes from each rank (rows) to each other, without collectives whose pairs the library chooses; DataError."""
+    with reading_trace(run):
+        folder = TraceFolder.open(run)
+        bring_in(folder)
+        ensure_trace_tables(folder)
+        ranks = 1 + max((row["rank"] for row in TRACE_RANKS.read(folder.path)), default=-1)
+        if ranks > MOST_RANKS:
+            most = f"a traffic matrix has {MOST_RANKS:,} at most"
+            raise DataError(f"{folder.path} has {ranks:,} ranks; {most}", "trace fewer ranks")
+        sent = np.zeros((ranks, ranks))
+        for row in MATRIX.read(folder.path):
+            if 0 <= row["rank"] < ranks and 0 <= row["peer"] < ranks:
+                sent[row["rank"], row["peer"]] += row["bytes"]
+    np.fill_diagonal(sent, 0)
+    if not sent.any():
+        raise DataError(
+            f"{run} has no messages from one rank to another",
+            "trace an application that sends some; collective calls other than all-to-alls are not in the matrix",
+        )
+    return sent
+
+
+def block_sizes_of_trace(run: Path) -> list[int]:
+    """Bytes of a block in a trace's all-to-alls, ascending, each once; DataError without one."""
+    with reading_trace(run):
+        folder = TraceFolder.open(run)
+        bring_in(folder)
+        sizes = {number: group.size for number, group in groups_of(folder).items()}
+        found = {
+            event.bytes // sizes[event.comm]
+            for _, event in each_event(folder)
+            if event.call in ALL_TO_ALLS and event.bytes > 0 and sizes.get(event.comm, 0) > 1
+        }
+    if not found:
+        raise DataError(
+            f"{run} has no MPI_Alltoall with data", "give the sizes of blocks: weft tune --sizes 1KiB 64KiB"
+        )
+    return sorted(found)

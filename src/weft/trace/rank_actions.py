@@ -19,9 +19,8 @@ from weft.store.trace.folder import TRACE_RANKS, TraceFolder
 from weft.store.trace.layout import CALLS, COMPLETE, PROC_NULL
 from weft.store.trace.script import ACTION, DIRECT, Act, RankScript, write_script
 from weft.trace import actions
-from weft.trace.actions import DONE, STEPS, Ints
+from weft.trace.actions import DONE, STEPS, Common, Ints, common_of, starts_to_send, usable, vector_calls
 from weft.trace.events import Columns, Event, Group, Layers, counts_of, groups_of, layers_of, ranks_columns
-from weft.trace.pairing import Common, common_of, starts_to_send, usable, vector_calls
 
 
 class RankWriter:
@@ -46,7 +45,11 @@ class RankWriter:
         together = actions.OF_COLLECTIVES[call] & self._usable
         message = ~together & (self._sends | actions.OF_RECEIVES[call] | (call == actions.START))
         left = ~message & (call != COMPLETE) & ~(together & self._known)
-        self._compute(begin_ns)
+        calls = np.flatnonzero(call != COMPLETE)
+        ends = np.maximum.accumulate(np.concatenate(([begin_ns], self._own["end_ns"][calls])))[:-1]
+        gap = self._own["begin_ns"][calls] - ends
+        self.computed_ns = int(gap[gap > 0].sum())
+        self._rows.add(calls[gap > 0] * STEPS + actions.COMPUTED, act=Act.COMPUTE, value=gap[gap > 0])
         self._collectives(np.flatnonzero(together))
         left |= self._messages_of(message)
         numbers, each = np.unique(call[left & ~actions.OF_QUIET[call]], return_counts=True)
@@ -54,13 +57,6 @@ class RankWriter:
         slots = self._requests.left
         last = actions.Rows().add(np.arange(len(slots)), act=Act.WAIT, value=np.array(slots, np.int64))
         return self._lists.script(self._rows.in_order(last), self._requests)
-
-    def _compute(self, begin_ns: int) -> None:
-        calls = np.flatnonzero(self._own["call"] != COMPLETE)
-        ends = np.maximum.accumulate(np.concatenate(([begin_ns], self._own["end_ns"][calls])))[:-1]
-        gap = self._own["begin_ns"][calls] - ends
-        self.computed_ns = int(gap[gap > 0].sum())
-        self._rows.add(calls[gap > 0] * STEPS + actions.COMPUTED, act=Act.COMPUTE, value=gap[gap > 0])
 
     def _messages_of(self, message: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Actions of messages that have both their ends, and waits; tells which events are left out."""
@@ -96,7 +92,6 @@ class RankWriter:
         return posted[order], np.concatenate([beside + 1, came])[order]
 
     def _act(self, goes: Ints, posted: Ints, came: Ints) -> None:
-        """Actions of sends, receives and waits, with the requests' slots and the receives' places."""
         own, request = self._own, self._own["request"]
         waits = np.isin(own["call"], COMPLETE).nonzero()[0]
         blocking = actions.OF_BLOCKING[own["call"][goes]]
@@ -141,7 +136,7 @@ class RankWriter:
         self.direct += int((size - 1)[np.isin(act, DIRECT)].sum())
         moved = (own[name][known[plain]] for name in ("bytes", "received"))
         gives, gets, sent, received = actions.shares(act[plain], size[plain], *moved)
-        self._lists.widen(sent, received)
+        self._lists.sent, self._lists.received = (int(each.max(initial=0)) for each in (sent, received))
         root = actions.places_in(self._groups, comm[plain], np.maximum(own["peer"][known[plain]], 0))
         root = np.where(np.isin(act[plain], actions.ROOTED), root, 0)
         made = self._rows.add(known * STEPS + DONE, act=act, comm=actions.comms_in(self._layers, comm), value=-1)

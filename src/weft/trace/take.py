@@ -12,7 +12,7 @@ from weft.files.atomic import file_errors, make_folder, new_folder
 from weft.format import format_seconds, plural
 from weft.launch.preload import TRACER, build_preload, mpi_of, run_preloaded
 from weft.store.trace.convert import convert_trace
-from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow, is_converted
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder, is_converted
 from weft.store.trace.layout import State
 from weft.store.trace.reader import read_header, trace_files
 
@@ -76,17 +76,10 @@ def describe_trace(folder: TraceFolder) -> list[str]:
             f"{summarised:,} of the calls are summarised by call site: the ranks' files were as large as allowed -> "
             "for all of them: weft trace --most 8GiB"
         )
-    lines += missing(rows)
+    if lacking := [row["missing"] for row in rows if row["missing"]]:
+        lines += [f"this trace is partial: {plural(len(lacking), 'rank')} of {len(rows):,}", *lacking[:3]]
+        lines += [f"... and {plural(len(lacking) - 3, 'rank')} more"] if len(lacking) > 3 else []
     heads = [read_header(path) for path in trace_files(folder.raw)]
     if without := sum(head.is_closed and State.SUMMED not in head.state for head in heads):
         lines.append(f"{plural(without, 'file')} of an earlier Weft without a checksum: damage to records is not found")
     return lines
-
-
-def missing(rows: Sequence[TraceRankRow]) -> list[str]:
-    """What the ranks' traces lack, at most a few lines."""
-    lacking = [row["missing"] for row in rows if row["missing"]]
-    if not lacking:
-        return []
-    more = [f"... and {plural(len(lacking) - 3, 'rank')} more"] if len(lacking) > 3 else []
-    return [f"this trace is partial: {plural(len(lacking), 'rank')} of {len(rows):,}", *lacking[:3], *more]

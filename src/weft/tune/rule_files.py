@@ -34,8 +34,6 @@ To = Literal["openmpi", "mpich"]
 LARGEST = 2**31 - 1  # what a number in either file may be
 MOST = 2**62  # Open end of a range: no communicator and no block is larger
 ANY = (0, MOST)
-
-
 Of = TypeVar("Of")
 
 

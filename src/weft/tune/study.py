@@ -1,16 +1,42 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The study that ``weft tune`` measures: the library's all-to-alls and Weft's own, interleaved in the same launches."""
+"""What ``weft tune`` measures: the library's all-to-alls and Weft's interleaved, ``auto`` beside all others, a probe.
+
+The probe measures the numbers of the cost model: LogGP's parameters, from the times of the kernel `probe`.
+
+With t(k) the time of k messages of b bytes back to back, T(s) that of k messages of s bytes from each of P ranks, and
+w half of a round trip (Culler, Liu, Martin and Yoshikawa, "Assessing fast network interfaces", 1996;
+Hoefler, Lichei and Rehm, "Low-overhead LogGP parameter assessment for modern interconnection networks", 2007):
+
+==============  =================================================================================
+overhead        (t(4 k) - t(k)) / 3 k, of one rank alone: the larger of o and g
+gap             (t(4 k) - t(k)) / 3 k P, of all ranks of a node, less the time of its b bytes
+rate            B = k P s / (T(2 s) - T(s))
+one way         w - b / B: L, the overhead of both ends, and gaps that the start left: at most the L of the model
+copy rate       P s / (c(2 s) - c(s)), where all ranks of a node copy at once; the floor's where the run has one
+==============  =================================================================================
+
+Slopes have no constants in them: no barrier, no answer, no first message. Where each rank alone is as slow as all
+together, the ranks are what limits and not the adapter, and the gap is an upper limit.
+"""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from weft.errors import FabricError
+from weft.analyse.claims.make import judge
+from weft.analyse.tables.claims import ClaimRow, QualityRow, make_claim
+from weft.analyse.tables.times import reach_within, timed
+from weft.errors import DataError, FabricError
 from weft.fabric.model import Fabric
+from weft.fit.run import copy_rate, floor_of
+from weft.format import format_bytes, format_seconds
+from weft.kernel.sizes import op_name
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AUTO
-from weft.tune.model import USUAL_STAGES, Machine
+from weft.report.tabular import Table, Words, make_table
+from weft.report.view import RunView
+from weft.tune.model import USUAL_STAGES, Machine, Probed, rows_by_algorithm
 
 SIZES = ("8 B", "64 B", "512 B", "4 KiB", "16 KiB", "64 KiB")
 LAUNCHES = 4
@@ -91,21 +117,18 @@ class What:
 
 def tuning_study(fabric: Fabric, what: What) -> str:
     """The study of the library's choice and Weft's candidates, as the text of a study file."""
-    return _written(fabric, "tune", f"All-to-alls on {fabric.name}", what, _algorithms(fabric, what))
+    return _written(fabric, "tune", f"All-to-alls on {fabric.name}", what, ())
 
 
 def checking_study(fabric: Fabric, what: What, table: Path) -> str:
     """The same with every algorithm that the library lets one choose, and ``auto`` by a table."""
     title = f"All-to-alls by {table.name} beside all others on {fabric.name}"
     lines = f'table = {json.dumps(str(table.resolve()))}\nalgorithms = "each"\n'
-    return _written(fabric, "check", title, what, [*_algorithms(fabric, what), AUTO], lines)
+    return _written(fabric, "check", title, what, (AUTO,), lines)
 
 
-def _algorithms(fabric: Fabric, what: What) -> list[str]:
-    return [DEFAULT, *ordered(fabric, max(what.nodes), what.ranks_per_node, 512)]
-
-
-def _written(fabric: Fabric, kind: str, title: str, what: What, algorithms: Sequence[str], more: str = "") -> str:
+def _written(fabric: Fabric, kind: str, title: str, what: What, others: Sequence[str], more: str = "") -> str:
+    algorithms = [DEFAULT, *ordered(fabric, max(what.nodes), what.ranks_per_node, 512), *others]
     return STUDY.format(
         # A model's ranks can start at one time exactly. After a barrier they start as unevenly as what was simulated
         # before left them: one algorithm then differs from itself by 3 % at a few bytes.
@@ -115,9 +138,151 @@ def _written(fabric: Fabric, kind: str, title: str, what: What, algorithms: Sequ
         launches=what.launches,
         calls=json.dumps(list(what.calls)),
         sizes=json.dumps(list(what.sizes)),
-        algorithms=json.dumps(list(algorithms)),
+        algorithms=json.dumps(algorithms),
         more=more + (f'patterns = ["equal", "{PATTERN}"]\nskew = {list(what.skew)}\n' if what.skew else ""),
         nodes=list(what.nodes),
         ranks=what.ranks_per_node,
         oversubscribe=json.dumps(what.oversubscribe),
     )
+
+
+SAME = 1.1  # all ranks together take no more than so many times what one alone takes
+PROBE = """\
+# Written by `weft tune --probe`.
+name = {name}
+title = {title}
+kernel = "probe"
+
+[measure]
+launches = {launches}
+budget = "0.5 s"
+seed = 1
+
+[[series]]
+name = "probe"
+scaling = "weak"
+nodes = {nodes}
+ranks_per_node = {ranks}
+"""
+
+
+def probing_study(fabric: Fabric, what: What) -> str:
+    """The study of a probe between two nodes, or within the only one, as the text of a study file."""
+    name, title = json.dumps(f"probe-{fabric.name}"), json.dumps(f"Messages on {fabric.name}")
+    nodes, ranks = min(2, len(fabric.hosts)), what.ranks_per_node
+    return PROBE.format(name=name, title=title, launches=what.launches, nodes=nodes, ranks=ranks)
+
+
+def probed(view: RunView) -> Probed:
+    """The numbers from a run's warm medians; DataError if one is missing, or it is too noisy for a slope."""
+    cell = next(iter(view.plan.measured))
+    seconds = {row["call"]: row["median_s"] for row in timed(view.rows, phase="warm") if row["cell"] == cell.id}
+    senders = cell.ranks_per_node if cell.nodes > 1 else cell.ranks // 2
+    found = from_times(seconds, cell.parameters, senders, cell.ranks_per_node)
+    floor = copy_rate(floor_of(view.path))
+    return found if floor is None else replace(found, copy_rate_bytes_per_s=floor)
+
+
+def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders: int, ranks_per_node: int) -> Probed:
+    """The numbers from the seconds of each operation by name; DataError as of :func:`probed`."""
+    keys = ("small", "large", "messages", "trains", "more", "longer")
+    small, large, few, trains, times, longer = (int(values[key]) for key in keys)
+
+    def rise(short: str, long: str) -> float:
+        if short not in seconds or long not in seconds or seconds[long] <= seconds[short]:
+            times = f"{seconds.get(short)} s and {seconds.get(long)} s"
+            raise DataError(f"{short} and {long} took {times}: no slope", "measure again on a quiet machine")
+        return seconds[long] - seconds[short]
+
+    def longer_by(op: str) -> float:
+        return rise(op_name(op, large), op_name(op, longer * large))
+
+    alone, together = (
+        rise(op_name(f"{who}-{few}", small), op_name(f"{who}-{times * few}", small)) / ((times - 1) * few)
+        for who in ("one", "all")
+    )
+    added = (longer - 1) * large
+    rate = trains * senders * added / longer_by(f"all-{trains}")
+    return Probed(
+        gap_s=max(together / senders - small / rate, 0.0),
+        gap_is_limit=senders > 1 and together <= SAME * alone,
+        overhead_s=alone,
+        one_way_s=max(seconds.get(op_name("trip", small), 0.0) - small / rate, 0.0),
+        rate_bytes_per_s=rate,
+        copy_rate_bytes_per_s=ranks_per_node * added / longer_by("copy"),
+    )
+
+
+@dataclass(frozen=True)
+class Checked:
+    """``auto`` at one size of one call at one shape."""
+
+    op: str
+    nodes: int
+    ranks: int
+    block_bytes: int
+    auto_s: float  # medians of ``auto``
+    default_s: float  # ... of the library's own choice
+    best: str  # the fastest of all others
+    best_s: float
+    # whether its interval and that of the library's choice stand apart; a model's times have none and repeat exactly
+    shown: bool
+
+    @property
+    def ratio(self) -> float:
+        """Time of ``auto`` divided by that of the best other."""
+        return self.auto_s / self.best_s
+
+    @property
+    def to_default(self) -> float:
+        """Time of ``auto`` divided by that of the library's own choice."""
+        return self.auto_s / self.default_s
+
+
+def checked(view: RunView) -> list[Checked]:
+    """Each call, shape and size of a run that has ``auto``, in order."""
+    found: list[Checked] = []
+    for place, rows in sorted(rows_by_algorithm(view).items()):
+        if AUTO in rows and DEFAULT in rows:
+            best = min((row for name, row in rows.items() if name != AUTO), key=lambda row: row["median_s"])
+            name = next(name for name, row in rows.items() if row is best)
+            auto, own = rows[AUTO], rows[DEFAULT]
+            shown = auto["low_s"] is None or own["low_s"] is None
+            if not shown:
+                (low, high), (own_low, own_high) = reach_within(auto), reach_within(own)
+                shown = low > own_high or high < own_low
+            found.append(Checked(*place, auto["median_s"], own["median_s"], name, best["median_s"], shown))
+    return found
+
+
+def check_table(title: str, found: Sequence[Checked]) -> Table:
+    """One row for each call, shape and size."""
+    return make_table(
+        title, found,
+        (Words("call"), "", lambda each: each.op),
+        (Words("shape"), "", lambda each: f"N = {each.nodes}, p = {each.ranks}"),
+        ("block", "", lambda each: format_bytes(each.block_bytes)),
+        ("auto", "", lambda each: format_seconds(each.auto_s)), (Words("best other"), "", lambda each: each.best),
+        ("its time", "", lambda each: format_seconds(each.best_s)), ("ratio", "", lambda each: f"{each.ratio:.2f}"),
+        ("library", "", lambda each: format_seconds(each.default_s)),
+        ("ratio", "", lambda each: f"{each.to_default:.2f}" + ("" if each.shown else " ~")),
+    )  # fmt: skip
+
+
+def check_claims(found: Sequence[Checked], quality: Sequence[QualityRow], doubts: Sequence[ClaimRow]) -> list[ClaimRow]:
+    """The largest ratios: to the best of all others, and to the library's own choice where a difference is shown."""
+    to_best = max(found, key=lambda each: each.ratio, default=None)
+    to_library = max((each for each in found if each.shown), key=lambda each: each.to_default, default=None)
+    if to_best is None:
+        return judge([make_claim("auto.untimed", "answer"), *doubts], quality)
+    library = make_claim("auto.same", "answer")
+    if to_library:
+        library = _claim("auto.library", to_library, to_library.to_default)
+    return judge([_claim("auto.best", to_best, to_best.ratio, to_best.best), library, *doubts], quality)
+
+
+def _claim(id: str, each: Checked, ratio: float, other: str = "") -> ClaimRow:
+    return make_claim(
+        id, "answer", other, ratio, "factor", name=f"MPI_{each.op.capitalize()}", bytes=each.block_bytes,
+        nodes=each.nodes, ranks=each.ranks,
+    )  # fmt: skip

@@ -1,35 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The work of ``weft tune``: a run of its study, the winners beside the model, and the table."""
+"""The work of ``weft tune``, and of ``weft fabric learn``: a machine learnt from the probe of one node pair."""
 
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
+
 from weft.analyse.claims.make import find_model_doubt
-from weft.errors import DataError, StudyError
-from weft.fabric import load_fabric
-from weft.fabric.model import complete
+from weft.errors import DataError, FabricError, StudyError
+from weft.fabric.model import Fabric, complete, load_fabric
+from weft.fabric.numbers import with_number
 from weft.files.atomic import file_errors, write_atomic
+from weft.fit.inputs import MeasuredCell, read_cells
+from weft.fit.run import Filled, bound_model, filled_text, machine_of, refuse_path, simulation_model, write_value
+from weft.format import format_seconds, percent, plural, relative_error
 from weft.host import read_host
 from weft.mpi.alltoall import PMPI, SCHEMA, SelectionTable, read_selection
 from weft.report import page
 from weft.report.card import print_rows, run_facts
-from weft.report.figures.winners import winner_figure
+from weft.report.figures.sizes import winner_figure
 from weft.report.page import Front
-from weft.report.tabular import terminal
+from weft.report.tabular import Table, Words, make_table, terminal
 from weft.report.view import RunView, load_view
-from weft.run.folder import RUNS
+from weft.run.folder import RUNS, latest_first
 from weft.run.many import Measuring
 from weft.run.refine import write_page
+from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
 from weft.text import console, plain
-from weft.tune.check import check_claims, check_table, checked, probed, probing_study
+from weft.tune import rules, study
 from weft.tune.model import Machine, MachineFile, Probed, probed_table, read_machine
-from weft.tune.rules import Choice, as_winners, choices, rules
-from weft.tune.show import columns_of, predicted_table, prediction_errors, published, tuning_claims, winners_table
-from weft.tune.study import CALLS, LAUNCHES, SIZES, What, checking_study, tuning_study
 from weft.units import parse_bytes
 from weft.words.card import Card, card_rows
 from weft.words.doubts import model_text
@@ -65,12 +69,12 @@ class Tuning:
         ranks = asked.ranks_per_node or self.fabric.node.cores
         if ranks is None:
             raise StudyError(f"{self.fabric.path}: node.cores is not stated", "give --ranks-per-node")
-        self.what = What(
+        self.what = study.What(
             tuple(asked.nodes) or (len(self.fabric.hosts),),
             ranks,
-            tuple(asked.sizes) or SIZES,
-            asked.launches or (1 if self.fabric.is_model else LAUNCHES),
-            tuple(asked.calls) or CALLS,
+            tuple(asked.sizes) or study.SIZES,
+            asked.launches or (1 if self.fabric.is_model else study.LAUNCHES),
+            tuple(asked.calls) or study.CALLS,
             tuple(dict.fromkeys(asked.skew)),
             asked.oversubscribe,
         )
@@ -87,8 +91,8 @@ class Tuning:
     def measure_probe(self, mpicxx: str | None = None) -> tuple[int, RunView, Probed]:
         """Measure, or continue, and print the cost model's numbers: the run's exit code, the run, and the numbers."""
         folder = self.into.with_name(f"{self.into.name}-probe")
-        code, view = self._measured(folder, probing_study(self.fabric, self.what), mpicxx)
-        found = probed(view)
+        code, view = self._measured(folder, study.probing_study(self.fabric, self.what), mpicxx)
+        found = study.probed(view)
         title = view.titled(f"Numbers of the cost model on {self.fabric.name}")
         console(160).print(terminal(probed_table(title, found, self.fabric)))
         return code, view, found
@@ -99,9 +103,9 @@ class Tuning:
         sizes, ranks = [parse_bytes(size) for size in self.what.sizes], self.what.ranks_per_node
         title = f"Predicted times of MPI_Alltoall on {self.fabric.name}"
         for count in self.what.nodes:
-            for some in columns_of(sizes, ranks, screen.width):
-                screen.print(terminal(predicted_table(title, machine, count, ranks, some), screen.width))
-            for line in published(count, ranks, sizes):
+            for some in rules.columns_of(sizes, ranks, screen.width):
+                screen.print(terminal(rules.predicted_table(title, machine, count, ranks, some), screen.width))
+            for line in rules.published(count, ranks, sizes):
                 screen.print(line)
         if confidence := model_text(find_model_doubt(self.fabric)):
             screen.print(confidence)
@@ -109,8 +113,8 @@ class Tuning:
 
     def go(self, output: Path, mpicxx: str | None = None) -> int:
         """Measure, or continue; print the winners; write the table. The run's exit code, or WeftError."""
-        code, view = self._measured(self.into, tuning_study(self.fabric, self.what), mpicxx)
-        found = choices(view)
+        code, view = self._measured(self.into, study.tuning_study(self.fabric, self.what), mpicxx)
+        found = rules.choices(view)
         table = table_of(view)
         write_if_changed(table, output)
         self._show(view, found, output)
@@ -118,42 +122,41 @@ class Tuning:
         sys.stdout.write(plain(f"{count} rules: {output} (weft exec --table {output} -- mpirun ...)\n"))
         return code
 
-    def _show(self, view: RunView, found: Sequence[Choice], output: Path) -> None:
-        """The card and the winners on the terminal, and with the map of winners on the run's page."""
-        claims = tuning_claims(found, str(output), view)
+    def _show(self, view: RunView, found: Sequence[rules.Choice], output: Path) -> None:
+        claims = rules.tuning_claims(found, str(output), view)
         card = Card(f"tune on {self.fabric.name}", run_facts(view), card_rows(claims))
         grade, out = claims[0]["confidence"], console(160)
-        table = winners_table(view.titled(f"What to take on {self.fabric.name}"), found, self.fabric)
-        notes = tuple(prediction_errors(found, self.fabric))
+        table = rules.winners_table(view.titled(f"What to take on {self.fabric.name}"), found, self.fabric)
+        notes = tuple(rules.prediction_errors(found, self.fabric))
         print_rows(card, grade, out)
         out.print()
         out.print(terminal(table))
         sys.stdout.write(plain("".join(f"{line}\n" for line in notes)))
-        map_of_winners = winner_figure(view.titled("Fastest algorithm by size and process count"), as_winners(found))
-        front = Front(card, grade, map_of_winners, table, notes, "Which all-to-all is the fastest where?")
+        title = view.titled("Fastest algorithm by size and process count")
+        drawn = winner_figure(title, rules.as_winners(found))
+        front = Front(card, grade, drawn, table, notes, "Which all-to-all is the fastest where?")
         page.write([view.path], RunFolder(view.path).report, front=front)
 
     def check(self, table: Path, mpicxx: str | None = None) -> int:
         """Measure ``auto`` by a table beside all other algorithms, print the ratios; the exit code, or WeftError."""
         read_selection(table)
         folder = self.into.with_name(f"{self.into.name}-check")
-        code, view = self._measured(folder, checking_study(self.fabric, self.what, table), mpicxx)
-        found = checked(view)
+        code, view = self._measured(folder, study.checking_study(self.fabric, self.what, table), mpicxx)
+        found = study.checked(view)
         screen = console(160)
-        claims = check_claims(found, view.quality, view.claimed("doubt"))
+        claims = study.check_claims(found, view.quality, view.claimed("doubt"))
         card = Card(f"table {table.name} on {self.fabric.name}", run_facts(view), card_rows(claims))
         print_rows(card, claims[0]["confidence"], screen)
         screen.print()
-        screen.print(terminal(check_table(view.titled(f"auto beside all others on {self.fabric.name}"), found)))
+        screen.print(terminal(study.check_table(view.titled(f"auto beside all others on {self.fabric.name}"), found)))
         return code
 
     def _measured(self, into: Path, text: str, mpicxx: str | None) -> tuple[int, RunView]:
-        """Measure a study, or continue; its exit code and its run."""
-        study = into.with_name(f"{into.name}.toml")
-        with file_errors(study):
-            study.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(study, text.encode())
-        code = Measuring(str(study), (self.on,), into, mpicxx, answer=write_page).go()
+        path = into.with_name(f"{into.name}.toml")
+        with file_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, text.encode())
+        code = Measuring(str(path), (self.on,), into, mpicxx, answer=write_page).go()
         return code, load_view(into)
 
 
@@ -193,5 +196,90 @@ def table_of(view: RunView) -> SelectionTable:
         schema=SCHEMA,  # pyright: ignore[reportCallIssue]
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         platform=platform | ({"label": view.label} if view.label else {}),
-        rules=tuple(rules(choices(view))),
+        rules=tuple(rules.rules(rules.choices(view))),
     )
+
+
+PAIR = 2
+CALL = "C"  # the call of `weft fabric fit`: whole vectors
+
+
+def learn(on: str, output: Path, ranks: int | None, into: Path | None, against: Sequence[Path], simulate: bool) -> int:
+    """Probe a node pair of a fabric and write what it found; the exit code. StudyError for one node, or WeftError."""
+    tuning = Tuning(on, Asked(ranks_per_node=ranks), into)
+    fabric = tuning.fabric
+    if len(fabric.hosts) < PAIR:
+        raise StudyError(f"{fabric.name} has one node: a network is probed between two", "name a fabric of two or more")
+    given = load_fabric(on)
+    refuse_path(given, output)
+    code, view, found = tuning.measure_probe()
+    machine, filled = machine_of(given, view.path)
+    source = f"fitted to the probe {view.path.name} on {PAIR} of {len(fabric.hosts)} nodes (weft fabric learn)"
+    numbers = numbers_of(found)
+    for key, value in numbers.items():
+        machine = with_number(machine, key, value)
+    cells = larger_cells(fabric, against)
+    errors = modelled_errors(machine, cells, simulate=simulate)
+    known = f"error on more than {PAIR} nodes: unknown until a run of the kernel exchange on {fabric.name} has more"
+    if errors:
+        mean = float(np.mean(np.abs(list(errors.values()))))
+        source += f"; error on unseen cells {percent(mean)}"
+        known = f"mean error on {plural(len(errors), 'cell')} of more nodes: {percent(mean)}"
+        console(120).print(terminal(errors_table(fabric.name, cells, errors)))
+    units = {key: "B/s" if key.endswith("rate") else "s" for key in numbers}
+    learnt = [Filled(key, write_value(value, units[key]), source) for key, value in numbers.items()]
+    kept = [entry for entry in filled if entry.key not in numbers]
+    write_atomic(output, filled_text(given.text, (*kept, *learnt)).encode())
+    load_fabric(output)
+    sys.stdout.write(plain(f"{known}\nwrote {output}\n"))
+    return code
+
+
+def numbers_of(found: Probed) -> dict[str, float]:
+    """The probe's numbers by key of a fabric file; those that it found to be zero are left out."""
+    values = {
+        "node.copy_rate": found.copy_rate_bytes_per_s,
+        "network.adapter_rate": found.rate_bytes_per_s,
+        "network.overhead": found.overhead_s,
+        "network.message_gap": found.gap_s,
+        "network.latency": found.one_way_s - found.overhead_s,
+    }
+    return {key: value for key, value in values.items() if value > 0}
+
+
+def larger_cells(fabric: Fabric, against: Sequence[Path]) -> list[MeasuredCell]:
+    """Measured cells on more than two nodes, of these runs or of all runs on the fabric below ``runs``."""
+    found: dict[str, MeasuredCell] = {}
+    for path in against or latest_first():
+        try:
+            if against or RunFolder(path).metadata().get("fabric") == fabric.name:
+                refresh(path)
+                for cell in read_cells(path, CALL):
+                    if cell.nodes > PAIR and cell.call == CALL:
+                        found.setdefault(cell.label, cell)  # the newest run comes first
+        except (DataError, FabricError, StudyError):
+            if against:
+                raise
+    return list(found.values())
+
+
+def modelled_errors(machine: Fabric, cells: Sequence[MeasuredCell], *, simulate: bool) -> dict[str, float]:
+    """Relative error of the modelled time of each cell, by its name."""
+    if not cells:
+        return {}
+    with tempfile.TemporaryDirectory(prefix="weft-learn-") as scratch:
+        model = bound_model(machine, {}, cells)
+        if simulate:
+            model = simulation_model(machine, {}, cells, Path(scratch), console(stderr=True).print)
+        times = model(np.empty(0), range(len(cells)))
+    return {cell.label: float(time) / cell.seconds - 1 for cell, time in zip(cells, times, strict=True)}
+
+
+def errors_table(name: str, cells: Sequence[MeasuredCell], errors: dict[str, float]) -> Table:
+    """Measured and modelled times of the larger cells."""
+    return make_table(
+        f"{name}: predicted from two nodes", cells,
+        (Words("cell"), "", lambda cell: cell.label), ("measured", "", lambda cell: format_seconds(cell.seconds)),
+        ("model", "", lambda cell: format_seconds(cell.seconds * (1 + errors[cell.label]))),
+        ("error", "", lambda cell: relative_error(errors[cell.label])),
+    )  # fmt: skip

@@ -39,8 +39,18 @@ from weft.store.trace.folder import TraceFolder
 from weft.store.trace.script import read_sizes, sent_in
 from weft.text import console
 from weft.trace.replay import Asked, fewest_nodes, inherited_confidence, introduction, is_traced_machine, prepare
-from weft.whatif.side_by_side import COMPUTATION, STATIC, Outcome, SideBySide, simulated
-from weft.whatif.variants import Variant, fullest_link_s, refuse_real, variants, with_network
+from weft.whatif.variants import (
+    COMPUTATION,
+    STATIC,
+    Outcome,
+    SideBySide,
+    Variant,
+    fullest_link_s,
+    refuse_real,
+    simulated,
+    variants,
+    with_network,
+)
 from weft.words.card import Card, card_rows
 
 #: Differences below this are called none: a model's own roundness, and the drawing of rounds.
@@ -123,8 +133,7 @@ def _remedy(found: SideBySide, best: Outcome, trace: str, *, helps: bool) -> Cla
     return make_claim(name, "remedy", best.variant.words, saved, "share", next=following, basis="simulated")
 
 
-NAME = "tables"
-WORDS = "better tables"
+NAME, WORDS = "tables", "better tables"
 
 
 def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str], None]) -> Variant | str:
@@ -132,8 +141,11 @@ def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str
     section = fabric.network
     if section is None or section.dump is None or section.dump.tables is None:
         return f"{WORDS}: {fabric.name} has no forwarding tables (weft fabric import DUMP --tables FILE)"
-    given = [fabric.path.parent / name for name in (section.dump.file, section.dump.tables)]
-    file = (folder / f"{NAME}-{_mark(given)}.lfts").resolve()
+    marks: list[str] = []
+    for path in (fabric.path.parent / name for name in (section.dump.file, section.dump.tables)):
+        with file_errors(path):
+            marks.append(file_checksum(path))
+    file = (folder / f"{NAME}-{zlib.crc32(' '.join(marks).encode()):08x}.lfts").resolve()
     if not file.is_file():  # the search has a limit of time: a second one could find others, for which no run is there
         network = build_network(fabric)
         if not network.cables_known:
@@ -151,14 +163,6 @@ def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str
         write_tables(found.best.routes.network, file)
     dump = section.dump.model_copy(update={"tables": str(file)})
     return Variant(NAME, WORDS, with_network(fabric, NAME, dump=dump), asked)
-
-
-def _mark(files: list[Path]) -> str:
-    marks: list[str] = []
-    for path in files:
-        with file_errors(path):
-            marks.append(file_checksum(path))
-    return f"{zlib.crc32(' '.join(marks).encode()):08x}"
 
 
 def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
@@ -191,7 +195,6 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
 
 
 def _doubts(folder: TraceFolder, fabric: Fabric) -> tuple[QualityRow, ...]:
-    """Those that the trace leaves to its replays, and those of the machine."""
     grade, because = inherited_confidence(folder, [fabric])
     trace = QualityRow(
         doubt="trace", grade=grade, count=1, of=1, share=1.0, noun=because, worst=None, launches=None, turns=""
@@ -201,7 +204,6 @@ def _doubts(folder: TraceFolder, fabric: Fabric) -> tuple[QualityRow, ...]:
 
 
 def _shown(answers: SideBySide, trace: Path, base: Path, notes: list[str]) -> None:
-    """On the terminal, as JSON, and on a page before those of all replays."""
     claims, table, out = make_claims(answers, str(trace)), answers.table(), console(120)
     size = (plural(answers.ranks, "rank"), plural(answers.outcomes[0].variant.asked.nodes or 1, "node"), "simulated")
     card, grade = Card(f"{trace.name} on {answers.fabric}", size, card_rows(claims)), claims[0]["confidence"]

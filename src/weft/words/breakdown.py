@@ -7,7 +7,7 @@ from weft.analyse.tables.breakdown import Effect
 from weft.analyse.tables.claims import ClaimRow
 from weft.bound.terms import INJECTION, LINK
 from weft.format import faster_text, format_seconds, percent, times_text
-from weft.words.row import Said, name_part, span
+from weft.words import Said, name_part, span
 
 TEXTS = {
     "cheaper-messages": "lower per-message cost: check {subject}",
@@ -43,7 +43,6 @@ BASES = {
     "extended": "extrapolated; simulation.algorithms in the fabric file sets it",
 }  # fmt: skip
 
-
 #: Steps of a breakdown above the hardware, by the names that are printed.
 PARTS = {"messages": "messages", "contention": "contention", "algorithm": "algorithm", "arrival": "late arrival"}
 
@@ -72,25 +71,18 @@ def _reason(more: dict[str, Any]) -> str:
 
 def say_bottleneck(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``uplink of leaf0: 79 % busy; bound 343 ms of 400 ms measured (86 %)``."""
-    return "Bottleneck", f"{_limiting(claim, more)}; {_bound(claim, more)}"
-
-
-def _limiting(claim: ClaimRow, more: dict[str, Any]) -> str:
     kind, part = more["of"], PARTS.get(more["of"]) or name_part(claim["subject"])
-    if kind in ("bound", "unknown"):
-        return part if kind == "bound" else "unknown"
-    late = "late arrival of " if kind == "late" else ""
-    return f"{late}{part}: {percent(claim['value'] or 0)} {'busy' if kind == 'link' else 'of the time'}"
-
-
-def _bound(claim: ClaimRow, more: dict[str, Any]) -> str:
+    limit = part if kind == "bound" else "unknown"
+    if kind not in ("bound", "unknown"):
+        late = "late arrival of " if kind == "late" else ""
+        limit = f"{late}{part}: {percent(claim['value'] or 0)} {'busy' if kind == 'link' else 'of the time'}"
     if not claim["bound"]:
-        return f"{format_seconds(more['seconds'])} measured, no bound known"
+        return "Bottleneck", f"{limit}; {format_seconds(more['seconds'])} measured, no bound known"
     share = percent(claim["bound"] / more["seconds"])
     other = more["limit"] not in (claim["subject"], "") and claim["subject"] not in ("", INJECTION)
     whose = f" ({name_part(more['limit'])})" if other or more["of"] in PARTS else ""
     time = f"{format_seconds(more['seconds'])} {more.get('basis', 'measured')}"
-    return f"bound{whose} {format_seconds(claim['bound'])} of {time} ({share})"
+    return "Bottleneck", f"{limit}; bound{whose} {format_seconds(claim['bound'])} of {time} ({share})"
 
 
 def say_step(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:

@@ -1,15 +1,52 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The card of a run, comparison or trace: the same rows in the same order on terminal, page and JSON."""
+"""A claim in words, by its kind and the first part of its id; the card: the same rows on terminal, page and JSON."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, claims_of, extras
 from weft.format import times_text
+from weft.words import Row, answers, breakdown, checks, doubts, sweeps
 from weft.words.checks import within_text
 from weft.words.doubts import NEXT, grade_text
-from weft.words.row import Row
-from weft.words.say import say
+
+#: First part of an id to the function that says such claims, from the rest of it and their extras.
+FAMILIES = {
+    "check": checks.say, "audit": checks.say_audit, "start": checks.say_start, "counted": checks.say_counted,
+    "contention": answers.say_scaling, "scaling": answers.say_scaling, "plain": answers.say_plain,
+    "bottleneck": breakdown.say_bottleneck,
+    "step": breakdown.say_step, "breakdown": breakdown.say_part, "latency": checks.say_latency,
+    "outlier": checks.say_pair_outlier, "pairs": checks.say_pairs,
+    "remedy": breakdown.say_remedy, "finding": doubts.say_finding,
+    "collective": sweeps.say_collective, "auto": sweeps.say_auto, "overlap": sweeps.say_overlap,
+    "bandwidth": sweeps.say_rate, "rate": sweeps.say_rate,
+    "threshold": sweeps.say_threshold, "probe": sweeps.say_probe, "pace": sweeps.say_pace, "replay": sweeps.say_replay,
+    "depends": answers.say_dependence, "whatif": answers.say_whatif, "alternative": answers.say_alternative,
+    "interference": answers.say_interference, "shared": answers.say_shared,
+    "trace": answers.say_trace, "share": answers.say_share, "failure": answers.say_failure,
+}  # fmt: skip
+#: Why a claim has no value, by the reason that it states or its family.
+UNTIMED = {
+    "nothing-replayed": "the trace has no call that is replayed",
+    "not-simulated": "the unchanged machine, or every alternative, has no simulated time",
+    "replay": "no replay has a time", "trace": "no MPI call was recorded",
+}  # fmt: skip
+
+
+def say(claim: ClaimRow) -> Row:
+    """Label, value and note of a claim."""
+    family, _, name = claim["id"].partition(".")
+    if claim["kind"] == "doubt":
+        return doubts.say(claim)
+    more = extras(claim)
+    if name == "untimed":
+        return Row(claim["id"], "Inconclusive", UNTIMED.get(more.get("reason", family), "no time was measured"))
+    if family in FAMILIES:
+        return Row(claim["id"], *FAMILIES[family](claim, name, more))
+    from weft.words.comparisons import SAID  # imports what compares runs, which a single run does not need
+
+    return Row(claim["id"], *SAID[family](claim, name, more))
+
 
 #: Rows of one kind on the card; ``--all`` and the page have the others.
 ANSWERS, PARTS = 3, 4

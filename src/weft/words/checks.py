@@ -18,7 +18,7 @@ from weft.format import (
     times_text,
 )
 from weft.text import one_line
-from weft.words.row import Said, span
+from weft.words import Said, span
 
 LABELS = {"healthy": "Healthy", "not-healthy": "Not healthy", "also": "Also", INCONCLUSIVE: "Could not tell"}
 #: Where a slow part slows messages.
@@ -42,7 +42,11 @@ def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     if more.get("of") in FAULTS:
         return LABELS[name], *FAULTS[more["of"]](claim, more)
     if claim["value"] is not None:
-        return LABELS[name], *_slow(claim, more), claim["next"]
+        way = ROLES.get(more.get("role", ""), WAYS.get(more["of"], ""))
+        factor = faster_text(*span(claim), claim["coverage"])
+        value = f"{more['of']} {claim['subject']}: {factor}{f' {way}' if way else ''}, {format_bytes(more['bytes'])}"
+        also = f"indistinguishable from {', '.join(more['also'])}" if more.get("also") else ""
+        return LABELS[name], value, also, claim["next"]
     if not more.get("nodes"):
         why = one_line(str(more.get("why") or ""))
         return LABELS[INCONCLUSIVE], "no pair has been measured", why, claim["next"]
@@ -51,7 +55,6 @@ def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
 
 
 def _doubt(more: dict[str, Any]) -> str:
-    """Why nothing that was seen is not nothing that is there: ``5 of 16 rounds in the time``."""
     if more.get("why"):
         return one_line(str(more["why"]))
     if "of_rounds" not in more:  # of an earlier Weft
@@ -64,7 +67,6 @@ def _doubt(more: dict[str, Any]) -> str:
 
 
 def _own_pace(claim: ClaimRow, more: dict[str, Any]) -> Said:
-    """What a node takes for a fixed copy or computation of its own."""
     what = f"copies at {format_rate(more['rate'])}" if more.get("rate") else "a fixed computation"
     return f"{more['of']} of {claim['subject']}: {times_text(claim['value'])} its peers' time", what
 
@@ -122,13 +124,6 @@ def say_counted(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     return "Adapter errors", f"{claim['subject']}: {plural(count, 'error')} ({more['what']})", others
 
 
-def _slow(claim: ClaimRow, more: dict[str, Any]) -> Said:
-    way = ROLES.get(more.get("role", ""), WAYS.get(more["of"], ""))
-    factor = faster_text(*span(claim), claim["coverage"])
-    value = f"{more['of']} {claim['subject']}: {factor}{f' {way}' if way else ''}, {format_bytes(more['bytes'])}"
-    return value, f"indistinguishable from {', '.join(more['also'])}" if more.get("also") else ""
-
-
 def within_text(claim: ClaimRow) -> str:
     """``1,021 of 1,024 nodes within 4 % of their class``; empty of other answers."""
     more = extras(claim)
@@ -155,35 +150,28 @@ def name_rival(guideline: str) -> str:
 def say_audit(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``MPI_Bcast, 64 KiB: 2.31x slower (95 % 2.20-2.43) than MPI_Scatter + MPI_Allgather``."""
     if name == "next":
-        return "Try", *_audit_next(claim, more), claim["next"]
+        ways = [f"{name_calls(more['mock_up'])} in its place"] if more.get("mock_up") else []
+        ways += ["weft exec with the table of weft tune"] if more["tuned"] else []
+        ways += [f"another algorithm: {more['knob']}"] if more.get("knob") else []
+        what = f"{name_calls(claim['subject'])}: {'; '.join(ways) or 'report it to the library'}"
+        return "Try", what, f"known: {more['issue']}" if more.get("issue") else "", claim["next"]
     if name == "covered":
         left = [f"{name_calls(call)} at {', '.join(map(exact_bytes, sizes))}" for call, sizes in more["left"]]
         return "Left out", "; ".join(left), "raise --time"
     if claim["value"] is None:
         tests = f"{plural(more['guidelines'], 'guideline')}, {plural(more['tests'], 'test')}"
-        return AUDITS[name], f"{tests} over {plural(more['launches'], 'launch')}", _audit_doubt(more)
+        # what failed, or was measured too seldom; else how many tests exclude a factor of 2
+        doubt = f"a factor of 2 is excluded in {more['excluded']}" if "excluded" in more else ""
+        if more.get("failed"):
+            doubt = f"failed: {', '.join(map(name_calls, more['failed']))}"
+        elif more["launches"] < more.get("fewest", 0):
+            doubt = f"at least {plural(more['fewest'], 'launch')} needed"
+        return AUDITS[name], f"{tests} over {plural(more['launches'], 'launch')}", doubt
     half = " on half of the ranks" if more["guideline"] == "fewer" else ""
     at = f"{name_calls(claim['subject'])}{half}, {exact_bytes(more['bytes'])}"
     value = f"{at}: {faster_text(*span(claim), claim['coverage'])} than {name_rival(more['guideline'])}"
     times = f"{format_seconds(more['seconds'])} against {format_seconds(more['rival_s'])}"
     return AUDITS[name], value, f"{times}; {len(more['sizes'])} of {plural(more['of_sizes'], 'size')}"
-
-
-def _audit_doubt(more: dict[str, Any]) -> str:
-    """What failed, or was measured too seldom; else how many tests exclude a factor of 2."""
-    if more.get("failed"):
-        return f"failed: {', '.join(map(name_calls, more['failed']))}"
-    if more["launches"] < more.get("fewest", 0):
-        return f"at least {plural(more['fewest'], 'launch')} needed"
-    return f"a factor of 2 is excluded in {more['excluded']}" if "excluded" in more else ""
-
-
-def _audit_next(claim: ClaimRow, more: dict[str, Any]) -> Said:
-    ways = [f"{name_calls(more['mock_up'])} in its place"] if more.get("mock_up") else []
-    ways += ["weft exec with the table of weft tune"] if more["tuned"] else []
-    ways += [f"another algorithm: {more['knob']}"] if more.get("knob") else []
-    known = f"known: {more['issue']}" if more.get("issue") else ""
-    return f"{name_calls(claim['subject'])}: {'; '.join(ways) or 'report it to the library'}", known
 
 
 PAIR_LABELS = {

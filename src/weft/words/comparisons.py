@@ -8,8 +8,8 @@ from weft.analyse.compare.claims import Each, describe_place
 from weft.analyse.compare.sides import Key
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.format import format_bytes, measured_factor, plural, times_text
+from weft.words import Said, factor_text, name_call, span
 from weft.words.answers import number_text
-from weft.words.row import Said, factor_text, name_call, span
 
 LABELS = {
     "slower": "Slower", "faster": "Faster", "mixed": "Slower and faster", "no-difference": "No difference shown",

@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.format import percent, plural, times_text
-from weft.words.row import Row, Said
+from weft.words import Row, Said
 
 TEXTS = {
     "wrong": "statistics contradict each other in {who}",

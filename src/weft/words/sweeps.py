@@ -6,7 +6,7 @@ from typing import Any
 from weft.analyse.tables.answers import FEWEST_LAUNCHES
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.format import exact_bytes, faster_text, format_seconds, percent, plural, rate_text, seconds_text, times_text
-from weft.words.row import Said, span
+from weft.words import Said, span
 
 
 def say_collective(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:

@@ -38,8 +38,7 @@ from weft.run.refresh import refresh
 from weft.run.shipped import Deadline, audit_study
 from weft.store.folder import RunFolder
 from weft.study import Measure
-from weft.words.card import card_rows
-from weft.words.say import say
+from weft.words.card import card_rows, say
 
 ROOT = Path(__file__).parents[3]
 SEEDS = 20

@@ -22,8 +22,7 @@ from weft.report.view import RunView
 from weft.store.folder import RunFolder
 from weft.store.links import LinkCount, job_key, links_file, write_links
 from weft.store.rows import LAUNCH_TABLE, LaunchRow
-from weft.words.card import card_rows
-from weft.words.say import say
+from weft.words.card import card_rows, say
 
 
 def measured(path: Path, seconds: Callable[[str], float], launches: int = 6) -> tuple[RunView, list[ImpactRow]]:

@@ -15,8 +15,8 @@ from weft.analyse.compare.claims import more_launches
 from weft.cli.app import main
 from weft.cli.compare import size_range
 from weft.errors import CompareError
+from weft.report.compare import load_compare
 from weft.report.compare.figures import BAND, FASTER, MODEL_BAND, all_figures
-from weft.report.compare.load import load_compare
 from weft.report.compare.page import differences
 from weft.report.compare.tables import FIELDS
 from weft.run.refresh import refresh_compared

@@ -25,8 +25,7 @@ from weft.files.atomic import NAME, file_checksum, read_json, write_json
 from weft.mpi.alltoall import read_selection
 from weft.plan.stored import HASH, MOST_STORED, hash_of
 from weft.report.tables import render
-from weft.report.trace.page import as_json
-from weft.report.trace.view import load_trace
+from weft.report.traces import as_json, load_trace
 from weft.report.view import load_view
 from weft.run.refresh import reading, refresh, write_manifest
 from weft.store.folder import RunFolder

@@ -22,8 +22,7 @@ from weft.analyse.trace.make import make_trace_tables
 from weft.errors import WeftError
 from weft.files.atomic import NAME, is_damaged, read_json, with_checksum, write_json
 from weft.report.tables import render
-from weft.report.trace.page import as_json
-from weft.report.trace.view import load_trace
+from weft.report.traces import as_json, load_trace
 from weft.report.view import load_view
 from weft.run.refresh import reading, refresh, stale
 from weft.store.folder import RunFolder

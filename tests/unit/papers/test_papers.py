@@ -14,12 +14,10 @@ from weft.errors import StudyError
 from weft.fabric import load_fabric
 from weft.format import percent
 from weft.kernel.studies import load_study
-from weft.papers import PARTS, Part, compute, published, wanted
-from weft.papers.bench import Bench, error_text, paper_text, time_or_status
+from weft.papers import PARTS, Bench, Part, compute, error_text, paper_text, published, time_or_status, wanted, write
 from weft.papers.calls import EXPLANATIONS, fitted_cost, variant
 from weft.papers.datasheet import nominal
 from weft.papers.memory import STUDY, peer_buffers_that_explain, without_buffers
-from weft.papers.page import write
 from weft.papers.tables import accepted_triples, cells, errors, triples_table
 from weft.plan.make import make_plan
 from weft.report.tabular import Table
@@ -51,7 +49,7 @@ def test_what_a_host_took_for_one_cell_decides_nothing_about_the_next(
     made, given = SimpleNamespace(learns=True), list[SimpleNamespace]()
     monkeypatch.setattr("weft.launch.simulated.launcher.make_launcher", lambda *_: made)
     monkeypatch.setattr("weft.run.one.run_study", lambda *asked: given.append(asked[3]))
-    monkeypatch.setattr("weft.papers.bench.load_view", lambda _: None)
+    monkeypatch.setattr("weft.papers.load_view", lambda _: None)
     Bench(tmp_path).run(STUDY, "tara")
     assert given == [made]
     assert not made.learns

@@ -13,12 +13,13 @@ from made.run import make_run, tara_like
 from made.view import load_view
 from weft.report.bars import BOUND, CROWDED, WIDTH, Bar, bar_lines, draw_times
 from weft.report.card import card_of, row_lines
+from weft.report.export import show_object
 from weft.report.page import write
-from weft.report.tables import print_view, show_object
+from weft.report.tables import print_view
 from weft.report.tabular import Table, Words, terminal
 from weft.report.view import RunView
 from weft.text import console
-from weft.words.row import Row
+from weft.words import Row
 
 
 @pytest.fixture(scope="module")

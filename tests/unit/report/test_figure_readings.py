@@ -10,7 +10,7 @@ from made.run import make_run
 from made.view import load_view
 from weft.analyse.compare.sides import Key, Point
 from weft.report.compare.figures import Sheet, time_points
-from weft.report.figures.calls import reading
+from weft.report.figures.scaling import calls_reading
 from weft.report.figures.spread import spread_figure
 
 
@@ -25,7 +25,7 @@ SOUND = (row("C", "cold", 3e-3), row("C", "warm", 1e-3))
 
 
 def test_the_first_call_that_stands_out_has_an_interval() -> None:
-    said = reading(SOUND, FLOOR)
+    said = calls_reading(SOUND, FLOOR)
     assert "MPI_Alltoallv(m-vector) at N = 1, p = 2" in said
     assert "3.00 ms, 3.00 times (2.45–3.67) the 1.00 ms" in said
 
@@ -38,8 +38,8 @@ def test_the_first_call_that_stands_out_has_an_interval() -> None:
 def test_no_doubted_row_is_singled_out(changes: Any, fast_s: float) -> None:
     """It named 460 times 16.7 ns at p = 1, below the floor of 20 ns; elsewhere the row of the page's only error."""
     lost = (row("A", "cold", 7.69e-6, **changes), row("A", "warm", fast_s, **changes))
-    assert reading([*lost, *SOUND], FLOOR) == reading(SOUND, FLOOR)
-    assert reading(lost, FLOOR).startswith("No call of several ranks has both")
+    assert calls_reading([*lost, *SOUND], FLOOR) == calls_reading(SOUND, FLOOR)
+    assert calls_reading(lost, FLOOR).startswith("No call of several ranks has both")
 
 
 def test_a_spread_of_launches_is_told_by_its_half_on_axes_from_zero(tmp_path: Any) -> None:

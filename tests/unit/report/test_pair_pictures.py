@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from weft.report.figures.matrix import MOST_POINTS, PairMatrix, matrix_picture
-from weft.report.figures.raster import STEPS, Scale, block_maximum, palette, png, scale_of
+from weft.report.figures.matrix import (
+    MOST_POINTS,
+    STEPS,
+    PairMatrix,
+    Scale,
+    block_maximum,
+    matrix_picture,
+    palette,
+    png,
+    scale_of,
+)
 
 MICROSECONDS = ("us", 1e-6)
 

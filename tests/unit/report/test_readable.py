@@ -14,15 +14,13 @@ from made.sweeps import BANDWIDTH, COLLECTIVE, MadeSweep, make_sweep
 from made.view import load_view
 from weft.format import format_factor, with_title
 from weft.report.card import card_of, factor_text
-from weft.report.common import held_back_table
 from weft.report.compare.tables import p_equals
-from weft.report.figures.raster import NARROWEST, palette, scale_of
-from weft.report.figures.sizes import KEY, RATE_KEY
+from weft.report.figures.matrix import NARROWEST, palette, scale_of
+from weft.report.figures.sizes import KEY, RATE_KEY, TILE_COLOURS
 from weft.report.figures.theme import BLUE, DARKER, GREEN, GREY, INK, ORANGE, RED
-from weft.report.figures.winners import COLOURS
 from weft.report.html import unbroken
 from weft.report.page import NO_FIGURES, NO_TIME, write
-from weft.report.tables import print_view
+from weft.report.tables import held_back_table, print_view
 from weft.report.tabular import Number, Table, Words, terminal
 from weft.report.view import RunView
 from weft.text import console
@@ -115,7 +113,7 @@ def test_values_03_per_cent_apart_have_one_colour_and_values_apart_by_a_quarter_
 
 def test_words_in_figures_are_dark_enough_to_read() -> None:
     words = [DARKER.get(colour, colour) for colour in (BLUE, ORANGE, GREEN, RED, GREY, INK)]
-    assert min(contrast(colour) for colour in (*words, *COLOURS)) >= 4.5
+    assert min(contrast(colour) for colour in (*words, *TILE_COLOURS)) >= 4.5
     assert min(contrast(colour) for colour in DARKER) < 4.5, "this test would see a colour that is too light"
 
 

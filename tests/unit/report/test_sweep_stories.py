@@ -17,7 +17,7 @@ from weft.analyse.tables.sweeps import Line, lines_of, size_of
 from weft.analyse.tables.times import TimedRow
 from weft.plan.records import Cell
 from weft.report.figures import Figure
-from weft.report.figures.sizes import Drawn, size_panel
+from weft.report.figures.sizes import size_panel
 from weft.report.html import parts, write_figures
 from weft.report.page import all_figures, write
 from weft.report.stories.collective import CollectiveStory
@@ -25,7 +25,7 @@ from weft.report.sweep_tables import time_table
 from weft.report.tables import all_tables, render
 from weft.report.tabular import Table
 from weft.report.view import RunView
-from weft.words.say import say
+from weft.words.card import say
 
 Row = dict[str, Any]
 
@@ -312,7 +312,7 @@ def test_a_size_of_one_launch_in_four_is_marked_and_stays_off_the_line(runs: dic
     listed = [row[0] for row in time_table("t", [rare]).rows]
     assert "2 KiB, 1 of 4 launches" in listed
     assert sum("launches" in text for text in listed) == 1
-    panel = size_panel([Drawn(rare, "p")], "time", small=False).to_dict()
+    panel = size_panel([(rare, "p")], "time", small=False).to_dict()
     sets = {name: [row for row in rows if "rare" in row] for name, rows in panel["datasets"].items()}
     lines = [layer["data"]["name"] for layer in panel["layer"] if layer["mark"] == {"type": "line", "strokeWidth": 1.8}]
     assert not [row for name in lines for row in sets[name] if row["x"] == 2048]
@@ -324,7 +324,7 @@ def test_a_long_name_has_room_beyond_the_last_point_on_a_narrow_page(runs: dict[
     """At 800 px "intra-socket, cold" ended in "co" at the edge."""
     (line, *_) = found_lines(runs["rates"])
     name = "inter-node, 4 hops, from memory"
-    (layer, *_) = size_panel([Drawn(line, name)], "rate", small=False).to_dict()["layer"]
+    (layer, *_) = size_panel([(line, name)], "rate", small=False).to_dict()["layer"]
     first, last = layer["encoding"]["x"]["scale"]["domain"]
     largest = max(size_of(row) for row in line.rows)
     beyond = math.log(last / largest) / math.log(last / first)

@@ -15,12 +15,11 @@ from made.view import load_view
 from weft.cli.app import main
 from weft.errors import NotThereError
 from weft.report.card import card_of
-from weft.report.export import latex_table
+from weft.report.export import FIELDS, latex_table
 from weft.report.html import parts
-from weft.report.intervals import bound_text, interval_heading, interval_meaning
 from weft.report.page import all_figures
-from weft.report.tables import FIELDS, all_tables, fitting, render, shortened
-from weft.report.tabular import Table
+from weft.report.tables import all_tables, fitting, render, shortened
+from weft.report.tabular import Table, bound_text, interval_heading, interval_meaning
 from weft.report.view import RunView
 from weft.text import latex
 

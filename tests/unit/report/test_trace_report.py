@@ -14,12 +14,20 @@ from weft.analyse.tables.traces import ACTIVITY, MATRIX, ActivityRow
 from weft.analyse.trace.make import make_trace_tables
 from weft.analyse.trace.timeline import timeline
 from weft.cli.app import main
-from weft.report.trace.page import as_json, matrix_pictures, percent, trace_tables, write_trace_page
-from weft.report.trace.view import Floats, TraceView, load_trace
+from weft.report.traces import (
+    Floats,
+    TraceView,
+    as_json,
+    load_trace,
+    matrix_pictures,
+    percent,
+    trace_tables,
+    write_trace_page,
+)
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
 from weft.store.trace.layout import Flag, State
-from weft.trace.perfetto import write_perfetto
+from weft.trace.export import write_perfetto
 from weft.trace.take import describe_trace
 
 MS = 1_000_000

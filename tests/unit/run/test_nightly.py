@@ -12,7 +12,7 @@ import pytest
 from weft.errors import DataError, StudyError
 from weft.fabric import load_fabric
 from weft.kernel.studies import make_study
-from weft.report.compare.nights import Nights, write_nights
+from weft.report.compare.history import Nights, write_nights
 from weft.run.nightly import (
     HISTORY,
     History,

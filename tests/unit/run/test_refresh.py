@@ -18,7 +18,7 @@ from weft.analyse.tables.every import MADE_BY, MANIFEST, ROOMS, analysis_digest,
 from weft.cli.app import main
 from weft.errors import CompareError, DataError
 from weft.files.atomic import read_json, write_json
-from weft.report.compare.load import load_compare
+from weft.report.compare import load_compare
 from weft.report.view import load_view
 from weft.run.refresh import refresh, refresh_compared, stale, write_manifest
 from weft.store.rows import MEASURED

@@ -13,8 +13,8 @@ from weft.analyse.trace.make import make_trace_tables
 from weft.cli.app import main
 from weft.errors import DataError
 from weft.store.trace.folder import TraceFolder, stamp_of_raw, write_stamp
+from weft.trace.events import traffic_of_trace
 from weft.trace.take import bring_in
-from weft.trace.traffic import traffic_of_trace
 
 
 @pytest.fixture(scope="module")

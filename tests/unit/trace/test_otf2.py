@@ -11,9 +11,9 @@ from made.traces import MadeRank
 from weft.errors import DataError, StudyError
 from weft.store.trace.convert import convert_trace, count_files
 from weft.store.trace.folder import MEMBER_TABLE, TRACE_RANKS, TraceFolder
+from weft.trace.bring import import_trace
 from weft.trace.events import each_event
-from weft.trace.otf2.archive import write_otf2
-from weft.trace.otf2.bringing import import_trace
+from weft.trace.export import write_otf2
 
 HALF = 5
 KEPT = ("call", "peer", "tag", "bytes", "received", "request", "thread")

@@ -14,7 +14,7 @@ from weft.errors import DataError, FabricError
 from weft.fabric import load_fabric
 from weft.fabric.importing import import_dump
 from weft.route.place import between_nodes, place
-from weft.trace.traffic import block_sizes_of_trace, traffic_of_trace
+from weft.trace.events import block_sizes_of_trace, traffic_of_trace
 from weft.tune.whole import Tuning
 
 DATA = Path(__file__).parents[2] / "data" / "networks"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from weft.errors import DataError
-from weft.tune.check import from_times
 from weft.tune.model import MachineFile, Probed, read_machine
+from weft.tune.study import from_times
 
 VALUES = {"small": 8, "large": 2**20, "messages": 64, "trains": 4, "more": 4, "longer": 2}
 

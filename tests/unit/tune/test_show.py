@@ -7,8 +7,7 @@ import pytest
 
 from weft.fabric import load_fabric
 from weft.tune.model import Machine
-from weft.tune.rules import Choice, is_used
-from weft.tune.show import prediction_errors
+from weft.tune.rules import Choice, is_used, prediction_errors
 from weft.tune.study import candidates
 
 

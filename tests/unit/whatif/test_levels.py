@@ -11,8 +11,7 @@ import pytest
 from weft.analyse.quality import doubt_model
 from weft.analyse.tables.claims import ClaimRow, Grade, QualityRow, claims_of, extras
 from weft.fabric import load_fabric
-from weft.whatif.side_by_side import COMPUTATION, FITTED, STATIC, Outcome, SideBySide, simulated
-from weft.whatif.variants import variants
+from weft.whatif.variants import COMPUTATION, FITTED, STATIC, Outcome, SideBySide, simulated, variants
 from weft.whatif.whole import make_claims
 
 PAGE = (Path(__file__).parents[3] / "docs" / "dev" / "papers-measured.md").read_text()

@@ -4,7 +4,7 @@
 from typing import Any
 
 from weft.analyse.tables.claims import make_claim
-from weft.words.say import say
+from weft.words.card import say
 
 
 def test_a_window_of_messages_is_told_as_a_rate_and_one_message_as_a_time() -> None:

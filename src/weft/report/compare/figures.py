@@ -11,11 +11,11 @@ import altair as alt
 from weft.analyse.compare.comparison import Compared, Comparison
 from weft.analyse.compare.sides import Key
 from weft.format import faster_text, measured_seconds, plural
-from weft.report.compare.load import Compare
+from weft.report.compare import Compare
 from weft.report.figures import Figure, theme
 from weft.text import plain
+from weft.words import name_call
 from weft.words.comparisons import name_place, ratio_text
-from weft.words.row import name_call
 
 Axis = Literal["bytes", "nodes", "ranks"]
 
@@ -36,22 +36,20 @@ def sheets(found: Compare) -> list[Sheet]:
     rows: dict[Key, Compared] = {}  # the first of each key: comparisons share their base
     for each in (each for comparison in found.comparisons for each in comparison.rows):
         rows.setdefault(each.key, each)
-    made: list[Sheet] = []
+    made: list[tuple[str, str, Axis, list[Key]]] = []
     for phase in ("warm", "cold"):
         own = [each for each in rows.values() if each.key.phase == phase]
-        made += _sheet(phase, f"{phase}, by size", "bytes", [each.key for each in own if each.key.size])
+        made.append((phase, f"{phase}, by size", "bytes", [each.key for each in own if each.key.size]))
         plain = [each for each in own if each.key.size is None]
         for series in dict.fromkeys(name for each in plain for name in each.series):
             keys = [each.key for each in plain if series in each.series]
             axis: Axis = "nodes" if len({key.nodes for key in keys}) > 1 else "ranks"
-            made += _sheet(f"{series}-{phase}", f"{series}, {phase}", axis, keys)
-    return made
-
-
-def _sheet(name: str, title: str, axis: Axis, keys: list[Key]) -> list[Sheet]:
-    """No figure for an axis with one point: the table shows it better."""
-    panels = tuple(dict.fromkeys(key.operation for key in keys))
-    return [Sheet(name, title, axis, panels, frozenset(keys))] if len({x_of(key, axis) for key in keys}) > 1 else []
+            made.append((f"{series}-{phase}", f"{series}, {phase}", axis, keys))
+    return [
+        Sheet(name, title, axis, tuple(dict.fromkeys(key.operation for key in keys)), frozenset(keys))
+        for name, title, axis, keys in made
+        if len({x_of(key, axis) for key in keys}) > 1  # the table shows an axis with one point better
+    ]
 
 
 def x_of(key: Key, axis: Axis) -> int:
@@ -147,11 +145,6 @@ def all_figures(found: Compare) -> list[Figure]:
         made.append(times_figure(found, sheet))
         made += [ratio_figure(found, each, number, sheet) for number, each in enumerate(found.comparisons, 1)]
     return made
-
-
-def shared_figures(found: Compare) -> list[Figure]:
-    """Times of all runs alone, warm calls: what a page about several runs opens with."""
-    return [times_figure(found, sheet) for sheet in sheets(found) if sheet.name.endswith("warm")]
 
 
 def times_figure(found: Compare, sheet: Sheet) -> Figure:

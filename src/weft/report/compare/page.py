@@ -11,13 +11,13 @@ from weft.analyse.compare.claims import Verdict, choose_ratios, claim_gate
 from weft.analyse.compare.comparison import Evidence
 from weft.format import format_factor
 from weft.report import method
+from weft.report.compare import Compare
 from weft.report.compare.figures import all_figures
-from weft.report.compare.load import Compare
 from weft.report.compare.tables import MEANING, all_tables
 from weft.report.figures import Figure, Picture
 from weft.report.html import figure_values, fill, write_figures, write_page
+from weft.words.card import say
 from weft.words.comparisons import factor_text, name_place
-from weft.words.say import say
 
 
 def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, formats: Collection[str] = ()) -> Path:
@@ -111,17 +111,13 @@ def draw_ratios(found: Compare) -> Picture:
     ]
     for index, (name, each) in enumerate(rows):
         y = TOP + ROW * index + ROW / 2
-        parts += [_name(name, y), *_mark(each, place, y)]
+        shown = escape(name if len(name) <= 40 else f"{name[:39]}…")
+        parts.append(f'<text x="{LABEL}" y="{y + 5:.0f}" text-anchor="end">{shown}<title>{escape(name)}</title></text>')
+        parts += _mark(each, place, y)
         parts.append(f'<text x="{WIDE - VALUE + 14}" y="{y + 5:.0f}">'
                      f"{escape(factor_text(each.ratio, each.low, each.high))}</text>")  # fmt: skip
     title = found.titled("Ratios")
     return Picture("ratios", title, KEY, f"{rows[0][0]}: {factor_text(rows[0][1].ratio)}.", "".join([*parts, "</svg>"]))
-
-
-def _name(name: str, y: float) -> str:
-    """A row's name, cut where it is too long; whole in its title."""
-    shown = name if len(name) <= 40 else f"{name[:39]}…"
-    return f'<text x="{LABEL}" y="{y + 5:.0f}" text-anchor="end">{escape(shown)}<title>{escape(name)}</title></text>'
 
 
 def _mark(each: Evidence, place: Callable[[float], float], y: float) -> list[str]:

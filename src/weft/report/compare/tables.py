@@ -11,17 +11,16 @@ from typing import Any, Literal
 
 from weft.analyse.compare.claims import Verdict, claim_gate, claim_ratio, describe_place, exit_code
 from weft.analyse.compare.comparison import Compared, Comparison, Summary
-from weft.analyse.compare.sides import Key, Side
+from weft.analyse.compare.sides import Key
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.format import format_bytes, measured_seconds
 from weft.report.card import print_rows, row_lines
-from weft.report.compare.load import Compare
+from weft.report.compare import Compare
 from weft.report.tabular import Column, Table, Words, comma_separated, existing, make_table, markdown, terminal
 from weft.text import console, markdown_text
-from weft.words.card import Card
+from weft.words import name_call
+from weft.words.card import Card, say
 from weft.words.comparisons import mean_text, ratio_text
-from weft.words.row import name_call
-from weft.words.say import say
 
 SCHEMA = "weft-compare/1"
 #: Fields of a row; a summary over several sizes or process counts has null for fields in which its rows differ.
@@ -34,9 +33,15 @@ FIELDS = (
 
 def as_json(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
     """The printed object as text."""
+    names = ("name", "path", "study", "fabric", "kind", "mpi", "launches")
+    runs = [
+        {name: getattr(side, name) for name in names}
+        | {"simulated": side.modelled, "virtual": side.emulated, "quality": view.grade}
+        for side, view in zip(found.sides, found.views, strict=True)
+    ]
     tree = {
         "schema": SCHEMA,
-        "runs": [_run(side) | {"quality": view.grade} for side, view in zip(found.sides, found.views, strict=True)],
+        "runs": runs,
         "comparisons": [_comparison(*each) for each in zip(found.comparisons, found.cards, found.claims, strict=True)],
         "gates": [
             {"gate": str(verdict.gate), "state": verdict.state}
@@ -73,11 +78,6 @@ def rows_of(comparison: Comparison) -> list[dict[str, Any]]:
 def _statement(comparison: Comparison, each: Compared | Summary) -> str:
     row = say(claim_ratio(comparison, each))
     return f"{comparison.other.name} against {comparison.base.name}: {row.label}: {row.text}"
-
-
-def _run(side: Side) -> dict[str, Any]:
-    names = ("name", "path", "study", "fabric", "kind", "mpi", "launches")
-    return {name: getattr(side, name) for name in names} | {"simulated": side.modelled, "virtual": side.emulated}
 
 
 def _identity(key: Any) -> dict[str, Any]:
@@ -124,7 +124,7 @@ JUDGED: tuple[Column[Compared | Summary], ...] = (
     ("Ratio", "", lambda each: ratio_text(each.evidence)),
     ("p alone", "", lambda each: p_text(each.evidence.p)),
     ("corrected", "", lambda each: corrected_text(each.evidence)),
-    (Words("Verdict"), "", lambda each: outcome_text(each.evidence)),
+    (Words("Verdict"), "", lambda each: each.evidence.outcome + (", below the noise floor" if _is_lost(each) else "")),
 )
 
 
@@ -171,10 +171,8 @@ def unmatched_table(comparison: Comparison) -> Table:
     return Table("Rows without a partner", columns, tuple(rows))
 
 
-def outcome_text(found: Any) -> str:
-    """An outcome, with its reason if that is unusual."""
-    lost = found.outcome == "no difference shown" and "floor" in found.why
-    return found.outcome + (", below the noise floor" if lost else "")
+def _is_lost(each: Compared | Summary) -> bool:
+    return each.evidence.outcome == "no difference shown" and "floor" in each.evidence.why
 
 
 def p_text(p: float | None) -> str:
@@ -195,12 +193,12 @@ def corrected_text(found: Any) -> str:
 
 def render(found: Compare, verdicts: Sequence[Verdict] = (), format: Format = "text") -> str:
     """A comparison as text in one of the formats. Raises ValueError: the format is unknown."""
-    if format == "md":
-        return as_markdown(found, verdicts)
-    if format == "csv":
-        return as_csv(found)
-    if format == "json":
-        return as_json(found, verdicts)
+    makers = {"md": as_markdown, "json": as_json}
+    if format in makers:
+        return makers[format](found, verdicts)
+    if format == "csv":  # one line per row and summary, unrounded: the fields of the JSON's rows
+        rows = [row for comparison in found.comparisons for row in rows_of(comparison)]
+        return comma_separated(FIELDS, [[row[name] for name in FIELDS] for row in rows])
     if format == "text":
         out = console(width=140)
         with out.capture() as captured:
@@ -232,9 +230,3 @@ def as_markdown(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
     gates = [say(claim_gate(verdict)) for verdict in verdicts]
     parts += [MEANING, *(f"**{markdown_text(row.label)}** {markdown_text(row.text)}" for row in gates)]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def as_csv(found: Compare) -> str:
-    """One line per row and summary, unrounded: the fields of the JSON's rows."""
-    rows = [row for comparison in found.comparisons for row in rows_of(comparison)]
-    return comma_separated(FIELDS, [[row[name] for name in FIELDS] for row in rows])

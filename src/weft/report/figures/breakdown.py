@@ -37,7 +37,10 @@ def breakdown_figures(view: RunView) -> list[Figure]:
     found = slowest(breakdowns(view))
     if not found or not any(each["id"].startswith("breakdown.") for each in view.claims):
         return _round_figures(view)
-    main = choose_breakdown(view, found)
+    verdict = main_verdict(view.verdicts)
+    own = next((rows for rows in found if verdict and rows[0]["cell"] == verdict["cell"]), None)
+    fair = [rows for rows in found if not view.plan.cell(rows[0]["cell"]).oversubscribed]
+    main = own or (fair or found)[-1]  # it speaks for the run: of its verdict's cell, or of the largest fair one
     drawn = [main, *(rows for rows in found if rows is not main)][:MOST]
     said = say_breakdown(view, main[0])
     return [Figure("breakdown", view.titled("Breakdown"), KEY, said, (_bars(view, drawn),)), *_round_figures(view)]
@@ -47,14 +50,6 @@ def slowest(found: Sequence[list[BreakdownRow]]) -> list[list[BreakdownRow]]:
     """The breakdown of the slowest call of each cell."""
     cells = groupby(found, key=lambda rows: rows[0]["cell"])
     return [max(group, key=lambda rows: rows[-1]["seconds"]) for _, group in cells]
-
-
-def choose_breakdown(view: RunView, found: Sequence[list[BreakdownRow]]) -> list[BreakdownRow]:
-    """The breakdown that speaks for a run: of the cell that its verdict is about, else of the largest fair one."""
-    main = main_verdict(view.verdicts)
-    own = next((rows for rows in found if main and rows[0]["cell"] == main["cell"]), None)
-    fair = [rows for rows in found if not view.plan.cell(rows[0]["cell"]).oversubscribed]
-    return own or (fair or list(found))[-1]
 
 
 def _rows_of(place: int, rows: Sequence[BreakdownRow], name: str) -> list[dict[str, Any]]:
@@ -74,7 +69,7 @@ def _rows_of(place: int, rows: Sequence[BreakdownRow], name: str) -> list[dict[s
 
 
 def _bars(view: RunView, found: Sequence[list[BreakdownRow]]) -> Any:
-    """All breakdowns in one chart as wide as the page: each has its own hundred percent, so that a short call shows."""
+    """All breakdowns in one chart: each has its own hundred percent, so that a short call shows."""
     titles = [call_title(view, rows[0]["cell"], rows[0]["call"]) for rows in found]
     drawn = [bar for place, rows in enumerate(found) for bar in _rows_of(place, rows, titles[place])]
     names = alt.Axis(labelExpr="split(datum.value, '|')[2]", labelLimit=120, ticks=False, domain=False)

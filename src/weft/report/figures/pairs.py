@@ -10,15 +10,13 @@ from weft.analyse.tables.claims import extras
 from weft.analyse.tables.pairs import FARTHEST, LEAST_SHOWN_S, MATRIX_MEDIANS, HistogramRow, bucket_starts_s
 from weft.format import format_bytes, format_factor, measured_factor, plural, rate_unit, seconds_unit
 from weft.report.figures import Figure, Picture
-from weft.report.figures.matrix import PairMatrix, matrix_picture
-from weft.report.figures.raster import Scale, scale_of
+from weft.report.figures.matrix import PairMatrix, Scale, matrix_picture, scale_of
 from weft.report.figures.theme import BLUE, HEIGHT, chart
 from weft.report.pair_view import MODES, PairView
 
 #: A pair slower than the slowest class's median by this factor is drawn as slow.
 SLOW = 1.25
-LEAST_SHOWN = 0.01
-"""A pair or node that is slower by less than this share is not distinguished."""
+LEAST_SHOWN = 0.01  # a pair or node that is slower by less than this share is not distinguished
 COLOURS = (
     "Blue: from the fastest pair to {factor} x the median of the slowest class; orange: slower pairs. Both on "
     "a logarithmic scale. "
@@ -83,14 +81,12 @@ def _ranks(view: PairView, size: int, mode: str) -> Picture:
 
 
 def _slow_nodes(view: PairView) -> list[int]:
-    """Places of the nodes that the answers of a run name."""
     answers = view.run.claimed("answer")
     named = {each["subject"] for each in answers if each["id"] == "outlier.node" or extras(each).get("of") == "node"}
     return [place for place, name in enumerate(view.nodes) if name in named]
 
 
 def _slowest(view: PairView, size: int, mode: str) -> str:
-    """The pair farthest from its class in words."""
     rows = [row for row in view.worst if (row["bytes"], row["mode"]) == (size, mode)]
     row = max((row for row in rows if row["base_s"] >= LEAST_SHOWN_S), key=lambda each: each["factor"], default=None)
     if row is None and len(view.worst) >= FARTHEST and view.worst[-1]["factor"] >= 1 + LEAST_SHOWN:
@@ -142,11 +138,10 @@ def _contention(view: PairView, size: int, mode: str) -> Picture:
     reading = f"Contention is largest at {row['class']}: {interval} times as long as alone"
     if row["p95"] and row["p95"] > SLOW * row["factor"]:
         reading += f" in the median, but {measured_factor(row['p95'])} times or more for one pair in twenty"
-    reading += "."
     key = f"Time with {MODES.get(mode, mode)} over the isolated time, median over the pairs of two nodes. "
     key += f"Blue: up to {SLOW} x the median factor; orange: more."
     title = _where(view, size, mode, "Contention between every two nodes")
-    return matrix_picture(f"contention-{size}-{mode}", title, key, reading, shown)
+    return matrix_picture(f"contention-{size}-{mode}", title, key, f"{reading}.", shown)
 
 
 def _histogram(view: PairView, size: int, mode: str) -> Figure | None:

@@ -12,9 +12,9 @@ from weft.fabric.drawing.drawing import layered
 from weft.fabric.drawing.sketch import LinkLoad, Place, Sketch, sketch, sketch_loads
 from weft.fabric.network.build import build_followed
 from weft.format import format_bytes, format_rate, percent, times_text
-from weft.report.common import drawn_cells, reading
 from weft.report.figures import Figure, Picture
 from weft.report.figures.theme import WIDTH
+from weft.report.tables import drawn_cells, reading
 from weft.report.view import RunView
 
 WIDE = 760
@@ -100,7 +100,6 @@ def _tree(plan: Sketch, shares: Mapping[frozenset[str], float], hot: set[frozens
 
 
 def _beside(points: Sequence[tuple[float, float]], text: str, is_hot: bool) -> str:
-    """A label at the middle of a line, on its outer side."""
     (x, y), (x2, y2) = points
     low, high = ((x, y), (x2, y2)) if y > y2 else ((x2, y2), (x, y))
     outer, anchor = (-1, "end") if low[0] < high[0] else (1, "start")

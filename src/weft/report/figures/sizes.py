@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time or rate against message size on logarithmic axes: a line for each pattern or process count, changes marked."""
+"""Time or rate against message size, a line for each pattern or process count; and the fastest algorithms as tiles."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import altair as alt
 
-from weft.analyse.tables.answers import cause_text, factor_text
-from weft.analyse.tables.sweeps import Line, size_of
+from weft.analyse.tables.answers import WinnerRow, cause_text, factor_text
+from weft.analyse.tables.sweeps import Line, beats, size_of
 from weft.analyse.tables.times import holding_bound_s, reach
-from weft.format import exact_bytes, measured_rate, measured_seconds
-from weft.report.figures import theme
-from weft.report.figures.calls import COLOURS
+from weft.format import exact_bytes, measured_factor, measured_rate, measured_seconds
+from weft.mpi.algorithms import DEFAULT
+from weft.report.figures import Figure, theme
+from weft.report.figures.scaling import COLOURS
+from weft.report.figures.theme import BLUE, DARKER, GREEN, INK, ORANGE, RED, chart
 
 Quantity = Literal["time", "rate"]
 
@@ -32,24 +33,16 @@ KEY = (
 RATE_KEY = KEY.replace("Dashed: lower bound.", "Dashed: upper limit, by the lower bound of the time.")
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """One line of a panel and the name at its end."""
-
-    line: Line
-    label: str
-
-
-def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title: str = "") -> Any:
-    """One chart of some lines. `quantity`: ``time`` of one operation, or ``rate``: bytes over that time."""
-    rows = [row for each in drawn for row in _points(each, quantity)]
-    marks = [row for each in drawn for row in _marks(each, quantity)]
+def size_panel(drawn: Sequence[tuple[Line, str]], quantity: Quantity, *, small: bool, title: str = "") -> Any:
+    """A chart of lines and their names. `quantity`: ``time`` of one operation, or ``rate``: bytes over that time."""
+    rows = [row for each in drawn for row in _points(*each, quantity)]
+    marks = [row for each in drawn for row in _marks(*each, quantity)]
     width, height = (PANEL, 200) if small else (None, theme.HEIGHT + 40)
     last = max(row["x"] for row in rows)
     longest = max(len(row["label"]) for row in rows if row["x"] == last)
     x = _size_axis([row["x"] for row in rows], small, longest)
     y, scale, span = _value_axis(rows, quantity)
-    labels = [each.label for each in drawn]
+    labels = [label for _, label in drawn]
     colour, shade = (alt.Color("label:N", scale=each, legend=None) for each in theme.palettes(labels, COLOURS))
     tooltip = theme.tooltips(label="line", size="message", time="median", rate="rate", samples="samples")
     base = theme.chart([row for row in rows if not row["rare"]]).encode(x=x, y=y, color=colour)
@@ -81,46 +74,43 @@ def size_panel(drawn: Sequence[Drawn], quantity: Quantity, *, small: bool, title
     return chart
 
 
-def _points(each: Drawn, quantity: Quantity) -> list[dict[str, Any]]:
-    """The sizes of a line: time in seconds or rate in B/s, with its interval and bound."""
+def _points(line: Line, label: str, quantity: Quantity) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for row in each.line.rows:
+    for row in line.rows:
         size = size_of(row)
         if not size:
             continue  # a logarithmic axis has no place for an empty message; the table has
         low, high, bound = (_value(size, time, quantity) for time in (*reach(row), holding_bound_s(row)))
         numbers = {"x": size, "y": _value(size, row["median_s"], quantity), "low": low, "high": high, "bound": bound}
-        words = {"label": each.label, "size": exact_bytes(size), "rate": measured_rate(size, row["median_s"])}
+        words = {"label": label, "size": exact_bytes(size), "rate": measured_rate(size, row["median_s"])}
         words["time"] = measured_seconds(row["median_s"], row["low_s"], row["high_s"])
-        found.append(numbers | words | {"samples": row["samples"], "rare": each.line.is_rare(row)})
+        found.append(numbers | words | {"samples": row["samples"], "rare": line.is_rare(row)})
     return found
 
 
 def _value(size: float, seconds: float | None, quantity: Quantity) -> float | None:
-    if not seconds:
-        return None
-    return seconds if quantity == "time" else size / seconds
+    return (seconds if quantity == "time" else size / seconds) if seconds else None
 
 
-def _marks(each: Drawn, quantity: Quantity) -> list[dict[str, Any]]:
+def _marks(line: Line, label: str, quantity: Quantity) -> list[dict[str, Any]]:
     """A diamond on the line, midway between the two sizes of each change-over."""
     found: list[dict[str, Any]] = []
-    for change in each.line.changes:
-        ends = [each.line.at(size) for size in (change["lower"], change["upper"])]
+    for change in line.changes:
+        ends = [line.at(size) for size in (change["lower"], change["upper"])]
         seconds = [row["median_s"] for row in ends if row]
         if len(seconds) < 2 or not change["lower"]:
             continue
         size, time = math.sqrt(change["lower"] * change["upper"]), math.sqrt(seconds[0] * seconds[1])
         numbers = {"x": size, "y": _value(size, time, quantity), "jump": change["kind"] == "jump"}
-        words = {"label": each.label, "what": f"x {factor_text(change)}", "cause": cause_text(change)}
+        words = {"label": label, "what": f"x {factor_text(change)}", "cause": cause_text(change)}
         words["between"] = f"{exact_bytes(change['lower'])} and {exact_bytes(change['upper'])}"
         found.append(numbers | words)
     return found
 
 
-def _limits(drawn: Sequence[Drawn], x: alt.X, height: int) -> list[Any]:
+def _limits(drawn: Sequence[tuple[Line, str]], x: alt.X, height: int) -> list[Any]:
     """A line at each eager limit that may explain a change-over: at the knob's value, not where that was found."""
-    limits = [change for each in drawn for change in each.line.changes if change["eager_limit"]]
+    limits = [change for line, _ in drawn for change in line.changes if change["eager_limit"]]
     known = {change["knob_value"]: change["knobs"][0] for change in limits if change["knob_value"] is not None}
     layers: list[Any] = []
     for place, (value, name) in enumerate(sorted(known.items(), reverse=True)):
@@ -166,3 +156,62 @@ def _labels(rows: Sequence[dict[str, Any]], gap: float) -> list[dict[str, Any]]:
     ends = sorted({row["label"]: row for row in rows}.values(), key=lambda row: row["y"])
     placed = zip(ends, theme.dodged([math.log(row["y"]) for row in ends], gap), strict=True)
     return [{"x": row["x"], "y": math.exp(place), "label": row["label"]} for row, place in placed]
+
+
+WINNERS_KEY = (
+    "Colour: the fastest algorithm. Number: its time over that of the library's own choice. "
+    "Grey: the library's own choice; no other is significantly faster."
+)
+TILE = 30
+#: Without grey, which is the default's; each dark enough for white numbers.
+TILE_COLOURS = (BLUE, DARKER[RED], DARKER[GREEN], DARKER[ORANGE], "#a23b8c", INK, "#7c3aed", "#b0305c", "#26789f")
+
+
+def winner_figure(title: str, found: Sequence[WinnerRow]) -> Figure | None:
+    """One panel per call, sizes across and process counts upwards; None if nothing was compared."""
+    names = list(dict.fromkeys(winner["call"] for winner in found))
+    if not names:
+        return None
+    algorithms = list(dict.fromkeys(winner["algorithm"] for winner in found if winner["algorithm"] != DEFAULT))
+    panels = tuple(_tiles(name, [each for each in found if each["call"] == name], algorithms) for name in names)
+    return Figure("winners", title, WINNERS_KEY, winners_reading(found), panels)
+
+
+def _tiles(name: str, found: Sequence[WinnerRow], algorithms: Sequence[str]) -> Any:
+    rows = [
+        {"size": exact_bytes(winner["bytes"]), "shape": _shape(winner), "algorithm": winner["algorithm"]}
+        | {"ratio": measured_factor(winner["ratio"]) if winner["algorithm"] != DEFAULT else ""}
+        | {"order": winner["bytes"]}
+        for winner in found
+    ]
+    sizes = [exact_bytes(size) for size in sorted({winner["bytes"] for winner in found})]
+    largest_first = sorted(found, key=lambda each: (each["ranks"], each["nodes"]), reverse=True)
+    shapes = list(dict.fromkeys(map(_shape, largest_first)))
+    colours = (TILE_COLOURS[index % len(TILE_COLOURS)] for index in range(len(algorithms)))
+    scale = alt.Scale(domain=[DEFAULT, *algorithms], range=["#d1d5db", *colours])
+    here = [name for name in (DEFAULT, *algorithms) if any(row["algorithm"] == name for row in rows)]
+    legend = alt.Legend(orient="bottom", columns=3, symbolType="square", labelLimit=220, title=None, values=here)
+    x = alt.X("size:N", sort=sizes, title=None, axis=alt.Axis(labelAngle=-60, labelOverlap=False))
+    base = chart(rows).encode(x=x, y=alt.Y("shape:N", sort=shapes, title=None))
+    tooltip = [alt.Tooltip(f"{field}:N") for field in ("size", "shape", "algorithm", "ratio")]
+    colour = alt.Color("algorithm:N", scale=scale, legend=legend)
+    title = alt.TitleParams(f"MPI_{name.capitalize()}", fontSize=12, anchor="middle")
+    return alt.layer(
+        base.mark_rect(stroke="white", strokeWidth=2).encode(color=colour, tooltip=tooltip),
+        base.mark_text(fontSize=9, color="white", fontWeight="bold").encode(text="ratio:N"),
+    ).properties(width=max(180, TILE * len(sizes)), height=max(60, 30 * len(shapes)), title=title)
+
+
+def _shape(winner: WinnerRow) -> str:
+    return f"p = {winner['ranks']}" + (f", N = {winner['nodes']}" if winner["nodes"] > 1 else "")
+
+
+def winners_reading(found: Sequence[WinnerRow]) -> str:
+    """How often the library's own choice is beaten, and where most."""
+    beaten = [winner for winner in found if beats(winner)]
+    if not beaten:
+        return f"No algorithm is significantly faster than the library's own choice at any of {len(found)} points."
+    best = min(beaten, key=lambda winner: winner["ratio"])
+    most = f"{exact_bytes(best['bytes'])} of MPI_{best['call'].capitalize()}, {_shape(best)}"
+    text = f"The library's own choice is beaten at {len(beaten)} of {len(found)} points, most at {most}: "
+    return text + f"{best['algorithm']} takes {measured_factor(best['ratio'])} of its time."

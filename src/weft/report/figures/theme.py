@@ -30,16 +30,11 @@ OF_THE_WHOLE = ("$schema", "config", "datasets")
 schemapi.disable_debug_mode()
 
 
-def as_it_is(part: Any, _: Any) -> Any:
-    """A part of a chart in place of its copy."""
-    return part
-
-
 # Altair copies every part of a chart several times on its way to JSON, which took half of the time of a report. These
 # parts are never changed once they are made.
 NEVER_CHANGED: tuple[Any, ...] = (alt.Axis, alt.InlineData, alt.Legend, alt.MarkDef, alt.Scale, alt.Tooltip)
 for each in NEVER_CHANGED:
-    each.__deepcopy__ = as_it_is
+    each.__deepcopy__ = lambda part, _: part
 
 CONFIG: dict[str, Any] = {
     "font": FONT,
@@ -136,16 +131,10 @@ def label_expression(units: Mapping[str, float]) -> str:
 
     A tick such as 1e-6 may lie a rounding error below its unit, so a unit begins halfway to the one before.
     """
-    (smallest, least), *_ = units.items()
-    text = _label(smallest, least)
-    for (_, below), (name, factor) in pairwise(units.items()):
-        limit = factor / 2 if factor / below < 1024 else factor
-        text = f"datum.value >= {limit!r} ? {_label(name, factor)} : {text}"
+    text, *others = (f"format(datum.value / {factor!r}, '~r') + ' {name}'" for name, factor in units.items())
+    for (below, factor), label in zip(pairwise(units.values()), others, strict=True):
+        text = f"datum.value >= {factor / 2 if factor / below < 1024 else factor!r} ? {label} : {text}"
     return text
-
-
-def _label(name: str, factor: float) -> str:
-    return f"format(datum.value / {factor!r}, '~r') + ' {name}'"
 
 
 SECONDS_LABEL = label_expression(SECONDS)

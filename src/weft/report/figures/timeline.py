@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from weft.format import format_seconds, plural
 from weft.report.figures import Picture, with_script
-from weft.report.figures.raster import data_address, png_of_colours
+from weft.report.figures.matrix import data_address, png
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,9 @@ def draw_timeline(ranks: Sequence[int], shares: Mapping[str, Floats], seconds: f
         return None
     height = min(MOST_HEIGHT, LANE * len(ranks))
     columns = shares["computing"].shape[1]
-    image = data_address(png_of_colours(_indices(shares, height), COLOURS.values()))
+    listed = [("#000000", 0), *COLOURS.values()]  # nothing traced: transparent
+    colours = np.array([list(bytes.fromhex(colour[1:])) for colour, _ in listed], np.uint8)
+    image = data_address(png(_indices(shares, height), colours, bytes(opacity for _, opacity in listed)))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {TOP + height + BELOW}" class="proof timeline">',
         *_lane_names(ranks, height),
@@ -83,11 +85,10 @@ def _lane_names(ranks: Sequence[int], height: int) -> list[str]:
 
 
 def _ticks(seconds: float, y: float) -> str:
-    places = [(LEFT + INNER * step / 4, seconds * step / 4) for step in range(5)]
-    anchors = ("start", "middle", "middle", "middle", "end")
     return "".join(
-        f'<text x="{x:.1f}" y="{y + 18}" text-anchor="{anchor}" class="d">{escape(format_seconds(at))}</text>'
-        for (x, at), anchor in zip(places, anchors, strict=True)
+        f'<text x="{LEFT + INNER * step / 4:.1f}" y="{y + 18}" text-anchor="{anchor}" class="d">'
+        f"{escape(format_seconds(seconds * step / 4))}</text>"
+        for step, anchor in enumerate(("start", "middle", "middle", "middle", "end"))
     )
 
 

@@ -11,18 +11,8 @@ from weft.format import exact_bytes, format_seconds, percent, times_text
 from weft.mpi.algorithms import DEFAULT
 from weft.report.bars import Bar, bar_of
 from weft.report.figures import Figure, Figures
-from weft.report.intervals import interval_heading, time_text
-from weft.report.sweep_tables import (
-    CHANGE_TITLE,
-    MOVED,
-    SweepStory,
-    change_table,
-    slower_table,
-    time_table,
-    trial_table,
-    winner_table,
-)
-from weft.report.tabular import Table, Words, existing, make_table
+from weft.report.sweep_tables import SweepStory, change_tables, time_table, winner_table
+from weft.report.tabular import Table, Words, existing, interval_heading, make_table, time_text
 from weft.report.view import RunView
 from weft.words.checks import name_calls, name_rival
 
@@ -57,9 +47,7 @@ class CollectiveStory(SweepStory):
                 winner_table(view.titled(f"Fastest algorithm of MPI_{call.capitalize()}"), rows)
                 for call, rows in raced.items()
             ),
-            change_table(view.titled(CHANGE_TITLE), lines, places, modelled=view.plan.is_model),
-            trial_table(view.titled(MOVED), lines, places),
-            slower_table(view.titled("Messages slower than their double"), lines, places),
+            *change_tables(view, lines, places),
             *(time_table(view.titled(f"Time of {name}"), group) for name, group in by_name(lines).items()),
             self._barrier(view),
         )
@@ -85,12 +73,14 @@ class CollectiveStory(SweepStory):
 
     def figures(self, view: RunView) -> Figures:
         """Time against size, a panel for each call; the map of winners."""
-        from weft.report.figures.sizes import KEY, Drawn, size_panel
-        from weft.report.figures.winners import winner_figure
+        from weft.report.figures.sizes import KEY, size_panel, winner_figure
+
+        def name_of(line: Line) -> str:
+            return f"p = {line.cell.ranks}{' *' if line.cell.oversubscribed else ''}"
 
         groups = by_name(own_lines(self.lines(view)))
         panels = tuple(
-            size_panel([Drawn(line, label(line)) for line in group], "time", small=len(groups) > 1, title=name)
+            size_panel([(line, name_of(line)) for line in group], "time", small=len(groups) > 1, title=name)
             for name, group in groups.items()
         )
         title = view.titled("Time of collective calls against message size")
@@ -142,11 +132,6 @@ def by_name(lines: Sequence[Line]) -> dict[str, list[Line]]:
     ordered = sorted(lines, key=lambda line: (line.cell.ranks, line.cell.nodes))
     names = dict.fromkeys(line.name for line in lines)
     return {name: [line for line in ordered if line.name == name] for name in names}
-
-
-def label(line: Line) -> str:
-    """A line's name in a panel: ``p = 16``."""
-    return f"p = {line.cell.ranks}{' *' if line.cell.oversubscribed else ''}"
 
 
 STORY = CollectiveStory

@@ -11,12 +11,12 @@ from weft.analyse.tables.times import MEDIANS, CallRow, timed
 from weft.format import UNKNOWN, format_bytes, plural
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar, bar_of
-from weft.report.common import held_back_table
 from weft.report.figures import Figures
-from weft.report.intervals import bound_text, interval_heading, time_text
 from weft.report.plan_tables import memory_tables
-from weft.report.tabular import Table, existing
-from weft.report.view import CALLS, RunView, Story, call_name, m_text
+from weft.report.tables import held_back_table
+from weft.report.tabular import Table, bound_text, existing, interval_heading, time_text
+from weft.report.view import CALLS, RunView, Story, m_text
+from weft.words import name_call
 
 #: Series with figures and tables of their own: beyond, a page is no longer read. The table of times has all.
 MOST_SHOWN = 24
@@ -42,7 +42,7 @@ class ExchangeStory(Story):
     def bars_of(self, view: RunView) -> str:
         """The call, with the bytes that each rank sends."""
         sizes = sorted({cell.local_bytes for cell in view.plan.measured if cell.local_bytes})
-        return call_name(view.main_call) + (f", {format_bytes(sizes[-1])} per rank" if len(sizes) == 1 else "")
+        return name_call(view.main_call) + (f", {format_bytes(sizes[-1])} per rank" if len(sizes) == 1 else "")
 
     def proof(self, view: RunView, figures: Figures) -> Figures:
         """The links with their load, and the times of the series that answers."""
@@ -63,8 +63,7 @@ class ExchangeStory(Story):
 
     def figures(self, view: RunView) -> Figures:
         """Time along each series, the calls, the complete graph, the spread of samples."""
-        from weft.report.figures.calls import calls_figure
-        from weft.report.figures.scaling import scaling_figure
+        from weft.report.figures.scaling import calls_figure, scaling_figure
         from weft.report.figures.spread import schematic_figure, spread_figure
 
         medians = MEDIANS.read(view.path)
@@ -127,7 +126,6 @@ def _call_table(view: RunView, series: PlannedSeries) -> Table:
 
 
 def _heading(rows: Sequence[CallRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Nodes as the columns' names, ranks as the first row."""
     ranks = tuple(f"{row['ranks']:,}{' *' if row['oversubscribed'] else ''}" for row in rows)
     return ("Nodes N", *(f"{row['nodes']:,}" for row in rows)), ("Processes p", *ranks)
 

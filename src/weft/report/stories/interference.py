@@ -9,7 +9,7 @@ from weft.format import exact_bytes, format_seconds, measured_factor, times_text
 from weft.report.figures import Figure, Figures
 from weft.report.tabular import Table, Words, existing, make_table
 from weft.report.view import RunView, Story
-from weft.words.interference import PLACES, VICTIMS
+from weft.words.answers import PLACES, VICTIMS
 
 KEY = "Number and colour: time beside the traffic of the other job over the time alone, medians in turns of one launch."
 BESIDE = "beside / alone"

@@ -7,19 +7,16 @@ from functools import partial
 from typing import Any, TypeVar
 
 from weft.analyse.tables.claims import extras
-from weft.analyse.tables.pairs import ClassRow, ContentionRow, NodeRow, WorstRow
+from weft.analyse.tables.pairs import ClassRow, NodeRow, WorstRow
 from weft.format import format_bytes, measured_seconds
 from weft.report.figures import Figures
-from weft.report.intervals import interval_heading
 from weft.report.pair_view import PairView
-from weft.report.tabular import Column, Table, Words, existing, make_table
+from weft.report.tabular import Column, Table, Words, existing, interval_heading, make_table
 from weft.report.view import RunView, Story
 
 TEN = 10
-ROLES = {"sender": "slow as sender", "receiver": "slow as receiver", "both": "slow in both directions"}
-
-
 R = TypeVar("R", bound=Mapping[str, Any])
+ROLES = {"sender": "slow as sender", "receiver": "slow as receiver", "both": "slow in both directions"}
 
 
 class PairsStory(Story):
@@ -70,10 +67,6 @@ def _where(row: Mapping[str, Any]) -> str:
     return f"{format_bytes(row['bytes'])}, {row['mode']}"
 
 
-def _class(row: Mapping[str, Any]) -> str:
-    return row["class"]
-
-
 def _plain(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
@@ -84,10 +77,9 @@ def _factor(value: float | None) -> str:
 
 #: Which pairs a row is of: their messages, their hops, and how many they are.
 WHICH: tuple[Column[Any], ...] = (
-    (Words("Message, pairs"), "", _where),
-    (Words("hops"), "", _class),
+    (Words("Message, pairs"), "", _where), (Words("hops"), "", lambda row: row["class"]),
     ("pairs", "", lambda row: f"{row['pairs']:,}"),
-)
+)  # fmt: skip
 
 
 def _hops(pairs: PairView) -> Table:
@@ -112,7 +104,6 @@ def _value(pairs: PairView, name: str, row: Mapping[str, Any]) -> str:
 
 
 def _nodes(pairs: PairView) -> Table:
-    """The ten worst nodes."""
     placed = sorted((row for row in pairs.node_rows if row["place"]), key=lambda row: row["place"] or 0)
     claimed = [each for each in pairs.run.claimed("answer") if each["id"] == "outlier.node"]
     roles = {each["subject"]: ROLES.get(extras(each).get("role", ""), "slow") for each in claimed}
@@ -138,7 +129,7 @@ def _pairs(pairs: PairView) -> Table:
         pairs.run.titled(title), list(firsts.values())[:TEN],
         (Words("Pair"), "",
          lambda row: f"{row['source']} on {row['source_name']} > {row['target']} on {row['target_name']}"),
-        (Words("message, pairs"), "", _where), (Words("hops"), "", _class),
+        (Words("message, pairs"), "", _where), (Words("hops"), "", lambda row: row["class"]),
         ("rate" if pairs.rates else "time", "median of those measured",
          lambda row: pairs.value_text(row["bytes"], row["time_s"])),
         ("time of its class", "", lambda row: _factor(row["factor"])),
@@ -148,21 +139,17 @@ def _pairs(pairs: PairView) -> Table:
 
 
 def _contention(pairs: PairView) -> Table:
-    """Factors of contention by class."""
     return make_table(
         pairs.run.titled("Contention: concurrent over isolated time"), _ordered(pairs.contention), *WHICH,
-        ("factor", interval_heading(pairs.contention), _contended),
+        ("factor", interval_heading(pairs.contention),
+         lambda row: f"{row['factor']:.2f}"
+         + (f" ({row['low']:.2f}–{row['high']:.2f})" if row["low"] and row["high"] else "")),
         ("p5", "of the pairs", lambda row: _plain(row["p5"])), ("p95", "", lambda row: _plain(row["p95"])),
         ("max", "", lambda row: _plain(row["max"])),
     )  # fmt: skip
 
 
-def _contended(row: ContentionRow) -> str:
-    return f"{row['factor']:.2f}" + (f" ({row['low']:.2f}–{row['high']:.2f})" if row["low"] and row["high"] else "")
-
-
 def _cold(pairs: PairView) -> Table:
-    """First contact by class."""
     return make_table(
         pairs.run.titled("First contact of a pair (cold)"), _ordered(pairs.cold), *WHICH,
         ("median", pairs.trip, lambda row: measured_seconds(row["median_s"])),

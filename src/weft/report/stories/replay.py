@@ -4,10 +4,10 @@
 from weft.analyse.tables.times import timed
 from weft.format import plural
 from weft.report.bars import Bar, bar_of
-from weft.report.view import PlainStory, RunView
+from weft.report.view import RunView, Story
 
 
-class ReplayStory(PlainStory):
+class ReplayStory(Story):
     """Every replay by its nodes."""
 
     def bars(self, view: RunView) -> list[Bar]:

@@ -13,7 +13,7 @@ from weft.analyse.claims.nodes import find_node_facts, find_node_faults
 from weft.analyse.tables.claims import extras
 from weft.plan.records import Plan
 from weft.store.rows import NODE_REPORTS, RANK_TABLE, NodeReportRow, RankRow
-from weft.words.say import say
+from weft.words.card import say
 
 NODES = 16
 

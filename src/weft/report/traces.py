@@ -1,24 +1,103 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ``weft trace show`` prints, and the page of a trace: tables, and who sent how much to whom as two matrices."""
+"""A trace's tables, printed and drawn: what ``weft trace show`` prints, its page, and who sent how much to whom."""
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from weft.analyse.tables.claims import claims_of, extras
+from weft.analyse.tables import traces
+from weft.analyse.tables.claims import CLAIMS, Grade, claims_of, extras, grade_of
 from weft.analyse.tables.traces import LETTERS
-from weft.format import exact_bytes, format_bytes, format_rate, format_seconds, percent
+from weft.format import exact_bytes, format_bytes, format_rate, format_seconds, percent, plural
 from weft.report.figures import Picture
-from weft.report.figures.matrix import PairMatrix, matrix_picture
-from weft.report.figures.raster import scale_of
+from weft.report.figures.matrix import PairMatrix, matrix_picture, scale_of
+from weft.report.figures.timeline import COLOURS, draw_timeline
 from weft.report.html import figure_values, fill, write_page
 from weft.report.tabular import Table, Words, existing, make_table
-from weft.report.trace.view import Floats, TraceView
-from weft.words.card import headline
+from weft.store.tables import read_once, read_table
+from weft.store.trace.folder import TRACE_RANKS, TraceFolder
+from weft.words.card import Card, card_rows, headline, say
 from weft.words.doubts import NEXT
-from weft.words.say import say
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TraceView:
+    """A trace as the report shows it."""
+
+    path: Path
+    command: str
+    ranks = read_once(TRACE_RANKS)
+    calls = read_once(traces.CALL_TIMES)
+    sizes = read_once(traces.CALL_SIZES)
+    communicators = read_once(traces.COMM_TIMES)
+    late = read_once(traces.LATE)
+    phases = read_once(traces.PHASES)
+    verdict = read_once(traces.VERDICT)
+    shares = read_once(traces.SHARES)
+    node_pairs = read_once(traces.NODE_PAIRS)
+    doubts = read_once(traces.TRACE_DOUBTS)
+    claims = read_once(CLAIMS)
+
+    @property
+    def confidence(self) -> Grade:
+        """The grade that the trace's own records leave it."""
+        return grade_of(self.doubts)
+
+    @property
+    def card(self) -> Card:
+        """The answer, then its evidence."""
+        rows = tuple(row._replace(next=self.with_folder(row.next)) for row in card_rows(self.claims))
+        size = (plural(len(self.nodes), "node"), plural(len(self.ranks), "rank"))
+        return Card(f"trace {self.path.name}", tuple(filter(None, (self.command, *size))), rows)
+
+    def with_folder(self, command: str) -> str:
+        """A command that names the trace's folder."""
+        return command.replace("{run}", str(self.path))
+
+    @property
+    def nodes(self) -> dict[int, str]:
+        """Host of each node, by its number; parts of a host get a letter's place behind its name."""
+        hosts = {row["node"]: row["host"] for row in self.ranks}
+        several = len(set(hosts.values())) < len(hosts)
+        return {node: f"{host}/{node}" if several else host for node, host in sorted(hosts.items())}
+
+    def draw_activity(self) -> Picture | None:
+        """The lanes of all ranks over time; None if nothing was recorded."""
+        table = read_table(self.path, traces.ACTIVITY.name)
+        columns = int((table["lane"].to_numpy() == 0).sum())
+        if not columns:
+            return None
+        shares = {kind: table[kind].to_numpy().astype(np.float64).reshape(-1, columns) for kind in COLOURS}
+        ranks, seconds = table["rank"].to_numpy()[::columns].tolist(), float(table["end_s"].to_numpy()[-1])
+        return draw_timeline(ranks, shares, seconds, headline(self.claims))
+
+    def matrix(self, what: str) -> Floats:
+        """``bytes`` or ``messages`` that each rank sent to each, by their places in `ranks`; 0 for none.
+
+        Shape (ranks, ranks), bytes or counts. Of a rank without a trace nothing is drawn: a trace that was damaged may
+        say that it is one of millions.
+        """
+        table = read_table(self.path, traces.MATRIX.name)
+        own = np.array([row["rank"] for row in self.ranks], np.int64)
+        order = np.argsort(own)
+        found = np.zeros((len(own), len(own)))
+        rank, peer = table["rank"].to_numpy(), table["peer"].to_numpy()
+        ends = [order[np.minimum(np.searchsorted(own, each, sorter=order), len(own) - 1)] for each in (rank, peer)]
+        inside = (own[ends[0]] == rank) & (own[ends[1]] == peer)
+        np.add.at(found, (ends[0][inside], ends[1][inside]), table[what].to_numpy()[inside])
+        return found
+
+
+def load_trace(folder: TraceFolder) -> TraceView:
+    """A trace whose tables exist; DataError where one that is asked for is missing."""
+    return TraceView(folder.path, str(folder.metadata().get("command", "")))
+
 
 MOST = 12
 SCHEMA = "weft-trace-show/2"
@@ -47,7 +126,6 @@ def _doubts(view: TraceView) -> Table:
 
 
 def _node_pairs(view: TraceView) -> Table:
-    """Slow pairs of nodes."""
     rows = [
         (f"{view.nodes[row['node']]} - {view.nodes[row['other']]}", f"{row['messages']:,}", format_bytes(row["bytes"]),
          format_rate(row["bytes"] / row["seconds"]), f"{row['ratio']:.1f}x", "run `weft check`")
@@ -177,7 +255,8 @@ def _picture(view: TraceView, what: str) -> Picture:
     nodes = [view.ranks[index]["node"] for index in order]
     values = view.matrix(what)[np.ix_(order, order)]
     parts = [nodes.count(node) for node in view.nodes]
-    sent, exact = np.where(values > 0, values, np.nan), _by_node(values, parts)
+    sent, starts = np.where(values > 0, values, np.nan), np.cumsum([0, *parts])[:-1]
+    exact = np.add.reduceat(np.add.reduceat(values, starts, axis=0), starts, axis=1)  # of every two nodes
     of, unit, names = f"{what} of their ranks", UNITS[what], list(view.nodes.values())
     shown = PairMatrix(sent, parts, names, exact, scale_of(sent, np.inf), unit, of, missing="nothing sent")
     title = f"Communication matrix: {what} by pair of ranks"
@@ -202,9 +281,3 @@ KEY = (
     "Rows send, columns receive; ranks in the order of their nodes. Grey: nothing was sent. All-to-alls count as one "
     "message to each member; broadcasts and reductions are not in it, since their messages depend on the library."
 )
-
-
-def _by_node(values: Floats, parts: Sequence[int]) -> Floats:
-    """Sums over the ranks of every two nodes, shape (nodes, nodes), bytes or counts as given."""
-    starts = np.cumsum([0, *parts])[:-1]
-    return np.add.reduceat(np.add.reduceat(values, starts, axis=0), starts, axis=1)

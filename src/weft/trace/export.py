@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A trace as an archive of OTF2: a location a thread, a region a call, messages and collective operations inside."""
+"""A trace for other tools: an archive of OTF2 (a location a thread, a region a call), or JSON for Perfetto."""
 
+import io
+import json
 import shutil
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
+
 from weft.errors import DataError
 from weft.extras import pip_install
-from weft.files.atomic import new_folder
-from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
+from weft.files.atomic import file_errors, new_folder, own_file
+from weft.files.beneath import plain_file
+from weft.store.trace.convert import event_files
+from weft.store.trace.folder import SITES, TRACE_RANKS, TraceFolder, TraceRankRow
 from weft.store.trace.layout import COLLECTIVES, FINISH, STARTED_COLLECTIVES, Flag
 from weft.trace.actions import sends
 from weft.trace.events import Event, Group, each_event, groups_of
@@ -97,11 +103,9 @@ class _Archive:
         return found
 
     def comm(self, number: int) -> Any:
-        """The definition of a communicator; the world's for one that is not known."""
-        return self._comms.get(number) or self._comms[0]
+        return self._comms.get(number) or self._comms[0]  # the world's for one that is not known
 
     def region(self, name: str) -> Any:
-        """The definition of a call."""
         if name not in self._regions:
             roles, mpi = self.package.RegionRole, self.package.Paradigm.MPI
             together = name in COLLECTIVES or name in STARTED_COLLECTIVES
@@ -110,7 +114,6 @@ class _Archive:
         return self._regions[name]
 
     def write(self, folder: TraceFolder) -> int:
-        """All events; how many calls."""
         for rank, event in each_event(folder):
             if not event.flags & Flag.SUMMARY and rank in self._processes:
                 key = (rank, event.thread)
@@ -129,11 +132,8 @@ class _Location:
     def __init__(self, archive: _Archive, writer: Any) -> None:
         self._archive, self._writer = archive, writer
         self._open: Event | None = None
-        self._starts: list[Event] = []
-        self._sent: set[int] = set()
-        self._started: dict[int, Event] = {}
-        self._at_ns = 0
-        self.calls = 0
+        self._starts, self._sent, self._started = list[Event](), set[int](), dict[int, Event]()
+        self._at_ns = self.calls = 0
 
     def add(self, event: Event) -> None:
         """Write an event; starts of persistent requests wait for the MPI_Startall that made them."""
@@ -155,7 +155,6 @@ class _Location:
             self.calls += 1
 
     def leave(self) -> None:
-        """End the call that is open."""
         if (event := self._open) is None:
             return
         at = self._until(event.end_ns)
@@ -224,3 +223,45 @@ class _Location:
         """A time that is no earlier than that of the event before, as the format wants it."""
         self._at_ns = max(self._at_ns, time_ns)
         return self._at_ns
+
+
+AT_ONCE = 1 << 16
+
+
+def write_perfetto(folder: TraceFolder, path: Path) -> int:
+    """Write all calls but summaries as trace events in us since the first; how many. DataError."""
+    sites = {row["site"]: row["text"] for row in SITES.read(folder.path)}
+    rows = TRACE_RANKS.read(folder.path)
+    if not rows:
+        raise DataError(f"{folder.path} has no rank", "weft trace -o RUN -- mpirun -n 4 ./application makes a trace")
+    first = min((row["begin_ns"] for row in rows if row["events"]), default=0)
+    part = path.with_name(path.name + ".part")
+    with file_errors(path):
+        with own_file(part) as raw:
+            out = io.TextIOWrapper(raw, encoding="utf-8")
+            out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
+            named = ((row["rank"], {"name": f"rank {row['rank']} on {row['host']}"}) for row in rows)
+            names = ({"ph": "M", "name": "process_name", "pid": rank, "args": name} for rank, name in named)
+            out.write(",\n".join(map(json.dumps, names)))
+            count = 0
+            for event in _events(folder, first, sites):
+                out.write(",\n" + json.dumps(event))
+                count += 1
+            out.write("\n]}\n")
+            out.flush()
+        part.replace(path)
+    return count
+
+
+def _events(folder: TraceFolder, first_ns: int, sites: dict[int, str]) -> Iterator[dict[str, Any]]:
+    for path in event_files(folder):
+        for batch in pq.ParquetFile(plain_file(path)).iter_batches(AT_ONCE):
+            for row in batch.to_pylist():
+                if row["call"] == FINISH or row["flags"] & Flag.SUMMARY:
+                    continue
+                fields = {key: row[key] for key in ("bytes", "received", "peer", "tag", "comm", "request")}
+                yield {
+                    "ph": "X", "name": row["call"], "cat": "MPI", "pid": row["rank"], "tid": row["thread"],
+                    "ts": (row["begin_ns"] - first_ns) / 1000, "dur": (row["end_ns"] - row["begin_ns"]) / 1000,
+                    "args": {**fields, "site": sites.get(row["site"], "")},
+                }  # fmt: skip
