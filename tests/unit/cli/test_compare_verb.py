@@ -216,6 +216,20 @@ def test_the_band_of_a_models_ratio_is_no_interval_over_launches(kind: str, band
     assert {each.key for each in figures if each.name.startswith("ratio")} == {f"{band} {FASTER}"}
 
 
+def test_no_ratio_is_drawn_of_runs_that_have_none_of_its_rows_in_common(tmp_path: Path) -> None:
+    """A figure without panels stood empty on the page, and ended ``--figures svg`` with an IndexError."""
+    kinds = {
+        "base": tara_like(samples=3),
+        "again": tara_like(samples=3),
+        "small": tara_like("2 GiB", "slurm", samples=3),
+    }
+    runs = [make_run(tmp_path / name, each) for name, each in kinds.items()]
+    refresh_compared(runs)
+    figures = all_figures(load_compare(runs))
+    assert any(figure.name.startswith("ratio-") for figure in figures)
+    assert all(figure.whole()["concat"] for figure in figures)
+
+
 def test_a_range_of_sizes_is_read_and_a_wrong_one_refused() -> None:
     assert size_range("64 KiB .. 1 MiB") == (65536, 1048576)
     assert size_range("8 B") == (8, 8)

@@ -143,7 +143,8 @@ def all_figures(found: Compare) -> list[Figure]:
     made: list[Figure] = []
     for sheet in sheets(found):
         made.append(times_figure(found, sheet))
-        made += [ratio_figure(found, each, number, sheet) for number, each in enumerate(found.comparisons, 1)]
+        ratios = (ratio_figure(found, each, number, sheet) for number, each in enumerate(found.comparisons, 1))
+        made += [each for each in ratios if each.panels]  # two runs may have none of these rows in common
     return made
 
 
