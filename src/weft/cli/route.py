@@ -45,15 +45,17 @@ def place(
     title, network = given_network(file)
     routes = Routes(routed(network, (engine,))[0].network, route_library())
     chosen = hosts_of(network, free)
-    sent = None
-    if traffic is not None:
-        from weft.trace.events import traffic_of_trace
-
-        sent = between_nodes(traffic_of_trace(traffic), nodes)
+    sent = None if traffic is None else between_nodes(_traffic(traffic), nodes)
     found = search(routes, nodes, chosen, traffic_of(routes, beside, nodes), sent)
     names = [network.hosts[int(host)] for host in routes.members(chosen)]
     tree = format == "json"
     print_answer(placement_tree(found, network, names) if tree else placement_text(found, network, title, names))
+
+
+def _traffic(trace: Path) -> Any:
+    from weft.trace.events import traffic_of_trace  # two seconds
+
+    return traffic_of_trace(trace)
 
 
 app = App(
@@ -162,16 +164,11 @@ def show(
     from weft.route.compare import compare
     from weft.route.deadlock import read_service
     from weft.route.given import given_network, hosts_of, matrix_of
-    from weft.route.show import as_text, as_tree
+    from weft.route.show import as_text, as_tree, draw_engine
 
     title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
-    members, amounts = hosts_of(network, placement, ranks), None
-    if sent.traffic is not None:
-        from weft.trace.events import traffic_of_trace  # two seconds
-
-        amounts = traffic_of_trace(sent.traffic)
-    elif sent.matrix is not None:
-        amounts = matrix_of(sent.matrix)
+    members = hosts_of(network, placement, ranks)
+    amounts = matrix_of(sent.matrix) if sent.traffic is None else _traffic(sent.traffic)
     if hashing.hash:
         others = (engine, sent.matrix, sent.traffic, paths, sl2vl, keep, output, pattern != "all-to-all")
         _print_hashed(title, network, members, hashing, failed.seed, format, beside=any(others))
@@ -182,7 +179,6 @@ def show(
     print_answer(as_tree(found) if format == "json" else as_text(found, title))
     for path in output:
         from weft.report.page import write_route_page  # a fifth of a second
-        from weft.route.show import draw_engine
 
         (write_route_page if path.suffix.lower() == ".html" else draw_engine)(found, title, path)
         sys.stderr.write(f"wrote {path}\n")
