@@ -22,7 +22,6 @@ from weft.launch.launcher import LaunchRequest, Outcome
 from weft.plan.records import Cell
 from weft.plan.stored import plan_of
 from weft.plan.wire import Rules
-from weft.report.sweep_tables import MOVED
 from weft.report.tables import all_tables
 from weft.run import many
 from weft.run.one import choose_folder
@@ -115,7 +114,7 @@ def test_the_right_knob_is_confirmed_and_the_wrong_one_is_not(confirmed: tuple[R
     assert (change["confirmed"], change["refuted"]) == (RIGHT, [WRONG])
     (remedy,) = [row["remedy"] for row in load_view(run.path).findings if row["rule"] == "change-over"]
     assert f"with OMPI_MCA_{RIGHT}=16384 sizes from" in remedy
-    told = next(table for table in all_tables(load_view(run.path)) if table.title == MOVED)
+    told = next(table for table in all_tables(load_view(run.path)) if table.title == "Knobs that were moved")
     assert {(row[1], row[3], row[7]) for row in told.rows[1:]} == {
         (RIGHT, "confirmed", f"OMPI_MCA_{RIGHT}=5792"), (WRONG, "not confirmed", "–"),
     }  # fmt: skip
