@@ -19,20 +19,16 @@ KEY = f"{BAR} time   {BOUND} its lower bound"
 
 
 class Bar(NamedTuple):
-    """A time in seconds, with its lower bound and its range, if they are known.
-
-    ``at_least``: the time is itself a lower bound; ``best``: it is the shortest alternative; ``crowded``: it has more
-    ranks than cores, so no answer rests on it.
-    """
+    """A time in seconds, with its lower bound and its range, if they are known."""
 
     name: str
     seconds: float
     bound_s: float | None
     low_s: float | None = None
     high_s: float | None = None
-    at_least: bool = False
-    best: bool = False
-    crowded: bool = False
+    at_least: bool = False  # whether the time is itself a lower bound
+    best: bool = False  # whether it is the shortest alternative
+    crowded: bool = False  # whether it has more ranks than cores, so that no answer rests on it
 
 
 def bar_of(name: str, row: TimedRow) -> Bar:

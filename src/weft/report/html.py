@@ -36,8 +36,8 @@ def fill(template: str, *, charts: bool = True, **values: Any) -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Any:
-    loader, looks = PackageLoader("weft.report", "template"), {"autoescape": True, "trim_blocks": True}
-    environment = Environment(loader=loader, undefined=StrictUndefined, finalize=shown, **looks)
+    looks: dict[str, Any] = {"autoescape": True, "trim_blocks": True, "undefined": StrictUndefined}
+    environment = Environment(loader=PackageLoader("weft.report", "template"), finalize=shown, **looks)
     own: dict[str, Any] = {"parts": parts, "json": embedded, "factor": measured_factor, "unbroken": unbroken}
     environment.filters.update(own | {"sentence": capital})
     return environment
