@@ -19,9 +19,12 @@ from weft.analyse.tables.times import CallRow
 from weft.errors import StudyError
 from weft.fabric import Fabric, load_fabric
 from weft.format import measured_seconds, relative_error
+from weft.kernel.studies import load_study
+from weft.launch import launcher_for
 from weft.report.html import fill, write_page
 from weft.report.tabular import Table, markdown
 from weft.report.view import RunView, load_view
+from weft.run.one import run_study
 
 PARTS = {
     "tables": "Tables 4.2 and 4.4 of paper 000, three cells fitted",
@@ -76,10 +79,6 @@ class Bench:
 
     def run(self, study: str, fabric: str | Fabric) -> RunView:
         """Run a study on a fabric, or use the existing result; DataError for another version's, LaunchError."""
-        from weft.kernel.studies import load_study
-        from weft.launch import launcher_for
-        from weft.run.one import run_study
-
         what = load_study(study)
         where = load_fabric(fabric) if isinstance(fabric, str) else fabric
         into = self.folder / f"{what.name}-on-{where.name}"

@@ -48,7 +48,7 @@ def test_what_a_host_took_for_one_cell_decides_nothing_about_the_next(
 ) -> None:
     made, given = SimpleNamespace(learns=True), list[SimpleNamespace]()
     monkeypatch.setattr("weft.launch.simulated.launcher.make_launcher", lambda *_: made)
-    monkeypatch.setattr("weft.run.one.run_study", lambda *asked: given.append(asked[3]))
+    monkeypatch.setattr("weft.papers.run_study", lambda *asked: given.append(asked[3]))
     monkeypatch.setattr("weft.papers.load_view", lambda _: None)
     Bench(tmp_path).run(STUDY, "tara")
     assert given == [made]
