@@ -44,26 +44,33 @@ class Traffic(Protocol):
     @property
     def rounds(self) -> int:
         """Least number of messages that must follow one another."""
+        ...
 
     @property
     def messages(self) -> int:
         """Least number of messages that one rank must send."""
+        ...
 
     @property
     def message_bytes(self) -> int | None:
         """Bytes of each of them; None if others may cut, combine and forward them."""
+        ...
 
     def converging(self, nodes: int, ranks_per_node: int) -> tuple[int, int]:
         """Ranks of other nodes that may send to one rank at the same time, and their bytes together."""
+        ...
 
     def between(self, nodes: int, ranks_per_node: int) -> Sequence[Sequence[int]] | None:
         """Bytes from each node to each other, row by row; None if only those that cross a cut are known."""
+        ...
 
     def staying(self, nodes: int, ranks_per_node: int) -> int:
         """Bytes copied inside the node that copies most."""
+        ...
 
     def leaving(self, group: Collection[int], nodes: int, ranks_per_node: int) -> int:
         """Bytes that cross the border of a set of nodes in the busier direction; most patterns are symmetric."""
+        ...
 
 
 @dataclass(frozen=True)
