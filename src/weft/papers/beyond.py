@@ -12,8 +12,9 @@ from weft.fit.inputs import MeasuredCell
 from weft.fit.run import bound_time
 from weft.format import measured_seconds
 from weft.papers import PARTS, Bench, Part, time_or_status
+from weft.report.intervals import bound_text
 from weft.report.tables import sensitivity_table
-from weft.report.tabular import Table, bound_text, existing
+from weft.report.tabular import Table, existing
 from weft.report.view import RunView
 
 STUDY, FABRIC, CALL = "tara-beyond", "tara-extended", "C"

@@ -9,7 +9,7 @@ from weft.analyse.tables.pairs import CLASSES, CONTENTION, ClassRow, ContentionR
 from weft.analyse.tables.times import CallRow
 from weft.format import format_bytes, format_rate, measured_seconds, percent, plural, with_title
 from weft.kernel.registry import kernel_named
-from weft.report.tabular import interval_meaning
+from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
 from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, SEGMENT_TABLE, MeasuredRow, RankRow, SegmentRow
 

@@ -9,17 +9,8 @@ from weft.analyse.tables.answers import CHANGES, OF_MEMORY, SLOWER, ChangeRow, W
 from weft.analyse.tables.sweeps import TRIALS, Line, all_sizes, lines_of, size_of
 from weft.analyse.tables.times import TimedRow
 from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
-from weft.report.tabular import (
-    Column,
-    Table,
-    Words,
-    bound_text,
-    by_root,
-    interval_heading,
-    make_table,
-    root_text,
-    time_text,
-)
+from weft.report.intervals import bound_text, by_root, interval_heading, root_text, time_text
+from weft.report.tabular import Column, Table, Words, make_table
 from weft.report.view import RunView, Story
 
 

@@ -14,8 +14,9 @@ from weft.format import format_bytes, format_factor, format_rate, format_seconds
 from weft.report.bars import bar_lines
 from weft.report.card import card_of, print_card
 from weft.report.export import as_csv, as_json, as_latex, export
+from weft.report.intervals import interval_meaning
 from weft.report.method import with_intervals
-from weft.report.tabular import Table, Words, existing, interval_meaning, make_table, markdown, terminal
+from weft.report.tabular import Table, Words, existing, make_table, markdown, terminal
 from weft.report.view import RunView, load_view
 from weft.text import console, markdown_text
 from weft.words.answers import number_text

@@ -18,7 +18,8 @@ from weft.kernel.registry import main_call
 from weft.plan.records import Plan, PlannedSeries
 from weft.plan.stored import plan_of
 from weft.report.figures import Figures
-from weft.report.tabular import Table, Words, bound_text, existing, interval_heading, make_table, time_text
+from weft.report.intervals import bound_text, interval_heading, time_text
+from weft.report.tabular import Table, Words, existing, make_table
 from weft.store.cells import folder_path
 from weft.store.folder import RunFolder
 from weft.store.rows import LAUNCH_TABLE

@@ -10,7 +10,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from weft.analyse.tables.every import MADE_BY, MANIFEST, analysis_digest
+from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.errors import CompareError, DataError, WeftError
 from weft.files.atomic import file_checksum, read_json, try_remove, write_json
 from weft.plan.stored import plan_of

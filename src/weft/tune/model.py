@@ -7,12 +7,14 @@ barrier within a node, of which there are log2 P. Bruck's takes k = ceil(log_r p
 leave the node and the others are copies:
 
 ==============  ====================================================================================
-flat            P (p - P) (g + m / B) + L, also of sched.matrix, but for small blocks, which are left to node.multi
+flat            P (p - P) (g + m / B) + L
 node.multi      (N - 1) (g + P^2 m / B) + L + 2 P p m / C + 3 h log2 P
 node.direct     P (N - 1) (g + P m / B) + L + P p m / C + 2 h log2 P
 bruck           K (L + P (r - 1) (g + p m / (r B))) + P p m (2 + (3 k - K) (r - 1) / r) / C
 node.bruck      K (L + P (r - 1) (g + p m / (r B))) + P p m (4 + 2 K (r - 1) / r) / C + 3 h log2 P
 ==============  ====================================================================================
+
+sched.matrix is flat with blocks of up to 256 KiB in messages of 60 KiB; small blocks it leaves to node.multi.
 
 That of node.multi is of one stage. With s stages (12 where the spec names none, of 16 KiB and more each) every stream
 to another node is cut into ceil(s / (N - 1)) pieces (fewer if they had less than 16 KiB). That makes k messages, whose
@@ -70,6 +72,7 @@ OPTION = re.compile(r"(\w+)=(\d+)")  # of an algorithm's spec
 USUAL_STAGES = 12  # native/alltoall/spec.hpp
 LEAST_PIECE = 16_384  # native/alltoall/stages.hpp
 SMALL = 6144  # native/alltoall/matrix_order.hpp
+PART, MOST_CUT = 61_440, 262_144  # native/alltoall/sched_matrix.cpp
 
 
 @dataclass(frozen=True)
@@ -102,11 +105,13 @@ class Machine:
         n, p_node, p, radix = nodes, ranks_per_node, nodes * ranks_per_node, given.get("r", 2)
         copied = p_node * p * block_bytes / self.copy_rate
         barrier = self.step_s * log2(p_node) if p_node > 1 else 0.0
-        if name == "sched.matrix":
-            name = "node.multi" if block_bytes < SMALL and p_node > 1 else "flat"
-        if name.startswith("flat"):
-            own = p - 1 if name == "flat.pairwise" else p - p_node
-            return self._sent(p_node * (p - p_node), block_bytes, own) + self.latency_s
+        if name == "sched.matrix" and block_bytes < SMALL and p_node > 1:
+            name = "node.multi"
+        if name == "sched.matrix" or name.startswith("flat"):
+            cut = name == "sched.matrix" and block_bytes <= MOST_CUT
+            parts = max(1, -(-block_bytes // PART)) if cut else 1
+            own = p - 1 if name == "flat.pairwise" else parts * (p - p_node)
+            return self._sent(parts * p_node * (p - p_node), block_bytes / parts, own) + self.latency_s
         if name == "node.multi":
             messages, stages = _pipeline(n - 1, p_node**2 * block_bytes, given.get("stages", USUAL_STAGES))
             own = messages if stages > 1 else -(-messages // given.get("nl", 1))

@@ -12,7 +12,7 @@ from weft.analyse.checks import bounds_beaten
 from weft.analyse.floor import Floor
 from weft.analyse.quality import quality
 from weft.analyse.tables.times import CallRow, holding_bound_s, is_beaten, timed
-from weft.report.tabular import bound_text
+from weft.report.intervals import bound_text
 from weft.report.view import RunView
 
 SLOW = 8e6

@@ -190,12 +190,11 @@ def test_each_row_group_is_read_once(tmp_path: Path, few: None, monkeypatch: pyt
 def test_the_picture_of_ranks_has_a_row_for_each_node_of_unequal_ranks(
     tmp_path: Path, few: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = make_pairs_run(tmp_path, CLUSTER, FAULTS, **MADE)
-    view = load_view(run)
-    monkeypatch.setattr(PairView, "on_node", [4] * 15 + [1])
+    view = PairView(load_view(make_pairs_run(tmp_path, CLUSTER, FAULTS, **MADE)))
+    view.on_node = [4] * 15 + [1]
     shown: list[Any] = []
     monkeypatch.setattr("weft.report.figures.pairs.matrix_picture", lambda *given: shown.append(given[-1]))
-    pair_figures(PairView(view))
+    pair_figures(view)
     matrix = shown[0]
     assert (matrix.block, len(matrix.values), list(matrix.parts)) == (1, 16, [1] * 16)
 

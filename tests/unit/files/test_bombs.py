@@ -17,7 +17,7 @@ import pytest
 from made.kept import copy_of
 from made.traces import MadeRank
 from weft.analyse.tables.answers import FINDINGS
-from weft.analyse.tables.every import MANIFEST
+from weft.analyse.tables.manifest import MANIFEST
 from weft.analyse.tables.traces import CALL_TIMES, has_trace_tables
 from weft.analyse.trace.make import make_trace_tables
 from weft.errors import WeftError

@@ -16,7 +16,7 @@ import pytest
 
 from made.kept import copy_of
 from made.traces import MadeRank
-from weft.analyse.tables.every import MADE_BY, MANIFEST
+from weft.analyse.tables.manifest import MADE_BY, MANIFEST
 from weft.analyse.tables.traces import has_trace_tables
 from weft.analyse.trace.make import make_trace_tables
 from weft.errors import WeftError

@@ -7,9 +7,10 @@ import pytest
 
 from made.run import make_run
 from made.view import load_view
+from weft.report.intervals import interval_meaning
 from weft.report.method import clocks, endings, floor_facts, how_measured, taken_of_pairs, validation
 from weft.report.tables import meaning
-from weft.report.tabular import Table, interval_meaning
+from weft.report.tabular import Table
 from weft.report.view import RunView
 
 

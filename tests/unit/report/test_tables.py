@@ -17,9 +17,10 @@ from weft.errors import NotThereError
 from weft.report.card import card_of
 from weft.report.export import FIELDS, latex_table
 from weft.report.html import parts
+from weft.report.intervals import bound_text, interval_heading, interval_meaning
 from weft.report.page import all_figures
 from weft.report.tables import all_tables, fitting, render, shortened
-from weft.report.tabular import Table, bound_text, interval_heading, interval_meaning
+from weft.report.tabular import Table
 from weft.report.view import RunView
 from weft.text import latex
 

@@ -14,7 +14,7 @@ import pytest
 import weft
 from made.kept import copy_of
 from made.run import Made, make_run
-from weft.analyse.tables.every import MADE_BY, MANIFEST, ROOMS, analysis_digest, made_by
+from weft.analyse.tables.manifest import MADE_BY, MANIFEST, ROOMS, analysis_digest, made_by
 from weft.cli.app import main
 from weft.errors import CompareError, DataError
 from weft.files.atomic import read_json, write_json

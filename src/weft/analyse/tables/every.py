@@ -1,24 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every table of a run, and what tables were made by: those of another analysis are made again, and never compared."""
+"""Every table of a run."""
 
-import hashlib
-from functools import cache
 from pathlib import Path
 
-import weft
 from weft.analyse.tables import answers, breakdown, times
 from weft.analyse.tables.claims import CLAIMS, QUALITY
 from weft.analyse.tables.sweeps import TRIALS
-from weft.errors import DataError
-from weft.files.atomic import read_json
 from weft.store import rows
 from weft.store.tables import count_rows
 
-MANIFEST = "tables.json"
-"""Written after the last table: the checksum of each, so that a torn, missing or swapped one is made again."""
-MADE_BY = "made by"  # entry of the manifest that is no table: the `analysis_digest` of its analysis
-ROOMS = ("analyse", "bound", "fabric", "files", "kernel", "mpi", "plan", "route", "store")
-"""Rooms that the analysis uses, beside the files that stand alone; a test looks what it imports."""
 ANSWERS = (
     answers.VERDICTS, breakdown.SENSITIVITY, answers.CHANGES, TRIALS, answers.SLOWER, answers.WINNERS,
     answers.GUIDELINES, answers.IMPACTS, answers.OVERLAPS, breakdown.REMEDIES, answers.FINDINGS, QUALITY,
@@ -30,26 +20,6 @@ TABLES = (
     times.MEDIANS, breakdown.TURNS, times.QUARTILES, times.STARTUP, times.FLOOR, breakdown.LINKS, times.CALLS,
     breakdown.LOADS, breakdown.BOTTLENECKS, breakdown.BREAKDOWN, breakdown.ROUND_TIMES, *ANSWERS,
 )  # fmt: skip
-
-
-@cache
-def analysis_digest() -> str:
-    """Sixteen hexadecimal digits over Weft's version and the sources that decide what tables say."""
-    home = Path(weft.__file__).parent
-    found = hashlib.sha256(weft.__version__.encode())
-    files = (path for room in ROOMS for kind in ("*.py", "*.toml") for path in (home / room).rglob(kind))
-    for path in sorted([*home.glob("*.py"), *files]):
-        found.update(f"\n{path.relative_to(home)}\n".encode())
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]
-
-
-def made_by(root: Path) -> str:
-    """The `analysis_digest` of a run's tables; empty if they are not finished."""
-    try:
-        return str(read_json(root / "tables" / MANIFEST).get(MADE_BY, ""))
-    except DataError:
-        return ""
 
 
 def has_tables(root: Path, most_answers: int, most_rows: int) -> bool:

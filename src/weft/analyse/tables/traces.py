@@ -4,7 +4,7 @@
 from typing import Literal, TypedDict
 
 from weft.analyse.tables.claims import CLAIMS, Grade
-from weft.analyse.tables.every import MADE_BY, MANIFEST, analysis_digest
+from weft.analyse.tables.manifest import MADE_BY, MANIFEST, analysis_digest
 from weft.errors import DataError
 from weft.files.atomic import file_checksum, read_json
 from weft.store.tables import Long, Single, TableOf

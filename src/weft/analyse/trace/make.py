@@ -10,7 +10,7 @@ import ibis
 from weft.analyse.engine import Backend, Expression, Scratch, bound_memory, connect, read, scratch
 from weft.analyse.tables import traces
 from weft.analyse.tables.claims import CLAIMS
-from weft.analyse.tables.every import MANIFEST
+from weft.analyse.tables.manifest import MANIFEST
 from weft.analyse.trace import sums
 from weft.analyse.trace.claims import busiest_s, make_claims, sharing, trace_doubts, verdict
 from weft.analyse.trace.timeline import find_activity, phases

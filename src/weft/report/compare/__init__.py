@@ -12,7 +12,7 @@ from weft.analyse.compare.claims import claim_comparison, name_doubts
 from weft.analyse.compare.comparison import PHASES, Comparison, compare
 from weft.analyse.compare.sides import Side, side_of
 from weft.analyse.tables.claims import ClaimRow
-from weft.analyse.tables.every import made_by
+from weft.analyse.tables.manifest import made_by
 from weft.errors import CompareError, DataError
 from weft.report.view import RunView, load_view
 from weft.words.card import Card, card_rows

@@ -12,7 +12,7 @@ from weft.analyse.tables.times import FloorRow, MedianRow, TimedRow, holding_bou
 from weft.format import measured_factor, measured_seconds
 from weft.plan.records import PlannedSeries
 from weft.report.figures import Figure, theme
-from weft.report.tabular import bound_text
+from weft.report.intervals import bound_text
 from weft.report.view import CALLS, RunView, m_text
 from weft.words import name_call
 from weft.words.card import say

@@ -13,7 +13,7 @@ from weft.format import percent, plural
 from weft.plan.records import Cell
 from weft.report.figures import Figure
 from weft.report.figures.theme import BLUE, COLUMNS, INK, RED, chart, unit_of
-from weft.report.tabular import interval_meaning
+from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
 
 MOST_PANELS = 9

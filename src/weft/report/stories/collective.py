@@ -11,8 +11,9 @@ from weft.format import exact_bytes, format_seconds, percent, times_text
 from weft.mpi.algorithms import DEFAULT
 from weft.report.bars import Bar, bar_of
 from weft.report.figures import Figure, Figures
+from weft.report.intervals import interval_heading, time_text
 from weft.report.sweep_tables import SweepStory, change_tables, time_table, winner_table
-from weft.report.tabular import Table, Words, existing, interval_heading, make_table, time_text
+from weft.report.tabular import Table, Words, existing, make_table
 from weft.report.view import RunView
 from weft.words.checks import name_calls, name_rival
 

@@ -12,9 +12,10 @@ from weft.format import UNKNOWN, format_bytes, plural
 from weft.plan.records import PlannedSeries
 from weft.report.bars import Bar, bar_of
 from weft.report.figures import Figures
+from weft.report.intervals import bound_text, interval_heading, time_text
 from weft.report.plan_tables import memory_tables
 from weft.report.tables import held_back_table
-from weft.report.tabular import Table, bound_text, existing, interval_heading, time_text
+from weft.report.tabular import Table, existing
 from weft.report.view import CALLS, RunView, Story, m_text
 from weft.words import name_call
 

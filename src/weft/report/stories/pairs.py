@@ -10,8 +10,9 @@ from weft.analyse.tables.claims import extras
 from weft.analyse.tables.pairs import ClassRow, NodeRow, WorstRow
 from weft.format import format_bytes, measured_seconds
 from weft.report.figures import Figures
+from weft.report.intervals import interval_heading
 from weft.report.pair_view import PairView
-from weft.report.tabular import Column, Table, Words, existing, interval_heading, make_table
+from weft.report.tabular import Column, Table, Words, existing, make_table
 from weft.report.view import RunView, Story
 
 TEN = 10
