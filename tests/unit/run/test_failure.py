@@ -110,6 +110,10 @@ def test_many_ranks_are_told_in_short() -> None:
     [
         (["warning", "this host is broken", "----", "Primary job terminated, but", "a non-zero exit code.", "----"],
          "this host is broken"),
+        (["this host is broken", "[node0:96] PMIX ERROR: PMIX_ERR_UNREACH in file x.c", "----", "a", "----"],
+         "this host is broken"),
+        (["[node0:96] PMIX ERROR: PMIX_ERR_UNREACH in file x.c at line 121"],
+         "[node0:96] PMIX ERROR: PMIX_ERR_UNREACH in file x.c at line 121"),
         (["ssh: connect to host n5 port 22: No route to host", "-----", "ORTE was unable to start one or more daemons.",
           "-----"], "ssh: connect to host n5 port 22: No route to host"),
         (["----", "a warning of an adapter", "----", "----", "mpirun could not execute weft-measure", "----"],
