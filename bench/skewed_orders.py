@@ -6,7 +6,7 @@
     python bench/skewed_orders.py --virtual [--patterns hot zipf] [--sizes "64 KiB"]
 
 With `--virtual` four hosts under one switch, then those of `virtual-default`, whose uplinks carry half of what hosts
-inject: real TCP, a table each, about two minutes.
+inject: real TCP, a table each, six minutes each on two cores.
 
 Two ranks a node, a run a size (an order is that of the first calls of a cell), one launch on a model. The same command
 continues the runs. Prints a row for each matrix: the time of
