@@ -32,8 +32,7 @@ KnownParts = dict[bytes, Parts]
 ROLES: dict[str, Role] = {"node": "both", "sender": "sender", "receiver": "receiver"}
 ONE_WAY = frozenset({"sender", "receiver", "link"})  # parts that half a round trip cannot tell from their opposite
 FULL = 0.9  # of what the fullest round asks of a link
-LEAST_LATER = 1.2  # below this factor the later direction of all pairs is as fast as the earlier one
-MOST_BESIDE = 1.25  # what a class may take more of it than another
+LEAST_LATER = 1.2  # below this factor the direction to the lower rank is as fast as the other
 _LAST = Latest[list[Outlier]]()  # what was found last: a check asks after its first pass, and for its tables again
 
 
@@ -157,12 +156,18 @@ def fullest(planned: Planned, places: Places) -> NDArray[np.float64]:
 
 
 def _messages_of(
-    size: int, passes: Sequence[Pass], planned: Planned, places: Places, leaves: Leaves | None, known: KnownParts
+    size: int,
+    passes: Sequence[Pass],
+    planned: Planned,
+    places: Places,
+    leaves: Leaves | None,
+    known: KnownParts,
+    directed: bool = True,
 ) -> tuple[Messages, Parts]:
     """Messages of a size, and the parts that they cross: those of messages between the same nodes are ``known``."""
     launches = [each for one in passes for each in one.launches]
     # whether the clocks tell the time of each direction
-    one_way = all(np.isfinite(each.forward_s[each.bytes == size]).all() for each in launches)
+    one_way = directed and all(np.isfinite(each.forward_s[each.bytes == size]).all() for each in launches)
     wanted, seconds = planned.source * places.ranks + planned.target, np.zeros(len(planned.of))
     first = ends = 0
     for each in passes:
@@ -184,28 +189,28 @@ def _messages_of(
         kept = [index for index, part in enumerate(parts.parts) if part.kind not in ONE_WAY]
         parts = Parts.of((parts.parts[index] for index in kept), [parts.messages(index) for index in kept])
     logs = np.log(seconds[timed])
-    if one_way:
-        logs -= later_direction(logs, planned.source[timed] > planned.target[timed], classes)
+    ends = np.stack([planned.of[timed], planned.source[timed], planned.target[timed]])
+    if one_way and is_answered_late(logs, ends, classes):
+        return _messages_of(size, passes, planned, places, leaves, known, directed=False)
     return Messages(planned.of[timed], group.ravel().astype(np.int64), logs, second), parts
 
 
-def later_direction(
-    logs: NDArray[np.float64], later: NDArray[np.bool_], classes: NDArray[np.integer[Any] | np.bool_]
-) -> NDArray[np.float64]:
-    """By how much longer the messages of the ``later`` rank of all pairs take, logarithms (messages,): by class.
+def is_answered_late(
+    logs: NDArray[np.float64], ends: NDArray[np.int64], classes: NDArray[np.integer[Any] | np.bool_]
+) -> bool:
+    """Whether the directions of pairs hinder each other: to the lower rank it takes longer than back in every class.
 
     Over TCP the answer that a long message waits for stands behind its receiver's own data: the direction that begins
     first takes half as long as the other. By rank, that would look like slow cables down to the first leaf. Where a
-    class shows it alone, or more of it than others, a slow cable is the reason.
+    class shows it alone, a slow cable is the reason. ``ends``: round, source and target of each message.
     """
-    owns = [classes == each for each in np.unique(classes)]
-    both = [own for own in owns if (own & later).any() and (own & ~later).any()]
-    shifts = [float(np.median(logs[own & later]) - np.median(logs[own & ~later])) for own in both]
-    found = np.zeros(len(logs))
-    if shifts and min(shifts) > np.log(LEAST_LATER):
-        for own, shift in zip(both, shifts, strict=True):
-            found[own & later] = min(shift, min(shifts) + np.log(MOST_BESIDE))
-    return found
+    of, source, target = ends
+    most = max(int(target.max(initial=0)), int(source.max(initial=0))) + 1
+    pair = (of * most + np.minimum(source, target)) * most + np.maximum(source, target)
+    there, back = np.flatnonzero(source < target), np.flatnonzero(source > target)
+    _, at, back_at = np.intersect1d(pair[there], pair[back], assume_unique=True, return_indices=True)
+    longer, own = logs[back[back_at]] - logs[there[at]], classes[there[at]]
+    return min((float(np.median(longer[own == each])) for each in np.unique(own)), default=0.0) > np.log(LEAST_LATER)
 
 
 def _crossed(

@@ -10,7 +10,7 @@ from made.checks import Machine, Noise, find_candidates, machine, measure
 from weft.analyse.outliers.few_fit import Fit, Messages
 from weft.analyse.outliers.few_parts import list_parts
 from weft.analyse.outliers.few_rounds import find_slow_parts
-from weft.analyse.outliers.matched import later_direction
+from weft.analyse.outliers.matched import is_answered_late
 from weft.analyse.outliers.rule import CONFIRMED_SIGMAS, margin_of_median
 from weft.fabric.loads import name_cable, name_link
 from weft.fabric.network.sections import TreeSection
@@ -181,14 +181,15 @@ def test_the_interval_of_a_slow_node_covers_its_factor() -> None:
     assert covered >= 56
 
 
-def test_the_direction_that_answers_later_everywhere_is_taken_off_and_a_slow_cable_is_not() -> None:
-    classes, later = np.repeat([0, 1], 20), np.tile([False, True], 20)
+def test_directions_hinder_each_other_where_all_classes_show_it_and_not_by_a_slow_cable() -> None:
+    of, low = np.repeat([0, 1], 20), np.tile(np.repeat(np.arange(10), 2), 2)  # ten pairs, there and back, two rounds
+    later, classes = np.tile([False, True], 20), np.repeat([0, 1], 20)
+    high = 19 - low
+    ends = np.stack([of, np.where(later, high, low), np.where(later, low, high)])
     slower = np.where(later, np.log(1.9), 0.0)
-    assert later_direction(slower, later, classes) == pytest.approx(slower)
-    one_leaf = np.where(classes == 1, slower, 0.0)  # a cable between two leaves, the only one: its class alone
-    assert not later_direction(one_leaf, later, classes).any()
-    both = slower + np.where(classes == 1, np.where(later, np.log(4), 0.0), 0.0)
-    left = (both - later_direction(both, later, classes))[(classes == 1) & later]
-    assert left == pytest.approx(np.log(4 / 1.25))
-    assert not later_direction(slower * 0.2, later, classes).any()
-    assert not later_direction(slower, np.zeros(40, np.bool_), classes).any()
+    assert is_answered_late(slower, ends, classes)
+    assert is_answered_late(slower + np.where(low < 5, np.log(10), 0.0), ends, classes)  # half of them by a slow cable
+    one_class = np.where(classes == 1, slower, 0.0)  # a cable between two leaves, the only one
+    assert not is_answered_late(one_class, ends, classes)
+    assert not is_answered_late(slower * 0.2, ends, classes)
+    assert not is_answered_late(slower[:1], ends[:, :1], classes[:1])
