@@ -70,8 +70,7 @@ def _surely_not(change: ChangeRow, mine: SizeSeries, other: SizeSeries) -> bool:
 
 
 def _at(change: ChangeRow, series: SizeSeries) -> dict[str, tuple[float, float]] | None:
-    """What a series does between two sizes, with standard errors, by a line on either side; None where it cannot be
-    told.
+    """What a series does between two sizes, with standard errors, by a line on either side; None if too few are known.
 
     ``seconds``: the step; ``share``: its logarithm as a factor; ``slope``: change of the seconds per byte.
     """

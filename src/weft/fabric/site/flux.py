@@ -19,22 +19,22 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
-    told = Answers(outputs)
-    text = told.text(DOWN).strip()
-    down = told.names(text, "flux resource list") if text else ()
-    execution = told.tree(RESOURCES, "flux resource R").get("execution", {})
+    answers = Answers(outputs)
+    text = answers.text(DOWN).strip()
+    down = answers.names(text, "flux resource list") if text else ()
+    execution = answers.tree(RESOURCES, "flux resource R").get("execution", {})
     if not is_table(execution):
-        told.doubt("flux resource R", told.text(RESOURCES))
+        answers.doubt("flux resource R", answers.text(RESOURCES))
         execution = {}
     listed = execution.get("nodelist")
     texts = [each for each in listed if isinstance(each, str)] if is_list(listed) else []
-    names = [name for text in texts for name in told.names(text, "flux resource R")]
-    whole = Queue("", True, 0.0, alike(_classes(execution.get("R_lite"), names, set(down), told)), down)
+    names = [name for text in texts for name in answers.names(text, "flux resource R")]
+    whole = Queue("", True, 0.0, alike(_classes(execution.get("R_lite"), names, set(down), answers)), down)
     properties = {
         name: {names[rank] for rank in ids(ranks) if rank < len(names)}
         for name, ranks in table(execution.get("properties")).items()
     }
-    return told.site("flux", "", _queues(told.text(QUEUES), whole, properties), whole, mpi=("pmix",))
+    return answers.site("flux", "", _queues(answers.text(QUEUES), whole, properties), whole, mpi=("pmix",))
 
 
 def seconds(text: str) -> float:
@@ -52,7 +52,7 @@ def ids(text: object) -> tuple[int, ...]:
         return ()
 
 
-def _classes(lite: object, names: Sequence[str], down: set[str], told: Answers) -> Iterator[NodeClass]:
+def _classes(lite: object, names: Sequence[str], down: set[str], answers: Answers) -> Iterator[NodeClass]:
     """Nodes by ``R_lite``: the n-th rank is the n-th name of the node list, in its own order."""
     for each in lite if is_list(lite) else []:
         cores, ranks = len(ids(table(table(each).get("children")).get("core"))), ids(table(each).get("rank"))
@@ -60,7 +60,7 @@ def _classes(lite: object, names: Sequence[str], down: set[str], told: Answers) 
         if cores and here:
             yield NodeClass(here, cores)
         elif not cores or not ranks:
-            told.doubt("flux resource R", json.dumps(each))
+            answers.doubt("flux resource R", json.dumps(each))
 
 
 def _queues(text: str, whole: Queue, properties: Mapping[str, set[str]]) -> Iterator[Queue]:

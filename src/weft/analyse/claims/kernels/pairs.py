@@ -116,9 +116,11 @@ def claim_matched(known: Known) -> list[ClaimRow]:
     sure.sort(key=lambda each: -_worst(each[1])["factor"])
     places, rounds = locate_ranks(read_ranks(known.path), known.plan), matched_rounds(known.plan)
     cables = _cables(places, rounds[: counted["rounds"]])
-    leaves = [row["leaf"] for row in every if row["leaf"]]  # that the run's own times tell
-    told = make_claim("start.leaves", "breakdown", "", len(set(leaves)), "count", nodes=len(leaves))
-    faults, facts = find_node_faults(known), [*find_node_facts(known), *[told][: len(leaves)], *cables]
+    leaves = [row["leaf"] for row in every if row["leaf"]]  # that the run's own times show
+    faults, facts = find_node_faults(known), [*find_node_facts(known)]
+    if leaves:
+        facts.append(make_claim("start.leaves", "breakdown", "", len(set(leaves)), "count", nodes=len(leaves)))
+    facts += cables
     # what a host does to itself, its messages only show
     own = {each["subject"] for each in faults if extras(each)["of"] in SLOWING}
     sure = [
@@ -141,7 +143,7 @@ def claim_matched(known: Known) -> list[ClaimRow]:
 
 
 def is_shown_by(name: str, also: Sequence[str], hosts: Set[str]) -> bool:
-    """Whether a slow part is one of some hosts, or cannot be told from one."""
+    """Whether a slow part is one of some hosts, or cannot be distinguished from one."""
     return name in hosts or any(f"node {each}" in also for each in hosts)
 
 
