@@ -30,16 +30,27 @@ def public_names(tree: ast.Module) -> Iterator[tuple[str, Documented]]:
                     yield f"{node.name}.{inner.name}", inner
 
 
-def overriding(tree: ast.Module) -> set[str]:
-    """Methods that a base class in the same module describes."""
-    described = {name for name, node in public_names(tree) if ast.get_docstring(node)}
+def overriding(trees: Trees) -> set[str]:
+    """Methods that a base class describes, in whichever module: ``kernel/probe/__init__.py: Probe.sizes``."""
+    classes: dict[str, list[ast.ClassDef]] = {}
+    for node in (node for tree in trees.values() for node in tree.body if isinstance(node, ast.ClassDef)):
+        classes.setdefault(node.name, []).append(node)
+
+    def describes(node: ast.ClassDef, method: str) -> bool:
+        own = {inner.name for inner in node.body if isinstance(inner, ast.FunctionDef) and ast.get_docstring(inner)}
+        return method in own or inherits(node, method)
+
+    def inherits(node: ast.ClassDef, method: str) -> bool:
+        bases = [each for base in node.bases for each in classes.get(ast.unparse(base), ())]
+        return any(describes(each, method) for each in bases)
+
     return {
-        name
+        f"{path}: {node.name}.{inner.name}"
+        for path, tree in trees.items()
         for node in tree.body
         if isinstance(node, ast.ClassDef)
-        for base in map(ast.unparse, node.bases)
-        for name in (f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef))
-        if f"{base}.{name.partition('.')[2]}" in described
+        for inner in node.body
+        if isinstance(inner, ast.FunctionDef) and inherits(node, inner.name)
     }
 
 
@@ -95,11 +106,12 @@ def caught_around(node: ast.AST, raising: ast.Raise) -> set[str]:
 
 def without_docstring(trees: Trees) -> list[str]:
     modules = [path for path, tree in trees.items() if tree.body and not ast.get_docstring(tree)]
+    described = overriding(trees)
     names = [
         f"{path}: {name}"
         for path, tree in trees.items()
         for name, node in public_names(tree)
-        if not ast.get_docstring(node) and name not in overriding(tree)
+        if not ast.get_docstring(node) and f"{path}: {name}" not in described
     ]
     return modules + names
 

@@ -84,7 +84,6 @@ class OpenMpi5(Family):
     by_thread = ("--map-by", "hwthread:HWTCPUS", "--bind-to", "hwthread")
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
-        """See :meth:`Family.environment`."""
         return ({"OMPI_MCA_mpi_yield_when_idle": "1"} if oversubscribed else {}) | as_root()
 
     def across(self, nodes: Sequence[str], each: int, cyclic: bool) -> list[str]:
@@ -110,7 +109,6 @@ class IntelMpi(Family):
     free = crowded = by_core = by_thread = pinned = ()
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
-        """Pin one rank a core, or switch pinning off and let waiting ranks yield."""
         if oversubscribed:
             return {"I_MPI_PIN": "0", "I_MPI_THREAD_YIELD": "2"}
         return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": "core", "I_MPI_PIN_ORDER": "compact"}

@@ -176,7 +176,6 @@ class Bandwidth(MeasuredKernel):
     study: type[Study] = BandwidthStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """A pair for each pattern that the fabric has, or a note; StudyError if a cell's limit is too short."""
         assert isinstance(study, BandwidthStudy)
         assert isinstance(series, BandwidthSeries)
         section, order = study.bandwidth, study.placement.order
@@ -204,7 +203,6 @@ class Bandwidth(MeasuredKernel):
         return Sweep(tuple(found), tuple(dict.fromkeys(notes)))
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory: messages in flight, samples, and an estimate of MPI's own."""
         return {
             # the footprint, which a stored cell does not name
             "messages under way": values.get("footprint", 0) * (2 if values.get("way") == "both" else 1),
@@ -213,19 +211,16 @@ class Bandwidth(MeasuredKernel):
         }
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """The largest message, and the footprint that all messages cycle through."""
         largest = values["bytes"][-1]
         flying = max(1, min(values["window"], values["window_bytes"] // max(largest, 1)))
         return Sizes(block=largest, local=values.get("footprint", largest * flying))  # none before Weft 0.2
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """One message of each size, ascending."""
         call, fan, both = values.get("transfer", OP), values["pattern"] in FANS, values.get("way") == "both"
         one_sender = call == OP and not both and (ranks == 2 or values["pattern"] == "outcast")
         return {op_name(call, size): Stream(size, int(one_sender), both, fan) for size in values["bytes"]}
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """The pattern, the level of the switch between the two, the cache or memory, and the number of sizes."""
         both = "both ways" if values.get("way") == "both" else ""
         kind = flows_text(values), both, values.get("transfer", "")
         place = CACHES.get(values.get("cache", ""), "")

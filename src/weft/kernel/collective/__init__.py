@@ -42,7 +42,6 @@ class Collective(MeasuredKernel):
     study: type[Study] = CollectiveStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """Values for each call, form, pattern and shape; StudyError if no size, time, root or matrix fits."""
         assert isinstance(study, CollectiveStudy)
         assert isinstance(series, CollectiveSeries)
         section, where = study.collective, f"{study.path}: collective"
@@ -91,11 +90,9 @@ class Collective(MeasuredKernel):
         return super().budgets(values, ranks) + (len(values["bytes"]) if in_turns else 0)
 
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """All sizes of an all-to-all."""
         return self.operations(values, ranks) if is_explained(values, ranks) else []
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """The largest block, all blocks of one rank, and all blocks of all ranks."""
         block = values["bytes"][-1]
         blocks = ranks if values["collective"] in ALL_SENT | ALL_RECEIVED else 1
         return Sizes(block=block, local=block * blocks, array=block * blocks * ranks)
@@ -105,28 +102,22 @@ class Collective(MeasuredKernel):
         return [op_name(op_prefix(values), size) for size in values["bytes"]]
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """Least traffic of the call at each size, ascending; the barrier has none."""
         return {op_name(op_prefix(values), size): traffic_at(values, size, ranks) for size in values["bytes"]}
 
     def collective_of(self, operation: str) -> str:
-        """The part of the name before size, pattern and form."""
         return split_op(operation)[0].partition("-")[0]
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
-        """The collective of the cell."""
         return frozenset({values["collective"]})
 
     def cases(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Number of roots that take turns: all ranks, or evenly spaced ones."""
         return min(ranks, MOST_ROOTS) if values.get("root", 0) < 0 else 1
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """The call, its form or pattern, and the number of its sizes."""
         special = (values.get("pattern", ""), values["form"], values.get("algorithm", ""), values.get("progress", ""))
         return counted(values, values["collective"], *(word for word in special if word not in ("plain", "equal")))
 
     def variants(self, study: Study, sweep: Sweep, find_library: Callable[[], str]) -> Sweep:
-        """The cells for each listed algorithm and, if the study asks for them, for each of the library's."""
         assert isinstance(study, CollectiveStudy)
         section, found = study.collective, list[tuple[Shape, dict[str, Any]]]()
         if section.overlap:
@@ -154,7 +145,6 @@ class Collective(MeasuredKernel):
         )
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
-        """Keys of the flat plan."""
         found = super().flat(values)
         found |= {"algorithm": values["algorithm"]} if is_own(values.get("algorithm", "")) else {}
         found |= {key: 1 for key in ("explain", "overlap") if values.get(key)}
@@ -174,7 +164,6 @@ class Collective(MeasuredKernel):
         return calls * (len(values["bytes"]) * turns * each + breakdowns)
 
     def blocks(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[int]]:
-        """All sizes, of the one call."""
         return {values["collective"]: values["bytes"]}
 
     def exchanges(self, values: Mapping[str, Any], ranks: int) -> Sequence[tuple[str, str, int]]:
@@ -186,7 +175,6 @@ class Collective(MeasuredKernel):
         return [*((op_name(prefix, size), call, size) for size in values["bytes"]), ("barrier", "barrier", 0)]
 
     def is_uneven(self, values: Mapping[str, Any]) -> bool:
-        """Of a pattern that is not ``equal``."""
         return values.get("pattern", "equal") != "equal"
 
     def blocks_between(self, values: Mapping[str, Any], ranks: int, largest: int) -> NDArray[np.int64]:

@@ -35,7 +35,6 @@ class Exchange(MeasuredKernel):
     study: type[Study] = ExchangeStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """Values of n and m at each shape; StudyError if p^2 does not divide n, or m is no whole number from 1."""
         assert isinstance(study, ExchangeStudy)
         assert isinstance(series, ExchangeSeries)
         where = f"{study.path}: series.{study.series.index(series)}"
@@ -54,7 +53,6 @@ class Exchange(MeasuredKernel):
         return Sweep(tuple((shape, common | {"m": m}) for shape, m in zip(shapes, lengths, strict=True)), notes)
 
     def smaller(self, study: Study, share: float, nodes: int) -> tuple[Study, str] | None:
-        """With smaller arrays in each series of ``n = "auto"``."""
         assert isinstance(study, ExchangeStudy)
         if all(series.n != "auto" for series in study.series):
             return None
@@ -104,7 +102,6 @@ class Exchange(MeasuredKernel):
         return Sizes(block=array // ranks**2, local=array // ranks, array=array)
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """Traffic of A, B and C, and of a whole sample sort (``total``)."""
         # One latency is certain, and not ceil(log2 p) of them for A: a rank can send to all others at once, and within
         # a node messages take less. For A a rank sends at least one message; blocks of a vector call go directly to
         # their rank, p - 1 messages, or at least one where the algorithm combines blocks. Uniform and skewed keys are
@@ -125,20 +122,16 @@ class Exchange(MeasuredKernel):
         return {"A": counts, "C": moved, "total": moved}
 
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """The calls that a study of the contention set asks for; ``total`` for a sort."""
         return list(values["calls"]) if values["data"] == "contention" else ["total"]
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """The length m of its vectors, and an algorithm of Weft's own."""
         return " ".join(filter(None, (f"{values['m']:,}", values.get("algorithm", ""))))
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
-        """Keys of the flat plan."""
         timed: dict[str, FlatValue] = {"calls": timed_calls(values)}
         return super().flat(values) | timed | ({"explain": 1} if values.get("explain") else {})
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """One from every rank to every other in each call of A, B or C."""
         each = ranks * (ranks - 1) + barrier_messages(ranks)
         breakdowns = len(self.explained(values, ranks)) * (each + breakdown_messages(ranks))
         return calls * (len(timed_calls(values)) * each + breakdowns)
@@ -152,7 +145,6 @@ class Exchange(MeasuredKernel):
         return {name: [sizes[call] for call in timed_calls(values) if call in own] for name, own in calls.items()}
 
     def exchanges(self, values: Mapping[str, Any], ranks: int) -> Sequence[tuple[str, str, int]]:
-        """The calls of the contention set; what a sort sends depends on its keys."""
         if values["data"] != "contention":
             return ()
         local, block = values["n"] // ranks, self.sizes(values, ranks).block
@@ -164,7 +156,6 @@ class Exchange(MeasuredKernel):
         return [(name, *known[name]) for name in values["calls"]]
 
     def direct(self, values: Mapping[str, Any], ranks: int) -> Mapping[str, Sequence[tuple[int, int]]]:
-        """As for any all-to-all; a sort sends counts, and blocks of even keys."""
         if values["data"] == "contention":
             return super().direct(values, ranks)
         each = ranks * (ranks - 1)

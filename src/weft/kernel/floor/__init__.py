@@ -49,12 +49,10 @@ class Floor(Kernel):
     copies = staticmethod(copy_sizes)
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of two buffers of the largest copy, of the samples, and of MPI itself."""
         copies = values.get("copies", [0] * MOST_COPIES)
         return {"copy buffers": 2 * max(copies), "samples": sample_bytes(len(copies) + 3, measure), **staging(ranks)}
 
     def budgets(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Number of its copies, plus the empty operation and the two kinds of small messages."""
         return len(values["copies"]) + 3
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
@@ -67,9 +65,7 @@ class Floor(Kernel):
         return {"copies": values["copies"]}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Those of its barriers."""
         return calls * barrier_messages(ranks)
 
     def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Its messages are empty."""
         return 0

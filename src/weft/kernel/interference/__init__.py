@@ -108,7 +108,6 @@ class StreamTraffic(MatrixTraffic):
 
     @property
     def rounds(self) -> int:
-        """None."""
         return 0
 
 
@@ -121,7 +120,6 @@ class Interference(MeasuredKernel):
     keys = ("victim", "window", "traffic", "burst", "chunk", "beside", "mates", "counted")
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
-        """Each victim with all its aggressors, at each place that the nodes have; notes on the others."""
         assert isinstance(study, InterferenceStudy)
         section, found = study.interference, list[tuple[Shape, dict[str, Any]]]()
         unknown = fabric.is_emulated and not fabric.routes_known and fabric.network is not None
@@ -147,7 +145,6 @@ class Interference(MeasuredKernel):
         return Sweep(tuple(found), tuple(notes))
 
     def smaller(self, study: Study, share: float, nodes: int) -> tuple[Study, str] | None:
-        """With the most nodes only, then with fewer calls, kinds of traffic and places."""
         assert isinstance(study, InterferenceStudy)
         most = tuple(each.model_copy(update={"nodes": (nodes,)}) for each in study.series)
         several, section = study.series != most, study.interference
@@ -171,49 +168,39 @@ class Interference(MeasuredKernel):
         return {**own, **({"traffic of mates": mates} if mates else {}), "samples": samples, **staging(ranks)}
 
     def need_beside(self, values: Mapping[str, Any]) -> dict[str, int]:
-        """Messages of the traffic and their records."""
         return {} if values["mates"] else _traffic_need(values)
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """The victim's block or message."""
         return Sizes(block=values["size"])
 
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """The victim alone, then beside each kind of traffic."""
         jobs = self.jobs(values, ranks)
         return [jobs.alone, *jobs.beside_calls.values()]
 
     def jobs(self, values: Mapping[str, Any], ranks: int) -> Jobs:
-        """The two of a cell."""
         victim, measuring = values["victim"], values.get("members", range(ranks))
         beside, words = values["beside"], values["traffic"]
         deep = values.get("window", 1), values["burst"]
         return Jobs(victim, values["place"], values["size"], measuring, beside, words, victim in AT_ONCE, *deep)
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        """What the victim moves, alone or beside others."""
         own = victim_traffic(values["victim"], values["size"], ranks, tuple(values.get("node_ranks", ())))
         return {} if own is None else dict.fromkeys(self.operations(values, ranks), own)
 
     def apart_s(self, values: Mapping[str, Any]) -> float:
-        """Of the jobs that are counted by themselves."""
         return values["counted"] * SHOWN_S + PAUSE_S if values.get("counted") else 0.0
 
     def collective_of(self, operation: str) -> str:
-        """The victim, if it is a collective of the library."""
         name = split_op(operation)[0].partition(BESIDE)[0]
         return "" if name in AT_ONCE or name in IN_PAIRS else name
 
     def collectives(self, values: Mapping[str, Any]) -> frozenset[str]:
-        """The victim's collective."""
         return frozenset(filter(None, [self.collective_of(values["victim"])]))
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """The victim, the place, and the number of aggressors."""
         return f"{values['victim']} {values['place']}, {len(values['traffic'])} beside"
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
-        """Keys of the flat plan."""
         return super().flat(values) | {"bytes": values["size"], "traffic_bytes": values["traffic_size"]}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
@@ -224,7 +211,6 @@ class Interference(MeasuredKernel):
         return calls * (turns * (own + barrier_messages(ranks)) + bursts * values["burst"])
 
     def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
-        """The victim's."""
         return values["size"]
 
 

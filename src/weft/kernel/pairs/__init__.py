@@ -84,7 +84,6 @@ class Pairs(MeasuredKernel):
         }
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """The largest message."""
         return Sizes(block=max(values["bytes"]))
 
     def calls_s(self, values: Mapping[str, Any], seconds: float) -> float:
@@ -92,15 +91,12 @@ class Pairs(MeasuredKernel):
         return seconds if values["contention"] or values["mode"] != "isolated" else 0.0
 
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """One for all pairs; the times of each are in the table of pairs."""
         return [self.main]
 
     def partners(self, values: Mapping[str, Any]) -> int:
-        """One peer in each round."""
         return count_rounds(values)
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """Concurrency, the rounds or the number of pairs, and the number of sizes."""
         mode = f"isolated and {values['mode']}" if values["contention"] else values["mode"]
         if "pairs" not in values:
             return counted(values, mode, f"rounds {values['first_round']}-{values['last_round']}")
@@ -108,7 +104,6 @@ class Pairs(MeasuredKernel):
         return counted(values, mode, f"{count} pairs in {several} matchings" if several else f"{count} drawn pairs")
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
-        """Keys of the flat plan."""
         found: dict[str, FlatValue] = {key: values[key] for key in ("bytes", "mode", "store")}
         found |= {"contention": int(values["contention"])} | ({"check": 1} if "matchings" in values else {})
         found |= {key: values[key] for key in ("threads", "window", "window_bytes", "places") if key in values}

@@ -65,7 +65,6 @@ class Probe(MeasuredKernel):
         return Sweep(tuple((shape, values) for shape in fitting))
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory; the C++ kernel counts the same parts."""
         longest = values["longer"] * values["large"]
         return {
             "sent": longest,
@@ -75,24 +74,19 @@ class Probe(MeasuredKernel):
         }
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """The longest message."""
         return Sizes(block=values["longer"] * values["large"])
 
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """Round trips, short messages of one rank and of all, long messages, copies."""
         return list(operations(values))
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
-        """Keys of the flat plan."""
         return {key: values[key] for key in KEYS}
 
     def messages(self, values: Mapping[str, Any], ranks: int, calls: int) -> int:
-        """Those of all its trains."""
         trains = (1 + values["more"]) * values["messages"] * (1 + ranks // 2) + 2 * values["trains"] * ranks
         return calls * (trains + len(operations(values)) * barrier_messages(ranks))
 
     def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
-        """Its short messages."""
         return values["small"]
 
 

@@ -82,13 +82,11 @@ class Replay(MeasuredKernel):
         return Sweep(tuple((shape, values) for shape in fitting))
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
-        """Bytes of messages and all-to-alls, shape (ranks, ranks); None for none or too many ranks. DataError."""
         assert isinstance(study, ReplayStudy)
         found = sent_in(script_of(study))
         return found if found is not None and found.any() else None
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        """Bytes of each part of one rank's memory: buffers, the script, samples, and MPI's own."""
         return {
             "messages sent": values["send_bytes"],
             "messages received": values["receive_bytes"],
@@ -98,29 +96,23 @@ class Replay(MeasuredKernel):
         }
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
-        """The largest message, and the buffers of a rank."""
         return Sizes(block=values["most_bytes"], local=values["send_bytes"])
 
     def operations(self, values: Mapping[str, Any], ranks: int) -> list[str]:
-        """The whole script."""
         return [OP]
 
     def calls_s(self, values: Mapping[str, Any], seconds: float) -> float:
-        """What is left of a replay's ``seconds`` beside the computation of a rank, on average."""
         return max(0.0, seconds - values["computed_ns"] / 1e9 * values["compute"])
 
     def words(self, values: Mapping[str, Any]) -> str:
-        """What differs from the traced application: the speed of computation, an algorithm of Weft's own."""
         speed = f"compute x{values['compute']:g}" if values["compute"] != 1 else ""
         return " ".join(filter(None, (speed, values.get("algorithm", "")))) or "as traced"
 
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
-        """As long as the application took, its computation scaled."""
         computed = values["computed_ns"]
         return [(values["traced_ns"] - computed + computed * values["compute"]) / 1e9]
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
-        """Keys of the flat plan."""
         script: dict[str, FlatValue] = {"script": values["script"]}
         return script | {"compute_permille": round(1000 * values["compute"])} | super().flat(values)
 
