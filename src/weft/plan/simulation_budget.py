@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Expected cost of a simulation on this host: number of messages, seconds and memory."""
+"""Expected cost of a simulation on this host: number of messages, seconds and memory.
+
+Processor time of a message, by algorithm and by how many are under way (bench/simulated_costs.py): power laws through
+points at 64, 128, 256 and 512 ranks (of what sends to all at once: 32, 48, 64, 96 and 128) on one core of a shared x86
+virtual machine with SimGrid 3.32. Switching between ranks, matching messages and memory take most.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from weft.fabric.model import Fabric
 from weft.fabric.simulation import SimulationSection
@@ -12,10 +18,9 @@ from weft.format import format_seconds, plural
 from weft.kernel.registry import kernel_named
 from weft.mpi.algorithms import DEFAULT, SELECTED_BY
 from weft.plan.records import LaunchCell
-from weft.plan.simulation_laws import UNEVEN, at_once_s, copying, message_s, messages_copying_s
 
 COLD = 1  # calls of an operation before its samples
-WINDOWED = "ring"  # the same blocks, to one rank at a time
+NEAREST = "ring"  # the same blocks, to one rank at a time
 SETUP_MESSAGES = 40  # a rank's, for placement, communicators, clocks and barriers
 START_S = 1.0
 """Processor time of any simulation before its first message, which no estimate counts and no launch teaches."""
@@ -24,6 +29,94 @@ START_RANKS_S, START_GROWTH = 12.9 / 1024**3, 3
 RANK_BYTES = 2**20
 PAIR_BYTES = 160  # counts and places of a rank for each other, twice
 BASE_BYTES = 400 * 2**20  # the program, the machine, and what all folded buffers share
+AT_RANKS = 128
+SHARED_ABOVE = 2**20  # bytes of a buffer above which all ranks share its memory (``WEFT_FOLD_ABOVE``)
+LEAST_S = 8e-6  # of a message where few ranks run
+
+
+class Law(NamedTuple):
+    """Seconds a message at `AT_RANKS` ranks, and the power of the number of ranks with which they grow."""
+
+    seconds: float
+    growth: float
+
+    def at(self, ranks: int) -> float:
+        """Seconds a message among ``ranks`` ranks."""
+        return max(LEAST_S, self.seconds * (ranks / AT_RANKS) ** self.growth)
+
+
+OTHERS = ""
+WINDOWED: Mapping[str, Law] = {
+    OTHERS: Law(15.7e-6, 0.69),
+    "ring": Law(14.6e-6, 0.59),
+    "pair": Law(15.3e-6, 0.60),
+    "mvapich2": Law(13.1e-6, 0.54),
+    "mpich": Law(22.7e-6, 0.98),  # 32 messages of a rank under way
+}
+"""Large messages, a few of each rank under way, by the algorithm or the library whose selector chooses it."""
+EAGER: Mapping[str, Law] = {OTHERS: Law(19.4e-6, 0.64), "mpich": Law(19.5e-6, 0.74)}
+"""Small ones leave their sender going, and SimGrid walks the list of all that a rank has under way when one ends."""
+AT_ONCE: Mapping[str, Law] = {"alltoallv": Law(1.77e-3, 3.3), "alltoall": Law(0.26e-3, 2.2)}
+"""What comes on top, by call, where all p (p - r) large messages are under way: whenever one ends, the shares that the
+others have of the links are worked out again."""
+UNEVEN = 2.5
+"""Times as much where routes share links unevenly: then few of them end together (64 ranks, a torus and a dragonfly:
+1.9 to 4)."""
+
+
+@dataclass(frozen=True)
+class Copies:
+    """What an algorithm that copies its blocks costs a host for each byte of them."""
+
+    seconds: float  # for each byte of a call's blocks: of one for every rank, or of one from every rank to every other
+    held: float = 0.0  # bytes of real memory for each, at the same time
+    most_held: float = math.inf  # bytes that one rank holds at most
+
+
+COPIES: Mapping[tuple[str, str], Copies] = {
+    ("reduce_scatter", "ompi"): Copies(1.0e-9, 1.5),  # each rank sums up a copy of all blocks
+    ("reduce_scatter", OTHERS): Copies(0.13e-9),
+    ("allgather", OTHERS): Copies(0.3e-9),
+    ("bcast", OTHERS): Copies(0.25e-9),
+    ("gather", OTHERS): Copies(1.3e-9),
+    ("scatter", "mpich"): Copies(1.2e-9),
+    ("reduce", OTHERS): Copies(0.4e-9),
+    ("allreduce", "mpich"): Copies(1.3e-9),
+    ("allreduce", OTHERS): Copies(0.4e-9),
+    **{(call, "bruck"): Copies(3.0e-9, 4.0, 64 * 2**20) for call in ("alltoall", "alltoallv")},
+    **{(call, "node.bruck"): Copies(1.5e-9, 1.0) for call in ("alltoall", "alltoallv")},
+}
+"""By call and algorithm, or the library whose selector chooses it. Those of an all-to-all that are not here send from
+the buffers that ranks share. At 64 ranks, blocks of 64 KiB to 4 MiB (bench/cost_estimates.py)."""
+SHARED = frozenset({"bcast", "allgather"})
+"""Calls that copy nothing once a rank's block is so large that ranks share its memory."""
+WHOLE = frozenset({"bcast", "scatter", "gather", "reduce", "allreduce"})  # calls with one block for each rank
+ONCE = 16  # calls that filling and proving a real block, once for each size, costs as much as
+DOUBLED, DOUBLING = 2**22, Copies(3.9e-9)
+"""Bytes of all blocks of a rank up to which MPICH's selector takes recursive doubling for ``MPI_Reduce_scatter``."""
+
+MESSAGE_COPY_S = 0.3e-9
+"""For each byte of a message from rank to rank: 256 KiB take 0.08 ms, however few are under way."""
+
+
+def copying(call: str, algorithm: str, block: int, ranks: int, calls: int) -> tuple[float, float]:
+    """Seconds of processor time and bytes of memory that copies of one size's blocks take."""
+    real = block <= SHARED_ABOVE
+    if call in SHARED and not real:
+        return 0.0, 0.0
+    name = algorithm.partition("{")[0]  # whatever its settings: ``bruck{r=2}``
+    copies = COPIES.get((call, name), COPIES.get((call, OTHERS), Copies(0.0)))
+    if (call, name) == ("reduce_scatter", "mpich") and block * ranks <= DOUBLED:
+        copies = DOUBLING
+    moved = float(block * ranks * (1 if call in WHOLE else ranks))
+    times = calls + (ONCE if call in WHOLE and real else 0)
+    return copies.seconds * moved * times, min(copies.held * moved, copies.most_held * ranks)
+
+
+def message_s(ranks: int, algorithms: Collection[str] = (), *, eager: bool = False) -> float:
+    """Seconds of processor time that simulating a message takes."""
+    laws = EAGER if eager else WINDOWED
+    return max(laws.get(name, laws[OTHERS]).at(ranks) for name in algorithms or (OTHERS,))
 
 
 @dataclass(frozen=True)
@@ -60,7 +153,7 @@ def expected_cost(
     messages = SETUP_MESSAGES * ranks + sum(part.messages for part in parts)
     breakdowns = sum(part.breakdowns for part in parts)
     each_s = message_s(ranks, algorithms, eager=eager)
-    more_s = each_s * breakdowns + sum(crowding * many * at_once_s(call, ranks) for call, many in crowded.items())
+    more_s = each_s * breakdowns + sum(crowding * many * AT_ONCE[call].at(ranks) for call, many in crowded.items())
     seconds = START_RANKS_S * ranks**START_GROWTH
     seconds += messages * each_s + (more_s + sum(part.copying_s for part in parts))
     memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + sum(part.content_bytes for part in parts)
@@ -92,12 +185,13 @@ def parts_of(cell: LaunchCell, chosen: Mapping[str, str], samples: int) -> Parts
         for block in blocks
     ]
     messages = kernel.messages({**values, "explain": False}, ranks, calls)
+    copied = sum(size * many for size, many in kernel.copied(values, ranks, calls) if size <= SHARED_ABOVE)
     return Parts(
         messages,
         kernel.messages(values, ranks, calls) - messages,
         kernel.content_bytes(values),
         max((held for _, held in copies), default=0.0),
-        sum(seconds for seconds, _ in copies) + messages_copying_s(kernel.copied(values, ranks, calls)),
+        sum(seconds for seconds, _ in copies) + MESSAGE_COPY_S * copied,
     )
 
 
@@ -154,7 +248,7 @@ def refusal(cost: Cost, ranks: int, simulation: SimulationSection, learned: str 
     )
     if not cost.at_once:
         return text
-    windowed = ", ".join(f'{call} = "{WINDOWED}"' for call in cost.at_once)
+    windowed = ", ".join(f'{call} = "{NEAREST}"' for call in cost.at_once)
     return (
         f"{text}; {' and '.join(cost.at_once)} of {simulation.collectives} sends to all {plural(ranks, 'rank')} at "
         f"once: simulation.algorithms = {{ {windowed} }} takes the nearest one with a window, and each row names it"

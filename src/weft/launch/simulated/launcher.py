@@ -33,8 +33,15 @@ from weft.launch.simulated.simgrid import MACHINE, Programs, build_programs, eag
 from weft.mpi.algorithms import SELECTED_BY
 from weft.plan.records import LaunchCell
 from weft.plan.schedules import Scheduled, in_rounds, rounds_cost
-from weft.plan.simulation_budget import START_S, Cost, content_matters, cost_of_actors, refusal, simulation_of
-from weft.plan.simulation_laws import SHARED_ABOVE
+from weft.plan.simulation_budget import (
+    SHARED_ABOVE,
+    START_S,
+    Cost,
+    content_matters,
+    cost_of_actors,
+    refusal,
+    simulation_of,
+)
 from weft.plan.wire import Rules
 
 ORDER = "rounds.json"  # ending of the file with what is computed in rounds

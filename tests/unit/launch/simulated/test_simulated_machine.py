@@ -17,8 +17,7 @@ from weft.launch.simulated.machine import describe_machine, host_file, links_bet
 from weft.launch.simulated.simgrid import Programs, SimGrid, find_simgrid, options
 from weft.plan.make import make_plan
 from weft.plan.records import LaunchCell
-from weft.plan.simulation_budget import content_matters, expected_cost, refusal
-from weft.plan.simulation_laws import message_s
+from weft.plan.simulation_budget import content_matters, expected_cost, message_s, refusal
 from weft.plan.wire import Rules
 
 TREE = """
