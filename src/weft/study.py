@@ -15,6 +15,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 DOUBLING = "1..nodes"
 MOST_RANKS = 10_000_000
 NUMBER = {"type": "integer", "minimum": 1}  # schema
+NUMBERS = {"type": "array", "items": NUMBER}
 MOST_CELLS = 20_000  # ids are c000, ..., c999, c1000, ...
 Sweep = TypeVar("Sweep")
 
@@ -35,18 +36,13 @@ def whole_numbers(value: object, wanted: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def parse_nodes(value: object) -> tuple[int, ...] | Literal["1..nodes"]:
-    """Node counts of a series; ValueError for neither a list of different positive integers nor "1..nodes"."""
-    wanted = f'a list of different whole numbers from 1, such as [1, 3, 9], or "{DOUBLING}" (1, 2, 4 ...)'
-    return DOUBLING if value == DOUBLING else whole_numbers(value, wanted)
+def numbers_or(wanted: str, schema: dict[str, Any], *words: str | None) -> tuple[Any, ...]:
+    """Metadata of a pydantic type: one of these words, or different counts; ValueError ``wanted`` for all else."""
 
+    def parse(value: object) -> Any:
+        return value if value in words else whole_numbers(value, wanted)
 
-def parse_ranks(value: object) -> tuple[int, ...] | Literal["cores", "fill"]:
-    """Ranks per node of a series; ValueError for neither a positive integer, different ones, "cores" nor "fill"."""
-    if value == "cores" or value == "fill":
-        return "cores" if value == "cores" else "fill"
-    wanted = 'a whole number from 1, a list of different ones, "cores", or "fill" (1, 2, 4 .. cores, twice cores)'
-    return whole_numbers(value, wanted)
+    return written(parse, as_written, schema)
 
 
 def parse_hosts(value: object) -> str | dict[int, str]:
@@ -64,19 +60,20 @@ def parse_hosts(value: object) -> str | dict[int, str]:
     )
 
 
-def numbers_or(*words: str) -> dict[str, Any]:
-    """Schema of "a whole number, a list of them, or one of these words"."""
-    return {"anyOf": [NUMBER, {"type": "array", "items": NUMBER, "minItems": 1}, {"enum": list(words)}]}
-
-
 def as_written(value: Any) -> Any:
     """A value in the form that the parsers above read."""
     return as_list(value) if isinstance(value, tuple) else value
 
 
-Nodes = Annotated[tuple[int, ...] | Literal["1..nodes"], *written(parse_nodes, as_written, numbers_or(DOUBLING))]
+_NUMBERS = [NUMBER, NUMBERS | {"minItems": 1}]
+_NODES = f'a list of different whole numbers from 1, such as [1, 3, 9], or "{DOUBLING}" (1, 2, 4 ...)'
+_RANKS = 'a whole number from 1, a list of different ones, "cores", or "fill" (1, 2, 4 .. cores, twice cores)'
+Nodes = Annotated[
+    tuple[int, ...] | Literal["1..nodes"], *numbers_or(_NODES, {"anyOf": [*_NUMBERS, {"enum": [DOUBLING]}]}, DOUBLING)
+]
 RanksPerNode = Annotated[
-    tuple[int, ...] | Literal["cores", "fill"], *written(parse_ranks, as_written, numbers_or("cores", "fill"))
+    tuple[int, ...] | Literal["cores", "fill"],
+    *numbers_or(_RANKS, {"anyOf": [*_NUMBERS, {"enum": ["cores", "fill"]}]}, "cores", "fill"),
 ]
 _GROUPS = {"type": "object", "additionalProperties": {"type": "string"}}
 Hosts = Annotated[str | dict[int, str], *written(parse_hosts, as_written, {"anyOf": [{"type": "string"}, _GROUPS]})]

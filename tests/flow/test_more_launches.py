@@ -12,7 +12,7 @@ from weft.analyse.compare.claims import more_launches
 from weft.errors import DataError
 from weft.fabric import Fabric
 from weft.files.atomic import write_atomic
-from weft.kernel.studies import Overrides, load_overridden
+from weft.kernel.studies import Overrides, load_study
 from weft.plan.rounds import with_launches
 from weft.plan.stored import HASH, NEXT_HASH, hash_of, plan_of
 from weft.run.one import run_study, statuses
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("only_measure")
 
 
 def more(study: Study, launches: int) -> Study:
-    return load_overridden(study.path, Overrides(launches=launches))
+    return load_study(study.path, Overrides(launches=launches))
 
 
 def cells(folder: RunFolder) -> dict[str, bytes]:
@@ -60,7 +60,7 @@ def test_without_being_asked_for_more_another_number_of_launches_is_another_stud
 
 def test_another_study_is_not_extended(study: Study, fabric: Fabric, tmp_path: Path) -> None:
     run_study(study, fabric, tmp_path / "run", FakeLauncher())
-    other = load_overridden(study.path, Overrides(launches=9, budget="1 ms"))
+    other = load_study(study.path, Overrides(launches=9, budget="1 ms"))
     with pytest.raises(DataError, match="run of another study"):
         run_study(other, fabric, tmp_path / "run", FakeLauncher(), more=True)
 

@@ -8,7 +8,7 @@ import pytest
 from made.fake_kernel import FakeLauncher
 from weft.fabric import Fabric, load_fabric
 from weft.host import Host, Limit
-from weft.kernel.studies import Overrides, load_overridden
+from weft.kernel.studies import Overrides, load_study
 from weft.plan.make import make_plan
 from weft.plan.stored import plan_of
 from weft.run import refine
@@ -45,7 +45,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def asked(study: Study, time: str) -> Study:
-    return load_overridden(study.path, Overrides(time=time))
+    return load_study(study.path, Overrides(time=time))
 
 
 def test_rounds_follow_until_the_time_is_up_and_tables_are_there_after_each(
@@ -138,7 +138,7 @@ def test_four_launches_of_the_contention_study_fit_into_its_minute_where_calls_t
     name: str,
 ) -> None:
     """Blocks of 1.3 MiB took 0.4 s a call over links of 0.5 Gbit/s, 12 times in each cell: three launches in 90 s."""
-    plan = make_plan(load_overridden("contention", Overrides()), load_fabric(name), host=HOST)
+    plan = make_plan(load_study("contention", Overrides()), load_fabric(name), host=HOST)
     cells = [cell for cell in plan.measured if cell.status == "planned"]
     calls_s = sum(2 * cell.bounds["C"].seconds * CALLS_AT_LEAST for cell in cells)
     others_s = sum(2 * plan.measure.budget for _ in cells)  # A and B end by their budgets
@@ -148,18 +148,18 @@ def test_four_launches_of_the_contention_study_fit_into_its_minute_where_calls_t
 
 
 def test_arrays_keep_their_size_where_four_launches_fit() -> None:
-    plan = make_plan(load_overridden("contention", Overrides()), load_fabric("local"), host=HOST)
+    plan = make_plan(load_study("contention", Overrides()), load_fabric("local"), host=HOST)
     assert {cell.array_bytes for cell in plan.measured if "constant-global" in cell.series} == {64 * 2**20}
     assert not [note for note in plan.notes if note.startswith("arrays")]
-    given = load_overridden("contention", Overrides(launches=4))  # no time: the study's own size
+    given = load_study("contention", Overrides(launches=4))  # no time: the study's own size
     asked_for = make_plan(given, load_fabric("virtual-default"), host=HOST)
     (array,) = {cell.array_bytes for cell in asked_for.measured if "constant-global" in cell.series}
     assert array == pytest.approx(0.01 * 2 * 2**30, rel=0.02)
 
 
 def test_what_an_expert_asks_of_launches_or_samples_ends_the_studys_own_time() -> None:
-    assert load_overridden("contention", Overrides()).measure.time == 60
-    assert load_overridden("contention", Overrides(time="10min")).measure.time == 600
+    assert load_study("contention", Overrides()).measure.time == 60
+    assert load_study("contention", Overrides(time="10min")).measure.time == 600
     for overrides in (Overrides(launches=3), Overrides(quick=True), Overrides(budget="1 s")):
-        assert load_overridden("contention", overrides).measure.time == 0
-    assert load_overridden("contention", Overrides(launches=3, time="2 min")).measure.time == 120
+        assert load_study("contention", overrides).measure.time == 0
+    assert load_study("contention", Overrides(launches=3, time="2 min")).measure.time == 120

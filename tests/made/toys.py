@@ -8,7 +8,7 @@ from pydantic import Field
 
 from made.batch import MadeUpScheduler
 from weft.fabric import Fabric
-from weft.kernel import FlatValue, MeasuredKernel, Shape, Sweep
+from weft.kernel import FlatValue, Kernel, Shape, Sweep
 from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.sizes import ByteSizes, op_name
 from weft.kernel.traffic import Traffic, Uniform, barrier_messages
@@ -29,7 +29,7 @@ class ToyStudy(Study, frozen=True):
     toy: ToySection = Field(ToySection(), description="[toy]")  # pyright: ignore[reportCallIssue]
 
 
-class Toy(MeasuredKernel):
+class Toy(Kernel):
     """Everybody sends a message to everybody."""
 
     name = "toy"

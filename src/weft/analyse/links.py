@@ -18,7 +18,7 @@ from weft.bound.placed import traffic_of
 from weft.errors import DataError
 from weft.fabric.loads import DOWN, UP, depths, link_name
 from weft.files.atomic import read_json
-from weft.kernel.steps import ROUNDS, split_step, step_op, step_share
+from weft.kernel.steps import BETWEEN, ROUNDS, WITHIN, split_step, step_op
 from weft.plan.records import Cell, Plan
 from weft.store.links import LinkCount, links_file, read_cell_links, read_links
 from weft.store.rows import MeasuredRow, SegmentRow
@@ -139,7 +139,9 @@ def volumes(cells: Sequence[Cell]) -> Volume:
         traffic = traffic_of(planned, call) if planned else None
         if planned is None or traffic is None:
             return None
-        return step_share(step, planned.ranks) * traffic.leaving([0], planned.nodes, planned.ranks_per_node)
+        # of a call's bytes, what a turn of a step sends between nodes, in the mean over turns
+        share = {WITHIN: 0.0, BETWEEN: 2 / planned.ranks, ROUNDS: 0.0}.get(step, 1.0)
+        return share * traffic.leaving([0], planned.nodes, planned.ranks_per_node)
 
     return volume
 

@@ -55,6 +55,7 @@ class Kernel:
     """What the plan needs from a kernel, by a cell's ``parameters``; defaults for operations of unknown traffic."""
 
     name: str  # its name in studies and flat plans
+    study: type[Study]  # the model of its study files, if a study can name it
     main = ""  # the main operation of a cell; empty: the last one
     batched = True  # whether one launch measures all cells of a placement; otherwise each cell has its own launches
     is_floor = False  # whether it is the floor, the reference of other times, and not a cell of a study
@@ -133,11 +134,6 @@ class Kernel:
         """``hot`` or ``cold``: whether operations find their data in the caches (METHOD 10); empty if not known."""
         return "hot"
 
-    def at_sizes(self, values: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
-        """The values of a cell that sweeps over sizes, with these sizes (bytes), none refined and no breakdown."""
-        kept = {key: value for key, value in values.items() if key not in ("explain", "expected_s")}
-        return kept | {"bytes": sorted(sizes), "refine": 0}
-
     def unbounded_s(self, values: Mapping[str, Any], ranks_per_node: int, copy_rate: float | None) -> list[float]:
         """Expected seconds of a call of each operation without a lower bound, by the bytes/s that a node copies."""
         return []
@@ -162,10 +158,6 @@ class Kernel:
     def copied(self, values: Mapping[str, Any], ranks: int, calls: int) -> Sequence[tuple[int, int]]:
         """Bytes of a message, and how many from rank to rank are copied: a simulator's processor time."""
         return ()
-
-    def eager(self, values: Mapping[str, Any], ranks: int, limit: int | None) -> bool:
-        """Whether many messages are sent eagerly: at most ``limit`` bytes; if None, all are."""
-        return limit is None or self.smallest(values, ranks) <= limit
 
     def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
         """Bytes of the smallest message, which decides whether many are sent eagerly."""
@@ -195,11 +187,7 @@ class Kernel:
         """Number of different calls that samples cycle through: where times repeat exactly, one of each is enough."""
         return 1
 
-
-class MeasuredKernel(Kernel):
-    """A kernel that a study can name."""
-
-    study: type[Study]  # the model of its study files
+    # what only kernels have that a study can name
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """The kernel's values at each shape of a series, in order; StudyError or FabricError if impossible."""

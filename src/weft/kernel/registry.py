@@ -4,7 +4,7 @@
 from collections.abc import Collection
 
 from weft.errors import DataError
-from weft.kernel import Kernel, MeasuredKernel
+from weft.kernel import Kernel
 from weft.kernel.bandwidth import Bandwidth
 from weft.kernel.collective import Collective
 from weft.kernel.exchange import Exchange
@@ -14,7 +14,7 @@ from weft.kernel.pairs import Pairs
 from weft.kernel.probe import Probe
 from weft.kernel.replay import Replay
 
-KERNELS: dict[str, MeasuredKernel] = {
+KERNELS: dict[str, Kernel] = {
     kernel.name: kernel
     for kernel in (Exchange(), Pairs(), Bandwidth(), Collective(), Interference(), Probe(), Replay())
 }

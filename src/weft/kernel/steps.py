@@ -41,11 +41,6 @@ def split_step(op: str) -> tuple[str, str]:
     return call, step
 
 
-def step_share(step: str, ranks: int) -> float:
-    """Share of a call's bytes that a turn of a step (empty: the call) sends between nodes, in the mean over turns."""
-    return {WITHIN: 0.0, BETWEEN: 2 / ranks, ROUNDS: 0.0}.get(step, 1.0)
-
-
 def breakdown_need(calls: int, ranks: int, measure: Measure) -> dict[str, int]:
     """Bytes of one rank for the breakdowns of ``calls`` calls, by name; empty without a call."""
     if not calls:

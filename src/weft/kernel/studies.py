@@ -57,18 +57,6 @@ def make_study(tree: dict[str, Any], source: str) -> Study:
     return validate(KERNELS[name].study, tree, source, StudyError)
 
 
-def load_study(given: str | Path) -> Study:
-    """Read a study file, by path or shipped name (``contention``); StudyError names file, key and what is allowed."""
-    path = locate(given, "studies", StudyError)
-    text, tree = read_toml(path, StudyError)
-    return make_study(tree, str(path)).read_from(path, text)
-
-
-if __name__ == "__main__":
-    for name, text in schemas().items():
-        (Path(__file__).resolve().parents[3] / "schemas" / name).write_text(text, encoding="utf-8")
-
-
 @dataclass(frozen=True)
 class Overrides:
     """What to change in a study; what is None or empty stays as it is."""
@@ -105,8 +93,8 @@ def parse_nodes(text: str) -> tuple[int, ...]:
         raise StudyError(f"--nodes {text!r} is no list of numbers", "write them with commas: --nodes 2,4") from None
 
 
-def load_overridden(given: str | Path, overrides: Overrides) -> Study:
-    """Read a study with some of its keys overridden; StudyError for a bad file or value, or a key out of reach."""
+def load_study(given: str | Path, overrides: Overrides = Overrides()) -> Study:
+    """Read a study, by path or shipped name (``contention``), some keys overridden; StudyError names the mistake."""
     path = locate(given, "studies", StudyError)
     text, tree = read_toml(path, StudyError)
     if overrides == Overrides():
@@ -163,3 +151,8 @@ def _wanted(tree: Mapping[str, Any], overrides: Overrides) -> dict[str, Any]:
         each = {"nodes": list(overrides.nodes)}
         wanted["series"] = [one | each for one in as_list(tree.get("series")) if is_table(one)]
     return wanted | ({"explain": False} if overrides.quick and _explains(tree) else {})
+
+
+if __name__ == "__main__":
+    for name, text in schemas().items():
+        (Path(__file__).resolve().parents[3] / "schemas" / name).write_text(text, encoding="utf-8")

@@ -7,7 +7,6 @@ a matrix of all pairs would be too large.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any
 
@@ -49,13 +48,9 @@ class PairSchedule:
         self.camps = 2 * self.nodes if self.halved else self.nodes + self.nodes % 2
         self.between = (self.camps - (2 if self.halved else 1)) * self.width if self.nodes > 1 else 0
         self.within = self.slots + self.slots % 2 - 1 if self.slots > 1 else 0
+        self.rounds = self.between + self.within  # those between nodes, then those within
         self._ranks = self._table(nodes, sizes)
         self._camps = self._camp_table()
-
-    @property
-    def rounds(self) -> int:
-        """Rounds of the tournament: those between nodes, then those within."""
-        return self.between + self.within
 
     def is_within(self, number: int) -> bool:
         """Whether a round pairs ranks within nodes."""
@@ -108,13 +103,9 @@ class PairSchedule:
         return np.stack([ranks[:, met[:, 0]].ravel(), ranks[:, met[:, 1]].ravel()], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Group:
-    """Nodes with the same classes to all others."""
-
-    members: NDArray[np.int64]  # indices of the nodes of the group
-    # class of a member with each node, shape (nodes,): 1 + hops, or 1 if the network is not known; -1 for none
-    class_of: NDArray[np.int16]
+Group = tuple[NDArray[np.int64], NDArray[np.int16]]
+"""Indices of nodes with the same classes to all others; and the class of any of them with each node, shape (nodes,):
+1 + hops, or 1 if the network is not known; -1 for none."""
 
 
 class Classes:
@@ -141,20 +132,18 @@ class Classes:
     def _groups(self) -> Iterator[Group]:
         nodes = len(self._size)
         if self._network is None:
-            yield Group(np.arange(nodes), np.ones(nodes, np.int16))
+            yield np.arange(nodes), np.ones(nodes, np.int16)
             return
         for group in groups_alike(self._network, self._hosts):
-            yield Group(group.members, np.where(group.hops < 0, -1, group.hops + 1).astype(np.int16))
+            yield group.members, np.where(group.hops < 0, -1, group.hops + 1).astype(np.int16)
 
     def _counted(self) -> list[dict[int, int]]:
         """For each group, the number of ordered pairs of ranks that start at its members, by class."""
         found: list[dict[int, int]] = []
-        for group in self._groups():
-            known = group.class_of >= 0
-            ranks = np.bincount(group.class_of[known], self._size[known]).astype(np.int64)
-            own = self._size[group.members]
-            begun = ranks * own.sum()
-            inner = group.class_of[group.members]
+        for members, class_of in self._groups():
+            known = class_of >= 0
+            own, inner = self._size[members], class_of[members]
+            begun = np.bincount(class_of[known], self._size[known]).astype(np.int64) * own.sum()
             for number in np.unique(inner[inner >= 0]).tolist():  # pairs within a node are of class 0
                 begun[number] -= int((own[inner == number] ** 2).sum())
             found.append({int(number): int(begun[number]) for number in np.flatnonzero(begun)})
@@ -190,12 +179,12 @@ class Classes:
         return _some_of(sorted(found), count, dice)
 
     def _some_of_group(self, group: Group, number: int, times: int, dice: "np.random.Generator") -> list[Pair]:
-        targets = np.flatnonzero(group.class_of == number)
-        ends = [np.cumsum(self._size[nodes]) for nodes in (group.members, targets)]
+        sides = group[0], np.flatnonzero(group[1] == number)
+        ends = [np.cumsum(self._size[nodes]) for nodes in sides]
         found: list[Pair] = []
         while len(found) < times:
             nodes: list[Pair] = []
-            for of, until in zip((group.members, targets), ends, strict=True):
+            for of, until in zip(sides, ends, strict=True):
                 draw = int(dice.integers(int(until[-1])))
                 place = int(np.searchsorted(until, draw, side="right"))
                 nodes.append((int(of[place]), int(until[place]) - 1 - draw))
@@ -205,9 +194,8 @@ class Classes:
         return found
 
     def _all_of(self, number: int) -> Iterator[Pair]:
-        for group in self._groups():
-            targets = np.flatnonzero(group.class_of == number).tolist()
-            for source, target in product(group.members.tolist(), targets):
+        for members, class_of in self._groups():
+            for source, target in product(members.tolist(), np.flatnonzero(class_of == number).tolist()):
                 if source != target:
                     for low, high in np.ndindex(int(self._size[source]), int(self._size[target])):
                         one, other = self._rank(source, low), self._rank(target, high)

@@ -144,10 +144,11 @@ def expected_cost(
     """What simulating cells costs this host; all messages are eager without an ``eager_limit`` (bytes)."""
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
     chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}
-    eager = any(kernels[cell.id].eager(cell.parameters, cell.ranks, eager_limit) for cell in cells)
+    limit = math.inf if eager_limit is None else eager_limit
+    eager = any(kernels[cell.id].smallest(cell.parameters, cell.ranks) <= limit for cell in cells)
     algorithms = {name for by_call in chosen.values() for name in by_call.values()}
     parts = [parts_of(cell, chosen[cell.id], simulation.samples) for cell in cells]
-    limit, crowded = math.inf if eager_limit is None else eager_limit, Counter[str]()
+    crowded = Counter[str]()
     for cell in cells:
         crowded.update(sent_at_once(cell, chosen[cell.id], simulation.samples, limit))
     messages = SETUP_MESSAGES * ranks + sum(part.messages for part in parts)

@@ -161,8 +161,9 @@ def trial_plan(plan: Plan, trials: Sequence[Trial]) -> Plan:
 
 
 def resized(cell: Cell, sizes: set[int]) -> dict[str, Any]:
-    """Parameters of a cell with other sizes."""
-    return kernel_named(cell.kernel).at_sizes(cell.parameters, sorted(sizes))
+    """Parameters of a cell that sweeps over sizes, with these sizes (bytes), none refined and no breakdown."""
+    kept = {key: value for key, value in cell.parameters.items() if key not in ("explain", "expected_s")}
+    return kept | {"bytes": sorted(sizes), "refine": 0}
 
 
 def trial_cell(name: str, cell: Cell, values: dict[str, Any], plan: Plan) -> Cell:

@@ -13,7 +13,7 @@ from weft.extras import how_to_report, missing_report, pip_install, what_is_miss
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.kinds import KINDS
 from weft.format import format_bytes
-from weft.kernel.studies import Overrides, load_overridden
+from weft.kernel.studies import Overrides, load_study
 from weft.launch import launcher_for, refuse_capture
 from weft.launch.launcher import Launcher
 from weft.plan.stored import plan_of
@@ -53,7 +53,7 @@ class Measuring:
     ) -> None:
         overrides = overrides or Overrides()
         self.at: Path | None = None  # the run that is measured or reported
-        self.study: Study = load_overridden(study, overrides)
+        self.study: Study = load_study(study, overrides)
         self.more = overrides.launches is not None or bool(overrides.time)
         self.wait, self.anyway, self.answer = wait, anyway, answer
         self.fabrics: list[Fabric] = [load_fabric(each) for each in on]

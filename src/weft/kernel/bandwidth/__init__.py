@@ -14,24 +14,13 @@ from weft.fabric.network.build import build_network
 from weft.fabric.placement import NoRoomError, place
 from weft.files.section import Section
 from weft.format import exact_bytes, plural
-from weft.kernel import MeasuredKernel, Shape, Sizes, Sweep, counted
+from weft.kernel import Kernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import enough_time, sample_bytes, staging
 from weft.kernel.jobs import rank_at
 from weft.kernel.sizes import CACHES, ByteSizes, Refine, flows_text, op_name, powers_of_two
 from weft.kernel.traffic import Traffic, barrier_messages
-from weft.study import (
-    NUMBER,
-    Measure,
-    Nodes,
-    RanksPerNode,
-    Series,
-    SeriesOf,
-    Study,
-    as_written,
-    doubling,
-    whole_numbers,
-)
-from weft.units import Bytes, written
+from weft.study import NUMBERS, Measure, Nodes, RanksPerNode, Series, SeriesOf, Study, doubling, numbers_or
+from weft.units import Bytes
 
 #: One rank a node, or all ranks of one node: all others send to the first, or the first to all others.
 FANS = ("incast", "outcast")
@@ -42,18 +31,10 @@ FEWEST_PLACES = 4
 OP = "send"
 WINDOW = 64  # messages in flight at a time, at most
 Classes = list[tuple[int, str, int]]
-
-
-def parse_pairs(value: object) -> tuple[int, ...] | Literal["cores"]:
-    """Counts of pairs; ValueError for anything but "cores" and a list of different whole numbers from 1."""
-    if value == "cores":
-        return "cores"
-    wanted = 'a list of different whole numbers from 1, such as [1, 4], or "cores" (1, 2, 4 ...)'
-    return tuple(sorted(whole_numbers(value, wanted)))
-
-
-_COUNTS = {"anyOf": [{"type": "array", "items": NUMBER}, {"const": "cores"}]}
-PairCounts = Annotated[tuple[int, ...] | Literal["cores"], *written(parse_pairs, as_written, _COUNTS)]
+_PAIRS = 'a list of different whole numbers from 1, such as [1, 4], or "cores" (1, 2, 4 ...)'
+PairCounts = Annotated[
+    tuple[int, ...] | Literal["cores"], *numbers_or(_PAIRS, {"anyOf": [NUMBERS, {"const": "cores"}]}, "cores")
+]
 
 
 class BandwidthSection(Section, frozen=True):
@@ -167,7 +148,7 @@ class Stream:
         return self.message_bytes * apart // max(nodes - 1, 1) // (2 if self.both else 1)
 
 
-class Bandwidth(MeasuredKernel):
+class Bandwidth(Kernel):
     """Flows, sizes, memory and traffic of the windowed stream."""
 
     name = "bandwidth"
@@ -278,7 +259,9 @@ def teams_of(
         ends = [(0, rank) for rank in range(each)] if job.nodes == 1 else [(node, 0) for node in range(job.nodes)]
         return [(ends, {})] if len(ends) > 2 else []
     if pattern == "inter-node":
-        counts = [count for count in (doubling(each) if section.pairs == "cores" else section.pairs) if count <= each]
+        counts = [
+            count for count in sorted(doubling(each) if section.pairs == "cores" else section.pairs) if count <= each
+        ]
         return [
             ([(node, rank) for node in (0, host) for rank in range(count)], {"level": level, "hops": hops})
             for (host, level, hops), count in product(classes, counts)

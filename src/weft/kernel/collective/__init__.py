@@ -12,7 +12,7 @@ from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.files.matrix import read_matrix
 from weft.format import format_bytes
-from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
+from weft.kernel import FlatValue, Kernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import INT_BYTES, enough_time, sample_bytes, staging
 from weft.kernel.collective.study import UP_TO_ALL, CollectiveSection, CollectiveSeries, CollectiveStudy, with_threads
 from weft.kernel.collective.traffic import ELEMENT, blocks_of, traffic_at, weights_of
@@ -32,7 +32,7 @@ ROOTED = frozenset({"bcast", "scatter", "gather", "reduce"})
 REDUCING = frozenset({"allreduce", "reduce", "reduce_scatter"})
 
 
-class Collective(MeasuredKernel):
+class Collective(Kernel):
     """Cells, sizes, memory and traffic of collective calls."""
 
     name = "collective"

@@ -13,7 +13,7 @@ from weft.kernel.steps import Explain
 from weft.kernel.traffic import SKEWED
 from weft.mpi.algorithms import DEFAULT, MOCK_UPS, progress_thread
 from weft.mpi.alltoall import AUTO, AlgorithmSpecs
-from weft.study import NUMBER, Series, SeriesOf, Study, as_written, whole_numbers
+from weft.study import NUMBERS, Series, SeriesOf, Study, as_written, numbers_or
 from weft.units import Bytes, Seconds, written
 
 WRITTEN = tuple(name.capitalize() for name in MOCK_UPS)
@@ -28,14 +28,6 @@ def parse_collectives(value: object) -> tuple[str, ...]:
     return tuple(names)
 
 
-def parse_processes(value: object) -> tuple[int, ...] | Literal["2..p"] | None:
-    """Process counts to measure in one launch; ValueError for anything but ``2..p`` or distinct numbers from 1."""
-    if value is None or value == UP_TO_ALL:
-        return None if value is None else UP_TO_ALL
-    wanted = f'a list of different whole numbers from 1, such as [8, 16, 32], or "{UP_TO_ALL}" (2, 4, 8 ..)'
-    return whole_numbers(value, wanted)
-
-
 def parse_root(value: object) -> int:
     """The root of rooted calls; -1 if it rotates. Raises ValueError: Neither "rotating" nor a whole number from 0."""
     if value == "rotating":
@@ -46,10 +38,13 @@ def parse_root(value: object) -> int:
 
 
 _NAMES = {"type": "array", "items": {"enum": list(WRITTEN)}, "minItems": 1}
-_COUNTS = {"anyOf": [{"type": "array", "items": NUMBER}, {"const": UP_TO_ALL}]}
+_COUNTS = f'a list of different whole numbers from 1, such as [8, 16, 32], or "{UP_TO_ALL}" (2, 4, 8 ..)'
 _RANK = {"anyOf": [{"const": "rotating"}, {"type": "integer", "minimum": 0}]}
 Collectives = Annotated[tuple[str, ...], *written(parse_collectives, as_written, _NAMES)]
-Processes = Annotated[tuple[int, ...] | Literal["2..p"] | None, *written(parse_processes, as_written, _COUNTS)]
+Processes = Annotated[
+    tuple[int, ...] | Literal["2..p"] | None,
+    *numbers_or(_COUNTS, {"anyOf": [NUMBERS, {"const": UP_TO_ALL}]}, UP_TO_ALL, None),
+]
 Root = Annotated[int, *written(parse_root, lambda root: "rotating" if root < 0 else root, _RANK)]
 Skew = Annotated[float, Field(ge=1, le=1000, allow_inf_nan=False)]
 

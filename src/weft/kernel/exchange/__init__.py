@@ -9,7 +9,7 @@ from typing import Any
 from weft.errors import FabricError, StudyError
 from weft.fabric.model import Fabric
 from weft.format import format_bytes, percent
-from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, Kernel, Shape, Sizes, Sweep
 from weft.kernel.budget import DOUBLE_BYTES, INT_BYTES, sample_bytes, staging
 from weft.kernel.exchange.study import MOST_N, ExchangeSeries, ExchangeStudy, Sampling, evaluate
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
@@ -21,7 +21,7 @@ INDEX_BYTES = 8
 KEY_PLACE_BYTES = 16  # a key and its index
 
 
-class Exchange(MeasuredKernel):
+class Exchange(Kernel):
     """Sizes, memory and traffic of the exchange."""
 
     name = "exchange"

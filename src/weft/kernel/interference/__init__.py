@@ -14,7 +14,7 @@ from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import has_several_ways
 from weft.fabric.placement import NoRoomError, place
 from weft.files.section import Section
-from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, Kernel, Shape, Sizes, Sweep
 from weft.kernel.budget import INT_BYTES, sample_bytes, staging
 from weft.kernel.jobs import BESIDE, BURSTS, Jobs, node_of, pairs_of, rank_at, word_of
 from weft.kernel.sizes import split_op
@@ -111,7 +111,7 @@ class StreamTraffic(MatrixTraffic):
         return 0
 
 
-class Interference(MeasuredKernel):
+class Interference(Kernel):
     """Jobs, calls, memory and traffic of victims; the traffic beside them is no part of their bounds."""
 
     name = "interference"

@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
-from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep, counted
+from weft.kernel import FlatValue, Kernel, Shape, Sizes, Sweep, counted
 from weft.kernel.budget import MOST_PARTNERS, ROW_BYTES, staging
 from weft.kernel.pairs.study import PairsStudy
 from weft.kernel.sizes import window_of
@@ -24,7 +24,7 @@ NODE_REPORT_BYTES = 48 * 2**20  # copies by which a node is compared with its pe
 SUMMARY_ROWS = 7 + 128  # order statistics, and the most buckets that a slow tail fills
 
 
-class Pairs(MeasuredKernel):
+class Pairs(Kernel):
     """Cells, memory and keys of the flat plan of the pairs."""
 
     name = "pairs"

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.files.section import Section
-from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, Kernel, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.sizes import op_name
 from weft.kernel.traffic import barrier_messages
@@ -48,7 +48,7 @@ class ProbeStudy(Study, frozen=True):
     probe: ProbeSection = Field(ProbeSection(), description="[probe]")  # pyright: ignore[reportCallIssue]
 
 
-class Probe(MeasuredKernel):
+class Probe(Kernel):
     """Cells, memory and messages of a probe."""
 
     name = "probe"

@@ -13,7 +13,7 @@ from pydantic import Field
 from weft.errors import StudyError
 from weft.fabric.model import Fabric
 from weft.files.section import FilePath, Section
-from weft.kernel import FlatValue, MeasuredKernel, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, Kernel, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.traffic import barrier_messages
 from weft.mpi.algorithms import DEFAULT, MOCK_UPS
@@ -54,7 +54,7 @@ class ReplayStudy(Study, frozen=True):
     replay: ReplaySection = Field(description="[replay]")
 
 
-class Replay(MeasuredKernel):
+class Replay(Kernel):
     """Cells, memory and messages of a replay."""
 
     name = "replay"
