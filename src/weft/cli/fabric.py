@@ -37,7 +37,6 @@ def show(
     """
     from weft.fabric import load_fabric
     from weft.fabric.drawing.describe import describe, ranks_by_socket
-    from weft.fabric.drawing.drawing import draw_summary, save
     from weft.fabric.network.build import build_network
     from weft.fabric.summary import summarise
 
@@ -45,6 +44,8 @@ def show(
     summary = summarise(build_network(fabric), ranks_by_socket(fabric, ranks))
     print_answer({"name": fabric.name, **summary.as_tree()} if format == "json" else describe(summary, fabric.name))
     for path in output:
+        from weft.fabric.drawing.drawing import draw_summary, save
+
         save(draw_summary(summary, fabric), path)
         sys.stderr.write(f"wrote {path}\n")
 

@@ -23,8 +23,7 @@ from weft.fabric.summary import levels
 from weft.format import format_factor, format_rate
 
 Severity = Literal["error", "warning", "note"]
-SEVERITIES = ("error", "warning", "note")
-COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}  # worst first
 EXAMPLES = 3
 PLURAL = {"s": "s", "es": "es", "are": "are", "have": "have"}
 SINGULAR = {"s": "", "es": "", "are": "is", "have": "has"}
@@ -66,8 +65,7 @@ def found(id: str, places: Sequence[str], count: int | None = None, **values: An
     return [replace(made, what=f"{made.what}: {'; '.join(places[:EXAMPLES])}{more}")]
 
 
-def check_tables(dump: Dump) -> list[Finding]:
-    """Findings about the tables of a dump; none if it has no tables."""
+def _tables(dump: Dump) -> list[Finding]:
     if dump.tables is None:
         return []
     try:
@@ -75,8 +73,7 @@ def check_tables(dump: Dump) -> list[Finding]:
         _, report = forward_of(network, dump.tables)
     except FabricError as error:
         return [finding("foreign-tables", what=error.what, remedy=error.remedy)]
-    switch = [s.name for s in network.switches]
-    host = network.hosts
+    switch, host = [s.name for s in network.switches], network.hosts
     odd = [f"line {line}: {text}" for line, text in dump.tables.odd]
     odd += [""] * (dump.tables.odd_lines - len(odd))
     truncated = [f"{switch[s]} lacks {missing}" for s, missing in report.truncated]
@@ -95,7 +92,7 @@ def check_tables(dump: Dump) -> list[Finding]:
 
 def check_dump(dump: Dump) -> list[Finding]:
     """Findings about the switches, hosts and cables of a dump."""
-    return [*_boxes(dump), *_far_ends(dump), *_speeds(dump), *_tolerated(dump), *check_tables(dump)]
+    return [*_boxes(dump), *_far_ends(dump), *_speeds(dump), *_tolerated(dump), *_tables(dump)]
 
 
 def _boxes(dump: Dump) -> list[Finding]:
@@ -163,13 +160,9 @@ def _slower(ends: list[End], id: str) -> list[Finding]:
 
 def _tolerated(dump: Dump) -> list[Finding]:
     """Notes on what a network ignores of a real dump: links that are down, several LIDs on a port, ports that wait."""
-    waiting = sorted(((c.waited_ticks, key, port) for (key, port), c in dump.counters.items()), reverse=True)
-    sent = max((c.sent_bytes for c in dump.counters.values()), default=0)
-    hot = [
-        f"{key} port {port}: {ticks:,} ticks, {dump.counters[key, port].sent_bytes:,} B sent"
-        for ticks, key, port in waiting
-        if ticks and sent
-    ]
+    waits = sorted(((c.waited_ticks, *port, c.sent_bytes) for port, c in dump.counters.items()), reverse=True)
+    waits = [each for each in waits if each[0]] if any(c.sent_bytes for c in dump.counters.values()) else []
+    hot = [f"{key} port {port}: {ticks:,} ticks, {sent:,} B sent" for ticks, key, port, sent in waits]
     return [
         *found("link-down", [f"line {line}: {what}" for line, what in dump.down]),
         *found("several-lids", [f"{key}: LMC {lmc}" for key, lmc in dump.lmc.items() if lmc]),
@@ -180,15 +173,14 @@ def _tolerated(dump: Dump) -> list[Finding]:
 def check_fabric(fabric: Fabric) -> tuple[Finding, ...]:
     """All findings about a fabric, worst first."""
     findings = [*_nodes(fabric), *_network(fabric), *_model(fabric), *_sources(fabric)]
-    section = fabric.network.dump if fabric.network else None
     try:
-        if section is not None:
-            findings += check_dump(read_section_dump(section, fabric.path.parent))
-        if fabric.network is not None:
+        if network := fabric.network:
+            if network.dump is not None:
+                findings += check_dump(read_section_dump(network.dump, fabric.path.parent))
             findings += check_network(build_network(fabric, routed=False))
     except FabricError as error:
         findings.append(finding("no-network", what=error.what, remedy=error.remedy))
-    return tuple(sorted(findings, key=lambda f: SEVERITIES.index(f.severity)))
+    return tuple(sorted(findings, key=lambda f: list(COLOURS).index(f.severity)))
 
 
 def _nodes(fabric: Fabric) -> Iterator[Finding]:
@@ -295,8 +287,8 @@ def _idle(network: Network) -> list[Finding]:
     """Switches that carry no traffic: no host below, and at most one neighbour."""
     source, _ = np.unique(np.stack([network.links.source, network.links.target]), axis=1)
     neighbours = np.bincount(source, minlength=len(network.hosts) + len(network.switches))[len(network.hosts) :]
-    bare = [(s, beside) for s, beside in zip(network.switches, neighbours, strict=True)]
-    bare = [each for number, each in enumerate(bare) if number not in network.hosts_below]
+    both = enumerate(zip(network.switches, neighbours, strict=True))
+    bare = [each for number, each in both if number not in network.hosts_below]
     lowest = [switch.name for switch, _ in bare if switch.level == 1]
     ends = [switch.name for switch, beside in bare if switch.level != 1 and beside < 2]
     return [*found("empty-leaf", lowest), *found("dead-end", ends)]

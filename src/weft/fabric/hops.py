@@ -6,7 +6,8 @@ tree, same group of a dragonfly) and ``core`` (all others). Hops: switch-to-swit
 same leaf; a network may count the two host links as well (`Network.end_hops`).
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,64 +58,40 @@ def steps_on(network: Network, at: Ints, end: Ints) -> NDArray[np.int16]:
     raise FabricError(what, "take other tables, or leave them out to use Weft's own minimal routes")
 
 
-@dataclass(frozen=True, eq=False)
-class LeavesAlike:
-    """Leaf switches that forward traffic for other leaves' hosts to the same neighbours."""
+def _leaves_alike(network: Network, wanted: Ints) -> Iterator[tuple[list[int], Ints]]:
+    """Leaf switches of equal tables, and the next vertex from them towards each host, shape (hosts,), -1 for none.
 
-    leaves: Ints
-    # next vertex towards each host, shape (hosts,), -1 for none; for a host of these leaves that of the other leaves
-    onward: Ints
-
-    def steps(self, network: Network, targets: Ints) -> NDArray[np.int16]:
-        """Hops between switches from each leaf to the target hosts (indices) that are not its own, shape (targets,)."""
-        onward = self.onward[targets]
-        found = np.where(onward == targets, 0, UNREACHABLE).astype(np.int16)
-        going = np.flatnonzero(onward >= len(network.hosts))
-        steps = steps_on(network, onward[going] - np.int32(len(network.hosts)), targets[going])
-        found[going] = np.where(steps < 0, steps, steps + 1)
-        return found
-
-
-def leaves_alike(network: Network, wanted: Container[int] | None = None) -> Iterator[LeavesAlike]:
-    """Leaf switches with a host, by equal tables; among those with the same neighbours compared with the first only."""
-    hosts_of = network.hosts_below
-    chosen = [leaf for leaf in hosts_of if wanted is None or leaf in wanted]
-    for leaves in _joined_alike(network, np.array(chosen, dtype=np.int32)):
-        onward = _onward(network, int(leaves[0]))
-        if len(leaves) == 1:
-            yield LeavesAlike(leaves, onward)
-            continue
-        own = hosts_of[int(leaves[0])]
-        onward[own] = _onward(network, int(leaves[1]))[own]
-        same: list[int] = []
-        for leaf in leaves.tolist():
+    Each is compared with the first of those with the same neighbours only. Towards a host of these leaves the vertex
+    is that of the other leaves.
+    """
+    hosts_of, hosts, links = network.hosts_below, len(network.hosts), network.links
+    between = network.switch_links & np.isin(links.source, wanted + hosts)
+    ends = np.unique(np.stack([links.source[between], links.target[between]]), axis=1) - hosts
+    groups = defaultdict[bytes, list[int]](list)
+    bounds = np.searchsorted(ends[0], np.stack([wanted, wanted + 1], axis=1)).tolist()
+    for leaf, (start, stop) in zip(wanted.tolist(), bounds, strict=True):
+        groups[ends[1, start:stop].tobytes()].append(leaf)
+    for leaves in groups.values():
+        onward, same = _onward(network, leaves[0]), list[int]()
+        if len(leaves) > 1:
+            own = hosts_of[leaves[0]]
+            onward[own] = _onward(network, leaves[1])[own]
+        for leaf in leaves:
             mine, its_hosts = _onward(network, leaf), hosts_of[leaf]
             differs = mine != onward
             differs[its_hosts] = mine[its_hosts] != its_hosts
             if differs.any():
-                yield LeavesAlike(np.array([leaf], np.int32), mine)
+                yield [leaf], mine
             else:
                 same.append(leaf)
         if same:
-            yield LeavesAlike(np.array(same, np.int32), onward)
+            yield same, onward
 
 
 def _onward(network: Network, switch: int) -> Ints:
     """Index of the next vertex from a switch towards each host, shape (hosts,); -1 for none."""
     link = network.forward[switch]
     return np.where(link >= 0, network.links.target[link], np.int32(-1))
-
-
-def _joined_alike(network: Network, leaves: Ints) -> Iterator[Ints]:
-    hosts, links = len(network.hosts), network.links
-    between = network.switch_links & np.isin(links.source, leaves + hosts)
-    ends = np.unique(np.stack([links.source[between], links.target[between]]), axis=1) - hosts
-    groups: dict[bytes, list[int]] = {}
-    for leaf in leaves.tolist():
-        start, stop = np.searchsorted(ends[0], [leaf, leaf + 1])
-        groups.setdefault(ends[1, start:stop].tobytes(), []).append(leaf)
-    for members in groups.values():
-        yield np.array(members, dtype=np.int32)
 
 
 LEVELS = ("socket", "node", "leaf", "pod", "core")
@@ -233,10 +210,13 @@ def leaf_hops(network: Network, chosen: Ints) -> Iterator[tuple[int, NDArray[np.
     leaf = network.leaf[chosen]
     if (leaf < 0).any():
         yield -1, np.full(len(chosen), UNREACHABLE, dtype=np.int16)
-    wanted = set(leaf[leaf >= 0].tolist())
-    for alike in leaves_alike(network, wanted):
-        shared = alike.steps(network, chosen)
-        for switch in alike.leaves.tolist():
+    for leaves, onward in _leaves_alike(network, np.unique(leaf[leaf >= 0])):
+        first = onward[chosen]
+        shared = np.where(first == chosen, 0, UNREACHABLE).astype(np.int16)
+        going = np.flatnonzero(first >= len(network.hosts))
+        further = steps_on(network, first[going] - np.int32(len(network.hosts)), chosen[going])
+        shared[going] = np.where(further < 0, further, further + 1)
+        for switch in leaves:
             own, steps = np.flatnonzero(leaf == switch), shared.copy()
             steps[own] = steps_on(network, leaf[own], chosen[own])
             steps[steps >= 0] += network.end_hops

@@ -34,15 +34,6 @@ KINDS: dict[str, FabricKind] = {
 MODEL = "simulated"
 MPIEXEC = "mpiexec"  # what starts ranks by the MPI library's own means, on every kind
 
-
-def known_kind(name: str) -> str:
-    """Return ``name`` if it is the name of a kind. Raises ValueError: No kind has this name."""
-    if name not in KINDS:
-        *others, last = (repr(kind) for kind in KINDS)
-        raise ValueError(f"must be {', '.join(others)} or {last}")
-    return name
-
-
 MTU = 9000
 """Jumbo frames, as on clusters: headers are 0.7 % of the bytes counted, not 4.5 %, and fewer packets cost less CPU."""
 

@@ -218,20 +218,14 @@ def needed_shares(routes: Ints, network: Network) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=2)
 def _shares(network: Network) -> NDArray[np.float64]:
-    """The fastest rate over the usual rate of each link, shape (links,)."""
-    rate = usual_rates(network)
-    fastest = float(np.nanmax(rate)) if np.isfinite(rate).any() else 1.0
-    return fastest / np.where(np.isfinite(rate), rate, fastest)
-
-
-def usual_rates(network: Network) -> NDArray[np.float64]:
-    """Rate of each link, shape (links,), bytes per second; the most common one of its levels where its own is rare."""
+    """The fastest rate over each link's usual one, (links,): the most common of its levels where its own is rare."""
     level, links = vertex_levels(network), network.links
-    found = links.rate.copy()
+    usual = links.rate.copy()
     kinds = np.unique(np.stack([level[links.source], level[links.target]]), axis=1, return_inverse=True)[1].ravel()
     for kind in range(int(kinds.max(initial=-1)) + 1):
         own = np.flatnonzero(kinds == kind)
         values, which, counts = np.unique(links.rate[own], return_inverse=True, return_counts=True)
         rare = counts < USUAL * len(own)
-        found[own[rare[which]]] = values[counts.argmax()]
-    return found
+        usual[own[rare[which]]] = values[counts.argmax()]
+    fastest = float(np.nanmax(usual)) if np.isfinite(usual).any() else 1.0
+    return fastest / np.where(np.isfinite(usual), usual, fastest)

@@ -2,13 +2,14 @@
 """A fabric as its file describes it: nodes, network, groups of nodes."""
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, WithJsonSchema, model_validator
 
 from weft.errors import FabricError
-from weft.fabric.kinds import KINDS, MODEL, MPIEXEC, FabricKind, known_kind
+from weft.fabric.kinds import KINDS, MODEL, MPIEXEC, FabricKind
 from weft.fabric.network.sections import Latency
 from weft.fabric.network.sections import NetworkSection as Network
 from weft.fabric.network.sections import TreeSection as Tree
@@ -40,20 +41,22 @@ def one_line_each(lines: tuple[str, ...]) -> tuple[str, ...]:
     return lines
 
 
+def one_of(names: Collection[str], said: str) -> AfterValidator:
+    """A check of a name; ValueError for another one, with all in words."""
+
+    def check(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"must be {said}")
+        return name
+
+    return AfterValidator(check)
+
+
 STARTERS = [*sorted({kind.starter for kind in KINDS.values() if kind.starter}), MPIEXEC]
-
-
-def known_starter(name: str) -> str:
-    """Return ``name`` if some kind of fabric starts ranks by it. Raises ValueError: No kind does."""
-    if name and name not in STARTERS:
-        raise ValueError(f"must be {' or '.join(STARTERS)}")
-    return name
-
-
 Word = Annotated[str, without(r"[\s\"'`$\\;&|<>]", "one word, without quotes or signs of the shell")]
 Expression = Annotated[str, without(r"[\"'`\\$]", "one line without quotes, backslashes and dollars")]
 STARTER_SCHEMA = WithJsonSchema({"enum": STARTERS, "type": "string"}, mode="validation")
-Starter = Annotated[str, AfterValidator(known_starter), STARTER_SCHEMA]
+Starter = Annotated[str, one_of(["", *STARTERS], " or ".join(STARTERS)), STARTER_SCHEMA]
 
 
 class BatchSection(Section, frozen=True):
@@ -94,7 +97,9 @@ class BatchSection(Section, frozen=True):
 
 __all__ = ["Fabric", "Network", "Node", "Tree", "load_fabric"]
 
-Kind = Annotated[str, AfterValidator(known_kind), WithJsonSchema({"enum": list(KINDS), "type": "string"})]
+*OTHERS, LAST = map(repr, KINDS)
+KIND_SCHEMA = WithJsonSchema({"enum": list(KINDS), "type": "string"})
+Kind = Annotated[str, one_of(KINDS, f"{', '.join(OTHERS)} or {LAST}"), KIND_SCHEMA]
 Count = Annotated[int, Field(strict=True, ge=1, le=10_000_000)]
 ROUTED = ("ecmp", "tables")
 MOST_GROUPED = 1_000_000

@@ -79,34 +79,25 @@ class Cut:
 
 
 def cuts(network: Network) -> tuple[Cut, ...]:
-    """All cuts of parts that have hosts and cables of known rate out of them."""
-    around = _Around(network)
-    return tuple(cut for name, inside in _parts(network) if (cut := around.cut(name, inside)).hosts and cut.rate > 0)
-
-
-class _Around:
-    """The cables of a network by the switch they leave: a part's are found by its own switches alone."""
-
-    def __init__(self, network: Network) -> None:
-        first, self.rate = len(network.hosts), network.links.rate
-        # the hosts of a part lie inside, so their own cables do not leave it
-        place = np.append(network.leaf, np.arange(len(network.switches)))
-        source, self.target = place[network.links.source], place[network.links.target]
-        self.order = np.argsort(source, kind="stable")
-        bounds = np.arange(len(network.switches) + 1)
-        self.first = np.searchsorted(source[self.order], bounds).tolist()
-        self.hosts = [network.hosts_below.get(switch, np.empty(0, np.int32)) for switch in range(len(place) - first)]
-
-    def cut(self, name: str, inside: NDArray[np.bool_]) -> Cut:
-        """The cut around the switches for which ``inside`` is true, and their hosts."""
+    """All cuts of parts that have hosts and cables of known rate out of them, by the cables of their own switches."""
+    rate, switches = network.links.rate, np.arange(len(network.switches))
+    # the hosts of a part lie inside, so their own cables do not leave it
+    place = np.append(network.leaf, switches)
+    source, target = place[network.links.source], place[network.links.target]
+    order = np.argsort(source, kind="stable")
+    leaving = np.split(order, np.searchsorted(source[order], switches))[1:]
+    below = [network.hosts_below.get(switch, np.empty(0, np.int32)) for switch in switches.tolist()]
+    found: list[Cut] = []
+    for name, inside in _parts(network):
         own = np.flatnonzero(inside).tolist()
-        near = np.concatenate([self.order[self.first[switch] : self.first[switch + 1]] for switch in own])
-        cables = np.sort(near[~np.append(inside, False)[self.target[near]]])
-        ways = self.rate[cables], self.rate[cables ^ 1]
-        rate, rate_in = (float(way.sum()) if np.isfinite(way).all() else 0.0 for way in ways)
-        rates = tuple(zip(*(way.tolist() for way in ways), strict=True))
-        hosts = frozenset(np.concatenate([self.hosts[switch] for switch in own]).tolist())
-        return Cut(name, hosts, rate, rate_in, rates)
+        near = np.concatenate([leaving[switch] for switch in own])
+        cables = np.sort(near[~np.append(inside, False)[target[near]]])
+        ways = rate[cables], rate[cables ^ 1]
+        out, into = (float(way.sum()) if np.isfinite(way).all() else 0.0 for way in ways)
+        hosts = frozenset[int](np.concatenate([below[switch] for switch in own]).tolist())
+        if hosts and out > 0:
+            found.append(Cut(name, hosts, out, into, tuple(zip(*(way.tolist() for way in ways), strict=True))))
+    return tuple(found)
 
 
 def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:

@@ -2,7 +2,6 @@
 """A comparison of routes as text and as JSON: the verdict first, then engines, links, findings."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.fabric.checks import COLOURS
-from weft.fabric.drawing.drawing import draw, save
 from weft.format import format_factor, plural
-from weft.route.compare import Comparison, Engine, Full, Rows, engine_rows, link_rows, share
+from weft.route.compare import Comparison, Engine, Rows, engine_rows, link_rows, share
 from weft.route.hashed import EXACT, MOST_CONNECTIONS, WELL_BELOW, Hashed, Slowdowns
 from weft.route.improve import Candidate, Improvement
 from weft.text import lean_table
@@ -106,20 +104,19 @@ def _engine_tree(engine: Engine) -> dict[str, Any]:
         "bisection": {"share": worth.bisection.share, "low": worth.bisection.low, "high": worth.bisection.high},
         "pairs_without_route": worth.lost,
         "hosts_that_limit_themselves": [{"host": hosts[host], "share": part} for host, part in worth.limited],
-        "fullest": [_link_tree(hosts, full) for full in engine.fullest],
+        "fullest": [
+            {
+                "link": full.name,
+                "time": full.time,
+                "load": full.load,
+                "slowest_in_phases": full.slowest_in or None,
+                "routes": full.users.routes,
+                "sources": [hosts[h] for h in full.users.sources.tolist()],
+                "targets": [hosts[h] for h in full.users.targets.tolist()],
+            }
+            for full in engine.fullest
+        ],
         "findings": [{key: value for key, value in asdict(f).items() if key != "id"} for f in engine.findings],
-    }
-
-
-def _link_tree(names: Sequence[str], full: Full) -> dict[str, Any]:
-    return {
-        "link": full.name,
-        "time": full.time,
-        "load": full.load,
-        "slowest_in_phases": full.slowest_in or None,
-        "routes": full.users.routes,
-        "sources": [names[h] for h in full.users.sources.tolist()],
-        "targets": [names[h] for h in full.users.targets.tolist()],
     }
 
 
@@ -231,6 +228,8 @@ def improvement_tree(found: Improvement) -> dict[str, Any]:
 
 def drawing(found: Comparison, engine: Engine, title: str) -> "altair.LayerChart":
     """The drawing of the network, with cables coloured by their time in an all-to-all under an engine."""
+    from weft.fabric.drawing.drawing import draw
+
     time, meaning = engine.score.time, "all-to-all: time of a cable over that of a host's own link"
     scale = (0.0, 1.0, max(2.0, float(time.max(initial=0))))  # the most loaded gets the last colour unless all are low
     return draw(engine.routes.network, f"{title}, {engine.name}", verdict(found), time, meaning, scale=scale)
@@ -238,4 +237,6 @@ def drawing(found: Comparison, engine: Engine, title: str) -> "altair.LayerChart
 
 def draw_engine(found: Comparison, title: str, path: Path) -> None:
     """Draw the first engine of a comparison into a file (.svg, .png, .json); FabricError if that is impossible."""
+    from weft.fabric.drawing.drawing import save
+
     save(drawing(found, found.engines[0], title), path)

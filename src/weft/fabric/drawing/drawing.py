@@ -3,8 +3,9 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import altair as alt
 import numpy as np
 
 from weft.errors import FabricError
@@ -17,9 +18,6 @@ from weft.fabric.summary import Summary
 from weft.files.shipped import vega_bundle
 from weft.format import format_factor
 from weft.text import plain_tree
-
-if TYPE_CHECKING:
-    import altair
 
 FORMATS = (".svg", ".png", ".html", ".json")
 LEFT = 130.0  # space for the texts of the rows
@@ -34,10 +32,8 @@ CALM, BUSY, HOT = "#cfd8e3", "#f0a429", "#c01c1c"
 
 def draw(
     network: Network, title: str, subtitle: str = "", values: Values = None, meaning: str = "", scale: Scale = SCALE
-) -> "altair.LayerChart":
+) -> alt.LayerChart:
     """Draw a network; cables coloured by a value for each link, shape (links,), any unit, or grey."""
-    import altair as alt
-
     plan = sketch(network, values)
     head = alt.TitleParams(title, subtitle=subtitle, anchor="start", color=INK, subtitleColor=QUIET, fontSize=17)
     sizes = {"width": plan.width + LEFT, "height": plan.height, "padding": 18}
@@ -48,8 +44,6 @@ def draw(
 
 def layered(plan: Sketch, meaning: str | None, scale: Scale, legend: bool = True) -> Any:
     """A sketch as a chart without title and size; lines are grey without a ``meaning`` of their values."""
-    import altair as alt
-
     layers = [_cables(plan, meaning, scale, legend), *_labels(plan), *_boxes(plan)]
     if plan.rows:
         rows = [{"x": -LEFT, "y": y, "under": y + 15, "text": text, "below": below} for y, text, below in plan.rows]
@@ -59,14 +53,12 @@ def layered(plan: Sketch, meaning: str | None, scale: Scale, legend: bool = True
     return alt.layer(*layers)
 
 
-def save(chart: "altair.LayerChart", path: Path) -> None:
+def save(chart: alt.LayerChart, path: Path) -> None:
     """Write a drawing as SVG, PNG, HTML (offline) or Vega-Lite JSON, by its extension; FabricError if impossible."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS:
         remedy = f"end the name in {', '.join(FORMATS)}"
         raise FabricError(f"cannot draw into {path}: no format {path.suffix!r}", remedy)
-    import altair as alt
-
     tree = plain_tree(chart.to_dict())  # vl-convert aborts at control characters in names
     shown = alt.LayerChart.from_dict(tree, validate=False)
     try:
@@ -93,16 +85,12 @@ def _page(tree: dict[str, Any]) -> str:
 
 def _axes(plan: Sketch, x: str = "x", y: str = "y") -> dict[str, Any]:
     """Channels x and y in points, downwards, without axes."""
-    import altair as alt
-
     across = alt.Scale(domain=[-(LEFT if plan.rows else 0.0), plan.width], nice=False)
     down = alt.Scale(domain=[plan.height, 0], nice=False)
     return {"x": alt.X(f"{x}:Q", scale=across, axis=None), "y": alt.Y(f"{y}:Q", scale=down, axis=None)}
 
 
-def _cables(plan: Sketch, meaning: str | None, scale: Scale, legend: bool) -> "altair.Chart":
-    import altair as alt
-
+def _cables(plan: Sketch, meaning: str | None, scale: Scale, legend: bool) -> alt.Chart:
     rows = [
         {"x": x, "y": y, "order": step, "line": number, "cables": line.cables, "value": line.value, **line.details}
         for number, line in enumerate(plan.lines)
@@ -123,9 +111,7 @@ def _cables(plan: Sketch, meaning: str | None, scale: Scale, legend: bool) -> "a
     return lines.encode(**_axes(plan), detail="line:N", order="order:Q", size=size, color=colour, tooltip=tooltip)
 
 
-def _labels(plan: Sketch) -> list["altair.Chart"]:
-    import altair as alt
-
+def _labels(plan: Sketch) -> list[alt.Chart]:
     rows = [{"x": x, "y": y, "text": line.label} for line in plan.lines if line.label for x, y in [line.label_at]]
     if not rows:
         return []
@@ -136,9 +122,7 @@ def _labels(plan: Sketch) -> list["altair.Chart"]:
     ]
 
 
-def _boxes(plan: Sketch) -> list["altair.Chart"]:
-    import altair as alt
-
+def _boxes(plan: Sketch) -> list[alt.Chart]:
     rows = [
         {
             "x": place.x - place.width / 2,
@@ -164,14 +148,12 @@ def _boxes(plan: Sketch) -> list["altair.Chart"]:
 
 def _text(
     plan: Sketch, data: Any, x: str, y: str, text: str, size: int, colour: str, align: Any = "center"
-) -> "altair.Chart":
-    import altair as alt
-
+) -> alt.Chart:
     marks = alt.Chart(data).mark_text(fontSize=size, color=colour, align=align, baseline="middle", lineBreak="\n")
     return marks.encode(**_axes(plan, x, y), text=f"{text}:N")
 
 
-def draw_summary(summary: Summary, fabric: Fabric) -> "altair.LayerChart":
+def draw_summary(summary: Summary, fabric: Fabric) -> alt.LayerChart:
     """The drawing of a fabric, its cables coloured by their time in an all-to-all."""
     network, cut, hot = summary.network, summary.bisection, summary.hottest
     subtitle = sizes(summary)

@@ -2,6 +2,7 @@
 """Layout of the boxes of a drawing: a tree in rows, a dragonfly in a ring, a torus in a grid."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,18 +34,22 @@ class Box:
 
 def arrange(network: Network) -> tuple[list[Box], list[Point]]:
     """The boxes of a network and the centre of each, in points from the upper left."""
-    if network.topology == "dragonfly":  # an ellipse as wide as the page; taller with many, so that no two boxes touch
-        made = _groups(network)
+    if network.topology not in ("dragonfly", "torus"):
+        made = boxes(network)
+        return made, _rows(made)
+    # a box for each group, or each place in the first two dimensions, with all switches of further dimensions in it
+    numbers = 1 if network.topology == "dragonfly" else 2
+    inside = defaultdict[tuple[int, ...], list[int]](list)
+    for switch, each in enumerate(network.switches):
+        inside[tuple(map(int, re.findall(r"\d+", each.name)[:numbers]))].append(switch)
+    places = sorted(inside)
+    made = _with_hosts(network, [Box(1, order, inside[place]) for order, place in enumerate(places)])
+    if numbers == 1:  # an ellipse as wide as the page; taller with many, so that no two boxes touch
         turns = [2 * math.pi * i / len(made) - math.pi / 2 for i in range(len(made))]
         high, wide = max(230.0, 8.5 * len(made)), WIDTH / 2 - WIDEST / 2
         return made, [(WIDTH / 2 + wide * math.cos(t), TOP + 20 + high + high * math.sin(t)) for t in turns]
-    if network.topology == "torus":
-        made = _columns(network)
-        places = [_place_of(network, box.switches[0]) for box in made]
-        across = max(place[0] for place in places) + 1
-        return made, [((x + 0.5) * WIDTH / across, TOP + (y[0] if y else 0) * GRID) for x, *y in places]
-    made = boxes(network)
-    return made, _rows(made)
+    across = max(place[0] for place in places) + 1
+    return made, [((x + 0.5) * WIDTH / across, TOP + (y[0] if y else 0) * GRID) for x, *y in places]
 
 
 def box_width(centres: list[Point]) -> float:
@@ -102,26 +107,6 @@ def _rows(made: list[Box]) -> list[Point]:
             x = WIDTH * (box.order + 0.5) / len(row)
         centres.append((x, row_y(box.level, top)))
     return centres
-
-
-def _groups(network: Network) -> list[Box]:
-    pods = [int(s.name.removeprefix("group").split("-")[0]) for s in network.switches]
-    made = {pod: Box(1, place, [], pod=pod) for place, pod in enumerate(sorted(set(pods)))}
-    for switch, pod in enumerate(pods):
-        made[pod].switches.append(switch)
-    return _with_hosts(network, list(made.values()))
-
-
-def _place_of(network: Network, switch: int) -> tuple[int, ...]:
-    return tuple(map(int, network.switches[switch].name.removeprefix("switch-").split("-")[:2]))
-
-
-def _columns(network: Network) -> list[Box]:
-    """One box for each place in the first two dimensions of a torus, with all switches of further dimensions in it."""
-    made: dict[tuple[int, ...], Box] = {}
-    for switch in range(len(network.switches)):
-        made.setdefault(_place_of(network, switch), Box(1, len(made), [])).switches.append(switch)
-    return _with_hosts(network, list(made.values()))
 
 
 def boxes(network: Network) -> list[Box]:

@@ -122,7 +122,14 @@ def torus(hosts: Sequence[str], shape: TorusSection, *, rate: float, latency: fl
     leaf_of = np.arange(first, dtype=np.int32) // shape.nodes_per_switch
     up = cables.add_hosts(leaf_of, rate, latency)
     place = np.stack(np.unravel_index(np.arange(switches), shape.dimensions), axis=1)
-    forward = _torus_tables(shape, place, leaf_of, _wire(cables, shape, place, first))
+    steps, forward = _wire(cables, shape, place, first), np.full((switches, first), -1, dtype=np.int32)
+    for axis in reversed(range(len(shape.dimensions))):  # written last, so the first dimension takes precedence
+        length = shape.dimensions[axis]
+        here, there = place[:, axis][:, np.newaxis], place[leaf_of, axis][np.newaxis, :]
+        ahead = (there - here) % length
+        upwards = (2 * ahead < length) | ((2 * ahead == length) & (there % 2 == 0))
+        step = np.where(upwards, steps[:, axis, 0][:, np.newaxis], steps[:, axis, 1][:, np.newaxis])
+        forward = np.where(ahead == 0, forward, step).astype(np.int32)
     forward[leaf_of, np.arange(first)] = up + 1
     coordinates = {"leaf": leaf_of}
     coordinates |= {name: column.astype(np.int32) for name, column in zip(AXES, place[leaf_of].T, strict=False)}
@@ -145,16 +152,3 @@ def _wire(cables: Cables, shape: TorusSection, place: NDArray[np.int_], first: i
             if length == 2:
                 steps[switch, axis, 1], steps[other, axis, 0] = link, link + 1
     return steps
-
-
-def _torus_tables(shape: TorusSection, place: NDArray[np.int_], leaf_of: Ints, steps: Ints) -> Ints:
-    """Forwarding tables between switches, shape (switches, hosts)."""
-    forward = np.full((len(place), len(leaf_of)), -1, dtype=np.int32)
-    for axis in reversed(range(len(shape.dimensions))):  # written last, so the first dimension takes precedence
-        length = shape.dimensions[axis]
-        here, there = place[:, axis][:, np.newaxis], place[leaf_of, axis][np.newaxis, :]
-        ahead = (there - here) % length
-        upwards = (2 * ahead < length) | ((2 * ahead == length) & (there % 2 == 0))
-        step = np.where(upwards, steps[:, axis, 0][:, np.newaxis], steps[:, axis, 1][:, np.newaxis])
-        forward = np.where(ahead == 0, forward, step).astype(np.int32)
-    return forward

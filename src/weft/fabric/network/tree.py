@@ -100,7 +100,12 @@ def fat_tree(hosts: Sequence[str], shape: TreeSection, *, rate: float, latency: 
     for leaf, k in np.ndindex(leaf_up.shape):
         spine = first_spine + leaf // sizes.leaves_per_pod * sizes.spines + k % sizes.spines
         leaf_up[leaf, k] = cables.add(first_leaf + leaf, spine, shape.link_rate, shape.link_latency)
-    spine_up = _wire_cores(cables, shape, sizes, first_spine, first_spine + above)
+    spine_up = np.empty((sizes.pods, sizes.spines, sizes.spine_uplinks), dtype=np.int32)
+    pod_rate = shape.link_rate if shape.pod_link_rate is None else shape.pod_link_rate
+    pod_latency = shape.link_latency if shape.pod_link_latency is None else shape.pod_link_latency
+    for pod, spine, k in np.ndindex(spine_up.shape):
+        ends = first_spine + pod * sizes.spines + spine, first_spine + above + sizes.core_of(spine, k)
+        spine_up[pod, spine, k] = cables.add(*ends, pod_rate, pod_latency)
     forward = _tables(sizes, leaf_of, host_up, leaf_up, spine_up)
     coordinates = {"leaf": leaf_of}
     if sizes.cores:
@@ -110,17 +115,6 @@ def fat_tree(hosts: Sequence[str], shape: TreeSection, *, rate: float, latency: 
     levels = ([f"leaf{i}" for i in range(sizes.leaves)], names, [f"core{c}" for c in range(sizes.cores)])
     switches = tuple(Switch(name, level) for level, named in enumerate(levels, start=1) for name in named)
     return Network("fat-tree", tuple(hosts), switches, cables.links(), forward, coordinates, "d-mod-k")
-
-
-def _wire_cores(cables: Cables, shape: TreeSection, sizes: _Sizes, first_spine: int, first_core: int) -> Ints:
-    """Links from spines to cores, shape (pods, spines, uplinks of a spine)."""
-    up = np.empty((sizes.pods, sizes.spines, sizes.spine_uplinks), dtype=np.int32)
-    rate = shape.link_rate if shape.pod_link_rate is None else shape.pod_link_rate
-    latency = shape.link_latency if shape.pod_link_latency is None else shape.pod_link_latency
-    for pod, spine, k in np.ndindex(up.shape):
-        core = first_core + sizes.core_of(spine, k)
-        up[pod, spine, k] = cables.add(first_spine + pod * sizes.spines + spine, core, rate, latency)
-    return up
 
 
 def _tables(sizes: _Sizes, leaf_of: Ints, host_up: Ints, leaf_up: Ints, spine_up: Ints) -> Ints:
@@ -173,7 +167,11 @@ def fold_parallel(network: Network) -> Network:
     for (a, b), (up, down), latency in zip(cables.tolist(), rate.reshape(-1, 2), links.latency[2 * first], strict=True):
         made.add(a, b, float(up), float(latency), back_rate=float(down))
     forward = network.forward[kept[kept >= hosts] - hosts]
-    names = _stand_in_names(network, stands)
+    names: dict[int, str] = {}  # for each vertex that stands for others: what theirs have in common
+    for stand in kept.tolist():
+        theirs = [network.vertex_name(int(each)) for each in np.flatnonzero(stands == stand)]
+        short = commonprefix(theirs).rstrip("0123456789-_.") if len(theirs) > 1 else theirs[0]  # noqa: RUF071 - no paths
+        names[stand] = short if short and short not in names.values() else theirs[0]
     switches = tuple(replace(network.switches[int(k) - hosts], name=names[int(k)]) for k in kept[kept >= hosts])
     return replace(network, switches=switches, links=made.links(), addresses=None,
                    forward=np.where(forward >= 0, new[forward], -1).astype(np.int32))  # fmt: skip
@@ -197,13 +195,3 @@ def _stand_ins(network: Network) -> NDArray[np.int64]:
             other = root(first.setdefault(below, above))
             group[max(above, other)] = min(above, other)
     return np.array([root(vertex) for vertex in range(len(level))], np.int64)
-
-
-def _stand_in_names(network: Network, stands: NDArray[np.int64]) -> dict[int, str]:
-    """A name for each vertex that stands for others: what theirs have in common."""
-    chosen: dict[int, str] = {}
-    for vertex in np.unique(stands).tolist():
-        names = [network.vertex_name(int(each)) for each in np.flatnonzero(stands == vertex)]
-        short = commonprefix(names).rstrip("0123456789-_.") if len(names) > 1 else names[0]  # noqa: RUF071 - names, not paths
-        chosen[vertex] = short if short and short not in chosen.values() else names[0]
-    return chosen

@@ -30,7 +30,6 @@ TEXT = re.compile(r"([0-9]{1,2})x ?([A-Za-z0-9?.]{1,8})", re.ASCII)
 
 
 @lru_cache(maxsize=256)
-@lru_cache(256)
 def rate_of(text: str) -> float:
     """Data rate in bytes per second of a width and speed such as ``4xQDR``; nan if either is not in the table."""
     found = TEXT.fullmatch(text.strip())

@@ -30,8 +30,14 @@ def fabric_text(site: Site, adapters: Sequence[Adapter], host: str) -> str:
             + (f"; not understood: {site.unread[0]}" if site.unread else ""),
             "ask it by hand whether it has nodes for you, or copy the file in docs/cluster.md",
         )
+    name = site.name or "mycluster"
     lines = [
-        *_head(site, queue, host), "", *_node(site.kind, queue, nodes, alike), "",
+        f"# Written by weft init {site.kind} on {one_line(plain(host))} from {', '.join(site.asked) or 'nothing'}.",
+        "# A line that begins with # and a key is not known here: correct it and take off the #.",
+        f"name = {json.dumps(name)}",
+        f"kind = {json.dumps(site.kind)}",
+        f"title = {json.dumps(f'{name}, queue {queue.name}' if queue.name else name)}",
+        "", *_node(site.kind, queue, nodes, alike), "",
         *_network(site, nodes, adapters, host), "", *_batch(site, queue),
     ]  # fmt: skip
     if site.unread:
@@ -49,15 +55,6 @@ def key(name: str, value: str | int, why: str) -> str:
 def unknown(name: str, example: str | list[str], why: str) -> str:
     """A key that is not known, as a comment with an example."""
     return f"# {f'{name} = {json.dumps(example)}':{WIDE - 2}} # {why}"
-
-
-def _head(site: Site, queue: Queue, host: str) -> Iterator[str]:
-    name = site.name or "mycluster"
-    yield f"# Written by weft init {site.kind} on {one_line(plain(host))} from {', '.join(site.asked) or 'nothing'}."
-    yield "# A line that begins with # and a key is not known here: correct it and take off the #."
-    yield f"name = {json.dumps(name)}"
-    yield f"kind = {json.dumps(site.kind)}"
-    yield f"title = {json.dumps(f'{name}, queue {queue.name}' if queue.name else name)}"
 
 
 def _node(kind: str, queue: Queue, nodes: NodeClass, number: int) -> Iterator[str]:
