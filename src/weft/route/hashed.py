@@ -8,6 +8,11 @@ Small fabrics are enumerated. Others are drawn: the connections from each switch
 multinomial, so the loads of all links have their joint distribution. Where that is too much (over ``MOST_DRAWN``
 numbers) each link is drawn by itself from the exact mean and variance of its load, with the skew of a sum of rare
 events: links then share no connections, which matters less the more leaves there are.
+
+In the phases of a shift each rank sends to one other, so few connections share many cables: the time of a pairwise or
+ring algorithm that waits in each phase, as the score ``shift`` of static tables, and in its unit: the time of the
+fullest link over that of a host's own link. Each drawn phase has another seed; the mean over them is that of the whole
+schedule.
 """
 
 from bisect import bisect_left
@@ -19,13 +24,13 @@ from itertools import product
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import EqualCost, equal_cost
-from weft.route.hashed_phases import HashedPhases, hash_phases
 from weft.route.library import Floats, Ints, Longs
-from weft.route.routes import Routes, all_to_all
+from weft.route.routes import Routes, all_to_all, phases
 
 MOST_DRAWN = 20_000_000  # numbers, of some 100 ns each
 MOST_ENUMERATED = 32  # connections
@@ -33,6 +38,10 @@ MOST_STATES = 60_000
 MOST_CONNECTIONS = 1024
 WELL_BELOW = 1.2  # slow-down that users put up with: the number of connections for it is looked for
 EXACT, DRAWN, APART = "exact", "drawn", "drawn link by link"
+AT_ONCE = 400_000  # connections of phases that are followed at a time
+MOST_FOLLOWED = 2_000_000  # connections in all drawn phases, of some microseconds each
+FEWEST = 20  # phases, where even those are more
+MOST_RANKS = 4608  # for which the phases over static tables are computed too
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +67,24 @@ class Slowdowns:
 
 
 @dataclass(frozen=True, eq=False)
+class HashedPhases:
+    """Times of phases over hashed paths, over that of a host's own link."""
+
+    times: Floats  # of each drawn phase, ascending
+    tables: float | None  # mean over all phases with the fabric's static tables; None for over `MOST_RANKS`
+
+    @property
+    def mean(self) -> tuple[float, float, float]:
+        """The mean and its 95 % interval: that of the whole schedule."""
+        mean, off = float(self.times.mean()), 1.96 * float(self.times.std()) / len(self.times) ** 0.5
+        return mean, mean - off, mean + off
+
+    def quantile(self, share: float) -> float:
+        """The time that a share of the phases does not exceed."""
+        return float(np.quantile(self.times, share, method="inverted_cdf"))
+
+
+@dataclass(frozen=True, eq=False)
 class Hashed:
     """What hashed paths do to an all-to-all on a fabric, beside its static tables."""
 
@@ -74,11 +101,10 @@ def hash_paths(routes: Routes, ranks: Ints | None, connections: int, seeds: int,
     if connections < 1 or seeds < 1:
         raise FabricError(f"--connections {connections} --seeds {seeds}", "give at least 1 of each")
     traffic = Traffic.of(routes, ranks)
-    asked = traffic.slowdowns(connections, seeds, seed)
 
     @cache
     def at(count: int) -> Slowdowns:
-        return asked if count == connections else traffic.slowdowns(count, seeds, seed)
+        return traffic.slowdowns(count, seeds, seed)
 
     def is_enough(count: int) -> bool:
         return at(count).quantile(0.95) < WELL_BELOW
@@ -89,7 +115,7 @@ def hash_paths(routes: Routes, ranks: Ints | None, connections: int, seeds: int,
     loads = all_to_all(routes, ranks)
     tables = float((loads.load * routes.shared_slowness).max()) / traffic.even
     shifted = hash_phases(routes, ranks, connections, seeds, seed)
-    return Hashed(asked, enough, traffic.even / traffic.injection, tables, routes.network.routing, shifted)
+    return Hashed(at(connections), enough, traffic.even / traffic.injection, tables, routes.network.routing, shifted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +146,6 @@ class Traffic:
         return cls(network, weight, cost, injection, *_moments(network, weight))
 
     @property
-    def pairs(self) -> int:
-        """Pairs of ranks under two leaves."""
-        return int(self.weight.sum() ** 2 - (self.weight**2).sum())
-
-    @property
     def even(self) -> float:
         """Time of the traffic spread evenly."""
         return max(self.injection, float((self.mean * self.slowness).max()))
@@ -143,13 +164,10 @@ class Traffic:
         order = np.argsort(times)
         return Slowdowns(connections, method, times[order], weights[order])
 
-    def _towards(self) -> Iterator[EqualCost]:
-        return (near for near in equal_cost(self.network) if self.weight[near.home])
-
     def _drawn(self, connections: int, seeds: int, rng: "np.random.Generator") -> Floats:
         hosts, target = len(self.network.hosts), self.network.links.target
         load = np.zeros((len(target), seeds), dtype=np.int64)
-        for near in self._towards():
+        for near in _towards(self.network, self.weight):
             at = np.repeat((self.weight * self.weight[near.home] * connections)[:, np.newaxis], seeds, axis=1)
             for ring in near.rings:
                 for rows, links in near.ways(ring):
@@ -176,10 +194,11 @@ class Traffic:
 
     def _enumerated(self, connections: int) -> tuple[Floats, Floats] | None:
         """Every time that can come out and its probability; None if there are too many states of the links."""
-        if self.pairs * connections > MOST_ENUMERATED:
+        pairs = int(self.weight.sum() ** 2 - (self.weight**2).sum())  # of ranks under two leaves
+        if pairs * connections > MOST_ENUMERATED:
             return None
         states: dict[tuple[int, ...], float] = {(0,) * len(self.slowness): 1.0}
-        for near in self._towards():
+        for near in _towards(self.network, self.weight):
             for leaf in np.flatnonzero(self.weight).tolist():
                 ways = list(_ways(near, self.network, leaf)) if leaf != near.home else []
                 for _ in range(int(self.weight[leaf] * self.weight[near.home]) * connections if ways else 0):
@@ -188,6 +207,10 @@ class Traffic:
                     states = _with_one_more(states, ways)
         loads, chances = np.array(list(states)), np.array(list(states.values()))
         return (loads * self.slowness).max(axis=1) / connections, chances
+
+
+def _towards(network: Network, weight: Longs) -> Iterator[EqualCost]:
+    return (near for near in equal_cost(network) if weight[near.home])
 
 
 def _ways(near: EqualCost, network: Network, at: int) -> Iterator[tuple[tuple[int, ...], float]]:
@@ -218,12 +241,13 @@ def _moments(network: Network, weight: Longs) -> tuple[Floats, Floats, int]:
     mean, square, splits = np.zeros(len(network.links)), np.zeros(len(network.links)), 0
     peer = network.links.target - len(network.hosts)
     mark = np.random.default_rng(0).random(len(weight))
-    for near in equal_cost(network):
-        if not weight[near.home]:
-            continue
+    for near in _towards(network, weight):
         pairs = (weight * weight[near.home]).astype(np.float64)
         pairs[near.home] = 0
-        _refuse_lost(network, near, pairs)
+        reached = np.zeros(len(weight), dtype=bool)
+        reached[np.concatenate([*near.rings, [near.home]])] = True
+        if (lost := np.flatnonzero((pairs > 0) & ~reached)).size:
+            raise network.no_route(*(int(network.hosts_below[int(leaf)][0]) for leaf in (lost[0], near.home)))
         sources = np.flatnonzero(pairs).astype(np.int32)
         # leaves that choose among the same switches are one kind: what follows is alike
         kinds = np.zeros(len(weight))
@@ -256,10 +280,60 @@ def _step(visit: Floats, near: EqualCost, switches: Ints, peer: Ints) -> None:
         np.add.at(visit, (kind[:, np.newaxis], peer[links[at]]), share[:, np.newaxis])
 
 
-def _refuse_lost(network: Network, near: EqualCost, pairs: Floats) -> None:
-    reached = np.zeros(len(pairs), dtype=bool)
-    reached[np.concatenate([*near.rings, [near.home]])] = True
-    lost = np.flatnonzero((pairs > 0) & ~reached)
-    if lost.size:
-        start, end = (int(network.hosts_below[int(leaf)][0]) for leaf in (lost[0], near.home))
-        raise network.no_route(start, end)
+#: For each leaf switch that is a destination: its row, shape (switches,), -1 for others; how many links of each switch
+#: lead nearer, shape (leaves, switches), and their columns, first, (leaves, switches, most); links, (switches, most).
+Choices = tuple[Ints, NDArray[np.int16], NDArray[np.int16], Ints]
+
+
+def hash_phases(routes: Routes, ranks: Ints | None, connections: int, draws: int, seed: int = 1) -> HashedPhases:
+    """Times of up to ``draws`` phases of a shift, each with a seed of its own; FabricError for below 1, or one rank."""
+    members, network = routes.members(ranks), routes.network
+    if connections < 1 or draws < 1 or len(members) < 2:
+        raise FabricError(f"{len(members)} ranks, --connections {connections}, --seeds {draws}", "take more of them")
+    each = len(members) * connections
+    draws = min(draws, max(FEWEST, MOST_FOLLOWED // each))
+    rng, choices = np.random.default_rng(seed), _choices(network)
+    tables = phases(routes, "shift", ranks).mean if len(members) <= MOST_RANKS else None
+    times = np.concatenate([
+        _drawn(network, choices, members, connections, min(some, draws - first), rng, routes.shared_slowness)
+        for some in [max(1, AT_ONCE // each)]
+        for first in range(0, draws, some)
+    ])  # fmt: skip
+    return HashedPhases(np.sort(times), tables)
+
+
+def _choices(network: Network) -> Choices:
+    every, row = list(equal_cost(network)), np.full(len(network.switches), -1, dtype=np.int32)
+    row[[near.home for near in every]] = np.arange(len(every))
+    count = np.stack([near.nearer.sum(axis=1).astype(np.int16) for near in every])
+    port = np.stack([np.argsort(~near.nearer, axis=1, kind="stable").astype(np.int16) for near in every])
+    return row, count, port, every[0].out
+
+
+def _drawn(
+    network: Network, choices: Choices, members: Ints, connections: int, draws: int, rng: "np.random.Generator",
+    slowness: Floats,
+) -> Floats:  # fmt: skip
+    """Times of some phases, each of a random distance, shape (draws,)."""
+    ranks, links, hosts = len(members), len(network.links), len(network.hosts)
+    row, nearer, port, out = choices
+    distance = rng.integers(1, ranks, draws)
+    source = np.tile(members, draws)
+    target = members[(np.arange(ranks) + distance[:, np.newaxis]) % ranks].ravel()
+    draw = np.repeat(np.arange(draws), ranks)
+    away = source != target
+    source, target, draw = (np.repeat(each[away], connections) for each in (source, target, draw))
+    load = np.zeros(draws * links)
+    np.add.at(load, draw * links + network.uplink[source], 1.0)
+    np.add.at(load, draw * links + (network.uplink[target] ^ 1), 1.0)
+    at, goal = network.leaf[source], network.leaf[target]
+    while (going := np.flatnonzero(at != goal)).size:
+        here, leaf = at[going], row[goal[going]]
+        several = nearer[leaf, here]
+        if not several.all():
+            lost = going[int(np.argmin(several))]
+            raise network.no_route(int(source[lost]), int(target[lost]))
+        chosen = out[here, port[leaf, here, (rng.random(len(going)) * several).astype(np.intp)]]
+        load += np.bincount(draw[going] * links + chosen, minlength=len(load))
+        at[going] = network.links.target[chosen] - hosts
+    return (load.reshape(draws, links) * slowness).max(axis=1) / connections

@@ -33,7 +33,11 @@ def d_mod_k(routes: Routes) -> Routes:
     hosts, count = len(network.hosts), len(network.switches)
     number, most = _numbers(network, *ports_by_switch(hosts, count, network.links))
     source, target = (np.maximum(ends - hosts, 0) for ends in (network.links.source, network.links.target))
-    stride = _strides(network.level, most)
+    stride = np.ones(count, dtype=np.int64)  # consecutive destinations that a switch sends over one link
+    for height in range(2, int(network.level.max(initial=1)) + 1):
+        lower = network.level == height - 1
+        typical = int(np.median(most[lower])) if lower.any() else 1
+        stride[network.level == height] = int(stride[lower].max(initial=1)) * max(1, typical)
     rank = np.empty(hosts, dtype=np.int64)
     rank[np.argsort(network.leaf, kind="stable")] = np.arange(hosts)
     forward = np.full((count, hosts), -1, dtype=np.int32)
@@ -58,17 +62,6 @@ def _numbers(network: Network, out: Ints, peer: Ints) -> tuple[Longs, Longs]:
         most[s] = max(1, len(brothers))
         number[s, brothers] = np.arange(len(brothers))
     return number, most
-
-
-def _strides(level: Ints, most: Longs) -> Longs:
-    """Count of consecutive destinations that a switch sends over one link, shape (switches,): 1 on leaves."""
-    stride = np.ones(len(level), dtype=np.int64)
-    for height in range(2, int(level.max(initial=1)) + 1):
-        lower = level == height - 1
-        typical = int(np.median(most[lower])) if lower.any() else 1
-        base = int(stride[lower].max(initial=1))
-        stride[level == height] = base * max(1, typical)
-    return stride
 
 
 PASSES = 4
@@ -166,43 +159,48 @@ def improve(
     time, from the end of the present tables' evaluation, after which no further stage starts. The first start always
     gets one.
     """
-    present, own = Candidate("the present tables", routes, score(routes), 0), d_mod_k(routes)
-    rank, found = _rank(own), _Found(present)
-    bound, cut = lower_bound(routes)
-    goal = _Goal(bound, all_to_all(own, own.members(None)).lost)
-    until, ended = time.process_time() + budget_s, False
-    for how, start in _starts(routes, own, rank, others, most_changes):
-        ended = found.tried > 0 and time.process_time() > until
+    search, ended = _Search(routes, most_changes, budget_s), False
+    for how, start in search.starts(others):
+        ended = search.tried > 0 and time.process_time() > search.until
         if ended:
             break
-        before, now = found.best, time.process_time()
-        half = until if most_changes is not None else now + (until - now) / 2  # phases need time, too
-        stages = list(found.looking(_stages(how, start, present, rank, most_changes, half, goal)))
+        before, now = search.best, time.process_time()
+        half = search.until if most_changes is not None else now + (search.until - now) / 2  # phases need time, too
+        stages = list(search.looking(search.stages(how, start, half)))
         if most_changes is None:
             for stage in sorted(stages, key=lambda stage: stage.score.all_to_all)[:FASTEST]:
-                list(found.looking(_in_phase(stage, found.best, present, rank, until)))
+                list(search.looking(search.in_phase(stage)))
             # If every stage from the present tables made a score worse, try smaller steps.
-            if not goal.is_reached(found.best) and (
-                found.best is not before or (start is routes and found.best is present)
-            ):
-                _refine(found, present, rank, until)
-        say(f"{how}: best so far {found.best.score.all_to_all:.3f} (bound {bound:.3f})")
-        if goal.is_reached(found.best):  # further stages could improve only the other scores
+            stuck = start is routes and search.best is search.present
+            if not search.is_reached(search.best) and (search.best is not before or stuck):
+                search.refine()
+        say(f"{how}: best so far {search.best.score.all_to_all:.3f} (bound {search.bound:.3f})")
+        if search.is_reached(search.best):  # further stages could improve only the other scores
             break
-        ended = time.process_time() > until
-    deadlocks = find_circle(routes) is not None
-    return Improvement(
-        present, found.best, tuple(found.front), found.fastest, bound, cut, found.tried, ended, budget_s, deadlocks
-    )
+        ended = time.process_time() > search.until
+    deadlocks, tables = find_circle(routes) is not None, (search.present, search.best, tuple(search.front))
+    return Improvement(*tables, search.fastest, search.bound, search.cut, search.tried, ended, budget_s, deadlocks)
 
 
-class _Found:
+class _Search:
     """The results so far, beside the present tables, whose place those take that lose fewer messages."""
 
-    def __init__(self, present: Candidate) -> None:
-        self.best = self.fastest = self._reference = present
+    def __init__(self, routes: Routes, most_changes: int | None, budget_s: float) -> None:
+        self.present, self.own = Candidate("the present tables", routes, score(routes), 0), d_mod_k(routes)
+        self.best = self.fastest = self._reference = self.present
         self.front: list[Candidate] = []
-        self.tried = 0
+        self.most_changes, self.tried = most_changes, 0
+        self.rank: Ints | None = None  # an order of the switches for up*/down* routes, if d-mod-k tables have a cycle
+        if find_circle(self.own) is not None:
+            level = routes.network.level
+            self.rank = (level * len(level) + np.arange(len(level))).astype(np.int32)
+        self.bound, self.cut = lower_bound(routes)
+        self.least_lost = all_to_all(self.own, self.own.members(None)).lost  # pairs that have no way to each other
+        self.until = time.process_time() + budget_s
+
+    def is_reached(self, candidate: Candidate) -> bool:
+        """Whether tables take no longer and lose no more than what no tables can better."""
+        return candidate.score.lost <= self.least_lost and candidate.score.all_to_all <= self.bound + 1e-9
 
     def looking(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
         """Evaluate candidates one by one, and pass them on."""
@@ -232,97 +230,69 @@ class _Found:
             self.best = candidate
         return best
 
-
-@dataclass(frozen=True)
-class _Goal:
-    """What no tables can better: the time of an all-to-all, and the pairs that have no way to each other."""
-
-    bound: float
-    lost: int
-
-    def is_reached(self, candidate: Candidate) -> bool:
-        """Whether tables take no longer and lose no more."""
-        return candidate.score.lost <= self.lost and candidate.score.all_to_all <= self.bound + 1e-9
-
-
-def _rank(own: Routes) -> Ints | None:
-    """An order of the switches for up*/down* routes, shape (switches,); None if d-mod-k tables have no cycle."""
-    if find_circle(own) is None:
-        return None
-    level = own.network.level
-    return (level * len(level) + np.arange(len(level))).astype(np.int32)
-
-
-def _starts(
-    routes: Routes, own: Routes, rank: Ints | None, others: tuple[Network, ...], most_changes: int | None
-) -> Iterator[tuple[str, Routes]]:
-    if most_changes is not None:
+    def starts(self, others: tuple[Network, ...]) -> Iterator[tuple[str, Routes]]:
+        """Names and tables to start from."""
+        routes = self.present.routes
+        # On large fabrics the time may be over after some starts: the most promising come first.
+        tried = self.most_changes is None and self.rank is None
+        if tried and (self.own.network.forward != routes.network.forward).any():
+            yield "d-mod-k", self.own
         yield "the present tables", routes
-        return
-    # On large fabrics the time may be over after some starts: the most promising come first.
-    if rank is None and (own.network.forward != routes.network.forward).any():
-        yield "d-mod-k", own
-    yield "the present tables", routes
-    for branching in BRANCHING:
-        yield f"made for an all-to-all, branches at {branching:g}", rerouted(routes, branching, rank)
-    for network in others:
-        yield network.routing, routes.with_network(network)
+        if self.most_changes is None:
+            for branching in BRANCHING:
+                yield f"made for an all-to-all, branches at {branching:g}", rerouted(routes, branching, self.rank)
+            for network in others:
+                yield network.routing, routes.with_network(network)
 
+    def stages(self, how: str, start: Routes, until: float) -> Iterator[Candidate]:
+        """A start, unless it is the present tables, and what more and more changes make of it."""
+        if start is not self.present.routes:
+            yield self._candidate(how, start)
+        left = self.most_changes
+        step = max(1, len(start.network.hosts) // 16) if left is None else max(1, -(-left // STEPS))
+        routes, total, cost = start, 0, float("inf")
+        for number in range(STEPS):
+            if left == 0 or (time.process_time() > until and (number or start is not self.present.routes)):
+                return
+            routes, done = relieved(routes, step if left is None else min(step, left), self.rank)
+            if not done:
+                return
+            total += done
+            left = None if left is None else left - done
+            stage = self._candidate(f"{how}, {total} entries changed for its fullest links", routes)
+            yield stage
+            last, cost = cost, stage.score.all_to_all
+            near = stage.score.lost <= self.least_lost and last - 1e-9 <= cost <= NEAR * self.bound
+            if near or self.is_reached(stage):
+                return  # more changes cannot, or did not, make it faster
+            step = step if left is not None else step * 2
 
-def _stages(
-    how: str, start: Routes, present: Candidate, rank: Ints | None, most_changes: int | None, until: float, goal: _Goal
-) -> Iterator[Candidate]:
-    if start is not present.routes:
-        yield _candidate(how, start, present)
-    left = most_changes
-    step = max(1, len(start.network.hosts) // 16) if left is None else max(1, -(-left // STEPS))
-    routes, total, cost = start, 0, float("inf")
-    for number in range(STEPS):
-        if left == 0 or (time.process_time() > until and (number or start is not present.routes)):
+    def in_phase(self, stage: Candidate) -> Iterator[Candidate]:
+        """A stage with faster and faster phases; none if the best so far has a faster all-to-all."""
+        if stage.score.all_to_all > self.best.score.all_to_all + 1e-9 or stage.score.lost > self.best.score.lost:
             return
-        routes, done = relieved(routes, step if left is None else min(step, left), rank)
-        if not done:
-            return
-        total += done
-        left = None if left is None else left - done
-        stage = _candidate(f"{how}, {total} entries changed for its fullest links", routes, present)
-        yield stage
-        last, cost = cost, stage.score.all_to_all
-        if goal.is_reached(stage) or (stage.score.lost <= goal.lost and last - 1e-9 <= cost <= NEAR * goal.bound):
-            return  # more changes cannot, or did not, make it faster
-        step = step if left is not None else step * 2
+        routes, total = stage.routes, 0
+        for _ in range(LOOKS):
+            left = max(0.0, self.until - time.process_time())
+            routes, done = swapped(routes, stage.score.all_to_all, self.rank, limit_s=left)
+            if not done:
+                return
+            total += done
+            yield self._candidate(f"{stage.how}, {total} for its phases", routes)
+            if time.process_time() > self.until:
+                return
 
+    def refine(self) -> None:
+        """Take some more changes to the best stage as long as no score gets worse: steps between stages are large."""
+        step = max(1, len(self.present.routes.network.hosts) // 16)
+        while step > 0 and time.process_time() < self.until:
+            routes, done = relieved(self.best.routes, step, self.rank)
+            if not done:
+                break
+            how = f"{self.best.how.removesuffix(' and some more')} and some more"
+            if not self.take(self._candidate(how, routes)):
+                step //= 2
 
-def _in_phase(
-    stage: Candidate, best: Candidate, present: Candidate, rank: Ints | None, until: float
-) -> Iterator[Candidate]:
-    """A stage with faster and faster phases; none if the best so far has a faster all-to-all."""
-    if stage.score.all_to_all > best.score.all_to_all + 1e-9 or stage.score.lost > best.score.lost:
-        return
-    routes, total = stage.routes, 0
-    for _ in range(LOOKS):
-        left = max(0.0, until - time.process_time())
-        routes, done = swapped(routes, stage.score.all_to_all, rank, limit_s=left)
-        if not done:
-            return
-        total += done
-        yield _candidate(f"{stage.how}, {total} for its phases", routes, present)
-        if time.process_time() > until:
-            return
-
-
-def _refine(found: _Found, present: Candidate, rank: Ints | None, until: float) -> None:
-    """Take some more changes to the best stage as long as no score gets worse: steps between stages are too large."""
-    step = max(1, len(present.routes.network.hosts) // 16)
-    while step > 0 and time.process_time() < until:
-        routes, done = relieved(found.best.routes, step, rank)
-        if not done:
-            break
-        how = f"{found.best.how.removesuffix(' and some more')} and some more"
-        if not found.take(_candidate(how, routes, present)):
-            step //= 2
-
-
-def _candidate(how: str, routes: Routes, present: Candidate) -> Candidate:
-    before, after = present.routes.network.forward, routes.network.forward
-    return Candidate(how, routes, score(routes), int((before != after).sum()))
+    def _candidate(self, how: str, routes: Routes) -> Candidate:
+        before, after = self.present.routes.network.forward, routes.network.forward
+        return Candidate(how, routes, score(routes), int((before != after).sum()))

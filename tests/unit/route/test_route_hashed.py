@@ -15,8 +15,7 @@ from weft.fabric.network.sections import TorusSection, TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.launch.preload import route_library
 from weft.route import hashed
-from weft.route.hashed import APART, DRAWN, EXACT, Traffic, hash_paths
-from weft.route.hashed_phases import hash_phases
+from weft.route.hashed import APART, DRAWN, EXACT, Traffic, hash_paths, hash_phases
 from weft.route.routes import Routes
 
 
