@@ -14,7 +14,6 @@ from typing import Literal
 from weft.errors import LaunchError
 from weft.fabric.kinds import KINDS
 from weft.files.atomic import temporary
-from weft.launch.batch.scheduler import refuse_missing
 from weft.launch.batch.schedulers import SCHEDULERS
 from weft.launch.local import LOOPBACK, without_job
 from weft.mpi.library import Library, Mpi, find_mpi
@@ -74,7 +73,7 @@ def ready(probes: Sequence[Probe]) -> str:
 def is_here(kind: str) -> bool:
     """Whether the commands of a scheduler are on PATH."""
     try:
-        refuse_missing(SCHEDULERS[kind]())
+        SCHEDULERS[kind]().refuse_missing()
     except LaunchError:
         return False
     return True

@@ -72,7 +72,10 @@ def manage(
         remedy = "on Debian: apt install opensm ibsim-utils; without them: --engine dmodk, or give real tables"
         raise LaunchError(f"{lacks} not found: no subnet manager can be run", remedy)
     began = time.monotonic()
-    _remove_left()
+    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
+        owner = left.name.removeprefix(PREFIX).partition("-")[0]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:
         folder, how = Path(scratch), ["-R", engine]
         if load is not None:
@@ -85,13 +88,6 @@ def manage(
             with file_errors(keep):
                 shutil.copytree(folder, keep, dirs_exist_ok=True)
     return made
-
-
-def _remove_left() -> None:
-    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*-*"):
-        owner = left.name.removeprefix(PREFIX).partition("-")[0]
-        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
-            shutil.rmtree(left, ignore_errors=True)
 
 
 def _program(name: str) -> str | None:

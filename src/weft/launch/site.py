@@ -84,18 +84,12 @@ REMEDIES = {
 MOST_TEXT, ANSWER_S = 64 * 2**20, 60
 
 
-def scheduler_here() -> str:
-    """The scheduler whose commands are on PATH. Raises LaunchError: None is."""
-    firsts = {commands[0][0]: kind for kind, (commands, _) in READERS.items()}
-    if found := next(filter(shutil.which, firsts), ""):
-        return firsts[found]
-    remedy = "type this on a login node of the cluster, with its scheduler's commands on PATH (module load slurm)"
-    raise LaunchError(f"no scheduler here: none of {', '.join(firsts)} is on PATH", remedy)
-
-
 def site_text(kind: str, adapters: Path = Path("/sys/class/infiniband")) -> str:
     """An annotated fabric file of the site of a scheduler, the one here by default; LaunchError, FabricError."""
-    kind = kind or scheduler_here()
+    firsts = {commands[0][0]: kind for kind, (commands, _) in READERS.items()}
+    if not kind and not (kind := firsts.get(next(filter(shutil.which, firsts), ""), "")):
+        remedy = "type this on a login node of the cluster, with its scheduler's commands on PATH (module load slurm)"
+        raise LaunchError(f"no scheduler here: none of {', '.join(firsts)} is on PATH", remedy)
     if kind not in READERS:
         raise FabricError(f"no scheduler {kind!r} is known", f"name one of {', '.join(READERS)}, or none")
     commands, read = READERS[kind]

@@ -90,7 +90,8 @@ class RootlessSlurm:
             )  # fmt: skip
         try:
             self._wait_until(lambda: (self.folder / "ready").exists(), "the daemons to start")
-            self._wait_until(self._is_idle, "idle nodes")
+            idle = ("sinfo", "-h", "-t", "idle", "-o", "%D")
+            self._wait_until(lambda: self.run(*idle).stdout.strip() == str(len(self.nodes)), "idle nodes")
         except BaseException:
             self.__exit__()
             raise
@@ -104,9 +105,6 @@ class RootlessSlurm:
             except subprocess.TimeoutExpired:
                 self._holder.kill()  # with it the kernel ends all of its namespace
                 self._holder.wait()
-
-    def _is_idle(self) -> bool:
-        return self.run("sinfo", "-h", "-t", "idle", "-o", "%D").stdout.strip() == str(len(self.nodes))
 
     def environment(self) -> dict[str, str]:
         """The environment in which Slurm's commands find this Slurm, and jobs run on nodes that are one host."""

@@ -16,7 +16,7 @@ from made.waiting import wait_until
 from weft.errors import FabricError, LaunchError
 from weft.fabric.model import BatchSection
 from weft.launch.batch.launcher import BatchLauncher
-from weft.launch.batch.scheduler import JobState, Scheduler, clean_environment, render
+from weft.launch.batch.scheduler import JobState, Scheduler, render
 from weft.launch.batch.schedulers import Flux, Lsf, Pbs, Slurm
 from weft.launch.launcher import LaunchRequest, Outcome
 
@@ -90,9 +90,12 @@ def test_srun_pins_nodes_by_name_and_unbinds_oversubscribed_ranks() -> None:
     assert {"--mpi=pmi2", "--overcommit", "--cpu-bind=none", "--distribution=cyclic"} <= set(words)
 
 
-def test_defaults_that_override_a_script_are_taken_out_of_the_environment() -> None:
-    cleaned = clean_environment({"SBATCH_PARTITION": "debug", "SLURM_CONF": "/etc/slurm.conf"}, Slurm.command_prefixes)
-    assert cleaned == {"SLURM_CONF": "/etc/slurm.conf"}
+def test_defaults_that_override_a_script_are_taken_out_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBATCH_PARTITION", "debug")
+    monkeypatch.setenv("SLURM_CONF", "/etc/slurm.conf")
+    seen = Slurm().run(["env"]).stdout.splitlines()
+    assert "SLURM_CONF=/etc/slurm.conf" in seen
+    assert "SBATCH_PARTITION=debug" not in seen
 
 
 @pytest.mark.parametrize("scheduler", [Pbs(), Lsf()], ids=lambda scheduler: scheduler.name)

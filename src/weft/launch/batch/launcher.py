@@ -18,7 +18,7 @@ from weft.errors import DataError, LaunchError
 from weft.fabric.model import BatchSection, Fabric
 from weft.files.atomic import file_errors, read_json, try_remove, write_atomic, write_json
 from weft.files.beneath import read_plain
-from weft.launch.batch.scheduler import JobState, RankStarter, Scheduler, refuse_missing, render, write_script
+from weft.launch.batch.scheduler import JobState, RankStarter, Scheduler, render, write_script
 from weft.launch.batch.schedulers import SCHEDULERS
 from weft.launch.build import build_kernels
 from weft.launch.launcher import LaunchRequest, Outcome
@@ -214,7 +214,7 @@ def make_launcher(fabric: Fabric, mpicxx: str | None, say: Callable[[str], None]
     """Return the launcher that uses jobs of the fabric's scheduler; LaunchError without its commands or kernels."""
     scheduler = SCHEDULERS[fabric.kind]()
     section = (fabric.batch or BatchSection.model_validate({})).model_copy(update={"starter": fabric.starter})
-    refuse_missing(scheduler)
+    scheduler.refuse_missing()
     kernels = build_kernels(find_mpi(mpicxx), say)
     starter = RankStarter(kernels, scheduler, section)
     rate = fabric.network.adapter_rate if fabric.network else None

@@ -54,7 +54,7 @@ class Scheduler(ABC):
 
     def state(self, job: str) -> JobState:
         """The state of the job: ended if the scheduler no longer lists it, unknown if it does not answer."""
-        printed = look(self, [*self.asking, job], self.forgotten)
+        printed = self.look([*self.asking, job], self.forgotten)
         return JobState.UNKNOWN if printed is None else self.states.get(self.state_in(printed), JobState.ENDED)
 
     def state_in(self, printed: str) -> str:
@@ -71,7 +71,7 @@ class Scheduler(ABC):
 
     def cancel(self, job: str) -> None:
         """Cancel the job; it is no error if it has already ended."""
-        ask(self, [*self.cancelling, job], tolerate=True)
+        self.ask([*self.cancelling, job], tolerate=True)
 
     def allocation(self) -> str | None:
         """Id of the job this process runs in, or None."""
@@ -85,76 +85,66 @@ class Scheduler(ABC):
         """Arguments before the kernel's command line that start its ranks; LaunchError where it has no such command."""
         raise LaunchError(f"{self.name} has no starter of ranks", 'set [batch] starter = "mpiexec"')
 
+    def not_there(self, command: str) -> LaunchError:
+        """The error of a command that is not on PATH."""
+        what = f"{command} is not on PATH, so no job can be submitted to {self.name}"
+        return LaunchError(what, f"load the site's {self.name} commands, or measure only this host with --on local")
+
+    def refuse_missing(self) -> None:
+        """LaunchError if its commands are not on PATH, before anything is built for it."""
+        for name in self.commands:
+            if shutil.which(name) is None:
+                raise self.not_there(name)
+
+    def run(
+        self, command: Sequence[str], script: Path | None = None, timeout_s: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command without variables such as ``SBATCH_PARTITION``, which override lines of a script."""
+        own = {name: text for name, text in os.environ.items() if not name.startswith(self.command_prefixes)}
+        return run_program(command, text=script.read_text() if script else "", env=own, timeout_s=timeout_s)
+
+    def ask(self, command: Sequence[str], *, tolerate: bool = False, script: Path | None = None) -> str:
+        """What a command prints; LaunchError if it is missing, silent, or fails and `tolerate` is false."""
+        try:
+            done = self.run(command, script)
+        except FileNotFoundError as error:
+            raise self.not_there(command[0]) from error
+        except subprocess.TimeoutExpired as error:
+            what = f"{' '.join(command)} gave no answer in 120 s"
+            raise LaunchError(what, "check whether the scheduler is running") from error
+        if done.returncode != 0 and not tolerate:
+            said = (done.stderr or done.stdout).strip()
+            what = f"{' '.join(command)} failed with exit code {done.returncode}: {said}"
+            raise LaunchError(what, "check the script named above; change [batch] in the fabric file to suit this site")
+        return done.stdout
+
+    def look(self, command: Sequence[str], forgotten: str) -> str | None:
+        """Output about a job: empty if it is no longer listed, None if nothing answers; LaunchError without command."""
+        try:
+            done = self.run(command)
+        except FileNotFoundError as error:
+            raise LaunchError(
+                f"{command[0]} is not on PATH, so no job of {self.name} can be followed",
+                f"load the site's {self.name} commands; a submitted job keeps running meanwhile",
+            ) from error
+        except subprocess.TimeoutExpired:
+            return None
+        if done.returncode == 0:
+            return done.stdout
+        return "" if re.search(forgotten, done.stderr + done.stdout, re.IGNORECASE) else None
+
+    def output(self, command: Sequence[str]) -> str:
+        """What a command prints about a job; empty where it fails, is silent or missing."""
+        try:
+            done = self.run(command, timeout_s=30)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return done.stdout if done.returncode == 0 else ""
+
 
 def listed_once(text: str) -> list[str]:
     """The words of a text, each once, in their order."""
     return list(dict.fromkeys(text.split()))
-
-
-def refuse_missing(scheduler: Scheduler) -> None:
-    """LaunchError if a scheduler's commands are not on PATH, before anything is built for it."""
-    for name in scheduler.commands:
-        if shutil.which(name) is None:
-            raise not_there(name, scheduler)
-
-
-def not_there(command: str, scheduler: Scheduler) -> LaunchError:
-    """The error of a scheduler's command that is not on PATH."""
-    what = f"{command} is not on PATH, so no job can be submitted to {scheduler.name}"
-    return LaunchError(what, f"load the site's {scheduler.name} commands, or measure only this host with --on local")
-
-
-def run_command(
-    scheduler: Scheduler, command: Sequence[str], script: Path | None = None, timeout_s: float = 120
-) -> subprocess.CompletedProcess[str]:
-    """Run a scheduler's command without variables such as ``SBATCH_PARTITION``, which override lines of a script."""
-    environment = clean_environment(os.environ, scheduler.command_prefixes)
-    return run_program(command, text=script.read_text() if script else "", env=environment, timeout_s=timeout_s)
-
-
-def ask(scheduler: Scheduler, command: Sequence[str], *, tolerate: bool = False, script: Path | None = None) -> str:
-    """What a scheduler's command prints; LaunchError if it is missing, silent, or fails and `tolerate` is false."""
-    try:
-        done = run_command(scheduler, command, script)
-    except FileNotFoundError as error:
-        raise not_there(command[0], scheduler) from error
-    except subprocess.TimeoutExpired as error:
-        what = f"{' '.join(command)} gave no answer in 120 s"
-        raise LaunchError(what, "check whether the scheduler is running") from error
-    if done.returncode != 0 and not tolerate:
-        what = f"{' '.join(command)} failed with exit code {done.returncode}: {(done.stderr or done.stdout).strip()}"
-        raise LaunchError(what, "check the script named above; change [batch] in the fabric file to suit this site")
-    return done.stdout
-
-
-def look(scheduler: Scheduler, command: Sequence[str], forgotten: str) -> str | None:
-    """A scheduler's output about a job: empty if it no longer lists it, None if it does not answer; or LaunchError."""
-    try:
-        done = run_command(scheduler, command)
-    except FileNotFoundError as error:
-        raise LaunchError(
-            f"{command[0]} is not on PATH, so no job of {scheduler.name} can be followed",
-            f"load the site's {scheduler.name} commands; a submitted job keeps running meanwhile",
-        ) from error
-    except subprocess.TimeoutExpired:
-        return None
-    if done.returncode == 0:
-        return done.stdout
-    return "" if re.search(forgotten, done.stderr + done.stdout, re.IGNORECASE) else None
-
-
-def output(scheduler: Scheduler, command: Sequence[str]) -> str:
-    """What a scheduler's command prints about a job; empty where it fails, is silent or missing."""
-    try:
-        done = run_command(scheduler, command, timeout_s=30)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout if done.returncode == 0 else ""
-
-
-def clean_environment(environment: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, str]:
-    """Return the environment without variables that set a scheduler's defaults for new jobs."""
-    return {name: value for name, value in environment.items() if not name.startswith(prefixes)}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from weft.errors import LaunchError
 from weft.fabric.nodeset import expand, fold
-from weft.launch.batch.scheduler import JobState, Scheduler, ask, listed_once, look, output
+from weft.launch.batch.scheduler import JobState, Scheduler, listed_once
 from weft.launch.launcher import CYCLIC, LaunchRequest
 
 
@@ -34,7 +34,7 @@ class Slurm(Scheduler):
 
     def submit(self, script: Path) -> str:
         """Submit with sbatch, whose ``--parsable`` prints ``id`` or ``id;cluster``; LaunchError if it prints no id."""
-        printed = ask(self, ["sbatch", "--parsable", str(script)]).strip()
+        printed = self.ask(["sbatch", "--parsable", str(script)]).strip()
         job = printed.partition(";")[0]
         if not job.isdigit():
             raise LaunchError(f"sbatch printed {printed!r} instead of a job id", f"submit by hand: sbatch {script}")
@@ -42,30 +42,28 @@ class Slurm(Scheduler):
 
     def was_cancelled(self, job: str) -> bool:
         """Ask scontrol, which knows a job for some minutes after its end, then the accounting."""
-        shown = look(self, ["scontrol", "show", "job", job], "invalid job id")
+        shown = self.look(["scontrol", "show", "job", job], "invalid job id")
         if shown and (found := re.search(r"\bJobState=(\w+)", shown)):
             return found[1] == "CANCELLED"
-        listed = look(self, ["sacct", "--noheader", "--allocations", "--format=State", f"--jobs={job}"], "disabled")
+        listed = self.look(["sacct", "--noheader", "--allocations", "--format=State", f"--jobs={job}"], "disabled")
         return bool(listed) and listed.split()[:1] == ["CANCELLED"]
 
     def reason(self, job: str) -> str:
         """Ask scontrol, then the accounting, which also knows a job that scontrol has forgotten."""
-        shown = output(self, ["scontrol", "show", "job", job])
+        shown = self.output(["scontrol", "show", "job", job])
         if found := re.search(r"\bJobState=(\S+)(?:\s+Reason=(\S+))?", shown):
             why = found[2] if found[2] not in (None, "None", "(null)") else ""
             code = re.search(r"\bExitCode=(\d+):(\d+)", shown)
             ended = f"exit code {code[1]}" if code and code[1] != "0" else ""
             return ", ".join(word for word in (found[1], why, ended) if word)
-        listed = output(self, ["sacct", "--noheader", "--allocations", "--format=State%40,ExitCode", f"--jobs={job}"])
+        listed = self.output(["sacct", "--noheader", "--allocations", "--format=State%40,ExitCode", f"--jobs={job}"])
         return " ".join(listed.split())
 
     def allocated_nodes(self) -> Sequence[str]:
-        """Nodes of the allocation."""
         given = os.environ.get("SLURM_JOB_NODELIST", "")
         return expand(given) if given else ()
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
-        """Start ranks with srun, on the nodes by name, with ranks bound to cores if there are enough."""
         binding = ["--overcommit", "--cpu-bind=none"] if request.oversubscribed else ["--cpu-bind=cores"]
         return [
             *("srun", f"--mpi={mpi}", f"--nodes={len(request.nodes)}", f"--ntasks={request.ranks}"),
@@ -92,20 +90,17 @@ class Pbs(Scheduler):
     cancelling = ("qdel",)
 
     def submit(self, script: Path) -> str:
-        """Submit with qsub, which prints the id."""
-        return ask(self, ["qsub", str(script)]).strip()
+        return self.ask(["qsub", str(script)]).strip()
 
     def state_in(self, printed: str) -> str:
-        """The job's attribute."""
         return attribute(printed, "job_state")
 
     def was_cancelled(self, job: str) -> bool:
         """Ask qstat for the substate, which is 91 after qdel; the exit status is the same as at the time limit."""
-        return attribute(output(self, ["qstat", "-x", "-f", job]), "substate") == DELETED
+        return attribute(self.output(["qstat", "-x", "-f", job]), "substate") == DELETED
 
     def reason(self, job: str) -> str:
-        """Ask qstat for the comment and the exit status, also of a job that has ended."""
-        shown = output(self, ["qstat", "-x", "-f", job])
+        shown = self.output(["qstat", "-x", "-f", job])
         status = attribute(shown, "Exit_status")
         words = (attribute(shown, "comment"), f"exit status {status}" if status not in ("", "0") else "")
         return ", ".join(word for word in words if word)
@@ -139,23 +134,22 @@ class Lsf(Scheduler):
 
     def submit(self, script: Path) -> str:
         """Submit by standard input: of a file bsub may not read ``#BSUB``. LaunchError if it prints no id."""
-        said = ask(self, ["bsub"], script=script).strip()
+        said = self.ask(["bsub"], script=script).strip()
         if not (found := re.search(r"Job <(\d+)>", said)):
             raise LaunchError(f"bsub printed {said!r} instead of a job id", f"submit by hand: bsub < {script}")
         return found[1]
 
     def was_cancelled(self, job: str) -> bool:
-        """Ask bjobs for the reason of the end: its owner, or an administrator."""
-        said = look(self, ["bjobs", "-noheader", "-o", "exit_reason", job], "is not found")
+        said = self.look(["bjobs", "-noheader", "-o", "exit_reason", job], "is not found")
         return bool(said) and re.search("TERM_(OWNER|ADMIN|FORCE_OWNER|FORCE_ADMIN)", said) is not None
 
     def reason(self, job: str) -> str:
         """Ask bjobs why it waits or ended, then bhist, which also knows a job that bjobs has forgotten."""
         for field in ("pend_reason", "exit_reason"):
-            said = " ".join(output(self, ["bjobs", "-noheader", "-o", field, job]).split())
+            said = " ".join(self.output(["bjobs", "-noheader", "-o", field, job]).split())
             if said.strip("- "):
                 return said
-        history = re.sub(r"\n {10,}", "", output(self, ["bhist", "-l", job]))
+        history = re.sub(r"\n {10,}", "", self.output(["bhist", "-l", job]))
         ends = re.findall(r": ((?:Exited|Completed|Termination request|TERM_)[^;\n]*)", history)
         return ends[-1].strip() if ends else ""
 
@@ -183,27 +177,35 @@ class Flux(Scheduler):
     cancelling = ("flux", "cancel")
 
     def submit(self, script: Path) -> str:
-        """Submit with flux batch, which prints the id."""
-        return ask(self, ["flux", "batch", str(script)]).strip()
+        return self.ask(["flux", "batch", str(script)]).strip()
 
     def was_cancelled(self, job: str) -> bool:
-        """Ask flux jobs for the result."""
-        said = look(self, ["flux", "jobs", "--no-header", "--format={result}", job], self.forgotten)
+        said = self.look(["flux", "jobs", "--no-header", "--format={result}", job], self.forgotten)
         return (said or "").strip() == "CANCELED"
 
     def reason(self, job: str) -> str:
         """Read the job's event log: the last exception, else what it waits for."""
-        return last_event(output(self, ["flux", "job", "info", job, "eventlog"]))
+        name, why = "", ""
+        for line in self.output(["flux", "job", "info", job, "eventlog"]).splitlines():  # an object each
+            try:
+                event = json.loads(line)
+                name = str(event["name"])
+                if name == "exception":
+                    why = f"{event['context'].get('type', '')}: {event['context'].get('note', '')}".strip(": ")
+                elif name == "finish" and not why and event["context"].get("status"):
+                    why = f"wait status {event['context']['status']}"
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue
+        return why or (f"waits {WAITS[name]}" if name in WAITS else "")
 
     def allocated_nodes(self) -> Sequence[str]:
         """Nodes of the instance that weft was started in, if that is a job."""
         if not self.allocation():
             return ()
         asked = ["flux", "resource", "list", "--states=free,allocated", "--no-header", "--format={nodelist}"]
-        return [name for line in listed_once(output(self, asked)) for name in expand(line)]
+        return [name for line in listed_once(self.output(asked)) for name in expand(line)]
 
     def start_ranks(self, request: LaunchRequest, mpi: str) -> list[str]:
-        """Start ranks with flux run, on the nodes by name."""
         return [
             "flux", "run", f"--nodes={len(request.nodes)}", f"--ntasks={request.ranks}",
             f"--requires=hosts:{fold(request.nodes)}", "-o", f"pmi={mpi}",
@@ -214,22 +216,6 @@ class Flux(Scheduler):
 
 WAITS = {"submit": "for its dependencies", "validate": "for its dependencies", "depend": "for its priority",
          "priority": "for resources"}  # fmt: skip
-
-
-def last_event(log: str) -> str:
-    """What a job's event log, one object a line, says of its end or its wait; empty if nothing."""
-    name, why = "", ""
-    for line in log.splitlines():
-        try:
-            event = json.loads(line)
-            name = str(event["name"])
-            if name == "exception":
-                why = f"{event['context'].get('type', '')}: {event['context'].get('note', '')}".strip(": ")
-            elif name == "finish" and not why and event["context"].get("status"):
-                why = f"wait status {event['context']['status']}"
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            continue
-    return why or (f"waits {WAITS[name]}" if name in WAITS else "")
 
 
 SCHEDULERS: dict[str, Callable[[], Scheduler]] = {"slurm": Slurm, "pbs": Pbs, "lsf": Lsf, "flux": Flux}

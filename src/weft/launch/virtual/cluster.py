@@ -73,7 +73,13 @@ class Cluster:
             raise LaunchError("a virtual cluster needs unshare, which is not on PATH", remedy()) from error
         answer = _ordered(process, spec)
         if not answer.get("ready"):
-            raise _failure(process, spec, answer)
+            process.kill()
+            said = process.communicate()[1].strip()
+            if reason := forbidden():
+                raise LaunchError(f"no virtual cluster can be brought up here: {reason}", remedy())
+            words = answer.get("error") or said or f"exit code {process.returncode}"
+            by_hand = f"try it by hand: {shlex.join(unshare_command())} sh"
+            raise LaunchError(f"cannot bring up {spec.name}: {words}", by_hand)
         holder = child_of(process.pid)
         record = read_record(holder)
         if record is None:
@@ -198,15 +204,6 @@ def _ordered(process: subprocess.Popen[str], spec: VirtualSpec) -> dict[str, Any
     return json.loads(line) if line else {}
 
 
-def _failure(process: subprocess.Popen[str], spec: VirtualSpec, answer: dict[str, Any]) -> LaunchError:
-    process.kill()
-    _, said = process.communicate()
-    if reason := forbidden():
-        return LaunchError(f"no virtual cluster can be brought up here: {reason}", remedy())
-    words = answer.get("error") or said.strip() or f"exit code {process.returncode}"
-    return LaunchError(f"cannot bring up {spec.name}: {words}", f"try it by hand: {shlex.join(unshare_command())} sh")
-
-
 def _let_go(process: subprocess.Popen[str]) -> None:
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
@@ -237,10 +234,9 @@ def inhabitants(holder: int) -> list[int]:
     return [pid for pid in found if pid != holder] if namespace else []
 
 
-def end_inhabitants(holder: int) -> int:
-    """Kill a cluster's processes but its holder, held by a file lest a number is used again; returns how many."""
+def end_inhabitants(holder: int) -> None:
+    """Kill a cluster's processes but its holder, held by a file lest a number is used again."""
     namespace = _pid_namespace(PROC / str(holder))
-    ended = 0
     for pid in inhabitants(holder):
         try:
             handle = os.pidfd_open(pid)
@@ -250,12 +246,10 @@ def end_inhabitants(holder: int) -> int:
             if namespace and _pid_namespace(PROC / str(pid)) == namespace:
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
                 select.select([handle], [], [], SHORTLY_S)
-                ended += 1
         except ProcessLookupError:
             pass
         finally:
             os.close(handle)
-    return ended
 
 
 def standing_holders() -> list[int]:
