@@ -15,7 +15,7 @@ from weft.errors import LaunchError
 from weft.fabric.kinds import KINDS
 from weft.files.atomic import temporary
 from weft.launch.batch.schedulers import SCHEDULERS
-from weft.launch.local import LOOPBACK, without_job
+from weft.launch.local import KEEPER, without_job
 from weft.mpi.library import Library, Mpi, find_mpi
 from weft.mpi.starting import cores_here, family_of, settings_without_delay
 
@@ -129,7 +129,7 @@ def _start_two(folder: Path, mpi: Mpi, library: Library | None, starter: Path, r
     paths = {"LD_LIBRARY_PATH": os.pathsep.join(folders)}
     quick = settings_without_delay(library, starter, os.environ, root)
     own = {**family.environment(True), **quick, **without_job(os.environ), **paths}
-    alone = [sys.executable, "-I", "-S", str(LOOPBACK)]
+    alone = [sys.executable, "-I", "-S", str(KEEPER), "alone"]
     return failure([*alone, *family.command(starter, 2, True, cores_here(), [str(folder / "ranks")])], own)
 
 

@@ -11,7 +11,12 @@ that draw the progress. This process has one thread, so it may fork safely.
 - It holds the folder's launch lock, so that the next Weft waits until the last rank has stopped writing.
 - The next keeper of the same folder removes what a killed one left, but never trusts the lock file alone for that.
 
-Run by path with ``python -I -S`` (10 ms); it imports only the standard library.
+The starters of Open MPI 4 and 5 and of MPICH listen on every interface of a host, even for ranks on that host only,
+and have no setting against it (open-mpi/ompi issue 14441; hydra binds to any address). In a network namespace with
+loopback only there is nothing else to listen on. Without permission for namespaces a command starts unchanged.
+
+Run by path with ``python -I -S`` (10 ms); it imports only the standard library. ``keeper.py alone COMMAND`` replaces
+itself by a command on loopback, and keeps nothing.
 """
 
 import ctypes
@@ -24,14 +29,18 @@ import resource
 import shutil
 import signal
 import stat
+import struct
 import sys
 import tempfile
 import time
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+AF_INET, SOCK_DGRAM, SIOCSIFFLAGS, IFF_UP = 2, 2, 0x8914, 1
 WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 PREFIX, NOTE_BYTES = "weft-", 256
 Found = tuple[Path, int, int]  # a file: name, device, inode
@@ -98,20 +107,29 @@ def send(pids: list[int], number: int) -> None:
             os.kill(pid, number)
 
 
-def start(command: list[str], cpu_s: int, alone: bool) -> int:
-    """Start ``mpiexec`` in the keeper's session, to end with it; ``cpu_s`` s of processor time a process, or 0."""
-    keeper = os.getpid()
-    pid = os.fork()
-    if pid:
-        return pid
-    try:
-        if alone:  # here: another interpreter for it would take as long again as this one
-            sys.path.append(str(Path(__file__).parent))
-            from loopback import enter  # pyright: ignore
+def enter() -> None:
+    """Move this process into a new network namespace; changes nothing if that is forbidden."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    user, group = os.getuid(), os.getgid()
+    if libc.unshare(CLONE_NEWNET) != 0:
+        if libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
+            return
+        # map the same user id: the ranks' files and shared memory keep their owner
+        Path("/proc/self/setgroups").write_text("deny", encoding="utf-8")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="utf-8")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="utf-8")
+    any_socket = libc.socket(AF_INET, SOCK_DGRAM, 0)  # the module `socket` takes as long to import as all of this
+    fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+    os.close(any_socket)
 
+
+def become(command: list[str], parent: int, cpu_s: int, alone: bool) -> NoReturn:
+    """Replace this process by a command that ends with its parent; ``cpu_s`` s of processor time a process, or 0."""
+    try:
+        if alone:
             enter()
-        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != keeper:
+        prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # the kernel clears it when the user namespace changes
+        if os.getppid() != parent:
             os._exit(125)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, WATCHED)
         if cpu_s:
@@ -228,33 +246,22 @@ def ticks(pid: int) -> str:
     return "" if fields[0] in "ZX" else fields[19]
 
 
-def holder(session: str) -> str:
-    """What the lock says of its holder: process, its start, and the session directory with its device and inode."""
-    status = Path(session).lstat()
-    return f"{os.getpid()} {ticks(os.getpid())} {status.st_dev}:{status.st_ino} {session}\n"
-
-
 def left_by(text: str, lock: int) -> str:
     """The session directory that a dead holder of this lock file left; empty if there is none, or it is another one."""
     words = text.rstrip().split(" ", 3)
-    if len(words) < 4 or not words[0].isdecimal() or not is_session(words[3], lock):
+    if len(words) < 4 or not words[0].isdecimal():
         return ""
+    session = Path(words[3])
+    if str(session.parent) not in {"/tmp", temporary_base()} or not session.name.startswith(session_prefix(lock)):
+        return ""
+    try:
+        status = session.lstat()
+    except (OSError, ValueError):
+        return ""
+    is_ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
     # a holder without the lock lives where somebody has moved the file, or where a file system knows no locks
     lives = ticks(int(words[0])) == words[1]
-    status = Path(words[3]).lstat()
-    return "" if lives or f"{status.st_dev}:{status.st_ino}" != words[2] else words[3]
-
-
-def is_session(left: str, lock: int) -> bool:
-    """Whether a path is a session directory made by an earlier holder of this lock file."""
-    path = Path(left)
-    if str(path.parent) not in {"/tmp", temporary_base()} or not path.name.startswith(session_prefix(lock)):
-        return False
-    try:
-        status = path.lstat()
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    return words[3] if is_ours and not lives and f"{status.st_dev}:{status.st_ino}" == words[2] else ""
 
 
 def noted(session: str) -> list[str]:
@@ -300,8 +307,13 @@ def main() -> int:
     temporary = tempfile.mkdtemp(prefix=session_prefix(lock), dir=temporary_base())
     os.environ["TMPDIR"] = temporary
     try:
-        note(lock, holder(temporary))
-        status = watch(start(order["command"], order.get("cpu_s", 0), order.get("alone", False)), order["grace_s"])
+        # the holder: process, its start, and the session directory with its device and inode
+        session = Path(temporary).lstat()
+        note(lock, f"{os.getpid()} {ticks(os.getpid())} {session.st_dev}:{session.st_ino} {temporary}\n")
+        keeper = os.getpid()
+        if not (pid := os.fork()):
+            become(order["command"], keeper, order.get("cpu_s", 0), order.get("alone", False))
+        status = watch(pid, order["grace_s"])
         clean = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
         clear(patience_s=1.0 if clean else 0.1)
         if not clean:
@@ -313,6 +325,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "alone":
+        become(sys.argv[2:], os.getppid(), 0, alone=True)
     try:
         sys.exit(main())
     except OSError as problem:  # a full disk, no room for processes: one line for the launch's log

@@ -19,7 +19,7 @@ from weft.mpi.library import find_mpi
 from weft.mpi.starting import cores_here, family_of, settings_without_delay
 from weft.plan.wire import Rules
 
-KEEPER, LOOPBACK = (Path(__file__).with_name(name) for name in ("keeper.py", "loopback.py"))
+KEEPER = Path(__file__).with_name("keeper.py")
 GRACE_S = 5.0  # seconds that ``mpiexec`` has to end its ranks after SIGTERM
 # Inside a job the starters would use its hosts, and ranks with variables of another starter hang in MPI_Init.
 FOREIGN = ("SLURM_", "PBS_", "LSB_", "FLUX_", "PMI_", "PMIX_RANK", "PMIX_NAMESPACE", "PMIX_SERVER", "OMPI_COMM_WORLD_")
