@@ -1,16 +1,41 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Networks of every kind, small enough to walk each pair of hosts."""
 
-from hypothesis import strategies as st
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from weft.fabric.hops import LEVELS, NODE, HopClass, host_hops, host_levels
 from weft.fabric.network.build import star
 from weft.fabric.network.direct import dragonfly, torus
 from weft.fabric.network.dumped import network_of
-from weft.fabric.network.graph import Network
+from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.sections import DragonflySection, TorusSection, TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.fabric.readers import Lines
 from weft.fabric.readers.ibnetdiscover import read_ibnetdiscover
+
+Matrix = NDArray[Any]
+
+
+def rank_pairs(network: Network, host: Sequence[int] | Ints, socket: Ints | None = None) -> tuple[Matrix, Matrix]:
+    """Level and hops of each pair of ranks by their hosts and sockets, one by one."""
+    used, place = np.unique(np.asarray(host, dtype=np.int32), return_inverse=True)
+    level, hops = (each(network, used)[np.ix_(place, place)] for each in (host_levels, host_hops))
+    if socket is not None:
+        level[(level == NODE) & (socket[:, np.newaxis] == socket)] = 0
+    return level, hops
+
+
+def classes_of_ranks(network: Network, host: Sequence[int] | Ints, socket: Ints | None = None) -> tuple[HopClass, ...]:
+    """Hop classes of all ordered pairs of ranks, counted one by one."""
+    level, hops = (each[~np.eye(len(host), dtype=bool)] for each in rank_pairs(network, host, socket))
+    counted = Counter(zip(level.tolist(), hops.tolist(), strict=True))
+    return tuple(HopClass(LEVELS[near], far, counted[near, far]) for near, far in sorted(counted))
 
 
 def names(count: int) -> list[str]:

@@ -95,7 +95,7 @@ def _onward(network: Network, switch: int) -> Ints:
 
 
 LEVELS = ("socket", "node", "leaf", "pod", "core")
-SOCKET, NODE, LEAF, POD, CORE = range(5)
+_, NODE, LEAF, POD, CORE = range(5)
 
 
 @dataclass(frozen=True)
@@ -133,35 +133,6 @@ def host_levels(network: Network, hosts: Ints | None = None) -> NDArray[np.int8]
     return levels
 
 
-@dataclass(frozen=True, eq=False)
-class RankPairs:
-    """Hop class of each pair of ranks, shape (ranks, ranks), diagonal included (same socket, 0 hops)."""
-
-    level: NDArray[np.int8]
-    hops: NDArray[np.int16]
-
-    def classes(self) -> tuple[HopClass, ...]:
-        """The classes with their numbers of ordered pairs, nearest first, without the diagonal."""
-        width = int(self.hops.max(initial=0)) + 2
-        code = self.level.astype(np.int32) * width + (self.hops + 1)
-        counts = -np.bincount(np.diagonal(code), minlength=len(LEVELS) * width)
-        for rows in np.array_split(code, max(1, code.size // 2**22)):  # bincount makes a 64-bit copy
-            counts += np.bincount(rows.ravel(), minlength=len(counts))
-        return _classes(counts, width)
-
-
-def rank_pairs(network: Network, host_of_rank: Sequence[int] | Ints, socket_of_rank: Ints | None = None) -> RankPairs:
-    """Level and hops of all pairs of ranks, by host and socket of each, shape (ranks,); sockets may be unknown."""
-    host = np.asarray(host_of_rank, dtype=np.int32)
-    used, place = np.unique(host, return_inverse=True)
-    both = np.ix_(place, place)
-    level, hops = host_levels(network, used)[both], host_hops(network, used)[both]
-    if socket_of_rank is not None:
-        socket = np.asarray(socket_of_rank)
-        level[(level == NODE) & (socket[:, np.newaxis] == socket[np.newaxis, :])] = SOCKET
-    return RankPairs(level, hops)
-
-
 def hop_classes(
     network: Network, ranks_per_socket: Sequence[int] = (1,), hosts: Ints | None = None
 ) -> tuple[HopClass, ...]:
@@ -177,7 +148,8 @@ def hop_classes(
         counts += np.bincount(code, minlength=len(counts)) * len(group.members)
         counts -= np.bincount(code[group.members], minlength=len(counts))
     near = (HopClass("socket", 0, same), HopClass("node", 0, node))
-    return tuple(c for c in (*near, *_classes(counts * on_node**2, width)) if c.pairs)
+    far = ((LEVELS[c // width], int(c % width) - 1, int(counts[c]) * on_node**2) for c in np.flatnonzero(counts))
+    return tuple(c for c in (*near, *(HopClass(*each) for each in far)) if c.pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,8 +197,3 @@ def leaf_hops(network: Network, chosen: Ints) -> Iterator[tuple[int, NDArray[np.
 
 def _chosen(network: Network, hosts: Ints | None) -> Ints:
     return np.arange(len(network.hosts), dtype=np.int32) if hosts is None else np.asarray(hosts, dtype=np.int32)
-
-
-def _classes(counts: NDArray[np.int64], width: int) -> tuple[HopClass, ...]:
-    found = np.flatnonzero(counts)
-    return tuple(HopClass(LEVELS[c // width], int(c % width) - 1, int(counts[c])) for c in found)

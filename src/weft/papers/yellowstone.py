@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from weft.fabric.hops import host_hops, rank_pairs
+from weft.fabric.hops import hop_classes, host_hops
 from weft.fabric.network.build import build_network
 from weft.format import percent
 from weft.papers import PARTS, Bench, Part, error_text, published
@@ -27,7 +27,7 @@ def compute(bench: Bench) -> Part:
     network = build_network(view.plan.planned_fabric)
     hosts = network.indices(list(cell.hosts))
     counts = Counter[int]()  # ordered pairs of ranks
-    for each in rank_pairs(network, np.repeat(hosts, cell.ranks_per_node)).classes():
+    for each in hop_classes(network, (cell.ranks_per_node,), hosts):
         counts[each.hops] += each.pairs
     pairs = read_table(view.path, "pairs")
     source, target = (pairs[name].to_numpy() // cell.ranks_per_node for name in ("source", "target"))

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 
-from made.networks import names, networks
-from weft.fabric.hops import LEVELS, HopClass, hop_classes, host_hops, rank_pairs
+from made.networks import classes_of_ranks, names, networks, rank_pairs
+from weft.fabric.hops import LEVELS, HopClass, hop_classes, host_hops
 from weft.fabric.network.build import star
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import TreeSection
@@ -44,31 +44,31 @@ def test_classes_of_two_sockets_two_nodes_a_leaf_are_counted() -> None:
 def test_the_counted_classes_are_those_of_the_ranks_one_by_one() -> None:
     network = three_levels(200)
     host, socket = np.repeat(np.arange(200), 3), np.tile([0, 0, 1], 200)
-    assert rank_pairs(network, host, socket).classes() == hop_classes(network, (2, 1))
+    assert classes_of_ranks(network, host, socket) == hop_classes(network, (2, 1))
 
 
 def test_classes_hold_every_ordered_pair_once() -> None:
-    pairs = rank_pairs(three_levels(), np.repeat(np.arange(0, 4518, 71), 16)[:1024])
-    assert sum(c.pairs for c in pairs.classes()) == 1024 * 1023
+    classes = hop_classes(three_levels(), (16,), np.arange(0, 4518, 71, dtype=np.int32))
+    assert sum(c.pairs for c in classes) == 1024 * 1023
 
 
 def test_yellowstones_pairs_are_0_2_4_6_hops_apart_when_host_links_count() -> None:
     network = replace(three_levels(), end_hops=2)
-    classes = rank_pairs(network, np.repeat(np.arange(0, 256, 4), 16)).classes()
+    classes = hop_classes(network, (1,) * 16, np.arange(0, 256, 4, dtype=np.int32))
     assert [(c.level, c.hops) for c in classes] == [("node", 0), ("leaf", 2), ("pod", 4), ("core", 6)]
 
 
 def test_a_pair_is_as_near_as_its_ranks_hosts_whatever_their_order() -> None:
     network = three_levels(400)
-    pairs = rank_pairs(network, [0, 399, 0, 17, 18])
-    assert [LEVELS[level] for level in pairs.level[0]] == ["node", "core", "node", "leaf", "pod"]
-    assert pairs.hops[0].tolist() == [0, 4, 0, 0, 2]
+    level, hops = rank_pairs(network, [0, 399, 0, 17, 18])
+    assert [LEVELS[each] for each in level[0]] == ["node", "core", "node", "leaf", "pod"]
+    assert hops[0].tolist() == [0, 4, 0, 0, 2]
 
 
 def test_1024_ranks_take_well_under_a_second_and_4518_hosts_a_few() -> None:
     network = three_levels()
     start = time.process_time()
-    rank_pairs(network, np.repeat(np.arange(64), 16)).classes()
+    hop_classes(network, (16,), np.arange(64, dtype=np.int32))
     assert time.process_time() - start < 0.5
     start = time.process_time()
     classes = hop_classes(network)

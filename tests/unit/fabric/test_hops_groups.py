@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from made.networks import names, networks
+from made.networks import classes_of_ranks, names, networks
 from made.usage import usage_of
 from weft.errors import FabricError
-from weft.fabric.hops import groups_alike, hop_classes, host_hops, host_levels, rank_pairs, steps_on
+from weft.fabric.hops import groups_alike, hop_classes, host_hops, host_levels, steps_on
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree
@@ -40,7 +40,7 @@ def test_each_host_is_in_one_group_whose_rows_are_its_own(network: Network) -> N
 @settings(max_examples=60, deadline=None)
 @given(networks())
 def test_classes_by_groups_are_those_of_all_pairs(network: Network) -> None:
-    assert hop_classes(network) == rank_pairs(network, np.arange(len(network.hosts), dtype=np.int32)).classes()
+    assert hop_classes(network) == classes_of_ranks(network, np.arange(len(network.hosts)))
 
 
 @settings(max_examples=200, deadline=None)

@@ -6,7 +6,7 @@ import pytest
 
 from weft.fabric import load_fabric
 from weft.fabric.checks import check_fabric
-from weft.fabric.hops import rank_pairs
+from weft.fabric.hops import hop_classes
 from weft.fabric.network.build import build_network
 from weft.fabric.nodeset import expand
 from weft.files.shipped import shipped
@@ -34,7 +34,7 @@ def test_yellowstone_has_the_papers_groups_and_hops() -> None:
     assert directors(network) == 9
     part = network.indices(list(expand(fabric.groups["pairs-64"])))
     assert len(part) == 64
-    classes = rank_pairs(network, np.repeat(part, 16)).classes()
+    classes = hop_classes(network, (16,), part)
     assert [(c.hops, c.pairs) for c in classes] == [(0, 15_360), (2, 63_488), (4, 629_248), (6, 339_456)]
 
 
