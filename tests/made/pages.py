@@ -135,10 +135,10 @@ def whatif_page(folder: Path, page: Path) -> None:
     bars = [Bar("as it is", 0.028, 0.014, 0.02, 0.04), Bar("links twice as fast", 0.021, None, best=True)]
     bars.append(Bar("no network at all", 0.01, None, at_least=True))
     rows_of_card = (Row("whatif.helps", "Helps most", "links twice as fast: 1.33x faster", "1 alternative simulated"),)
-    card = Card("replay on made-pair", ("2 ranks", "simulated"), rows_of_card)
+    card = Card("replay on made-pair", ("2 ranks", "simulated"), rows_of_card, "B")
     notes = ("left out: another placement: there are two nodes",)
     drawn = draw_bars("whatif-bars", "Times", "Whiskers: known error.", bars)
-    write([folder / "replay"], page, front=Front(card, "B", drawn, table, notes))
+    write([folder / "replay"], page, front=Front(card, drawn, table, notes))
 
 
 def trend_page(folder: Path, page: Path) -> None:

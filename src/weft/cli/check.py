@@ -153,7 +153,7 @@ def watch(
     hosts = fabric.hosts or history.nights[-1].hosts
     nights = Nights(history.study, history.fabric, history.nights, history.precision, hosts)
     page = write_nights(nights, found.folder)
-    print_rows(nights.card(), "B", console())
+    print_rows(nights.card(), console())
     sys.stderr.write(f"wrote {page}\n")
     measured = exit_code(statuses(RunFolder(found.folder / history.nights[-1].run)))
     return 3 if nights.last_alarm else measured

@@ -218,10 +218,7 @@ def failures(
     if format == "json":
         print_answer(failures_tree(found, claims, title))
         return
-    out = console(120)
-    print_rows(failures_card(found, claims, title), "A", out)
-    out.print()
-    out.print(terminal(failures_table(found)))
+    print_rows(failures_card(found, claims, title), console(120), terminal(failures_table(found)))
 
 
 @app.command

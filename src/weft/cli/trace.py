@@ -103,12 +103,10 @@ def _show_whole(folder: "TraceFolder", format: str, output: Path | None, engine:
         sys.stdout.write(as_json(view))
     else:
         out = console(140)
-        print_rows(view.card, view.confidence, out)
+        print_rows(view.card, out)
         out.print()
-        for line in notes:
-            out.print(line)
-        for table in trace_tables(view):
-            out.print(terminal(table))
+        for each in (*notes, *map(terminal, trace_tables(view))):
+            out.print(each)
     if output:
         if output.suffix.lower() == ".svg":
             write_matrix(view, output)

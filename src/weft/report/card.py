@@ -8,7 +8,6 @@ from itertools import groupby
 from typing import Any
 
 from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
-from weft.analyse.tables.claims import Grade
 from weft.errors import DataError
 from weft.format import exact_bytes, format_factor, format_seconds, plural
 from weft.kernel.sizes import cell_place, line_name, split_op
@@ -24,14 +23,17 @@ GRADES = {"A": "green", "B": "", "C": "yellow", "D": "bold red"}
 def print_card(run: Any, out: Any = None) -> None:
     """Print the card of a run folder (or `RunView`) whose tables exist, as wide as the terminal."""
     view = run if isinstance(run, RunView) else load_view(run)
-    print_rows(card_of(view), view.confidence, out or console(120))
+    print_rows(card_of(view), out or console(120))
 
 
-def print_rows(card: Card, grade: Grade, out: Any) -> None:
-    """Print a card, its answer in the colour of its confidence."""
+def print_rows(card: Card, out: Any, *below: Any) -> None:
+    """Print a card, its answer in the colour of its confidence, and what stands below it, each after an empty line."""
     for place, line in enumerate(card_lines(card, out.width)):
         styled = place == 2 and bool(card.rows)
-        out.print(line, style="bold" if place == 0 else f"bold {GRADES[grade]}".rstrip() if styled else "")
+        out.print(line, style="bold" if place == 0 else f"bold {GRADES[card.grade]}".rstrip() if styled else "")
+    for each in below:
+        out.print()
+        out.print(each)
 
 
 def card_text(view: RunView) -> str:
@@ -44,7 +46,8 @@ def card_text(view: RunView) -> str:
 
 def card_of(view: RunView) -> Card:
     """The card of a run."""
-    return Card(view.name, run_facts(view), tuple(with_folder(row, view) for row in card_rows(view.claims)))
+    rows = tuple(with_folder(row, view) for row in card_rows(view.claims))
+    return Card(view.name, run_facts(view), rows, view.confidence)
 
 
 def run_facts(view: RunView) -> tuple[str, ...]:

@@ -151,17 +151,17 @@ def field_text(text: str) -> str:
 
 def as_openmetrics(view: RunView) -> str:
     """Gauges of each row, as version 1.0 of OpenMetrics has them."""
-    rows = timed(view.rows)
+    own = [(",".join(f'{key}="{escaped(text)}"' for key, text in labels(view, row)), row) for row in timed(view.rows)]
     lines: list[str] = []
     for name, (unit, words, value) in METRICS.items():
-        lines.append(f"# TYPE {name} gauge")
-        lines += [f"# UNIT {name} {unit}"] if unit else []
-        lines.append(f"# HELP {name} {words}")
-        for row in rows:
-            if (number := value(row)) is not None:
-                pairs = ",".join(f'{key}="{escaped(text)}"' for key, text in labels(view, row))
-                lines.append(f"{name}{{{pairs}}} {number:.9g}")
+        lines += gauge(name, unit, words, ((pairs, value(row)) for pairs, row in own))
     return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def gauge(name: str, unit: str, words: str, samples: Iterable[tuple[str, float | None]]) -> list[str]:
+    """Lines of a gauge in OpenMetrics; a sample is its labels and its value, and left out where it has none."""
+    head = [f"# TYPE {name} gauge", *([f"# UNIT {name} {unit}"] if unit else []), f"# HELP {name} {words}"]
+    return [*head, *(f"{name}{{{pairs}}} {value:.9g}" for pairs, value in samples if value is not None)]
 
 
 def escaped(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, Grade
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow
 from weft.analyse.tables.times import timed
 from weft.errors import CompareError, WeftError
 from weft.files.atomic import guard
@@ -58,7 +58,6 @@ class Front:
     """The answer that several runs give together."""
 
     card: Card
-    grade: Grade  # the confidence of the card's answer
     proof: Picture | Figure | None  # the picture beside it; None for none
     table: Table  # one row for each of them, perhaps more
     notes: tuple[str, ...] = ()  # what else is to be known
@@ -157,7 +156,6 @@ def _run(index: int, view: RunView, figures: Figures) -> dict[str, Any]:
         "more": _folds(view),
         # an answer before none, several nodes before one
         "order": (silent, max((cell.nodes for cell in view.plan.measured), default=1) < 2),
-        "grade": view.confidence,
         "card": card_of(view),
         "command": shlex.join(again),
         "digits": shlex.join(["weft", "show", str(view.path), "--format", "csv"]),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.tables import traces
-from weft.analyse.tables.claims import CLAIMS, Grade, claims_of, extras, grade_of
+from weft.analyse.tables.claims import CLAIMS, claims_of, extras, grade_of
 from weft.analyse.tables.traces import LETTERS
 from weft.format import exact_bytes, format_bytes, format_rate, format_seconds, percent, plural
 from weft.report.figures import Picture
@@ -45,16 +45,11 @@ class TraceView:
     claims = read_once(CLAIMS)
 
     @property
-    def confidence(self) -> Grade:
-        """The grade that the trace's own records leave it."""
-        return grade_of(self.doubts)
-
-    @property
     def card(self) -> Card:
         """The answer, then its evidence."""
         rows = tuple(row._replace(next=self.with_folder(row.next)) for row in card_rows(self.claims))
-        size = (plural(len(self.nodes), "node"), plural(len(self.ranks), "rank"))
-        return Card(f"trace {self.path.name}", tuple(filter(None, (self.command, *size))), rows)
+        facts = filter(None, (self.command, plural(len(self.nodes), "node"), plural(len(self.ranks), "rank")))
+        return Card(f"trace {self.path.name}", tuple(facts), rows, grade_of(self.doubts))
 
     def with_folder(self, command: str) -> str:
         """A command that names the trace's folder."""
@@ -205,11 +200,12 @@ def _less(shown: Sequence[object], of: Sequence[object]) -> str:
 
 def as_json(view: TraceView) -> str:
     """All rows but the matrix, unrounded, in s and bytes."""
+    card = view.card
     tree = {
         "schema": SCHEMA, "trace": str(view.path), "command": view.command, "headline": headline(view.claims),
-        "card": [row._asdict() for row in view.card.rows],
+        "card": [row._asdict() for row in card.rows],
         "claims": [{**claim, "more": extras(claim)} for claim in view.claims],
-        "confidence": view.confidence, "doubts": view.doubts, "shares": view.shares,
+        "confidence": card.grade, "doubts": view.doubts, "shares": view.shares,
         "node_pairs": view.node_pairs, "verdict": view.verdict, "calls": view.calls,
         "sizes": view.sizes, "communicators": view.communicators, "ranks": view.late,
         "phases": view.phases, "partial": [row["missing"] for row in view.ranks if row["missing"]],
@@ -233,8 +229,8 @@ def write_trace_page(view: TraceView, path: Path, notes: Sequence[str]) -> None:
     drawn = [view.draw_activity(), *matrix_pictures(view)]
     figures = [figure_values(each.name, each) for each in drawn if each]
     page = fill(
-        "trace.html", title=f"Trace {view.path.name}", card=view.card, grade=view.confidence, tables=trace_tables(view),
-        figures=figures, notes=notes,
+        "trace.html", title=f"Trace {view.path.name}", card=view.card, tables=trace_tables(view), figures=figures,
+        notes=notes,
     )  # fmt: skip
     write_page(path, page)
 

@@ -35,7 +35,7 @@ from weft.text import console, plain
 from weft.tune import rules, study
 from weft.tune.model import Machine, MachineFile, Probed, probed_table, read_machine
 from weft.units import parse_bytes
-from weft.words.card import Card, card_rows
+from weft.words.card import Card
 from weft.words.doubts import model_text
 
 MOST_SKEW = 1000  # of a study
@@ -124,17 +124,14 @@ class Tuning:
 
     def _show(self, view: RunView, found: Sequence[rules.Choice], output: Path) -> None:
         claims = rules.tuning_claims(found, str(output), view)
-        card = Card(f"tune on {self.fabric.name}", run_facts(view), card_rows(claims))
-        grade, out = claims[0]["confidence"], console(160)
+        card = Card.of(f"tune on {self.fabric.name}", run_facts(view), claims)
         table = rules.winners_table(view.titled(f"What to take on {self.fabric.name}"), found, self.fabric)
         notes = tuple(rules.prediction_errors(found, self.fabric))
-        print_rows(card, grade, out)
-        out.print()
-        out.print(terminal(table))
+        print_rows(card, console(160), terminal(table))
         sys.stdout.write(plain("".join(f"{line}\n" for line in notes)))
         title = view.titled("Fastest algorithm by size and process count")
         drawn = winner_figure(title, rules.as_winners(found))
-        front = Front(card, grade, drawn, table, notes, "Which all-to-all is the fastest where?")
+        front = Front(card, drawn, table, notes, "Which all-to-all is the fastest where?")
         page.write([view.path], RunFolder(view.path).report, front=front)
 
     def check(self, table: Path, mpicxx: str | None = None) -> int:
@@ -143,12 +140,10 @@ class Tuning:
         folder = self.into.with_name(f"{self.into.name}-check")
         code, view = self._measured(folder, study.checking_study(self.fabric, self.what, table), mpicxx)
         found = study.checked(view)
-        screen = console(160)
         claims = study.check_claims(found, view.quality, view.claimed("doubt"))
-        card = Card(f"table {table.name} on {self.fabric.name}", run_facts(view), card_rows(claims))
-        print_rows(card, claims[0]["confidence"], screen)
-        screen.print()
-        screen.print(terminal(study.check_table(view.titled(f"auto beside all others on {self.fabric.name}"), found)))
+        card = Card.of(f"table {table.name} on {self.fabric.name}", run_facts(view), claims)
+        shown = study.check_table(view.titled(f"auto beside all others on {self.fabric.name}"), found)
+        print_rows(card, console(160), terminal(shown))
         return code
 
     def _measured(self, into: Path, text: str, mpicxx: str | None) -> tuple[int, RunView]:

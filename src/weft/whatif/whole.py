@@ -51,7 +51,7 @@ from weft.whatif.variants import (
     variants,
     with_network,
 )
-from weft.words.card import Card, card_rows
+from weft.words.card import Card
 
 #: Differences below this are called none: a model's own roundness, and the drawing of rounds.
 LEAST = 0.02
@@ -204,16 +204,14 @@ def _doubts(folder: TraceFolder, fabric: Fabric) -> tuple[QualityRow, ...]:
 
 
 def _shown(answers: SideBySide, trace: Path, base: Path, notes: list[str]) -> None:
-    claims, table, out = make_claims(answers, str(trace)), answers.table(), console(120)
+    claims, table = make_claims(answers, str(trace)), answers.table()
     size = (plural(answers.ranks, "rank"), plural(answers.outcomes[0].variant.asked.nodes or 1, "node"), "simulated")
-    card, grade = Card(f"{trace.name} on {answers.fabric}", size, card_rows(claims)), claims[0]["confidence"]
-    print_rows(card, grade, out)
-    out.print()
-    out.print(terminal(table))
+    card = Card.of(f"{trace.name} on {answers.fabric}", size, claims)
+    print_rows(card, console(120), terminal(table))
     sys.stdout.write("".join(f"{line}\n" for line in notes))
     tree = {"card": [row._asdict() for row in card.rows], "claims": [{**each, "more": extras(each)} for each in claims]}
     write_json(base / "whatif.json", answers.as_tree() | tree)
-    front = Front(card, grade, answers.draw(), table, tuple(notes))
+    front = Front(card, answers.draw(), table, tuple(notes))
     path = page.write([each.folder for each in answers.outcomes], base / "whatif.html", front=front)
     sys.stdout.write(f"page of all replays: {path}\nnumbers: {base / 'whatif.json'}\n")
 

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, claims_of, extras
+from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, Grade, claims_of, extras
 from weft.format import times_text
 from weft.words import Row, answers, breakdown, checks, doubts, sweeps
 from weft.words.checks import within_text
@@ -63,6 +63,12 @@ class Card(NamedTuple):
     title: str
     facts: tuple[str, ...]
     rows: tuple[Row, ...]
+    grade: Grade = "A"  # the confidence of the answer
+
+    @classmethod
+    def of(cls, title: str, facts: tuple[str, ...], claims: Sequence[ClaimRow]) -> "Card":
+        """The card of claims, of which there is one at least; empty facts are left out."""
+        return cls(title, tuple(filter(None, facts)), card_rows(claims), claims[0]["confidence"])
 
 
 def headline(claims: Sequence[ClaimRow]) -> str:

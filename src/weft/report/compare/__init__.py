@@ -11,11 +11,11 @@ from typing import Any
 from weft.analyse.compare.claims import claim_comparison, name_doubts
 from weft.analyse.compare.comparison import PHASES, Comparison, compare
 from weft.analyse.compare.sides import Side, side_of
-from weft.analyse.tables.claims import ClaimRow
+from weft.analyse.tables.claims import ClaimRow, Grade
 from weft.analyse.tables.manifest import made_by
 from weft.errors import CompareError, DataError
 from weft.report.view import RunView, load_view
-from weft.words.card import Card, card_rows
+from weft.words.card import Card
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,15 @@ class Compare:
     sides: tuple[Side, ...]
     comparisons: tuple[Comparison, ...]
 
+    @property
+    def runs(self) -> list[tuple[Side, RunView]]:
+        """Each run as it is compared, and as the report shows it."""
+        return list(zip(self.sides, self.views, strict=True))
+
     @cached_property
     def claims(self) -> list[list[ClaimRow]]:
         """What each comparison may claim."""
-        base, *others = zip(self.sides, self.views, strict=True)
+        base, *others = self.runs
         found: list[list[ClaimRow]] = []
         for comparison, run in zip(self.comparisons, others, strict=True):
             named = (name_doubts(view.claimed("doubt"), side.name, side.path) for side, view in (base, run))
@@ -40,7 +45,7 @@ class Compare:
     def cards(self) -> list[Card]:
         """A card for each comparison."""
         return [
-            Card(f"{each.other.name} against {each.base.name}", (self.label,) if self.label else (), card_rows(claims))
+            Card.of(f"{each.other.name} against {each.base.name}", (self.label,), claims)
             for each, claims in zip(self.comparisons, self.claims, strict=True)
         ]
 
@@ -53,6 +58,11 @@ class Compare:
     def label(self) -> str:
         """``simulated``, ``virtual network``, or both, if a run is one; empty for real networks."""
         return ", ".join(dict.fromkeys(view.label for view in self.views if view.label))
+
+    @property
+    def grade(self) -> Grade:
+        """The worst of the runs' qualities."""
+        return max(view.grade for view in self.views)
 
     def titled(self, title: str) -> str:
         """A title with a label if a run is not of a real network."""

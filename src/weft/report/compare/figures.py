@@ -4,6 +4,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import altair as alt
@@ -13,11 +14,22 @@ from weft.analyse.compare.sides import Key
 from weft.format import faster_text, measured_seconds, plural
 from weft.report.compare import Compare
 from weft.report.figures import Figure, theme
-from weft.text import plain
 from weft.words import name_call
 from weft.words.comparisons import name_place, ratio_text
 
 Axis = Literal["bytes", "nodes", "ranks"]
+COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.RED, theme.INK, theme.GREY)
+DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [1, 2])
+SIDE, TALL = 330, 230
+TITLES = {"bytes": "size", "nodes": "number of nodes N", "ranks": "number of ranks p"}
+STROKES = {
+    "launches": "Strokes: smallest and largest median of a launch.",
+    "model": "Strokes of a simulated run: the range of what its model leaves out.",
+}
+LOGS = "Both axes are logarithmic."
+BAND = "Band: 95 % bootstrap interval over launches. Filled points: a difference is shown; hollow: none is."
+MODEL_BAND = "Band: range of what the models leave out."
+FASTER = "Below the line at 1 the other run is faster."
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,12 @@ class Sheet:
     axis: Axis  # quantity on the x axis: ``bytes`` for calls measured at sizes, else ``nodes`` or ``ranks``
     panels: tuple[str, ...]  # operations, one per panel
     keys: frozenset[Key]  # its rows
+
+    @cached_property
+    def crossed(self) -> bool:
+        """Whether one process count occurs on several numbers of nodes, so that line names need both."""
+        shapes = {(key.ranks, key.nodes) for key in self.keys}
+        return len(shapes) > len({ranks for ranks, _ in shapes})
 
 
 def sheets(found: Compare) -> list[Sheet]:
@@ -57,22 +75,18 @@ def x_of(key: Key, axis: Axis) -> int:
     return {"bytes": key.size or 0, "nodes": key.nodes, "ranks": key.ranks}[axis]
 
 
-def line_of(key: Key, axis: Axis, many: bool) -> str:
+def line_of(key: Key, sheet: Sheet) -> str:
     """The line of a row: its process count, unless that is on the axis."""
-    if axis == "nodes":
+    if sheet.axis == "nodes":
         return f"{key.ranks // max(key.nodes, 1)} ranks per node"
-    if axis == "ranks":
+    if sheet.axis == "ranks":
         return f"N = {key.nodes}"
-    return f"p = {key.ranks}" + (f", N = {key.nodes}" if many else "")
+    return f"p = {key.ranks}" + (f", N = {key.nodes}" if sheet.crossed else "")
 
 
 def time_points(found: Compare, sheet: Sheet, operation: str) -> list[dict[str, Any]]:
-    """Times in s of every run for one panel: the median over launches, and the range of their medians (``stroke``).
-
-    Of a modelled time it is the range that its model leaves open.
-    """
+    """Times in s of every run for one panel: medians over launches, with their range (of models what they leave out)."""
     points: list[dict[str, Any]] = []
-    many = crossed(sheet)
     for side in found.sides:
         for key in sheet.keys:
             point = side.points.get(key)
@@ -80,7 +94,7 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[dict[str, 
                 continue
             low, high = point.span_s or (min(point.medians.values()), max(point.medians.values()))
             numbers = {"x": x_of(key, sheet.axis), "y": point.median_s, "low": low, "high": high}
-            words = {"run": side.name, "line": line_of(key, sheet.axis, many), "where": name_place(key)}
+            words = {"run": side.name, "line": line_of(key, sheet), "where": name_place(key)}
             words["stroke"] = "" if low == high else "model" if point.span_s else "launches"
             words["time"] = measured_seconds(point.median_s, *((low, high) if low < high else ()))
             points.append(numbers | words | {"base": side is found.sides[0], "launches": len(point.medians)})
@@ -90,52 +104,17 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[dict[str, 
 
 def ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[dict[str, Any]]:
     """Ratios of one comparison for one panel."""
-    many = crossed(sheet)
     points: list[dict[str, Any]] = [
         {
             "x": x_of(each.key, sheet.axis), "y": each.evidence.ratio,
             "low": each.evidence.low or each.evidence.ratio, "high": each.evidence.high or each.evidence.ratio,
-            "line": line_of(each.key, sheet.axis, many), "differs": each.evidence.outcome in ("slower", "faster"),
+            "line": line_of(each.key, sheet), "differs": each.evidence.outcome in ("slower", "faster"),
             "where": name_place(each.key), "ratio": ratio_text(each.evidence), "outcome": each.evidence.outcome,
         }
         for each in comparison.rows
         if each.key in sheet.keys and each.key.operation == operation
     ]  # fmt: skip
     return sorted(points, key=lambda point: (point["line"], point["x"]))
-
-
-def crossed(sheet: Sheet) -> bool:
-    """Whether one process count occurs on several numbers of nodes, so that line names need both."""
-    shapes = {(key.ranks, key.nodes) for key in sheet.keys}
-    return len(shapes) > len({ranks for ranks, _ in shapes})
-
-
-COLOURS = (theme.BLUE, theme.ORANGE, theme.GREEN, theme.RED, theme.INK, theme.GREY)
-DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 4], [1, 2])
-SIDE, TALL, COLUMNS = 330, 230, 2
-TITLES = {"bytes": "size", "nodes": "number of nodes N", "ranks": "number of ranks p"}
-STROKES = {
-    "launches": "Strokes: smallest and largest median of a launch.",
-    "model": "Strokes of a simulated run: the range of what its model leaves out.",
-}
-LOGS = "Both axes are logarithmic."
-BAND = "Band: 95 % bootstrap interval over launches. Filled points: a difference is shown; hollow: none is."
-MODEL_BAND = "Band: range of what the models leave out."
-FASTER = "Below the line at 1 the other run is faster."
-
-
-@dataclass(frozen=True)
-class Sheeted(Figure):
-    """A figure of panels wide enough for a logarithmic axis: two side by side."""
-
-    def whole(self) -> dict[str, Any]:
-        """The figure with its title, for its own file."""
-        title = {"text": plain(self.title), "subtitle": plain(self.key)}
-        return theme.beside(self.drawn, COLUMNS, 30) | {"title": title, "padding": 12}
-
-    def specifications(self) -> list[dict[str, Any]]:
-        """Each panel for a page; a single panel keeps its size."""
-        return self.drawn
 
 
 def all_figures(found: Compare) -> list[Figure]:
@@ -156,7 +135,7 @@ def times_figure(found: Compare, sheet: Sheet) -> Figure:
     drawn = {point["stroke"] for own in points.values() for point in own}
     key = " ".join(["Points: median over launches.", *(text for name, text in STROKES.items() if name in drawn), LOGS])
     title = found.titled(f"Time of each call: {sheet.title}")
-    return Sheeted(f"times-{sheet.name}", title, key, reading(found.comparisons, sheet), panels)
+    return Figure(f"times-{sheet.name}", title, key, reading(found.comparisons, sheet), panels, wide=True)
 
 
 def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: Sheet) -> Figure:
@@ -167,7 +146,7 @@ def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: She
     title = found.titled(f"Time of {other} over that of {base}: {sheet.title}")
     name = f"ratio-{sheet.name}" + (f"-{number}" if len(found.comparisons) > 1 else "")
     key = f"{MODEL_BAND if comparison.modelled else BAND} {FASTER}"
-    return Sheeted(name, title, key, reading([comparison], sheet), panels)
+    return Figure(name, title, key, reading([comparison], sheet), panels, wide=True)
 
 
 def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
@@ -175,17 +154,14 @@ def reading(comparisons: Sequence[Comparison], sheet: Sheet) -> str:
     found: list[str] = []
     for comparison in comparisons:
         own = [each for each in comparison.rows if each.key in sheet.keys]
-        if not own:
-            continue
         differing = [each for each in own if each.evidence.outcome in ("slower", "faster")]
-        name = comparison.other.name
-        if not differing and not comparison.modelled:
-            found.append(f"{name}: no difference shown in {plural(len(own), 'point')}.")
-            continue
-        most = max(differing or own, key=lambda each: abs(math.log(each.evidence.ratio)))
-        count = f"{len(differing)} of {plural(len(own), 'point')} differ; " if differing else ""
-        factor = faster_text(most.evidence.ratio, most.evidence.low, most.evidence.high)
-        found.append(f"{name}: {count}most in {name_place(most)}: {factor}.")
+        if own and not differing and not comparison.modelled:
+            found.append(f"{comparison.other.name}: no difference shown in {plural(len(own), 'point')}.")
+        elif own:
+            most = max(differing or own, key=lambda each: abs(math.log(each.evidence.ratio)))
+            count = f"{len(differing)} of {plural(len(own), 'point')} differ; " if differing else ""
+            factor = faster_text(most.evidence.ratio, most.evidence.low, most.evidence.high)
+            found.append(f"{comparison.other.name}: {count}most in {name_place(most)}: {factor}.")
     return " ".join(found)
 
 
@@ -234,7 +210,10 @@ def _times(axis: Axis, points: Sequence[dict[str, Any]], runs: list[str], operat
 
 
 def _ratio(axis: Axis, points: Sequence[dict[str, Any]], operation: str, comparison: Comparison) -> Any:
-    low, high = _span(points)
+    ratios = [1.0, *(point["y"] for point in points)]
+    # an outlying launch may widen a band to at most seven times the ratios
+    low = max(min(1.0, *(point["low"] for point in points)), min(ratios) / 7) / 1.15
+    high = min(max(1.0, *(point["high"] for point in points)), max(ratios) * 7) * 1.15
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     least = ((300, (1,)), (12, (1, 2, 5)), (4, (1, 2, 3, 5, 7)), (0, (1, 1.2, 1.5, 2, 3, 5, 7, 8, 9)))
     steps = next(steps for factor, steps in least if high / low > factor)
@@ -257,14 +236,6 @@ def _ratio(axis: Axis, points: Sequence[dict[str, Any]], operation: str, compari
         theme.chart(shown).mark_point(size=34, filled=True, opacity=1).encode(**dots),
         theme.chart(hidden).mark_point(size=34, fill="white", opacity=1).encode(**dots),
     ).properties(width=SIDE, height=TALL, title=_heading(operation))
-
-
-def _span(points: Sequence[dict[str, Any]]) -> tuple[float, float]:
-    """Ends of the axis of ratios: an outlying launch may widen a band to at most seven times the ratios."""
-    ratios = [1.0, *(point["y"] for point in points)]
-    low = max(min(1.0, *(point["low"] for point in points)), min(ratios) / 7)
-    high = min(max(1.0, *(point["high"] for point in points)), max(ratios) * 7)
-    return low / 1.15, high * 1.15
 
 
 def _heading(operation: str) -> alt.TitleParams:

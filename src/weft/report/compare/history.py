@@ -4,6 +4,7 @@
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from html import escape
 from pathlib import Path
@@ -21,7 +22,7 @@ from weft.report.card import print_rows
 from weft.report.compare import Compare, sides_of, view_of
 from weft.report.compare.page import again, differences, provenance
 from weft.report.compare.tables import p_equals
-from weft.report.export import escaped
+from weft.report.export import escaped, gauge
 from weft.report.figures import Figure, Picture
 from weft.report.figures.theme import BLUE, FONT, GREY, INK, RED, chart
 from weft.report.html import figure_values, fill, write_figures, write_page
@@ -32,19 +33,23 @@ from weft.words.card import Card
 from weft.words.comparisons import name_place
 from weft.words.doubts import grade_text
 
+MOST_LINES, MOST_OF_NIGHTS, SHOWN_ALARMS, SHOWN_NIGHTS = 60, 12, 20, 60
+CELL, LATE = 9, 10  # pixels; nights by which times may show a part later than the run that first names it
 KEY = "A line a row of the study: its time over its median of all runs. Thick: their geometric mean. Dashed: a change."
-MOST_LINES = 60
+LINES = "A line a row: its time over its median of all nights. Thick: their mean. Dashed: a change."
+CALENDAR = "Rows: nodes, columns: nights, oldest first. Blue: visited; red: the run of that night names it as slow."
 
 
 def card_of(found: Trend, runs: Compare | None = None) -> Card:
     """What the history shows: which runs, then a row for each change, and the runs that are doubtful."""
     rows = _rows(found)
-    for side, view in zip(runs.sides, runs.views, strict=True) if runs else ():
+    for side, view in runs.runs if runs else ():
         if is_doubtful(view.claims):
             grade, reason = grade_text(view.claimed("doubt"))
             rows.append(Row("confidence", "Confidence", grade, f"{side.name}: {reason}"))
     spanned = f"{plural(len(found.sides), 'run')} from {day(found.times[0])} to {day(found.times[-1])}"
-    return Card(f"History of {found.sides[0].study}", (spanned, plural(len(found.keys), "common row")), tuple(rows))
+    facts, grade = (spanned, plural(len(found.keys), "common row")), "A" if runs is None else runs.grade
+    return Card(f"History of {found.sides[0].study}", facts, tuple(rows), grade)
 
 
 def _rows(found: Trend) -> list[Row]:
@@ -98,7 +103,12 @@ def draw_history(
         known = zip(times, own, strict=True)
         return [{"time": time, "row": row, "relative": value} for time, value in known if math.isfinite(value)]
 
-    x = alt.X("time:T", title="begun (UTC)", scale=alt.Scale(type="utc"), axis=_days(times))
+    axis = alt.Axis()  # of runs of others, whose time was not recorded or has no zone
+    with suppress(ValueError, TypeError):
+        days = (datetime.fromisoformat(times[-1]) - datetime.fromisoformat(times[0])).days
+        form, count = ("%b %d", alt.TimeIntervalStep("day", days // 8 + 1)) if days > 4 else ("%b %d %H:%M", 6)
+        axis = alt.Axis(format=form, tickCount=count, labelOverlap="greedy", labelSeparation=8)
+    x = alt.X("time:T", title="begun (UTC)", scale=alt.Scale(type="utc"), axis=axis)
     y = alt.Y("relative:Q", title="time over the usual", scale=alt.Scale(zero=False))
     thin = chart(point for name, own in rows.items() for point in points(own, name)).encode(x=x, y=y)
     layers: list[Any] = [
@@ -109,16 +119,6 @@ def draw_history(
         strokes = chart({"time": times[at]} for at in steps)
         layers.append(strokes.mark_rule(color=RED, strokeDash=[6, 4], strokeWidth=2).encode(x=x))
     return alt.layer(*layers).properties(width=720, height=280)
-
-
-def _days(times: Sequence[str]) -> alt.Axis:
-    """An axis of some eight dates, with the time of the day where all runs are of a few days."""
-    try:
-        days = (datetime.fromisoformat(times[-1]) - datetime.fromisoformat(times[0])).days
-    except (ValueError, TypeError):  # runs of others, whose time was not recorded or has no zone
-        return alt.Axis()
-    form, count = ("%b %d", alt.TimeIntervalStep("day", days // 8 + 1)) if days > 4 else ("%b %d %H:%M", 6)
-    return alt.Axis(format=form, tickCount=count, labelOverlap="greedy", labelSeparation=8)
 
 
 def load_trend(folders: Sequence[Any]) -> tuple[Compare, Trend]:
@@ -154,9 +154,7 @@ def render(found: Trend, format: str) -> str:
 
 def print_trend(found: Trend, out: Any) -> None:
     """Print what the history shows, and the table of its runs."""
-    print_rows(card_of(found), "A", out)
-    out.print()
-    out.print(terminal(table(found), out.width))
+    print_rows(card_of(found), out, terminal(table(found), out.width))
 
 
 def write(runs: Compare, found: Trend, path: Path, *, formats: Collection[str] = ()) -> None:
@@ -167,24 +165,18 @@ def write(runs: Compare, found: Trend, path: Path, *, formats: Collection[str] =
         command=again(runs, "--trend"),
         title=f"History of {found.sides[0].study}",
         label=runs.label,
-        cards=[(card_of(found, runs), max(view.grade for view in runs.views))],
+        cards=[card_of(found, runs)],
         tables=[table(found)],
         gates=[],
         proof=figure_values(drawn.name, drawn),
         figures=[],
-        runs=[{"name": side.name, "provenance": provenance(runs, k)} for k, side in enumerate(runs.sides)],
+        runs=[{"name": side.name, "provenance": provenance(view)} for side, view in runs.runs],
         differences=differences(runs),
         meaning="Time over the usual: geometric mean over rows of a run's time over the median of all runs.",
     )
     write_page(path, page)
     if formats:
         write_figures([drawn], path.parent / "figures", formats)
-
-
-MOST_OF_NIGHTS, SHOWN_ALARMS, SHOWN_NIGHTS = 12, 20, 60
-LINES = "A line a row: its time over its median of all nights. Thick: their mean. Dashed: a change."
-CALENDAR = "Rows: nodes, columns: nights, oldest first. Blue: visited; red: the run of that night names it as slow."
-CELL, LATE = 9, 10  # pixels; nights by which times may show a part later than the run that first names it
 
 
 class Nights:
@@ -217,7 +209,7 @@ class Nights:
         new = set[str]().union(*self.new[max(0, alarm.at - LATE) : alarm.seen + 1])
         named = dict.fromkeys(name for night in after for name in night.slow)
         found = [f"slow: {name}" for name in named if name in new]
-        found += [f"{name}: {was} -> {now}" for name, (was, now) in self.differences(alarm)]
+        found += [f"{name}: {' -> '.join(values)}" for name, values in self.differences(alarm)]
         others = [host for host in after[0].hosts if host not in before.hosts]
         # in turn every night has other nodes: they are a cause only where nothing else is
         return found or ([f"other nodes: {', '.join(others[:8])}"] if others else [])
@@ -232,7 +224,7 @@ class Nights:
         """The last alarms, newest first, or that there is none."""
         span = f"{plural(len(self.nights), 'night')} from {day(self.nights[0].begun)} to {day(self.nights[-1].begun)}"
         rows = tuple(map(self._row, reversed(self.alarms[-5:]))) or (Row("watch.no-change", "No change shown", ""),)
-        return Card(f"{self.study} on {self.fabric}", (span, plural(len(self.rows), "row")), rows)
+        return Card(f"{self.study} on {self.fabric}", (span, plural(len(self.rows), "row")), rows, "B")
 
     def _row(self, alarm: Alarm) -> Row:
         text, since = f"{self.row_name(alarm)}: {times_text(alarm.factor)}", day(self.nights[alarm.at].begun)
@@ -292,27 +284,30 @@ class Nights:
                     )
         last = {host: number for number, night in enumerate(self.nights) for host in night.hosts}
         never = [host for host in self.hosts if host not in last]
-        reading = f"{plural(len(last), 'node')} of {len(self.hosts)} visited"
-        reading += f"; not yet: {', '.join(never[:12])}{' ...' if len(never) > 12 else ''}." if never else "."
+        yet = f"; not yet: {', '.join(never[:12])}{' ...' if len(never) > 12 else ''}" if never else ""
+        reading = f"{plural(len(last), 'node')} of {len(self.hosts)} visited{yet}."
         return Picture("calendar", "Calendar of nodes", CALENDAR, reading, "".join([*parts, "</svg>"]))
 
     def metrics(self) -> str:
         """The last night as version 1.0 of OpenMetrics: the textfile that a node exporter reads."""
         where = f'study="{escaped(self.study)}",fabric="{escaped(self.fabric)}"'
         night, alarm = self.nights[-1], self.last_alarm
-        lines = ["# TYPE weft_watch_seconds gauge", "# UNIT weft_watch_seconds seconds"]
-        lines.append("# HELP weft_watch_seconds Median of a row in the last night.")
-        for name, value in night.seconds.items():
-            lines.append(f'weft_watch_seconds{{{where},row="{escaped(name)}"}} {value:.9g}')
-        for name, words, value in (
-            ("alarm", "Whether the last night gave an alarm.", int(alarm is not None)),
-            ("factor", "Time after over time before, of the last alarm.", alarm.factor if alarm else 1.0),
-            ("nights", "Nights in the history.", len(self.nights)),
-            ("last_night_seconds", "When the last night was begun.", night.at.timestamp()),
+        factor = alarm.factor if alarm else 1.0
+        rows = [(f'{where},row="{escaped(name)}"', value) for name, value in night.seconds.items()]
+        lines: list[str] = []
+        for name, unit, words, samples in (
+            ("seconds", "seconds", "Median of a row in the last night.", rows),
+            ("alarm", "", "Whether the last night gave an alarm.", [(where, int(alarm is not None))]),
+            (
+                "factor",
+                "",
+                "Time after over time before, of the last alarm.",
+                [(where, factor)],
+            ),
+            ("nights", "", "Nights in the history.", [(where, len(self.nights))]),
+            ("last_night_seconds", "seconds", "When the last night was begun.", [(where, night.at.timestamp())]),
         ):
-            lines.append(f"# TYPE weft_watch_{name} gauge")
-            lines += ["# UNIT weft_watch_last_night_seconds seconds"] if name.endswith("_seconds") else []
-            lines += [f"# HELP weft_watch_{name} {words}", f"weft_watch_{name}{{{where}}} {value:.9g}"]
+            lines += gauge(f"weft_watch_{name}", unit, words, samples)
         return "\n".join([*lines, "# EOF"]) + "\n"
 
 
@@ -327,7 +322,7 @@ def write_nights(found: Nights, folder: Path) -> Path:
         command=f"weft watch {found.study} --on {found.fabric}",
         title=f"{found.study} on {found.fabric}, night by night",
         label="",
-        cards=[(found.card(), "B")],
+        cards=[found.card()],
         tables=[found.alarm_table(), found.night_table()],
         gates=[],
         proof=figure_values(figure.name, figure),

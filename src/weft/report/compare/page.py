@@ -16,16 +16,13 @@ from weft.report.compare.figures import all_figures
 from weft.report.compare.tables import MEANING, all_tables
 from weft.report.figures import Figure, Picture
 from weft.report.html import figure_values, fill, write_figures, write_page
+from weft.report.view import RunView
 from weft.words.card import say
 from weft.words.comparisons import factor_text, name_place
 
 
 def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, formats: Collection[str] = ()) -> Path:
-    """Write the page, on request each figure as a file beside it (in ``figures/``), and return its path.
-
-    `formats`: formats of the figures' files: ``svg``, ``pdf``, ``png``; none by default. Raises DataError: the page
-    cannot be written.
-    """
+    """Write the page, and its figures as files of some ``formats`` (svg, pdf, png) into ``figures/``; the path."""
     figures = all_figures(found)
     write_page(path, render(found, verdicts, figures))
     if formats:
@@ -40,12 +37,12 @@ def render(found: Compare, verdicts: Sequence[Verdict], figures: Sequence[Figure
         command=again(found),
         title=found.title,
         label=found.label,
-        cards=[(card, claims[0]["confidence"]) for card, claims in zip(found.cards, found.claims, strict=True)],
+        cards=found.cards,
         tables=[table for each in found.comparisons for table in all_tables(each)],
         gates=[(say(claim_gate(each)), each.state) for each in verdicts],
         proof=figure_values("ratios", draw_ratios(found)),
         figures=[figure_values(figure.name, figure) for figure in figures],
-        runs=[{"name": side.name, "provenance": provenance(found, index)} for index, side in enumerate(found.sides)],
+        runs=[{"name": side.name, "provenance": provenance(view)} for side, view in found.runs],
         differences=differences(found),
         meaning=MEANING,
     )
@@ -56,15 +53,14 @@ def again(found: Compare, *options: str) -> str:
     return shlex.join(["weft", "compare", *options, *(str(view.path) for view in found.views), "-o", "compare.html"])
 
 
-def provenance(found: Compare, index: int) -> method.Facts:
+def provenance(view: RunView) -> method.Facts:
     """Provenance of a run, with its settings."""
-    view = found.views[index]
     return [*method.provenance(view), *((f"setting {name}", value) for name, value in method.settings(view))]
 
 
 def differences(found: Compare) -> list[tuple[str, list[str]]]:
     """Facts in which the runs differ, which may be causes; folder, date and seed always differ and are left out."""
-    runs = [dict(provenance(found, index)) for index in range(len(found.views))]
+    runs = [dict(provenance(view)) for view in found.views]
     names = dict.fromkeys(name for run in runs for name in run)
     idle = {"Run folder", "Made", "Seed", "Timer"}
     listed = [(name, [run.get(name, "not set") for run in runs]) for name in names if name not in idle]

@@ -37,7 +37,7 @@ def as_json(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
     runs = [
         {name: getattr(side, name) for name in names}
         | {"simulated": side.modelled, "virtual": side.emulated, "quality": view.grade}
-        for side, view in zip(found.sides, found.views, strict=True)
+        for side, view in found.runs
     ]
     tree = {
         "schema": SCHEMA,
@@ -95,9 +95,9 @@ def _row(comparison: Comparison, each: Compared | Summary) -> dict[str, Any]:
     else:
         own = _identity(each.key) | {"summary": False, "rows": 1, "base_s": each.base_s, "other_s": each.other_s}
         own |= {"oversubscribed": each.oversubscribed}
-    launches = dict(zip(("base_launches", "other_launches"), found.launches, strict=True))
     evidence = ("ratio", "low", "high", "p", "p_holm", "p_launches", "shown", "outcome", "why")
-    own |= launches | {name: getattr(found, name) for name in evidence}
+    own |= {name: getattr(found, name) for name in evidence}
+    own |= dict(zip(("base_launches", "other_launches"), found.launches, strict=True))
     own |= {"base": comparison.base.name, "other": comparison.other.name, "statement": _statement(comparison, each)}
     return {name: own[name] for name in FIELDS}
 
@@ -123,7 +123,7 @@ def all_tables(comparison: Comparison) -> list[Table]:
 JUDGED: tuple[Column[Compared | Summary], ...] = (
     ("Ratio", "", lambda each: ratio_text(each.evidence)),
     ("p alone", "", lambda each: p_text(each.evidence.p)),
-    ("corrected", "", lambda each: corrected_text(each.evidence)),
+    ("corrected", "", lambda each: p_text(each.evidence.p_holm, each.evidence.p_launches)),
     (Words("Verdict"), "", lambda each: each.evidence.outcome + (", below the noise floor" if _is_lost(each) else "")),
 )
 
@@ -175,8 +175,9 @@ def _is_lost(each: Compared | Summary) -> bool:
     return each.evidence.outcome == "no difference shown" and "floor" in each.evidence.why
 
 
-def p_text(p: float | None) -> str:
-    """A probability with two digits."""
+def p_text(*given: float | None) -> str:
+    """A probability with two digits, the smaller of several."""
+    p = min((each for each in given if each is not None), default=None)
     return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}" if p < 0.0995 else f"{p:.2f}"
 
 
@@ -184,11 +185,6 @@ def p_equals(p: float) -> str:
     """A probability in a sentence: ``p = 0.032``, ``p < 0.001``."""
     text = p_text(p)
     return f"p {text}" if text.startswith("<") else f"p = {text}"
-
-
-def corrected_text(found: Any) -> str:
-    """The smaller of the two corrected probabilities."""
-    return p_text(min((p for p in (found.p_holm, found.p_launches) if p is not None), default=None))
 
 
 def render(found: Compare, verdicts: Sequence[Verdict] = (), format: Format = "text") -> str:
@@ -209,11 +205,8 @@ def render(found: Compare, verdicts: Sequence[Verdict] = (), format: Format = "t
 
 def print_compare(found: Compare, verdicts: Sequence[Verdict], out: Any) -> None:
     """Print a comparison on a console (:func:`weft.text.console`)."""
-    for comparison, card, claims in zip(found.comparisons, found.cards, found.claims, strict=True):
-        print_rows(card, claims[0]["confidence"], out)
-        for table in all_tables(comparison):
-            out.print()
-            out.print(terminal(table))
+    for comparison, card in zip(found.comparisons, found.cards, strict=True):
+        print_rows(card, out, *map(terminal, all_tables(comparison)))
     out.print(MEANING, style="dim")
     for verdict in verdicts:
         style = {"failed": "bold red", "undecided": "yellow"}.get(verdict.state, "green")

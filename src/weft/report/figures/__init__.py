@@ -38,6 +38,7 @@ class Figure(Shown):
     """One made of charts; Altair is imported where it is drawn."""
 
     panels: tuple[Any, ...]  # charts: one, or several small ones side by side that wrap on a narrow page
+    wide: bool = False  # whether panels have room for a logarithmic axis: at most two side by side, of their own width
 
     @cached_property
     def drawn(self) -> list[dict[str, Any]]:
@@ -48,16 +49,19 @@ class Figure(Shown):
 
     def specifications(self) -> list[dict[str, Any]]:
         """Each panel for a page, without the title (the page has it); a single panel fills the width."""
-        return [panel | {"width": "container"} for panel in self.drawn] if len(self.drawn) == 1 else self.drawn
+        alone = len(self.drawn) == 1 and not self.wide
+        return [self.drawn[0] | {"width": "container"}] if alone else self.drawn
 
     def whole(self) -> dict[str, Any]:
         """The figure with its title, for its own file."""
         from weft.report.figures.theme import COLUMNS, WIDTH, beside
 
-        title = {"text": plain(self.title), "subtitle": textwrap.wrap(plain(self.key), 95)}
-        if len(self.drawn) == 1:
+        key = plain(self.key)
+        title = {"text": plain(self.title), "subtitle": key if self.wide else textwrap.wrap(key, 95)}
+        if len(self.drawn) == 1 and not self.wide:
             return self.drawn[0] | {"title": title, "width": WIDTH, "padding": 12}
-        return beside(self.drawn, COLUMNS, 28) | {"title": title, "padding": 12}
+        columns, spacing = (2, 30) if self.wide else (COLUMNS, 28)
+        return beside(self.drawn, columns, spacing) | {"title": title, "padding": 12}
 
 
 Figures: TypeAlias = list[Figure | Picture]

@@ -16,10 +16,8 @@ from weft.report.figures.theme import BLUE, GREEN, GREY, ORANGE, RED, chart, uni
 from weft.report.view import RunView
 
 COLOURS = {"hardware": GREY, "messages": BLUE, "contention": ORANGE, "algorithm": RED, "arrival": GREEN}
-#: So many breakdowns are drawn; `weft why` prints all.
-MOST = 6
-#: Height of a row in pixels, and how far the axis goes beyond the longest bar: room for the numbers at its end.
-ROW, ROOM = 24, 1.6
+MOST = 6  # so many breakdowns are drawn; `weft why` prints all
+ROW, ROOM = 24, 1.6  # height of a row in pixels; how far the axis goes beyond the longest bar: room for its numbers
 KEY = (
     "Each group is a call, from the floor up, as shares of its time: hardware (the nearest lower bound), messages (the "
     "same blocks alone), contention (everybody at once, in plain rounds), algorithm (the library's call), arrival "
@@ -82,8 +80,7 @@ def _bars(view: RunView, found: Sequence[list[BreakdownRow]]) -> Any:
     scale = alt.Scale(domain=[0, most * ROOM], nice=False)
     x = alt.X("start:Q", title="share of the call's time (%)", scale=scale, axis=ticks)
     tooltip = [alt.Tooltip("step:N"), alt.Tooltip("text:N"), alt.Tooltip("mover:N", title="what would move it")]
-    steps = chart(bar for bar in drawn if bar["step"]).encode(y=y)
-    heads = chart(bar for bar in drawn if not bar["step"]).encode(y=y)
+    heads, steps = (chart(bar for bar in drawn if bool(bar["step"]) is of).encode(y=y) for of in (False, True))
     painted["fillOpacity"] = alt.condition("datum.hollow", alt.value(0.15), alt.value(0.9))
     return alt.layer(
         steps.mark_bar(height=16, strokeWidth=1).encode(x=x, x2="end:Q", tooltip=tooltip, **painted),
@@ -94,14 +91,13 @@ def _bars(view: RunView, found: Sequence[list[BreakdownRow]]) -> Any:
 
 def _round_figures(view: RunView) -> list[Figure]:
     calls = groupby(ROUND_TIMES.read(view.path), key=lambda row: (row["cell"], row["call"]))
-    groups = [rows for rows in (list(group) for _, group in calls) if len(rows) > 2]
+    if not (groups := [rows for rows in (list(group) for _, group in calls) if len(rows) > 2]):
+        return []
 
     def size(found: Sequence[RoundRow]) -> tuple[bool, int, int, float]:
         fair = not view.plan.cell(found[0]["cell"]).oversubscribed
         return fair, found[0]["nodes"], found[0]["ranks"], sum(row["seconds"] for row in found)
 
-    if not groups:
-        return []
     rows = max(groups, key=size)
     name = f"Rounds of a plain exchange by distance, {rows[0]['call']}, N = {rows[0]['nodes']}, p = {rows[0]['ranks']}"
     return [Figure("rounds", view.titled(name), ROUNDS_KEY, round_reading(rows), (_rounds(rows),))]
@@ -124,8 +120,8 @@ def _rounds(rows: Sequence[RoundRow]) -> Any:
         | {"load": None if row["link_s"] is None else row["link_s"] / size}
         for row in rows
     ]
-    ticks = alt.Axis(format=",d", tickMinStep=1)
-    x = alt.X("d:Q", title="distance d between sender and receiver, in ranks", axis=ticks)
+    title = "distance d between sender and receiver, in ranks"
+    x = alt.X("d:Q", title=title, axis=alt.Axis(format=",d", tickMinStep=1))
     y = alt.Y("time:Q", title=f"time ({unit})", scale=alt.Scale(zero=True))
     base = chart(drawn).encode(x=x)
     tooltip = [alt.Tooltip("d:Q"), alt.Tooltip("time:Q", format=".3~g"), alt.Tooltip("link:N")]

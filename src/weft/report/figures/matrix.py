@@ -113,8 +113,6 @@ def block_maximum(values: Floats, most: int) -> Floats:
     return np.fmax.reduce(np.fmax.reduce(padded.reshape(rows // block, block, columns // block, block), axis=3), axis=1)
 
 
-Floats = NDArray[np.float64]
-
 LEFT, TOP, RIGHT, BELOW = 92, 12, 44, 108
 #: Side of a matrix on the page in pixels; the smaller value if it has few rows.
 WIDE, NARROW, FEW = 800, 480, 100
@@ -244,9 +242,10 @@ def _pointer(shown: PairMatrix) -> str:
     if len(shown.nodes) > MOST_READ:
         return f'<p class="soft">The line for the nodes under the pointer is available up to {MOST_READ} nodes.</p>'
     exact = np.ascontiguousarray(shown.rate_of / shown.exact if shown.rate_of else shown.exact, "<f4")
-    data = {"nodes": list(shown.nodes), "ends": np.cumsum(shown.parts).tolist(), "what": shown.what, "unit": shown.unit}
-    data |= {"exact": base64.b64encode(exact.tobytes()).decode()}
-    data |= {"box": [LEFT, TOP, shown.side, LEFT + shown.side + RIGHT]}
+    data = {
+        "nodes": list(shown.nodes), "ends": np.cumsum(shown.parts).tolist(), "what": shown.what, "unit": shown.unit,
+        "exact": base64.b64encode(exact.tobytes()).decode(), "box": [LEFT, TOP, shown.side, LEFT + shown.side + RIGHT],
+    }  # fmt: skip
     return (
         '<p class="soft pointed" aria-live="off">Point at the matrix to read two nodes and the number between them.</p>'
         + with_script(data, "matrix.js")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The figures of pairs: matrices by rank and by node, contention, histograms by hop class."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 import altair as alt
 
@@ -10,10 +10,11 @@ from weft.analyse.tables.claims import extras
 from weft.analyse.tables.pairs import FARTHEST, LEAST_SHOWN_S, MATRIX_MEDIANS, HistogramRow, bucket_starts_s
 from weft.format import format_bytes, format_factor, measured_factor, plural, rate_unit, seconds_unit
 from weft.report.figures import Figure, Picture
-from weft.report.figures.matrix import PairMatrix, Scale, matrix_picture, scale_of
+from weft.report.figures.matrix import Floats, PairMatrix, matrix_picture, scale_of
 from weft.report.figures.theme import BLUE, HEIGHT, chart
 from weft.report.pair_view import MODES, PairView
 
+R = TypeVar("R", bound=Mapping[str, Any])
 #: A pair slower than the slowest class's median by this factor is drawn as slow.
 SLOW = 1.25
 LEAST_SHOWN = 0.01  # a pair or node that is slower by less than this share is not distinguished
@@ -48,47 +49,45 @@ def _trip(view: PairView, size: int) -> str:
     return "a message each way at once" if size >= view.both_ways else "half a round trip"
 
 
-def _unit(view: PairView, size: int, scale: Scale) -> tuple[tuple[str, float], int]:
-    """Unit of a matrix of times or rates, and the bytes that take each time, where rates are shown."""
-    moved = view.window(size) * size if view.rates else 0
-    return (rate_unit(moved / scale.cut) if moved and scale.cut else seconds_unit(scale.cut)), moved
-
-
 def _where(view: PairView, size: int, mode: str, what: str) -> str:
     return view.run.titled(f"{what}, {format_bytes(size)}, {MODES.get(mode, mode)}")
 
 
-def _cut(view: PairView, size: int, mode: str) -> float:
-    medians = [row["median_s"] for row in view.classes if (row["bytes"], row["mode"]) == (size, mode)]
-    return SLOW * max(medians, default=0.0)
+def _at(rows: Sequence[R], size: int, mode: str) -> list[R]:
+    return [row for row in rows if (row["bytes"], row["mode"]) == (size, mode)]
+
+
+def _latency(
+    view: PairView, place: tuple[int, str], said: tuple[str, str, str, str], values: Floats, parts: Sequence[int],
+    exact: Floats, of: str, block: int = 1,
+) -> Picture:  # fmt: skip
+    """A matrix of times or rates of a size and mode; ``said``: by what, title, key and reading."""
+    (size, mode), (by, title, key, reading) = place, said
+    scale = scale_of(values, SLOW * max((row["median_s"] for row in _at(view.classes, size, mode)), default=0.0))
+    moved = view.window(size) * size if view.rates else 0  # bytes that take each time
+    unit = rate_unit(moved / scale.cut) if moved and scale.cut else seconds_unit(scale.cut)
+    answers = view.run.claimed("answer")
+    named = {each["subject"] for each in answers if each["id"] == "outlier.node" or extras(each).get("of") == "node"}
+    slow = [place for place, name in enumerate(view.nodes) if name in named]
+    shown = PairMatrix(values, parts, view.nodes, exact, scale, unit, of, block, outlined=slow, rate_of=moved)
+    key += COLOURS.format(factor=SLOW) + FRAMED * bool(slow)
+    return matrix_picture(f"latency-{by}-{size}-{mode}", _where(view, size, mode, title), key, reading, shown)
 
 
 def _ranks(view: PairView, size: int, mode: str) -> Picture:
     blocks, block = view.blocks(size, mode)
-    scale = scale_of(blocks, _cut(view, size, mode))
-    unit, moved = _unit(view, size, scale)
     parts, of = ([1] * len(view.nodes), "nodes") if view.by_nodes else (view.on_node, "ranks")
-    shown = PairMatrix(
-        blocks, parts, view.nodes, view.matrix(size, mode, "slowest_s"), scale, unit,
-        "the slowest of their pairs", block, outlined=_slow_nodes(view), rate_of=moved,
-    )  # fmt: skip
     single = "the slowest pair of ranks of two nodes" if view.by_nodes else "one pair of ranks"
     each = single if block == 1 else f"the slowest pair of {block} x {block} {of}"
     key = f"Each point is {each}: {_trip(view, size)}, started by the row. Ranks are sorted by node. "
-    key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
-    title = _where(view, size, mode, f"{_what(view, size)} of every pair of ranks")
-    return matrix_picture(f"latency-ranks-{size}-{mode}", title, key, _slowest(view, size, mode), shown)
-
-
-def _slow_nodes(view: PairView) -> list[int]:
-    answers = view.run.claimed("answer")
-    named = {each["subject"] for each in answers if each["id"] == "outlier.node" or extras(each).get("of") == "node"}
-    return [place for place, name in enumerate(view.nodes) if name in named]
+    said = ("ranks", f"{_what(view, size)} of every pair of ranks", key, _slowest(view, size, mode))
+    exact = view.matrix(size, mode, "slowest_s")
+    return _latency(view, (size, mode), said, blocks, parts, exact, "the slowest of their pairs", block)
 
 
 def _slowest(view: PairView, size: int, mode: str) -> str:
-    rows = [row for row in view.worst if (row["bytes"], row["mode"]) == (size, mode)]
-    row = max((row for row in rows if row["base_s"] >= LEAST_SHOWN_S), key=lambda each: each["factor"], default=None)
+    rows = [row for row in _at(view.worst, size, mode) if row["base_s"] >= LEAST_SHOWN_S]
+    row = max(rows, key=lambda each: each["factor"], default=None)
     if row is None and len(view.worst) >= FARTHEST and view.worst[-1]["factor"] >= 1 + LEAST_SHOWN:
         return f"None of the run's {FARTHEST} pairs that are farthest from their class is among these."
     if row is None or row["factor"] < 1 + LEAST_SHOWN:
@@ -103,37 +102,26 @@ def _slowest(view: PairView, size: int, mode: str) -> str:
 
 def _nodes(view: PairView, size: int, mode: str) -> Picture:
     times = view.matrix(size, mode, "time_s")
-    scale = scale_of(times, _cut(view, size, mode))
-    unit, moved = _unit(view, size, scale)
-    shown = PairMatrix(
-        times, [1] * len(view.nodes), view.nodes, times, scale, unit, "the median of their pairs",
-        outlined=_slow_nodes(view), rate_of=moved,
-    )  # fmt: skip
+    row = max(_at(view.node_rows, size, mode), key=lambda each: each["factor"] or 0.0, default=None)
+    if row is None or not row["factor"]:
+        reading = "All pairs are within one node."
+    elif row["factor"] < 1 + LEAST_SHOWN:
+        reading = "No node is noticeably slower than its classes."
+    else:
+        factor = format_factor(row["factor"])
+        reading = f"Farthest from its classes is {row['name']}: {factor} times their medians over all its pairs."
     key = f"Each point is the median over the pairs of ranks of two nodes: {_trip(view, size)}. "
-    key += COLOURS.format(factor=SLOW) + FRAMED * bool(shown.outlined)
-    title = _where(view, size, mode, f"{_what(view, size)} by node (median)")
-    return matrix_picture(f"latency-nodes-{size}-{mode}", title, key, _worst_node(view, size, mode), shown)
-
-
-def _worst_node(view: PairView, size: int, mode: str) -> str:
-    rows = [row for row in view.node_rows if (row["bytes"], row["mode"]) == (size, mode) and row["factor"]]
-    if not rows:
-        return "All pairs are within one node."
-    row = max(rows, key=lambda each: each["factor"] or 0.0)
-    if (row["factor"] or 0.0) < 1 + LEAST_SHOWN:
-        return "No node is noticeably slower than its classes."
-    times = f"{format_factor(row['factor'] or 0.0)} times their medians"
-    return f"Farthest from its classes is {row['name']}: {times} over all its pairs."
+    said = ("nodes", f"{_what(view, size)} by node (median)", key, reading)
+    return _latency(view, (size, mode), said, times, [1] * len(view.nodes), times, "the median of their pairs")
 
 
 def _contention(view: PairView, size: int, mode: str) -> Picture:
     factors = view.matrix(size, mode, "factor")
-    middle = (row["factor"] for row in view.of_largest(MATRIX_MEDIANS) if (row["bytes"], row["mode"]) == (size, mode))
-    scale = scale_of(factors, SLOW * next(middle))  # of the median over all pairs of nodes
+    middle = _at(view.of_largest(MATRIX_MEDIANS), size, mode)[0]["factor"]  # over all pairs of nodes
+    scale = scale_of(factors, SLOW * middle)
     ones = [1] * len(view.nodes)
     shown = PairMatrix(factors, ones, view.nodes, factors, scale, ("x", 1.0), "the median factor of their pairs")
-    rows = [row for row in view.contention if (row["bytes"], row["mode"]) == (size, mode)]
-    row = max(rows, key=lambda each: each["factor"])
+    row = max(_at(view.contention, size, mode), key=lambda each: each["factor"])
     interval = measured_factor(row["factor"], row["low"], row["high"])
     reading = f"Contention is largest at {row['class']}: {interval} times as long as alone"
     if row["p95"] and row["p95"] > SLOW * row["factor"]:
@@ -146,29 +134,25 @@ def _contention(view: PairView, size: int, mode: str) -> Picture:
 
 def _histogram(view: PairView, size: int, mode: str) -> Figure | None:
     """A panel for each hop class, both axes logarithmic; None without samples."""
-    rows = [row for row in view.histogram if (row["bytes"], row["mode"]) == (size, mode)]
+    rows = _at(view.histogram, size, mode)
     if not rows:
         return None
-    classes = list(dict.fromkeys(row["class"] for row in rows))  # nearest first, as the table has them
     unit, scale = seconds_unit(max(bucket_starts_s(row["bucket"]) for row in rows))
     ends = [bucket_starts_s(row["bucket"] + more) / scale for row in rows for more in (0, 1)]
     axis = f"{_trip(view, size)} ({unit})"
-    own = {name: [row for row in rows if row["class"] == name] for name in classes}
-    panels = tuple(_panel(own[name], name, axis, scale, ends) for name in classes)
+    names = dict.fromkeys(row["class"] for row in rows)  # nearest first, as the table has them
+    own = {name: [row for row in rows if row["class"] == name] for name in names}
+    panels = tuple(_panel(of_class, name, axis, scale, ends) for name, of_class in own.items())
     title = _where(view, size, mode, "Samples by hop class")
     key = "Warm samples in buckets of 2.2 % (2^(1/32)) of the time: both axes are logarithmic."
-    spread = [row for row in view.spread if (row["bytes"], row["mode"]) == (size, mode)]
-    widest = max(spread, key=lambda row: row["ratio"])
+    widest = max(_at(view.spread, size, mode), key=lambda row: row["ratio"])
     reading = f"{widest['class']} has the widest spread: its p99 is {format_factor(widest['ratio'])} times its median."
     return Figure(f"histogram-{size}-{mode}", title, key, reading, panels)
 
 
 def _panel(rows: Sequence[HistogramRow], name: str, title: str, scale: float, ends: Sequence[float]) -> Any:
-    bars = [
-        {"x": bucket_starts_s(row["bucket"]) / scale, "x2": bucket_starts_s(row["bucket"] + 1) / scale}
-        | {"n": row["count"]}
-        for row in rows
-    ]
+    sides = ((row["count"], *(bucket_starts_s(row["bucket"] + more) / scale for more in (0, 1))) for row in rows)
+    bars = [{"x": start, "x2": end, "n": count} for count, start, end in sides]
     # a bar mark starts at zero, which a logarithmic axis does not have: rectangles start below one sample
     x = alt.X("x:Q", title=title, scale=alt.Scale(type="log", domain=[min(ends), max(ends)], nice=False))
     counts = alt.Scale(type="log", domainMin=0.8)

@@ -17,17 +17,22 @@ from weft.report.figures.theme import WIDTH
 from weft.report.tables import drawn_cells, reading
 from weft.report.view import RunView
 
-WIDE = 760
-#: From this share of its rate on a link is drawn as the bottleneck, if none is busier.
-BUSY = 0.5
-#: A drawing with more boxes than these says nothing at a glance.
-MOST_BOXES = 60
+WIDE, PANEL = 760, 300
+BUSY = 0.5  # from this share of its rate on a link is drawn as the bottleneck, if none is busier
+MOST_BOXES = 60  # a drawing with more says nothing at a glance
+#: With more hosts than this a panel would be too narrow: only the largest number of nodes is drawn.
+MOST_SIDE_BY_SIDE = 8
+SCALE = (0.0, 0.5, 1.0)  # shares of a link's rate drawn in grey, amber and red
+KEY = (
+    "Two lines per cable: up on the left, down on the right; the colour is the share of the link's rate in use while "
+    "the calls ran (grey 0, amber 50, red 100 %). The number is that of the busier direction; it is left out where it "
+    "would touch that of a busier link."
+)
 
 
 def draw_loads(view: RunView) -> Picture | None:
     """The links at the largest number of nodes, the busiest ones in red; None if none was counted."""
-    cells = drawn_cells(view)
-    if not cells:
+    if not (cells := drawn_cells(view)):
         return None
     nodes, _, _, loads = cells[-1]
     hosts = view.plan.planned_fabric.hosts
@@ -109,31 +114,17 @@ def _beside(points: Sequence[tuple[float, float]], text: str, is_hot: bool) -> s
 
 
 def _box(place: Place) -> str:
-    x, y = place.x - place.width / 2, place.y - place.height / 2
-    lines = escape(place.text).split("\n")
+    x, y, text = place.x - place.width / 2, place.y - place.height / 2, escape(place.text).partition("\n")[0]
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{place.width:.1f}" height="{place.height:.1f}" rx="6" class="box">'
         f"<title>{escape(place.names)}</title></rect>"
-        f'<text x="{place.x:.1f}" y="{place.y + 4.5:.1f}" text-anchor="middle">{lines[0]}</text>'
+        f'<text x="{place.x:.1f}" y="{place.y + 4.5:.1f}" text-anchor="middle">{text}</text>'
     )
-
-
-PANEL = 300
-#: With more hosts than this a panel would be too narrow: only the largest number of nodes is drawn.
-MOST_SIDE_BY_SIDE = 8
-#: Shares of a link's rate drawn in grey, amber and red.
-SCALE = (0.0, 0.5, 1.0)
-KEY = (
-    "Two lines per cable: up on the left, down on the right; the colour is the share of the link's rate in use while "
-    "the calls ran (grey 0, amber 50, red 100 %). The number is that of the busier direction; it is left out where it "
-    "would touch that of a busier link."
-)
 
 
 def links_figure(view: RunView) -> Figure | None:
     """The loads at each number of nodes; None if no link was counted."""
-    cells = drawn_cells(view)
-    if not cells:
+    if not (cells := drawn_cells(view)):
         return None
     hosts = view.plan.planned_fabric.hosts
     crowded = len(hosts) > MOST_SIDE_BY_SIDE
@@ -151,10 +142,8 @@ def link_load(load: Load) -> LinkLoad:
     """One direction of a link for the drawing: its share, the share as text, and its tooltip."""
     share = percent(load["share"]) if load["share"] is not None else ""
     details = {
-        "link": load["link"],
-        "carried": f"{format_bytes(round(load['bytes']))} a launch",
+        "link": load["link"], "carried": f"{format_bytes(round(load['bytes']))} a launch",
         "share of its rate": share or "not known",
-        "rate": format_rate(load["rate"]) if load["rate"] else "not known",
-        "dropped": f"{load['drops']:,} packets",
-    }
+        "rate": format_rate(load["rate"]) if load["rate"] else "not known", "dropped": f"{load['drops']:,} packets",
+    }  # fmt: skip
     return LinkLoad(load["source"], load["target"], load["cable"], load["share"] or 0.0, share, details)

@@ -18,16 +18,19 @@ from weft.words import name_call
 from weft.words.card import say
 
 Axis = Literal["nodes", "ranks"]
-
+Points = list[dict[str, Any]]
+COLOURS = (theme.GREEN, theme.RED, theme.BLUE, theme.ORANGE, theme.INK, theme.GREY)
 KEPT = {"strong": "constant global memory", "weak": "constant local memory", "none": "sweep"}
 KEY = (
     "Line and points: median over all launches. Band: the interval that the table names. "
     "Small dots: median of each launch. Dashed: lower bound. Hollow: more ranks than cores."
 )
-
 MODEL_KEY = (
     "Line and points: what the model gives, the same at each launch. "
     "Dashed: lower bound. Hollow: more ranks than cores."
+)
+CALLS_KEY = (
+    "Solid lines and filled points: warm median. Dashed lines and hollow points: the first call on fresh connections."
 )
 
 
@@ -41,13 +44,13 @@ def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[Medi
     unit, size = theme.unit_of(reach(row)[1] for row in rows)
     points = [_point(row, axis, size) for row in rows]
     cells = {row["cell"]: row[axis] for row in rows}
-    own = [row for row in launches if row["cell"] in cells and (row["call"], row["phase"]) == (view.main_call, "warm")]
-    dots: list[dict[str, Any]] = [
+    dots: Points = [
         {"x": cells[row["cell"]], "y": row["median_s"] / size, "launch": row["launch"]}
         | {"text": measured_seconds(row["median_s"])}
-        for row in own
+        for row in launches
+        if row["cell"] in cells and (row["call"], row["phase"]) == (view.main_call, "warm")
     ]
-    missing: list[dict[str, Any]] = [
+    missing: Points = [
         {"x": row[axis], "status": row["status"], "reason": row["reason"]} for row in every if row not in rows
     ]
     xs = sorted({row[axis] for row in every})
@@ -64,7 +67,6 @@ def scaling_figure(view: RunView, series: PlannedSeries, launches: Sequence[Medi
 
 
 def _point(row: TimedRow, axis: Axis, size: float) -> dict[str, Any]:
-    """The time of a cell with its interval and lower bound, in the unit of the axis."""
     (low, high), bound_s = reach(row), holding_bound_s(row)
     numbers = {"x": row[axis], "y": row["median_s"] / size, "low": low / size, "high": high / size}
     numbers |= {"bound": bound_s / size if bound_s else None, "samples": row["samples"]}
@@ -72,9 +74,6 @@ def _point(row: TimedRow, axis: Axis, size: float) -> dict[str, Any]:
     words["time"] = measured_seconds(row["median_s"], row["low_s"], row["high_s"])
     words["limit"] = bound_text(row) if row["bound_s"] else "not known"
     return numbers | words | {"crowded": row["oversubscribed"]}
-
-
-Points = list[dict[str, Any]]
 
 
 def _chart(x: alt.X, points: Points, dots: Points, missing: Points, unit: str, logarithmic: bool, said: str) -> Any:
@@ -128,26 +127,17 @@ def _labels(points: Points, x: alt.X, scale: alt.Scale, logarithmic: bool, said:
         names.append((f"lower bound:\n{last['name']}", last["bound"], theme.GREY))
     if logarithmic:
         span = math.log(theme.grows_by([end for point in points for end in (point["y"], point["bound"]) if end])) or 1.0
-        places = [
-            math.exp(value)
-            for value in theme.dodged([math.log(value) for _, value, _ in names], span * 26 / theme.HEIGHT)
-        ]
+        scaled, back = math.log, math.exp
     else:
         span = max(end or 0 for point in points for end in (point["high"], point["bound"]))
-        places = theme.dodged([value for _, value, _ in names], span * 26 / theme.HEIGHT)
-    rows = [{"x": last["x"], "y": place, "name": name} for (name, _, _), place in zip(names, places, strict=True)]
+        scaled, back = float, float
+    places = map(back, theme.dodged([scaled(value) for _, value, _ in names], span * 26 / theme.HEIGHT))
     return [
-        theme.chart([row])
+        theme.chart([{"x": last["x"], "y": place, "name": name}])
         .mark_text(align="left", dx=10, dy=-5, color=colour, fontSize=11, lineBreak="\n")
         .encode(x=x, y=alt.Y("y:Q", scale=scale), text="name:N")
-        for row, (_, _, colour) in zip(rows, names, strict=True)
+        for (name, _, colour), place in zip(names, places, strict=True)
     ]
-
-
-COLOURS = (theme.GREEN, theme.RED, theme.BLUE, theme.ORANGE, theme.INK, theme.GREY)
-CALLS_KEY = (
-    "Solid lines and filled points: warm median. Dashed lines and hollow points: the first call on fresh connections."
-)
 
 
 def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
@@ -157,21 +147,22 @@ def calls_figure(view: RunView, series: PlannedSeries) -> Figure | None:
     if len(calls) < 2 or not rows:
         return None
     axis = "nodes" if len({row["nodes"] for row in rows}) > 1 else "ranks"
-    points: list[dict[str, Any]] = [
-        {"x": row[axis], "y": row["median_s"], "call": row["call"], "phase": row["phase"]}
-        | {"what": f"{CALLS.get(row['call'], row['call'])}, {row['phase']}"}
-        | {"where": f"N = {row['nodes']}, p = {row['ranks']}"}
-        | {"time": measured_seconds(row["median_s"], row["low_s"], row["high_s"])}
+    points: Points = [
+        {
+            "x": row[axis], "y": row["median_s"], "call": row["call"], "phase": row["phase"],
+            "what": f"{CALLS.get(row['call'], row['call'])}, {row['phase']}",
+            "where": f"N = {row['nodes']}, p = {row['ranks']}",
+            "time": measured_seconds(row["median_s"], row["low_s"], row["high_s"]),
+        }
         for row in rows
-    ]
+    ]  # fmt: skip
     title = f"The calls, cold and warm: {series.name}, {m_text(series)}"
     chart = _calls_chart(axis, points, calls)
     return Figure(f"calls-{series.name}", view.titled(title), CALLS_KEY, calls_reading(rows, view.floor), (chart,))
 
 
-def _calls_chart(axis: str, points: Sequence[dict[str, Any]], calls: list[str]) -> Any:
+def _calls_chart(axis: str, points: Points, calls: list[str]) -> Any:
     xs = sorted({point["x"] for point in points})
-    span = theme.grows_by([point["y"] for point in points])
     x = theme.along(axis, xs, theme.grows_by(xs) >= 8, room=0.35)
     lowest, highest = (edge([point["y"] for point in points]) for edge in (min, max))
     scale = alt.Scale(type="log", domain=[lowest / 1.6, highest * 1.6], nice=False)
@@ -184,27 +175,22 @@ def _calls_chart(axis: str, points: Sequence[dict[str, Any]], calls: list[str]) 
     def marks(rows: Sequence[dict[str, Any]]) -> Any:
         return theme.chart(rows).encode(x=x, y=y, color=colour)
 
-    labels = marks(_calls_labels(points, math.log(span * 2.56)))
+    # each line's name to the right of its last point, at least 16 pixels apart; points come in the order of x
+    lines = sorted({(point["call"], point["phase"]): point for point in points}.values(), key=lambda point: point["y"])
+    gap = math.log(highest / lowest * 2.56) * 16 / (theme.HEIGHT + 40)
+    places = theme.dodged([math.log(point["y"]) for point in lines], gap)
+    names = [
+        {"x": xs[-1], "y": math.exp(place), "call": point["call"], "name": f"{point['call']} {point['phase']}"}
+        for point, place in zip(lines, places, strict=True)
+    ]
     whole: Any = alt.layer(
         marks(cold).mark_line(strokeDash=[5, 4], strokeWidth=1.4),
         marks(warm).mark_line(strokeWidth=2.2),
         marks(cold).mark_point(size=50, fill="white", strokeWidth=1.6, opacity=1).encode(tooltip=tooltip),
         marks(warm).mark_point(size=50, filled=True, opacity=1).encode(tooltip=tooltip),
-        labels.mark_text(align="left", dx=10, fontWeight="bold").encode(text="name:N", color=shade),
+        marks(names).mark_text(align="left", dx=10, fontWeight="bold").encode(text="name:N", color=shade),
     )
     return whole.resolve_scale(color="independent").properties(height=theme.HEIGHT + 40)
-
-
-def _calls_labels(points: Sequence[dict[str, Any]], span: float) -> list[dict[str, Any]]:
-    """Each line's name to the right of its last point, at least 16 pixels apart."""
-    ends = {(point["call"], point["phase"]): point for point in points}  # points come in the order of x
-    lines = sorted(ends.values(), key=lambda point: point["y"])
-    right = max(point["x"] for point in points)
-    places = theme.dodged([math.log(point["y"]) for point in lines], span * 16 / (theme.HEIGHT + 40))
-    return [
-        {"x": right, "y": math.exp(place), "call": point["call"], "name": f"{point['call']} {point['phase']}"}
-        for point, place in zip(lines, places, strict=True)
-    ]
 
 
 def calls_reading(rows: Sequence[TimedRow], floor: Sequence[FloorRow] = ()) -> str:

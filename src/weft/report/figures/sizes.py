@@ -17,8 +17,7 @@ from weft.report.figures.scaling import COLOURS
 from weft.report.figures.theme import BLUE, DARKER, GREEN, INK, ORANGE, RED, chart
 
 Quantity = Literal["time", "rate"]
-
-PANEL = 230
+PANEL, TILE = 230, 30
 #: Width of the plot on paper, where it is narrowest, and of a bold letter of a name, in pixels.
 NARROWEST, LETTER_PX = 470, 6.6
 #: A bound further than this factor from the times is not drawn.
@@ -29,15 +28,20 @@ KEY = (
     "Red diamond: a change-over at which the time steps; hollow: one at which only its slope or the algorithm changes. "
     "Dotted: value of a knob that may explain it, and does where the table says confirmed."
 )
-
 RATE_KEY = KEY.replace("Dashed: lower bound.", "Dashed: upper limit, by the lower bound of the time.")
+WINNERS_KEY = (
+    "Colour: the fastest algorithm. Number: its time over that of the library's own choice. "
+    "Grey: the library's own choice; no other is significantly faster."
+)
+#: Without grey, which is the default's; each dark enough for white numbers.
+TILE_COLOURS = (BLUE, DARKER[RED], DARKER[GREEN], DARKER[ORANGE], "#a23b8c", INK, "#7c3aed", "#b0305c", "#26789f")
 
 
 def size_panel(drawn: Sequence[tuple[Line, str]], quantity: Quantity, *, small: bool, title: str = "") -> Any:
     """A chart of lines and their names. `quantity`: ``time`` of one operation, or ``rate``: bytes over that time."""
     rows = [row for each in drawn for row in _points(*each, quantity)]
     marks = [row for each in drawn for row in _marks(*each, quantity)]
-    width, height = (PANEL, 200) if small else (None, theme.HEIGHT + 40)
+    height = 200 if small else theme.HEIGHT + 40
     last = max(row["x"] for row in rows)
     longest = max(len(row["label"]) for row in rows if row["x"] == last)
     x = _size_axis([row["x"] for row in rows], small, longest)
@@ -45,6 +49,7 @@ def size_panel(drawn: Sequence[tuple[Line, str]], quantity: Quantity, *, small: 
     labels = [label for _, label in drawn]
     colour, shade = (alt.Color("label:N", scale=each, legend=None) for each in theme.palettes(labels, COLOURS))
     tooltip = theme.tooltips(label="line", size="message", time="median", rate="rate", samples="samples")
+    told = theme.tooltips(between="between", what="over that expected", cause="cause")
     base = theme.chart([row for row in rows if not row["rare"]]).encode(x=x, y=y, color=colour)
     rare = theme.chart([row for row in rows if row["rare"]]).encode(x=x, y=y, color=colour)
     whole: Any = alt.layer(
@@ -58,20 +63,14 @@ def size_panel(drawn: Sequence[tuple[Line, str]], quantity: Quantity, *, small: 
         rare.mark_point(size=26, filled=False, opacity=1).encode(tooltip=tooltip),
         theme.chart(marks)
         .mark_point(shape="diamond", size=110, strokeWidth=1.6, stroke=theme.RED, opacity=1)
-        .encode(
-            x=x,
-            y=y,
-            fill=alt.condition("datum.jump", alt.value(theme.RED), alt.value("white")),
-            tooltip=theme.tooltips(between="between", what="over that expected", cause="cause"),
-        ),
+        .encode(x=x, y=y, fill=alt.condition("datum.jump", alt.value(theme.RED), alt.value("white")), tooltip=told),
         theme.chart(_labels(rows, span * 14 / height))
         .mark_text(align="left", dx=7, fontSize=11, fontWeight="bold")
         .encode(x=x, y=y, color=shade, text="label:N"),
     )
     chart = whole.resolve_scale(color="independent").properties(height=height)
-    if width:
-        chart = chart.properties(width=width, title=alt.TitleParams(title, fontSize=12, anchor="middle"))
-    return chart
+    heading = alt.TitleParams(title, fontSize=12, anchor="middle")
+    return chart.properties(width=PANEL, title=heading) if small else chart
 
 
 def _points(line: Line, label: str, quantity: Quantity) -> list[dict[str, Any]]:
@@ -115,13 +114,10 @@ def _limits(drawn: Sequence[tuple[Line, str]], x: alt.X, height: int) -> list[An
     layers: list[Any] = []
     for place, (value, name) in enumerate(sorted(known.items(), reverse=True)):
         chart = theme.chart([{"x": value, "name": f"{name} = {exact_bytes(value)}"}])
+        layers.append(chart.mark_rule(color=INK, strokeDash=[2, 3], strokeWidth=1.2).encode(x=x))
         # at the bottom, right of the line: times and rates both rise away from there; one above the other, or they meet
-        layers += [
-            chart.mark_rule(color=theme.INK, strokeDash=[2, 3], strokeWidth=1.2).encode(x=x),
-            chart.mark_text(align="left", dx=4, baseline="bottom", fontSize=10, color=theme.INK).encode(
-                x=x, y=alt.value(height - 3 - 13 * place), text="name:N"
-            ),
-        ]
+        words = chart.mark_text(align="left", dx=4, baseline="bottom", fontSize=10, color=INK)
+        layers.append(words.encode(x=x, y=alt.value(height - 3 - 13 * place), text="name:N"))
     return layers
 
 
@@ -158,15 +154,6 @@ def _labels(rows: Sequence[dict[str, Any]], gap: float) -> list[dict[str, Any]]:
     return [{"x": row["x"], "y": math.exp(place), "label": row["label"]} for row, place in placed]
 
 
-WINNERS_KEY = (
-    "Colour: the fastest algorithm. Number: its time over that of the library's own choice. "
-    "Grey: the library's own choice; no other is significantly faster."
-)
-TILE = 30
-#: Without grey, which is the default's; each dark enough for white numbers.
-TILE_COLOURS = (BLUE, DARKER[RED], DARKER[GREEN], DARKER[ORANGE], "#a23b8c", INK, "#7c3aed", "#b0305c", "#26789f")
-
-
 def winner_figure(title: str, found: Sequence[WinnerRow]) -> Figure | None:
     """One panel per call, sizes across and process counts upwards; None if nothing was compared."""
     names = list(dict.fromkeys(winner["call"] for winner in found))
@@ -179,10 +166,9 @@ def winner_figure(title: str, found: Sequence[WinnerRow]) -> Figure | None:
 
 def _tiles(name: str, found: Sequence[WinnerRow], algorithms: Sequence[str]) -> Any:
     rows = [
-        {"size": exact_bytes(winner["bytes"]), "shape": _shape(winner), "algorithm": winner["algorithm"]}
-        | {"ratio": measured_factor(winner["ratio"]) if winner["algorithm"] != DEFAULT else ""}
-        | {"order": winner["bytes"]}
-        for winner in found
+        {"size": exact_bytes(each["bytes"]), "shape": _shape(each), "algorithm": each["algorithm"]}
+        | {"ratio": measured_factor(each["ratio"]) if each["algorithm"] != DEFAULT else "", "order": each["bytes"]}
+        for each in found
     ]
     sizes = [exact_bytes(size) for size in sorted({winner["bytes"] for winner in found})]
     largest_first = sorted(found, key=lambda each: (each["ranks"], each["nodes"]), reverse=True)

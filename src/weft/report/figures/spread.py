@@ -16,8 +16,9 @@ from weft.report.figures.theme import BLUE, COLUMNS, INK, RED, chart, unit_of
 from weft.report.intervals import interval_meaning
 from weft.report.view import RunView
 
-MOST_PANELS = 9
-MOST_POINTS = 60
+MOST_PANELS, MOST_POINTS = 9, 60
+#: More nodes than this would only blacken the circle (2,556 lines are enough for a page).
+MOST, SIDE = 72, 190
 KEY = (
     "Points: samples of the warm main call (at most 60 per launch, including the extremes); orange: "
     "lost over 1 % of their time to others. "
@@ -63,12 +64,10 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
         {"launch": row["launch"], "q1": row["q1_s"] / size, "median": row["median_s"] / size, "q3": row["q3_s"] / size}
         for row in quartiles
     ]
-    x = alt.X("launch:O", title="launch", axis=alt.Axis(labelAngle=0))
-    scale = alt.Scale(zero=True)
+    x, scale = alt.X("launch:O", title="launch", axis=alt.Axis(labelAngle=0)), alt.Scale(zero=True)
     y = alt.Y("y:Q", title=f"time ({unit})", scale=scale, axis=alt.Axis(tickCount=5, format=".4~r"))
-    name = f"N = {cell.nodes}, p = {cell.ranks}{' *' if cell.oversubscribed else ''}"
-    m = cell.parameters.get("m")
-    of = f", m = {m:,}" if m else ""
+    title = f"N = {cell.nodes}, p = {cell.ranks}{' *' if cell.oversubscribed else ''}"
+    title += f", m = {m:,}" if (m := cell.parameters.get("m")) else ""
     beside = alt.XOffset("beside:Q", scale=alt.Scale(domain=[-0.5, 0.5]))
     drawn = chart(boxes).encode(x=x)
     colour = alt.condition("datum.lost", alt.value(RED), alt.value(BLUE))
@@ -76,7 +75,7 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
         chart(points).mark_circle(size=16, opacity=0.7).encode(x=x, y=y, xOffset=beside, color=colour),
         drawn.mark_bar(size=26, fill=None, stroke=INK, strokeWidth=1.2).encode(y=alt.Y("q1:Q", scale=scale), y2="q3:Q"),
         drawn.mark_tick(size=30, thickness=2.4, color=INK).encode(y=alt.Y("median:Q", scale=scale)),
-    ).properties(width=190, height=190, title=alt.TitleParams(name + of, fontSize=12, anchor="middle"))
+    ).properties(width=190, height=190, title=alt.TitleParams(title, fontSize=12, anchor="middle"))
 
 
 def reading(view: RunView) -> str:
@@ -90,18 +89,12 @@ def reading(view: RunView) -> str:
     return f"Medians of launches differ most at {where}: ±{percent(between)}. {interval_meaning([worst])}"
 
 
-#: More nodes than this would only blacken the circle (2,556 lines are enough for a page).
-MOST = 72
-SIDE = 190
-
-
 def schematic_figure(view: RunView) -> Figure | None:
     """The complete graph for the three largest numbers of nodes (on one node: of ranks); None for a single rank."""
     nodes = sorted({cell.nodes for cell in view.plan.measured if cell.nodes > 1})
     symbol, one = ("N", "node") if nodes else ("p", "rank")
     numbers = nodes or sorted({cell.ranks for cell in view.plan.measured if cell.ranks > 1})
-    drawn = [number for number in numbers if number <= MOST][-COLUMNS:]
-    if not drawn:
+    if not (drawn := [number for number in numbers if number <= MOST][-COLUMNS:]):
         return None
     most = numbers[-1]
     pairs = plural(most * (most - 1) // 2, "pair")

@@ -42,7 +42,11 @@ def draw_timeline(ranks: Sequence[int], shares: Mapping[str, Floats], seconds: f
     image = data_address(png(_indices(shares, height), colours, bytes(opacity for _, opacity in listed)))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {TOP + height + BELOW}" class="proof timeline">',
-        *_lane_names(ranks, height),
+        *(
+            f'<text x="{LEFT - 8}" y="{TOP + (place + 0.5) * height / len(ranks) + 4.5:.1f}" text-anchor="end" '
+            f'class="d">rank {ranks[place]:,}</text>'
+            for place in range(0, len(ranks), -(-len(ranks) // MOST_LABELS))
+        ),
         f'<rect x="{LEFT}" y="{TOP}" width="{INNER}" height="{height}" class="box"/>',
         f'<svg class="lanes" x="{LEFT}" y="{TOP}" width="{INNER}" height="{height}" '
         f'viewBox="0 0 {columns} {height}" preserveAspectRatio="none">'
@@ -73,15 +77,6 @@ def _indices(shares: Mapping[str, Floats], height: int) -> NDArray[np.uint8]:
         np.add(found, edge[:, None, :] / np.maximum(whole, 1e-12)[:, None, :] <= heights, out=found, casting="unsafe")
     traced = np.repeat((whole > 0)[:, None, :], each, axis=1)
     return np.where(traced, found, 0).astype(np.uint8).reshape((lanes * each, columns))
-
-
-def _lane_names(ranks: Sequence[int], height: int) -> list[str]:
-    each, places = height / len(ranks), range(0, len(ranks), -(-len(ranks) // MOST_LABELS))
-    return [
-        f'<text x="{LEFT - 8}" y="{TOP + (place + 0.5) * each + 4.5:.1f}" text-anchor="end" class="d">'
-        f"rank {ranks[place]:,}</text>"
-        for place in places
-    ]
 
 
 def _ticks(seconds: float, y: float) -> str:
