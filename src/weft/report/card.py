@@ -5,6 +5,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from weft.analyse.tables.breakdown import BREAKDOWN, BreakdownRow
@@ -16,7 +17,7 @@ from weft.text import console, one_line
 from weft.words import Row
 from weft.words.card import Card, card_rows, say
 
-LABEL, INDENT = 21, 2
+LABEL, INDENT, WIDTH, SCHEMA = 21, 2, 40, "weft-why/1"
 GRADES = {"A": "green", "B": "", "C": "yellow", "D": "bold red"}
 
 
@@ -46,7 +47,7 @@ def card_text(view: RunView) -> str:
 
 def card_of(view: RunView) -> Card:
     """The card of a run."""
-    rows = tuple(with_folder(row, view) for row in card_rows(view.claims))
+    rows = tuple(with_folder(row, view.path) for row in card_rows(view.claims))
     return Card(view.name, run_facts(view), rows, view.confidence)
 
 
@@ -58,10 +59,9 @@ def run_facts(view: RunView) -> tuple[str, ...]:
     return tuple(filter(None, (view.mpi, *sizes, view.label)))
 
 
-def with_folder(row: Row, view: RunView) -> Row:
-    """A row whose commands name the run's folder."""
-    folder = str(view.path)
-    return row._replace(value=row.value.replace("{run}", folder), next=row.next.replace("{run}", folder))
+def with_folder(row: Row, path: Path) -> Row:
+    """A row whose commands name the folder of a run or trace."""
+    return row._replace(value=row.value.replace("{run}", str(path)), next=row.next.replace("{run}", str(path)))
 
 
 def card_lines(card: Card, width: int) -> list[str]:
@@ -86,9 +86,6 @@ def row_lines(row: Row, width: int) -> list[str]:
         lines = [line for part in (row.value, row.note) for line in wrapped(part)]
     lines += wrapped(row.next)
     return [f"{head}{lines[0] if lines else ''}".rstrip(), *(f"{behind}{line}" for line in lines[1:])]
-
-
-WIDTH, SCHEMA = 40, "weft-why/1"
 
 
 def breakdowns(view: RunView) -> list[list[BreakdownRow]]:

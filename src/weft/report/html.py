@@ -4,7 +4,7 @@
 import json
 import re
 from collections.abc import Callable, Collection, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from weft.report.figures import Figure, Picture
 from weft.report.figures.theme import BLUE, DARKER, GREY, INK
 from weft.text import plain, plain_tree
 
+PNG_SCALE, FORMATS = 2, ("svg", "pdf", "png")
 _BOUND = re.compile(r"(?P<main>[\d.,]+ (?:s|ms|us|ns|[kMGT]?B/s))(?:, (?P<of>.*)| (?P<interval>\(.*\)))")
 _CODE = re.compile(r"`([^`]+)`")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*(?: \d+)?")
@@ -70,8 +71,7 @@ def figure_values(place: str, figure: Figure | Picture) -> dict[str, Any]:
 
 
 def _lighter(colour: str) -> str:  # mixed with white, 45 parts of a hundred: reads well on dark paper
-    parts = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    return "#" + "".join(f"{round(part + 0.45 * (255 - part)):02x}" for part in parts)
+    return "#" + "".join(f"{round(part + 0.45 * (255 - part)):02x}" for part in bytes.fromhex(colour[1:]))
 
 
 #: Colours of a figure's file to those of the page, which follow its light or dark scheme.
@@ -103,10 +103,6 @@ def embedded(value: Any) -> Any:
     return Markup(text.replace("<", "\\u003c"))
 
 
-PNG_SCALE = 2
-FORMATS = ("svg", "pdf", "png")
-
-
 def write_figures(figures: Iterable[Figure | Picture], folder: Path, formats: Collection[str] = FORMATS) -> list[Path]:
     """Write each figure as ``<name>.svg``, ``.pdf`` and ``.png``, or some of them, and return the paths."""
     import vl_convert
@@ -119,12 +115,9 @@ def write_figures(figures: Iterable[Figure | Picture], folder: Path, formats: Co
             svg = figure.svg
         else:
             svg = vl_convert.vegalite_to_svg(json.dumps(figure.whole()), vl_version=VEGALITE)
-        makers: dict[str, Callable[[str], bytes]] = {
-            "svg": str.encode,
-            # from the SVG: Vega need not lay the figure out again
-            "pdf": vl_convert.svg_to_pdf,
-            "png": lambda drawn: vl_convert.svg_to_png(drawn, scale=PNG_SCALE),
-        }
+        # all from the SVG: Vega need not lay the figure out again
+        makers: dict[str, Callable[[str], bytes]] = {"svg": str.encode, "pdf": vl_convert.svg_to_pdf}
+        makers["png"] = partial(vl_convert.svg_to_png, scale=PNG_SCALE)
         for ending in (each for each in FORMATS if each in formats):
             path = folder / f"{figure.name}.{ending}"
             write_atomic(path, makers[ending](svg))

@@ -27,12 +27,14 @@ def interval_heading(rows: Iterable[Mapping[str, Any]]) -> str:
 def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
     """Sentences that say what the intervals of some rows are."""
     listed = list(rows)
+    covered = sorted({(row["launches"], row["coverage"]) for row in listed if row["interval"] == "range of launches"})
+    each = ", ".join(f"{launches} launch medians: {100 * share:.0f} % confidence" for launches, share in covered)
     sentences = {
         "none": "Models have no confidence interval.",
         "range of the model": "In brackets: the range of what the model leaves out.",
         "range of presets": "In brackets: the range of the machine's numbers, none of which was fitted.",
         "within one launch": "In brackets: 95 % interval of the median within one launch.",
-        "range of launches": _range(listed),
+        "range of launches": f"In brackets: min-max of {each}.",
         "over launches": "In brackets: 95 % interval of the median over launches.",
     }
     seen = {row["interval"] for row in listed}
@@ -42,12 +44,6 @@ def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
     roots = any(row["interval"] == "none" and row.get("min_s") != row.get("max_s") for row in listed)
     of_roots = ['In brackets of "all roots": fastest and slowest root.'] if roots else []
     return " ".join([*(sentences[kind] for kind in kinds), *of_roots])
-
-
-def _range(rows: Iterable[Mapping[str, Any]]) -> str:
-    covered = sorted({(row["launches"], row["coverage"]) for row in rows if row["interval"] == "range of launches"})
-    each = ", ".join(f"{launches} launch medians: {100 * share:.0f} % confidence" for launches, share in covered)
-    return f"In brackets: min-max of {each}."
 
 
 def time_text(row: Mapping[str, Any]) -> str:

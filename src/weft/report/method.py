@@ -32,7 +32,14 @@ def how_measured(view: RunView) -> Facts:
     warm = [row for row in view.rows if row["phase"] == "warm" and row["status"] == "ok" and row["samples"]]
     classes = CLASSES.read(view.path) if pairs_measured(view) else []
     facts = [("Time of a call", _definitions(warm, classes, modelled=view.plan.is_model))]
-    facts += _of_model(view, warm) if view.plan.is_model else _of_launches(view, warm, classes)
+    if view.plan.is_model:
+        counts = sorted({row["samples"] for row in warm})
+        several = f"{counts[0]:,} to {counts[-1]:,} of a row, such as one for each root" if counts[1:] else ""
+        facts.append(("Samples", f"{several or 'one of a row'}, in one launch: a model gives the same time again"))
+        facts.append(("Start of a call", STARTS.get(view.plan.measure.start, view.plan.measure.start)))
+        facts.append(("Cold and warm", "cold is the first call on fresh connections; warm is a later one"))
+    else:
+        facts += _of_launches(view, warm, classes)
     if meaning := interval_meaning(with_intervals(view)):
         facts.append(("Interval", meaning))
     if any(verdict["low"] is not None for verdict in view.verdicts):
@@ -66,21 +73,14 @@ def _of_launches(view: RunView, warm: Sequence[CallRow], classes: Sequence[Class
         calls = {(row["cell"], row["call"]) for row in warm}
         series = [row for row in SEGMENT_TABLE.read(view.path) if row["phase"] == "warm"]
         facts.append(("What ended it", endings([row for row in series if (row["cell"], row["op"]) in calls])))
-        facts.append(("Samples taken", taken(warm)))
+        counts = sorted(row["samples"] for row in warm)
+        dropped, disturbed = (sum(row[key] for row in warm) for key in ("discarded", "disturbed"))
+        text = f"{counts[0]:,} to {counts[-1]:,} of a row, over all its launches; {dropped:,} dropped for a late start"
+        facts.append(("Samples taken", f"{text}, {disturbed:,} disturbed (kept and marked)"))
     elif classes:
         facts.append(("Samples taken", taken_of_pairs(classes, measure.launches)))
     warm_up = "cold is the first call on fresh connections; warm begins when five batches agree within 5 %"
     return [*facts, ("Cold and warm", warm_up)]
-
-
-def _of_model(view: RunView, warm: Sequence[CallRow]) -> Facts:
-    counts = sorted({row["samples"] for row in warm})
-    number = f"{counts[0]:,} to {counts[-1]:,} of a row, such as one for each root" if counts[1:] else "one of a row"
-    return [
-        ("Samples", f"{number}, in one launch: a model gives the same time again"),
-        ("Start of a call", STARTS.get(view.plan.measure.start, view.plan.measure.start)),
-        ("Cold and warm", "cold is the first call on fresh connections; warm is a later one"),
-    ]
 
 
 def endings(series: Sequence[SegmentRow]) -> str:
@@ -89,14 +89,6 @@ def endings(series: Sequence[SegmentRow]) -> str:
     counts = (f"{count:,} by {ENDINGS.get(ending, 'what is not recorded')}" for ending, count in found.most_common())
     text = f"of {len(series):,} series of samples, one for each warm row and launch: {', '.join(counts)}"
     return f"{text}. Each launch judges its own samples; warnings judge how far the launches differ"
-
-
-def taken(rows: Sequence[CallRow]) -> str:
-    """Fewest and most samples of a row over its launches, and what became of them."""
-    counts = sorted(row["samples"] for row in rows)
-    dropped, disturbed = (sum(row[key] for row in rows) for key in ("discarded", "disturbed"))
-    text = f"{counts[0]:,} to {counts[-1]:,} of a row, over all its launches; {dropped:,} dropped for a late start, "
-    return f"{text}{disturbed:,} disturbed (kept and marked)"
 
 
 def taken_of_pairs(classes: Sequence[ClassRow], launches: int) -> str:
@@ -133,11 +125,9 @@ def clocks(cells: Iterable[MeasuredRow], warm: Sequence[CallRow]) -> str:
     if not worst:
         return methods
     local = sum(row["definition"] != "global" for row in warm)
-    text = f"{methods}; in the end they disagreed by up to {measured_seconds(worst * 1e-9)}"
-    if not warm:
-        return text
-    text += ". Where that was over 10 % of a time, the longest duration of a rank is taken"
-    return f"{text} ({local} of {plural(len(warm), 'warm row')})"
+    taken = ". Where that was over 10 % of a time, the longest duration of a rank is taken"
+    taken += f" ({local} of {plural(len(warm), 'warm row')})"
+    return f"{methods}; in the end they disagreed by up to {measured_seconds(worst * 1e-9)}{taken if warm else ''}"
 
 
 def validation(cells: Sequence[MeasuredRow]) -> str:
@@ -185,17 +175,15 @@ def _distinct(values: Iterable[str]) -> str:
 
 def binding(ranks: Iterable[RankRow]) -> str:
     """The binding of the ranks, as they read it from the system."""
-
-    def several(place: str) -> bool:
-        cpus = place.partition(":")[2]
-        return "-" in cpus or "," in cpus or not cpus
-
-    launches: dict[str, list[str]] = {}
+    launches: dict[str, list[tuple[str, str]]] = {}
     for row in ranks:
-        launches.setdefault(row["launch_id"], []).append(f"{row['host']}:{row['cpus']}")
+        launches.setdefault(row["launch_id"], []).append((row["host"], row["cpus"]))
     if not launches:
         return "unknown"
-    alone = sum(len(set(found)) == len(found) and not any(map(several, found)) for found in launches.values())
+    alone = sum(
+        len(set(found)) == len(found) and all(cpus and not {"-", ","} & set(cpus) for _, cpus in found)
+        for found in launches.values()
+    )
     if alone == len(launches):
         return "each rank on its own processor"
     free = f"ranks unbound, or sharing processors, in {len(launches) - alone} of {plural(len(launches), 'launch')}"

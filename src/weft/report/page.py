@@ -22,35 +22,34 @@ from weft.report.method import how_measured
 from weft.report.tables import all_tables, meaning, others_of
 from weft.report.tabular import Table, Words
 from weft.report.view import RunView, load_view
-from weft.route.compare import Comparison, Engine, Rows, engine_rows, link_rows
+from weft.route.compare import Comparison, Rows, engine_rows, link_rows
 from weft.route.show import drawing, verdict
 from weft.store.folder import RunFolder
 from weft.words import Row
 from weft.words.card import Card, say
 
+NO_TIME = "No figures: no cell of this run has a time."
+NO_FIGURES = "Runs of this kernel have no figures; the tables have their times."
+MOST_REMEDIES = 12
+
 
 def write_route_page(found: Comparison, title: str, path: Path) -> None:
     """Write the page of a comparison of routes. Raises DataError: the disk is full, or the folder cannot be written."""
-    engines = [_engine(found, engine, title) for engine in found.engines]
+    engines = [
+        {
+            "name": engine.name, "routing": engine.routes.network.routing, "note": engine.note,
+            "drawing": paint_for_page(drawing(found, engine, title).to_dict()),
+            "links": _table(link_rows(engine)) if engine.fullest else None, "findings": engine.findings,
+        }
+        for engine in found.engines
+    ]  # fmt: skip
     scores = _table(engine_rows(found))
     write_page(path, fill("routes.html", title=title, verdict=verdict(found), scores=scores, engines=engines))
-
-
-def _engine(found: Comparison, engine: Engine, title: str) -> dict[str, Any]:
-    drawn = paint_for_page(drawing(found, engine, title).to_dict())
-    said = {"name": engine.name, "routing": engine.routes.network.routing, "note": engine.note}
-    links = _table(link_rows(engine)) if engine.fullest else None
-    return said | {"drawing": drawn, "links": links, "findings": engine.findings}
 
 
 def _table(rows: Rows) -> Table:
     columns = tuple(Words(name) if index in rows.words else name for index, name in enumerate(rows.columns))
     return Table(rows.title, columns, rows.rows)
-
-
-NO_TIME = "No figures: no cell of this run has a time."
-NO_FIGURES = "Runs of this kernel have no figures; the tables have their times."
-MOST_REMEDIES = 12
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,10 @@ class Front:
 
 
 def write(folders: Sequence[Any], path: Path, *, formats: Collection[str] = (), front: Front | None = None) -> Path:
-    """Write the page, on request each figure as a file beside it (in ``figures/``), and return its path.
+    """Write the page, and its figures as files of some ``formats`` (svg, pdf, png) into ``figures/``; the path.
 
-    `formats`: formats of the figures' files: ``svg``, ``pdf``, ``png``; none by default. Raises DataError: a run cannot
-    be read, or the page cannot be written, or its figures would be written out of the run's folder. Raises WeftError:
-    no run was given.
+    Raises DataError: a run cannot be read, or the page cannot be written, or its figures would be written out of the
+    run's folder. Raises WeftError: no run was given.
     """
     if not folders:
         raise WeftError("no run was given to report on", "weft report RUN... -o report.html")
@@ -130,17 +128,17 @@ def shared(views: Sequence[RunView]) -> dict[str, Any]:
 def _remedy(view: RunView, claim: ClaimRow) -> tuple[Row, str]:
     """A remedy and the call that it is of; a remedy of the whole run has none."""
     of_call = claim["cell"] and claim["call"]
-    return with_folder(say(claim), view), call_title(view, claim["cell"], claim["call"]) if of_call else ""
+    return with_folder(say(claim), view.path), call_title(view, claim["cell"], claim["call"]) if of_call else ""
 
 
-def _folds(view: RunView) -> dict[str, str]:
+def _folds(view: RunView, settings: method.Facts) -> dict[str, str]:
     steps = [say(each) for each in view.claimed("breakdown") if not each["id"].startswith(("latency.", "bottleneck."))]
-    cells, calls = ({row[key] for row in view.rows} for key in ("cell", "call"))
-    launches, moved = view.plan.measure.launches, len(method.settings(view))
+    cells, calls = (plural(len({row[key] for row in view.rows}), key) for key in ("cell", "call"))
+    launches = plural(view.plan.measure.launches, "launch")
     return {
         "breakdown": " · ".join(f"{row.label} {row.value}" for row in steps[:5]),
-        "times": f"{plural(len(cells), 'cell')} x {plural(len(calls), 'call')}, first calls apart",
-        "method": f"{plural(launches, 'launch')}, settings that differ from the default: {moved}",
+        "times": f"{cells} x {calls}, first calls apart",
+        "method": f"{launches}, settings that differ from the default: {len(settings)}",
     }
 
 
@@ -149,11 +147,12 @@ def _run(index: int, view: RunView, figures: Figures) -> dict[str, Any]:
     rest = [figure for figure in figures if figure.name not in {each.name for each in proof}]
     answer = next(iter(view.claimed("answer")), None)
     silent = answer is None or answer["id"].endswith(INCONCLUSIVE)
+    settings = method.settings(view)
     again = ["weft", "run", str(view.path / "study.toml"), "--on", str(view.path / "fabric.toml"), "--into", "NEW"]
     said = {"id": f"run{index}", "name": view.name, "label": view.label, "title": view.plan.title, "mpi": view.mpi}
     return said | {
         "proof": [figure_values(f"run{index}-{figure.name}", figure) for figure in proof],
-        "more": _folds(view),
+        "more": _folds(view, settings),
         # an answer before none, several nodes before one
         "order": (silent, max((cell.nodes for cell in view.plan.measured), default=1) < 2),
         "card": card_of(view),
@@ -166,7 +165,7 @@ def _run(index: int, view: RunView, figures: Figures) -> dict[str, Any]:
         "findings": [(say(each), others_of(view, each)) for each in view.claimed("finding")],
         "how": how_measured(view),
         "provenance": method.provenance(view),
-        "settings": method.settings(view),
+        "settings": settings,
         "floor": method.floor_facts(view),
         "notes": view.plan.notes,
     }

@@ -100,10 +100,9 @@ class PairView:
 
     def matrix(self, size: int, mode: str, column: str) -> Floats:
         """One column (its unit) for every two nodes, shape (nodes, nodes); nan if not measured."""
-        rows = self._filtered("pair_matrix", size, mode)
-        found = np.full((len(self.nodes), len(self.nodes)), np.nan)
-        at = rows["source_node"].to_numpy(), rows["target_node"].to_numpy()
-        found[at] = rows[column].to_numpy(zero_copy_only=False).astype(float)
+        rows, found = self._filtered("pair_matrix", size, mode), np.full((len(self.nodes), len(self.nodes)), np.nan)
+        values = rows[column].to_numpy(zero_copy_only=False).astype(float)
+        found[rows["source_node"].to_numpy(), rows["target_node"].to_numpy()] = values
         return found
 
     def blocks(self, size: int, mode: str) -> tuple[Floats, int]:

@@ -2,7 +2,7 @@
 """Output of ``weft plan``: the papers' memory table of each series, the cells, and the expected duration."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from weft.bound.placed import CAUSES
 from weft.format import format_bytes, format_seconds, with_title
@@ -38,24 +38,21 @@ def paper_sizes(sizes: Sequence[int], unit: str) -> list[str]:
 
 def memory_table(cells: Sequence[Cell], title: str) -> Table:
     """Memory of one array at each cell of a series, as Tables 4.1 and 4.3 of paper 000 print it."""
-    n = [cell.parameters["n"] for cell in cells]
-    local = [length // cell.ranks for length, cell in zip(n, cells, strict=True)]
-    block = [length // cell.ranks for length, cell in zip(local, cells, strict=True)]
 
-    def numbers(values: Sequence[int]) -> tuple[str, ...]:
-        return tuple(f"{value:,}" for value in values)
+    def numbers(of: Callable[[Cell], int]) -> Iterator[str]:
+        return (f"{of(cell):,}" for cell in cells)
 
     rows = (
-        ("Processes p", *numbers([cell.ranks for cell in cells])),
-        ("Dimension m", *numbers([cell.parameters["m"] for cell in cells])),
-        ("Length n of global array", *numbers(n)),
+        ("Processes p", *numbers(lambda cell: cell.ranks)),
+        ("Dimension m", *numbers(lambda cell: cell.parameters["m"])),
+        ("Length n of global array", *numbers(lambda cell: cell.parameters["n"])),
         ("Memory", *paper_sizes([cell.array_bytes for cell in cells], "GB")),
-        ("Length l_n = n/p of local arrays", *numbers(local)),
+        ("Length l_n = n/p of local arrays", *numbers(lambda cell: cell.parameters["n"] // cell.ranks)),
         ("Memory", *paper_sizes([cell.local_bytes for cell in cells], "MB")),
-        ("Length l_n/p of blocks", *numbers(block)),
+        ("Length l_n/p of blocks", *numbers(lambda cell: cell.parameters["n"] // cell.ranks // cell.ranks)),
         ("Memory", *paper_sizes([cell.block_bytes for cell in cells], "kB")),
     )
-    return Table(title, ("Nodes N", *numbers([cell.nodes for cell in cells])), rows)
+    return Table(title, ("Nodes N", *numbers(lambda cell: cell.nodes)), rows)
 
 
 def memory_tables(plan: Plan, names: Sequence[str] | None = None) -> list[Table]:
@@ -71,10 +68,8 @@ def memory_tables(plan: Plan, names: Sequence[str] | None = None) -> list[Table]
 def bound_of(cell: Cell) -> tuple[str, str]:
     """Lower bound and its name as text; its range and what makes it one where the model leaves something out."""
     bound = cell.bound
-    if bound is None:
-        return "-", ""
-    if not bound.effects:
-        return format_seconds(bound.seconds), bound.name
+    if bound is None or not bound.effects:
+        return (format_seconds(bound.seconds), bound.name) if bound else ("-", "")
     return f"{format_seconds(bound.seconds)} to {format_seconds(bound.most_s)}", f"{bound.name}; {bound.causes}"
 
 
@@ -129,8 +124,8 @@ def simulated(plan: Plan) -> str | None:
             costs.append(cost.seconds)
     if not costs:
         return None
-    load, cores = os.getloadavg()[0], read_host().cores
-    took = format_seconds(foreseen_s(costs, cores, load))
+    load = os.getloadavg()[0]
+    took = format_seconds(foreseen_s(costs, read_host().cores, load))
     return f"about {format_seconds(sum(costs))} of processor time, {took} at this host's load of {load:.1f}"
 
 

@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from weft.analyse.tables.answers import CHANGES, OF_MEMORY, SLOWER, ChangeRow, WinnerRow, factor_text
-from weft.analyse.tables.sweeps import TRIALS, Line, all_sizes, lines_of, size_of
+from weft.analyse.tables.answers import CHANGES, OF_MEMORY, SLOWER, ChangeRow, SlowerRow, WinnerRow, factor_text
+from weft.analyse.tables.sweeps import TRIALS, Line, TrialRow, all_sizes, lines_of, size_of
 from weft.analyse.tables.times import TimedRow
 from weft.format import distinct_seconds, exact_bytes, format_rate, measured_factor, measured_rate, measured_seconds
 from weft.report.intervals import bound_text, by_root, interval_heading, root_text, time_text
 from weft.report.tabular import Column, Table, Words, make_table
 from weft.report.view import RunView, Story
+
+#: Most lines whose rates of few sizes are printed side by side; of more, each has rows of its own.
+MOST_ACROSS = 4
 
 
 def time_table(title: str, lines: Sequence[Line]) -> Table:
@@ -36,10 +39,6 @@ def size_text(size: int, lines: Sequence[Line]) -> str:
     """A size, and in how many launches it was measured if in fewer than half: ``861 B, 1 of 4 launches``."""
     few = [(row["launches"], line.launches) for line in lines if (row := line.at(size)) and line.is_rare(row)]
     return exact_bytes(size) + (", {} of {} launches".format(*min(few)) if few else "")
-
-
-#: Most lines whose rates of few sizes are printed side by side; of more, each has rows of its own.
-MOST_ACROSS = 4
 
 
 def rate_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
@@ -67,17 +66,19 @@ def _rate(size: int, row: TimedRow) -> str:
 
 
 def change_tables(view: RunView, lines: Sequence[Line], names: Sequence[str]) -> tuple[Table, Table, Table]:
-    """Change-overs, knobs that were moved, and sizes slower than their double."""
+    """Change-overs, knobs that were moved, and sizes slower than their double (METHOD 18); empty where none is."""
+    named = list(zip(names, lines, strict=True))
+    changes = [(name, change) for name, line in named for change in line.changes]
+    trials = [(name, trial) for name, line in named for trial in line.trials]
+    slower = [(name, slow) for name, line in named for slow in line.slower]
     return (
-        change_table(view.titled("Change-over points"), lines, names, modelled=view.plan.is_model),
-        trial_table(view.titled("Knobs that were moved"), lines, names),
-        slower_table(view.titled("Messages slower than their double"), lines, names),
+        _change_table(view.titled("Change-over points"), changes, modelled=view.plan.is_model),
+        _trial_table(view.titled("Knobs that were moved"), trials),
+        _slower_table(view.titled("Messages slower than their double"), slower),
     )
 
 
-def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, modelled: bool = False) -> Table:
-    """Every change-over: place, kind, times and rates on both sides, and cause; empty if there is none."""
-
+def _change_table(title: str, changes: Sequence[tuple[str, ChangeRow]], *, modelled: bool) -> Table:
     def slope(rate: float | None) -> str:
         return format_rate(rate) if rate else "flat"
 
@@ -87,7 +88,7 @@ def change_table(title: str, lines: Sequence[Line], names: Sequence[str], *, mod
          lambda row: "> 99.9 %" if row[1]["confidence"] > 0.999 else f"{100 * row[1]['confidence']:.1f} %")
     ]  # fmt: skip
     return make_table(
-        title, [(name, change) for line, name in zip(lines, names, strict=True) for change in line.changes],
+        title, changes,
         (Words("Change-over of"), "call", lambda row: row[0]),
         ("Between", "sizes", lambda row: f"{exact_bytes(row[1]['lower'])} – {exact_bytes(row[1]['upper'])}"),
         (Words("Cause"), "knob and its value", lambda row: _knob(row[1])),
@@ -117,10 +118,9 @@ def _knob(change: ChangeRow) -> str:
     return "none of those that were moved" if change["refuted"] else "none known here"
 
 
-def trial_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
-    """Knobs that were moved, and what that did; empty if none was."""
+def _trial_table(title: str, trials: Sequence[tuple[str, TrialRow]]) -> Table:
     return make_table(
-        title, [(name, trial) for line, name in zip(lines, names, strict=True) for trial in line.trials],
+        title, trials,
         (Words("Knob moved for"), "call", lambda row: row[0]), (Words("Knob"), "", lambda row: row[1]["knob"]),
         (Words("From, to"), "bytes", lambda row: f"{exact_bytes(row[1]['value'])} → {exact_bytes(row[1]['moved'])}"),
         (Words("Outcome"), "", lambda row: row[1]["outcome"]),
@@ -136,10 +136,9 @@ def _moved(factor: float | None, low: float | None, high: float | None) -> str:
     return "–" if factor is None or low is None or high is None else measured_factor(factor, low, high)
 
 
-def slower_table(title: str, lines: Sequence[Line], names: Sequence[str]) -> Table:
-    """METHOD 18: sizes that take longer than their double; empty if there is none."""
+def _slower_table(title: str, slower: Sequence[tuple[str, SlowerRow]]) -> Table:
     return make_table(
-        title, [(name, slow) for line, name in zip(lines, names, strict=True) for slow in line.slower],
+        title, slower,
         ("Slower than its double", "call", lambda row: row[0]),
         ("Size", "bytes", lambda row: exact_bytes(row[1]["size"])),
         ("Time", "median", lambda row: distinct_seconds(row[1]["seconds"], row[1]["double_seconds"])[0]),

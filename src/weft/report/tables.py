@@ -33,15 +33,13 @@ Format = Literal["text", "md", "csv", "json", "latex", "osu", "reframe", "openme
 def meaning(views: Sequence[RunView], tables: Sequence[Table]) -> str:
     """What the numbers of some runs' tables are, and their marks: those alone that stand there."""
     rows = [row for view in views for row in with_intervals(view)]
-    several = any(row["launches"] > 1 for row in rows)
     cells = [cell for table in tables for row in (table.columns, *table.rows) for cell in row]
-    sentences = [
-        "Median of the launches' medians." if several else "",
-        interval_meaning(rows),
-        "*: more ranks than cores." if any(cell.endswith(" *") for cell in cells) else "",
-        "At least: the lower bound and its cause." if any(cell.strip() == "at least" for cell in cells) else "",
-    ]
-    return " ".join(sentence for sentence in sentences if sentence)
+    sentences = {
+        "Median of the launches' medians.": any(row["launches"] > 1 for row in rows), interval_meaning(rows): True,
+        "*: more ranks than cores.": any(cell.endswith(" *") for cell in cells),
+        "At least: the lower bound and its cause.": any(cell.strip() == "at least" for cell in cells),
+    }  # fmt: skip
+    return " ".join(sentence for sentence, holds in sentences.items() if sentence and holds)
 
 
 def all_tables(view: RunView) -> list[Table]:
@@ -92,7 +90,10 @@ def print_view(view: RunView, out: Any, *, every: bool = True) -> None:
             out.print(f"     also {other}", style="dim")
     for table in found if every else map(shortened, found[:1]):
         out.print()
-        out.print(terminal(fitting(headed(table), out.width), out.width))
+        second, *rest = table.rows
+        both = zip(table.columns, second, strict=True)  # the second row of headings, which is its first row
+        columns = tuple(type(first)("\n".join(filter(None, (first, more)))) for first, more in both)
+        out.print(terminal(fitting(Table(table.title, columns, tuple(rest)), out.width), out.width))
     out.print(meaning([view], found), style="dim")
     if not every and (hidden := _hidden(view, found)):
         out.print(f"{hidden}: weft show {shlex.quote(str(view.path))} --all", style="dim")
@@ -118,14 +119,6 @@ def others_of(view: RunView, claim: ClaimRow) -> list[str]:
     """The further places of a finding."""
     rows = [view.findings[int(each.partition(":")[2])] for each in claim["evidence"][1:]]
     return [f"{row['where']}: {row['what']}" for row in rows]
-
-
-def headed(table: Table) -> Table:
-    """The table with its second row of headings, which is its first row, below the first."""
-    second, *rows = table.rows
-    both = zip(table.columns, second, strict=True)
-    columns = tuple(type(first)("\n".join(filter(None, (first, more)))) for first, more in both)
-    return Table(table.title, columns, tuple(rows))
 
 
 def fitting(table: Table, width: int) -> Table:
@@ -167,12 +160,12 @@ def startup_table(title: str, rows: Sequence[StartupRow]) -> Table:
 def drawn_cells(view: RunView) -> list[tuple[int, int, str, list[LoadRow]]]:
     """Nodes, ranks, name and loads of a cell a number of nodes above one: of the stated bottleneck, or most loaded."""
     floors = {cell.id for cell in view.plan.floors}
-    stated = {row["cell"] for row in {each["nodes"]: each for each in BOTTLENECKS.read(view.path)}.values()}
+    stated = {each["nodes"]: each["cell"] for each in BOTTLENECKS.read(view.path)}.values()
     cells = [list(group) for _, group in groupby(LOADS.read(view.path), key=lambda load: load["cell"])]
-    cells = [found for found in cells if found[0]["nodes"] > 1 and found[0]["cell"] not in floors]
     best: dict[int, list[LoadRow]] = {}
     for found in sorted(cells, key=lambda each: (each[0]["cell"] in stated, each[0]["moved_bytes"]), reverse=True):
-        best.setdefault(found[0]["nodes"], found)
+        if found[0]["nodes"] > 1 and found[0]["cell"] not in floors:
+            best.setdefault(found[0]["nodes"], found)
     return [(nodes, found[0]["ranks"], found[0]["cell"], found) for nodes, found in sorted(best.items())]
 
 
@@ -209,8 +202,7 @@ def _load_table(view: RunView, nodes: int, ranks: int, cell: str, found: Sequenc
 
 def reading(view: RunView) -> str:
     """The result of the drawing of the links in one sentence."""
-    cells = drawn_cells(view)
-    if not cells:
+    if not (cells := drawn_cells(view)):
         return ""
     nodes, _, _, found = cells[-1]
     busiest = found[0]
@@ -241,12 +233,9 @@ def sensitivity_table(rows: Iterable[SensitivityRow], title: str) -> Table:
 
 
 def _flip_text(row: SensitivityRow) -> str:
-    """Where a verdict becomes another one: ``FLIPS from 18 KiB on: still scales at N = 576``.
-
-    Perhaps only where another number has another value, too: ``FLIPS with network.eager_overhead = 0 ns, from ...``.
-    """
+    """``FLIPS from 18 KiB on: still scales at N = 576``, or ``FLIPS with network.eager_overhead = 0 ns, from ...``."""
     given = ""
-    if row["given_value"] is not None:
+    if row["given_value"] is not None:  # only where another number has another value, too
         given = f"with {row['given_key']} = {number_text(row['given_value'], row['given_unit'])}, "
     if row["flips_at"] is None:
         return f"FLIPS {given}"

@@ -79,10 +79,7 @@ def comma_separated(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str
 
 
 def shared_out(least: Sequence[int], columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Characters for each column, each at least so many and all together at most ``room``.
-
-    Columns that need least to stand on one line get it first.
-    """
+    """Characters for each column, at least so many and all together at most ``room``, first those that lack fewest."""
     wanted = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
     widths = list(least)
     for index in sorted(range(len(columns)), key=lambda each: wanted[each] - least[each]):
@@ -110,12 +107,9 @@ def terminal(table: Table, width: int = 120) -> Any:
     drawn = RichTable(title=Text(table.title), **looks)
     for index, (heading, own) in enumerate(zip(table.columns, widths, strict=True)):
         number = index not in table.words
-        text = "\n".join(wrapped(line, own) for line in heading.split("\n")) if number else heading
-        justify = "right" if number else "left"
         # words too long for their column are wrapped, not truncated, and never within a name: users type it
-        drawn.add_column(
-            Text(text), justify=justify, no_wrap=number, overflow="fold", min_width=least[index], width=own
-        )
+        looks = {"justify": "right" if number else "left", "no_wrap": number, "overflow": "fold"}
+        drawn.add_column(Text(wrapped(heading, own) if number else heading), min_width=least[index], width=own, **looks)
     for row in table.rows:
         drawn.add_row(*(Text(cell) for cell in row))  # Text: a "[" of a node set is no markup
     return drawn
@@ -123,9 +117,8 @@ def terminal(table: Table, width: int = 120) -> Any:
 
 def _least(texts: Sequence[str], words: bool) -> int:
     """Characters that a column needs, heading first: its longest word, or whole lines of numbers."""
-    parts = (part for text in texts for part in text.split())
-    lines = (line for text in texts[1:] for line in text.split("\n") if not words)
-    return max([1, *map(len, (*parts, *lines))])
+    lines = [] if words else [line for text in texts[1:] for line in text.split("\n")]
+    return max([1, *(len(part) for text in texts for part in text.split()), *map(len, lines)])
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:

@@ -13,6 +13,7 @@ from weft.analyse.tables import traces
 from weft.analyse.tables.claims import CLAIMS, claims_of, extras, grade_of
 from weft.analyse.tables.traces import LETTERS
 from weft.format import exact_bytes, format_bytes, format_rate, format_seconds, percent, plural
+from weft.report.card import with_folder
 from weft.report.figures import Picture
 from weft.report.figures.matrix import PairMatrix, matrix_picture, scale_of
 from weft.report.figures.timeline import COLOURS, draw_timeline
@@ -24,6 +25,13 @@ from weft.words.card import Card, card_rows, headline, say
 from weft.words.doubts import NEXT
 
 Floats = NDArray[np.float64]
+MOST = 12
+SCHEMA = "weft-trace-show/2"
+UNITS = {"bytes": ("MiB", 2.0**20), "messages": ("messages", 1.0)}
+KEY = (
+    "Rows send, columns receive; ranks in the order of their nodes. Grey: nothing was sent. All-to-alls count as one "
+    "message to each member; broadcasts and reductions are not in it, since their messages depend on the library."
+)
 
 
 @dataclass(frozen=True)
@@ -47,13 +55,9 @@ class TraceView:
     @property
     def card(self) -> Card:
         """The answer, then its evidence."""
-        rows = tuple(row._replace(next=self.with_folder(row.next)) for row in card_rows(self.claims))
+        rows = tuple(with_folder(row, self.path) for row in card_rows(self.claims))
         facts = filter(None, (self.command, plural(len(self.nodes), "node"), plural(len(self.ranks), "rank")))
         return Card(f"trace {self.path.name}", tuple(facts), rows, grade_of(self.doubts))
-
-    def with_folder(self, command: str) -> str:
-        """A command that names the trace's folder."""
-        return command.replace("{run}", str(self.path))
 
     @property
     def nodes(self) -> dict[int, str]:
@@ -94,10 +98,6 @@ def load_trace(folder: TraceFolder) -> TraceView:
     return TraceView(folder.path, str(folder.metadata().get("command", "")))
 
 
-MOST = 12
-SCHEMA = "weft-trace-show/2"
-
-
 def trace_tables(view: TraceView) -> list[Table]:
     """Every table that has rows."""
     makers = (_remedies, _doubts, _calls, _sizes, _communicators, _late, _node_pairs, _phases)
@@ -106,9 +106,9 @@ def trace_tables(view: TraceView) -> list[Table]:
 
 def _remedies(view: TraceView) -> Table:
     return make_table(
-        "What would help, at most", [say(each) for each in claims_of(view.claims, "remedy")],
+        "What would help, at most", [with_folder(say(each), view.path) for each in claims_of(view.claims, "remedy")],
         (Words("remedy"), "", lambda row: row.value), (Words("what remains"), "", lambda row: row.note),
-        (Words("next"), "", lambda row: view.with_folder(row.next)),
+        (Words("next"), "", lambda row: row.next),
     )  # fmt: skip
 
 
@@ -221,9 +221,6 @@ def timeline_lines(begin_s: float, end_s: float, rows: dict[int, str]) -> list[s
     return [head, *lines, ", ".join(f"{letter} {kind}" for kind, letter in LETTERS.items())]
 
 
-UNITS = {"bytes": ("MiB", 2.0**20), "messages": ("messages", 1.0)}
-
-
 def write_trace_page(view: TraceView, path: Path, notes: Sequence[str]) -> None:
     """Write the page of a trace. Raises DataError: the disk is full, or the folder cannot be written."""
     drawn = [view.draw_activity(), *matrix_pictures(view)]
@@ -271,9 +268,3 @@ def _reading(values: Floats, ranks: Sequence[int], what: str) -> str:
     if len(busiest) == len(ranks) * (len(ranks) - 1) and not np.diag(values).any():
         return f"Each rank sent the same to every other: {most}."
     return f"{len(busiest):,} pairs of ranks sent most, {most} each; the first is rank {source} to rank {target}."
-
-
-KEY = (
-    "Rows send, columns receive; ranks in the order of their nodes. Grey: nothing was sent. All-to-alls count as one "
-    "message to each member; broadcasts and reductions are not in it, since their messages depend on the library."
-)

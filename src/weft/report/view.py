@@ -53,13 +53,12 @@ class Story:
 
     def tables(self, view: "RunView") -> list[Table]:
         """Tables in reading order, each table's first row its second heading: here a row a cell, call and phase."""
-        table = make_table(
+        return existing(make_table(
             view.titled("Calls"), view.rows,
             (Words("call"), "", lambda row: row["call"]), (Words("phase"), "", phase_in_words),
             ("N", "nodes", lambda row: f"{row['nodes']:,}"), ("p", "processes", lambda row: f"{row['ranks']:,}"),
             ("time", interval_heading(view.rows), time_text), ("at least", "bound", bound_text),
-        )  # fmt: skip
-        return existing(table)
+        ))  # fmt: skip
 
     def figures(self, view: "RunView") -> Figures:
         """Figures in the order of the page; here none, since they depend on the kernel."""

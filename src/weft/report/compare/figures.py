@@ -85,7 +85,7 @@ def line_of(key: Key, sheet: Sheet) -> str:
 
 
 def time_points(found: Compare, sheet: Sheet, operation: str) -> list[dict[str, Any]]:
-    """Times in s of every run for one panel: medians over launches, with their range (of models what they leave out)."""
+    """Times in s of every run for one panel: medians over launches, with ranges (of models what they leave out)."""
     points: list[dict[str, Any]] = []
     for side in found.sides:
         for key in sheet.keys:

@@ -65,7 +65,7 @@ def scale_of(values: Floats, cut: float) -> Scale:
 
 def mix_colours(colours: Sequence[str], steps: int) -> NDArray[np.uint8]:
     """So many colours between ``#rrggbb``, shape (steps, 3): red, green and blue from 0 to 255."""
-    anchors = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours], float)
+    anchors = np.array([list(bytes.fromhex(colour[1:])) for colour in colours], float)
     places = np.linspace(0, len(colours) - 1, steps)
     channels = [np.interp(places, np.arange(len(colours)), anchors[:, channel]) for channel in range(3)]
     return np.stack(channels, axis=1).round().astype(np.uint8)
@@ -73,8 +73,7 @@ def mix_colours(colours: Sequence[str], steps: int) -> NDArray[np.uint8]:
 
 def palette() -> NDArray[np.uint8]:
     """All colours, shape (256, 3), by palette index: red, green and blue from 0 to 255."""
-    nothing = np.array([[int(NOTHING[i : i + 2], 16) for i in (1, 3, 5)]], np.uint8)
-    return np.concatenate([nothing, mix_colours(USUAL, STEPS[0]), mix_colours(SLOW, STEPS[1])])
+    return np.concatenate([mix_colours([NOTHING], 1), mix_colours(USUAL, STEPS[0]), mix_colours(SLOW, STEPS[1])])
 
 
 def png(indices: NDArray[np.uint8], colours: NDArray[np.uint8] | None = None, opacity: bytes = b"") -> bytes:
@@ -83,8 +82,7 @@ def png(indices: NDArray[np.uint8], colours: NDArray[np.uint8] | None = None, op
     `opacity`: of the first of them, 0 to 255.
     """
     colours, (rows, columns) = palette() if colours is None else colours, indices.shape
-    lines = np.zeros((rows, columns + 1), np.uint8)  # each begins with the number of its filter: none
-    lines[:, 1:] = indices
+    lines = np.pad(indices, ((0, 0), (1, 0)))  # each begins with the number of its filter: none
     parts = {b"IHDR": struct.pack(">2I5B", columns, rows, 8, 3, 0, 0, 0), b"PLTE": colours.tobytes()}
     parts |= {b"tRNS": opacity} if opacity else {}
     parts |= {b"IDAT": zlib.compress(lines.tobytes(), 9), b"IEND": b""}
@@ -99,17 +97,15 @@ def data_address(content: bytes) -> str:
 
 
 def block_maximum(values: Floats, most: int) -> Floats:
-    """At most ``most`` rows and columns: each value the maximum of its block, nan only if the whole block is.
+    """At most ``most`` (rows, columns), any unit: each the maximum of its block, nan only if the whole block is.
 
-    Values and result have shapes (rows, columns), any unit. Never a mean: one slow pair in a block of sixteen must
-    still have the colour of a slow pair.
+    Never a mean: one slow pair in a block of sixteen must still have the colour of a slow pair.
     """
     block = -(-max(values.shape) // most)
     if block <= 1:
         return values
-    rows, columns = (-(-side // block) * block for side in values.shape)
-    padded = np.full((rows, columns), np.nan)
-    padded[: values.shape[0], : values.shape[1]] = values
+    padded = np.pad(values, [(0, -side % block) for side in values.shape], constant_values=np.nan)
+    rows, columns = padded.shape
     return np.fmax.reduce(np.fmax.reduce(padded.reshape(rows // block, block, columns // block, block), axis=3), axis=1)
 
 

@@ -36,19 +36,14 @@ class CollectiveStory(SweepStory):
 
     def tables(self, view: RunView) -> list[Table]:
         """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""
-        lines = own_lines(self.lines(view))
-        names = [line.name for line in lines]
-        places = [f"{name}, {line.place}" for name, line in zip(names, lines, strict=True)]
-        winners = WINNERS.read(view.path)
+        lines, winners = own_lines(self.lines(view)), WINNERS.read(view.path)
         raced = {call: [each for each in winners if each["call"] == call] for call in (row["call"] for row in winners)}
+        titles = {call: view.titled(f"Fastest algorithm of MPI_{call.capitalize()}") for call in raced}
         return existing(
             guideline_table(view.titled("Performance guidelines"), GUIDELINES.read(view.path)),
             overlap_table(view.titled("Hidden behind computation"), OVERLAPS.read(view.path)),
-            *(
-                winner_table(view.titled(f"Fastest algorithm of MPI_{call.capitalize()}"), rows)
-                for call, rows in raced.items()
-            ),
-            *change_tables(view, lines, places),
+            *(winner_table(titles[call], rows) for call, rows in raced.items()),
+            *change_tables(view, lines, [f"{line.name}, {line.place}" for line in lines]),
             *(time_table(view.titled(f"Time of {name}"), group) for name, group in by_name(lines).items()),
             self._barrier(view),
         )
@@ -76,17 +71,13 @@ class CollectiveStory(SweepStory):
         """Time against size, a panel for each call; the map of winners."""
         from weft.report.figures.sizes import KEY, size_panel, winner_figure
 
-        def name_of(line: Line) -> str:
-            return f"p = {line.cell.ranks}{' *' if line.cell.oversubscribed else ''}"
-
-        groups = by_name(own_lines(self.lines(view)))
-        panels = tuple(
-            size_panel([(line, name_of(line)) for line in group], "time", small=len(groups) > 1, title=name)
-            for name, group in groups.items()
-        )
+        groups, panels = by_name(own_lines(self.lines(view))), list[Any]()
+        for name, group in groups.items():
+            drawn = [(line, f"p = {line.cell.ranks}{' *' if line.cell.oversubscribed else ''}") for line in group]
+            panels.append(size_panel(drawn, "time", small=len(groups) > 1, title=name))
         title = view.titled("Time of collective calls against message size")
         winners = winner_figure(view.titled("Fastest algorithm by size and process count"), WINNERS.read(view.path))
-        found: Figures = [Figure(TIMES, title, KEY, view.headline, panels)] if panels else []
+        found: Figures = [Figure(TIMES, title, KEY, view.headline, tuple(panels))] if panels else []
         return [*found, *([winners] if winners else [])]
 
     def fields(self, view: RunView) -> dict[str, Any]:

@@ -33,12 +33,9 @@ class ExchangeStory(Story):
             return []
         rows = [row for row in timed(view.rows, view.main_call, "warm") if main["series"] in row["series"]]
         rows.sort(key=lambda row: (row["nodes"], row["ranks"]))
-        many = len({row[main["axis"]] for row in rows}) < len(rows)
-        one = main["axis"].rstrip("s")
-        return [
-            bar_of(f"N = {row['nodes']}, p = {row['ranks']}" if many else plural(row[main["axis"]], one), row)
-            for row in rows
-        ]
+        if len({row[main["axis"]] for row in rows}) < len(rows):
+            return [bar_of(f"N = {row['nodes']}, p = {row['ranks']}", row) for row in rows]
+        return [bar_of(plural(row[main["axis"]], main["axis"].rstrip("s")), row) for row in rows]
 
     def bars_of(self, view: RunView) -> str:
         """The call, with the bytes that each rank sends."""
@@ -59,8 +56,8 @@ class ExchangeStory(Story):
         memory = [replace(table, title=view.titled(table.title)) for table in memory]
         calls = [_call_table(view, series) for series in shown if len(view.calls_of(series)) > 1]
         calls = _naming_others(calls, others, "weft show --format csv")
-        held_back = existing(held_back_table(view))
-        return [*time_tables(view), *held_back, *calls, *_naming_others(memory, others, "weft plan")]
+        memory = _naming_others(memory, others, "weft plan")
+        return [*time_tables(view), *existing(held_back_table(view)), *calls, *memory]
 
     def figures(self, view: RunView) -> Figures:
         """Time along each series, the calls, the complete graph, the spread of samples."""
@@ -91,26 +88,24 @@ def _naming_others(tables: Sequence[Table], others: int, where: str) -> list[Tab
 
 def time_tables(view: RunView) -> list[Table]:
     """Times of the main call (Tables 4.2, 4.4, 4.5): series with the same columns share a table."""
-    groups: dict[tuple[tuple[int, int], ...], list[PlannedSeries]] = {}
+    groups: dict[tuple[tuple[int, int], ...], list[tuple[PlannedSeries, list[CallRow]]]] = {}
     for series in view.plan.series:
-        points = tuple((row["nodes"], row["ranks"]) for row in view.of_series(series, view.main_call))
-        if points:
-            groups.setdefault(points, []).append(series)
+        if own := view.of_series(series, view.main_call):
+            groups.setdefault(tuple((row["nodes"], row["ranks"]) for row in own), []).append((series, own))
     return [_time_table(view, group) for group in groups.values()]
 
 
-def _time_table(view: RunView, group: Sequence[PlannedSeries]) -> Table:
-    columns, ranks = _heading(view.of_series(group[0], view.main_call))
+def _time_table(view: RunView, group: Sequence[tuple[PlannedSeries, list[CallRow]]]) -> Table:
+    columns, ranks = _heading(group[0][1])
     rows = [ranks]
-    known = [row for series in group for row in view.of_series(series, view.main_call)]
-    for series in group:
-        own = view.of_series(series, view.main_call)
+    for series, own in group:
         rows.append((f"{m_text(series)} ({series.name})", *map(time_text, own)))
         if any(row["bound_s"] for row in own):
             rows.append(("   at least", *map(bound_text, own)))
         if any(row["samples"] > 1 for row in own):
             rows.append(("   samples", *(f"{row['samples']:,}" if row["samples"] else UNKNOWN for row in own)))
-    title = f"Time of {CALLS.get(view.main_call, view.main_call)}, {interval_heading(known)}"
+    heading = interval_heading([row for _, own in group for row in own])
+    title = f"Time of {CALLS.get(view.main_call, view.main_call)}, {heading}"
     return Table(view.titled(title), columns, tuple(rows))
 
 

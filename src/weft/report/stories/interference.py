@@ -21,7 +21,7 @@ class InterferenceStory(Story):
 
     def tables(self, view: RunView) -> list[Table]:
         """A row for each call beside each kind of traffic."""
-        table = make_table(
+        return existing(make_table(
             view.titled("Impact of another job"), IMPACTS.read(view.path),
             (Words("call"), "", lambda row: _labels(row)[0]), (Words("beside"), "", lambda row: _labels(row)[1]),
             (Words("place"), "", lambda row: PLACES[row["place"]]),
@@ -31,8 +31,7 @@ class InterferenceStory(Story):
             ("p99", BESIDE, lambda row: times_text(row["p99"], row["p99_low"], row["p99_high"])),
             ("predicted", "model", lambda row: times_text(row["predicted"])),
             (Words("both use"), "fullest cable", _link),
-        )  # fmt: skip
-        return existing(table)
+        ))  # fmt: skip
 
     def figures(self, view: RunView) -> Figures:
         """Tiles of all victims and aggressors, a panel for each place."""

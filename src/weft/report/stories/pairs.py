@@ -68,12 +68,8 @@ def _where(row: Mapping[str, Any]) -> str:
     return f"{format_bytes(row['bytes'])}, {row['mode']}"
 
 
-def _plain(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
-
-
-def _factor(value: float | None) -> str:
-    return _plain(value) + " x" * (value is not None)
+def _factor(value: float | None, unit: str = " x") -> str:
+    return "–" if value is None else f"{value:.2f}{unit}"
 
 
 #: Which pairs a row is of: their messages, their hops, and how many they are.
@@ -94,14 +90,13 @@ def _hops(pairs: PairView) -> Table:
         title = f"Latency by hops: {pairs.trip}"
         ends = ("min", "mean", "median", "p99", "max")
         names, units = tuple(f"{name}_s" for name in ends), ("of pairs",) * 5
-    values: list[Column[ClassRow]] = [
-        (end, unit, partial(_value, pairs, name)) for end, unit, name in zip(ends, units, names, strict=True)
-    ]
+
+    def value(name: str, row: Mapping[str, Any]) -> str:
+        return pairs.value_text(row["bytes"], row[name])
+
+    known = zip(ends, units, names, strict=True)
+    values: list[Column[ClassRow]] = [(end, unit, partial(value, name)) for end, unit, name in known]
     return make_table(pairs.run.titled(title), _ordered(pairs.classes), *WHICH, samples, *values)
-
-
-def _value(pairs: PairView, name: str, row: Mapping[str, Any]) -> str:
-    return pairs.value_text(row["bytes"], row[name])
 
 
 def _nodes(pairs: PairView) -> Table:
@@ -145,8 +140,8 @@ def _contention(pairs: PairView) -> Table:
         ("factor", interval_heading(pairs.contention),
          lambda row: f"{row['factor']:.2f}"
          + (f" ({row['low']:.2f}–{row['high']:.2f})" if row["low"] and row["high"] else "")),
-        ("p5", "of the pairs", lambda row: _plain(row["p5"])), ("p95", "", lambda row: _plain(row["p95"])),
-        ("max", "", lambda row: _plain(row["max"])),
+        ("p5", "of the pairs", lambda row: _factor(row["p5"], "")), ("p95", "", lambda row: _factor(row["p95"], "")),
+        ("max", "", lambda row: _factor(row["max"], "")),
     )  # fmt: skip
 
 
