@@ -41,8 +41,7 @@ TIMED = [
 
 #: Files and tests that `check` leaves to `test`: they start Spark, build a wheel or a library, hide packages, ask about
 #: this machine or pages of docs, do what every error advises, send signals, close outputs, make tables after each round
-#: of a run, draw every picture, flip bits, fill memories, plant faults in a copy of Weft, or take many seeds. Half of
-#: the time of all.
+#: of a run, draw every picture, flip bits, fill memories, or take many seeds. Half of the time of all.
 NOT_EACH_TIME = [
     *(
         f"tests/flow/test_{name}.py"
@@ -66,8 +65,6 @@ NOT_EACH_TIME = [
     *(f"tests/unit/files/test_{name}.py" for name in ("bombs", "flipped_bits", "fuzzed_files", "links_of_strangers")),
     *(f"tests/unit/report/test_{name}.py" for name in ("every_output", "figures", "many_cells")),
     *("tests/unit/fabric/test_fabric_drawing.py", "tests/unit/launch/test_route_library.py"),
-    "tests/unit/test_method_tests.py::"
-    "test_the_program_kills_a_fault_planted_in_a_copy_of_weft_and_lets_a_harmless_change_live",
 ]
 
 #: Where temporary files of tests are if so many bytes are free there: on a disk tests take a quarter longer.

@@ -244,6 +244,7 @@ def test_statistics_of_pairs_are_the_same_on_both_engines(tmp_path: Path, raw: b
 
 
 @with_spark
+@pytest.mark.long
 def test_exact_quantiles_are_the_same_on_both_engines(tmp_path: Path) -> None:
     cluster = Cluster(2, 2, per_leaf=2)
     run = make_pairs_run(tmp_path / "run", cluster)
@@ -339,6 +340,7 @@ def tiny_trace(folder: Path) -> TraceFolder:
 
 
 @with_spark
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_traces_give_the_same_tables_on_both_engines(tmp_path: Path) -> None:
     folder = tiny_trace(tmp_path / "app")

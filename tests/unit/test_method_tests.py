@@ -164,6 +164,7 @@ tests = ["test_a_size_has_a_binary_prefix"]
 """
 
 
+@pytest.mark.long
 def test_the_program_kills_a_fault_planted_in_a_copy_of_weft_and_lets_a_harmless_change_live(tmp_path: Path) -> None:
     source = ROOT / "src" / "weft" / "units.py"
     before = source.read_bytes()
