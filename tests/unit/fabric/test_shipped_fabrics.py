@@ -15,9 +15,10 @@ SHIPPED = sorted(path.stem for path in shipped("fabrics").glob("*.toml"))
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_no_shipped_fabric_contradicts_itself(name: str) -> None:
-    findings = [f for f in check_fabric(load_fabric(name)) if f.severity != "note"]
-    assert findings == []
+def test_no_shipped_fabric_contradicts_itself_and_each_has_a_title(name: str) -> None:
+    fabric = load_fabric(name)
+    assert [f for f in check_fabric(fabric) if f.severity != "note"] == []
+    assert fabric.title, "weft list fabrics"
 
 
 @pytest.mark.parametrize("name", ["yellowstone", "jellystone", "biruni-ethernet", "biruni-infiniband"])
