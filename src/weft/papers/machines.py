@@ -2,12 +2,14 @@
 """Published all-to-alls of machines that nobody fitted: from presets, from two fitted cells, from the other machines.
 
 A simulated time is split into bytes and messages as its range is (:mod:`weft.analyse.ranges`). Two factors, one for
-either part, are fitted: to two cells on the fewest nodes of a machine, or to all cells of the other machines.
+either part, are fitted: to two cells of a machine, or to all cells of the other machines.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import log1p
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,11 +26,11 @@ from weft.kernel.sizes import split_op
 from weft.papers import PARTS, Bench, Part, published
 from weft.report.tabular import Number, Table
 
-FITTED_BLOCKS = (64, 2**20)  # of the two cells that are fitted, on the fewest nodes: one of messages and one of bytes
+FITTED_BLOCKS = (64, 2**20)  # of the cells that are fitted: of messages on the fewest nodes, of bytes on the most
 ALONE = np.ones(2)
 MISSED = 0.25  # relative error of a cell whose missing term is named
-MOSTLY_BYTES = 0.7  # share of bytes in a simulated time, from which on its error is one of bytes
-STEPPED = ("ring", "pair", "bruck")  # algorithms of which each step waits for the one before
+STEP = 0.4  # share of an error that appears between two neighbours of a table where that step is its cause
+SHORT, MIDDLE = 2**10, 2**16  # blocks up to which libraries change algorithms, and the way a message goes
 COLUMNS = ("machine", Number("cells"), "median", "worst", "inside the range", "worst cell", "algorithm there")
 
 
@@ -63,7 +65,8 @@ def compute(bench: Bench) -> Part:
     """Simulate each machine from its presets, and compare in three ways."""
     facts = published("machines")
     presets = {name: machine_cells(name, machine, bench) for name, machine in facts.items()}
-    fitted = {name: from_two(cells) for name, cells in presets.items()}
+    two = {name: from_two(cells) for name, cells in presets.items()}
+    fitted = {name: [cell for cell in cells if cell not in fitted_of(cells)] for name, cells in two.items()}
     others = {name: from_others(name, presets) for name in presets}
     ways = {"presets": presets, "two fitted cells": fitted, "factors of the other machines": others}
     titles = {f"Error from {way} (simulated)": cells for way, cells in ways.items()}
@@ -74,7 +77,7 @@ def compute(bench: Bench) -> Part:
         for name, own in {**cells, "all": [cell for each in cells.values() for cell in each]}.items()
         for what, value in figures(own).items()
     }
-    tables += [missing_table(fitted), *(cells_table(facts[name]["title"], cells) for name, cells in presets.items())]
+    tables += [missing_table(two), *(cells_table(facts[name]["title"], cells) for name, cells in presets.items())]
     return Part("machines", PARTS["machines"], sentences(values), tuple(tables), values)
 
 
@@ -136,11 +139,16 @@ collectives = "{facts["collectives"]}"
 
 
 def from_two(cells: list[PublishedCell]) -> list[PublishedCell]:
-    """The cells with factors that are fitted to two of them, without these two."""
-    fewest = min(cell.nodes for cell in cells)
-    chosen = [cell for cell in cells if cell.nodes == fewest and cell.block_bytes in FITTED_BLOCKS]
-    factors = fitted_factors(chosen)
-    return [cell.scaled(factors) for cell in cells if cell not in chosen]
+    """The cells with factors that are fitted to two of them, these two as well."""
+    factors = fitted_factors(fitted_of(cells))
+    return [cell.scaled(factors) for cell in cells]
+
+
+def fitted_of(cells: Sequence[PublishedCell]) -> list[PublishedCell]:
+    """The two cells of a machine that are fitted."""
+    counts = [cell.nodes for cell in cells]
+    chosen = set(zip((min(counts), max(counts)), FITTED_BLOCKS, strict=True))
+    return [cell for cell in cells if (cell.nodes, cell.block_bytes) in chosen]
 
 
 def from_others(name: str, machines: Cells) -> list[PublishedCell]:
@@ -184,24 +192,48 @@ def missing_table(machines: Cells) -> Table:
     missed: dict[tuple[str, str, str], list[PublishedCell]] = defaultdict(list)
     for name, cells in machines.items():
         for cell in (cell for cell in cells if abs(cell.error) > MISSED):
-            missed[name, missing_term(cell), cell.algorithm].append(cell)
+            missed[name, *missing_term(cell, cells)].append(cell)
     lines: list[tuple[str, ...]] = []
-    for (name, term, algorithm), cells in missed.items():
+    for key, cells in missed.items():
         sizes, errors = [cell.block_bytes for cell in cells], [cell.error for cell in cells]
         span = f"{relative_error(min(errors), 0)} to {relative_error(max(errors), 0)}"
         blocks = f"{format_bytes(min(sizes))} to {format_bytes(max(sizes))}"
-        lines.append((name, term, algorithm, str(len(cells)), blocks, span))
-    columns = ("machine", "missing term", "simulated algorithm", Number("cells"), "blocks", "error")
+        lines.append((*key, str(len(cells)), blocks, span))
+    columns = ("machine", "missing term", "where it appears", Number("cells"), "blocks", "error")
     return Table(f"Cells that two factors miss by over {percent(MISSED)} (simulated)", columns, tuple(lines))
 
 
-def missing_term(cell: PublishedCell) -> str:
-    """What the model of a cell lacks, by the part of its time that is too long or too short."""
-    if cell.bytes_s > MOSTLY_BYTES * cell.simulated_s:
-        return "copies and adapter sharing"
-    if cell.algorithm.startswith(STEPPED) and cell.error > 0:
-        return "algorithm switch: the library has several steps under way"
-    return "rendezvous and copies of a message" if cell.error < 0 else "cost of a message in this library"
+def missing_term(cell: PublishedCell, cells: Sequence[PublishedCell]) -> tuple[str, str]:
+    """What the model of a cell lacks, and between which two cells of its table the error appears, as words.
+
+    That is the nearest step in block, or else in nodes, where the published time changes otherwise than the simulated
+    one by `STEP` of the error; where none does, the time errs as a whole.
+    """
+    long = cell.block_bytes > MIDDLE
+    of_ranks = "copies and adapter sharing" if long else "cost of a message in this library"
+    sizes = [each for each in cells if each.nodes == cell.nodes]
+    if step := nearest_step(cell, sorted(sizes, key=lambda each: each.block_bytes)):
+        short = step[1].block_bytes <= SHORT
+        term = of_ranks if long else "algorithm switch or inline limit" if short else "rendezvous"
+        ends = f"N={cell.nodes}, {format_bytes(step[0].block_bytes)} to {format_bytes(step[1].block_bytes)}"
+    elif step := nearest_step(cell, [each for each in cells if each.block_bytes == cell.block_bytes]):
+        term, ends = of_ranks, f"N={step[0].nodes} to {step[1].nodes}, {format_bytes(cell.block_bytes)}"
+    else:
+        return of_ranks, "at all blocks and nodes"
+    published, simulated = (of(step[1]) / of(step[0]) for of in (lambda it: it.published_s, lambda it: it.simulated_s))
+    return term, f"{ends}: published x{published:.2f}, simulated x{simulated:.2f}"
+
+
+def nearest_step(cell: PublishedCell, row: Sequence[PublishedCell]) -> tuple[PublishedCell, PublishedCell] | None:
+    """The two neighbours of a cell's row between which `STEP` of its error appears, or disappears after it."""
+    place = row.index(cell)
+    found: list[tuple[int, float, int]] = []
+    for at, (one, two) in enumerate(pairwise(row)):
+        share = (log1p(two.error) - log1p(one.error)) / log1p(cell.error) * (1 if at < place else -1)
+        if share >= STEP:
+            found.append((place - at - 1 if at < place else at - place, -share, at))
+    at = min(found)[-1] if found else 0
+    return (row[at], row[at + 1]) if found else None
 
 
 def cells_table(title: str, cells: Sequence[PublishedCell]) -> Table:
@@ -226,8 +258,8 @@ def sentences(values: Mapping[str, float]) -> tuple[str, ...]:
     return (
         f"From presets alone, published all-to-alls err by {error('presets')}; {percent(values['presets_all_inside'])} "
         "of the cells are inside the printed range.",
-        f"With two cells fitted on the fewest nodes, the others err by {error('two')}. A table "
-        "names the term that is missing where they err by more than a quarter.",
+        "With two cells fitted, one of 64 B on the fewest nodes and one of 1 MiB on the most, the others err by "
+        f"{error('two')}. A table names the term that is missing where they err by more than a quarter.",
         f"With factors from the other machines, all cells err by {error('factors')}.",
         "No number was fitted to these times, but presets have facts of two of the machines: the latency of a pair on "
         "OCI, and the message rate of a pair and the share of its adapters that an all-to-all reaches on Alps. The "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Published all-to-alls: the facts are whole, their machines can be planned, and two factors are found again."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from weft.papers.machines import (
     PublishedCell,
     figures,
     fitted_factors,
+    fitted_of,
     from_two,
     missing_term,
     write_inputs,
@@ -43,22 +45,43 @@ def made(nodes: int, block: int, factors: tuple[float, float] = (0.8, 1.5), algo
 
 def test_factors_of_two_cells_predict_what_differs_by_them_alone() -> None:
     cells = [made(nodes, block) for nodes in (2, 8) for block in (*FITTED_BLOCKS, 4096)]
-    assert fitted_factors(cells[:2]) == pytest.approx([0.8, 1.5], rel=1e-3)
-    others = from_two(cells)
-    assert len(others) == 4
-    assert figures(others)["worst"] == pytest.approx(0, abs=1e-3)
+    fitted = fitted_of(cells)
+    assert [(cell.nodes, cell.block_bytes) for cell in fitted] == [(2, FITTED_BLOCKS[0]), (8, FITTED_BLOCKS[1])]
+    assert fitted_factors(fitted) == pytest.approx([0.8, 1.5], rel=1e-3)
+    assert figures(from_two(cells))["worst"] == pytest.approx(0, abs=1e-3)
     assert figures(cells)["worst"] > 0.2
     assert figures(cells)["inside"] == 1
 
 
+def published_times(factors: Sequence[float], nodes: int = 2, first: int = 64) -> list[PublishedCell]:
+    """Cells of rising blocks whose published times are these multiples of the simulated ones."""
+    blocks = [first << at for at in range(len(factors))]
+    return [
+        PublishedCell(nodes, block, factor, 1.0, 0.5, 0, 9, "") for block, factor in zip(blocks, factors, strict=True)
+    ]
+
+
 @pytest.mark.parametrize(
-    ("cell", "term"),
+    ("first", "factors", "missed", "term", "where"),
     [
-        (made(8, 2**20, (0.5, 1.0)), "copies and adapter sharing"),
-        (made(8, 64, (1.0, 0.5)), "algorithm switch"),
-        (made(8, 64, (1.0, 0.5), "basic_linear"), "cost of a message"),
-        (made(8, 1024, (1.0, 2.0)), "rendezvous"),
+        (1024, [1, 1, 1.5, 1.5], 3, "rendezvous", "N=2, 2 KiB to 4 KiB: published x1.50, simulated x1.00"),
+        (8, [0.7, 0.7, 1, 1], 0, "algorithm switch", "N=2, 16 B to 32 B"),
+        (65536, [1, 1, 0.7], 2, "copies and adapter sharing", "N=2, 128 KiB to 256 KiB"),
+        (4096, [1.3, 1.3, 1.3], 1, "cost of a message", "at all blocks"),
     ],
 )
-def test_the_missing_term_is_named_by_the_part_that_errs(cell: PublishedCell, term: str) -> None:
-    assert missing_term(cell).startswith(term)
+def test_the_missing_term_is_found_where_the_table_leaves_the_model(
+    first: int, factors: list[float], missed: int, term: str, where: str
+) -> None:
+    cells = published_times(factors, first=first)
+    found, place = missing_term(cells[missed], cells)
+    assert found.startswith(term)
+    assert place.startswith(where)
+
+
+def test_a_term_that_more_nodes_bring_is_named_by_them() -> None:
+    cells = [*published_times([1, 1]), *published_times([1.4, 1.4], nodes=8)]
+    assert missing_term(cells[2], cells) == (
+        "cost of a message in this library",
+        "N=2 to 8, 64 B: published x1.40, simulated x1.00",
+    )
