@@ -108,3 +108,41 @@ def test_an_action_that_cannot_be_is_refused_by_its_number(tmp_path: Path, progr
     run = run_study(load_study(study), fabric, folder / "run", SimulatedLauncher(fabric, programs))
     reasons = [row["reason"] for row in MEASURED.read(run.path)]
     assert field == "tag" or any("has an action that cannot be: its number" in reason for reason in reasons), reasons
+
+
+PIECES, PIECE = 4, 2**22
+EAGER = TARA.replace('eager_limit = "16 KiB"', 'eager_limit = "8 MiB"')
+
+
+def piece_s() -> float:
+    """Seconds of a piece on the links of the machine."""
+    return PIECE / 2.62e9
+
+
+def test_bytes_without_asking_leave_before_their_receiver_asks(tmp_path: Path, programs: Programs) -> None:
+    """They began when the receive was posted: reductions and gathers of replays took a quarter too long."""
+    sender = MadeRank(0, 2).call("MPI_Barrier", 0, 1)
+    receiver = MadeRank(1, 2).call("MPI_Barrier", 0, 1)
+    for piece in range(PIECES):
+        sender.call("MPI_Send", 1, 2, peer=1, tag=piece, bytes=PIECE)
+        receiver.call("MPI_Recv", 50 * MS, 50 * MS + 1, peer=0, tag=piece, received=PIECE)
+    study = traced(tmp_path / "trace", [sender, receiver], Asked(nodes=2))
+    assert seconds(study, tmp_path / "run", programs, EAGER) == pytest.approx(0.05, rel=0.01)
+
+
+@pytest.mark.parametrize("full_up_to", [300, 1])  # SimGrid's two ways of updating flows
+def test_pieces_of_one_pair_arrive_one_after_another(
+    full_up_to: int, tmp_path: Path, programs: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They shared their link, so that all arrived at the end, and the ranks of a pipeline took turns."""
+    monkeypatch.setattr("weft.launch.simulated.launcher.FULL_UP_TO", full_up_to)
+    ranks = [MadeRank(rank, 3).call("MPI_Barrier", 0, 1) for rank in range(3)]
+    for piece in range(PIECES):
+        for rank, made in enumerate(ranks):
+            if rank > 0:
+                made.call("MPI_Recv", 1, 2, peer=rank - 1, tag=piece, received=PIECE)
+            if rank < 2:
+                made.call("MPI_Send", 1, 2, peer=rank + 1, tag=piece, bytes=PIECE)
+    study = traced(tmp_path / "trace", ranks, Asked(nodes=3))
+    found = seconds(study, tmp_path / "run", programs, EAGER)
+    assert found == pytest.approx((PIECES + 1) * piece_s(), rel=0.02)

@@ -83,7 +83,9 @@ void Zone::get_local_route(simgrid::kernel::routing::NetPoint const *source,
                            simgrid::kernel::routing::NetPoint const *destination, simgrid::kernel::routing::Route *into,
                            double *latency) {
     // Null if SimGrid asks only for the links (the way back, with network/crosstraffic).
-    auto const add = [latency](double seconds) {
+    asked_ = {slot(source), slot(destination)};
+    auto const add = [this, latency](double seconds) {
+        asked_.latency_s += seconds;
         if (latency)
             *latency += seconds;
     };

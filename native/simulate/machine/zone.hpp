@@ -24,6 +24,12 @@ class Zone : public simgrid::kernel::routing::NetZoneImpl {
     std::int32_t node_of(simgrid::s4u::Host const *host) const;
     std::int32_t slot_of(simgrid::s4u::Host const *host) const;
     std::int32_t slot_count() const { return slots_; }
+    // The route that SimGrid asked for last: it does so when a message starts.
+    struct Asked {
+        std::int32_t from = none, to = none; // rank slots
+        double latency_s = 0;
+    };
+    Asked const &asked_last() const { return asked_; }
     // Adapter of its node that a rank uses, counted over all nodes.
     std::int32_t rail_of(simgrid::s4u::Host const *host) const { return rail(slot_of(host)); }
     // Of one adapter's share of the link that its node injects into.
@@ -52,7 +58,8 @@ class Zone : public simgrid::kernel::routing::NetZoneImpl {
     std::vector<simgrid::kernel::resource::StandardLinkImpl *> links_, memory_;
     std::vector<simgrid::kernel::resource::StandardLinkImpl *> core_; // by rank slot; empty if no rate is given
     std::vector<simgrid::kernel::resource::StandardLinkImpl *> rail_out_, rail_in_; // empty if nodes have one adapter
-    std::vector<std::int32_t> walked_;                                              // scratch
+    Asked asked_;
+    std::vector<std::int32_t> walked_; // scratch
 };
 
 } // namespace weft::simulate

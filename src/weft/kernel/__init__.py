@@ -60,6 +60,7 @@ class Kernel:
     batched = True  # whether one launch measures all cells of a placement; otherwise each cell has its own launches
     is_floor = False  # whether it is the floor, the reference of other times, and not a cell of a study
     has_pair_samples = False  # whether its samples belong to pairs of ranks, and are stored and analysed pair by pair
+    runs_ahead = False  # whether a rank may send what its receiver has not asked for yet: no barrier between calls
     fitted: tuple[str, ...] = ()  # operations to whose times the parameters of a machine can be fitted
     keys: tuple[str, ...] = ()  # parameters that the flat plan has as they are
     inputs: tuple[str, ...] = ()  # parameters that are paths of input files

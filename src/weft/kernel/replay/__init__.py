@@ -58,6 +58,7 @@ class Replay(Kernel):
     """Cells, memory and messages of a replay."""
 
     name = "replay"
+    runs_ahead = True
     main = OP
     batched = False
     keys = ("algorithm",)

@@ -91,6 +91,8 @@ class SimulatedLauncher:
         measured = {call for cell in cells for call in kernel_named(cell.kernel).collectives(cell.parameters)}
         chosen = {f"smpi/{call}": (settings or {}).get(SELECTED_BY + call.upper()) for call in measured}
         found = options(self.simulation, self.eager_limit, measured)
+        if any(kernel_named(cell.kernel).runs_ahead for cell in cells):  # costs a quarter of a simulation's time
+            found["smpi/async-small-thresh"] = str(eager_below(self.eager_limit))  # bytes leave when they are sent
         return found | {key: library for key, library in chosen.items() if library is not None}
 
     def run(self, requests: Sequence[LaunchRequest]) -> Iterator[Outcome]:
