@@ -11,7 +11,7 @@ import pytest
 from interposed import LIBRARIES, Site
 from traced import PROGRAMS, compiled, events_of, weft_trace
 
-from weft.store.trace.convert import count_files
+from weft.store.trace.convert import rank_files
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, TRACE_RANKS, TraceFolder
 from weft.store.trace.layout import Flag
 
@@ -104,7 +104,7 @@ def test_every_event_of_every_binding_is_exact(binding: str, suffix: str, tmp_pa
         assert found(own, names) == expected(rank)
         check_order(own)
     assert {row["missing"] for row in TRACE_RANKS.read(run)} == {""}
-    counts = [row for file in count_files(TraceFolder(run)) for row in pq.read_table(file).to_pylist()]
+    counts = [row for file in rank_files(TraceFolder(run).counts) for row in pq.read_table(file).to_pylist()]
     sent = {(row["rank"], row["peer"]): row["bytes"] for row in counts}
     assert sent == {(i, j): 4 * ((i + j) % 3) for i in range(RANKS) for j in range(RANKS) if (i + j) % 3}
 

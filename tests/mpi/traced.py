@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from interposed import Site
 
 from weft.mpi.starting import Family, OpenMpi5
-from weft.store.trace.convert import event_files
+from weft.store.trace.convert import rank_files
 from weft.store.trace.folder import TraceFolder
 
 # On four ranks: a ring by every way of sending, collectives on halves of the world, polls, wildcards.
@@ -219,5 +219,5 @@ def weft_trace(
 
 def events_of(path: Path) -> list[dict[str, Any]]:
     """All events of a trace, by rank and number."""
-    rows = [row for file in event_files(TraceFolder(path)) for row in pq.read_table(file).to_pylist()]
+    rows = [row for file in rank_files(TraceFolder(path).events) for row in pq.read_table(file).to_pylist()]
     return sorted(rows, key=lambda row: (row["rank"], row["event"]))

@@ -24,15 +24,14 @@ from weft.errors import DataError
 from weft.files.beneath import plain_file, read_plain
 from weft.store import cells, pairs
 from weft.store.cells import CellData, Longs, Origin, folder_path
-from weft.store.pair_layout import is_of_pairs
+from weft.store.pair_layout import NAME, is_of_pairs
 from weft.store.records import LOST_COLUMNS, MEASURE_AGAIN, WITH_SAMPLES, CellRecord
 from weft.store.rows import write_tables
 from weft.store.tables import ROW_GROUP, UNREADABLE, Column, Table, ahead, read_table, write_parquet
 
-_NAME = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(
     [
-        ("cell", _NAME), ("launch", pa.int16()), ("op", _NAME), ("phase", _NAME), ("iteration", pa.int32()),
+        ("cell", NAME), ("launch", pa.int16()), ("op", NAME), ("phase", NAME), ("iteration", pa.int32()),
         ("rank", pa.int32()), ("start_ns", pa.int64()), ("duration_ns", pa.int64()), ("batch", pa.int32()),
         ("lost_ns", pa.int64()), ("faults", pa.int32()),
     ]

@@ -224,11 +224,9 @@ def load_launch_record(path: Path) -> LaunchRecord:
     record: LaunchRecord = _load(path, LaunchRecord, "launch record", remedy)
     if record.launch != path.stem:
         raise DataError(f"{path}: the record calls itself launch {record.launch}", remedy)
-    return _with_settings(record, path) if record.settings_of else record
-
-
-def _with_settings(record: LaunchRecord, path: Path) -> LaunchRecord:
-    """A launch with the settings of the first of its walk, unless that one was started again elsewhere since."""
+    if not record.settings_of:
+        return record
+    # with the settings of the first of its walk, unless that one was started again elsewhere since
     known = {"settings": record.environment, "named_settings": dict[str, str]()}
     with suppress(DataError):  # torn: reported where that launch is read
         first: LaunchRecord = _load(path.with_name(f"{record.settings_of}.json"), LaunchRecord, "launch record")

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, cast
 import pyarrow as pa
 
 from weft.store.records import CellRecord, LaunchRecord, NodeReport, load_launch_record
-from weft.store.tables import Long, Short, Table, TableOf, write_parquet
+from weft.store.tables import Long, Short, TableOf
 
 
 class MeasuredRow(TypedDict):
@@ -118,7 +118,7 @@ NODE_REPORTS = TableOf("node_reports", NodeReportRow)
 
 def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
     """Write ``tables/{cells,segments,launches,ranks,node_reports}.parquet`` from the records of cells and launches."""
-    launches: list[dict[str, Any]] = []
+    launches: list[LaunchRow] = []
     ranks: dict[str, list[Any]] = {name: [] for name in RANK_TABLE.schema.names}
     for path in sorted((root / "launches").glob("*.json")):
         if path.stem.count(".") == 1:  # else the launcher's own: <launch>.links.json, <launch>.outcome.json
@@ -128,49 +128,39 @@ def write_tables(root: Path, records: Sequence[CellRecord]) -> None:
             for name in RANK_TABLE.schema.names[1:]:
                 ranks[name] += getattr(launch.ranks, name)
             # and no record is kept: Python's collector would visit each rank again and again
-    tables: dict[str, Table] = {
-        "cells": pa.Table.from_pylist([_cell_row(record) for record in records], schema=MEASURED.schema),
-        "segments": _segments(records),
-        "launches": pa.Table.from_pylist(launches, schema=LAUNCH_TABLE.schema),
-        "ranks": pa.Table.from_pydict(ranks, schema=RANK_TABLE.schema),
-        "node_reports": NODE_REPORTS.table(_node_row(record, node) for record in records for node in record.nodes),
-    }
-    for name, table in tables.items():
-        write_parquet(root / "tables" / f"{name}.parquet", [table], table.schema, f"weft-{name}/1")
+    MEASURED.write(root, map(_cell_row, records))
+    pairs = [(record, segment) for record in records for segment in record.segments]
+    segments: dict[str, list[Any]] = {"cell": [each.cell for each, _ in pairs]}
+    segments["launch"] = [each.launch_index for each, _ in pairs]
+    segments |= {name: [getattr(each, name) for _, each in pairs] for name in SEGMENT_TABLE.schema.names[2:]}
+    LAUNCH_TABLE.write(root, launches)
+    for table, columns in ((SEGMENT_TABLE, segments), (RANK_TABLE, ranks)):
+        table.write_tables(root, [pa.Table.from_pydict(columns, schema=table.schema)])
+    NODE_REPORTS.write(root, (_node_row(record, node) for record in records for node in record.nodes))
 
 
 def _node_row(record: CellRecord, node: NodeReport) -> NodeReportRow:
-    texts = {name: json.dumps(getattr(node, name), sort_keys=True) for name in ("errors", "rates")}
     row = {name: getattr(node, name) for name in NODE_REPORTS.schema.names[1:]}
-    return cast(NodeReportRow, {"launch_id": record.launch} | row | texts)
+    row |= {name: json.dumps(row[name], sort_keys=True) for name in ("errors", "rates")}
+    return cast(NodeReportRow, {"launch_id": record.launch} | row)
 
 
-def _cell_row(record: CellRecord) -> dict[str, Any]:
-    return {
-        "cell": record.cell, "launch": record.launch_index, "launch_id": record.launch, "kernel": record.kernel,
-        "ranks": record.ranks, "status": record.status, "reason": record.reason, "clock_method": record.clock.method,
-        "clock_residual_ns": float(record.clock.residual_ns), "validated": record.validation.performed,
-        "validation_errors": record.validation.errors, "validation_detail": record.validation.detail,
-        "memory_need_node_bytes": record.memory.get("need_node_bytes"),
-        "memory_available_node_bytes": record.memory.get("available_node_bytes"),
-        "memory_formula": record.memory.get("formula"), "swap_in_pages": record.swap.get("in_pages", 0),
-        "swap_out_pages": record.swap.get("out_pages", 0), "steal_ns": record.steal_ns, "wall_ns": record.wall_ns,
-        "warnings": list(record.warnings),
-    }  # fmt: skip
+def _cell_row(record: CellRecord) -> MeasuredRow:
+    return MeasuredRow(
+        cell=record.cell, launch=record.launch_index, launch_id=record.launch, kernel=record.kernel,
+        ranks=record.ranks, status=record.status, reason=record.reason, clock_method=record.clock.method,
+        clock_residual_ns=float(record.clock.residual_ns), validated=record.validation.performed,
+        validation_errors=record.validation.errors, validation_detail=record.validation.detail,
+        memory_need_node_bytes=record.memory.get("need_node_bytes"),
+        memory_available_node_bytes=record.memory.get("available_node_bytes"),
+        memory_formula=record.memory.get("formula"), swap_in_pages=record.swap.get("in_pages", 0),
+        swap_out_pages=record.swap.get("out_pages", 0), steal_ns=record.steal_ns, wall_ns=record.wall_ns,
+        warnings=list(record.warnings),
+    )  # fmt: skip
 
 
-def _segments(records: Sequence[CellRecord]) -> Table:
-    pairs = [(record, segment) for record in records for segment in record.segments]
-    columns = {
-        "cell": [record.cell for record, _ in pairs],
-        "launch": [record.launch_index for record, _ in pairs],
-        **{name: [getattr(segment, name) for _, segment in pairs] for name in SEGMENT_TABLE.schema.names[2:]},
-    }
-    return pa.Table.from_pydict(columns, schema=SEGMENT_TABLE.schema)
-
-
-def _launch_row(launch: LaunchRecord) -> dict[str, Any]:
+def _launch_row(launch: LaunchRecord) -> LaunchRow:
     row = {name: getattr(launch, name) for name in LAUNCH_TABLE.schema.names if name in LaunchRecord.model_fields}
-    clock = {f"clock_{key}": float(launch.clock.get(key) or 0) for key in ("resolution_ns", "cost_ns")}
-    texts = {key: json.dumps(getattr(launch, key), sort_keys=True) for key in ("settings", "named_settings")}
-    return row | clock | {"launch_id": launch.launch, **texts}
+    row |= {f"clock_{key}": float(launch.clock.get(key) or 0) for key in ("resolution_ns", "cost_ns")}
+    row |= {key: json.dumps(row[key], sort_keys=True) for key in ("settings", "named_settings")}
+    return cast(LaunchRow, row | {"launch_id": launch.launch})

@@ -204,7 +204,11 @@ class TableOf(Generic[Row]):
 
     def write(self, root: Path, rows: Iterable[Row]) -> None:
         """Write the table of a run, whole or not at all; columns left out are null. DataError if impossible."""
-        write_parquet(self.path(root), [self.table(rows)], self.schema, f"weft-{self.name}/1")
+        self.write_tables(root, [self.table(rows)])
+
+    def write_tables(self, root: Path, tables: Iterable[Table]) -> None:
+        """The same of rows that are tables already, one after the other."""
+        write_parquet(self.path(root), tables, self.schema, f"weft-{self.name}/1")
 
     def is_current(self, root: Path) -> bool:
         """Whether a run has the table with these columns, not torn: an earlier Weft wrote others."""

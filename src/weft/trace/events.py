@@ -21,7 +21,7 @@ from weft.files.atomic import file_errors
 from weft.files.beneath import plain_file
 from weft.run.refresh import describe_problem, unfit
 from weft.store.tables import read_parquet
-from weft.store.trace.convert import count_files, event_files
+from weft.store.trace.convert import rank_files
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, TRACE_RANKS, TraceFolder
 from weft.store.trace.layout import COMPLETE, NUMBERS
 from weft.store.trace.script import LAYER, SELF, WORLD
@@ -80,7 +80,7 @@ def groups_of(folder: TraceFolder) -> dict[int, Group]:
 
 def ranks_columns(folder: TraceFolder) -> Iterator[tuple[int, Columns]]:
     """Each rank with its events as columns of :class:`Event`, shape (events,); one file is in memory at a time."""
-    for path in event_files(folder):
+    for path in rank_files(folder.events):
         with file_errors(path):
             table = read_parquet(path, ["rank", *Event._fields]).unify_dictionaries()
         if not len(table):
@@ -97,7 +97,7 @@ def ranks_columns(folder: TraceFolder) -> Iterator[tuple[int, Columns]]:
 
 def each_event(folder: TraceFolder) -> Iterator[tuple[int, Event]]:
     """Each event with its rank, rank by rank in order; some thousands are in memory at a time."""
-    for path in event_files(folder):
+    for path in rank_files(folder.events):
         with file_errors(path):
             for batch in pq.ParquetFile(plain_file(path)).iter_batches(AT_ONCE, columns=["rank", *Event._fields]):
                 columns = [batch.column(name).to_pylist() for name in Event._fields]
@@ -107,7 +107,7 @@ def each_event(folder: TraceFolder) -> Iterator[tuple[int, Event]]:
 def counts_of(folder: TraceFolder) -> dict[tuple[int, int], dict[int, int]]:
     """Bytes that a call gives to each world rank, by (rank, number of the event); zeros are left out."""
     found: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
-    for path in count_files(folder):
+    for path in rank_files(folder.counts):
         with file_errors(path):
             for row in read_parquet(path).to_pylist():
                 found[row["rank"], row["event"]][row["peer"]] = row["bytes"]

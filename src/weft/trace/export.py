@@ -16,7 +16,7 @@ from weft.errors import DataError
 from weft.extras import pip_install
 from weft.files.atomic import file_errors, new_folder, own_file
 from weft.files.beneath import plain_file
-from weft.store.trace.convert import event_files
+from weft.store.trace.convert import rank_files
 from weft.store.trace.folder import SITES, TRACE_RANKS, TraceFolder, TraceRankRow
 from weft.store.trace.layout import COLLECTIVES, FINISH, STARTED_COLLECTIVES, Flag
 from weft.trace.actions import sends
@@ -254,7 +254,7 @@ def write_perfetto(folder: TraceFolder, path: Path) -> int:
 
 
 def _events(folder: TraceFolder, first_ns: int, sites: dict[int, str]) -> Iterator[dict[str, Any]]:
-    for path in event_files(folder):
+    for path in rank_files(folder.events):
         for batch in pq.ParquetFile(plain_file(path)).iter_batches(AT_ONCE):
             for row in batch.to_pylist():
                 if row["call"] == FINISH or row["flags"] & Flag.SUMMARY:

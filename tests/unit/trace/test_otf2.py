@@ -9,7 +9,7 @@ import pytest
 
 from made.traces import MadeRank
 from weft.errors import DataError, StudyError
-from weft.store.trace.convert import convert_trace, count_files
+from weft.store.trace.convert import convert_trace, rank_files
 from weft.store.trace.folder import MEMBER_TABLE, TRACE_RANKS, TraceFolder
 from weft.trace.bring import import_trace
 from weft.trace.events import each_event
@@ -74,7 +74,7 @@ def test_a_trace_goes_to_otf2_and_comes_back(tmp_path: Path) -> None:
     assert [(row["comm"], row["rank"]) for row in MEMBER_TABLE.read(after.path)] == [(2, 1), (2, 0)]
     assert [row["host"] for row in TRACE_RANKS.read(after.path)] == ["n0", "n1"]
     assert lines == ["bytes to each member are taken as equal in 2 all-to-alls: OTF2 has their sums only"]
-    counts = [row["bytes"] for file in count_files(after) for row in pq.read_table(file).to_pylist()]
+    counts = [row["bytes"] for file in rank_files(after.counts) for row in pq.read_table(file).to_pylist()]
     assert counts == [5, 4, 5, 4]
 
 

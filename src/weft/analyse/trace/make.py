@@ -16,7 +16,7 @@ from weft.analyse.trace.claims import busiest_s, make_claims, sharing, trace_dou
 from weft.analyse.trace.timeline import find_activity, phases
 from weft.files.atomic import try_remove, write_json
 from weft.store.tables import Table, TableOf, write_parquet
-from weft.store.trace.convert import count_files, event_files
+from weft.store.trace.convert import rank_files
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceFolder, TraceRankRow
 from weft.store.trace.layout import ALL_TO_ALLS
 
@@ -32,7 +32,7 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     root = folder.path
     backend = connect(engine, root)
     try_remove(folder.tables / MANIFEST)
-    events, counts = read(backend, event_files(folder)), read(backend, count_files(folder))
+    events, counts = read(backend, rank_files(folder.events)), read(backend, rank_files(folder.counts))
     ranks, communicators = (read(backend, [table.path(root)]) for table in (TRACE_RANKS, COMMUNICATORS))
     rows, sites = TRACE_RANKS.read(root), {row["site"]: row["text"] for row in SITES.read(root)}
     seconds = sum((row["end_ns"] - row["begin_ns"]) * sums.NS for row in rows)

@@ -17,7 +17,7 @@ from weft.analyse.trace.sums import NS, timed_calls
 from weft.errors import DataError
 from weft.store.tables import Table
 from weft.store.trace import layout
-from weft.store.trace.convert import event_files
+from weft.store.trace.convert import rank_files
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder, TraceRankRow
 from weft.store.trace.layout import Flag
 
@@ -149,7 +149,7 @@ def timeline(
         )
     ranks = [row["rank"] for row in rows[:most_ranks]]
     edges = first + np.linspace(begin_s, end_s, columns + 1) / NS
-    events = timed_calls(read(connect(), event_files(folder)))
+    events = timed_calls(read(connect(), rank_files(folder.events)))
     inside = (events.end_ns > float(edges[0])) & (events.begin_ns < float(edges[-1])) & events.rank.isin(ranks)
     shown = events.filter(inside, (events.flags & int(layout.Flag.SUMMARY)) == 0)
     return Timeline(begin_s, end_s, ranks, _shares(shown, ranks, edges))

@@ -75,7 +75,14 @@ class Numbers:
 def convert_trace(folder: TraceFolder) -> None:
     """Write a trace's events, counts and tables from its ranks' files, piece by piece; DataError for bad files."""
     traces = [RankTrace.open(path) for path in trace_files(folder.raw)]
-    _check(folder, traces)
+    if not traces:
+        what = f"{folder.raw} has no trace of any rank"
+        raise DataError(what, "did the application call MPI_Init? its MPI must be that of --mpicxx, see weft doctor")
+    jobs = {trace.header.ranks for trace in traces}
+    twice = len(traces) - len({trace.header.rank for trace in traces})
+    if len(jobs) > 1 or twice:
+        what = f"{folder.raw} mixes several jobs: of {sorted(jobs)} ranks, {twice} ranks twice"
+        raise DataError(what, "give each job a folder of its own")
     try_remove(folder.tables / on_disk.STAMP)
     of_raw = on_disk.stamp_of_raw(folder)
     numbers, rows = Numbers(), list[TraceRankRow]()
@@ -83,28 +90,16 @@ def convert_trace(folder: TraceFolder) -> None:
         several = traces[first : first + RANKS_A_FILE]
         name = f"{several[0].header.rank:07d}.parquet"
         ranks = [_Rank(trace, numbers) for trace in several]
-        batches = (table for rank in ranks for table in rank.events())
-        write_parquet(folder.events / name, batches, EVENTS, "weft-events/1", differences=DIFFERENCES)
-        batches = (table for rank in ranks for table in rank.counts())
-        write_parquet(folder.counts / name, batches, COUNT_ROWS, "weft-counts/1", differences=("event",))
+        events = (table for rank in ranks for table in rank.events())
+        write_parquet(folder.events / name, events, EVENTS, "weft-events/1", differences=DIFFERENCES)
+        counts = (table for rank in ranks for table in rank.counts())
+        write_parquet(folder.counts / name, counts, COUNT_ROWS, "weft-counts/1", differences=("event",))
         rows += [rank.row() for rank in ranks]
     on_disk.COMMUNICATORS.write(folder.path, numbers.communicators)
-    named = f"weft-{on_disk.MEMBER_TABLE.name}/1"
-    write_parquet(on_disk.MEMBER_TABLE.path(folder.path), numbers.members, on_disk.MEMBER_TABLE.schema, named)
+    on_disk.MEMBER_TABLE.write_tables(folder.path, numbers.members)
     on_disk.SITES.write(folder.path, [{"site": number, "text": text} for text, number in numbers.sites.items()])
     on_disk.TRACE_RANKS.write(folder.path, rows)
     on_disk.write_stamp(folder, of_raw)
-
-
-def _check(folder: TraceFolder, traces: list[RankTrace]) -> None:
-    if not traces:
-        what = f"{folder.raw} has no trace of any rank"
-        raise DataError(what, "did the application call MPI_Init? its MPI must be that of --mpicxx, see weft doctor")
-    ranks = [trace.header.rank for trace in traces]
-    jobs = {trace.header.ranks for trace in traces}
-    if len(jobs) > 1 or len(set(ranks)) < len(ranks):
-        what = f"{folder.raw} mixes several jobs: of {sorted(jobs)} ranks, {len(ranks) - len(set(ranks))} ranks twice"
-        raise DataError(what, "give each job a folder of its own")
 
 
 class _Rank:
@@ -240,19 +235,12 @@ def _mapped(numbers: np.ndarray[tuple[int], np.dtype[np.uint32]], common: Callab
     return pa.array(np.array([common(int(each)) for each in distinct], np.int32)[where])
 
 
-def event_files(folder: TraceFolder) -> list[Path]:
-    """The Parquet files of events, by their first rank; LookupError if one is missing."""
-    return _written(folder, folder.events)
+def rank_files(place: Path) -> list[Path]:
+    """The Parquet files of a trace's ``events`` or ``counts``, by their first rank; LookupError if one is missing.
 
-
-def count_files(folder: TraceFolder) -> list[Path]:
-    """The Parquet files of counts, by their first rank; LookupError if one is missing."""
-    return _written(folder, folder.counts)
-
-
-def _written(folder: TraceFolder, place: Path) -> list[Path]:
-    """The files of a folder that the ranks' table stands for: others beside them are nobody's, and stay unread."""
-    ranks = sorted(row["rank"] for row in on_disk.TRACE_RANKS.read(folder.path))
+    Others beside those that the ranks' table stands for are nobody's, and stay unread.
+    """
+    ranks = sorted(row["rank"] for row in on_disk.TRACE_RANKS.read(place.parent))
     found = [place / f"{first:07d}.parquet" for first in ranks[::RANKS_A_FILE]]
     if missing := [path for path in found if not path.is_file()]:
         raise LookupError(f"{missing[0]} is missing")

@@ -11,7 +11,7 @@ import pytest
 
 from made.traces import MadeRank
 from weft.errors import DataError
-from weft.store.trace.convert import convert_trace, count_files, event_files
+from weft.store.trace.convert import convert_trace, rank_files
 from weft.store.trace.folder import COMMUNICATORS, MEMBER_TABLE, SITES, TRACE_RANKS, TraceFolder, is_converted
 from weft.store.trace.layout import HEADER_BYTES, RECORD_BYTES, WORLD, Flag, State
 from weft.store.trace.reader import Definitions, RankTrace, read_header
@@ -114,7 +114,7 @@ def test_times_become_those_of_rank_0(tmp_path: Path) -> None:
     for rank, header in ((0, {}), (1, {"line_local_ns": 100, "line_ns": 1000, "line_drift": 0.5})):
         two_calls(rank, 2, **header).write(tmp_path / "raw")
     convert_trace(TraceFolder(tmp_path))
-    rows = pq.read_table(event_files(TraceFolder(tmp_path))[0]).to_pylist()
+    rows = pq.read_table(rank_files(TraceFolder(tmp_path).events)[0]).to_pylist()
     assert [(row["rank"], row["begin_ns"], row["end_ns"]) for row in rows] == [
         (0, 100, 150), (0, 200, 400), (1, 1100, 1175), (1, 1250, 1550),
     ]  # fmt: skip
@@ -131,7 +131,7 @@ def test_communicators_of_all_ranks_become_one_and_sites_are_merged_by_their_tex
         made.call("MPI_Barrier", 30, 40, comm=WORLD)
         made.write(tmp_path / "raw")
     convert_trace(TraceFolder(tmp_path))
-    rows = pq.read_table(event_files(TraceFolder(tmp_path))[0]).to_pylist()
+    rows = pq.read_table(rank_files(TraceFolder(tmp_path).events)[0]).to_pylist()
     assert [(row["rank"], row["comm"], row["site"]) for row in rows] == [
         (0, 2, 1), (0, 0, 0), (1, 0, 0), (2, 2, 1), (2, 0, 0),
     ]  # fmt: skip
@@ -147,7 +147,7 @@ def test_counts_belong_to_their_call_and_name_world_ranks_also_across_pieces(tmp
     made.call("MPI_Alltoallv", 5, 6).counts([0] * 8 + [99])
     made.write(tmp_path / "raw")
     convert_trace(TraceFolder(tmp_path))
-    rows = pq.read_table(count_files(TraceFolder(tmp_path))[0]).to_pylist()
+    rows = pq.read_table(rank_files(TraceFolder(tmp_path).counts)[0]).to_pylist()
     assert [(row["event"], row["peer"], row["bytes"]) for row in rows] == [
         (1, 8, 1), (1, 7, 2), (1, 6, 3), (1, 5, 4), (1, 4, 5), (1, 3, 6), (1, 0, 8), (2, 8, 99),
     ]  # fmt: skip
@@ -162,7 +162,7 @@ def test_a_summary_counts_its_calls_and_their_time(tmp_path: Path) -> None:
     made.records[0] = record.tobytes()
     made.write(tmp_path / "raw")
     convert_trace(TraceFolder(tmp_path))
-    (row,) = pq.read_table(event_files(TraceFolder(tmp_path))[0]).to_pylist()
+    (row,) = pq.read_table(rank_files(TraceFolder(tmp_path).events)[0]).to_pylist()
     assert (row["calls"], row["seconds_ns"], row["request"], row["tag"]) == (40, spent, 0, 0)
     assert TRACE_RANKS.read(tmp_path)[0]["summarised"] == 40
 
@@ -209,7 +209,7 @@ def test_damaged_events_are_made_again_where_the_ranks_files_are_there(tmp_path:
     folder = TraceFolder(tmp_path)
     path = two_calls(0, 2).write(folder.raw)
     convert_trace(folder)
-    (events,) = event_files(folder)
+    (events,) = rank_files(folder.events)
     whole = events.read_bytes()
     events.write_bytes(whole[:-9] + b"x" + whole[-8:])
     assert not is_converted(folder)
