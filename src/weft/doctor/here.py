@@ -7,8 +7,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from weft.doctor.probe import Probe, failure, two_ranks, two_simulated_ranks
@@ -18,7 +19,7 @@ from weft.files.atomic import temporary
 from weft.files.shipped import cache
 from weft.format import format_bytes
 from weft.host import read, read_host
-from weft.launch.toolchain import compiler, compiler_version, tool
+from weft.launch.toolchain import compiler_version, tool
 from weft.launch.virtual.permission import forbidden, lacking_packages, remedy, unshare_command
 from weft.mpi.library import find_mpi
 from weft.mpi.starting import cores_here, settings_without_delay
@@ -106,7 +107,8 @@ def reserve(path: Path, size_bytes: int) -> None:
 def examine(root: Path = Path("/")) -> list[Probe]:
     """Look for everything that Weft can use; of the compilers and programs started for that nothing stays behind."""
     found = [
-        mpi(), mpi_start(root), two_ranks(root), cxx(), build_tool("cmake"), build_tool("ninja"), cached_kernels(),
+        mpi(), mpi_start(root), two_ranks(root), build_tool("C++ compiler", compiler_version, "a C++ compiler"),
+        *(build_tool(name, partial(tool, name)) for name in ("cmake", "ninja")), cached_kernels(),
         temporary_files(), cores(), load(root), memory(root), locked_memory(root), shared_memory(root), governor(root),
         virtual_fabrics(), *(programs(root, *wanted) for wanted in PROGRAMS),
     ]  # fmt: skip
@@ -144,22 +146,13 @@ def mpi_start(root: Path) -> Probe:
     return Probe("MPI start", found, "warn", why, "export OMPI_MCA_btl=^ofi")
 
 
-def cxx() -> Probe:
-    """Find the C++ compiler that would build the kernels."""
+def build_tool(name: str, find: Callable[[], str], lacks: str = "") -> Probe:
+    """Find what builds the kernels."""
     try:
-        compiler()
+        return Probe(name, find(), "ok", needed=True)
     except LaunchError as error:
-        needed_for = "building the kernels, at first use"
-        return Probe("C++ compiler", "", "missing", needed_for, error.remedy, needed=True, lacks="a C++ compiler")
-    return Probe("C++ compiler", compiler_version(), "ok", needed=True)
-
-
-def build_tool(name: str) -> Probe:
-    """Find CMake or Ninja."""
-    try:
-        return Probe(name, tool(name), "ok", needed=True)
-    except LaunchError as error:
-        return Probe(name, "", "missing", "building the kernels, at first use", error.remedy, needed=True)
+        why = "building the kernels, at first use"
+        return Probe(name, "", "missing", why, error.remedy, needed=True, lacks=lacks)
 
 
 def cores() -> Probe:

@@ -43,11 +43,12 @@ def held_by_name(path: Path, say: Callable[[str], None], wait_s: float = 0.0) ->
     while not _create(place):
         with file_errors(place):
             holder = _holder_of(place)
-        if not holder or _has_ended(holder):
+        process, began, boot, host = (*holder.split(), "", "", "", "")[:4]
+        is_known = process.isdecimal() and boot == _boot() and began_at(int(process)) == began
+        if not holder or (host == os.uname().nodename and not is_known):
             try_remove(place)
         elif time.monotonic() >= until:
-            words = holder.split()
-            yield f"{words[0]} on {words[-1]}; if it has ended: rm {shlex.quote(str(place))}"
+            yield f"{process} on {holder.split()[-1]}; if it has ended: rm {shlex.quote(str(place))}"
             return
         else:
             time.sleep(0.1)
@@ -81,13 +82,6 @@ def _holder_of(place: Path) -> str:
             return ""
         time.sleep(0.05)
     return ""
-
-
-def _has_ended(holder: str) -> bool:
-    process, began, boot, host = (*holder.split(), "", "", "", "")[:4]
-    if host != os.uname().nodename:
-        return False
-    return boot != _boot() or not process.isdecimal() or began_at(int(process)) != began
 
 
 def began_at(process: int) -> str:

@@ -89,7 +89,10 @@ def read_toml(path: Path, error: type[WeftError]) -> tuple[str, dict[str, Any]]:
 
 def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]:
     """Tree of a TOML text; ``error`` names ``source`` and the line."""
-    if (line := long_name(text)) is not None:
+    # the TOML reader walks through all parts of a name for each of them
+    names = TOKEN.finditer(text) if text.count(".") >= MOST_PARTS else ()
+    if found := next((token for token in names if token["long"]), None):
+        line = text.count("\n", 0, found.start()) + 1
         what = f"{source}: line {line} has a name of more than {MOST_PARTS} parts with dots between them"
         raise error(what, "no name in a file of Weft has over four parts")
     try:
@@ -99,14 +102,6 @@ def parse_toml(text: str, source: str, error: type[WeftError]) -> dict[str, Any]
     except ValueError as problem:  # TOMLDecodeError, and whole numbers of thousands of digits
         remedy = "correct that line; see https://toml.io for the syntax"
         raise error(f"{source} is not TOML: {problem}", remedy) from None
-
-
-def long_name(text: str) -> int | None:
-    """Line of the first name of over 64 parts, or None: the TOML reader walks through all parts for each of them."""
-    if text.count(".") < MOST_PARTS:
-        return None
-    found = next((token for token in TOKEN.finditer(text) if token["long"]), None)
-    return text.count("\n", 0, found.start()) + 1 if found else None
 
 
 def validate(model: type[Model], tree: dict[str, Any], source: str, error: type[WeftError]) -> Model:

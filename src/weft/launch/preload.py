@@ -19,7 +19,8 @@ from weft.files.shipped import cache, shipped
 from weft.format import plural
 from weft.launch.build import compile_target, library_identity
 from weft.launch.toolchain import build_once, cmake_commands, first_error, key_of, reported, run_logged, source_files
-from weft.mpi.alltoall import check_forced, read_selection
+from weft.mpi.algorithms import DEFAULT
+from weft.mpi.alltoall import check_spec, read_selection
 from weft.mpi.library import OPEN_MPI, STARTERS, WRAPPERS, Mpi, find_mpi, is_program
 from weft.mpi.library import Library as MpiLibrary
 from weft.route.library import NAME, Library
@@ -188,7 +189,8 @@ def settings(
     """
     if force:
         try:
-            check_forced(force.replace(" ", ""))  # which the library leaves out, too
+            if check_spec(force.replace(" ", "")) == DEFAULT:  # blanks are left out by the library, too
+                raise ValueError(f"libweft has no algorithm {DEFAULT!r}: the MPI library's own is pmpi")
         except ValueError as error:
             raise StudyError(str(error), 'such as --force "node.multi{nl=4}"') from error
     if table is not None:

@@ -57,13 +57,6 @@ def check_spec(text: str) -> str:
     return text
 
 
-def check_forced(text: str) -> str:
-    """As :func:`check_spec`, but for the library's variables: ValueError also for ``default``."""
-    if text == DEFAULT:
-        raise ValueError(f"libweft has no algorithm {DEFAULT!r}: the MPI library's own is pmpi")
-    return check_spec(text)
-
-
 def is_own(algorithm: str) -> bool:
     """Whether a name is that of an algorithm of ``native/alltoall``, not of the MPI library."""
     return algorithm.partition("{")[0] in PARAMETERS

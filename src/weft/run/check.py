@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from weft.analyse.claims.kernels.pairs import is_shown_by, slow_nodes
 from weft.analyse.claims.nodes import list_slow_hosts
@@ -24,7 +24,7 @@ from weft.files.section import put
 from weft.format import plural
 from weft.launch.batch.schedulers import allocated_nodes
 from weft.launch.launcher import Launcher
-from weft.plan.records import Plan
+from weft.plan.records import Cell, Plan
 from weft.plan.stored import plan_of
 from weft.plan.trials import CHECK_SHARE
 from weft.run.extend import begin_within, plan_within
@@ -36,7 +36,6 @@ from weft.run.refresh import make_tables, reading
 from weft.run.shipped import ShippedStudy, study_of
 from weft.run.walk import Walk, pending
 from weft.store.folder import RunFolder
-from weft.store.rows import NodeReportRow
 from weft.study import Study
 from weft.units import parse_seconds
 
@@ -83,17 +82,12 @@ def check_study(fabric: Fabric, asked: Asked) -> Study:
     rounds = len(matched_rounds(plan_study(own.study(), fabric, str))) or section["matchings"]
     budget_s = max(CHECK_SHARE * own.time_s / (len(section["bytes"]) * rounds), LEAST_BUDGET_S)
     put(own.lines, "measure", "budget", f'"{budget_s:.3g} s"')
-    put(own.lines, "pairs", "bytes", f'["8 B", "{_large(fabric, budget_s)} B"]')
-    return own.study()
-
-
-def _large(fabric: Fabric, budget_s: float) -> int:
-    """Bytes of the large message: 1 MiB, or less on adapters so slow that few of them fit into the budget."""
-    rate = fabric.network.adapter_rate if fabric.network else None
-    size = LARGE
+    # fewer bytes on adapters so slow that few large messages fit into the budget
+    rate, size = fabric.network.adapter_rate if fabric.network else None, LARGE
     while rate and size > LEAST and MESSAGES * size > rate * budget_s:
         size //= 2
-    return size
+    put(own.lines, "pairs", "bytes", f'["8 B", "{size} B"]')
+    return own.study()
 
 
 def run_check(
@@ -117,7 +111,8 @@ def run_check(
     if exclude is not None:
         clear_exclude(exclude)
     ends = began + parse_seconds(asked.time)
-    into = into or choose_folder(study, fabric, progress, _is_left).path
+    # a run whose cells are measured may have ended before its tables were made
+    into = into or choose_folder(study, fabric, progress, lambda run: not CLAIMS.path(run.path).is_file()).path
     begun = RunFolder(into).meta.is_file()
     plan = None if begun else plan_study(study, fabric, str)
     seen = look_once(progress.say) if fabric.runs_here else None
@@ -136,11 +131,6 @@ def run_check(
     return folder
 
 
-def _is_left(folder: RunFolder) -> bool:
-    """Whether a run whose cells are measured was ended before its tables were made."""
-    return not CLAIMS.path(folder.path).is_file()
-
-
 def find_candidates(folder: RunFolder) -> list[str] | None:
     """Parts that the first pass of a check finds slow, or may have found; None if it finds nothing.
 
@@ -152,7 +142,7 @@ def find_candidates(folder: RunFolder) -> list[str] | None:
     if not passes:
         return None
     places = locate_ranks(read_ranks(folder.path), plan)
-    hosts = list_slow_hosts(_reports(folder, plan))
+    hosts = list_slow_hosts(_first_record(folder, plan)[1].get("nodes", []))
     found = [each for each in find_outliers(passes[:1], places) if not is_shown_by(each.name, each.also, hosts)]
     if not found:
         return None
@@ -161,10 +151,10 @@ def find_candidates(folder: RunFolder) -> list[str] | None:
     return [name for name in aims if places.routed or name in places.nodes][:MOST_AIMS]
 
 
-def _reports(folder: RunFolder, plan: Plan) -> list[NodeReportRow]:
-    """What the nodes of the first pass say of themselves."""
+def _first_record(folder: RunFolder, plan: Plan) -> tuple[Cell, dict[str, Any]]:
+    """The cell of the first pass, and its record, in which are the reports of its nodes."""
     cell = next(cell for cell in plan.measured if "matchings" in cell.parameters)
-    return read_json(folder.cell_record(cell.id, 1)).get("nodes", [])
+    return cell, read_json(folder.cell_record(cell.id, 1))
 
 
 def measure_again(
@@ -185,8 +175,7 @@ def measure_again(
 def plan_second(folder: RunFolder, fabric: Fabric, aims: Sequence[str], left_s: float) -> Study:
     """The study of the second pass: rounds that aim at some parts, in the time that is left."""
     plan = plan_of(folder)
-    cell = next(cell for cell in plan.measured if "matchings" in cell.parameters)
-    record = read_json(folder.cell_record(cell.id, 1))
+    cell, record = _first_record(folder, plan)
     rounds = sum(each["op"].startswith("partner.") for each in record["segments"])
     measured_s = max((each["wall_ns"] for each in record.get("nodes", ())), default=record["wall_ns"]) / 1e9
     free_s = left_s - max(read_json(folder.outcome(plan.launches[0].id))["wall_s"] - measured_s, 0.0)

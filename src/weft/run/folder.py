@@ -29,8 +29,11 @@ def check_place(folder: RunFolder) -> None:
     with file_errors(folder.path):
         if folder.path.exists() and not folder.path.is_dir():
             raise NotThereError(f"{folder.path} is a file, not a folder", "choose another place with --into DIR")
-        foreign = folder.path.is_dir() and not folder.meta.is_file() and foreign_entry(folder)
-    if foreign:
+        is_run = not folder.path.is_dir() or folder.meta.is_file()
+        names = [] if is_run else sorted(entry.name for entry in folder.path.iterdir())
+    paths = (folder.study, folder.fabric, folder.plan, folder.lock_file, folder.inputs, folder.launches, folder.cells)
+    ours = {path.name for path in paths} | {folder.lock_file.name + BESIDE}  # a killed start of a run leaves these
+    if foreign := next((name for name in names if name.removesuffix(".part") not in ours), ""):
         what = f"{folder.path} is not a run folder (it has no weft.json) but contains {foreign}"
         raise NotThereError(what, "choose an empty or new folder with --into DIR")
 
@@ -42,14 +45,6 @@ def check_still_there(folder: RunFolder, run: str) -> None:
         now = f"run {found} is there now" if found else "nothing is there now"
         remedy = "nothing more is written there; the same command with --into DIR goes on where it was moved to"
         raise DataError(f"{folder.path} was moved or removed while run {run} was measured: {now}", remedy)
-
-
-def foreign_entry(folder: RunFolder) -> str:
-    """Name of an entry that no killed start of a run would have left."""
-    paths = (folder.study, folder.fabric, folder.plan, folder.lock_file, folder.inputs, folder.launches, folder.cells)
-    ours = {path.name for path in paths} | {folder.lock_file.name + BESIDE}
-    names = sorted(entry.name for entry in folder.path.iterdir())
-    return next((name for name in names if name.removesuffix(".part") not in ours), "")
 
 
 def create(folder: RunFolder, study: bytes, fabric: bytes, plan: bytes, meta: dict[str, Any]) -> None:

@@ -78,9 +78,9 @@ class Measuring:
         base = self.into or self._base()
         ended = [self._one(fabric, base / fabric.name) for fabric in self.fabrics]
         if self.report:
-            from weft.run.refine import write_joint_page
+            from weft.report import page
 
-            path = write_joint_page([folder.path for folder, _ in ended], base / f"{self.study.name}.html")
+            path = page.write([folder.path for folder, _ in ended], base / f"{self.study.name}.html")
             print(f"report on all {len(ended)} fabrics: {path}")
         return max(code for _, code in ended)
 

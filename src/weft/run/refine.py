@@ -3,7 +3,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from weft.analyse.engine import connect
 from weft.analyse.tables.answers import CHANGES, ChangeRow
@@ -49,11 +48,6 @@ def write_page(folder: RunFolder) -> None:
     """Write the page of a run whose tables are made."""
     with reading(folder.path):
         page.write([folder.path], folder.report)
-
-
-def write_joint_page(runs: Sequence[Path], path: Path) -> Path:
-    """Write one page about several runs."""
-    return page.write(runs, path)
 
 
 def print_answer(folder: RunFolder) -> None:

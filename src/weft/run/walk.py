@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from weft.errors import DataError
 from weft.files.atomic import explain, read_json, try_remove, write_atomic, write_json
@@ -25,8 +26,7 @@ from weft.store.folder import RunFolder
 GIVE_UP_AFTER = 3  # failed starts in a row that end the run: if nothing was measured before them, mpiexec is broken
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A launch and its cells that have still to be measured."""
 
     launch: LaunchPlan
@@ -62,7 +62,7 @@ class Walk:
         """Measure everything unfinished; LaunchError if no launch starts, DataError if the folder is lost."""
         steps = pending(self.folder, self.plan, mend=True)
         self.done = self.total - sum(len(step.cells) for step in steps)
-        self.progress.start(self.total, self.done, self._remaining(steps))
+        self.progress.start(self.total, self.done, self.durations.remaining_s(steps))
         try:
             while steps:
                 steps = self._round(steps)
@@ -170,9 +170,14 @@ class Walk:
         if final_status(self.folder, cell, launch.index, self.origin):
             return True
         record = self.folder.cell_record(cell, launch.index)
-        new = version(record) != self.before.get(record)
         # a job of an earlier weft may have written it before this one looked
-        return (new or outcome.returncode == 0) and is_kernels_word(self.folder, cell, launch.index, self.origin)
+        if version(record) == self.before.get(record) and outcome.returncode != 0:
+            return False
+        try:
+            read_cell(self.folder.path, cell, launch.index, checksums=False, origin=self.origin)
+            return "log" not in read_json(record)  # Weft's own rows name one
+        except DataError:
+            return False
 
     def _failed_start(self, step: Step, missing: Sequence[str], outcome: Outcome) -> list[Step]:
         """Retry a single failed start once, later: libraries have races in MPI_Init."""
@@ -198,11 +203,9 @@ class Walk:
             status = str(record.get("status"))
             why = f": {record.get('reason')}" if record.get("reason") else ""
             self.done += 1
-            self.progress.settled(f"{describe(self.cells[name])}{why}", status, self.done, self._remaining(waiting))
-
-    def _remaining(self, waiting: Sequence[Step]) -> float | None:
-        """Seconds for what waits; None if unknown."""
-        return self.durations.remaining_s((step.launch, step.cells) for step in waiting)
+            self.progress.settled(
+                f"{describe(self.cells[name])}{why}", status, self.done, self.durations.remaining_s(waiting)
+            )
 
     def _words(self, step: Step) -> str:
         first, *others = step.cells
@@ -242,15 +245,6 @@ def final_status(folder: RunFolder, cell: str, launch_index: int, origin: Origin
             try_remove(record)
         return None
     return None if status in RETRIED else status
-
-
-def is_kernels_word(folder: RunFolder, cell: str, launch_index: int, origin: Origin) -> bool:
-    """Whether the record of a failed cell is valid and written by the kernel: Weft's own rows name a log."""
-    try:
-        read_cell(folder.path, cell, launch_index, checksums=False, origin=origin)
-        return "log" not in read_json(folder.cell_record(cell, launch_index))
-    except DataError:
-        return False
 
 
 def refuse_full_disk(folder: RunFolder, outcome: Outcome) -> None:

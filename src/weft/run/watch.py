@@ -36,7 +36,7 @@ class Durations:
 
     def learn(self, launch: LaunchPlan, cells: Collection[str], wall_s: float, *, whole: bool = True) -> None:
         """Take in the wall time of a launch of some of its cells that has ended."""
-        share = _share(launch, cells)
+        share = len(cells) / len(launch.cells)
         self._seen.setdefault(_batch(launch), []).append(wall_s / share)
         if whole:
             self._expected_s += share * launch.expected_s
@@ -47,7 +47,7 @@ class Durations:
         """Seconds for waiting launches, each with its cells that are left; None if off by up to a factor of two."""
         known_s = estimate_s = 0.0
         for launch, cells in waiting:
-            share = _share(launch, cells)
+            share = len(cells) / len(launch.cells)
             if seen := self._seen.get(_batch(launch)):
                 known_s += share * median(seen)
             else:
@@ -59,10 +59,6 @@ class Durations:
         expected_s = known_s + estimate_s * self._taken_s / self._expected_s
         least_s, most_s = (known_s + estimate_s * each for each in (min(self._factors), max(self._factors)))
         return expected_s if most_s / MOST_OFF <= expected_s <= least_s * MOST_OFF else None
-
-
-def _share(launch: LaunchPlan, cells: Collection[str]) -> float:
-    return len(cells) / len(launch.cells)
 
 
 def _batch(launch: LaunchPlan) -> str:
@@ -143,11 +139,9 @@ class Watch:
         if not launch:
             return "", ""
         glimpse = read_live(self._folder.live_file(launch), before)
-        return in_one_line(glimpse) if glimpse else "", self._busiest()
-
-    def _busiest(self) -> str:
-        if self._counters_now is None:
-            return ""
-        then, before = self._before
-        self._before = now, counts = time.monotonic(), self._counters_now()
-        return busiest(before, counts, now - then)
+        link = ""
+        if self._counters_now is not None:
+            then, earlier = self._before
+            self._before = now, counts = time.monotonic(), self._counters_now()
+            link = busiest(earlier, counts, now - then)
+        return in_one_line(glimpse) if glimpse else "", link

@@ -19,7 +19,8 @@ from weft.errors import FabricError
 from weft.files.beneath import read_plain
 from weft.kernel.traffic import MatrixTraffic
 from weft.mpi.algorithms import DEFAULT, MOCK_UPS, algorithms, knob, progress_thread, setting
-from weft.mpi.knobs import known_issue
+from weft.mpi.knobs import ISSUES
+from weft.mpi.library import parse_library
 from weft.plan.trials import AUDIT_SHARE
 from weft.store.folder import RunFolder
 
@@ -110,11 +111,11 @@ def _guideline(group: Sequence[tuple[int, GuidelineRow]], name: str, counted: di
 
 def _instead_of(known: Known, row: GuidelineRow) -> ClaimRow:
     collective, guideline = row["collective"], row["guideline"]
-    tuned = collective in ("alltoall", "alltoallv")
+    tuned, family = collective in ("alltoall", "alltoallv"), parse_library(known.library).family
     return make_claim(
         "audit.next", "remedy", collective, 1 - 1 / row["factor"], "share", confidence="B",
         mock_up=guideline if guideline in MOCK_UPS[collective] else "", knob=knob(known.library, collective),
-        issue=known_issue(known.library, collective, guideline), tuned=tuned, next=known.tuning if tuned else "",
+        issue=ISSUES.get((family, collective, guideline), ""), tuned=tuned, next=known.tuning if tuned else "",
     )  # fmt: skip
 
 
