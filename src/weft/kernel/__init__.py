@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from weft.errors import StudyError as StudyError
 from weft.fabric.model import Fabric
+from weft.fabric.placement import NoRoomError, place
 from weft.format import plural
 from weft.kernel.jobs import Jobs
 from weft.kernel.traffic import Traffic
@@ -210,3 +211,11 @@ class Kernel:
 def counted(values: Mapping[str, Any], *words: str) -> str:
     """Some words and the number of sizes of a cell's values: ``alltoall, 3 sizes``; empty words are left out."""
     return ", ".join(filter(None, (" ".join(filter(None, words)), plural(len(values["bytes"]), "size"))))
+
+
+def find_hosts(study: Study, fabric: Fabric, shape: Shape) -> tuple[tuple[str, ...], str]:
+    """Names of a shape's nodes, as the kernel or the placement chose them; or none, and why."""
+    try:
+        return shape.hosts or place(fabric, study.placement.nodes, shape.nodes), ""
+    except NoRoomError as problem:
+        return (), problem.what

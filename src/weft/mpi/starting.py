@@ -44,6 +44,8 @@ class Family:
     pinned: tuple[str, ...] = ("-bind-to", "core")
     """In a job, where hardware threads are not distinguished from cores."""
     by_thread: tuple[str, ...] = ("-bind-to", "hwthread")
+    here: tuple[str, ...] = ("-launcher", "fork", "-hosts", "localhost")
+    """Arguments that start all ranks on this host, even inside a job of several hosts."""
 
     def binding(self, ranks: int, oversubscribed: bool, cores: Cores) -> list[str]:
         """Arguments that bind each rank to its own core, or leave the ranks free when they outnumber the cores."""
@@ -61,17 +63,13 @@ class Family:
         throttle = {f"MPIR_CVAR_CH4_PROGRESS_THROTTLE{name}": value for name, value in polls.items()}
         return {"MPIR_CVAR_POLLS_BEFORE_YIELD": "1", **throttle} if oversubscribed else {}
 
-    def here(self) -> list[str]:
-        """Arguments that start all ranks on this host, even inside a job of several hosts."""
-        return ["-launcher", "fork", "-hosts", "localhost"]
-
     def across(self, nodes: Sequence[str], each: int, cyclic: bool) -> list[str]:
         """Arguments that put ``each`` ranks on every host; hydra fills the hosts of its list in turn."""
         return ["-hosts", slots(nodes, 1 if cyclic else each)]
 
     def command(self, mpiexec: Path, ranks: int, crowded: bool, cores: Cores, program: Sequence[str]) -> list[str]:
         """Full command line for ranks on this host; ``crowded``: more than cores, by intent."""
-        return [str(mpiexec), *self.here(), *self.binding(ranks, crowded, cores), "-n", str(ranks), *program]
+        return [str(mpiexec), *self.here, *self.binding(ranks, crowded, cores), "-n", str(ranks), *program]
 
 
 class OpenMpi5(Family):
@@ -82,6 +80,7 @@ class OpenMpi5(Family):
     by_core = ("--map-by", "core", "--bind-to", "core")
     pinned = ("--bind-to", "core")
     by_thread = ("--map-by", "hwthread:HWTCPUS", "--bind-to", "hwthread")
+    here = ()  # without a scheduler's variables Open MPI knows no other host
 
     def environment(self, oversubscribed: bool) -> dict[str, str]:
         return ({"OMPI_MCA_mpi_yield_when_idle": "1"} if oversubscribed else {}) | as_root()
@@ -89,10 +88,6 @@ class OpenMpi5(Family):
     def across(self, nodes: Sequence[str], each: int, cyclic: bool) -> list[str]:
         """Arguments for hosts; never with ``:OVERSUBSCRIBE``, which puts all ranks on the first host."""
         return ["--host", slots(nodes, each), "--map-by", "node" if cyclic else "slot"]
-
-    def here(self) -> list[str]:
-        """Return nothing: without a scheduler's variables Open MPI knows no other host."""
-        return []
 
 
 class OpenMpi4(OpenMpi5):

@@ -11,13 +11,12 @@ from weft.bound.links import fullest_links
 from weft.bound.placed import alone_s_per_byte, bounds, main_of
 from weft.errors import StudyError
 from weft.fabric.model import Fabric, complete, memory_limit
-from weft.fabric.placement import NoRoomError, place
 from weft.fabric.presets import SHEET_ERRORS
 from weft.format import format_rate, format_seconds
 from weft.host import Host, Limit, read_host
-from weft.kernel import Shape
+from weft.kernel import Shape, find_hosts
 from weft.kernel.budget import ROOM, time_limit
-from weft.kernel.jobs import team_of
+from weft.kernel.jobs import team_of, team_values
 from weft.kernel.registry import FLOOR, KERNELS, kernel_named
 from weft.kernel.steps import MOST_RANKS
 from weft.plan.records import Cell, Job, Plan, PlannedSeries, memory_need, shapes
@@ -78,6 +77,9 @@ def planned(
         measure = measure.model_copy(update={"launches": 1})
     noted += preset_notes(fabric)
     floors = [] if fabric.is_model else floor_cells(cells, measure, limit)
+    # limits that the kernel cannot read itself: of the fabric file or the scheduler
+    stated = [given_memory] if given_memory is not None else []
+    stated += [limit.bytes] if limit and limit.by not in ("MemAvailable", "cgroup limit") else []
     plain = Plan(
         study=study.name,
         title=study.title,
@@ -88,7 +90,7 @@ def planned(
         measure=measure,
         # A new object: the file's path and text do not go into plan.json, so they must not stay here.
         planned_fabric=Fabric.model_validate(fabric.model_dump()),
-        memory_limit_bytes=kernel_limit(given_memory, limit),
+        memory_limit_bytes=min(stated, default=0),
         series=tuple(planned_series(study, cells)),
         cells=(*cells, *floors),
         launches=(),
@@ -151,14 +153,6 @@ def preset_notes(fabric: Fabric) -> list[str]:
         f"numbers of data sheets ({named}): times of tara from data sheets alone err by {errors} (weft papers "
         "datasheet); measure a cell on one node and one on several, and fit to them: weft fabric fit"
     ]
-
-
-def kernel_limit(given: int | None, limit: Limit | None) -> int:
-    """The limit that the kernel cannot read itself: of the fabric file or the scheduler; 0 for none."""
-    others = [given] if given is not None else []
-    if limit and limit.by not in ("MemAvailable", "cgroup limit"):
-        others.append(limit.bytes)
-    return min(others, default=0)
 
 
 Draft = tuple[Shape, dict[str, Any], list[str]]  # of a cell: its shape, parameters and series
@@ -231,17 +225,11 @@ Status = Literal["planned", "memory", "fabric"]
 
 def placed(study: Study, fabric: Fabric, shape: Shape) -> tuple[Status, str, tuple[str, ...]]:
     """Status, reason and hosts of a cell: whether it can be placed, or why not."""
-    hosts: tuple[str, ...] = ()
+    hosts, why = find_hosts(study, fabric, shape)
     cores = fabric.node.cores or shape.ranks_per_node
-    try:
-        hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
-        if shape.ranks_per_node > cores and not (shape.oversubscribed or study.placement.oversubscribe):
-            raise NoRoomError(
-                f"{shape.ranks_per_node} ranks a node on {cores} cores; placement.oversubscribe = true would run them"
-            )
-    except NoRoomError as problem:
-        return "fabric", problem.what, hosts
-    return "planned", "", hosts
+    if hosts and shape.ranks_per_node > cores and not (shape.oversubscribed or study.placement.oversubscribe):
+        why = f"{shape.ranks_per_node} ranks a node on {cores} cores; placement.oversubscribe = true would run them"
+    return "fabric" if why else "planned", why, hosts
 
 
 def planned_series(study: Study, cells: Sequence[Cell]) -> Iterable[PlannedSeries]:
@@ -269,18 +257,10 @@ def floor_cells(cells: Sequence[Cell], measure: Measure, limit: Limit | None) ->
         sizes = {traffic.staying(nodes, each) // each for traffic in chain.from_iterable(traffics)}
         copies = {"copies": FLOOR.copies(sizes, limit.bytes // (8 * each) if limit else None)}
         memory = memory_need(FLOOR.need(copies, first.ranks, measure), each, nodes, limit)
-        floors.append(
-            Cell(
-                **{name: getattr(first, name) for name in (*Job.model_fields, "order", "job")},
-                id=f"f{len(floors):03}",
-                kernel=FLOOR.name,
-                series=(),
-                parameters={key: first.parameters[key] for key in ("ranks", "members") if key in first.parameters}
-                | copies,
-                memory=memory,
-                status="planned" if memory.fits else "memory",
-                reason=memory.reason,
-                limit_s=time_limit(FLOOR.budgets(copies, first.ranks), measure),
-            )
-        )
+        placed_as = {name: getattr(first, name) for name in (*Job.model_fields, "order", "job")}
+        floors.append(Cell(
+            **placed_as, id=f"f{len(floors):03}", kernel=FLOOR.name, series=(), memory=memory,
+            parameters=team_values(first.parameters) | copies, status="planned" if memory.fits else "memory",
+            reason=memory.reason, limit_s=time_limit(FLOOR.budgets(copies, first.ranks), measure),
+        ))  # fmt: skip
     return floors

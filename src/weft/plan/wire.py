@@ -104,21 +104,13 @@ def flat_launch(
     """The kernel's input for one launch; ``beside``: the copies of its cells by id. DataError if no UTF-8."""
     samples, watched = rules.samples, max((cell.limit_s for cell in cells), default=0.0)
     keys: dict[str, FlatValue] = {
-        "launch": head.launch,
-        "launch_index": head.index,
-        "run": head.run,
-        "seed": head.seed,
-        "folder": str(head.folder.resolve()),
-        "io": rules.io or measure.io,
-        "start": rules.start or measure.start,
-        "precision": repr(measure.precision),
-        "min_samples": measure.min_samples if samples is None else samples,
+        "launch": head.launch, "launch_index": head.index, "run": head.run, "seed": head.seed,
+        "folder": str(head.folder.resolve()), "io": rules.io or measure.io, "start": rules.start or measure.start,
+        "precision": repr(measure.precision), "min_samples": measure.min_samples if samples is None else samples,
         "max_samples": measure.max_samples if samples is None else samples,
-        "warmup_most": measure.warmup_most if samples is None else 0,
-        "budget_ns": round(measure.budget * 1e9),
-        "limit_ns": round(watched * 1e9) if rules.watchdog else 0,
-        "memory_limit_bytes": head.memory_limit_bytes,
-    }
+        "warmup_most": measure.warmup_most if samples is None else 0, "budget_ns": round(measure.budget * 1e9),
+        "limit_ns": round(watched * 1e9) if rules.watchdog else 0, "memory_limit_bytes": head.memory_limit_bytes,
+    }  # fmt: skip
     if head.settings_of:
         keys["settings_of"] = head.settings_of
     copies = {cell.id: {"copies": [str(size) for size in beside[cell.id]]} for cell in cells if beside.get(cell.id)}

@@ -157,21 +157,11 @@ def write_row(
 ) -> None:
     """Write the record of a cell that has no samples. Raises DataError: The disk is full or read-only."""
     record: dict[str, Any] = {
-        "schema": "weft-cell/2",
-        "run": folder.run_id(),
-        "hash": cell.hash,
-        "cell": cell.id,
-        "launch": launch.id,
-        "launch_index": launch.index,
-        "kernel": cell.kernel,
-        "ranks": cell.ranks,
-        "status": status,
-        "reason": reason(status, cell, outcome, slots),
-        "returncode": outcome.returncode,
+        "schema": "weft-cell/2", "run": folder.run_id(), "hash": cell.hash, "cell": cell.id, "launch": launch.id,
+        "launch_index": launch.index, "kernel": cell.kernel, "ranks": cell.ranks, "status": status,
+        "reason": reason(status, cell, outcome, slots), "returncode": outcome.returncode,
         "signal": signal_name(-outcome.returncode) if outcome.returncode < 0 else "",
-        "wall_ns": round(outcome.wall_s * 1e9),
-        "phases": [asdict(slot) for slot in slots],
-        "log": outcome.log.name,
+        "wall_ns": round(outcome.wall_s * 1e9), "phases": [asdict(slot) for slot in slots], "log": outcome.log.name,
         "log_tail": log_tail(outcome.log),
-    }
+    }  # fmt: skip
     write_json(folder.cell_record(cell.id, launch.index), record)

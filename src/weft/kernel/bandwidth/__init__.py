@@ -11,10 +11,9 @@ from pydantic import Field, model_validator
 from weft.fabric.hops import LEVELS, groups_alike
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
-from weft.fabric.placement import NoRoomError, place
 from weft.files.section import Section
 from weft.format import exact_bytes, plural
-from weft.kernel import Kernel, Shape, Sizes, Sweep, counted
+from weft.kernel import Kernel, Shape, Sizes, Sweep, counted, find_hosts
 from weft.kernel.budget import enough_time, sample_bytes, staging
 from weft.kernel.jobs import rank_at
 from weft.kernel.sizes import CACHES, ByteSizes, Refine, flows_text, op_name, powers_of_two
@@ -231,11 +230,8 @@ def representatives(
     study: BandwidthStudy, fabric: Fabric, shape: Shape, notes: list[str]
 ) -> tuple[tuple[str, ...], Classes]:
     """Hosts of the launch, one for each class relative to the first, and (index, level, hops) of each class."""
-    try:
-        candidates = place(fabric, study.placement.nodes, shape.nodes)
-    except NoRoomError:
-        return (), []  # the plan adds a row with the reason
-    if len(candidates) == 1 or fabric.network is None:
+    candidates, _ = find_hosts(study, fabric, shape)  # of none the plan adds a row with the reason
+    if len(candidates) < 2 or fabric.network is None:
         return candidates[:1], []
     network = build_network(fabric)
     places = network.indices(list(candidates))

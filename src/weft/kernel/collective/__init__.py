@@ -70,7 +70,10 @@ class Collective(Kernel):
         if values["form"] == "inplace" and collective not in ROOTED:
             receive = max(send, receive)
         operations = len(values["bytes"]) + values["refine"] + 1
-        counts = 4 * INT_BYTES + (4 * WIDE_BYTES if needs_wide(values, ranks) else 0)
+        last = largest // (ELEMENT if values["form"] == "vector" or collective in REDUCING else 1)
+        # an int cannot count the elements of the largest block, or say where the last of unequal blocks begins
+        is_wide = last > MOST_INT or (collective == "alltoallv" and last > MOST_INT // ranks)
+        counts = 4 * INT_BYTES + (4 * WIDE_BYTES if is_wide else 0)
         call = {"send": send * block, "receive": receive * block, "counts": counts * ranks}
         rivals = len(values.get("guidelines", ())) * len(values["bytes"])
         scratch = (ranks + 2) * largest + 2 * ranks * ELEMENT
@@ -284,10 +287,3 @@ def fitting_sizes(
         what = f"{study.path}: collective.sizes leaves none for {collective} {form} on {ranks} ranks"
         raise StudyError(what, "give it sizes in whole doubles (8 B, 16 B ...), or a larger memory_most")
     return sizes
-
-
-def needs_wide(values: Mapping[str, Any], ranks: int) -> bool:
-    """Whether an int cannot count the elements of the largest block, or where the last of unequal blocks begins."""
-    unit = ELEMENT if values["form"] == "vector" or values["collective"] in REDUCING else 1
-    block = values["bytes"][-1] // unit
-    return block > MOST_INT or (values["collective"] == "alltoallv" and block > MOST_INT // ranks)

@@ -222,14 +222,12 @@ def common_multiple(squares: Sequence[int], where: str) -> int:
 
 def divisible(n: int, shapes: Sequence[Shape], step: int, where: str) -> None:
     """StudyError for an ``n`` that p^2 does not divide at every shape; names the nearest that it does."""
-    wrong = next((shape for shape in shapes if n % shape.ranks**2), None)
-    if wrong is None:
-        return
-    square = wrong.ranks**2
-    nearest, of_all = (max(1, (n + divisor // 2) // divisor) * divisor for divisor in (square, step))
-    raise StudyError(
-        f"{where}.n = {n} is not divisible by p^2 = {square} at N = {wrong.nodes}, p = {wrong.ranks}: "
-        "blocks of n / p^2 vectors would not be whole",
-        f"nearest n for p = {wrong.ranks}: {nearest}; for every p of the series: {of_all}; "
-        'or n = "auto" with array or array_most',
-    )
+    if wrong := next((shape for shape in shapes if n % shape.ranks**2), None):
+        square = wrong.ranks**2
+        nearest, of_all = (max(1, (n + divisor // 2) // divisor) * divisor for divisor in (square, step))
+        raise StudyError(
+            f"{where}.n = {n} is not divisible by p^2 = {square} at N = {wrong.nodes}, p = {wrong.ranks}: "
+            "blocks of n / p^2 vectors would not be whole",
+            f"nearest n for p = {wrong.ranks}: {nearest}; for every p of the series: {of_all}; "
+            'or n = "auto" with array or array_most',
+        )

@@ -12,9 +12,8 @@ from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
 from weft.fabric.network.graph import Network
 from weft.fabric.network.minimal import has_several_ways
-from weft.fabric.placement import NoRoomError, place
 from weft.files.section import Section
-from weft.kernel import FlatValue, Kernel, Shape, Sizes, Sweep
+from weft.kernel import FlatValue, Kernel, Shape, Sizes, Sweep, find_hosts
 from weft.kernel.budget import INT_BYTES, sample_bytes, staging
 from weft.kernel.jobs import BESIDE, BURSTS, Jobs, node_of, pairs_of, rank_at, word_of
 from weft.kernel.sizes import split_op
@@ -229,10 +228,9 @@ def victim_traffic(victim: str, size: int, ranks: int, node_ranks: tuple[int, ..
 
 def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place) -> tuple[list[int], list[int]] | str:
     """Ranks of both jobs; or why this place does not exist. Of a single node its ranks are split."""
-    try:
-        hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
-    except NoRoomError as problem:
-        return problem.what
+    hosts, why = find_hosts(study, fabric, shape)
+    if why:
+        return why
     one, each, leaf = shape.nodes == 1, shape.ranks_per_node, [0] * shape.nodes
     if one:
         leaf = [0] * shape.ranks
@@ -255,8 +253,7 @@ def _counted(
     """Jobs that a cell counts by themselves: its own; all others in one cell of a place; 0 without several ways."""
     if several is None or shape.nodes == 1:
         return 0, 0
-    hosts = shape.hosts or place(fabric, study.placement.nodes, shape.nodes)
-    leaf = several.leaf[several.indices(list(hosts))].tolist()
+    leaf = several.leaf[several.indices(list(find_hosts(study, fabric, shape)[0]))].tolist()
     order, section = study.placement.order, study.interference
     under = [{leaf[node_of(rank, shape.nodes, shape.ranks_per_node, order)] for rank in job} for job in jobs]
     return (1, 1 + len(section.aggressors) * len(section.rates)) if max(map(len, under)) > 1 else (0, 0)

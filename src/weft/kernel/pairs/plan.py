@@ -12,9 +12,8 @@ from weft.fabric.loads import name_cable, name_link
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_followed
 from weft.fabric.network.graph import Ints, Network
-from weft.fabric.placement import NoRoomError, place
 from weft.format import format_bytes, format_seconds, plural
-from weft.kernel import Shape
+from weft.kernel import Shape, find_hosts
 from weft.kernel.budget import ROW_BYTES
 from weft.kernel.pairs.matchings import Round, draw_alone, draw_matchings
 from weft.kernel.pairs.study import Chosen, PairsStudy, draw_pairs, draw_rounds
@@ -231,11 +230,8 @@ def coordinates(
     study: PairsStudy, fabric: Fabric, shape: Shape
 ) -> tuple[tuple[str, ...], dict[str, list[int]], Network | None, Ints | None]:
     """Names of the nodes, leaf and pod of each, the network, host indices (nodes,); empty or None where not known."""
-    try:
-        hosts = place(fabric, study.placement.nodes, shape.nodes)
-    except NoRoomError:  # the plan adds a row with the reason
-        return (), {}, None, None
-    if fabric.network is None or shape.nodes < 2:
+    hosts, _ = find_hosts(study, fabric, shape)  # of none the plan adds a row with the reason
+    if len(hosts) < 2 or fabric.network is None:
         return hosts, {}, None, None
     network = build_followed(fabric)
     chosen = network.indices(list(hosts))
