@@ -80,7 +80,7 @@ def ranks_file(path: Path) -> str:
     """A rank's file that nobody has read yet."""
     trace = RankTrace.open(path)
     found = repr([part.tobytes() for part in trace.records()]) + repr(trace.header)
-    return "told" if trace.damage.sentence(trace.header) else found
+    return "told" if trace.missing() else found
 
 
 def converted(path: Path) -> str:

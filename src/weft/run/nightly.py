@@ -26,6 +26,7 @@ from weft.files.beneath import read_plain
 from weft.files.lock import try_flock
 from weft.files.section import put
 from weft.format import plural
+from weft.host import read
 from weft.launch.launcher import Launcher
 from weft.launch.site import free_nodes
 from weft.plan.records import shapes
@@ -189,22 +190,14 @@ def _night(folder: Path, hosts: Sequence[str], now: datetime) -> Night:
         points = [(key, point) for key, point in side.points.items() if key.phase == "warm" and point.medians]
         answers = claims_of(view.claims, "answer")
         known = dict(method.provenance(view))
+    # of the host that starts the nights
+    firmware = {f"Firmware of {path.parent.name}": read(path).strip() for path in sorted(ADAPTERS.glob("*/fw_ver"))}
+    known |= {"Linux": os.uname().release} | {name: text for name, text in firmware.items() if text}
     return Night(
         begun=now.isoformat(timespec="seconds"),
         run=folder.name,
         hosts=tuple(hosts),
         seconds={name_place(key): point.median_s for key, point in points},
         slow=tuple(claim["subject"] for claim in answers if claim["id"].startswith(SLOW)),
-        facts={name: known[name] for name in FACTS if name in known} | host_facts(),
+        facts={name: known[name] for name in (*FACTS, "Linux", *firmware) if name in known},
     )
-
-
-def host_facts() -> dict[str, str]:
-    """Linux, and the firmware of each adapter where it can be read, of the host that starts the nights."""
-    found = {"Linux": os.uname().release}
-    for path in sorted(ADAPTERS.glob("*/fw_ver")):
-        try:
-            found[f"Firmware of {path.parent.name}"] = read_plain(path).decode(errors="replace").strip()
-        except OSError:
-            continue
-    return found

@@ -139,13 +139,10 @@ class Collective(Kernel):
                 of = {each.name: setting(library, call, each) for each in algorithms(library, call, ranks)}
                 found += [(shape, cell | {"algorithm": name, "setting": chosen}) for name, chosen in of.items()]
                 told = told or bool(of)
-        if told:
-            return Sweep(tuple(found), sweep.notes)
-        name = library.split(",")[0]
-        why = f"{name} has no option for others" if library else "weft run adds those of the library that it finds"
-        return Sweep(
-            tuple(found), (*sweep.notes, f'algorithms = "each": only the library\'s own choice is planned; {why}')
-        )
+        why = f"{library.split(',')[0]} has no option for others" if library else ""
+        why = why or "weft run adds those of the library that it finds"
+        notes = [] if told else [f'algorithms = "each": only the library\'s own choice is planned; {why}']
+        return Sweep(tuple(found), (*sweep.notes, *notes))
 
     def flat(self, values: Mapping[str, Any]) -> dict[str, FlatValue]:
         found = super().flat(values)

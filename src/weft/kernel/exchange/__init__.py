@@ -11,7 +11,7 @@ from weft.fabric.model import Fabric
 from weft.format import format_bytes, percent
 from weft.kernel import FlatValue, Kernel, Shape, Sizes, Sweep
 from weft.kernel.budget import DOUBLE_BYTES, INT_BYTES, sample_bytes, staging
-from weft.kernel.exchange.study import MOST_N, ExchangeSeries, ExchangeStudy, Sampling, evaluate
+from weft.kernel.exchange.study import MOST_N, ExchangeSeries, ExchangeStudy, evaluate, regular_sampling
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
 from weft.kernel.traffic import Mirror, Traffic, Uniform, barrier_messages
 from weft.mpi.alltoall import chosen, combines
@@ -63,7 +63,7 @@ class Exchange(Kernel):
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.
 
         ``unsorted``, ``sorted``: l_n = ceil(n / p) m-vectors each; of a sample sort, where a rank may receive more than
-        it sent, the upper bound of regular sampling (`Sampling`). The proof uses the same two. ``int buffers``: send
+        it sent, the upper bound of `regular_sampling`. The proof uses the same two. ``int buffers``: send
         and receive of call B, l_n ints each. ``index``: the order from the local sort, a key and a position for each
         vector, if m > 1. ``counts``: counts and displacements, 4 p ints, and the starts of blocks. ``splitters``:
         samples of the sample sort; rank 0 has those of all ranks.
@@ -76,9 +76,9 @@ class Exchange(Kernel):
             own = {"int buffers": 2 * local * INT_BYTES if "B" in calls else 0}
             operations, begins = len(calls), ranks + 1
         else:
-            sampling = Sampling(n, ranks)
-            array = sampling.receive_bound * m * DOUBLE_BYTES
-            gathered = sampling.total + local // sampling.width + ranks
+            width, samples, most = regular_sampling(n, ranks)
+            array = most * m * DOUBLE_BYTES
+            gathered = samples + local // width + ranks
             own = {"index": local * KEY_PLACE_BYTES if m > 1 else 0, "splitters": gathered * KEY_PLACE_BYTES}
             operations, begins = 5, 4 * (ranks + 1)
         return {

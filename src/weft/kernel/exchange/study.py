@@ -6,7 +6,6 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Annotated, Any, Literal, Self
@@ -101,32 +100,17 @@ def evaluate(text: str, names: Mapping[str, Number]) -> int:
     raise StudyError(what, "use // to round it down")
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """Regular sampling of n vectors over p ranks: every ``width``-th vector of each rank's sorted share is a sample."""
+def regular_sampling(n: int, ranks: int) -> tuple[int, int, int]:
+    """Regular sampling of n vectors, n / p a rank and one more on the first n mod p: every ``width``-th is a sample.
 
-    n: int
-    ranks: int  # n / p vectors each, the first n mod p ranks one more
-
-    @property
-    def width(self) -> int:
-        """Vectors from one sample to the next."""
-        asked = max(self.ranks, min(16 * self.ranks, 1024))
-        return max(1, math.ceil(math.ceil(self.n / self.ranks) / asked))
-
-    @property
-    def total(self) -> int:
-        """Number of samples of all ranks; rank 0 collects and sorts them."""
-        share, longer = divmod(self.n, self.ranks)
-        return longer * ((share + 1) // self.width) + (self.ranks - longer) * (share // self.width)
-
-    @property
-    def receive_bound(self) -> int:
-        """Most vectors that any rank can receive, for any keys."""
-        # between two splitters lie at most ceil(total / p) samples, each of which represents `width` vectors, and on
-        # each rank up to `width` - 1 vectors after the last of them
-        most = math.ceil(self.total / self.ranks)
-        return min(self.n, self.width * most + self.ranks * (self.width - 1))
+    Returns this width, the number of samples of all ranks, and the most vectors that any rank can receive for any keys.
+    """
+    share, longer = divmod(n, ranks)
+    width = max(1, math.ceil(math.ceil(n / ranks) / max(ranks, min(16 * ranks, 1024))))
+    total = longer * ((share + 1) // width) + (ranks - longer) * (share // width)
+    # between two splitters lie at most ceil(total / p) samples, each of which represents `width` vectors, and on
+    # each rank up to `width` - 1 vectors after the last of them
+    return width, total, min(n, width * math.ceil(total / ranks) + ranks * (width - 1))
 
 
 def listed(*kinds: dict[str, Any]) -> dict[str, Any]:

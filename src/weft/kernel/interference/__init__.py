@@ -183,8 +183,16 @@ class Interference(Kernel):
         return Jobs(victim, values["place"], values["size"], measuring, beside, words, victim in AT_ONCE, *deep)
 
     def traffic(self, values: Mapping[str, Any], ranks: int) -> dict[str, Traffic]:
-        own = victim_traffic(values["victim"], values["size"], ranks, tuple(values.get("node_ranks", ())))
-        return {} if own is None else dict.fromkeys(self.operations(values, ranks), own)
+        victim, size, node_ranks = values["victim"], values["size"], tuple(values.get("node_ranks", ()))
+        if victim == "allreduce" or (victim in IN_PAIRS and ranks > MOST_PAIRED):
+            return {}  # of few bytes, or a matrix of very many ranks
+        if victim not in IN_PAIRS and not node_ranks:
+            return dict.fromkeys(self.operations(values, ranks), Uniform(size, 1, ranks - 1))
+        weights = np.zeros((ranks, ranks), dtype=np.int64)
+        for source, target in pairs_of(victim, ranks):
+            weights[source, target] = 1
+        kind = StreamTraffic if victim == "stream" else MatrixTraffic
+        return dict.fromkeys(self.operations(values, ranks), kind(size, ranks, weights, node_ranks=node_ranks))
 
     def apart_s(self, values: Mapping[str, Any]) -> float:
         return values["counted"] * SHOWN_S + PAUSE_S if values.get("counted") else 0.0
@@ -211,19 +219,6 @@ class Interference(Kernel):
 
     def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
         return values["size"]
-
-
-def victim_traffic(victim: str, size: int, ranks: int, node_ranks: tuple[int, ...]) -> Traffic | None:
-    """Least traffic of a victim; None for allreduce, whose bytes are few, and for pairs of very many ranks."""
-    if victim == "allreduce" or (victim in IN_PAIRS and ranks > MOST_PAIRED):
-        return None
-    if victim not in IN_PAIRS and not node_ranks:
-        return Uniform(size, 1, ranks - 1)
-    weights = np.zeros((ranks, ranks), dtype=np.int64)
-    for source, target in pairs_of(victim, ranks):
-        weights[source, target] = 1
-    kind = StreamTraffic if victim == "stream" else MatrixTraffic
-    return kind(size, ranks, weights, node_ranks=node_ranks)
 
 
 def jobs_of(study: InterferenceStudy, fabric: Fabric, shape: Shape, where: Place) -> tuple[list[int], list[int]] | str:

@@ -122,7 +122,7 @@ class _Rank:
             events = records if event.all() else records[event]
             if len(events):
                 yield self._table(events)
-        self.trace.damage.with_others = self.own.with_others
+        self.trace.with_others = self.own.with_others
         for mine in sorted(self.own.communicators):
             self.numbers.comm(self.own, mine)
 
@@ -201,7 +201,7 @@ class _Rank:
             rank=header.rank, node=header.node, host=header.host, library=header.library, events=self.written,
             summarised=self.summarised, begin_ns=self.begin_ns, end_ns=self.end_ns, clock_error_ns=header.residual_ns,
             clock_shared=State.SHARED_CLOCK in header.state, cost_ns=header.cost_ns, closed=header.is_closed,
-            missing=self.trace.damage.sentence(header), cpus=header.cpus, host_cpus=header.host_cpus, load=header.load,
+            missing=self.trace.missing(), cpus=header.cpus, host_cpus=header.host_cpus, load=header.load,
             **_looked(header),
         )  # fmt: skip
 

@@ -77,30 +77,6 @@ class Header:
         return local_ns + self.line_ns + drifted
 
 
-@dataclass
-class Damage:
-    """What a trace lacks, filled in while it is read."""
-
-    unclosed: bool = False
-    cut_bytes: int = 0
-    cut_records: int = 0
-    wrong_records: int = 0
-    with_others: bool = False
-
-    def sentence(self, header: Header) -> str:
-        """What is missing of the rank's trace, in words; empty if nothing is."""
-        known = {
-            "it ended without MPI_Finalize (killed, aborted, or still running)": self.unclosed,
-            "the disk was full: what followed is missing": State.STOPPED in header.state,
-            f"the last {self.cut_bytes} bytes are no whole record": self.cut_bytes,
-            f"its last {plural(self.cut_records, 'record')} are missing": self.cut_records,
-            f"{plural(self.wrong_records, 'damaged record')} left out": self.wrong_records,
-            "it talked to processes that are not in this trace (MPI_Comm_spawn, MPI_Comm_connect)": self.with_others,
-        }
-        parts = [text for text, is_so in known.items() if is_so]
-        return f"rank {header.rank}: {'; '.join(parts)}" if parts else ""
-
-
 def trace_files(folder: Path) -> list[Path]:
     """The ranks' files of a folder, by rank."""
     return sorted(folder.glob(layout.RANK_FILES))
@@ -132,24 +108,40 @@ class RankTrace:
 
     path: Path
     header: Header
-    damage: Damage = field(default_factory=Damage)  # what is missing, complete once `records` was read to its end
+    # what is missing, complete once `records` was read to its end
+    cut_bytes: int = 0
+    cut_records: int = 0
+    wrong_records: int = 0
+    with_others: bool = False
 
     @classmethod
     def open(cls, path: Path) -> "RankTrace":
         """Read the head of a file; DataError if it is no trace."""
-        header = read_header(path)
-        return cls(path, header, Damage(unclosed=not header.is_closed))
+        return cls(path, read_header(path))
+
+    def missing(self) -> str:
+        """What is missing of the rank's trace, in words; empty if nothing is."""
+        known = {
+            "it ended without MPI_Finalize (killed, aborted, or still running)": not self.header.is_closed,
+            "the disk was full: what followed is missing": State.STOPPED in self.header.state,
+            f"the last {self.cut_bytes} bytes are no whole record": self.cut_bytes,
+            f"its last {plural(self.cut_records, 'record')} are missing": self.cut_records,
+            f"{plural(self.wrong_records, 'damaged record')} left out": self.wrong_records,
+            "it talked to processes that are not in this trace (MPI_Comm_spawn, MPI_Comm_connect)": self.with_others,
+        }
+        parts = [text for text, is_so in known.items() if is_so]
+        return f"rank {self.header.rank}: {'; '.join(parts)}" if parts else ""
 
     def records(self, at_once: int = AT_ONCE) -> Iterator[Records]:
         """Yield plausible records as written, shape (n,), times in ns of this rank's clock.
 
         Raises DataError: the file cannot be read, or, at its end, the tracer's checksum is of other content.
         """
-        self.damage.wrong_records = 0  # they are read more than once
+        self.wrong_records = 0  # they are read more than once
         with file_errors(self.path), open_plain(self.path) as file:
             body_bytes = os.fstat(file.fileno()).st_size - layout.HEADER_BYTES
-            self.damage.cut_bytes = body_bytes % layout.RECORD_BYTES
-            self.damage.cut_records = max(0, self.header.records - body_bytes // layout.RECORD_BYTES)
+            self.cut_bytes = body_bytes % layout.RECORD_BYTES
+            self.cut_records = max(0, self.header.records - body_bytes // layout.RECORD_BYTES)
             head = file.read(layout.HEADER_BYTES)
             crc = zlib.crc32(head[: layout.CRC_AT] + bytes(4) + head[layout.CRC_AT + 4 :])  # a zero in its own place
             while raw := file.read(at_once * layout.RECORD_BYTES):
@@ -157,10 +149,10 @@ class RankTrace:
                 crc = zlib.crc32(raw, crc)
                 used = found["call"] != 0  # reserved room that was never written
                 good = used & plausible(found, self.header.ranks)
-                self.damage.wrong_records += int(used.sum() - good.sum())
+                self.wrong_records += int(used.sum() - good.sum())
                 yield found[good]
         summed = State.SUMMED in self.header.state or self.header.crc != 0
-        if self.header.is_closed and summed and not self.damage.cut_records and crc != self.header.crc:
+        if self.header.is_closed and summed and not self.cut_records and crc != self.header.crc:
             raise DataError(f"{self.path}: damaged: its checksum is of other content", CHANGED)
 
 

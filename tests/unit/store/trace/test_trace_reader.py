@@ -36,7 +36,7 @@ def test_every_field_of_a_record_comes_back(tmp_path: Path) -> None:
     assert records["end_ns"].tolist() == [150, 400]
     assert (records[0]["peer"], records[0]["tag"], records[0]["bytes"], records[0]["site"]) == (1, 7, 4096, 3)
     assert (trace.header.node, trace.header.host, trace.header.residual_ns) == (5, "n7", 12)
-    assert trace.damage.sentence(trace.header) == ""
+    assert trace.missing() == ""
 
 
 @pytest.mark.parametrize("lost", [1, 63])
@@ -45,7 +45,7 @@ def test_a_cut_file_gives_its_whole_records_and_says_so(tmp_path: Path, lost: in
     path.write_bytes(path.read_bytes()[:-lost])
     trace = RankTrace.open(path)
     assert count_of(trace) == 1
-    assert "no whole record" in trace.damage.sentence(trace.header)
+    assert "no whole record" in trace.missing()
 
 
 def test_room_that_was_never_written_is_no_record_and_an_open_end_is_said(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_room_that_was_never_written_is_no_record_and_an_open_end_is_said(tmp_pa
     path.write_bytes(raw[: HEADER_BYTES + RECORD_BYTES] + bytes(3 * RECORD_BYTES) + raw[-RECORD_BYTES:] + bytes(640))
     trace = RankTrace.open(path)
     assert count_of(trace, 2) == 2
-    assert trace.damage.wrong_records == 0
-    assert "without MPI_Finalize" in trace.damage.sentence(trace.header)
+    assert trace.wrong_records == 0
+    assert "without MPI_Finalize" in trace.missing()
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_record_that_cannot_be_is_left_out_and_counted(tmp_path: Path, wrong: 
     made.records[0] = record.tobytes()
     trace = RankTrace.open(made.write(tmp_path))
     assert count_of(trace) == 1
-    assert "1 damaged record left out" in trace.damage.sentence(trace.header)
+    assert "1 damaged record left out" in trace.missing()
 
 
 def test_a_damaged_record_is_counted_once_however_often_the_file_is_read(tmp_path: Path) -> None:
