@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from weft.store.trace.layout import WORLD, RankRecords, State
+from weft.store.trace.layout import WORLD, RankFile, State
 
 CLOSED = State.CLOSED | State.SHARED_CLOCK | State.CLOCK_CLOSED
 
@@ -25,7 +25,7 @@ class MadeRank:
             "state": int(CLOSED), "host": b"made", "library": b"made MPI", "cost_ns": 80.0,
             "closed_ns": 1_000_000_000, **header,
         }  # fmt: skip
-        self._made = RankRecords(rank, ranks, **given)
+        self._made = RankFile(Path(), rank, ranks, **given)
         self.head, self.records = self._made.head, self._made.records
 
     def call(self, name: str, begin_ns: int, end_ns: int, **rest: Any) -> "MadeRank":

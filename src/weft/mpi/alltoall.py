@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from weft.files.atomic import with_checksum, write_atomic
 from weft.files.reading import as_list, is_list, is_table
-from weft.files.section import Checksum, read_json_file
+from weft.files.section import Checksum, Section, read_json_file
 from weft.mpi.algorithms import DEFAULT
 
 #: Name -> pattern of each of its parameters. The library itself refuses values out of range.
@@ -89,13 +89,7 @@ def chosen(algorithm: str) -> dict[str, Any]:
     return {} if algorithm == DEFAULT else {"algorithm": algorithm}
 
 
-class Part(BaseModel):
-    """A part of a table: no other keys than these."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Evidence(Part):
+class Evidence(Section, frozen=True):
     """The measurement that a rule rests on: the least gain among the sizes that it covers."""
 
     median_us: Time  # of the algorithm's launches
@@ -104,7 +98,7 @@ class Evidence(Part):
     n: Annotated[int, Field(strict=True, ge=1)]  # launches
 
 
-class Rule(Part):
+class Rule(Section, frozen=True):
     """An algorithm and where it is taken; ranges include both ends, and an omitted one matches all."""
 
     op: Literal["alltoall", "alltoallv", "*"]
@@ -129,7 +123,7 @@ class Rule(Part):
         return self
 
 
-class SelectionTable(Part):
+class SelectionTable(Section, frozen=True):
     """The rules, of which the first that matches is taken; without one the library's own algorithm runs."""
 
     schema_name: Literal["weft-tuning/1"] = Field(alias="schema")

@@ -16,7 +16,7 @@ from weft.files.beneath import plain_file
 from weft.format import plural
 from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TraceFolder
-from weft.store.trace.layout import FINISH, NO_PEER, NUMBERS, SELF, WORLD, Flag, RankFile, RankRecords, State, calls_of
+from weft.store.trace.layout import FINISH, NO_PEER, NUMBERS, SELF, WORLD, Flag, RankFile, State, calls_of
 from weft.trace.export import as_data_errors, otf2
 
 Fields: TypeAlias = dict[str, int]  # fields of a record by name
@@ -62,7 +62,7 @@ class RankCalls:
     """
 
     def __init__(
-        self, rank: int, records: RankRecords, communicators: Mapping[int, Known], to_ns: Callable[[int], int]
+        self, rank: int, records: RankFile, communicators: Mapping[int, Known], to_ns: Callable[[int], int]
     ) -> None:
         self.rank, self._records, self._known, self._to_ns = rank, records, communicators, to_ns
         self._numbered = {each.number: each for each in communicators.values()}

@@ -130,10 +130,11 @@ _COMMUNICATOR = struct.Struct("<HHIIiQqqqQiI")
 AT_ONCE = 1 << 14  # records held before they are written: 1 MiB
 
 
-class RankRecords:
-    """A rank's head and records in the making."""
+class RankFile:
+    """A rank's head and records on their way to its file; a context, at whose end it is whole. DataError."""
 
-    def __init__(self, rank: int, ranks: int, **header: Any) -> None:
+    def __init__(self, folder: Path, rank: int, ranks: int, **header: Any) -> None:
+        self.path = folder / f"rank-{rank:07d}.trace"
         self.head: Any = np.zeros((), HEADER)
         sizes = {"header_bytes": HEADER_BYTES, "record_bytes": RECORD_BYTES}
         given = {"magic": MAGIC, "version": VERSION, **sizes, "rank": rank, "ranks": ranks, **header}
@@ -141,11 +142,29 @@ class RankRecords:
             self.head[name] = value
         self.records: list[bytes] = []
 
+    def __enter__(self) -> "RankFile":
+        with file_errors(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: BinaryIO = own_file(self.path)
+            self._file.write(self.head.tobytes())
+        self.head["state"] = int(self.head["state"]) | State.SUMMED
+        self._crc = zlib.crc32(self.head.tobytes())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with file_errors(self.path), self._file:
+            self.flush()
+            self.head["crc"] = self._crc
+            self._file.seek(0)
+            self._file.write(self.head.tobytes())
+
     def call(self, name: str, begin_ns: int, end_ns: int, **rest: int) -> None:
         """Add a call, or the completion of a request; ``rest`` are fields of `RECORD`."""
         given = {"comm": WORLD, "peer": NO_PEER, "begin_ns": begin_ns, "end_ns": end_ns} | rest
         number = COMPLETE if name == FINISH else NUMBERS[name]
         self.records.append(_CALL.pack(number, *(given.get(field, 0) for field in _FIELDS)))
+        if len(self.records) >= AT_ONCE:
+            self.flush()
 
     def counts(self, sent: Sequence[int], comm: int = WORLD) -> None:
         """Add the bytes to each member of the call before."""
@@ -182,36 +201,6 @@ class RankRecords:
     def _record(self, call: int, site: int, comm: int, payload: bytes, valid: int) -> None:
         head = _DEFINED.pack(call, 0, site, comm, valid)
         self.records.append(head + payload.ljust(RECORD_BYTES - PAYLOAD, b"\0"))
-
-
-class RankFile(RankRecords):
-    """A rank's records on their way to its file; a context, at whose end it is whole. DataError from all methods."""
-
-    def __init__(self, folder: Path, rank: int, ranks: int, **header: Any) -> None:
-        super().__init__(rank, ranks, **header)
-        self.path = folder / f"rank-{rank:07d}.trace"
-        with file_errors(self.path):
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file: BinaryIO = own_file(self.path)
-            self._file.write(self.head.tobytes())
-        self.head["state"] = int(self.head["state"]) | State.SUMMED
-        self._crc = zlib.crc32(self.head.tobytes())
-
-    def __enter__(self) -> "RankFile":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with file_errors(self.path), self._file:
-            self.flush()
-            self.head["crc"] = self._crc
-            self._file.seek(0)
-            self._file.write(self.head.tobytes())
-
-    def call(self, name: str, begin_ns: int, end_ns: int, **rest: int) -> None:
-        """Add a call as :meth:`RankRecords.call`, and write what is held once it is a piece."""
-        super().call(name, begin_ns, end_ns, **rest)
-        if len(self.records) >= AT_ONCE:
-            self.flush()
 
     def flush(self) -> None:
         """Write what is held."""
