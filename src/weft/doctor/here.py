@@ -216,13 +216,11 @@ def shared_memory(root: Path) -> Probe:
 
 def governor(root: Path) -> Probe:
     """Check whether the cores' frequency may change during a run."""
-    name = read(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip()
-    if not name:
-        return Probe("frequency governor", "not visible (a virtual machine?)", "ok")
-    if name == "performance":
-        return Probe("frequency governor", name, "ok")
+    mode, name = read(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip(), "frequency governor"
+    if mode in ("", "performance"):
+        return Probe(name, mode or "not visible (a virtual machine?)", "ok")
     remedy = as_root("cpupower frequency-set -g performance")
-    return Probe("frequency governor", name, "warn", "frequencies change while cells are measured", remedy)
+    return Probe(name, mode, "warn", "frequencies change while cells are measured", remedy)
 
 
 def virtual_fabrics() -> Probe:

@@ -31,11 +31,6 @@ class Team:
         own, whole = self.members, range(ranks)
         return own == whole or (len(own) == ranks and tuple(own) == tuple(whole))
 
-    @property
-    def even(self) -> bool:
-        """Whether every node has the same number of ranks."""
-        return len(set(self.counts)) == 1
-
 
 def node_of(rank: int, nodes: int, ranks_per_node: int, order: Literal["block", "cyclic"]) -> int:
     """Index of the host on which a rank of a launch runs."""

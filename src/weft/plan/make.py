@@ -181,7 +181,7 @@ def make_cell(name: str, study: Study, fabric: Fabric, limit: Limit | None, draf
     shape, given, series = draft
     kernel, order = kernel_named(study.kernel), study.placement.order
     team = team_of(given, shape.nodes, shape.ranks_per_node, order)
-    values: dict[str, Any] = given if team.even else given | {"node_ranks": list(team.counts)}
+    values: dict[str, Any] = given if len(set(team.counts)) == 1 else given | {"node_ranks": list(team.counts)}
     most = max(team.counts)
     sizes = kernel.sizes(values, team.ranks)
     terms, beside = kernel.need(values, team.ranks, study.measure), kernel.need_beside(values)

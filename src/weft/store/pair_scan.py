@@ -125,14 +125,6 @@ def bucket_of(ns: NDArray[Any]) -> Column:
     return np.floor(np.log2(np.maximum(ns, 1.0)) * BUCKETS).astype(np.int64)
 
 
-def known_buckets() -> NDArray[np.uint16]:
-    """Bucket index of each integer duration in ns below `KNOWN_NS`, shape (KNOWN_NS,)."""
-    found = np.empty(KNOWN_NS, np.uint16)
-    for part in np.split(np.arange(KNOWN_NS, dtype=np.int32), 32):  # all at once takes 50 MB for a table of 4
-        found[part] = bucket_of(part)
-    return found
-
-
 class Tally:
     """Counts of one file's runs, to which rows are added in order; DataError if a rank has no node."""
 
@@ -208,8 +200,11 @@ def _coded(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[Any]]:
 
 def scan(paths: Sequence[Path], nodes_of: NodesOfRanks) -> Table:
     """Warm samples of the cells and launches in ``nodes_of``, by way, nodes and bucket (`HISTOGRAM`); DataError."""
+    known = np.empty(KNOWN_NS, np.uint16)  # bucket of each whole number of ns
+    for part in np.split(np.arange(KNOWN_NS, dtype=np.int32), 32):  # all at once takes 50 MB for a table of 4
+        known[part] = bucket_of(part)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        files = list(pool.map(partial(_tallied, nodes_of=nodes_of, known=known_buckets()), paths))
+        files = list(pool.map(partial(_tallied, nodes_of=nodes_of, known=known), paths))
     ways = sorted({way for own, _ in files for way in own})
     if not ways:
         return HISTOGRAM.empty_table()

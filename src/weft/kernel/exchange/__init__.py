@@ -35,12 +35,16 @@ class Exchange(Kernel):
     study: type[Study] = ExchangeStudy
 
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
+        """StudyError if p^2 does not divide n, or m is no whole number from 1."""
         assert isinstance(study, ExchangeStudy)
         assert isinstance(series, ExchangeSeries)
         where = f"{study.path}: series.{study.series.index(series)}"
         lengths = [vector_length(series, shape, shapes[0], where) for shape in shapes]
         contention = study.exchange.data == "contention"
-        step = common_multiple([shape.ranks**2 for shape in shapes], where) if contention else 1
+        step = math.lcm(*(shape.ranks**2 for shape in shapes)) if contention else 1
+        if step > MOST_N:
+            what = f"{where}: no n up to 2^50 is divisible by p^2 for all {len(shapes)} numbers of ranks p"
+            raise StudyError(what, "give fewer of them, or such that divide each other: 1, 2, 4, 8")
         n, notes = automatic_n(series, lengths[0], step, fabric) if series.n == "auto" else (series.n, ())
         if contention:
             divisible(n, shapes, step, where)
@@ -207,17 +211,6 @@ def automatic_n(series: ExchangeSeries, m: int, step: int, fabric: Fabric) -> tu
         "fewer ranks, or a smaller m, make it less"
     )
     return steps * step, (note,)
-
-
-def common_multiple(squares: Sequence[int], where: str) -> int:
-    """The least n that p^2 divides for every p. Raises StudyError: It is larger than the largest n allowed."""
-    found = 1
-    for square in squares:
-        found = math.lcm(found, square)
-        if found > MOST_N:
-            what = f"{where}: no n up to 2^50 is divisible by p^2 for all {len(squares)} numbers of ranks p"
-            raise StudyError(what, "give fewer of them, or such that divide each other: 1, 2, 4, 8")
-    return found
 
 
 def divisible(n: int, shapes: Sequence[Shape], step: int, where: str) -> None:
