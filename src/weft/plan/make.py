@@ -33,14 +33,9 @@ USUAL_COPY_RATE = 4e9
 
 
 def make_plan(
-    study: Study,
-    fabric: Fabric,
-    *,
-    predict: bool = True,
-    host: Host | None = None,
-    library: str | Callable[[], str] = "",
-    notes: Sequence[str] = (),
-) -> Plan:
+    study: Study, fabric: Fabric, *, predict: bool = True, host: Host | None = None,
+    library: str | Callable[[], str] = "", notes: Sequence[str] = (),
+) -> Plan:  # fmt: skip
     """Plan a study whose best nodes are resolved; starts nothing. StudyError, FabricError if it is impossible.
 
     `predict`: whether to assume a usual copy rate where the fabric states none, for the expected times (kind local).
@@ -81,21 +76,12 @@ def planned(
     stated = [given_memory] if given_memory is not None else []
     stated += [limit.bytes] if limit and limit.by not in ("MemAvailable", "cgroup limit") else []
     plain = Plan(
-        study=study.name,
-        title=study.title,
-        kernel=study.kernel,
-        fabric=fabric.name,
-        fabric_kind=fabric.kind,
-        seed=seed,
-        measure=measure,
+        study=study.name, title=study.title, kernel=study.kernel, fabric=fabric.name, fabric_kind=fabric.kind,
         # A new object: the file's path and text do not go into plan.json, so they must not stay here.
-        planned_fabric=Fabric.model_validate(fabric.model_dump()),
-        memory_limit_bytes=min(stated, default=0),
-        series=tuple(planned_series(study, cells)),
-        cells=(*cells, *floors),
-        launches=(),
-        notes=tuple(noted),
-    )
+        seed=seed, measure=measure, planned_fabric=Fabric.model_validate(fabric.model_dump()),
+        memory_limit_bytes=min(stated, default=0), series=tuple(planned_series(study, cells)),
+        cells=(*cells, *floors), launches=(), notes=tuple(noted),
+    )  # fmt: skip
     launched = timed(plain)
     return launched.model_copy(update={"notes": (*plain.notes, *refusals(launched))})
 

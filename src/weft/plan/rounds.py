@@ -103,15 +103,11 @@ def launch_of(plan: Plan, name: str, index: int, cells: Sequence[Cell]) -> Launc
     first = cells[0]
     job = first.launched
     return LaunchPlan(
-        **dict(job),
-        id=name,
-        index=index,
-        cells=tuple(cell.id for cell in cells),
-        order=first.order,
+        **dict(job), id=name, index=index, cells=tuple(cell.id for cell in cells), order=first.order,
         limit_s=sum(cell.limit_s for cell in cells) + START_LIMIT_S,
         expected_s=start_s(job.ranks) + sum(cell_s(cell, plan) for cell in cells),
         settings=first.parameters.get("setting", {}),
-    )
+    )  # fmt: skip
 
 
 def breakdown_s(cell: Cell, plan: Plan) -> float:

@@ -190,14 +190,9 @@ def selected(algorithm: str, call: str, ranks: int, block: int, *, is_cray: bool
 
 
 def in_rounds(
-    fabric: Fabric,
-    cells: Sequence[LaunchCell],
-    ranks: int,
-    ranks_per_node: int,
-    settings: Mapping[str, str],
-    *,
+    fabric: Fabric, cells: Sequence[LaunchCell], ranks: int, ranks_per_node: int, settings: Mapping[str, str], *,
     most_bytes: int | None = None,
-) -> Mapping[str, Sequence[Scheduled]]:
+) -> Mapping[str, Sequence[Scheduled]]:  # fmt: skip
     """The calls of each cell of a launch in rounds; empty for one with actors, of at most ``most_bytes`` here."""
     simulation = simulation_of(fabric)
     if simulation.engine == "ranks":

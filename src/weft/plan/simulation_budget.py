@@ -133,14 +133,9 @@ class Cost:
 
 
 def expected_cost(
-    cells: Sequence[LaunchCell],
-    ranks: int,
-    simulation: SimulationSection,
-    eager_limit: int | None,
-    settings: Mapping[str, str] | None = None,
-    *,
-    crowding: float = 1.0,
-) -> Cost:
+    cells: Sequence[LaunchCell], ranks: int, simulation: SimulationSection, eager_limit: int | None,
+    settings: Mapping[str, str] | None = None, *, crowding: float = 1.0,
+) -> Cost:  # fmt: skip
     """What simulating cells costs this host; all messages are eager without an ``eager_limit`` (bytes)."""
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
     chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}

@@ -52,15 +52,9 @@ class FlatHead:
 
 
 def flat_plan(
-    plan: Plan,
-    launch: LaunchPlan,
-    folder: Path | str = ".",
-    *,
-    run: str = "",
-    rules: Rules = STUDYS,
-    cells: Sequence[str] | None = None,
-    settings_of: str = "",
-) -> str:
+    plan: Plan, launch: LaunchPlan, folder: Path | str = ".", *, run: str = "", rules: Rules = STUDYS,
+    cells: Sequence[str] | None = None, settings_of: str = "",
+) -> str:  # fmt: skip
     """The kernel's input for one launch of a plan. Raises DataError: a path that is no UTF-8."""
     inputs = RunFolder(Path(folder)).inputs
     chosen = [with_copies(plan.cell(name).requested, inputs) for name in (launch.cells if cells is None else cells)]
@@ -95,12 +89,9 @@ def with_copies(cell: LaunchCell, copies: Path) -> LaunchCell:
 
 
 def flat_launch(
-    head: FlatHead,
-    cells: Sequence[LaunchCell],
-    measure: Measure,
-    rules: Rules = STUDYS,
+    head: FlatHead, cells: Sequence[LaunchCell], measure: Measure, rules: Rules = STUDYS,
     beside: Mapping[str, Sequence[int]] = MappingProxyType({}),
-) -> str:
+) -> str:  # fmt: skip
     """The kernel's input for one launch; ``beside``: the copies of its cells by id. DataError if no UTF-8."""
     samples, watched = rules.samples, max((cell.limit_s for cell in cells), default=0.0)
     keys: dict[str, FlatValue] = {

@@ -91,15 +91,9 @@ def check_study(fabric: Fabric, asked: Asked) -> Study:
 
 
 def run_check(
-    fabric: Fabric,
-    asked: Asked,
-    launcher: Launcher,
-    progress: Progress,
-    into: Path | None = None,
-    *,
-    spent_s: float = 0.0,
-    exclude: Path | None = None,
-) -> RunFolder:
+    fabric: Fabric, asked: Asked, launcher: Launcher, progress: Progress, into: Path | None = None, *,
+    spent_s: float = 0.0, exclude: Path | None = None,
+) -> RunFolder:  # fmt: skip
     """Check the nodes of a fabric, and write the run's tables; ``spent_s`` of the asked time are over.
 
     ``exclude`` is the file for the names of slow nodes: removed before anything is measured, written at the end if the

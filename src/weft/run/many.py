@@ -37,20 +37,11 @@ class Measuring:
     """A study on some fabrics, in ``into`` or folders in it; ``answer`` prints its own of a run. WeftError."""
 
     def __init__(
-        self,
-        study: str,
-        on: Sequence[str],
-        into: Path | None = None,
-        mpicxx: str | None = None,
-        pcap: Sequence[str] = (),
-        cancel: bool = False,
-        confirm: bool = False,
-        overrides: Overrides | None = None,
-        wait: bool = False,
-        anyway: bool = False,
-        report: bool = True,
+        self, study: str, on: Sequence[str], into: Path | None = None, mpicxx: str | None = None,
+        pcap: Sequence[str] = (), cancel: bool = False, confirm: bool = False, overrides: Overrides | None = None,
+        wait: bool = False, anyway: bool = False, report: bool = True,
         answer: Callable[[RunFolder], None] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         overrides = overrides or Overrides()
         self.at: Path | None = None  # the run that is measured or reported
         self.study: Study = load_study(study, overrides)

@@ -194,10 +194,8 @@ def _night(folder: Path, hosts: Sequence[str], now: datetime) -> Night:
     firmware = {f"Firmware of {path.parent.name}": read(path).strip() for path in sorted(ADAPTERS.glob("*/fw_ver"))}
     known |= {"Linux": os.uname().release} | {name: text for name, text in firmware.items() if text}
     return Night(
-        begun=now.isoformat(timespec="seconds"),
-        run=folder.name,
-        hosts=tuple(hosts),
+        begun=now.isoformat(timespec="seconds"), run=folder.name, hosts=tuple(hosts),
         seconds={name_place(key): point.median_s for key, point in points},
         slow=tuple(claim["subject"] for claim in answers if claim["id"].startswith(SLOW)),
         facts={name: known[name] for name in (*FACTS, "Linux", *firmware) if name in known},
-    )
+    )  # fmt: skip

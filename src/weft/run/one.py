@@ -31,19 +31,10 @@ FAILED = RETRIED | {"invalid"}
 
 
 def run_study(
-    study: Study,
-    fabric: Fabric,
-    into: Path | None,
-    launcher: Launcher,
-    progress: Progress | None = None,
-    *,
-    more: bool = False,
-    seen: Look | None = None,
-    tables: bool = True,
-    plan: Plan | None = None,
-    shows: bool = False,
+    study: Study, fabric: Fabric, into: Path | None, launcher: Launcher, progress: Progress | None = None, *,
+    more: bool = False, seen: Look | None = None, tables: bool = True, plan: Plan | None = None, shows: bool = False,
     deadline: Callable[[RunFolder, Plan], AfterRound] | None = None,
-) -> RunFolder:
+) -> RunFolder:  # fmt: skip
     """Measure what is unfinished of a study, in ``into`` or below ``runs/``; DataError, LaunchError."""
     progress = progress or Progress()
     folder = RunFolder(into) if into else choose_folder(study, fabric, progress, more=more)

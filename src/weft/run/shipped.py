@@ -37,15 +37,9 @@ class ShippedStudy:
     """
 
     def __init__(
-        self,
-        name: str,
-        nodes: str,
-        time: str,
-        ranks_per_node: str,
-        hosts: tuple[str, ...],
-        known: Mapping[str, str],
+        self, name: str, nodes: str, time: str, ranks_per_node: str, hosts: tuple[str, ...], known: Mapping[str, str],
         find_nodes: Callable[[], str] = str,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.path = locate(name, "studies", StudyError)
         self.lines = read_toml(self.path, StudyError)[0].splitlines()
         try:

@@ -132,19 +132,12 @@ class Walk:
         # the time limit of finished cells is not added to that of the others
         saved_s = sum(self.cells[cell].limit_s for cell in launch.cells if cell not in step.cells)
         return LaunchRequest(
-            id=launch.id,
-            ranks=launch.ranks,
-            nodes=launch.hosts,
-            ranks_per_node=launch.ranks_per_node,
-            order=launch.order,
-            oversubscribed=launch.oversubscribed,
-            plan=path,
-            folder=self.folder.path,
-            limit_s=max(launch.limit_s - saved_s, 0.0),
-            environment=dict(launch.settings),
+            id=launch.id, ranks=launch.ranks, nodes=launch.hosts, ranks_per_node=launch.ranks_per_node,
+            order=launch.order, oversubscribed=launch.oversubscribed, plan=path, folder=self.folder.path,
+            limit_s=max(launch.limit_s - saved_s, 0.0), environment=dict(launch.settings),
             cells=tuple(self.cells[name].requested for name in step.cells),
             expected_s=launch.expected_s * len(step.cells) / len(launch.cells),
-        )
+        )  # fmt: skip
 
     def _settle(self, step: Step, outcome: Outcome) -> list[Step]:
         """After a launch: write the rows of failed cells, and return what has to be started again."""

@@ -180,16 +180,12 @@ def run_batches(data: CellData, layout: Layout) -> Iterator[Batch]:
         return np.array(values, np.int64)[way]
 
     columns = {
-        "cell": names([data.record.cell] * len(ways)),
-        "launch": numbers([data.record.launch_index] * len(ways)),
-        "source": source,
-        "target": target[source, way],
-        "bytes": numbers([each.bytes for each in ways]),
-        "mode": names([each.mode for each in ways]),
-        "phase": names([segment.phase for segment in segments]),
+        "cell": names([data.record.cell] * len(ways)), "launch": numbers([data.record.launch_index] * len(ways)),
+        "source": source, "target": target[source, way], "bytes": numbers([each.bytes for each in ways]),
+        "mode": names([each.mode for each in ways]), "phase": names([segment.phase for segment in segments]),
         "batch": numbers([segment.batch for segment in segments]),
         "samples": numbers([segment.count for segment in segments]),
-    }
+    }  # fmt: skip
     arrays = [pa.array(columns[field.name]).cast(field.type) for field in RUNS_SCHEMA]
     yield pa.RecordBatch.from_arrays(arrays, schema=RUNS_SCHEMA)
 

@@ -110,13 +110,10 @@ def _table_pair_findings(
 ) -> Table:
     modes = pa.array([way.mode for way in ways], pa.string()).dictionary_encode()
     columns |= {
-        "cell": pa.repeat(pa.scalar(record.cell), len(ends.way)),
-        "launch": np.full(len(ends.way), record.launch_index),
-        "source": ends.source,
-        "target": ends.target,
+        "cell": pa.repeat(pa.scalar(record.cell), len(ends.way)), "mode": modes.take(pa.array(ends.way)),
+        "launch": np.full(len(ends.way), record.launch_index), "source": ends.source, "target": ends.target,
         "bytes": np.array([way.bytes for way in ways], np.int64)[ends.way],
-        "mode": modes.take(pa.array(ends.way)),
-    }
+    }  # fmt: skip
     return pa.Table.from_arrays([pa.array(columns[field.name]).cast(field.type) for field in schema], schema=schema)
 
 
