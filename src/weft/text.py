@@ -17,7 +17,6 @@ from weft.errors import FabricError
 #: Control characters but tabs and the line's end, and what turns the direction of writing or has no shape of its own.
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
 #: One pass over the characters, so that what replaces one is never replaced again.
 _LATEX = str.maketrans(
     {mark: f"\\{mark}" for mark in "&%$#_{}"}

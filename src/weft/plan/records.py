@@ -98,7 +98,6 @@ def _shapes(series: Series, fabric: Fabric) -> list[Shape]:
 
 SCHEMA = "weft-plan/1"
 MOST_ROWS = 1 << 17  # of a table whose rows are not of samples or ranks, but of links of a network
-
 # A stored plan may come from another user. Ids become file names, host names become arguments of commands.
 CellId = Annotated[str, Field(pattern=r"^[a-z][0-9]{3,9}$")]
 LaunchId = Annotated[str, Field(pattern=r"^[a-z][0-9]{3,9}\.l[1-9][0-9]{0,4}$")]

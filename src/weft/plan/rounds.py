@@ -41,7 +41,14 @@ def launches_of(plan: Plan) -> Iterable[LaunchPlan]:
             # Within a batch the order is shuffled too.
             cells = list(batches[name])
             random.Random(f"{plan.seed}/{index}/{name}").shuffle(cells)
-            yield launch_of(plan, f"{name}.l{index}", index, [*cells, *floors.get(name, ())])
+            cells += floors.get(name, ())
+            job = cells[0].launched  # they share their placement and their settings
+            yield LaunchPlan(
+                **dict(job), id=f"{name}.l{index}", index=index, cells=tuple(cell.id for cell in cells),
+                order=cells[0].order, limit_s=sum(cell.limit_s for cell in cells) + START_LIMIT_S,
+                expected_s=start_s(job.ranks) + sum(cell_s(cell, plan) for cell in cells),
+                settings=cells[0].parameters.get("setting", {}),
+            )  # fmt: skip
 
 
 def floor_hosts(plan: Plan, batches: dict[str, list[Cell]]) -> list[tuple[list[Cell], list[str]]]:
@@ -96,18 +103,6 @@ def placement_of(cell: Cell) -> tuple[Any, ...]:
     """What cells of one launch have in common: hosts, ranks on each, their order, and the library's settings."""
     job = cell.launched
     return job.hosts, job.ranks_per_node, cell.order, json.dumps(cell.parameters.get("setting", {}), sort_keys=True)
-
-
-def launch_of(plan: Plan, name: str, index: int, cells: Sequence[Cell]) -> LaunchPlan:
-    """A launch of cells that share their placement and their settings."""
-    first = cells[0]
-    job = first.launched
-    return LaunchPlan(
-        **dict(job), id=name, index=index, cells=tuple(cell.id for cell in cells), order=first.order,
-        limit_s=sum(cell.limit_s for cell in cells) + START_LIMIT_S,
-        expected_s=start_s(job.ranks) + sum(cell_s(cell, plan) for cell in cells),
-        settings=first.parameters.get("setting", {}),
-    )  # fmt: skip
 
 
 def breakdown_s(cell: Cell, plan: Plan) -> float:

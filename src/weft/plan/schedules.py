@@ -59,7 +59,6 @@ MVAPICH2 = (
     (math.inf, ((8, "rdb"), (1024, "bruck"), (math.inf, "mvapich2_scatter_dest"))),
 )
 """MPI_Alltoall of MVAPICH2 in SMPI: up to so many ranks, and up to so many bytes of a block."""
-
 MESSAGE_S, LARGE_S = 0.6e-6, 2.5e-6
 """Processor time of a message, and of one that shares links for long: its links are shared again whenever one ends.
 On 61 nodes x 16 over a quarter of the uplinks it took 4.5 us, on full trees 0.4 us."""

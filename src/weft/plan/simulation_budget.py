@@ -94,7 +94,6 @@ WHOLE = frozenset({"bcast", "scatter", "gather", "reduce", "allreduce"})  # call
 ONCE = 16  # calls that filling and proving a real block, once for each size, costs as much as
 DOUBLED, DOUBLING = 2**22, Copies(3.9e-9)
 """Bytes of all blocks of a rank up to which MPICH's selector takes recursive doubling for ``MPI_Reduce_scatter``."""
-
 MESSAGE_COPY_S = 0.3e-9
 """For each byte of a message from rank to rank: 256 KiB take 0.08 ms, however few are under way."""
 

@@ -149,10 +149,11 @@ def trial_plan(plan: Plan, trials: Sequence[Trial]) -> Plan:
         found.append((cell, resized(cell, sizes) | {"trial": {"cell": name}}))
         for trial in own:
             near = resized(cell, {size for zone in trial.sizes for size in zone})
-            found.append((cell, near | {"setting": _set(near, trial.setting), "trial": asdict(trial)}))
+            found.append((cell, near | {"setting": near.get("setting", {}) | trial.setting, "trial": asdict(trial)}))
             if trial.far:
                 far = resized(cell, set(trial.far_sizes))
-                found.append((cell, far | {"setting": _set(far, trial.far_setting), "trial": {"far": asdict(trial)}}))
+                moved = far.get("setting", {}) | trial.far_setting
+                found.append((cell, far | {"setting": moved, "trial": {"far": asdict(trial)}}))
     measure = plan.measure.model_copy(update={"launches": max(ROUNDS, plan.measure.launches)})
     cells = tuple(trial_cell(f"c{place:03}", cell, values, plan) for place, (cell, values) in enumerate(found))
     changed = {"title": f"Knobs moved: {plan.title}", "measure": measure, "series": (), "cells": cells, "notes": ()}
@@ -171,10 +172,6 @@ def trial_cell(name: str, cell: Cell, values: dict[str, Any], plan: Plan) -> Cel
     budgets_s = ROOM * plan.measure.budget * kernel_named(cell.kernel).budgets(values, cell.ranks)
     changed = {"id": name, "series": (), "parameters": values, "bound": None, "bounds": {}, "alone_s_per_byte": None}
     return cell.model_copy(update=changed | {"limit_s": max(cell.limit_s, budgets_s)})
-
-
-def _set(values: dict[str, Any], setting: dict[str, str]) -> dict[str, str]:
-    return {**values.get("setting", {}), **setting}
 
 
 def _whole(size: float) -> int:

@@ -85,7 +85,9 @@ def begin(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher, p
     }  # fmt: skip
     text = plan.model_dump_json(indent=1).encode()
     copy_inputs(folder, plan)
-    create(folder, as_given(study), as_given(fabric), text, meta | {HASH: hash_of(text), INPUTS: digests(folder)})
+    create(
+        folder, study.text.encode(), fabric.text.encode(), text, meta | {HASH: hash_of(text), INPUTS: digests(folder)}
+    )
 
 
 def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) -> Plan:
@@ -97,9 +99,9 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
     for stored, given, what in ((folder.study, study, "study"), (folder.fabric, fabric, "fabric")):
         with file_errors(stored):
             text = read_plain(stored)
-        if text != as_given(given):
+        if text != given.text.encode():
             raise DataError(
-                f"{folder.path} holds a run of another {what}: {first_difference(text, as_given(given))}",
+                f"{folder.path} holds a run of another {what}: {first_difference(text, given.text.encode())}",
                 f"choose another folder with --into DIR, or use that {what}: {stored}",
             )
     before, now = folder.metadata().get("launcher", {}), launcher.provenance()
@@ -154,14 +156,9 @@ def is_same_run(folder: RunFolder, study: Study, fabric: Fabric) -> bool:
     try:
         RunFolder.open(folder.path)
         plan_of(folder)
-        return read_plain(folder.study) == as_given(study) and read_plain(folder.fabric) == as_given(fabric)
+        return read_plain(folder.study) == study.text.encode() and read_plain(folder.fabric) == fabric.text.encode()
     except (DataError, OSError):
         return False
-
-
-def as_given(source: Study | Fabric) -> bytes:
-    """The file of a study or fabric, byte for byte as it was read."""
-    return source.text.encode()
 
 
 def first_difference(stored: bytes, given: bytes) -> str:

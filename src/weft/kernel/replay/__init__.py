@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -69,7 +68,7 @@ class Replay(Kernel):
     def sweep(self, study: Study, series: Series, shapes: Sequence[Shape], fabric: Fabric) -> Sweep:
         """The script at each shape with its number of ranks; StudyError if none has it, DataError for a bad script."""
         assert isinstance(study, ReplayStudy)
-        path = script_of(study)
+        path = study.path.parent / study.replay.script
         sizes = read_sizes(path)
         fitting = [shape for shape in shapes if shape.ranks == sizes.ranks]
         if not fitting:
@@ -84,7 +83,7 @@ class Replay(Kernel):
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
         assert isinstance(study, ReplayStudy)
-        found = sent_in(script_of(study))
+        found = sent_in(study.path.parent / study.replay.script)
         return found if found is not None and found.any() else None
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
@@ -129,8 +128,3 @@ class Replay(Kernel):
     def smallest(self, values: Mapping[str, Any], ranks: int) -> int:
         """Its largest message stands for all."""
         return values["most_bytes"]
-
-
-def script_of(study: ReplayStudy) -> Path:
-    """The script's path; a relative one is from the study's folder."""
-    return study.path.parent / study.replay.script
