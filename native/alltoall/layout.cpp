@@ -20,6 +20,7 @@ Layout Layout::of(MPI_Datatype type, bool used) {
     check(PMPI_Type_get_true_extent_x(type, &true_lower, &true_extent), "MPI_Type_get_true_extent_x");
     made.size = size;
     made.extent = extent;
+    made.begin = true_lower;
     made.dense =
         size == extent && lower == 0 && true_lower == 0 && true_extent == extent && platform::is_in_order(type);
     return made;

@@ -27,13 +27,40 @@ template <typename Call> void in_pieces(Layout const &layout, std::int64_t count
     }
 }
 
+/// The same elements from an address that is not null: MPICH before 4.1 refuses MPI_BOTTOM in MPI_Pack and MPI_Unpack.
+class Anchored {
+  public:
+    Anchored(std::byte const *address, Layout const &layout) : address(address), type(layout.type) {
+        if (address == nullptr) {
+            int const one = 1;
+            MPI_Aint const back = -MPI_Aint(layout.begin);
+            check(PMPI_Type_create_hindexed(1, &one, &back, layout.type, &own_), "MPI_Type_create_hindexed");
+            check(PMPI_Type_commit(&own_), "MPI_Type_commit");
+            this->address = reinterpret_cast<std::byte const *>(std::uintptr_t(layout.begin));
+            type = own_;
+        }
+    }
+    Anchored(Anchored const &) = delete;
+    Anchored &operator=(Anchored const &) = delete;
+    ~Anchored() {
+        if (own_ != MPI_DATATYPE_NULL) {
+            (void)PMPI_Type_free(&own_);
+        }
+    }
+
+    std::byte const *address;
+    MPI_Datatype type;
+
+  private:
+    MPI_Datatype own_ = MPI_DATATYPE_NULL;
+};
+
 void pack_elements(Layout const &layout, std::byte const *from, std::int64_t count, std::byte *to, MPI_Comm comm) {
     in_pieces(layout, count, [&](std::int64_t first, int some) {
         int position = 0;
         int const room = int(some * layout.size);
-        check(
-            PMPI_Pack(from + first * layout.extent, some, layout.type, to + first * layout.size, room, &position, comm),
-            "MPI_Pack");
+        Anchored const in(from + first * layout.extent, layout);
+        check(PMPI_Pack(in.address, some, in.type, to + first * layout.size, room, &position, comm), "MPI_Pack");
         if (position != room) {
             throw Error(MPI_ERR_TYPE, "weft: MPI_Pack made " + std::to_string(position) + " bytes of " +
                                           std::to_string(room) + " -> use the algorithm pmpi with this datatype");
@@ -45,9 +72,9 @@ void unpack_elements(Layout const &layout, std::byte const *from, std::int64_t c
     in_pieces(layout, count, [&](std::int64_t first, int some) {
         int position = 0;
         int const room = int(some * layout.size);
-        check(PMPI_Unpack(from + first * layout.size, room, &position, to + first * layout.extent, some, layout.type,
-                          comm),
-              "MPI_Unpack");
+        Anchored const out(to + first * layout.extent, layout);
+        auto *const place = const_cast<std::byte *>(out.address);
+        check(PMPI_Unpack(from + first * layout.size, room, &position, place, some, out.type, comm), "MPI_Unpack");
     });
 }
 

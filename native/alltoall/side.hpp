@@ -15,6 +15,7 @@ struct Layout {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     std::int64_t size = 0;   // bytes of data in one element
     std::int64_t extent = 0; // bytes from one element to the next
+    std::int64_t begin = 0;  // first byte of an element's data, beside its address
     bool dense = false;      // data are contiguous and in order: bytes can be copied
 
     /// All zero for a null or uncommitted type that is not used. `used`: some count is not zero.

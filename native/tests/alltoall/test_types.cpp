@@ -148,8 +148,8 @@ TEST_CASE("zero counts are judged in bytes, and null types with zero counts are 
     std::vector<MPI_Count> const zeros(std::size_t(ranks.count), 0), fives(std::size_t(ranks.count), 5);
     std::vector<MPI_Aint> const places(std::size_t(ranks.count), 0);
     for (std::string const &spec : oracle::specs()) {
-        if (spec == "pmpi") {
-            continue; // libraries differ
+        if (spec == "pmpi" || ranks.count == 1) {
+            continue; // the library's own call: libraries differ
         }
         CAPTURE(spec);
         // some ranks send five elements of nothing, others none of something
