@@ -25,7 +25,7 @@ RESULTS = ROOT / "build" / "results"
 #: Rooms whose tests start ranks.
 RANK_ROOMS = ("tests/mpi", "tests/virtual", "tests/slurm")
 #: Their files that run alone, one test after the other: those that judge how long ranks took, and all that stand up a
-#: cluster, of which another test would take over one of the same name. All others run two files at a time.
+#: cluster, of which another test would take over one of the same name. All others run three files at a time.
 TIMED = [
     *(
         f"tests/mpi/test_{name}.py"
@@ -111,11 +111,12 @@ class Count:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def pytest(result: str, *words: str, pairs: bool = False, chosen: str = "not long") -> list[str]:
-    """One start of pytest; `pairs`: two tests at a time."""
-    two = ["--numprocesses", "2", "--dist", "loadfile" if result == "untimed" else "worksteal"] if pairs else []
+def pytest(result: str, *words: str, at_once: int = 1, chosen: str = "not long") -> list[str]:
+    """One start of pytest; `at_once`: so many tests at a time."""
+    spread = ("--dist", "loadfile" if result == "untimed" else "worksteal")
+    several = ["--numprocesses", f"{at_once}", *spread] if at_once > 1 else []
     xml = f"--junitxml={RESULTS / f'{result}.xml'}"
-    return [sys.executable, "-m", "pytest", "-q", "-m", chosen, *two, xml, "-o", "junit_family=xunit1", *words]
+    return [sys.executable, "-m", "pytest", "-q", "-m", chosen, *several, xml, "-o", "junit_family=xunit1", *words]
 
 
 def in_memory(name: str) -> list[str]:
@@ -159,10 +160,10 @@ def levels() -> dict[str, list[Part]]:
     types = Part("types", (program("pyrefly", "check", "--output-format", "min-text"),), beside=True)
     strict = Part("types", (program("pyright"),), beside=True)
     docs = Part("docs", (program("sphinx-build", "-W", "-q", "docs", "docs/_build/html"),), beside=True)
-    unit = pytest("unit", "tests/unit", "tests/flow", *without(NOT_EACH_TIME), *in_memory("unit"), pairs=True)
-    others = pytest("others", "tests", *without(RANK_ROOMS), *in_memory("others"), pairs=True)
+    unit = pytest("unit", "tests/unit", "tests/flow", *without(NOT_EACH_TIME), *in_memory("unit"), at_once=2)
+    others = pytest("others", "tests", *without(RANK_ROOMS), *in_memory("others"), at_once=2)
     ranks = pytest("ranks", *TIMED)
-    untimed = pytest("untimed", *RANK_ROOMS, *without(TIMED), pairs=True)
+    untimed = pytest("untimed", *RANK_ROOMS, *without(TIMED), at_once=3)  # a third of their time they wait
     return {
         "check": [style, types, Part("native", (native("--level", "check"),)), Part("python", (unit,))],
         "test": [
