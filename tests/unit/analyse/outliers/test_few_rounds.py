@@ -136,21 +136,19 @@ def test_both_links_of_a_cable_are_the_cable() -> None:
     assert named(of, slow, "normal", 4) == [("cable", "leaf1 - spine3")]
 
 
-@pytest.mark.parametrize(
-    ("factor", "noise", "sigma", "seed"), [(6.0, "bursts", 0.0482, 10), (2.0, "steal", 0.0439, 15)]
-)
-def test_a_slow_cable_is_not_its_switch_on_leaves_of_two_nodes(
-    factor: float, noise: Noise, sigma: float, seed: int
-) -> None:
-    """Two messages within the leaf tell them apart, and counted less where the other nodes scattered more."""
+def test_a_slow_cable_is_not_its_switch_on_leaves_of_two_nodes() -> None:
+    """Two messages within the leaf, counted less where other nodes scattered more: half of these were the leaf."""
     shape = TreeSection.model_construct(nodes_per_leaf=2, uplinks=1, link_rate=2e9)
     of = Machine(fat_tree([f"node{i}" for i in range(8)], shape, rate=1e9), known=True)
-    slow, first = {("cable", "leaf0 - spine0"): factor}, of.rounds(16, seed)
-    made = measure(of, [first], slow, noise, sigma, 10 * seed)
-    aim = [np.array(made.parts.parts[each].links, np.int32) for each in find_candidates(made.messages, made.parts)]
-    made = measure(of, [first, of.rounds(8, 10 * seed + 1, aim)], slow, noise, sigma, 10 * seed)
-    found = find_slow_parts(made.messages, made.parts, CONFIRMED_SIGMAS)
-    assert [made.parts.parts[each.part].name for each in found] == ["leaf0 - spine0"]
+    slow, found = {("cable", "leaf0 - spine0"): 1.5}, list[list[str]]()
+    for seed in range(30, 40):
+        first = of.rounds(16, seed)
+        made = measure(of, [first], slow, "normal", 0.1, 10 * seed)
+        aim = [np.array(made.parts.parts[each].links, np.int32) for each in find_candidates(made.messages, made.parts)]
+        made = measure(of, [first, of.rounds(8, 10 * seed + 1, aim)], slow, "normal", 0.1, 10 * seed)
+        few = find_slow_parts(made.messages, made.parts, CONFIRMED_SIGMAS)
+        found.append([made.parts.parts[each.part].name for each in few])
+    assert found == [["leaf0 - spine0"]] * 10
 
 
 def test_few_messages_of_a_class_have_the_level_of_their_round() -> None:
