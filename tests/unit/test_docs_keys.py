@@ -34,7 +34,7 @@ def test_every_key_of_weft_why_in_json_is_documented(monkeypatch: pytest.MonkeyP
     claim = make_claim("breakdown.hardware", "breakdown", value=1.0, unit="seconds", seconds=1.0)
     cells = SimpleNamespace(measured=[])
     made = SimpleNamespace(
-        name="", label="", mpi="", path="", plan=cells, claims=[claim | {"cell": None, "call": None}]
+        name="", label="", mpi="", path="", plan=cells, claims=[claim | {"cell": None, "call": None}], confidence="A"
     )
     value = json.loads(as_json(cast(RunView, made)))
     keys = [*value, *value["breakdowns"][0], *value["breakdowns"][0]["steps"][0]]

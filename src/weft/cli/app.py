@@ -23,6 +23,15 @@ from weft.extras import explain_missing
 from weft.files.shipped import LENT
 from weft.text import one_line, plain
 
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+LEAST_ADDRESSES = 4 << 30
+"""Bytes of addresses below which the libraries of tables end a process by a signal instead of an error."""
+NO_TABLES = frozenset({"run", "plan", "list", "fabric", "init", "doctor", "completion", "exec", "place", "route"})
+"""Verbs that load none of those libraries, or only after what they are for: a run measures first."""
+#: What libraries say, in small letters.
+NO_MEMORY = ("failed to map segment", "cannot allocate memory", "out of memory", "outofmemory",
+             "can't start new thread")  # fmt: skip
+
 
 def what_is_wrong(problem: CycloptsError) -> str:
     """Say what is wrong with a command line: ``weft place needs --nodes``."""
@@ -57,25 +66,12 @@ def default_in_words(default: object) -> str | None:
     return None if default in ("", False, None) else str(default)
 
 
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-LEAST_ADDRESSES = 4 << 30
-"""Bytes of addresses below which the libraries of tables end a process by a signal instead of an error."""
-NO_TABLES = frozenset({"run", "plan", "list", "fabric", "init", "doctor", "completion", "exec", "place", "route"})
-"""Verbs that load none of those libraries, or only after what they are for: a run measures first."""
-#: What libraries say, in small letters.
-NO_MEMORY = ("failed to map segment", "cannot allocate memory", "out of memory", "outofmemory",
-             "can't start new thread")  # fmt: skip
-
-
 class HostError(WeftError):
     """The host gives this process too little of something."""
 
 
 def require_room(words: list[str]) -> None:
-    """Look for what no verb can work without, before one begins.
-
-    Raises HostError: the working folder was deleted, or addresses are limited to fewer than tables need.
-    """
+    """Raise HostError where no verb can work: the working folder was deleted, or addresses are too few for tables."""
     if not words or words[0] in ("help", "completion", "-V", "--version") or "--help" in words or "-h" in words:
         return
     try:
@@ -127,16 +123,16 @@ VERBS = {
     "show": ("weft.cli.show:show", "Print the tables of a run."),
     "why": ("weft.cli.show:why", "Say why an all-to-all takes its time: hardware, messages, contention, algorithm."),
     "report": ("weft.cli.show:report", "Write one offline page about runs."),
-    "compare": ("weft.cli.compare:compare", "Show whether runs differ, by how much and with what confidence."),
+    "compare": ("weft.cli.show:compare", "Show whether runs differ, by how much and with what confidence."),
     "fabric": ("weft.cli.fabric:app", "Look at fabrics: draw, check, import and fit them, or bring one up."),
     "exec": ("weft.cli.tune:execute", "Run an application with Weft's all-to-all, without recompiling it."),
     "trace": ("weft.cli.trace:app", "Record what an application asks of the network, and show it."),
     "tune": ("weft.cli.tune:app", "Measure which all-to-all is the fastest where, and write a selection table."),
     "replay": ("weft.cli.run:replay", "Play a traced application's calls again on any fabric."),
-    "whatif": ("weft.cli.whatif:whatif", "Replay a traced application with one thing changed: what would help."),
+    "whatif": ("weft.cli.run:whatif", "Replay a traced application with one thing changed: what would help."),
     "route": ("weft.cli.route:app", "Which link limits which traffic, on real forwarding tables, and better tables."),
     "place": ("weft.cli.route:place", "Find the free nodes to request from the scheduler."),
-    "papers": ("weft.cli.whatif:papers", "Compute the papers' figures again on simulated machines."),
+    "papers": ("weft.cli.run:papers", "Compute the papers' figures again on simulated machines."),
     "list": ("weft.cli.show:list_", "List studies, fabrics, or the runs below ./runs."),
     "init": ("weft.cli.doctor:init", "Write an annotated fabric file of this cluster, from its scheduler."),
     "doctor": (
@@ -149,7 +145,6 @@ VERBS = {
 AS_IT_WAS = "WEFT_PYTHON_BEFORE"
 LONGEST_NAMED = 300  # characters of a path in a message
 HELP = "Is the interconnect of a parallel computer the bottleneck, why, what would it do elsewhere, and what helps."
-
 # Plain text: parsing help as Markdown costs another 50 ms at each start.
 app = App(
     name="weft", help=HELP, version=__version__, version_flags=("--version", "-V"), help_format="plaintext",
@@ -215,19 +210,18 @@ def run_verb(words: list[str]) -> int:
         sys.stdout.flush()
     except NobodyReadsError as gone:
         return gone.exit_code
-    except WeftError as problem:
-        cause = cause_of(problem) or problem
-        return tell(cause.what, cause.remedy, cause.exit_code)
     except CycloptsError as problem:
         return tell(what_is_wrong(problem), which_help(problem), 2)
-    except ModuleNotFoundError as problem:
-        missing = explain_missing(problem.name or "")
-        return tell(*missing, 2) if missing else tell_cause(problem)
     except KeyboardInterrupt as ended:
         sys.stderr.write("interrupted: the same command starts again\n")
         return code_after(ended)
     except Exception as problem:
-        return tell_cause(problem)
+        if isinstance(problem, ModuleNotFoundError) and (missing := explain_missing(problem.name or "")):
+            return tell(*missing, 2)
+        cause = cause_of(problem) or problem
+        if not isinstance(cause, WeftError):
+            raise  # a mistake in Weft
+        return tell(cause.what, cause.remedy, cause.exit_code)
     return result if isinstance(result, int) else 0
 
 
@@ -240,14 +234,6 @@ def called(words: list[str]) -> object:
             raise
         failed = f"{one_line(problem.filename, LONGEST_NAMED)}: {problem.strerror}"
         raise PathError(failed, "check the path, and whether you may read it (ls -ld)") from problem
-
-
-def tell_cause(problem: Exception) -> int:
-    """Print what the host ran out of; anything else is a mistake in Weft, and raised again."""
-    cause = cause_of(problem)
-    if cause is None:
-        raise problem
-    return tell(cause.what, cause.remedy, cause.exit_code)
 
 
 def tell(what: str, remedy: str, code: int) -> int:

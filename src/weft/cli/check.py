@@ -155,5 +155,4 @@ def watch(
     page = write_nights(nights, found.folder)
     print_rows(nights.card(), console())
     sys.stderr.write(f"wrote {page}\n")
-    measured = exit_code(statuses(RunFolder(found.folder / history.nights[-1].run)))
-    return 3 if nights.last_alarm else measured
+    return 3 if nights.last_alarm else exit_code(statuses(RunFolder(found.folder / history.nights[-1].run)))

@@ -37,10 +37,7 @@ class Stdout(io.FileIO):
     failed = False
 
     def write(self, data: Any, /) -> int:
-        """Write as far as possible.
-
-        Raises NobodyReadsError: the reader has gone, as was found first now. Raises OutputError: another first failure.
-        """
+        """Write as far as possible. Raises at the first failure: NobodyReadsError (the reader went) or OutputError."""
         if not self.failed:
             try:
                 return super().write(data)
@@ -87,10 +84,7 @@ def guarded() -> Generator[None, None, None]:
 
 
 def simpler(problem: UnicodeError) -> tuple[str, int]:
-    """Replace what an encoding lacks by what looks like it: no character of an output ends a command.
-
-    Raises UnicodeError: the text was to be decoded.
-    """
+    """Replace what an encoding lacks by what looks like it. Raises UnicodeError: the text was to be decoded."""
     if not isinstance(problem, UnicodeEncodeError):
         raise problem
     missing = problem.object[problem.start : problem.end]

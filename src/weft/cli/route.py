@@ -12,6 +12,12 @@ from weft.cli.output import print_answer
 from weft.errors import FabricError
 from weft.extras import require_drawer
 
+app = App(
+    name="route",
+    help="Which link limits which traffic, on real forwarding tables, and better tables: show, failures, fix.",
+)
+Several = Parameter(consume_multiple=True)
+
 
 def place(
     file: str,
@@ -58,13 +64,6 @@ def _traffic(trace: Path) -> Any:
     return traffic_of_trace(trace)
 
 
-app = App(
-    name="route",
-    help="Which link limits which traffic, on real forwarding tables, and better tables: show, failures, fix.",
-)
-Several = Parameter(consume_multiple=True)
-
-
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Failed:
@@ -82,24 +81,6 @@ class Failed:
 
 
 NONE = Failed()
-
-
-@Parameter(name="*")
-@dataclass(frozen=True)
-class Sent:
-    """What is sent, in place of a pattern.
-
-    Attributes:
-      matrix:
-        A traffic matrix in place of a pattern: p lines of p numbers, or numpy.save's file, row i what rank i sends.
-      traffic: A trace (weft trace) whose messages are the matrix; name its hosts by --placement, times --ranks.
-    """
-
-    matrix: Path | None = None
-    traffic: Path | None = None
-
-
-PATTERN = Sent()
 
 
 @Parameter(name="*")
@@ -128,7 +109,8 @@ def show(
     *,
     engine: Annotated[tuple[str, ...], Several] = (),
     pattern: Literal["all-to-all", "shift", "exchange"] = "all-to-all",
-    sent: Sent = PATTERN,
+    matrix: Path | None = None,
+    traffic: Path | None = None,
     placement: str | None = None,
     ranks: int = 1,
     hashing: Hashing = TABLES,
@@ -147,7 +129,9 @@ def show(
         What routes: present (the fabric's own tables), dmodk, or engines of OpenSM under ibsim, side by side: minhop
         updn ftree dfsssp lash nue, or minhop+scatter7 for its option --scatter-ports 7. present by default.
       pattern: Traffic by which engines and links are ranked: all-to-all, or the phases of a shift or an exchange.
-      sent: A matrix or a trace in place of a pattern.
+      matrix:
+        A traffic matrix in place of a pattern: p lines of p numbers, or numpy.save's file, row i what rank i sends.
+      traffic: A trace (weft trace) whose messages are the matrix; name its hosts by --placement, times --ranks.
       placement: Only these hosts take part: "n[1-36]".
       ranks: Ranks on each host.
       hashing: Paths by a hash in place of tables.
@@ -167,10 +151,9 @@ def show(
     from weft.route.show import as_text, as_tree, draw_engine
 
     title, network = given_network(file, failed.fail, failed.fail_random, failed.seed)
-    members = hosts_of(network, placement, ranks)
-    amounts = matrix_of(sent.matrix) if sent.traffic is None else _traffic(sent.traffic)
+    members, amounts = hosts_of(network, placement, ranks), matrix_of(matrix) if traffic is None else _traffic(traffic)
     if hashing.hash:
-        others = (engine, sent.matrix, sent.traffic, paths, sl2vl, keep, output, pattern != "all-to-all")
+        others = (engine, matrix, traffic, paths, sl2vl, keep, output, pattern != "all-to-all")
         _print_hashed(title, network, members, hashing, failed.seed, format, beside=any(others))
         return
     service = read_service(paths, sl2vl) if paths else None  # service levels and lanes, as an operator asked for them

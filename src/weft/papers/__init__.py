@@ -37,6 +37,11 @@ PARTS = {
     "yellowstone": "the pairs of paper 002, by hops",
     "biruni": "the four collectives of paper 004",
 }
+TITLE = "The papers' figures, simulated"
+OPENING = (
+    "Every time here that is not the paper's comes from a simulation (SimGrid's SMPI running Weft's own kernels on a "
+    "fabric file) or, where it says so, from a lower bound. None was measured on the clusters."
+)
 
 
 @dataclass(frozen=True)
@@ -115,13 +120,6 @@ def row_of(
 def seconds_of(row: CallRow | None) -> float | None:
     """The time of a row, if there is one."""
     return None if row is None else row["median_s"]
-
-
-TITLE = "The papers' figures, simulated"
-OPENING = (
-    "Every time here that is not the paper's comes from a simulation (SimGrid's SMPI running Weft's own kernels on a "
-    "fabric file) or, where it says so, from a lower bound. None was measured on the clusters."
-)
 
 
 def write(parts: Sequence[Part], page: Path) -> list[Path]:

@@ -24,7 +24,6 @@ from weft.report.view import CALLS, RunView
 
 STUDY = "tara-first-calls"
 LIMIT_S = 0.01  # row A is printed as "< 0.01"
-
 #: Name, what it says in words, and the keys of the fabric file that say it.
 EXPLANATIONS = (
     ("fresh", "nothing was connected before A", {"simulation.start_up": "nothing"}),
@@ -35,6 +34,8 @@ EXPLANATIONS = (
     ),
     ("barrier", "start-up or the program had made a barrier", {"simulation.start_up": "barrier"}),
 )
+CALLS_STUDY = "tara-constant-global"
+FINEST_S = 0.01  # the papers print hundredths: at or below this only the order of magnitude is known
 
 
 @dataclass(frozen=True)
@@ -119,10 +120,6 @@ def table(found: Sequence[Explained]) -> Table:
     return Table("First calls by what was connected before (simulated)", columns, rows)
 
 
-CALLS_STUDY = "tara-constant-global"
-FINEST_S = 0.01  # the papers print hundredths: at or below this only the order of magnitude is known
-
-
 def compute(bench: Bench) -> Part:
     """Compare the first calls of a job with later ones."""
     view, paper = bench.run(CALLS_STUDY, "tara"), published("tara")
@@ -146,8 +143,7 @@ def compute(bench: Bench) -> Part:
     explanations = [explained(bench, *each) for each in EXPLANATIONS]
     values |= {"B_warm": warm_b} | {f"{each.name}_worst": each.worst for each in explanations}
     values |= {f"{each.name}_A{n}": seconds for each in explanations for n, seconds in each.a_s.items()}
-    found = sentences(view, values, explanations)
-    return Part("calls", PARTS["calls"], found, (*tables, table(explanations)), values)
+    return Part("calls", PARTS["calls"], sentences(view, values, explanations), (*tables, table(explanations)), values)
 
 
 def sentences(view: RunView, values: dict[str, float], explanations: Sequence[Explained]) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ Model = Literal["fair", "infiniband"]
 MODELS: tuple[Model, ...] = ("fair", "infiniband")
 OTHER_RATE = 20e9  # bytes a second: five eighths of the memory's rate in place of four fifths, halved
 PRESETS = {"node": "xeon-x5550", "network": "qdr-infiniband"}
+NOMINAL = 3.5e9  # paper 000, section 2.1: quad-data-rate InfiniBand, "up to 3.5 GB/s"
+FITTED = ["copy_rate", "overhead"]
 
 
 def from_sheets(model: Model) -> Fabric:
@@ -41,8 +43,7 @@ def from_sheets(model: Model) -> Fabric:
     return validate(Fabric, with_presets(bare), str(tara.path), FabricError)
 
 
-def relative_errors(cells: Sequence[MeasuredCell], seconds: Sequence[float]) -> list[float]:
-    """Relative error of each simulated time."""
+def _relative_errors(cells: Sequence[MeasuredCell], seconds: Sequence[float]) -> list[float]:
     return [found / cell.seconds - 1 for cell, found in zip(cells, seconds, strict=True)]
 
 
@@ -60,14 +61,14 @@ def values_of(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> dic
     """Mean and largest absolute relative error of each model."""
     values: dict[str, float] = {}
     for model, seconds in found.items():
-        sizes = [abs(error) for error in relative_errors(cells, seconds)]
+        sizes = [abs(error) for error in _relative_errors(cells, seconds)]
         values |= {f"sheet_{model}_mean": sum(sizes) / len(sizes), f"sheet_{model}_largest": max(sizes)}
     return values
 
 
 def table(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> Table:
     """All cells, paper and both models side by side."""
-    errors = {model: relative_errors(cells, seconds) for model, seconds in found.items()}
+    errors = {model: _relative_errors(cells, seconds) for model, seconds in found.items()}
     rows = tuple(
         (
             cell.label, f"{cell.seconds:.2f} s",
@@ -81,7 +82,7 @@ def table(cells: list[MeasuredCell], found: dict[Model, list[float]]) -> Table:
 
 def copies_sentence(cells: Sequence[MeasuredCell], found: dict[Model, list[float]]) -> str:
     """What the largest errors come from where they are those of cells on one node; empty where they are not."""
-    sizes = ([abs(error) for error in relative_errors(cells, seconds)] for seconds in found.values())
+    sizes = ([abs(error) for error in _relative_errors(cells, seconds)] for seconds in found.values())
     worst, *others = {each.index(max(each)) for each in sizes}
     cell, rate = cells[worst], from_sheets("fair").node.copy_rate
     if others or cell.nodes > 1 or not rate:
@@ -106,10 +107,6 @@ def sentence(values: dict[str, float]) -> str:
         "takes several times as long as the memory's data sheet lets expect, and messages cost their sender more than "
         "any data sheet says."
     )
-
-
-NOMINAL = 3.5e9  # paper 000, section 2.1: quad-data-rate InfiniBand, "up to 3.5 GB/s"
-FITTED = ["copy_rate", "overhead"]
 
 
 def nominal() -> Fabric:

@@ -58,7 +58,7 @@ def compute(bench: Bench) -> Part:
     )
     values = {"largest": largest, "mean": mean, "leave_out": found.leave_out_error, **found.parameters}
     values |= {"triples": len(others), "triples_worst": largest_of[-1]}
-    tables = (*both_tables(found), parameters_table(found), triples_table(others))
+    tables = (*both_tables(found), _parameters_table(found), triples_table(others))
     return Part("tables", PARTS["tables"], (*sentences, accepted), tables, values)
 
 
@@ -102,8 +102,7 @@ def row(nodes: int, cell: Cell) -> tuple[str, ...]:
     return (str(nodes), f"{cell.measured_s:.2f} s", f"{cell.modelled_s:.3f} s", relative_error(cell.error), what)
 
 
-def parameters_table(found: Fit) -> Table:
-    """The fitted parameters, with the values of the shipped fabric file."""
+def _parameters_table(found: Fit) -> Table:
     fabric = load_fabric("tara")
     fitted = [(PARAMETERS[name], value) for name, value in found.parameters.items()]
     says = {each.key: format_rate if each.unit == "B/s" else format_seconds for each, _ in fitted}

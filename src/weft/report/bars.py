@@ -16,6 +16,13 @@ WIDTH, SHORTEST = 40, 8
 BAR, BOUND = "█", "┃"
 CROWDED = "* more ranks than cores"
 KEY = f"{BAR} time   {BOUND} its lower bound"
+#: More bars than these say nothing at a glance.
+MOST_BARS = 9
+WIDE, ROW, LABEL, TIME = 760, 62, 118, 150
+#: Width of a letter, and of the longest name, in pixels.
+LETTER, MOST_LABEL = 7.4, 260
+#: By this factor the last bar is longer than the first where it is drawn hot.
+HOT = 1.3
 
 
 class Bar(NamedTuple):
@@ -38,10 +45,7 @@ def bar_of(name: str, row: TimedRow) -> Bar:
 
 
 def bar_lines(bars: Sequence[Bar], width: int = 120) -> list[str]:
-    """A line a bar, and a key if any has a bound: ``N = 2  █████┃███████      4.10 ms``. None for less than two.
-
-    Bars get shorter where ``width`` characters are too few for a line.
-    """
+    """A line a bar, ``N = 2  █████┃███████      4.10 ms``, of ``width`` at most, and a key; none for less than two."""
     if len(bars) < 2:
         return []
     most = max(bar.seconds for bar in bars)
@@ -60,15 +64,6 @@ def _drawn(bar: Bar, most: float, width: int) -> str:
         return drawn
     mark = min(width - 1, round(width * bar.bound_s / most))
     return drawn[:mark] + BOUND + drawn[mark + 1 :]
-
-
-#: More bars than these say nothing at a glance.
-MOST_BARS = 9
-WIDE, ROW, LABEL, TIME = 760, 62, 118, 150
-#: Width of a letter, and of the longest name, in pixels.
-LETTER, MOST_LABEL = 7.4, 260
-#: By this factor the last bar is longer than the first where it is drawn hot.
-HOT = 1.3
 
 
 def draw_times(view: "RunView") -> Picture | None:

@@ -51,6 +51,14 @@ METRICS: dict[str, tuple[str, str, Callable[[TimedRow], float | None]]] = {
     "weft_launches": ("", "Launches that measured it.", lambda row: float(row["launches"])),
 }
 """Unit, help and value of each gauge."""
+SCHEMA = "weft-show/1"
+FIELDS = (
+    "cell", "kernel", "series", "nodes", "ranks_per_node", "ranks", "n", "m", "call", "phase", "status", "reason",
+    "median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s", "samples",
+    "discarded", "disturbed", "lost_s", "lost_by", "launches", "launch_low_s", "launch_high_s", "interval", "batch",
+    "definition", "ended_by", "algorithm", "bound_s", "bound", "block_bytes", "local_bytes", "array_bytes",
+    "oversubscribed",
+)  # fmt: skip
 
 
 def export(view: RunView, format: Format) -> str:
@@ -104,13 +112,9 @@ def _osu_block(head: str, rows: list[tuple[int, TimedRow]], streams: bool) -> st
 
 
 def as_reframe(view: RunView) -> str:
-    """A performance log with the median of each row in seconds; the lower bound is no reference, so there is none.
-
-    Columns are those of ReFrame's default ``handlers_perflog``; what tells rows apart are parameters of the test.
-    """
+    """A log with the columns of ReFrame's default ``handlers_perflog``: medians in s; a lower bound is no reference."""
     rows = [(row, dict(labels(view, row))) for row in timed(view.rows)]
-    parameters = {key for _, own in rows for key in own} - {"study"}
-    columns = sorted({*REFRAME_COLUMNS, *parameters})
+    columns = sorted({*REFRAME_COLUMNS, *{key for _, own in rows for key in own} - {"study"}})
     names = [name for key in columns for name in (REFRAME_VALUES if key == "perfvalues" else (key,))]
     lines = ["|".join((*REFRAME_FIRST, *names))]
     for number, (row, own) in enumerate(rows):
@@ -194,16 +198,6 @@ def as_latex(view: RunView, tables: Iterable[Table], meaning: str) -> str:
     """Tables of a run, with the verdict and what the numbers mean as comments."""
     remarks = [f"% {one_line(text)}" for text in (view.titled(view.name), view.headline, meaning)]
     return "\n".join(remarks) + "\n\n" + "\n\n".join(latex_table(table) for table in tables) + "\n"
-
-
-SCHEMA = "weft-show/1"
-FIELDS = (
-    "cell", "kernel", "series", "nodes", "ranks_per_node", "ranks", "n", "m", "call", "phase", "status", "reason",
-    "median_s", "low_s", "high_s", "coverage", "min_s", "p5_s", "p95_s", "p99_s", "max_s", "mean_s", "samples",
-    "discarded", "disturbed", "lost_s", "lost_by", "launches", "launch_low_s", "launch_high_s", "interval", "batch",
-    "definition", "ended_by", "algorithm", "bound_s", "bound", "block_bytes", "local_bytes", "array_bytes",
-    "oversubscribed",
-)  # fmt: skip
 
 
 def show_object(view: RunView) -> dict[str, Any]:

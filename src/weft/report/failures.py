@@ -14,10 +14,7 @@ SHOWN, EVEN = 10, 0.005  # rows; a factor off 1 that prints as 1
 
 
 def claim_failures(found: Failures, bound: tuple[float, str], file: str) -> list[ClaimRow]:
-    """What cuts off hosts, and what slows an all-to-all most; ``bound``: of its time after that failure, and its cut.
-
-    ``file`` is the fabric as the user named it.
-    """
+    """What cuts off hosts, what slows most; ``bound``: of the time after that, and its cut; ``file``: as users say."""
     claims: list[ClaimRow] = []
     cuts, whole = ([each for each in found.each if bool(each.lost) is lost] for lost in (True, False))
     if cuts:

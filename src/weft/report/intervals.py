@@ -37,8 +37,7 @@ def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
         "range of launches": f"In brackets: min-max of {each}.",
         "over launches": "In brackets: 95 % interval of the median over launches.",
     }
-    seen = {row["interval"] for row in listed}
-    kinds = [kind for kind in HEADINGS if kind in seen]
+    kinds = [kind for kind in HEADINGS if kind in {row["interval"] for row in listed}]
     if len(kinds) > 1:
         sentences["none"] = "Without brackets: models have no confidence interval."
     roots = any(row["interval"] == "none" and row.get("min_s") != row.get("max_s") for row in listed)

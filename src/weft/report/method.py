@@ -14,7 +14,6 @@ from weft.report.view import RunView
 from weft.store.rows import LAUNCH_TABLE, MEASURED, RANK_TABLE, SEGMENT_TABLE, MeasuredRow, RankRow, SegmentRow
 
 Facts = list[tuple[str, str]]
-
 SPAN, LONGEST = "last end minus first start over the ranks", "longest duration of a rank"
 STARTS = {
     "barrier": "ranks leave Weft's own dissemination barrier together",
@@ -94,9 +93,7 @@ def endings(series: Sequence[SegmentRow]) -> str:
 def taken_of_pairs(classes: Sequence[ClassRow], launches: int) -> str:
     """Fewest and most samples of a pair over its launches."""
     counts = sorted(row["samples"] / row["pairs"] for row in classes if row["pairs"])
-    if not counts:
-        return "none"
-    return f"{counts[0]:.3g} to {counts[-1]:.3g} of a pair, over {plural(launches, 'launch')}"
+    return f"{counts[0]:.3g} to {counts[-1]:.3g} of a pair, over {plural(launches, 'launch')}" if counts else "none"
 
 
 def _definitions(rows: Sequence[CallRow], classes: Sequence[ClassRow], *, modelled: bool) -> str:
@@ -169,8 +166,7 @@ def provenance(view: RunView) -> Facts:
 
 
 def _distinct(values: Iterable[str]) -> str:
-    found = sorted({value.strip() for value in values if value})
-    return "; ".join(found) or "unknown"
+    return "; ".join(sorted({value.strip() for value in values if value})) or "unknown"
 
 
 def binding(ranks: Iterable[RankRow]) -> str:

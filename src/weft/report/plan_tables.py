@@ -25,10 +25,7 @@ CSV_COLUMNS = (
 
 
 def paper_sizes(sizes: Sequence[int], unit: str) -> list[str]:
-    """Sizes as the papers print them: whole numbers of ``unit``, rounded half up.
-
-    If the smallest size is below half a ``unit``, the next smaller unit is used; this never happens in the papers.
-    """
+    """Sizes as the papers print them: whole numbers of ``unit`` (of a smaller one if below half), rounded half up."""
     *smaller, unit = list(PAPER_UNITS)[: list(PAPER_UNITS).index(unit) + 1]
     while smaller and min(sizes) * 2 < PAPER_UNITS[unit]:
         unit = smaller.pop()
@@ -73,8 +70,7 @@ def bound_of(cell: Cell) -> tuple[str, str]:
     return f"{format_seconds(bound.seconds)} to {format_seconds(bound.most_s)}", f"{bound.name}; {bound.causes}"
 
 
-def cells_table(plan: Plan) -> Table:
-    """Memory, lower bound and status of every cell of the study."""
+def _cells_table(plan: Plan) -> Table:
     rows: list[tuple[str, ...]] = []
     for cell in plan.measured:
         mark = "oversubscribed" if cell.oversubscribed and cell.status == "planned" else cell.status
@@ -136,7 +132,7 @@ def heading(plan: Plan) -> str:
 
 def as_markdown(plan: Plan) -> str:
     """The whole plan in Markdown."""
-    tables = [markdown(table) for table in (*memory_tables(plan), cells_table(plan))]
+    tables = [markdown(table) for table in (*memory_tables(plan), _cells_table(plan))]
     notes = "\n".join(f"- {markdown_text(remark)}" for remark in remarks(plan))
     return "\n\n".join([f"# {markdown_text(heading(plan))}", *tables, notes]) + "\n"
 
@@ -159,7 +155,7 @@ def print_text(plan: Plan) -> None:
     """Print the whole plan, as wide as the terminal (120 columns without one)."""
     out = console(120)
     out.print(heading(plan), style="bold")
-    for table in (*memory_tables(plan), cells_table(plan)):
+    for table in (*memory_tables(plan), _cells_table(plan)):
         out.print()
         out.print(terminal(table))
     for remark in remarks(plan):

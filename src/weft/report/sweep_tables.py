@@ -180,6 +180,5 @@ class SweepStory(Story):
         return self._lines
 
     def fields(self, view: RunView) -> dict[str, Any]:
-        """``change_overs``, ``knob_trials`` and ``slower_than_double``."""
         tables = {"change_overs": CHANGES, "knob_trials": TRIALS, "slower_than_double": SLOWER}
         return {name: table.read(view.path) for name, table in tables.items()}

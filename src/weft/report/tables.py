@@ -47,7 +47,7 @@ def all_tables(view: RunView) -> list[Table]:
     title = view.titled("What the verdict depends on: each fitted or assumed number over its plausible range")
     return [
         *view.story.tables(view), *(_load_table(view, *each) for each in drawn_cells(view)),
-        *existing(startup_table(view.titled("Start-up"), STARTUP.read(view.path))),
+        *existing(_startup_table(view.titled("Start-up"), STARTUP.read(view.path))),
         *existing(sensitivity_table(SENSITIVITY.read(view.path), title)),
     ]  # fmt: skip
 
@@ -143,8 +143,7 @@ def as_markdown(view: RunView) -> str:
     return "\n\n".join([*parts, *(["\n".join(found)] if found else [])]) + "\n"
 
 
-def startup_table(title: str, rows: Sequence[StartupRow]) -> Table:
-    """Seconds of MPI_Init and of the first all-to-all by number of ranks; empty if no launch recorded them."""
+def _startup_table(title: str, rows: Sequence[StartupRow]) -> Table:
     return make_table(
         title, rows,
         ("N", "nodes", lambda row: f"{row['nodes']:,}"), ("p", "processes", lambda row: f"{row['ranks']:,}"),

@@ -44,10 +44,7 @@ class Table:
 
 
 def make_table(title: str, rows: Iterable[Row], *columns: Column[Row]) -> Table:
-    """A row of texts for each row of data: a column is its heading, its second heading, and its text of a row.
-
-    Second headings are the first row of the table unless all are empty; without data there is no row at all.
-    """
+    """A row of texts for each row of data, below a row of the second headings if any is not empty; no data, no row."""
     body = tuple(tuple(text(row) for _, _, text in columns) for row in rows)
     units = tuple(unit for _, unit, _ in columns)
     return Table(title, tuple(name for name, _, _ in columns), (units, *body) if body and any(units) else body)
@@ -88,10 +85,7 @@ def shared_out(least: Sequence[int], columns: Sequence[Sequence[str]], room: int
 
 
 def terminal(table: Table, width: int = 120) -> Any:
-    """The table for a rich console of so many characters; one that is too wide becomes a list, a row after another.
-
-    Words wrap between words, over `MOST_LINES` at most, headings too; numbers stay whole.
-    """
+    """The table for a rich console: words wrap, over `MOST_LINES` at most, numbers do not; a list if it is too wide."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text

@@ -21,8 +21,7 @@ from weft.report.html import figure_values, fill, write_page
 from weft.report.tabular import Table, Words, existing, make_table
 from weft.store.tables import read_once, read_table
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder
-from weft.words.card import Card, card_rows, headline, say
-from weft.words.doubts import NEXT
+from weft.words.card import NEXT, Card, card_rows, headline, say
 
 Floats = NDArray[np.float64]
 MOST = 12
@@ -77,11 +76,8 @@ class TraceView:
         return draw_timeline(ranks, shares, seconds, headline(self.claims))
 
     def matrix(self, what: str) -> Floats:
-        """``bytes`` or ``messages`` that each rank sent to each, by their places in `ranks`; 0 for none.
-
-        Shape (ranks, ranks), bytes or counts. Of a rank without a trace nothing is drawn: a trace that was damaged may
-        say that it is one of millions.
-        """
+        """``bytes`` or ``messages`` of each rank to each, shape (ranks, ranks), in the order of `ranks`; 0 for none."""
+        # of a rank without a trace nothing is drawn: a trace that was damaged may say that it is one of millions
         table = read_table(self.path, traces.MATRIX.name)
         own = np.array([row["rank"] for row in self.ranks], np.int64)
         order = np.argsort(own)
@@ -223,8 +219,7 @@ def timeline_lines(begin_s: float, end_s: float, rows: dict[int, str]) -> list[s
 
 def write_trace_page(view: TraceView, path: Path, notes: Sequence[str]) -> None:
     """Write the page of a trace. Raises DataError: the disk is full, or the folder cannot be written."""
-    drawn = [view.draw_activity(), *matrix_pictures(view)]
-    figures = [figure_values(each.name, each) for each in drawn if each]
+    figures = [figure_values(each.name, each) for each in [view.draw_activity(), *matrix_pictures(view)] if each]
     page = fill(
         "trace.html", title=f"Trace {view.path.name}", card=view.card, tables=trace_tables(view), figures=figures,
         notes=notes,

@@ -30,6 +30,9 @@ from weft.words.card import headline, say
 if TYPE_CHECKING:
     from weft.report.bars import Bar
 
+#: Names of the papers' calls, each behind its letter.
+CALLS = {letter: f"{letter}. {name}" for letter, name in NAMES_OF_CALLS.items()}
+
 
 class Story:
     """The report on runs of one kernel: a table of calls; a kernel's own story derives from this."""
@@ -73,10 +76,6 @@ def story_of(kernel: str) -> Story:
     """The story of a kernel: ``STORY`` of the module of its name in `weft.report.stories`, or else a plain one."""
     own = f"weft.report.stories.{kernel}"
     return import_module(own).STORY() if find_spec(own) else Story()
-
-
-#: Names of the papers' calls, each behind its letter.
-CALLS = {letter: f"{letter}. {name}" for letter, name in NAMES_OF_CALLS.items()}
 
 
 @dataclass(frozen=True)

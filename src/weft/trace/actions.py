@@ -40,6 +40,24 @@ COLLECTIVES: dict[str, tuple[Act, str]] = {
     if call.family in _ACTS
 }
 """Act and family of every collective call. A non-blocking one is played where it starts, and blocks."""
+Ints = npt.NDArray[np.integer[Any]]
+BESIDE = -1  # the request of the receive in MPI_Sendrecv, which has none
+STEPS = 4
+COMPUTED, POSTED, DONE = range(3)
+"""What an event may stand for, in this order: time before it, a receive beside it, itself. Of `STEPS` places."""
+PART_GIVEN = (Act.ALLTOALL, Act.SCATTER)
+PART_GOT = (Act.ALLGATHER, Act.GATHER)
+ROOTED = (Act.BCAST, Act.REDUCE, Act.GATHER, Act.SCATTER)
+SENT, CAME, CAME_LATER, CAME_BESIDE, ENDED = range(5)
+"""Steps of requests: a send starts; a receive that blocks, one that does not, one beside a send; a request ends."""
+Ints = npt.NDArray[np.integer[Any]]
+Flags = npt.NDArray[np.bool_]
+Message = tuple[int, int, int, int]  # Communicator, sender and receiver (world ranks), tag
+Call = tuple[int, int]  # Communicator, and the how manyth collective call on it
+UNUSABLE = int(Flag.FAILED | Flag.CANCELLED | Flag.INTER | Flag.UNFINISHED)
+"""Flags of an event without an action: it failed, was cancelled, or connects two groups."""
+TAG_BITS = 32
+_BLOCKING_RECEIVES = (NUMBERS["MPI_Recv"], NUMBERS["MPI_Mrecv"])
 
 
 def marked(names: Iterable[str]) -> npt.NDArray[np.bool_]:
@@ -60,16 +78,6 @@ START = NUMBERS["MPI_Start"]
 def sends(event: Event) -> bool:
     """Whether a call sends a message, or starts to."""
     return event.call in SENDS or (event.call == "MPI_Start" and not event.flags & Flag.RECEIVE)
-
-
-Ints = npt.NDArray[np.integer[Any]]
-BESIDE = -1  # the request of the receive in MPI_Sendrecv, which has none
-STEPS = 4
-COMPUTED, POSTED, DONE = range(3)
-"""What an event may stand for, in this order: time before it, a receive beside it, itself. Of `STEPS` places."""
-PART_GIVEN = (Act.ALLTOALL, Act.SCATTER)
-PART_GOT = (Act.ALLGATHER, Act.GATHER)
-ROOTED = (Act.BCAST, Act.REDUCE, Act.GATHER, Act.SCATTER)
 
 
 @dataclass
@@ -100,10 +108,6 @@ class Rows:
             rows = rows[first]
             rows["value"] = np.where(rows["act"] == Act.COMPUTE, summed, rows["value"])
         return np.concatenate([rows, last])
-
-
-SENT, CAME, CAME_LATER, CAME_BESIDE, ENDED = range(5)
-"""Steps of requests: a send starts; a receive that blocks, one that does not, one beside a send; a request ends."""
 
 
 class Requests(NamedTuple):
@@ -206,16 +210,6 @@ def shares(act: Ints, size: Ints, given: Ints, got: Ints) -> tuple[Ints, Ints, I
     return gives, gets, whole, np.maximum(gets * np.where(np.isin(act, PART_GOT), size, 1), whole)
 
 
-Ints = npt.NDArray[np.integer[Any]]
-Flags = npt.NDArray[np.bool_]
-Message = tuple[int, int, int, int]  # Communicator, sender and receiver (world ranks), tag
-Call = tuple[int, int]  # Communicator, and the how manyth collective call on it
-UNUSABLE = int(Flag.FAILED | Flag.CANCELLED | Flag.INTER | Flag.UNFINISHED)
-"""Flags of an event without an action: it failed, was cancelled, or connects two groups."""
-TAG_BITS = 32
-_BLOCKING_RECEIVES = (NUMBERS["MPI_Recv"], NUMBERS["MPI_Mrecv"])
-
-
 @dataclass(frozen=True)
 class Common:
     """What the ranks know of each other: messages that were both sent and received, and what vector calls give."""
@@ -227,8 +221,7 @@ class Common:
         """Which messages of a rank have both ends: a mask, shape (events,)."""
         distinct, kind = kinds(own, events)
         messages = [(c, rank, p, t) if sends else (c, p, rank, t) for c, p, t in distinct]
-        most = np.array([self.messages.get(message, 0) for message in messages], np.int64)
-        return turns(kind) < most[kind]
+        return turns(kind) < np.array([self.messages.get(message, 0) for message in messages], np.int64)[kind]
 
 
 def usable(own: Columns) -> Flags:

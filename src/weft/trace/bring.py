@@ -20,12 +20,23 @@ from weft.store.trace.layout import FINISH, NO_PEER, NUMBERS, SELF, WORLD, Flag,
 from weft.trace.export import as_data_errors, otf2
 
 Fields: TypeAlias = dict[str, int]  # fields of a record by name
-
 COUNTED = calls_of("AllToAllV", "AllToAllW") | calls_of("AllToAllV", "AllToAllW", wrapper="Started")
 """Calls with bytes for each member, of which the format keeps the sum."""
 ENDS = ("MpiIsendComplete", "MpiIrecv", "MpiRequestCancelled", "NonBlockingCollectiveComplete")
 MOST_HELD = 1 << 20
 """Records held for the end of a non-blocking collective call; beyond it, the call stays without its sizes."""
+QUIET = (
+    "Abort", "Address", "Aint_", "Alloc_mem", "Attr_", "Buffer_", "Cart_coords", "Cart_get", "Cart_rank", "Cart_shift",
+    "Cartdim", "Comm_compare", "Comm_get", "Comm_group", "Comm_rank", "Comm_remote", "Comm_set", "Comm_size",
+    "Comm_test", "Dims_create", "Errhandler", "Error_", "Finalize", "Free_mem", "Get_", "Graph_get", "Graphdims",
+    "Group_", "Info_", "Init", "Is_thread", "Keyval", "Op_", "Pack", "Pcontrol", "Query_thread", "Status_",
+    "Test_cancelled", "Topo_test", "Type_", "Unpack", "Wtick", "Wtime",
+)  # fmt: skip
+"""How the names of calls begin that move nothing, after ``MPI_``."""
+MOST_NAMES = 5
+REMEDY = "name an archive that otf2-print reads: its traces.otf2, with the folder and the .def beside it"
+NS = 1_000_000_000
+AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -192,20 +203,6 @@ class RankCalls:
         place = self._place(event, root if has_root else 0)
         sizes = {"bytes": event.size_sent, "received": event.size_received}
         return place | sizes | ({} if has_root else {"peer": NO_PEER})
-
-
-QUIET = (
-    "Abort", "Address", "Aint_", "Alloc_mem", "Attr_", "Buffer_", "Cart_coords", "Cart_get", "Cart_rank", "Cart_shift",
-    "Cartdim", "Comm_compare", "Comm_get", "Comm_group", "Comm_rank", "Comm_remote", "Comm_set", "Comm_size",
-    "Comm_test", "Dims_create", "Errhandler", "Error_", "Finalize", "Free_mem", "Get_", "Graph_get", "Graphdims",
-    "Group_", "Info_", "Init", "Is_thread", "Keyval", "Op_", "Pack", "Pcontrol", "Query_thread", "Status_",
-    "Test_cancelled", "Topo_test", "Type_", "Unpack", "Wtick", "Wtime",
-)  # fmt: skip
-"""How the names of calls begin that move nothing, after ``MPI_``."""
-MOST_NAMES = 5
-REMEDY = "name an archive that otf2-print reads: its traces.otf2, with the folder and the .def beside it"
-NS = 1_000_000_000
-AT_ONCE = 1000
 
 
 def bring_otf2(path: Path, folder: TraceFolder) -> list[str]:

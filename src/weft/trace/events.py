@@ -30,6 +30,10 @@ from weft.trace.take import bring_in
 AT_ONCE = 1 << 14
 ALONE = 1  # number of MPI_COMM_SELF, behind that of the world: their members are in no table
 Columns = dict[str, npt.NDArray[Any]]
+MOST_LAYERS = 1_000
+NAMED = {"MPI_COMM_WORLD": WORLD, "MPI_COMM_SELF": SELF}
+MOST_RANKS = 8192
+ALL_TO_ALLS = ("MPI_Alltoall", "MPI_Ialltoall")
 
 
 class Event(NamedTuple):
@@ -133,10 +137,6 @@ def reading_trace(run: Path) -> Generator[None, None, None]:
         ) from problem
 
 
-MOST_LAYERS = 1_000
-NAMED = {"MPI_COMM_WORLD": WORLD, "MPI_COMM_SELF": SELF}
-
-
 @dataclass(frozen=True)
 class Layers:
     """Splits of all ranks, each of disjoint communicators."""
@@ -165,10 +165,6 @@ def layers_of(groups: Mapping[int, Group], ranks: int) -> Layers:
         tables[free]["key"][own] = np.arange(len(own))
         of[comm] = free + 1
     return Layers(tables, of)
-
-
-MOST_RANKS = 8192
-ALL_TO_ALLS = ("MPI_Alltoall", "MPI_Ialltoall")
 
 
 def traffic_of_trace(run: Path) -> npt.NDArray[np.float64]:

@@ -23,6 +23,7 @@ from weft.trace.actions import sends
 from weft.trace.events import Event, Group, each_event, groups_of
 
 NO_ROOT = 0xFFFFFFFF  # the root of an operation without one
+AT_ONCE = 1 << 16
 
 
 def otf2() -> Any:
@@ -223,9 +224,6 @@ class _Location:
         """A time that is no earlier than that of the event before, as the format wants it."""
         self._at_ns = max(self._at_ns, time_ns)
         return self._at_ns
-
-
-AT_ONCE = 1 << 16
 
 
 def write_perfetto(folder: TraceFolder, path: Path) -> int:

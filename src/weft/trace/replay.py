@@ -19,7 +19,7 @@ from weft.store.trace.convert import convert_trace
 from weft.store.trace.folder import TRACE_RANKS, TraceFolder, is_converted
 from weft.trace.events import reading_trace
 from weft.trace.rank_actions import Made, make_script
-from weft.words.doubts import say
+from weft.words.card import say
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,7 @@ def prepare(trace: Path, fabrics: list[Fabric], asked: Asked) -> tuple[Path, Mad
     study = folder.path / f"replay-{nodes}x{each}{mark}.toml"
     grade, because = inherited_confidence(folder, fabrics)
     shared = any(each > (fabric.node.cores or each) for fabric in fabrics)  # which --nodes asks for
-    text = text_of(f"{own}-{nodes}x{each}{mark}", made, nodes, asked, shared, grade, because)
-    write_atomic(study, text.encode())
+    write_atomic(study, text_of(f"{own}-{nodes}x{each}{mark}", made, nodes, asked, shared, grade, because).encode())
     return study, made
 
 

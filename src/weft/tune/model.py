@@ -53,6 +53,14 @@ from weft.report.view import RunView
 
 OPS = ("alltoall", "alltoallv")
 Place = tuple[str, int, int, int]  # Op, nodes, ranks, and bytes of a block
+OPTION = re.compile(r"(\w+)=(\d+)")  # of an algorithm's spec
+USUAL_STAGES = 12  # native/alltoall/spec.hpp
+LEAST_PIECE = 16_384  # native/alltoall/stages.hpp
+SMALL = 6144  # native/alltoall/matrix_order.hpp
+PART, MOST_CUT = 61_440, 262_144  # native/alltoall/sched_matrix.cpp
+SCHEMA = "weft-machine/1"
+Time = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def rows_by_algorithm(
@@ -66,13 +74,6 @@ def rows_by_algorithm(
         if size is not None and wanted(op):
             found.setdefault((op, row["nodes"], row["ranks"], size), {})[algorithms[row["cell"]]] = row
     return found
-
-
-OPTION = re.compile(r"(\w+)=(\d+)")  # of an algorithm's spec
-USUAL_STAGES = 12  # native/alltoall/spec.hpp
-LEAST_PIECE = 16_384  # native/alltoall/stages.hpp
-SMALL = 6144  # native/alltoall/matrix_order.hpp
-PART, MOST_CUT = 61_440, 262_144  # native/alltoall/sched_matrix.cpp
 
 
 @dataclass(frozen=True)
@@ -164,43 +165,20 @@ def _rounds(members: int, radix: int) -> tuple[int, int]:
     return rounds, sent
 
 
-@dataclass(frozen=True)
-class Probed:
-    """The parameters that a probe found for a fabric."""
-
-    gap_s: float  # of the adapter, between two messages
-    gap_is_limit: bool  # whether it is only an upper limit
-    overhead_s: float  # of one rank, between two messages
-    one_way_s: float  # of a message without bytes
-    rate_bytes_per_s: float  # of the adapter
-    copy_rate_bytes_per_s: float  # of all copies of a node
-
-
-SCHEMA = "weft-machine/1"
-Time = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
 class MachineFile(BaseModel):
     """The file: LogGP's numbers of a fabric, in seconds and bytes a second."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
     schema_name: Literal["weft-machine/1"] = Field(alias="schema")
     fabric: str
     run: str
-    gap_s: Time
+    gap_s: Time  # of the adapter, between two messages
     gap_is_limit: bool  # whether the ranks and not the adapter limited the messages, so that the gap is smaller
-    overhead_s: Time
+    overhead_s: Time  # of one rank, between two messages
     one_way_s: Time  # of a message without bytes: L and the overhead of both ends
-    rate_bytes_per_s: Rate
-    copy_rate_bytes_per_s: Rate
+    rate_bytes_per_s: Rate  # of the adapter
+    copy_rate_bytes_per_s: Rate  # of all copies of a node
     record_crc32: Checksum = None
-
-    @classmethod
-    def of(cls, found: Probed, fabric: str, run: str) -> "MachineFile":
-        """The file of what was found on a fabric in a run."""
-        return cls(schema=SCHEMA, fabric=fabric, run=run, **vars(found))  # pyright: ignore[reportCallIssue]
 
     def write(self, path: Path) -> None:
         """Write it as JSON. Raises DataError: The file cannot be written."""
@@ -209,8 +187,8 @@ class MachineFile(BaseModel):
 
     def machine(self, fabric: Fabric) -> Machine:
         """The model's numbers; a step of a barrier within a node is that of the fabric file."""
-        step = fabric.node.latency or 0.0
-        return Machine(self.gap_s, self.one_way_s, self.rate_bytes_per_s, self.copy_rate_bytes_per_s, step)
+        rates = self.rate_bytes_per_s, self.copy_rate_bytes_per_s
+        return Machine(self.gap_s, self.one_way_s, *rates, fabric.node.latency or 0.0)
 
 
 def read_machine(path: Path) -> MachineFile:
@@ -220,7 +198,7 @@ def read_machine(path: Path) -> MachineFile:
     )
 
 
-def probed_table(title: str, found: Probed, fabric: Fabric) -> Table:
+def probed_table(title: str, found: MachineFile, fabric: Fabric) -> Table:
     """One row for each number: measured, and what the fabric file says, with their ratio."""
     network = fabric.network
     gap, own, latency, rate = (

@@ -30,11 +30,40 @@ from weft.mpi.alltoall import PMPI, Rule, SelectionTable, read_selection
 from weft.mpi.library import Mpi, find_mpi
 
 To = Literal["openmpi", "mpich"]
-
 LARGEST = 2**31 - 1  # what a number in either file may be
 MOST = 2**62  # Open end of a range: no communicator and no block is larger
 ANY = (0, MOST)
 Of = TypeVar("Of")
+TUNED_NUMBERS: Mapping[str, int] = {"alltoall": 3, "alltoallv": 4}  # number of a collective in the file
+#: Spec of Weft's -> name of the same algorithm in ``tuned``.
+TUNED_NAMES: Mapping[str, Mapping[str, str]] = {
+    "alltoall": {"flat.pairwise": "pairwise", "bruck": "modified_bruck", "bruck{r=2}": "modified_bruck"},
+    "alltoallv": {"flat.pairwise": "pairwise"},
+}
+#: Lines of a job script that make a library read a file, and MPICH call its own algorithms, not its device's.
+SETTINGS: Mapping[To, tuple[str, ...]] = {
+    "openmpi": (
+        "export OMPI_MCA_coll_tuned_priority=100",
+        "export OMPI_MCA_coll_tuned_use_dynamic_rules=1",
+        "export OMPI_MCA_coll_tuned_dynamic_rules_filename={path}",
+    ),
+    "mpich": (
+        "export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={path}",
+        "export MPIR_CVAR_DEVICE_COLLECTIVES=percoll",
+        "export MPIR_CVAR_ALLTOALL_DEVICE_COLLECTIVE=0",
+    ),
+}
+#: Spec of Weft's -> MPICH's function; "scattered" has 32 requests at a time, MPIR_CVAR_ALLTOALL_THROTTLE.
+MPICH_NAMES: Mapping[str, str] = {
+    "flat.pairwise": "MPIR_Alltoall_intra_pairwise",
+    "bruck": "MPIR_Alltoall_intra_brucks",
+    "bruck{r=2}": "MPIR_Alltoall_intra_brucks",
+    "flat.window{w=32}": "MPIR_Alltoall_intra_scattered",
+}
+BEGIN = b'{"collective='
+COLLECTIVE, INTRA, NOT_IN_PLACE = "collective=alltoall", "comm_type=intra", "is_sendbuf_inplace=no"
+ELF = b"\x7fELF"
+Tree: TypeAlias = "dict[str, Tree]"
 
 
 @dataclass(frozen=True)
@@ -91,27 +120,6 @@ def _spans(ranges: Iterable[tuple[int, int]], of: Callable[[int], Of]) -> list[S
     return [Span(same[0].low, same[-1].high, same[0].of) for same in groups]
 
 
-TUNED_NUMBERS: Mapping[str, int] = {"alltoall": 3, "alltoallv": 4}  # number of a collective in the file
-#: Spec of Weft's -> name of the same algorithm in ``tuned``.
-TUNED_NAMES: Mapping[str, Mapping[str, str]] = {
-    "alltoall": {"flat.pairwise": "pairwise", "bruck": "modified_bruck", "bruck{r=2}": "modified_bruck"},
-    "alltoallv": {"flat.pairwise": "pairwise"},
-}
-#: Lines of a job script that make a library read a file, and MPICH call its own algorithms, not its device's.
-SETTINGS: Mapping[To, tuple[str, ...]] = {
-    "openmpi": (
-        "export OMPI_MCA_coll_tuned_priority=100",
-        "export OMPI_MCA_coll_tuned_use_dynamic_rules=1",
-        "export OMPI_MCA_coll_tuned_dynamic_rules_filename={path}",
-    ),
-    "mpich": (
-        "export MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={path}",
-        "export MPIR_CVAR_DEVICE_COLLECTIVES=percoll",
-        "export MPIR_CVAR_ALLTOALL_DEVICE_COLLECTIVE=0",
-    ),
-}
-
-
 def open_mpi_rules(table: SelectionTable) -> tuple[str, list[str]]:
     """The file, and the rules that it cannot hold, each with the reason."""
     left_out: list[str] = []
@@ -137,31 +145,13 @@ def _of_ranks(op: str, ranks: Ranks, left_out: list[str]) -> list[tuple[int, lis
         named.append((sizes.low, list(TUNED[op]).index(name) + 1 if name else 0))
         if not name and sizes.of != PMPI:
             left_out.append(f"{op} on {ranks.words} ranks, {sizes.words} bytes: Open MPI has no {sizes.of}")
-    many, why = len(named) > 1, ""
-    if many and any(number for _, number in named):
-        if op == "alltoallv":
-            why = "Open MPI cannot tell sizes apart there"
-        elif ranks.high - ranks.low >= 1024:
-            why = "name fewer numbers of ranks in the table"
-        else:
-            return [(p, [(low * p, number) for low, number in named]) for p in range(ranks.low, ranks.high + 1)]
-        left_out.append(f"{op} on {ranks.words} ranks: {why}")
-    return [(ranks.low, [(0, 0 if many else named[0][1])])]
-
-
-#: Spec of Weft's -> MPICH's function.
-MPICH_NAMES: Mapping[str, str] = {
-    "flat.pairwise": "MPIR_Alltoall_intra_pairwise",
-    "bruck": "MPIR_Alltoall_intra_brucks",
-    "bruck{r=2}": "MPIR_Alltoall_intra_brucks",
-}
-WINDOW = "flat.window{w=32}"  # "scattered" has 32 requests at a time, MPIR_CVAR_ALLTOALL_THROTTLE
-SCATTERED = "MPIR_Alltoall_intra_scattered"
-BEGIN = b'{"collective='
-COLLECTIVE, INTRA, NOT_IN_PLACE = "collective=alltoall", "comm_type=intra", "is_sendbuf_inplace=no"
-ELF = b"\x7fELF"
-
-Tree: TypeAlias = "dict[str, Tree]"
+    if len(named) == 1 or not any(number for _, number in named):
+        return [(ranks.low, [(0, named[0][1])])]
+    if op != "alltoallv" and ranks.high - ranks.low < 1024:
+        return [(p, [(low * p, number) for low, number in named]) for p in range(ranks.low, ranks.high + 1)]
+    why = "Open MPI cannot tell sizes apart there" if op == "alltoallv" else "name fewer numbers of ranks in the table"
+    left_out.append(f"{op} on {ranks.words} ranks: {why}")
+    return [(ranks.low, [(0, 0)])]
 
 
 def library_of(mpi: Mpi) -> Path:
@@ -214,24 +204,21 @@ def mpich_rules(table: SelectionTable, library: Path) -> tuple[str, list[str]]:
             chosen[_until("comm_size", ranks.high)] = tree
     whole[COLLECTIVE][INTRA][NOT_IN_PLACE] = chosen
     for ranks in areas(table, "alltoallv"):
-        for sizes in ranks.of:
-            if sizes.of != PMPI:
-                where = f"{ranks.words} ranks, {sizes.words} bytes"
-                left_out.append(f"alltoallv on {where}: MPICH's file has no {sizes.of}")
+        others, where = (each for each in ranks.of if each.of != PMPI), f"alltoallv on {ranks.words} ranks"
+        left_out += [f"{where}, {each.words} bytes: MPICH's file has no {each.of}" for each in others]
     return json.dumps(whole, indent=1) + "\n", left_out
 
 
 def _of_sizes(ranks: Ranks, otherwise: Tree, left_out: list[str]) -> Tree:
     """What a number of ranks does at each size; the library's own rules where the table has no other."""
     found: Tree = {}
-    known = {**MPICH_NAMES, WINDOW: SCATTERED}
     for sizes in ranks.of:
-        function = known.get(sizes.of)
+        function = MPICH_NAMES.get(sizes.of)
         if not function and sizes.of != PMPI:
             left_out.append(f"alltoall on {ranks.words} ranks, {sizes.words} bytes: MPICH has no {sizes.of}")
         if sizes.low <= LARGEST:
             found[_until("avg_msg_size", sizes.high)] = {f"algorithm={function}": {}} if function else otherwise
-    return found if any(sizes.of in known for sizes in ranks.of) else otherwise
+    return found if any(sizes.of in MPICH_NAMES for sizes in ranks.of) else otherwise
 
 
 def _until(name: str, high: int) -> str:

@@ -26,6 +26,14 @@ from weft.report.view import RunView
 from weft.tune.model import OPS, Machine, rows_by_algorithm
 from weft.tune.study import candidates, predicted
 
+FASTEST = " *"
+WIDTH_OF_TIME = 13  # "8.92 us *" and the space between two columns
+OFF = 2.0  # a prediction beyond this factor of what was measured is no help
+#: Times that users published: nodes, ranks on each, bytes of a block; the call, its time, and the source.
+PUBLISHED = (
+    (128, 96, 8, "MPI_Alltoallv under a vendor's MPI: 2.3 s (pmodels/mpich issue 7601, Aurora)"),
+    (64, 96, 1024, "osu_alltoallv under a vendor's MPI did not end (pmodels/mpich issue 7593, Aurora)"),
+)
 #: Algorithms of Weft that the selectors of a model have, too, by call, and the last words of their names there. What
 #: they call bruck in an all-to-all of differing blocks sends each block by itself.
 SAME: Mapping[tuple[str, str], tuple[str, ...]] = {
@@ -138,12 +146,9 @@ def is_chosen(op: str) -> bool:
 
 def rules(found: Sequence[Choice]) -> list[Rule]:
     """The rules for choices in order, and last the library's own for everything else."""
-    made: list[Rule] = []
     skews = sorted({choice.skew for choice in found})
-    for place, same in groupby(found, key=lambda c: (c.op, c.nodes, c.ranks_per_node, c.ranks)):
-        for algorithm, some in groupby(same, key=lambda choice: choice.algorithm):
-            if algorithm != PMPI:
-                made.append(_rule(place, algorithm, list(some), skews))
+    alike = groupby(found, key=lambda c: (c.algorithm, c.op, c.nodes, c.ranks_per_node, c.ranks))
+    made = [_rule(list(some), skews) for (algorithm, *_), some in alike if algorithm != PMPI]
     return [*made, Rule(op="*", algorithm=PMPI)]
 
 
@@ -157,39 +162,26 @@ def _class_of(skew: float, skews: Sequence[float]) -> tuple[float, float] | None
     return low, high
 
 
-def _rule(place: tuple[str, int, int, int], algorithm: str, some: Sequence[Choice], skews: Sequence[float]) -> Rule:
-    op, nodes, ranks_per_node, ranks = place
-    weakest = max(some, key=lambda choice: choice.ratio)
-    median_us, low_us, high_us, pmpi_us = (
-        1e6 * seconds for seconds in (weakest.median_s, weakest.low_s, weakest.high_s, weakest.default_s)
-    )
+def _rule(some: Sequence[Choice], skews: Sequence[float]) -> Rule:
+    first = some[0]
+    least = max(some, key=lambda choice: choice.ratio)  # the weakest evidence
+    times = (least.median_s, least.low_s, least.high_s, least.default_s)
+    median_us, low_us, high_us, pmpi_us = (1e6 * seconds for seconds in times)
     return Rule(
-        op="alltoall" if op == "alltoall" else "alltoallv",
-        skew=None if op == "alltoall" else _class_of(some[0].skew, skews),
-        nodes=(nodes, nodes),
-        ranks_per_node=(ranks_per_node, ranks_per_node),
-        p=(ranks, ranks),
-        bytes=(some[0].mean_bytes[0], some[-1].mean_bytes[1]),
-        algorithm=algorithm,
-        evidence=Evidence(median_us=median_us, interval_us=(low_us, high_us), pmpi_us=pmpi_us, n=weakest.launches),
+        op="alltoall" if first.op == "alltoall" else "alltoallv",
+        skew=None if first.op == "alltoall" else _class_of(first.skew, skews),
+        nodes=(first.nodes, first.nodes),
+        ranks_per_node=(first.ranks_per_node, first.ranks_per_node),
+        p=(first.ranks, first.ranks),
+        bytes=(first.mean_bytes[0], some[-1].mean_bytes[1]),
+        algorithm=first.algorithm,
+        evidence=Evidence(median_us=median_us, interval_us=(low_us, high_us), pmpi_us=pmpi_us, n=least.launches),
     )
-
-
-FASTEST = " *"
-
-#: Times that users published: nodes, ranks on each, bytes of a block; the call, its time, and the source.
-PUBLISHED = (
-    (128, 96, 8, "MPI_Alltoallv under a vendor's MPI: 2.3 s (pmodels/mpich issue 7601, Aurora)"),
-    (64, 96, 1024, "osu_alltoallv under a vendor's MPI did not end (pmodels/mpich issue 7593, Aurora)"),
-)
-WIDTH_OF_TIME = 13  # "8.92 us *" and the space between two columns
-OFF = 2.0  # a prediction beyond this factor of what was measured is no help
 
 
 def columns_of(sizes: Sequence[int], ranks_per_node: int, width: int) -> list[list[int]]:
     """The sizes in groups whose table has so many characters, with the longest name of an algorithm whole."""
-    names = max(map(len, candidates(ranks_per_node)))
-    most = max(1, (width - names - 2) // WIDTH_OF_TIME)
+    most = max(1, (width - max(map(len, candidates(ranks_per_node))) - 2) // WIDTH_OF_TIME)
     return [list(sizes[first : first + most]) for first in range(0, len(sizes), most)]
 
 
@@ -255,8 +247,7 @@ def prediction_errors(found: Sequence[Choice], fabric: Fabric) -> list[str]:
         for name, predicted in _predicted(choice, fabric).items()
         if choice.measured.get(name)
     ]
-    off = [each for each in errors if not 1 / OFF <= each[0] <= OFF]
-    if not off:
+    if not (off := [each for each in errors if not 1 / OFF <= each[0] <= OFF]):
         return []
     _, name, predicted, choice = max(off, key=lambda each: abs(math.log(each[0])))
     return [
@@ -268,5 +259,4 @@ def prediction_errors(found: Sequence[Choice], fabric: Fabric) -> list[str]:
 
 def _predicted(choice: Choice, fabric: Fabric) -> dict[str, float]:
     """Seconds of each candidate at a choice's place, the fastest first; none of a skewed call: the model is of even."""
-    even = choice.skew <= 1
-    return predicted(fabric, choice.nodes, choice.ranks_per_node, choice.block_bytes) if even else {}
+    return predicted(fabric, choice.nodes, choice.ranks_per_node, choice.block_bytes) if choice.skew <= 1 else {}

@@ -21,8 +21,9 @@ together, the ranks are what limits and not the adapter, and the gap is an upper
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from weft.analyse.claims.make import judge
 from weft.analyse.tables.claims import ClaimRow, QualityRow, make_claim
@@ -36,13 +37,31 @@ from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import AUTO
 from weft.report.tabular import Table, Words, make_table
 from weft.report.view import RunView
-from weft.tune.model import USUAL_STAGES, Machine, Probed, rows_by_algorithm
+from weft.tune.model import SCHEMA, USUAL_STAGES, Machine, MachineFile, rows_by_algorithm
 
 SIZES = ("8 B", "64 B", "512 B", "4 KiB", "16 KiB", "64 KiB")
 LAUNCHES = 4
 STAGES = (1, 4, 12, 28, 64)
 CALLS = ("Alltoall", "Alltoallv")
 PATTERN = "moe"  # whose rows are even, so that the mean of a table is that of all blocks
+SAME = 1.1  # all ranks together take no more than so many times what one alone takes
+PROBE = """\
+# Written by `weft tune --probe`.
+name = {name}
+title = {title}
+kernel = "probe"
+
+[measure]
+launches = {launches}
+budget = "0.5 s"
+seed = 1
+
+[[series]]
+name = "probe"
+scaling = "weak"
+nodes = {nodes}
+ranks_per_node = {ranks}
+"""
 STUDY = """\
 # Written by `weft tune`: the library's own all-to-alls and Weft's, interleaved; the predicted winner first.
 name = {name}
@@ -146,26 +165,6 @@ def _written(fabric: Fabric, kind: str, title: str, what: What, others: Sequence
     )
 
 
-SAME = 1.1  # all ranks together take no more than so many times what one alone takes
-PROBE = """\
-# Written by `weft tune --probe`.
-name = {name}
-title = {title}
-kernel = "probe"
-
-[measure]
-launches = {launches}
-budget = "0.5 s"
-seed = 1
-
-[[series]]
-name = "probe"
-scaling = "weak"
-nodes = {nodes}
-ranks_per_node = {ranks}
-"""
-
-
 def probing_study(fabric: Fabric, what: What) -> str:
     """The study of a probe between two nodes, or within the only one, as the text of a study file."""
     name, title = json.dumps(f"probe-{fabric.name}"), json.dumps(f"Messages on {fabric.name}")
@@ -173,17 +172,21 @@ def probing_study(fabric: Fabric, what: What) -> str:
     return PROBE.format(name=name, title=title, launches=what.launches, nodes=nodes, ranks=ranks)
 
 
-def probed(view: RunView) -> Probed:
+def probed(view: RunView) -> MachineFile:
     """The numbers from a run's warm medians; DataError if one is missing, or it is too noisy for a slope."""
     cell = next(iter(view.plan.measured))
     seconds = {row["call"]: row["median_s"] for row in timed(view.rows, phase="warm") if row["cell"] == cell.id}
     senders = cell.ranks_per_node if cell.nodes > 1 else cell.ranks // 2
     found = from_times(seconds, cell.parameters, senders, cell.ranks_per_node)
-    floor = copy_rate(floor_of(view.path))
-    return found if floor is None else replace(found, copy_rate_bytes_per_s=floor)
+    changes: dict[str, Any] = {"fabric": view.plan.fabric, "run": view.path.name}
+    if (floor := copy_rate(floor_of(view.path))) is not None:
+        changes["copy_rate_bytes_per_s"] = floor
+    return found.model_copy(update=changes)
 
 
-def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders: int, ranks_per_node: int) -> Probed:
+def from_times(
+    seconds: Mapping[str, float], values: Mapping[str, int], senders: int, ranks_per_node: int
+) -> MachineFile:
     """The numbers from the seconds of each operation by name; DataError as of :func:`probed`."""
     keys = ("small", "large", "messages", "trains", "more", "longer")
     small, large, few, trains, times, longer = (int(values[key]) for key in keys)
@@ -203,7 +206,10 @@ def from_times(seconds: Mapping[str, float], values: Mapping[str, int], senders:
     )
     added = (longer - 1) * large
     rate = trains * senders * added / longer_by(f"all-{trains}")
-    return Probed(
+    return MachineFile(
+        schema=SCHEMA,  # pyright: ignore[reportCallIssue]
+        fabric="",
+        run="",
         gap_s=max(together / senders - small / rate, 0.0),
         gap_is_limit=senders > 1 and together <= SAME * alone,
         overhead_s=alone,
@@ -244,14 +250,13 @@ def checked(view: RunView) -> list[Checked]:
     found: list[Checked] = []
     for place, rows in sorted(rows_by_algorithm(view).items()):
         if AUTO in rows and DEFAULT in rows:
-            best = min((row for name, row in rows.items() if name != AUTO), key=lambda row: row["median_s"])
-            name = next(name for name, row in rows.items() if row is best)
             auto, own = rows[AUTO], rows[DEFAULT]
+            best = min((name for name in rows if name != AUTO), key=lambda name: rows[name]["median_s"])
             shown = auto["low_s"] is None or own["low_s"] is None
             if not shown:
                 (low, high), (own_low, own_high) = reach_within(auto), reach_within(own)
                 shown = low > own_high or high < own_low
-            found.append(Checked(*place, auto["median_s"], own["median_s"], name, best["median_s"], shown))
+            found.append(Checked(*place, auto["median_s"], own["median_s"], best, rows[best]["median_s"], shown))
     return found
 
 
@@ -275,9 +280,8 @@ def check_claims(found: Sequence[Checked], quality: Sequence[QualityRow], doubts
     to_library = max((each for each in found if each.shown), key=lambda each: each.to_default, default=None)
     if to_best is None:
         return judge([make_claim("auto.untimed", "answer"), *doubts], quality)
-    library = make_claim("auto.same", "answer")
-    if to_library:
-        library = _claim("auto.library", to_library, to_library.to_default)
+    same = make_claim("auto.same", "answer")
+    library = _claim("auto.library", to_library, to_library.to_default) if to_library else same
     return judge([_claim("auto.best", to_best, to_best.ratio, to_best.best), library, *doubts], quality)
 
 

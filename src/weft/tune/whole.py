@@ -33,12 +33,12 @@ from weft.run.refresh import refresh
 from weft.store.folder import RunFolder
 from weft.text import console, plain
 from weft.tune import rules, study
-from weft.tune.model import Machine, MachineFile, Probed, probed_table, read_machine
+from weft.tune.model import Machine, MachineFile, probed_table, read_machine
 from weft.units import parse_bytes
-from weft.words.card import Card
-from weft.words.doubts import model_text
+from weft.words.card import Card, say
 
 MOST_SKEW = 1000  # of a study
+PAIR, CALL = 2, "C"  # nodes; the call of `weft fabric fit`: whole vectors
 
 
 @dataclass(frozen=True)
@@ -69,26 +69,21 @@ class Tuning:
         ranks = asked.ranks_per_node or self.fabric.node.cores
         if ranks is None:
             raise StudyError(f"{self.fabric.path}: node.cores is not stated", "give --ranks-per-node")
-        self.what = study.What(
-            tuple(asked.nodes) or (len(self.fabric.hosts),),
-            ranks,
-            tuple(asked.sizes) or study.SIZES,
-            asked.launches or (1 if self.fabric.is_model else study.LAUNCHES),
-            tuple(asked.calls) or study.CALLS,
-            tuple(dict.fromkeys(asked.skew)),
-            asked.oversubscribe,
-        )
+        nodes, sizes = tuple(asked.nodes) or (len(self.fabric.hosts),), tuple(asked.sizes) or study.SIZES
+        launches = asked.launches or (1 if self.fabric.is_model else study.LAUNCHES)
+        calls, skew = tuple(asked.calls) or study.CALLS, tuple(dict.fromkeys(asked.skew))
+        self.what = study.What(nodes, ranks, sizes, launches, calls, skew, asked.oversubscribe)
         self.machine = read_machine(machine).machine(self.fabric) if machine else None
         self.into = into or RUNS / f"tune-{self.fabric.name}"
 
     def probe(self, output: Path, mpicxx: str | None = None) -> int:
         """Measure, print and write the cost model's numbers; the exit code. WeftError, also if the run is too noisy."""
-        code, view, found = self.measure_probe(mpicxx)
-        MachineFile.of(found, self.fabric.name, view.path.name).write(output)
+        code, _, found = self.measure_probe(mpicxx)
+        found.write(output)
         sys.stdout.write(plain(f"{output} (weft tune --machine {output} --predict)\n"))
         return code
 
-    def measure_probe(self, mpicxx: str | None = None) -> tuple[int, RunView, Probed]:
+    def measure_probe(self, mpicxx: str | None = None) -> tuple[int, RunView, MachineFile]:
         """Measure, or continue, and print the cost model's numbers: the run's exit code, the run, and the numbers."""
         folder = self.into.with_name(f"{self.into.name}-probe")
         code, view = self._measured(folder, study.probing_study(self.fabric, self.what), mpicxx)
@@ -107,8 +102,8 @@ class Tuning:
                 screen.print(terminal(rules.predicted_table(title, machine, count, ranks, some), screen.width))
             for line in rules.published(count, ranks, sizes):
                 screen.print(line)
-        if confidence := model_text(find_model_doubt(self.fabric)):
-            screen.print(confidence)
+        if doubt := find_model_doubt(self.fabric):
+            screen.print(f"Confidence {doubt['confidence']}: {say(doubt).value}")
         return 0
 
     def go(self, output: Path, mpicxx: str | None = None) -> int:
@@ -129,8 +124,7 @@ class Tuning:
         notes = tuple(rules.prediction_errors(found, self.fabric))
         print_rows(card, console(160), terminal(table))
         sys.stdout.write(plain("".join(f"{line}\n" for line in notes)))
-        title = view.titled("Fastest algorithm by size and process count")
-        drawn = winner_figure(title, rules.as_winners(found))
+        drawn = winner_figure(view.titled("Fastest algorithm by size and process count"), rules.as_winners(found))
         front = Front(card, drawn, table, notes, "Which all-to-all is the fastest where?")
         page.write([view.path], RunFolder(view.path).report, front=front)
 
@@ -151,8 +145,7 @@ class Tuning:
         with file_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, text.encode())
-        code = Measuring(str(path), (self.on,), into, mpicxx, answer=write_page).go()
-        return code, load_view(into)
+        return Measuring(str(path), (self.on,), into, mpicxx, answer=write_page).go(), load_view(into)
 
 
 def _refuse_mistakes(asked: Asked) -> None:
@@ -195,10 +188,6 @@ def table_of(view: RunView) -> SelectionTable:
     )
 
 
-PAIR = 2
-CALL = "C"  # the call of `weft fabric fit`: whole vectors
-
-
 def learn(on: str, output: Path, ranks: int | None, into: Path | None, against: Sequence[Path], simulate: bool) -> int:
     """Probe a node pair of a fabric and write what it found; the exit code. StudyError for one node, or WeftError."""
     tuning = Tuning(on, Asked(ranks_per_node=ranks), into)
@@ -220,7 +209,7 @@ def learn(on: str, output: Path, ranks: int | None, into: Path | None, against: 
         mean = float(np.mean(np.abs(list(errors.values()))))
         source += f"; error on unseen cells {percent(mean)}"
         known = f"mean error on {plural(len(errors), 'cell')} of more nodes: {percent(mean)}"
-        console(120).print(terminal(errors_table(fabric.name, cells, errors)))
+        console(120).print(terminal(_errors_table(fabric.name, cells, errors)))
     units = {key: "B/s" if key.endswith("rate") else "s" for key in numbers}
     learnt = [Filled(key, write_value(value, units[key]), source) for key, value in numbers.items()]
     kept = [entry for entry in filled if entry.key not in numbers]
@@ -230,15 +219,13 @@ def learn(on: str, output: Path, ranks: int | None, into: Path | None, against: 
     return code
 
 
-def numbers_of(found: Probed) -> dict[str, float]:
+def numbers_of(found: MachineFile) -> dict[str, float]:
     """The probe's numbers by key of a fabric file; those that it found to be zero are left out."""
     values = {
-        "node.copy_rate": found.copy_rate_bytes_per_s,
-        "network.adapter_rate": found.rate_bytes_per_s,
-        "network.overhead": found.overhead_s,
-        "network.message_gap": found.gap_s,
+        "node.copy_rate": found.copy_rate_bytes_per_s, "network.adapter_rate": found.rate_bytes_per_s,
+        "network.overhead": found.overhead_s, "network.message_gap": found.gap_s,
         "network.latency": found.one_way_s - found.overhead_s,
-    }
+    }  # fmt: skip
     return {key: value for key, value in values.items() if value > 0}
 
 
@@ -262,16 +249,14 @@ def modelled_errors(machine: Fabric, cells: Sequence[MeasuredCell], *, simulate:
     """Relative error of the modelled time of each cell, by its name."""
     if not cells:
         return {}
+    model, say = bound_model(machine, {}, cells), console(stderr=True).print
     with tempfile.TemporaryDirectory(prefix="weft-learn-") as scratch:
-        model = bound_model(machine, {}, cells)
-        if simulate:
-            model = simulation_model(machine, {}, cells, Path(scratch), console(stderr=True).print)
+        model = simulation_model(machine, {}, cells, Path(scratch), say) if simulate else model
         times = model(np.empty(0), range(len(cells)))
     return {cell.label: float(time) / cell.seconds - 1 for cell, time in zip(cells, times, strict=True)}
 
 
-def errors_table(name: str, cells: Sequence[MeasuredCell], errors: dict[str, float]) -> Table:
-    """Measured and modelled times of the larger cells."""
+def _errors_table(name: str, cells: Sequence[MeasuredCell], errors: dict[str, float]) -> Table:
     return make_table(
         f"{name}: predicted from two nodes", cells,
         (Words("cell"), "", lambda cell: cell.label), ("measured", "", lambda cell: format_seconds(cell.seconds)),

@@ -23,6 +23,9 @@ from weft.report.tabular import Table, Words
 from weft.route.routes import Routes, placed_matrix
 from weft.trace.replay import Asked
 
+ROUNDED = 0.005
+"""By so much a simulated time may be below its bound: times of computing are rounded to ns, rates by the simulator."""
+
 
 def fullest_link_s(fabric: Fabric, hosts: Sequence[str], sent: NDArray[np.floating]) -> float | None:
     """Seconds of the fullest link, max b / r, for what ranks send, (ranks, ranks); None if not known. FabricError."""
@@ -154,10 +157,6 @@ def simulated(fabric: Fabric) -> Level:
     return Level("simulated", f"not fitted: {SHEET_ERRORS[model]} (tara)", at_least=False, share=SHEET_ERROR)
 
 
-ROUNDED = 0.005
-"""By so much a simulated time may be below its bound: times of computing are rounded to ns, rates by the simulator."""
-
-
 @dataclass(frozen=True)
 class Outcome:
     """A variant, its time in s (or a bound of it), where that comes from, and why it was not simulated, if so."""
@@ -235,16 +234,11 @@ class SideBySide:
             least, error, low, high = each.level.at_least, each.level.share, each.low_s, each.high_s
             if high is None and error is not None:
                 low, high = each.seconds * (1 - error), each.seconds * (1 + error)
-            words, bound, is_best = (
-                each.variant.words,
-                None if least else each.bound_s,
-                index > 0 and each.seconds == best,
-            )
-            bars.append(Bar(words, each.seconds, bound, low, high, at_least=least, best=is_best))
+            bound, is_best = None if least else each.bound_s, index > 0 and each.seconds == best
+            bars.append(Bar(each.variant.words, each.seconds, bound, low, high, at_least=least, best=is_best))
         bars.append(Bar("no network at all", self.least, None, at_least=True))
         key = "Outlined: a lower bound. Whiskers: the range of the model, or its known error. Mark: lower bound."
-        title = f"Time of {plural(self.ranks, 'rank')} on {self.fabric}, simulated"
-        return draw_bars("whatif-bars", title, key, bars)
+        return draw_bars("whatif-bars", f"Time of {plural(self.ranks, 'rank')} on {self.fabric}, simulated", key, bars)
 
     def contradictions(self) -> list[str]:
         """A line for each variant that was simulated in less time than it can take."""

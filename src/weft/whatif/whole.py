@@ -61,6 +61,7 @@ NEXT = {
     "all-to-all": 'weft exec --force "{alltoall}" -- mpirun -n {ranks} ./application',
     "tables": "weft route fix {fabric}",
 }
+NAME, WORDS = "tables", "better tables"
 
 
 def make_claims(found: SideBySide, trace: str) -> list[ClaimRow]:
@@ -133,9 +134,6 @@ def _remedy(found: SideBySide, best: Outcome, trace: str, *, helps: bool) -> Cla
     return make_claim(name, "remedy", best.variant.words, saved, "share", next=following, basis="simulated")
 
 
-NAME, WORDS = "tables", "better tables"
-
-
 def better_tables(fabric: Fabric, asked: Asked, folder: Path, say: Callable[[str], None]) -> Variant | str:
     """The machine with better tables, or why there are none; WeftError if files cannot be read or written."""
     section = fabric.network
@@ -180,8 +178,7 @@ def what_if(trace: Path, on: str, nodes: int | None, compute: float) -> int:
     else:
         found.append(tables)
     least = made.busiest_s * compute
-    sent = sent_in(made.path)
-    outcomes = [_outcome(variant, trace, base / variant.name, compute, least, sent) for variant in found]
+    outcomes = [_outcome(variant, trace, base / variant.name, compute, least, sent_in(made.path)) for variant in found]
     folder = TraceFolder.open(trace)
     answers = SideBySide(
         made.ranks, fabric.name, outcomes, least, on=on, nothing_played=not read_sizes(made.path).messages,
@@ -224,8 +221,7 @@ def _outcome(
     study, _ = prepare(trace, [variant.fabric], asked)
     progress = for_terminal()
     progress.say(f"{variant.words}:")
-    launcher = launcher_for(variant.fabric, None, progress.say)
-    run_study(load_study(study), variant.fabric, folder, launcher, progress)
+    run_study(load_study(study), variant.fabric, folder, launcher_for(variant.fabric, None, progress.say), progress)
     view = load_view(folder)
     hosts = next((cell.hosts for cell in view.plan.cells if cell.hosts and cell.kernel == view.plan.kernel), ())
     longest = None if sent is None else fullest_link_s(variant.fabric, hosts, sent)

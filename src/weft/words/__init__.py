@@ -7,6 +7,13 @@ from weft.analyse.tables.claims import ClaimRow
 from weft.bound.terms import COPY, INJECTION, LINK
 from weft.format import faster_text, times_text
 
+#: What a row has after its id: label and value, or also a note, or also a command.
+Said = tuple[str, ...]
+#: A ratio this close to 1 prints as 1.00.
+SAME = 0.005
+PARTS = {INJECTION: "node adapters", COPY: "memory copy"}
+CALLS = {"A": "MPI_Alltoall(int)", "B": "MPI_Alltoallv(int)", "C": "MPI_Alltoallv(m-vector)"}
+
 
 class Row(NamedTuple):
     """A label, a value with its interval, and at most one short clause."""
@@ -21,14 +28,6 @@ class Row(NamedTuple):
     def text(self) -> str:
         """Value and note on one line."""
         return f"{self.value}   {self.note}" if self.value and self.note else self.value or self.note
-
-
-#: What a row has after its id: label and value, or also a note, or also a command.
-Said = tuple[str, ...]
-#: A ratio this close to 1 prints as 1.00.
-SAME = 0.005
-PARTS = {INJECTION: "node adapters", COPY: "memory copy"}
-CALLS = {"A": "MPI_Alltoall(int)", "B": "MPI_Alltoallv(int)", "C": "MPI_Alltoallv(m-vector)"}
 
 
 def span(claim: ClaimRow) -> tuple[float | None, float | None, float | None]:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the time goes, in words (the bottleneck, the parts of a call, steps to more nodes), and what would help."""
+"""Where the time goes, in words (the bottleneck, the parts of a call, steps to more nodes), remedies, findings."""
 
 from typing import Any
 
 from weft.analyse.tables.breakdown import Effect
 from weft.analyse.tables.claims import ClaimRow
 from weft.bound.terms import INJECTION, LINK
-from weft.format import faster_text, format_seconds, percent, times_text
+from weft.format import faster_text, format_seconds, percent, plural, times_text
 from weft.words import Said, name_part, span
 
 TEXTS = {
@@ -42,7 +42,6 @@ BASES = {
     "measured": "measured", "simulated": "simulated", "only bounded": "upper bound",
     "extended": "extrapolated; simulation.algorithms in the fabric file sets it",
 }  # fmt: skip
-
 #: Steps of a breakdown above the hardware, by the names that are printed.
 PARTS = {"messages": "messages", "contention": "contention", "algorithm": "algorithm", "arrival": "late arrival"}
 
@@ -108,6 +107,11 @@ def _added(claim: ClaimRow, effect: Effect) -> str:
     if factor >= 2:
         return faster_text(factor, low, high)
     change = f"{'+' if factor > 1 else '-'}{percent(abs(factor - 1))}"
-    if low is None or high is None:
-        return change
-    return f"{change} ({100 * (low - 1):+.0f} to {100 * (high - 1):+.0f})"
+    return change if low is None or high is None else f"{change} ({100 * (low - 1):+.0f} to {100 * (high - 1):+.0f})"
+
+
+def say_finding(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
+    """``launch medians vary ... : A warm, N = 2 (and 12 others)``."""
+    count = int(claim["value"] or 1)
+    others = f" (and {plural(count - 1, 'other')})" if count > 1 else ""
+    return more["level"], f"{claim['subject']}: {more['what']}{others}", more["remedy"]

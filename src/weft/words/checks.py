@@ -31,6 +31,16 @@ REMEDIES = {
     "cores": "bind each rank to a core of its own", "library": "load the same MPI on every node",
     "tcp": "look at the adapter of {name} and at the transports of the MPI", "adapter": "look at the adapter of {name}",
 }  # fmt: skip
+LONGEST = 40  # characters of a value that differs
+FAULTS = frozenset({"memory", "processor", "waiting", "tcp", "adapter", "library", "core", "cores"})
+AUDITS = {"violated": "Violation", "also": "Also", "consistent": "Consistent", INCONCLUSIVE: "Could not tell"}
+#: What a call is held against, unless it is a mock-up.
+RIVALS = {"larger": "at twice the size", "split": "two calls of half the size", "fewer": "on all ranks"}
+PAIR_LABELS = {
+    "node": "Slow node", "memory": "Slow memory", "link": "Slow link", "cable": "Slow cable", "switch": "Slow switch",
+    "leaves": "Slow path", "route": "Slow path", "rank": "Slow rank", "pair": "Slow pair", "class": "Two groups",
+}  # fmt: skip
+MODES = {"isolated": "one pair at a time", "node": "one pair per node at a time", "all": "all pairs at once"}
 
 
 def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
@@ -40,7 +50,7 @@ def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
         nodes = claim["next"] or (f"leave out {', '.join(more['exclude'])}" if more.get("exclude") else "")
         return "Next", nodes or part, part if nodes else ""
     if more.get("of") in FAULTS:
-        return LABELS[name], *FAULTS[more["of"]](claim, more)
+        return LABELS[name], *_fault(claim, more)
     if claim["value"] is not None:
         way = ROLES.get(more.get("role", ""), WAYS.get(more["of"], ""))
         factor = faster_text(*span(claim), claim["coverage"])
@@ -48,8 +58,7 @@ def say(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
         also = f"indistinguishable from {', '.join(more['also'])}" if more.get("also") else ""
         return LABELS[name], value, also, claim["next"]
     if not more.get("nodes"):
-        why = one_line(str(more.get("why") or ""))
-        return LABELS[INCONCLUSIVE], "no pair has been measured", why, claim["next"]
+        return LABELS[INCONCLUSIVE], "no pair has been measured", one_line(str(more.get("why") or "")), claim["next"]
     measured = f"{plural(more['nodes'], 'node')}, {plural(more['rounds'], 'round')}"
     return LABELS[name], measured, _doubt(more) if name == INCONCLUSIVE else ""
 
@@ -66,37 +75,21 @@ def _doubt(more: dict[str, Any]) -> str:
     return f"{more['far']:,} of {plural(more['nodes'], 'node')} over {percent(more['far_share'])} off their peers"
 
 
-def _own_pace(claim: ClaimRow, more: dict[str, Any]) -> Said:
-    what = f"copies at {format_rate(more['rate'])}" if more.get("rate") else "a fixed computation"
-    return f"{more['of']} of {claim['subject']}: {times_text(claim['value'])} its peers' time", what
-
-
-def _waited(claim: ClaimRow, more: dict[str, Any]) -> Said:
-    waited = f"{claim['subject']} waited for a core {percent(more['share'])} of the time"
-    return waited, f"peers {percent(more['peers'])}"
-
-
-def _tcp(claim: ClaimRow, more: dict[str, Any]) -> Said:
-    text = f"{format_bytes(more['sent'])} by network interfaces, {format_bytes(more['by_adapter'])} by the adapter"
-    return f"messages of {claim['subject']} went over TCP", text
-
-
-def _differs(claim: ClaimRow, more: dict[str, Any]) -> Said:
-    own, peers = (one_line(str(more.get(key) or "none"))[:LONGEST] for key in ("own", "peers"))
-    what = "MPI" if more["of"] == "library" else "adapters"
-    return f"{what} of {claim['subject']}: {own}", f"peers: {peers}"
-
-
-def _bound(claim: ClaimRow, more: dict[str, Any]) -> Said:
+def _fault(claim: ClaimRow, more: dict[str, Any]) -> Said:
+    of, subject = more["of"], claim["subject"]
+    if of in ("memory", "processor"):
+        what = f"copies at {format_rate(more['rate'])}" if more.get("rate") else "a fixed computation"
+        return f"{of} of {subject}: {times_text(claim['value'])} its peers' time", what
+    if of == "waiting":
+        return f"{subject} waited for a core {percent(more['share'])} of the time", f"peers {percent(more['peers'])}"
+    if of == "tcp":
+        text = f"{format_bytes(more['sent'])} by network interfaces, {format_bytes(more['by_adapter'])} by the adapter"
+        return f"messages of {subject} went over TCP", text
+    if of in ("adapter", "library"):
+        own, peers = (one_line(str(more.get(key) or "none"))[:LONGEST] for key in ("own", "peers"))
+        return f"{'MPI' if of == 'library' else 'adapters'} of {subject}: {own}", f"peers: {peers}"
     peers = f"peers have {more['peers_cores']}" if more.get("peers_cores") else ""
-    return f"{plural(more['ranks'], 'rank')} of {claim['subject']} on one core", peers
-
-
-LONGEST = 40  # characters of a value that differs
-FAULTS = {
-    "memory": _own_pace, "processor": _own_pace, "waiting": _waited, "tcp": _tcp, "adapter": _differs,
-    "library": _differs, "core": _bound, "cores": _bound,
-}  # fmt: skip
+    return f"{plural(more['ranks'], 'rank')} of {subject} on one core", peers
 
 
 def say_start(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
@@ -130,11 +123,6 @@ def within_text(claim: ClaimRow) -> str:
     if "close" not in more or not more["nodes"]:
         return ""
     return f"{more['close']:,} of {plural(more['nodes'], 'node')} within {percent(more['within'])} of their class"
-
-
-AUDITS = {"violated": "Violation", "also": "Also", "consistent": "Consistent", INCONCLUSIVE: "Could not tell"}
-#: What a call is held against, unless it is a mock-up.
-RIVALS = {"larger": "at twice the size", "split": "two calls of half the size", "fewer": "on all ranks"}
 
 
 def name_calls(names: str) -> str:
@@ -174,25 +162,14 @@ def say_audit(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     return AUDITS[name], value, f"{times}; {len(more['sizes'])} of {plural(more['of_sizes'], 'size')}"
 
 
-PAIR_LABELS = {
-    "node": "Slow node", "memory": "Slow memory", "link": "Slow link", "cable": "Slow cable", "switch": "Slow switch",
-    "leaves": "Slow path", "route": "Slow path", "rank": "Slow rank", "pair": "Slow pair", "class": "Two groups",
-}  # fmt: skip
-MODES = {"isolated": "one pair at a time", "node": "one pair per node at a time", "all": "all pairs at once"}
-
-
 def say_pair_outlier(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     """``leaf2 - spine0: 4.64x (1 MiB, one pair at a time)``, with what the same pairs cross."""
-    return PAIR_LABELS[name], *_outlier(claim, more)
-
-
-def _outlier(claim: ClaimRow, more: dict[str, Any]) -> Said:
     role = {**ROLES, "both": "as sender and receiver"}.get(more.get("role", ""), "")
     ways = f" and {plural(more['ways'] - 1, 'other way')}" if more["ways"] > 1 else ""
     where = f"{format_bytes(more['bytes'])}, {MODES[more['mode']]}{ways}; {plural(more['affected'], 'pair')}"
     also = f"indistinguishable from {', '.join(more['also'])} (same pairs)" if more.get("also") else ""
     value = f"{claim['subject']}{f' {role}' if role else ''}: {times_text(*span(claim))} slower ({where})"
-    return value, "; ".join(filter(None, (more.get("detail"), also)))
+    return PAIR_LABELS.get(name, "Inconclusive"), value, "; ".join(filter(None, (more.get("detail"), also)))
 
 
 def say_pairs(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
@@ -200,7 +177,7 @@ def say_pairs(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     if name == "unmeasured":
         return "Inconclusive", "no pair has been measured yet"
     if more.get("affected"):
-        return "Inconclusive", *_outlier(claim, more)
+        return say_pair_outlier(claim, INCONCLUSIVE, more)
     counted = f"{plural(more['pairs'], 'pair')} of {plural(more['ranks'], 'rank')} on {plural(more['nodes'], 'node')}"
     slow = f"{plural(more['slow'], 'pair')} at {PAIR_FACTOR:g}x of their class or more, " if more.get("slow") else ""
     most = "" if claim["value"] is None else f"{slow}at most {times_text(claim['value'])}"

@@ -35,8 +35,7 @@ def say_ratio(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
 def _said(claim: ClaimRow, more: Mapping[str, Any]) -> str:
     coverage = claim["coverage"] if claim["kind"] == "answer" else None
     mean = mean_text(more["where"])
-    factor = factor_text(*span(claim), coverage)
-    return f"{place_text(more['where'])}: {factor}{f', {mean}' if mean else ''}"
+    return f"{place_text(more['where'])}: {factor_text(*span(claim), coverage)}{f', {mean}' if mean else ''}"
 
 
 def _counts(more: Mapping[str, Any]) -> str:

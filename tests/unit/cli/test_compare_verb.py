@@ -13,7 +13,7 @@ import pytest
 from made.run import STUDY, Made, make_run, tara_like
 from weft.analyse.compare.claims import more_launches
 from weft.cli.app import main
-from weft.cli.compare import size_range
+from weft.cli.show import size_range
 from weft.errors import CompareError
 from weft.report.compare import load_compare
 from weft.report.compare.figures import BAND, FASTER, MODEL_BAND, all_figures

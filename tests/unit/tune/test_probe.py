@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from weft.errors import DataError
-from weft.tune.model import MachineFile, Probed, read_machine
+from weft.tune.model import SCHEMA, MachineFile, read_machine
 from weft.tune.study import from_times
 
+NUMBERS = {"gap_s": 2e-7, "gap_is_limit": False, "overhead_s": 6e-7, "one_way_s": 1.2e-6}
+RATES = {"rate_bytes_per_s": 3.5e9, "copy_rate_bytes_per_s": 2e10}
+WRITTEN = MachineFile.model_validate({"schema": SCHEMA, "fabric": "f", "run": "r", **NUMBERS, **RATES})
 VALUES = {"small": 8, "large": 2**20, "messages": 64, "trains": 4, "more": 4, "longer": 2}
 
 
@@ -52,15 +55,14 @@ def test_a_run_too_noisy_for_a_slope_is_refused(name: str) -> None:
 
 def test_a_file_of_numbers_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "machine.json"
-    written = MachineFile.of(Probed(2e-7, False, 6e-7, 1.2e-6, 3.5e9, 2e10), "f", "r")
-    written.write(path)
-    assert read_machine(path) == written
+    WRITTEN.write(path)
+    assert read_machine(path) == WRITTEN
 
 
 @pytest.mark.parametrize("value", [-1, 0, None, "fast", float("nan"), float("inf"), [1]])
 def test_a_rate_that_is_none_is_refused_with_its_key(value: object, tmp_path: Path) -> None:
     path = tmp_path / "machine.json"
-    MachineFile.of(Probed(2e-7, False, 6e-7, 1.2e-6, 3.5e9, 2e10), "f", "r").write(path)
+    WRITTEN.write(path)
     tree = json.loads(path.read_text())
     del tree["record_crc32"]  # a checksum would refuse any edit
     path.write_text(json.dumps(tree | {"rate_bytes_per_s": value}))

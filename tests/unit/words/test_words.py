@@ -8,8 +8,7 @@ import pytest
 from weft.analyse.claims.make import IDS, judge
 from weft.analyse.tables.claims import ClaimRow, QualityRow, make_claim
 from weft.analyse.trace.claims import RULES as TRACE_RULES
-from weft.words.card import card_rows, say
-from weft.words.doubts import TEXTS
+from weft.words.card import TEXTS, card_rows, say
 
 SERIES: dict[str, Any] = {"series": "constant-local", "start": 1, "end": 4, "axis": "nodes", "answer": "rises"}
 ANSWER = make_claim(

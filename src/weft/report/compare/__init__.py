@@ -76,10 +76,7 @@ def load_compare(
     phases: Sequence[str] = PHASES,
     sizes: tuple[int, int] | None = None,
 ) -> Compare:
-    """Load runs and compare each with the first.
-
-    Raises CompareError: they are fewer than two, one was given twice or cannot be read, or they have nothing in common.
-    """
+    """Load runs, compare each with the first; CompareError for fewer than two, one given twice, none in common."""
     if len(folders) < 2:
         few = f"{len(folders) or 'no'} run was given; a comparison needs two"
         raise CompareError(few, "weft compare BASE OTHER...")

@@ -66,12 +66,11 @@ def sheets(found: Compare) -> list[Sheet]:
     return [
         Sheet(name, title, axis, tuple(dict.fromkeys(key.operation for key in keys)), frozenset(keys))
         for name, title, axis, keys in made
-        if len({x_of(key, axis) for key in keys}) > 1  # the table shows an axis with one point better
+        if len({_x_of(key, axis) for key in keys}) > 1  # the table shows an axis with one point better
     ]
 
 
-def x_of(key: Key, axis: Axis) -> int:
-    """Position of a row on the axis."""
+def _x_of(key: Key, axis: Axis) -> int:
     return {"bytes": key.size or 0, "nodes": key.nodes, "ranks": key.ranks}[axis]
 
 
@@ -93,7 +92,7 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[dict[str, 
             if key.operation != operation or point is None or not point.medians:
                 continue
             low, high = point.span_s or (min(point.medians.values()), max(point.medians.values()))
-            numbers = {"x": x_of(key, sheet.axis), "y": point.median_s, "low": low, "high": high}
+            numbers = {"x": _x_of(key, sheet.axis), "y": point.median_s, "low": low, "high": high}
             words = {"run": side.name, "line": line_of(key, sheet), "where": name_place(key)}
             words["stroke"] = "" if low == high else "model" if point.span_s else "launches"
             words["time"] = measured_seconds(point.median_s, *((low, high) if low < high else ()))
@@ -102,11 +101,10 @@ def time_points(found: Compare, sheet: Sheet, operation: str) -> list[dict[str, 
     return sorted(points, key=lambda point: (not point["base"], point["run"], point["line"], point["x"]))
 
 
-def ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[dict[str, Any]]:
-    """Ratios of one comparison for one panel."""
+def _ratio_points(comparison: Comparison, sheet: Sheet, operation: str) -> list[dict[str, Any]]:
     points: list[dict[str, Any]] = [
         {
-            "x": x_of(each.key, sheet.axis), "y": each.evidence.ratio,
+            "x": _x_of(each.key, sheet.axis), "y": each.evidence.ratio,
             "low": each.evidence.low or each.evidence.ratio, "high": each.evidence.high or each.evidence.ratio,
             "line": line_of(each.key, sheet), "differs": each.evidence.outcome in ("slower", "faster"),
             "where": name_place(each.key), "ratio": ratio_text(each.evidence), "outcome": each.evidence.outcome,
@@ -122,7 +120,7 @@ def all_figures(found: Compare) -> list[Figure]:
     made: list[Figure] = []
     for sheet in sheets(found):
         made.append(times_figure(found, sheet))
-        ratios = (ratio_figure(found, each, number, sheet) for number, each in enumerate(found.comparisons, 1))
+        ratios = (_ratio_figure(found, each, number, sheet) for number, each in enumerate(found.comparisons, 1))
         made += [each for each in ratios if each.panels]  # two runs may have none of these rows in common
     return made
 
@@ -138,9 +136,8 @@ def times_figure(found: Compare, sheet: Sheet) -> Figure:
     return Figure(f"times-{sheet.name}", title, key, reading(found.comparisons, sheet), panels, wide=True)
 
 
-def ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: Sheet) -> Figure:
-    """Time of one run over the base's, with its interval."""
-    every = [(panel, ratio_points(comparison, sheet, panel)) for panel in sheet.panels]
+def _ratio_figure(found: Compare, comparison: Comparison, number: int, sheet: Sheet) -> Figure:
+    every = [(panel, _ratio_points(comparison, sheet, panel)) for panel in sheet.panels]
     panels = tuple(_ratio(sheet.axis, points, panel, comparison) for panel, points in every if points)
     base, other = comparison.base.name, comparison.other.name
     title = found.titled(f"Time of {other} over that of {base}: {sheet.title}")
@@ -217,8 +214,7 @@ def _ratio(axis: Axis, points: Sequence[dict[str, Any]], operation: str, compari
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     least = ((300, (1,)), (12, (1, 2, 5)), (4, (1, 2, 3, 5, 7)), (0, (1, 1.2, 1.5, 2, 3, 5, 7, 8, 9)))
     steps = next(steps for factor, steps in least if high / low > factor)
-    marks = sorted({round(tick, 9) for tick in (*theme.decades(low, high, steps), 1.0)})
-    ticks = alt.Axis(values=marks, format="~r")
+    ticks = alt.Axis(values=sorted({round(tick, 9) for tick in (*theme.decades(low, high, steps), 1.0)}), format="~r")
     title = f"{comparison.other.name} / {comparison.base.name}"
     x, y = _x(axis, points), alt.Y("y:Q", title=title if len(title) < 44 else "ratio of times", scale=scale, axis=ticks)
     lines = _lines(points)

@@ -29,9 +29,8 @@ from weft.report.html import figure_values, fill, write_figures, write_page
 from weft.report.tabular import Table, Words, comma_separated, make_table, markdown, terminal
 from weft.text import markdown_text
 from weft.words import Row
-from weft.words.card import Card
+from weft.words.card import Card, grade_text
 from weft.words.comparisons import name_place
-from weft.words.doubts import grade_text
 
 MOST_LINES, MOST_OF_NIGHTS, SHOWN_ALARMS, SHOWN_NIGHTS = 60, 12, 20, 60
 CELL, LATE = 9, 10  # pixels; nights by which times may show a part later than the run that first names it
@@ -180,10 +179,7 @@ def write(runs: Compare, found: Trend, path: Path, *, formats: Collection[str] =
 
 
 class Nights:
-    """Nights (each a `weft.run.nightly.Night`, oldest first) on ``hosts``, all nodes of a fabric, and their alarms.
-
-    ``precision``: relative, as the study asked for: no smaller change counts.
-    """
+    """Nights (`weft.run.nightly.Night`, oldest first) and their alarms; ``hosts``: all; ``precision``: relative."""
 
     def __init__(self, study: str, fabric: str, nights: Sequence[Any], precision: float, hosts: Sequence[str]) -> None:
         self.study, self.fabric, self.nights, self.hosts = study, fabric, nights, hosts

@@ -20,6 +20,16 @@ from weft.report.view import RunView
 from weft.words.card import say
 from weft.words.comparisons import factor_text, name_place
 
+MOST = 12
+WIDE, LABEL, VALUE, ROW, TOP, RADIUS = 760, 270, 170, 34, 26, 6
+#: The axis reaches at least so far to both sides of 1.
+NARROW = 1.05
+MARKS = {"slower": "hot-bar", "faster": "cool-bar"}
+KEY = (
+    "Time over the base's, logarithmic; bar: 95 % interval (of models: the range of what they leave out). "
+    "Red: slower, blue: faster, hollow: no difference shown. Line: equal times."
+)
+
 
 def write(found: Compare, verdicts: Sequence[Verdict], path: Path, *, formats: Collection[str] = ()) -> Path:
     """Write the page, and its figures as files of some ``formats`` (svg, pdf, png) into ``figures/``; the path."""
@@ -65,17 +75,6 @@ def differences(found: Compare) -> list[tuple[str, list[str]]]:
     idle = {"Run folder", "Made", "Seed", "Timer"}
     listed = [(name, [run.get(name, "not set") for run in runs]) for name in names if name not in idle]
     return [(name, values) for name, values in listed if len(set(values)) > 1]
-
-
-MOST = 12
-WIDE, LABEL, VALUE, ROW, TOP, RADIUS = 760, 270, 170, 34, 26, 6
-#: The axis reaches at least so far to both sides of 1.
-NARROW = 1.05
-MARKS = {"slower": "hot-bar", "faster": "cool-bar"}
-KEY = (
-    "Time over the base's, logarithmic; bar: 95 % interval (of models: the range of what they leave out). "
-    "Red: slower, blue: faster, hollow: no difference shown. Line: equal times."
-)
 
 
 def draw_ratios(found: Compare) -> Picture:

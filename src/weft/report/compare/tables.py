@@ -29,6 +29,13 @@ FIELDS = (
     "parameters", "rows", "base_s", "other_s", "ratio", "low", "high", "base_launches", "other_launches", "p", "p_holm",
     "p_launches", "shown", "outcome", "why", "oversubscribed", "statement",
 )  # fmt: skip
+Format = Literal["text", "md", "csv", "json"]
+MEANING = (
+    "Ratio: the other's median over the base's (95 % bootstrap interval over launches). p: rank test of the launches' "
+    "medians alone; corrected: the smaller of Holm's correction over all rows and the permutation of whole launches. "
+    "* more ranks than cores."
+)
+MOST_UNMATCHED = 20
 
 
 def as_json(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
@@ -102,34 +109,23 @@ def _row(comparison: Comparison, each: Compared | Summary) -> dict[str, Any]:
     return {name: own[name] for name in FIELDS}
 
 
-Format = Literal["text", "md", "csv", "json"]
-
-MEANING = (
-    "Ratio: the other's median over the base's (95 % bootstrap interval over launches). p: rank test of the launches' "
-    "medians alone; corrected: the smaller of Holm's correction over all rows and the permutation of whole launches. "
-    "* more ranks than cores."
-)
-MOST_UNMATCHED = 20
-
-
 def all_tables(comparison: Comparison) -> list[Table]:
     """Every table of one comparison: summaries, then each call's rows, warm before cold, then rows of only one run."""
     calls = dict.fromkeys((each.key.operation, each.key.phase) for each in comparison.rows)
-    of_calls = (call_table(comparison, *call) for call in sorted(calls, key=lambda call: call[1] != "warm"))
-    return existing(summary_table(comparison), *of_calls, unmatched_table(comparison))
+    of_calls = (_call_table(comparison, *call) for call in sorted(calls, key=lambda call: call[1] != "warm"))
+    return existing(_summary_table(comparison), *of_calls, unmatched_table(comparison))
 
 
 #: The columns of a ratio.
 JUDGED: tuple[Column[Compared | Summary], ...] = (
     ("Ratio", "", lambda each: ratio_text(each.evidence)),
-    ("p alone", "", lambda each: p_text(each.evidence.p)),
-    ("corrected", "", lambda each: p_text(each.evidence.p_holm, each.evidence.p_launches)),
+    ("p alone", "", lambda each: _p_text(each.evidence.p)),
+    ("corrected", "", lambda each: _p_text(each.evidence.p_holm, each.evidence.p_launches)),
     (Words("Verdict"), "", lambda each: each.evidence.outcome + (", below the noise floor" if _is_lost(each) else "")),
 )
 
 
-def summary_table(comparison: Comparison) -> Table:
-    """Each call over its sizes."""
+def _summary_table(comparison: Comparison) -> Table:
     return make_table(
         f"{comparison.other.name} against {comparison.base.name}",
         sorted(comparison.summaries, key=lambda each: each.phase != "warm"),
@@ -139,8 +135,7 @@ def summary_table(comparison: Comparison) -> Table:
     )  # fmt: skip
 
 
-def call_table(comparison: Comparison, operation: str, phase: str) -> Table:
-    """One call's rows."""
+def _call_table(comparison: Comparison, operation: str, phase: str) -> Table:
     own = [each for each in comparison.rows if (each.key.operation, each.key.phase) == (operation, phase)]
     sized = all(each.key.m is None for each in own)
     return make_table(
@@ -167,23 +162,21 @@ def unmatched_table(comparison: Comparison) -> Table:
     ]
     if len(rows) > MOST_UNMATCHED:
         rows[MOST_UNMATCHED:] = [(f"and {len(rows) - MOST_UNMATCHED} more", "", "", "", "")]
-    columns = (Words("Row"), "N", "p", Words("Not in"), Words("Because"))
-    return Table("Rows without a partner", columns, tuple(rows))
+    return Table("Rows without a partner", (Words("Row"), "N", "p", Words("Not in"), Words("Because")), tuple(rows))
 
 
 def _is_lost(each: Compared | Summary) -> bool:
     return each.evidence.outcome == "no difference shown" and "floor" in each.evidence.why
 
 
-def p_text(*given: float | None) -> str:
-    """A probability with two digits, the smaller of several."""
+def _p_text(*given: float | None) -> str:
     p = min((each for each in given if each is not None), default=None)
     return "–" if p is None else "< 0.001" if p < 0.001 else f"{p:.2g}" if p < 0.0995 else f"{p:.2f}"
 
 
 def p_equals(p: float) -> str:
     """A probability in a sentence: ``p = 0.032``, ``p < 0.001``."""
-    text = p_text(p)
+    text = _p_text(p)
     return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 

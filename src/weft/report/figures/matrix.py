@@ -16,7 +16,6 @@ from weft.report.figures import Picture, with_script
 from weft.report.figures.theme import FONT, GREY, INK
 
 Floats = NDArray[np.float64]
-
 #: Either part of the colours spans at least this factor: values that differ by less than a percent look alike.
 NARROWEST = 1.25
 #: From light to dark for usual values, from orange to nearly black for slower ones.
@@ -25,6 +24,13 @@ SLOW = ("#f6a04d", "#e56a1b", "#c33a0a", "#8a1d05", "#3d0a02")
 NOTHING = "#e5e7eb"
 #: Palette: index 0 is "not measured", then the usual colours, then the slow ones.
 STEPS = (150, 105)
+LEFT, TOP, RIGHT, BELOW = 92, 12, 44, 108
+#: Side of a matrix on the page in pixels; the smaller value if it has few rows.
+WIDE, NARROW, FEW = 800, 480, 100
+MOST_POINTS = 512
+MOST_LABELS = 16
+#: With more nodes than this there is no tooltip: the numbers would make the page too large.
+MOST_READ = 512
 
 
 @dataclass(frozen=True)
@@ -46,9 +52,7 @@ class Scale:
 
 def _along(values: Floats, low: float, high: float) -> Floats:
     """0 at low, 1 at high, on a logarithmic scale, clipped."""
-    if not high > low > 0:
-        return np.zeros(values.shape)
-    return np.clip(np.log(values / low) / np.log(high / low), 0, 1)
+    return np.clip(np.log(values / low) / np.log(high / low), 0, 1) if high > low > 0 else np.zeros(values.shape)
 
 
 def scale_of(values: Floats, cut: float) -> Scale:
@@ -77,10 +81,7 @@ def palette() -> NDArray[np.uint8]:
 
 
 def png(indices: NDArray[np.uint8], colours: NDArray[np.uint8] | None = None, opacity: bytes = b"") -> bytes:
-    """Indices, shape (rows, columns), as a PNG of `colours`, shape (colours, 3), by default those of `palette`.
-
-    `opacity`: of the first of them, 0 to 255.
-    """
+    """Indices, shape (rows, columns), as a PNG of `colours`, shape (colours, 3); `opacity`: of the first ones."""
     colours, (rows, columns) = palette() if colours is None else colours, indices.shape
     lines = np.pad(indices, ((0, 0), (1, 0)))  # each begins with the number of its filter: none
     parts = {b"IHDR": struct.pack(">2I5B", columns, rows, 8, 3, 0, 0, 0), b"PLTE": colours.tobytes()}
@@ -97,25 +98,13 @@ def data_address(content: bytes) -> str:
 
 
 def block_maximum(values: Floats, most: int) -> Floats:
-    """At most ``most`` (rows, columns), any unit: each the maximum of its block, nan only if the whole block is.
-
-    Never a mean: one slow pair in a block of sixteen must still have the colour of a slow pair.
-    """
+    """At most ``most`` (rows, columns), any unit: maxima of blocks (a mean hides one slow pair); nan if all are."""
     block = -(-max(values.shape) // most)
     if block <= 1:
         return values
     padded = np.pad(values, [(0, -side % block) for side in values.shape], constant_values=np.nan)
     rows, columns = padded.shape
     return np.fmax.reduce(np.fmax.reduce(padded.reshape(rows // block, block, columns // block, block), axis=3), axis=1)
-
-
-LEFT, TOP, RIGHT, BELOW = 92, 12, 44, 108
-#: Side of a matrix on the page in pixels; the smaller value if it has few rows.
-WIDE, NARROW, FEW = 800, 480, 100
-MOST_POINTS = 512
-MOST_LABELS = 16
-#: With more nodes than this there is no tooltip: the numbers would make the page too large.
-MOST_READ = 512
 
 
 @dataclass(frozen=True, eq=False)

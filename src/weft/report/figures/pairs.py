@@ -35,8 +35,7 @@ def pair_figures(view: PairView) -> list[Figure | Picture]:
     if len(view.nodes) > 1:
         contended = sorted({(row["bytes"], row["mode"]) for row in view.contention})
         found += [_contention(view, size, mode) for size, mode in contended]
-    histograms = (_histogram(view, size, mode) for size, mode in view.shown)
-    return [*found, *(each for each in histograms if each)]
+    return [*found, *(each for each in (_histogram(view, size, mode) for size, mode in view.shown) if each)]
 
 
 def _what(view: PairView, size: int) -> str:

@@ -44,8 +44,7 @@ def draw_loads(view: RunView) -> Picture | None:
     for load in used:
         ends = frozenset((load["source"], load["target"]))
         shares[ends] = max(shares.get(ends, 0.0), load["share"] or 0.0)
-    most = max(shares.values())
-    hot = {ends for ends, share in shares.items() if share >= max(BUSY, 0.9 * most)}
+    hot = {ends for ends, share in shares.items() if share >= max(BUSY, 0.9 * max(shares.values()))}
     rates = sorted({load["rate"] for load in used if load["rate"]})
     rate = f" {format_rate(rates[0])} per cable." if len(rates) == 1 else ""
     key = f"Share of each link's rate used while the calls ran, {nodes} nodes, counted by the switches.{rate}"

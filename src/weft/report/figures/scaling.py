@@ -194,10 +194,7 @@ def _calls_chart(axis: str, points: Points, calls: list[str]) -> Any:
 
 
 def calls_reading(rows: Sequence[TimedRow], floor: Sequence[FloorRow] = ()) -> str:
-    """Which first call stands out most among the later ones, and where.
-
-    None at one rank, which has no connections, and none whose time is below the noise floor or its own bound.
-    """
+    """Which first call of several ranks, above noise floor and bound, is slowest beside later ones, and where."""
     warm = {(row["cell"], row["call"]): row for row in rows if row["phase"] == "warm"}
     first = [row for row in rows if row["phase"] == "cold" and row["ranks"] > 1]
     pairs = [(row, warm[row["cell"], row["call"]]) for row in first if (row["cell"], row["call"]) in warm]

@@ -141,8 +141,7 @@ def _value_axis(rows: Sequence[dict[str, Any]], quantity: Quantity) -> tuple[alt
     lowest = min([*seen, *(bound for bound in bounds if bound > min(seen) / FAR)])
     highest = max([*seen, *(bound for bound in bounds if bound < max(seen) * FAR)])
     scale = alt.Scale(type="log", domain=[lowest / 1.5, highest * 1.8], nice=False)
-    span = math.log10(highest / lowest)
-    ticks = theme.decades(lowest / 1.5, highest * 1.8, (1, 2, 5) if span < 2.2 else (1,))
+    ticks = theme.decades(lowest / 1.5, highest * 1.8, (1, 2, 5) if math.log10(highest / lowest) < 2.2 else (1,))
     axis = alt.Axis(values=ticks, labelExpr=theme.SECONDS_LABEL if quantity == "time" else theme.RATES_LABEL)
     return alt.Y("y:Q", title=quantity, scale=scale, axis=axis), scale, math.log(highest / lowest * 2.7)
 
@@ -161,7 +160,7 @@ def winner_figure(title: str, found: Sequence[WinnerRow]) -> Figure | None:
         return None
     algorithms = list(dict.fromkeys(winner["algorithm"] for winner in found if winner["algorithm"] != DEFAULT))
     panels = tuple(_tiles(name, [each for each in found if each["call"] == name], algorithms) for name in names)
-    return Figure("winners", title, WINNERS_KEY, winners_reading(found), panels)
+    return Figure("winners", title, WINNERS_KEY, _winners_reading(found), panels)
 
 
 def _tiles(name: str, found: Sequence[WinnerRow], algorithms: Sequence[str]) -> Any:
@@ -192,8 +191,7 @@ def _shape(winner: WinnerRow) -> str:
     return f"p = {winner['ranks']}" + (f", N = {winner['nodes']}" if winner["nodes"] > 1 else "")
 
 
-def winners_reading(found: Sequence[WinnerRow]) -> str:
-    """How often the library's own choice is beaten, and where most."""
+def _winners_reading(found: Sequence[WinnerRow]) -> str:
     beaten = [winner for winner in found if beats(winner)]
     if not beaten:
         return f"No algorithm is significantly faster than the library's own choice at any of {len(found)} points."

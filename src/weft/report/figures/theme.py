@@ -14,7 +14,6 @@ from weft.text import plain_tree
 from weft.units import RATES, SIZES
 
 Chart: TypeAlias = Any
-
 # Okabe and Ito's palette: distinguishable with all common kinds of colour blindness, and in grey.
 BLUE, ORANGE, GREEN, RED, GREY, INK = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#6b7280", "#1f2937"
 #: Words in these colours are too faint on white paper (a contrast below 4.5): they are written in a darker shade.
@@ -126,11 +125,9 @@ def dodged(wanted: Sequence[float], gap: float) -> list[float]:
 
 
 def label_expression(units: Mapping[str, float]) -> str:
-    """A Vega expression that writes a tick in the largest of ``units`` (name to factor, smallest first) that fits.
-
-    A tick such as 1e-6 may lie a rounding error below its unit, so a unit begins halfway to the one before.
-    """
+    """A Vega expression for a tick in the largest of ``units`` (name to factor, smallest first) that fits."""
     text, *others = (f"format(datum.value / {factor!r}, '~r') + ' {name}'" for name, factor in units.items())
+    # a tick such as 1e-6 may lie a rounding error below its unit, so a unit begins halfway to the one before
     for (below, factor), label in zip(pairwise(units.values()), others, strict=True):
         text = f"datum.value >= {factor / 2 if factor / below < 1024 else factor!r} ? {label} : {text}"
     return text

@@ -12,7 +12,6 @@ from weft.report.figures import Picture, with_script
 from weft.report.figures.matrix import data_address, png
 
 Floats = NDArray[np.float64]
-
 LEFT, TOP, WIDE, BELOW = 70, 8, 760, 58
 INNER = WIDE - LEFT - 2
 #: Height of all lanes, and of one at most, in pixels.

@@ -13,7 +13,6 @@ class BandwidthStory(SweepStory):
     streams = True
 
     def tables(self, view: RunView) -> list[Table]:
-        """Rates by size and pattern, change-overs, sizes slower than their double."""
         lines = self.lines(view)
         names = [line.name for line in lines]
         if not lines:
@@ -25,7 +24,6 @@ class BandwidthStory(SweepStory):
         return existing(changes, trials, rates, slower)
 
     def figures(self, view: RunView) -> Figures:
-        """Rate and time against size."""
         from weft.report.figures.sizes import KEY, RATE_KEY, size_panel
 
         lines = self.lines(view)

@@ -35,13 +35,12 @@ class CollectiveStory(SweepStory):
         return [bar_of(line.name, row) for line, row in common_rows(largest_lines(own_lines(self.lines(view))))]
 
     def tables(self, view: RunView) -> list[Table]:
-        """Winners, change-overs, a table of times for each call, sizes slower than their double, the floor."""
         lines, winners = own_lines(self.lines(view)), WINNERS.read(view.path)
         raced = {call: [each for each in winners if each["call"] == call] for call in (row["call"] for row in winners)}
         titles = {call: view.titled(f"Fastest algorithm of MPI_{call.capitalize()}") for call in raced}
         return existing(
-            guideline_table(view.titled("Performance guidelines"), GUIDELINES.read(view.path)),
-            overlap_table(view.titled("Hidden behind computation"), OVERLAPS.read(view.path)),
+            _guideline_table(view.titled("Performance guidelines"), GUIDELINES.read(view.path)),
+            _overlap_table(view.titled("Hidden behind computation"), OVERLAPS.read(view.path)),
             *(winner_table(titles[call], rows) for call, rows in raced.items()),
             *change_tables(view, lines, [f"{line.name}, {line.place}" for line in lines]),
             *(time_table(view.titled(f"Time of {name}"), group) for name, group in by_name(lines).items()),
@@ -68,7 +67,6 @@ class CollectiveStory(SweepStory):
         return [*maps, *super().proof(view, others)]
 
     def figures(self, view: RunView) -> Figures:
-        """Time against size, a panel for each call; the map of winners."""
         from weft.report.figures.sizes import KEY, size_panel, winner_figure
 
         groups, panels = by_name(own_lines(self.lines(view))), list[Any]()
@@ -81,12 +79,10 @@ class CollectiveStory(SweepStory):
         return [*found, *([winners] if winners else [])]
 
     def fields(self, view: RunView) -> dict[str, Any]:
-        """The fields of any sweep, and ``winners``."""
         return super().fields(view) | {"winners": WINNERS.read(view.path)}
 
 
-def guideline_table(title: str, rows: Sequence[GuidelineRow]) -> Table:
-    """Each call beside what it is held against, violations and the largest factors first; empty of other runs."""
+def _guideline_table(title: str, rows: Sequence[GuidelineRow]) -> Table:
     return make_table(
         title, sorted(rows, key=lambda row: (not row["violated"], -row["factor"])),
         (Words("call"), "", lambda row: name_calls(row["collective"])),
@@ -100,8 +96,7 @@ def guideline_table(title: str, rows: Sequence[GuidelineRow]) -> Table:
     )  # fmt: skip
 
 
-def overlap_table(title: str, rows: Sequence[OverlapRow]) -> Table:
-    """Each non-blocking call with the share that hides, by how it is waited for; empty of other runs."""
+def _overlap_table(title: str, rows: Sequence[OverlapRow]) -> Table:
     ways = {"wait": "MPI_Wait", "test": "MPI_Test in between", "persistent": "persistent (share saved)"}
     return make_table(
         title, rows,

@@ -27,7 +27,6 @@ class ExchangeStory(Story):
     """Tables 4.1 to 4.6 and Figures 3.1, 4.1 and 4.2 of the tara papers, from a run."""
 
     def bars(self, view: RunView) -> list[Bar]:
-        """The points of the series that answers, each with its bound."""
         main = main_verdict(view.verdicts) or next(iter(by_weight(view.verdicts)), None)
         if main is None:
             return []
@@ -38,7 +37,6 @@ class ExchangeStory(Story):
         return [bar_of(plural(row[main["axis"]], main["axis"].rstrip("s")), row) for row in rows]
 
     def bars_of(self, view: RunView) -> str:
-        """The call, with the bytes that each rank sends."""
         sizes = sorted({cell.local_bytes for cell in view.plan.measured if cell.local_bytes})
         return name_call(view.main_call) + (f", {format_bytes(sizes[-1])} per rank" if len(sizes) == 1 else "")
 
@@ -50,7 +48,6 @@ class ExchangeStory(Story):
         return [each for each in (draw_loads(view), draw_times(view)) if each is not None]
 
     def tables(self, view: RunView) -> list[Table]:
-        """Times, bottlenecks, calls cold and warm, memory."""
         shown, others = _shown_series(view)
         memory = memory_tables(view.plan, [series.name for series in shown])
         memory = [replace(table, title=view.titled(table.title)) for table in memory]
@@ -60,7 +57,6 @@ class ExchangeStory(Story):
         return [*time_tables(view), *existing(held_back_table(view)), *calls, *memory]
 
     def figures(self, view: RunView) -> Figures:
-        """Time along each series, the calls, the complete graph, the spread of samples."""
         from weft.report.figures.scaling import calls_figure, scaling_figure
         from weft.report.figures.spread import schematic_figure, spread_figure
 
@@ -105,8 +101,7 @@ def _time_table(view: RunView, group: Sequence[tuple[PlannedSeries, list[CallRow
         if any(row["samples"] > 1 for row in own):
             rows.append(("   samples", *(f"{row['samples']:,}" if row["samples"] else UNKNOWN for row in own)))
     heading = interval_heading([row for _, own in group for row in own])
-    title = f"Time of {CALLS.get(view.main_call, view.main_call)}, {heading}"
-    return Table(view.titled(title), columns, tuple(rows))
+    return Table(view.titled(f"Time of {CALLS.get(view.main_call, view.main_call)}, {heading}"), columns, tuple(rows))
 
 
 def _call_table(view: RunView, series: PlannedSeries) -> Table:

@@ -20,7 +20,6 @@ class InterferenceStory(Story):
     """Impact by victim and aggressor."""
 
     def tables(self, view: RunView) -> list[Table]:
-        """A row for each call beside each kind of traffic."""
         return existing(make_table(
             view.titled("Impact of another job"), IMPACTS.read(view.path),
             (Words("call"), "", lambda row: _labels(row)[0]), (Words("beside"), "", lambda row: _labels(row)[1]),
@@ -34,7 +33,6 @@ class InterferenceStory(Story):
         ))  # fmt: skip
 
     def figures(self, view: RunView) -> Figures:
-        """Tiles of all victims and aggressors, a panel for each place."""
         rows = IMPACTS.read(view.path)
         places = dict.fromkeys(row["place"] for row in rows)
         panels = tuple(_panel(PLACES[place], [row for row in rows if row["place"] == place]) for place in places)
@@ -44,8 +42,7 @@ class InterferenceStory(Story):
 
 def _labels(row: ImpactRow) -> tuple[str, str]:
     strength = "" if row["percent"] == 100 else f" {row['percent']} %"
-    call = f"{VICTIMS[row['victim']]}, {exact_bytes(row['bytes'])}, {row['ranks']} ranks"
-    return call, row["aggressor"] + strength
+    return f"{VICTIMS[row['victim']]}, {exact_bytes(row['bytes'])}, {row['ranks']} ranks", row["aggressor"] + strength
 
 
 def _link(row: ImpactRow) -> str:

@@ -24,14 +24,12 @@ class PairsStory(Story):
     """The table by hops, worst nodes and pairs, contention, first contact, and the matrices."""
 
     def tables(self, view: RunView) -> list[Table]:
-        """Hops, nodes, pairs, contention, first contact."""
         pairs = PairView(view)
         if not pairs.measured:
             return []
         return existing(_hops(pairs), _nodes(pairs), _pairs(pairs), _contention(pairs), _cold(pairs))
 
     def figures(self, view: RunView) -> Figures:
-        """Matrices by rank and node, contention, histograms."""
         from weft.report.figures.pairs import pair_figures
 
         pairs = PairView(view)
@@ -50,7 +48,6 @@ class PairsStory(Story):
         return [*([tree] if tree else []), *shown]
 
     def fields(self, view: RunView) -> dict[str, Any]:
-        """``pairs``: the rows of the tables and the outliers."""
         pairs = PairView(view)
         if not pairs.measured:
             return {"pairs": None}

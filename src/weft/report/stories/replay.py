@@ -11,7 +11,6 @@ class ReplayStory(Story):
     """Every replay by its nodes."""
 
     def bars(self, view: RunView) -> list[Bar]:
-        """Every replay by its nodes."""
         rows = sorted(timed(view.rows, phase="warm"), key=lambda row: (row["nodes"], row["ranks"]))
         return [bar_of(f"{plural(row['nodes'], 'node')}", row) for row in rows]
 
