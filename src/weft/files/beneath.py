@@ -11,13 +11,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 KINDS = {
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFDIR: "a folder",
-    stat.S_IFLNK: "a link",
-}
+    stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a folder", stat.S_IFLNK: "a link",
+}  # fmt: skip
 DEEPEST = 16  # folders in folders; Weft's own are nested half as deep, replays in a trace among them
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 MOST_HOLES, PACKED = 1 << 26, 64

@@ -7,7 +7,7 @@ a matrix of all pairs would be too large.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -73,9 +73,8 @@ class PairSchedule:
         """Rank of each (node, slot), shape (nodes, slots); -1 if there is none. A last row without ranks is the bye."""
         table = np.full((self.nodes + 1, max(self.slots, 1)), -1, np.int32)
         order = np.argsort(nodes, kind="stable")
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        for node, (first, end) in enumerate(pairwise(ends.tolist())):
-            table[node, : end - first] = order[first:end]
+        first = np.cumsum(sizes) - sizes
+        table[nodes[order], np.arange(len(nodes)) - first[nodes[order]]] = order
         return table
 
     def _camp_table(self) -> Pairs:

@@ -122,17 +122,13 @@ def schedule_of(
     throttle = CRAY_STEPS if is_cray else THROTTLED.get(algorithm, USUALLY_THROTTLED)
     ring = "exclusive-or" if power and call == "alltoallv" else "ring"
     kinds: Mapping[tuple[str, str], tuple[str, int, bool]] = {
-        ("alltoall", "ring"): (ring, 0, False),
-        ("alltoallv", "ring"): (ring, 0, False),
+        ("alltoall", "ring"): (ring, 0, False), ("alltoallv", "ring"): (ring, 0, False),
         ("alltoall", "pair"): ("exclusive-or" if power and library != "ompi" else "ring", 0, False),
-        ("alltoallv", "pair"): (ring, 0, False),
-        ("alltoall", "bruck"): ("bruck", 0, False),
-        ("alltoallv", "bruck"): ("scattered", USUALLY_THROTTLED, False),
-        ("alltoall", "rdb"): ("doubling", 0, False),
-        ("alltoall", "basic_linear"): ("linear", 0, False),
-        ("alltoallv", "ompi_basic_linear"): ("linear-v", 0, False),
+        ("alltoallv", "pair"): (ring, 0, False), ("alltoall", "bruck"): ("bruck", 0, False),
+        ("alltoallv", "bruck"): ("scattered", USUALLY_THROTTLED, False), ("alltoall", "rdb"): ("doubling", 0, False),
+        ("alltoall", "basic_linear"): ("linear", 0, False), ("alltoallv", "ompi_basic_linear"): ("linear-v", 0, False),
         ("alltoall", "mvapich2_scatter_dest"): ("scattered", throttle, True),
-    }
+    }  # fmt: skip
     if (call, name) not in kinds:
         return None
     kind, parameter, itself = kinds[call, name]

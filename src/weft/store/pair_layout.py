@@ -39,12 +39,9 @@ from weft.store.tables import UNREADABLE, Batch, Column, Table
 _OP = re.compile(r"(?:(?P<what>summary|forward|again)\.)?(?P<mode>isolated|node|all)\.r(?P<round>\d+)@(?P<bytes>\d+)")
 #: The columns that are read, by what a segment is.
 HELD = {
-    "partner": ("partner",),
-    "samples": ("duration_ns",),
-    "summary": ("bucket", "count"),
-    "forward": ("forward_samples", "forward_ns"),
-    "again": ("again_1_ns", "again_2_ns"),
-}
+    "partner": ("partner",), "samples": ("duration_ns",), "summary": ("bucket", "count"),
+    "forward": ("forward_samples", "forward_ns"), "again": ("again_1_ns", "again_2_ns"),
+}  # fmt: skip
 #: What the first rows of a summary hold; ``disturbed`` samples lost over 1 % of their time, and ``least_ns`` is the
 #: median without what samples lost.
 SUMMARY: tuple[Columns, ...] = (
@@ -53,11 +50,9 @@ SUMMARY: tuple[Columns, ...] = (
 )  # fmt: skip
 #: Columns of records that do not name them, as earlier versions of Weft wrote them; their summaries are not read.
 _EARLIER: dict[str, Columns] = {
-    "partner": ("", "partner", ""),
-    "samples": EARLIER_COLUMNS,
-    "forward": ("start_ns", "forward_samples", "forward_ns"),
-    "again": ("", "again_1_ns", "again_2_ns"),
-}
+    "partner": ("", "partner", ""), "samples": EARLIER_COLUMNS,
+    "forward": ("start_ns", "forward_samples", "forward_ns"), "again": ("", "again_1_ns", "again_2_ns"),
+}  # fmt: skip
 _PARTNER = re.compile(r"partner\.r(?P<round>\d+)")
 NAME = pa.dictionary(pa.int32(), pa.string())
 
