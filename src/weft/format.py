@@ -158,9 +158,8 @@ def relative_error(error: float, digits: int = 1) -> str:
 def capital(text: str) -> str:
     """A text as a sentence begins: its first letter large, the others as they are; what users type keeps its case."""
     first = text.partition(" ")[0].rstrip(".,:;")
-    if first == "weft" or any(mark in first for mark in "._=/"):
-        return text
-    return text[:1].upper() + text[1:]
+    is_typed = first == "weft" or any(mark in first for mark in "._=/")
+    return text if is_typed else text[:1].upper() + text[1:]
 
 
 def plural(count: int, noun: str) -> str:

@@ -142,15 +142,12 @@ def scheduler_limit(environment: Mapping[str, str], cores: int) -> Limit | None:
     node, core = environment.get("SLURM_MEM_PER_NODE", ""), environment.get("SLURM_MEM_PER_CPU", "")
     if node.isdigit() and int(node):  # 0 means all memory of the node
         return Limit(int(node) * 2**20, "SLURM_MEM_PER_NODE")
-    if core.isdigit() and int(core):
-        return Limit(int(core) * 2**20 * cores, "SLURM_MEM_PER_CPU")
-    return None
+    return Limit(int(core) * 2**20 * cores, "SLURM_MEM_PER_CPU") if core.isdigit() and int(core) else None
 
 
 def read_host(root: Path = Path("/"), environment: Mapping[str, str] | None = None, cores: int | None = None) -> Host:
     """Describe this host."""
-    if cores is None:
-        cores = len(os.sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0)) if cores is None else cores
     memory = parse_meminfo(read(root / "proc/meminfo"))
     limits = [Limit(memory["MemAvailable"], "MemAvailable")] if "MemAvailable" in memory else []
     total = memory.get("MemTotal", 0)

@@ -100,7 +100,7 @@ def test_the_next_launch_reads_the_settings_where_the_first_did_not_start(
 ) -> None:
     """Later launches named one without a record, and the run had no settings."""
     folder = walk(study, fabric, tmp_path / "run", FakeLauncher({"c000.l1": "start"}))
-    plans = {launch: folder.flat_plan(launch).read_text() for launch in ("c000.l1", "c000.l2", "c001.l2")}
+    plans = {launch: folder.of(launch, "plan").read_text() for launch in ("c000.l1", "c000.l2", "c001.l2")}
     assert "settings_of" not in plans["c000.l2"]
     assert "settings_of c000.l2" in plans["c000.l1"]
     assert "settings_of c001.l1" in plans["c001.l2"]

@@ -181,7 +181,7 @@ def _quality(root: Path, found: Found, answer: answers.VerdictRow | None, latenc
 
 def _trials(root: Path, changes: Sequence[answers.ChangeRow]) -> list[TrialRow]:
     """Of the run beside this one in which knobs were moved, if there is one with tables."""
-    moved = RunFolder(root).trials()
+    moved = RunFolder(root).inner("confirm")
     if moved is None or not times.MEDIANS.path(moved.path).is_file():
         return []
     return trial_rows(changes, plan_of(moved), times.MEDIANS.read(moved.path))

@@ -89,7 +89,7 @@ def judged(folder: RunFolder, plan: Plan, fabric: Fabric) -> list[Probe]:
     failed = next((record for record in cells.values() if record.status != "ok"), None)
     if failed is not None:
         why = f"{failed.status}: {failed.reason or 'no reason was given'}"
-        log = folder.log(next(launch.id for launch in plan.launches if failed.cell in launch.cells))
+        log = folder.of(next(launch.id for launch in plan.launches if failed.cell in launch.cells), "log")
         return [Probe("ranks", "", "missing", why, f"read {log}", needed=True)]
     records = (path for path in folder.launches.glob("*.json") if "." not in path.stem.partition(".l")[2])
     launches = [load_launch_record(path) for path in records]

@@ -86,9 +86,7 @@ class Algorithm:
 
     def fits(self, ranks: int) -> bool:
         """Whether it works with this number of ranks."""
-        if self.only == "two":
-            return ranks == 2
-        return self.only != "power" or ranks & (ranks - 1) == 0
+        return {"two": ranks == 2, "power": ranks & (ranks - 1) == 0}.get(self.only, True)
 
 
 def family_of(library: str) -> tuple[str, int]:

@@ -70,30 +70,26 @@ def shapes(series: Series, fabric: Fabric) -> list[Shape]:
     ``fill`` keeps one rank per core: all cores of each node if the series has several nodes; on one node 1, 2, 4 ..
     cores, and twice the cores, marked as oversubscribed.
     """
-    found = _shapes(series, fabric)
-    most = max(found, key=lambda shape: shape.ranks)
-    if most.ranks > MOST_RANKS:
-        what = f'series "{series.name}": {most.nodes:,} nodes of {most.ranks_per_node:,} ranks are {most.ranks:,} ranks'
-        raise StudyError(what, f"at most {MOST_RANKS:,} ranks can be planned")
-    return found
-
-
-def _shapes(series: Series, fabric: Fabric) -> list[Shape]:
-    nodes = doubling(len(fabric.hosts)) if series.nodes == DOUBLING else series.nodes
+    nodes, cores = doubling(len(fabric.hosts)) if series.nodes == DOUBLING else series.nodes, fabric.node.cores
     assert not isinstance(nodes, str)
     if not isinstance(series.ranks_per_node, str):
         if (count := len(nodes) * len(series.ranks_per_node)) > MOST_CELLS:
             what = f'series "{series.name}": {count:,} pairs of nodes and ranks_per_node'
             raise StudyError(what, f"split the study: at most {MOST_CELLS:,} cells keep a run readable")
-        return [Shape(count, ranks) for count in nodes for ranks in series.ranks_per_node]
-    cores = fabric.node.cores
-    if cores is None:
+        found = [Shape(count, ranks) for count in nodes for ranks in series.ranks_per_node]
+    elif cores is None:
         what = f'{fabric.path}: node.cores is missing, and series "{series.name}" asks for {series.ranks_per_node!r}'
         raise FabricError(what, "add cores to [node]")
-    if series.ranks_per_node == "cores" or max(nodes) > 1:
-        return [Shape(count, cores) for count in nodes]
-    within = sorted({*doubling(cores), cores})
-    return [*(Shape(1, ranks) for ranks in within), Shape(1, 2 * cores, oversubscribed=True)]
+    elif series.ranks_per_node == "cores" or max(nodes) > 1:
+        found = [Shape(count, cores) for count in nodes]
+    else:
+        found = [Shape(1, ranks) for ranks in sorted({*doubling(cores), cores})]
+        found.append(Shape(1, 2 * cores, oversubscribed=True))
+    most = max(found, key=lambda shape: shape.ranks)
+    if most.ranks > MOST_RANKS:
+        what = f'series "{series.name}": {most.nodes:,} nodes of {most.ranks_per_node:,} ranks are {most.ranks:,} ranks'
+        raise StudyError(what, f"at most {MOST_RANKS:,} ranks can be planned")
+    return found
 
 
 SCHEMA = "weft-plan/1"

@@ -172,7 +172,7 @@ def plan_second(folder: RunFolder, fabric: Fabric, aims: Sequence[str], left_s: 
     cell, record = _first_record(folder, plan)
     rounds = sum(each["op"].startswith("partner.") for each in record["segments"])
     measured_s = max((each["wall_ns"] for each in record.get("nodes", ())), default=record["wall_ns"]) / 1e9
-    free_s = left_s - max(read_json(folder.outcome(plan.launches[0].id))["wall_s"] - measured_s, 0.0)
+    free_s = left_s - max(read_json(folder.of(plan.launches[0].id, "outcome.json"))["wall_s"] - measured_s, 0.0)
     a_round_s = max(measured_s / max(rounds, 1), LEAST_BUDGET_S)
     text = read_plain(folder.study).decode()
     # rounds that aim are divided into more parts than those of the first pass: each then takes less time

@@ -170,6 +170,4 @@ def in_words(seconds: float) -> str:
         return format_seconds(max(seconds, 0.0)) if seconds > 0 else "0 s"
     if whole < 60:
         return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -45,7 +45,7 @@ def make_tables(folder: RunFolder, engine: str = "duckdb://") -> None:
     from weft.analyse import make  # half a second of imports that planning and launching do not need
     from weft.store import parquet
 
-    inner = folder.trials()
+    inner = folder.inner("confirm")
     if inner is not None and stale(inner):
         make_tables(inner, engine)  # the knobs that were moved are judged in the tables of the run
     manifest, origin = folder.tables / MANIFEST, plan_of(folder).origin(folder.run_id())

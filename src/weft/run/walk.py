@@ -84,7 +84,7 @@ class Walk:
                 check_still_there(self.folder, self.origin.run)
                 step = steps[place]
                 ended = {"returncode": outcome.returncode, "wall_s": outcome.wall_s, "timed_out": outcome.timed_out}
-                write_json(self.folder.outcome(outcome.id), {"schema": "weft-outcome/1", **ended})
+                write_json(self.folder.of(outcome.id, "outcome.json"), {"schema": "weft-outcome/1", **ended})
                 firsts = dict(self.first_starts)
                 broken_off = self._settle(step, outcome)
                 if firsts != self.first_starts:  # the next launch reads the settings in its place
@@ -93,7 +93,7 @@ class Walk:
                 again += broken_off
                 self.durations.learn(step.launch, step.cells, outcome.wall_s, whole=outcome.returncode == 0)
                 self._tell(step, broken_off, [*steps[place + 1 :], *again])
-                try_remove(self.folder.live_file(outcome.id))
+                try_remove(self.folder.of(outcome.id, "live"))
                 if not self._goes_on(place, steps, requests):
                     self.after_round = None
                     return again
@@ -120,15 +120,15 @@ class Walk:
 
     def _request(self, step: Step) -> LaunchRequest:
         launch = step.launch
-        path = self.folder.flat_plan(launch.id)
+        path = self.folder.of(launch.id, "plan")
         kind = (launch.id.partition(".")[0], *sorted(f"{name}={value}" for name, value in launch.settings.items()))
         first = self.first_starts.setdefault(kind, launch.id)
         rules, run, of = self.launcher.rules, self.origin.run, first if first != launch.id else ""
         text = flat_plan(self.plan, launch, self.folder.path, run=run, rules=rules, cells=step.cells, settings_of=of)
         write_atomic(path, text.encode())
-        write_atomic(self.folder.door(launch.id), b"loopback\n" if launch.nodes == 1 else b"network\n")
+        write_atomic(self.folder.of(launch.id, "plan.door"), b"loopback\n" if launch.nodes == 1 else b"network\n")
         files = [self.folder.cell_record(name, launch.index) for name in step.cells]
-        self.before |= {file: version(file) for file in (*files, self.folder.status_file(launch.id))}
+        self.before |= {file: version(file) for file in (*files, self.folder.of(launch.id, "status"))}
         # the time limit of finished cells is not added to that of the others
         saved_s = sum(self.cells[cell].limit_s for cell in launch.cells if cell not in step.cells)
         return LaunchRequest(
@@ -146,7 +146,7 @@ class Walk:
             self.failed_starts, self.measured_any = 0, True
             return []
         refuse_full_disk(self.folder, outcome)
-        words = self.folder.status_file(step.launch.id)
+        words = self.folder.of(step.launch.id, "status")
         slots = read_slots(words, None if outcome.before else self.before.get(words))
         status = status_of(outcome, slots)
         if status == LAUNCH:

@@ -125,7 +125,7 @@ class Watch:
 
     def turn_to(self, launch: str) -> None:
         """From now on watch this launch, which is about to start."""
-        self._launch = launch, version(self._folder.live_file(launch))
+        self._launch = launch, version(self._folder.of(launch, "live"))
 
     def _watch(self) -> None:
         while not self._stop.wait(EVERY_S):
@@ -138,7 +138,7 @@ class Watch:
         launch, before = self._launch
         if not launch:
             return "", ""
-        glimpse = read_live(self._folder.live_file(launch), before)
+        glimpse = read_live(self._folder.of(launch, "live"), before)
         link = ""
         if self._counters_now is not None:
             then, earlier = self._before

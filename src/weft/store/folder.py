@@ -75,42 +75,19 @@ class RunFolder:
         """Sixteen random hexadecimal digits, drawn when the run was created; every record repeats them."""
         return str(self.metadata().get("run", ""))
 
-    def trials(self) -> "RunFolder | None":
-        """The run beside this one in which its knobs were moved, if there is one (``weft run --confirm``)."""
-        return self._inner(self.confirm)
-
-    def second(self) -> "RunFolder | None":
-        """The second pass of a check, if there is one: rounds that aim at what the first found."""
-        return self._inner(self.again)
-
-    def _inner(self, path: Path) -> "RunFolder | None":
-        inner = RunFolder(path)
+    def inner(self, name: Literal["confirm", "second"]) -> "RunFolder | None":
+        """The run inside this one, if there is one: its knobs moved (``--confirm``), or the second pass of a check."""
+        inner = RunFolder(self.path / name)
         # a link may lead back here; and only a run of a study has others in it
-        return inner if inner.meta.is_file() and not path.is_symlink() and OF not in self.metadata() else None
+        return inner if inner.meta.is_file() and not inner.path.is_symlink() and OF not in self.metadata() else None
 
-    def flat_plan(self, launch: str) -> Path:
-        """Input of the kernel for a launch."""
-        return self.launches / f"{launch}.plan"
+    def of(self, launch: str, kind: Literal["plan", "plan.door", "status", "live", "outcome.json", "log"]) -> Path:
+        """A file of a launch.
 
-    def door(self, launch: str) -> Path:
-        """Where rank 0 of a launch says how the others reach it before they speak over MPI."""
-        return self.launches / f"{launch}.plan.door"
-
-    def status_file(self, launch: str) -> Path:
-        """Status slots of a launch, 64 bytes a rank."""
-        return self.launches / f"{launch}.status"
-
-    def live_file(self, launch: str) -> Path:
-        """The samples so far of the operation that a launch measures."""
-        return self.launches / f"{launch}.live"
-
-    def outcome(self, launch: str) -> Path:
-        """How a launch ended, written by its launcher: exit code and wall time."""
-        return self.launches / f"{launch}.outcome.json"
-
-    def log(self, launch: str) -> Path:
-        """Stdout and stderr of a launch."""
-        return self.launches / f"{launch}.log"
+        The kernel's input; where rank 0 says how the others reach it before they speak over MPI; status slots, 64 bytes
+        a rank; the samples so far of the operation that it measures; how it ended (exit code, wall time); its output.
+        """
+        return self.launches / f"{launch}.{kind}"
 
     def cell_record(self, cell: str, launch_index: int) -> Path:
         """The ``.json`` that marks a cell of a launch as finished."""

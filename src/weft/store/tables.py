@@ -204,7 +204,7 @@ class TableOf(Generic[Row]):
 
     def write(self, root: Path, rows: Iterable[Row]) -> None:
         """Write the table of a run, whole or not at all; columns left out are null. DataError if impossible."""
-        self.write_tables(root, [self.table(rows)])
+        self.write_tables(root, [pa.Table.from_pylist(list(rows), schema=self.schema)])
 
     def write_tables(self, root: Path, tables: Iterable[Table]) -> None:
         """The same of rows that are tables already, one after the other."""
@@ -216,10 +216,6 @@ class TableOf(Generic[Row]):
             return pq.read_schema(plain_file(self.path(root))).names == self.schema.names
         except UNREADABLE:
             return False
-
-    def table(self, rows: Iterable[Row]) -> Table:
-        """Rows as an Arrow table."""
-        return pa.Table.from_pylist(list(rows), schema=self.schema)
 
     def path(self, root: Path) -> Path:
         """The file of the table in a run folder."""

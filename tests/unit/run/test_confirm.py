@@ -220,6 +220,6 @@ def test_the_matrix_of_the_run_is_handed_on_whatever_became_of_the_file(run: Run
 
 def test_a_link_back_to_the_run_itself_is_no_run_of_trials(run: RunFolder) -> None:
     run.confirm.symlink_to(run.path)
-    assert run.trials() is None
+    assert run.inner("confirm") is None
     with pytest.raises(DataError, match="confirm is a link to"):
         refresh(run.path, "duckdb://")

@@ -98,7 +98,7 @@ class Counting:
 def folder(tmp_path: Path) -> RunFolder:
     run = RunFolder(tmp_path)
     run.launches.mkdir()
-    run.flat_plan("c003.l1").write_text("")
+    run.of("c003.l1", "plan").write_text("")
     return run
 
 
@@ -106,7 +106,7 @@ def test_the_thread_tells_the_running_launch_and_ends(folder: RunFolder) -> None
     told = Told()
     with Watch(folder, Counting(), told) as watch:
         watch.turn_to("c003.l1")
-        folder.live_file("c003.l1").write_bytes(slot_of("c003 A 1 1 12300000 0 0 12300000"))
+        folder.of("c003.l1", "live").write_bytes(slot_of("c003 A 1 1 12300000 0 0 12300000"))
         assert told.heard.wait(30)
         told.heard.clear()
         assert told.heard.wait(30)
@@ -120,7 +120,7 @@ def test_nothing_is_told_of_other_launches_or_of_torn_slots(folder: RunFolder) -
     watch.turn_to("c004.l1")
     assert watch.look() == ("", "")
     watch.turn_to("c003.l1")
-    folder.live_file("c003.l1").write_bytes(slot_of("c003 A 1 1 12300000 0 0")[:30])
+    folder.of("c003.l1", "live").write_bytes(slot_of("c003 A 1 1 12300000 0 0")[:30])
     assert watch.look()[0] == ""
 
 

@@ -56,7 +56,7 @@ class Pass:
 
 def read_passes(root: Path, plan: Plan, launches: Sequence[str] = ()) -> list[Pass]:
     """The passes of a run of matchings: its own, and a second if its ranks are on the same hosts; or none."""
-    found, inner = _read_pass(root, plan, launches), RunFolder(root).second()
+    found, inner = _read_pass(root, plan, launches), RunFolder(root).inner("second")
     if found and inner:
         own, other = ({row["rank"]: row["host"] for row in read_ranks(path)} for path in (root, inner.path))
         found += _read_pass(inner.path, plan_of(inner), ()) if own == other else []

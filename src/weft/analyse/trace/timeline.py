@@ -46,7 +46,7 @@ def find_activity(events: Expression, waited: Expression, ranks: Sequence[TraceR
     """The table ACTIVITY: of many ranks several share a lane."""
     shown = sorted((row for row in ranks if row["events"]), key=lambda row: row["rank"])
     if not shown:
-        return ACTIVITY.table([])
+        return ACTIVITY.schema.empty_table()
     begin, end = min(row["begin_ns"] for row in shown), max(row["end_ns"] for row in shown)
     each = -(-len(shown) // LANES)
     firsts = [row["rank"] for row in shown[::each]]

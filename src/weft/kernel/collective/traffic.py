@@ -134,6 +134,4 @@ def weights_of(values: Mapping[str, Any], ranks: int) -> NDArray[np.int64] | Non
     """Weights of the blocks of a cell with a matrix or a skew, shape (ranks, ranks); None for other patterns."""
     if has_weights(values.get("pattern", "")):
         return made_weights(values["pattern"], ranks)
-    if "matrix" not in values:
-        return None
-    return np.array(read_matrix(Path(values["matrix"])), dtype=np.int64)
+    return np.array(read_matrix(Path(values["matrix"])), dtype=np.int64) if "matrix" in values else None
