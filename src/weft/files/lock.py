@@ -44,8 +44,8 @@ def held_by_name(path: Path, say: Callable[[str], None], wait_s: float = 0.0) ->
         with file_errors(place):
             holder = _holder_of(place)
         process, began, boot, host = (*holder.split(), "", "", "", "")[:4]
-        is_known = process.isdecimal() and boot == _boot() and began_at(int(process)) == began
-        if not holder or (host == os.uname().nodename and not is_known):
+        still_runs = process.isdecimal() and boot == _boot() and began_at(int(process)) == began
+        if not holder or (host == os.uname().nodename and not still_runs):
             try_remove(place)
         elif time.monotonic() >= until:
             yield f"{process} on {holder.split()[-1]}; if it has ended: rm {shlex.quote(str(place))}"

