@@ -8,7 +8,7 @@ virtual machine with SimGrid 3.32. Switching between ranks, matching messages an
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -59,6 +59,10 @@ EAGER: Mapping[str, Law] = {OTHERS: Law(19.4e-6, 0.64), "mpich": Law(19.5e-6, 0.
 AT_ONCE: Mapping[str, Law] = {"alltoallv": Law(1.77e-3, 3.3), "alltoall": Law(0.26e-3, 2.2)}
 """What comes on top, by call, where all p (p - r) large messages are under way: whenever one ends, the shares that the
 others have of the links are worked out again."""
+FLOW_S, LATENT, WINDOWS = 0.09e-6, 512, {"mvapich2": 4, "mpich": 8, "impi": 3}
+"""What comes on top for each message that is under way beside a small one, and how many a rank has of them by whose
+algorithm, if it does not send to all at once. Up to `LATENT` bytes a message takes its latency alone, which costs
+nothing."""
 UNEVEN = 2.5
 """Times as much where routes share links unevenly: then few of them end together (64 ranks, a torus and a dragonfly:
 1.9 to 4)."""
@@ -133,9 +137,12 @@ class Cost:
 
 def expected_cost(
     cells: Sequence[LaunchCell], ranks: int, simulation: SimulationSection, eager_limit: int | None,
-    settings: Mapping[str, str] | None = None, *, crowding: float = 1.0,
+    settings: Mapping[str, str] | None = None, *, crowding: float = 1.0, apart: Callable[[int], bool] = lambda _: True,
 ) -> Cost:  # fmt: skip
-    """What simulating cells costs this host; all messages are eager without an ``eager_limit`` (bytes)."""
+    """What simulating cells costs this host; all messages are eager without an ``eager_limit`` (bytes).
+
+    `apart`: whether a block has left its node before its rank sends the next one, so that few are under way.
+    """
     kernels = {cell.id: kernel_named(cell.kernel) for cell in cells}
     chosen = {cell.id: algorithms_of(cell, simulation, settings or {}) for cell in cells}
     limit = math.inf if eager_limit is None else eager_limit
@@ -145,12 +152,13 @@ def expected_cost(
     crowded = Counter[str]()
     for cell in cells:
         crowded.update(sent_at_once(cell, chosen[cell.id], simulation.samples, limit))
+    beside_s = sum(small_beside_s(cell, chosen[cell.id], simulation.samples, limit, apart) for cell in cells)
     messages = SETUP_MESSAGES * ranks + sum(part.messages for part in parts)
     breakdowns = sum(part.breakdowns for part in parts)
     each_s = message_s(ranks, algorithms, eager=eager)
     more_s = each_s * breakdowns + sum(crowding * many * AT_ONCE[call].at(ranks) for call, many in crowded.items())
     seconds = START_RANKS_S * ranks**START_GROWTH
-    seconds += messages * each_s + (more_s + sum(part.copying_s for part in parts))
+    seconds += messages * each_s + (more_s + beside_s + sum(part.copying_s for part in parts))
     memory = BASE_BYTES + ranks * RANK_BYTES + ranks * ranks * PAIR_BYTES + sum(part.content_bytes for part in parts)
     memory += int(max((part.held_bytes for part in parts), default=0.0))
     named = sorted({f"{call} by {name}" for by_call in chosen.values() for call, name in by_call.items()})
@@ -203,6 +211,20 @@ def sent_at_once(cell: LaunchCell, chosen: Mapping[str, str], samples: int, limi
             if block > limit and sends_all_at_once(chosen[call], call, cell.ranks, block):
                 found[call] += calls * messages
     return found
+
+
+def small_beside_s(
+    cell: LaunchCell, chosen: Mapping[str, str], samples: int, limit: float, apart: Callable[[int], bool]
+) -> float:
+    """Seconds that small messages of a cell's calls take on top because others are under way."""
+    found_s, calls = 0.0, calls_of(cell, samples)
+    for call, sizes in kernel_named(cell.kernel).direct(cell.parameters, cell.ranks).items():
+        for block, messages in sizes:
+            if LATENT < block <= limit and not apart(block):
+                at_once = sends_all_at_once(chosen[call], call, cell.ranks, block)
+                each_s = FLOW_S * cell.ranks * WINDOWS.get(chosen[call], 0)
+                found_s += calls * messages * (AT_ONCE["alltoallv"].at(cell.ranks) if at_once else each_s)
+    return found_s
 
 
 def algorithms_of(cell: LaunchCell, simulation: SimulationSection, settings: Mapping[str, str]) -> dict[str, str]:
@@ -269,5 +291,10 @@ def simulation_of(fabric: Fabric) -> SimulationSection:
 
 def cost_of_actors(fabric: Fabric, cells: Sequence[LaunchCell], ranks: int, settings: Mapping[str, str]) -> Cost:
     """What simulating cells on a fabric costs this host, with an actor for each rank."""
-    limit = fabric.network.eager_limit if fabric.network else None
-    return expected_cost(cells, ranks, simulation_of(fabric), limit, settings, crowding=crowding_of(fabric))
+    network, full = fabric.network, min(ranks, fabric.node.cores or 1)
+
+    def apart(block: int) -> bool:
+        return not network or full * block / (network.node_rate or math.inf) < network.cost(block).busy_s(block)
+
+    limit, crowding = network.eager_limit if network else None, crowding_of(fabric)
+    return expected_cost(cells, ranks, simulation_of(fabric), limit, settings, crowding=crowding, apart=apart)

@@ -11,7 +11,7 @@ from weft.kernel.collective import ROOTED
 from weft.kernel.studies import load_study
 from weft.plan.make import make_plan
 from weft.plan.records import LaunchCell
-from weft.plan.simulation_budget import START_S, Cost, crowding_of, expected_cost, simulation_of
+from weft.plan.simulation_budget import START_S, Cost, cost_of_actors, crowding_of, expected_cost, simulation_of
 
 
 def estimates(study: str, on: str) -> list[Cost]:
@@ -197,3 +197,29 @@ def test_a_breakdown_does_not_cost_what_an_algorithm_that_sends_to_all_at_once_d
     simulation = simulation_of(load_fabric("tara-extended")).model_copy(update={"collectives": OMPI})
     cost = expected_cost([LaunchCell("c000", "exchange", values, 128)], 128, simulation, 2**14)
     assert 57 / 1.5 < cost.seconds < 1.5 * 57
+
+
+@pytest.mark.parametrize(
+    ("library", "ranks", "taken_s"),
+    [
+        (OMPI, 64, 1.48),
+        (OMPI, 96, 13.1),
+        ("mvapich2", 96, 1.0),
+        ("mvapich2", 192, 9.6),
+        (MPICH, 64, 0.53),
+        (MPICH, 96, 1.69),
+        ("impi", 96, 0.89),
+    ],  # a half to a thirtieth was expected
+)
+def test_small_messages_that_leave_one_upon_another_are_dear(library: str, ranks: int, taken_s: float) -> None:
+    """The laws were found on a machine whose messages keep their sender busy for 165 us: few were under way."""
+    fabric = load_fabric("tara-extended")
+    assert fabric.network and fabric.simulation
+    simulation = fabric.simulation.model_copy(update={"collectives": library})
+    values = {"collective": "alltoall", "bytes": [4096], "form": "plain", "pattern": "equal", "root": 0}
+    asked = [LaunchCell("c000", "collective", {**values, "combination": ""}, ranks)]
+    networks = [fabric.network.model_copy(update={"eager_overhead": seconds}) for seconds in (165e-6, 1e-6)]
+    machines = [fabric.model_copy(update={"simulation": simulation, "network": network}) for network in networks]
+    slow, quick = (cost_of_actors(machine, asked, ranks, {}).seconds for machine in machines)
+    assert slow < taken_s / 2
+    assert taken_s / 2 < quick < 2 * taken_s
