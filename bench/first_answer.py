@@ -5,10 +5,11 @@
 
 Rows: sweep (21 sizes, 4 launches; with --osu the OSU benchmark of the same sizes and MPI between the sweeps), show,
 help, page-1024 and page-4096 (reports on pairs of so many ranks), samples (501 million of them analysed, by
-bench/pairs_analysis.py), compile (the kernels of one verb into an empty cache); all if none is named. Wall seconds,
-processor seconds (user and system) and peak memory. What rows make beforehand is kept in --folder. Exit code 1 if a
-target of processor time or memory is missed; with --calm, which a calm machine has to be, of wall time too. Modules
-of Weft are compiled to bytecode before, and PYTHONDONTWRITEBYTECODE is unset, as where a user installed it.
+bench/pairs_analysis.py), compile (what a first run of contention needs, then all kernels, each into an empty cache);
+all if none is named. Wall seconds, processor seconds (user and system) and peak memory. What rows make beforehand is
+kept in --folder. Exit code 1 if a target of processor time or memory is missed; with --calm, which a calm machine has
+to be, of wall time too. Modules of Weft are compiled to bytecode before, and PYTHONDONTWRITEBYTECODE is unset, as
+where a user installed it.
 """
 
 import argparse
@@ -144,16 +145,25 @@ def samples(bench: Bench) -> dict[str, list[Usage]]:
     return {"samples": bench.repeated(task, first=False)}
 
 
+CODE = """\
+from weft.kernel.registry import program_of
+from weft.kernel.studies import load_study
+from weft.launch.build import build_kernels
+from weft.mpi.library import find_mpi
+build_kernels(find_mpi(), only={only})
+"""
+BUILDS = {"compile": 'program_of(load_study("contention"))', "compile, all kernels": '""'}
+
+
 def build(bench: Bench) -> dict[str, list[Usage]]:
-    """All that is compiled before a first run, into an empty cache, without ccache."""
-    code = (
-        "from weft.launch.build import build_kernels; from weft.mpi.library import find_mpi; build_kernels(find_mpi())"
-    )
-    found: list[Usage] = []
+    """What is compiled before a first run of contention, into an empty cache, without ccache; and all kernels."""
+    found: dict[str, list[Usage]] = {name: [] for name in BUILDS}
     for _ in range(min(bench.repeats, 3)):
-        with tempfile.TemporaryDirectory(dir=bench.folder) as place:
-            found.append(used([sys.executable, "-c", code], XDG_CACHE_HOME=place, CCACHE_DISABLE="1"))
-    return {"compile": found}
+        for name, only in BUILDS.items():
+            with tempfile.TemporaryDirectory(dir=bench.folder) as place:
+                command = [sys.executable, "-c", CODE.format(only=only)]
+                found[name].append(used(command, XDG_CACHE_HOME=place, CCACHE_DISABLE="1"))
+    return found
 
 
 ROWS: dict[str, Callable[[Bench], dict[str, list[Usage]]]] = {

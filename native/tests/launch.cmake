@@ -34,6 +34,21 @@ weft_floor_test(unknown-key 2 1 "-DLINES=speed 3" -D NO_RECORD=TRUE "-DSAYS=line
 weft_floor_test(no-folder 2 1 "-DLINES=folder /dev/null/run" -D NO_RECORD=TRUE
                 "-DSAYS=cannot make /dev/null/run/cells: Not a directory\n  -> every host must see the run folder")
 
+# A program of one kernel has no other but the floor, and those that it calls; without `own` it says what it lacks.
+foreach(kernel IN LISTS weft_kernel_rooms)
+  set(has "${kernel}")
+  if(kernel STREQUAL "interference")
+    set(has "collective, bandwidth, interference")
+  endif()
+  weft_floor_test(alone-${kernel} 1 1 -D MEASURE=$<TARGET_FILE:weft-measure-${kernel}> "-DLINES=cell c009|kernel sleep|end"
+                  -D NO_RECORD=TRUE "-DSAYS=this weft-measure has: ${has}, floor")
+endforeach()
+set(weft_named "-DCELLS=cell c000|kernel collective|collective alltoall|bytes 8|algorithm flat.pairwise|end")
+weft_launch_test(launch.without-own 2 1 run_parts -D MEASURE=$<TARGET_FILE:weft-measure-collective> "${weft_named}"
+                 "-DSAYS=this weft-measure has none of Weft's own all-to-alls")
+weft_launch_test(launch.with-own 2 0 run_parts -D MEASURE=$<TARGET_FILE:weft-measure-collective-own> "${weft_named}"
+                 "-DRECORD=c000 \"status\":\"ok\"")
+
 # Which MPI is loaded: the one of the compiler wrapper, without MPI_Init and without mpiexec.
 add_test(NAME launch.version COMMAND weft-measure --version)
 set_tests_properties(launch.version PROPERTIES PASS_REGULAR_EXPRESSION "Open MPI v|MPICH Version")

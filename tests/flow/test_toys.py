@@ -130,7 +130,7 @@ def test_a_toy_scheduler_serves_its_kind_of_fabric(monkeypatch: pytest.MonkeyPat
     program.chmod(0o755)
     built = SimpleNamespace(program=program, variables={}, library=parse_library("Open MPI v4.1.4"), about=dict)
 
-    def build(*_: object) -> SimpleNamespace:
+    def build(*_: object, **__: object) -> SimpleNamespace:
         return built
 
     monkeypatch.setattr("weft.launch.batch.launcher.find_mpi", build)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The measured patterns. A kernel is one file with two functions, and one line in kernels.cpp.
+// The measured patterns. A kernel is one file with two functions, and its lines in kernels.cpp and native/units.cmake.
 #pragma once
 
 #include "cell/cell.hpp"

@@ -3,80 +3,54 @@
 
 #include "common/check.hpp"
 #include "mpi/error.hpp"
+#include "mpi/own_all_to_all.hpp"
 
-#include "../../alltoall/choice.hpp"
-#include "../../alltoall/error.hpp"
-#include "../../alltoall/state.hpp"
-#include "../../alltoall/texts.hpp"
+#include "../../alltoall/call.hpp"
 
 #include <stdexcept>
-#include <utility>
 
 namespace weft {
 
+// Programs without the room `own` have neither.
+[[gnu::weak]] std::shared_ptr<OwnAllToAll const> own_by_spec(std::string_view spec);
+[[gnu::weak]] std::shared_ptr<OwnAllToAll const> own_by_table(std::string const &path);
+
 namespace {
 
-std::string &last_algorithm() noexcept {
-    static std::string name;
-    return name;
+/// `make`: one of the two.
+template <class Make, class Argument> std::shared_ptr<OwnAllToAll const> own(Make *make, Argument const &argument) {
+    if (make == nullptr) {
+        throw Failure("this weft-measure has none of Weft's own all-to-alls",
+                      "start the study again: `weft run` builds the program with them", true);
+    }
+    return make(argument);
 }
 
 } // namespace
 
+std::string &OwnAllToAll::last_algorithm() noexcept {
+    static std::string name;
+    return name;
+}
+
 AllToAll::AllToAll(std::string_view spec) {
-    if (spec.empty() || spec == "default" || spec == "pmpi") {
-        return;
-    }
-    try {
-        spec_ = std::make_shared<alltoall::Spec const>(alltoall::parse_spec(spec));
-    } catch (std::runtime_error const &error) {
-        throw Failure(error.what(), "change algorithm in the study", true);
+    if (!spec.empty() && spec != "default" && spec != "pmpi") {
+        own_ = own(own_by_spec, spec);
     }
 }
 
 AllToAll AllToAll::by_table(std::string const &path) {
     AllToAll made;
-    try {
-        made.rules_ = std::make_shared<alltoall::OwnRules>();
-        made.table_ = std::make_shared<alltoall::Table const>(
-            alltoall::file_text(path, "the selection table", alltoall::most_table_bytes));
-    } catch (alltoall::Error const &error) {
-        bool const everywhere = error.code() != MPI_ERR_FILE; // a file may be there for some hosts only
-        throw Failure(path + ": " + error.what(), "name a table that weft tune wrote", everywhere);
-    }
+    made.own_ = own(own_by_table, path);
     return made;
 }
 
 int AllToAll::calls_to_learn() const noexcept {
-    return spec_ != nullptr && spec_->kind == alltoall::Kind::sched_matrix ? 2 : 0;
-}
-
-template <class Call> alltoall::Spec const &AllToAll::spec_of(Call const &call) const {
-    if (table_ == nullptr) {
-        return *spec_;
-    }
-    int ranks = 1;
-    check(PMPI_Comm_size(call.comm, &ranks), "MPI_Comm_size");
-    return *alltoall::choose(*table_, call, ++calls_, ranks, *rules_).spec;
+    return own_ == nullptr ? 0 : own_->calls_to_learn();
 }
 
 template <class Call> bool AllToAll::perform(Call const &call) const {
-    if (spec_ == nullptr && table_ == nullptr) {
-        return false;
-    }
-    alltoall::Spec const &spec = spec_of(call);
-    if (spec.kind == alltoall::Kind::pmpi) {
-        return false;
-    }
-    if (spec.kind == alltoall::Kind::sched_matrix && std::exchange(calls_, calls_ + 1) == 1) {
-        if (alltoall::State *const state = alltoall::find_state(call.comm); state != nullptr) {
-            state->uneven.due = 0; // of another size: compare counts now
-        }
-    }
-    alltoall::Outcome const outcome = alltoall::perform(call, spec);
-    check(outcome.code, "an all-to-all of native/alltoall");
-    last_algorithm() = alltoall::algorithms()[std::size_t(outcome.ran)].name;
-    return true;
+    return own_ != nullptr && own_->perform(call, calls_);
 }
 
 void AllToAll::alltoall(void const *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
@@ -129,11 +103,11 @@ void AllToAll::alltoallv(void const *send, MPI_Count const *send_counts, MPI_Ain
 }
 
 std::string const &AllToAll::ran() noexcept {
-    return last_algorithm();
+    return OwnAllToAll::last_algorithm();
 }
 
 void AllToAll::forget() noexcept {
-    last_algorithm().clear();
+    OwnAllToAll::last_algorithm().clear();
 }
 
 } // namespace weft

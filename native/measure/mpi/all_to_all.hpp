@@ -11,11 +11,7 @@
 
 namespace weft {
 
-namespace alltoall {
-struct OwnRules;
-struct Spec;
-class Table;
-} // namespace alltoall
+class OwnAllToAll;
 
 class AllToAll {
   public:
@@ -56,12 +52,8 @@ class AllToAll {
     /// Makes a call by an algorithm of native/alltoall; false if the library's own is to be called, by its public name.
     template <class Call> bool perform(Call const &call) const;
 
-    template <class Call> alltoall::Spec const &spec_of(Call const &call) const;
-
-    std::shared_ptr<alltoall::Spec const> spec_; // null: the library's own
-    std::shared_ptr<alltoall::Table const> table_;
-    std::shared_ptr<alltoall::OwnRules> rules_; // of the table, for the communicator of all calls
-    mutable std::int64_t calls_ = 0;            // by the table
+    std::shared_ptr<OwnAllToAll const> own_; // null: the library's own
+    mutable std::int64_t calls_ = 0;         // by a table
 };
 
 } // namespace weft

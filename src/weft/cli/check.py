@@ -41,6 +41,8 @@ def check(
     """
     from weft.fabric import load_fabric
     from weft.host import running_s
+    from weft.kernel.registry import program_of
+    from weft.kernel.studies import load_study
     from weft.launch import launcher_for
     from weft.launch.site import load_site
     from weft.run.check import Asked, exit_code, print_check, run_check
@@ -48,7 +50,7 @@ def check(
 
     progress = for_terminal()
     fabric = load_fabric(on) if on else load_site()
-    launcher = launcher_for(fabric, mpicxx, progress.say)
+    launcher = launcher_for(fabric, mpicxx, progress.say, only="" if build else program_of(load_study("check")))
     if build:
         sys.stdout.write(f"built for {launcher.provenance().get('mpi', 'this MPI')}\n")
         return 0
@@ -88,6 +90,7 @@ def audit(
       mpicxx: C++ compiler wrapper of the MPI to audit; by default the one on PATH.
     """
     from weft.fabric import load_fabric
+    from weft.kernel.registry import program_of
     from weft.launch import launcher_for
     from weft.run.check import exit_code, print_check
     from weft.run.progress import for_terminal
@@ -97,7 +100,8 @@ def audit(
     progress = for_terminal()
     fabric = load_fabric(on)
     study = audit_study(fabric, nodes, time, ranks_per_node)
-    folder = run_audit(study, fabric, launcher_for(fabric, mpicxx, progress.say), progress, into, parse_seconds(time))
+    launcher = launcher_for(fabric, mpicxx, progress.say, only=program_of(study))
+    folder = run_audit(study, fabric, launcher, progress, into, parse_seconds(time))
     print_check(folder, format)
     return exit_code(folder)
 
@@ -149,7 +153,7 @@ def watch(
         if due is not None and datetime.now(UTC) < due:
             sys.stdout.write(f"the next night is due at {due:%Y-%m-%d %H:%M} UTC: {found.folder}\n")
             return 0
-        history = run_night(found, launcher_for(fabric, mpicxx, progress.say), progress)
+        history = run_night(found, launcher_for(fabric, mpicxx, progress.say, only=found.program), progress)
     hosts = fabric.hosts or history.nights[-1].hosts
     nights = Nights(history.study, history.fabric, history.nights, history.precision, hosts)
     page = write_nights(nights, found.folder)

@@ -13,6 +13,7 @@ from weft.fabric.nodeset import fold_for_people
 from weft.files.reading import parse_toml
 from weft.format import format_seconds
 from weft.host import read_host
+from weft.kernel.registry import program_of
 from weft.kernel.studies import make_study
 from weft.launch import launcher_for
 from weft.mpi.library import parse_library
@@ -63,14 +64,15 @@ def doctor_study(fabric: Fabric) -> Study:
 
 def examine_on(fabric: Fabric, mpicxx: str | None, progress: Progress) -> list[Probe]:
     """Measure a little on a fabric, in one job, and tell what works; LaunchError if no rank starts, DataError."""
-    launcher = launcher_for(fabric, mpicxx, progress.say, cancel=True)
+    study = doctor_study(fabric)
+    launcher = launcher_for(fabric, mpicxx, progress.say, cancel=True, only=program_of(study))
     place = Path(tempfile.mkdtemp(prefix="weft-doctor-", dir=Path.cwd()))  # below here, since the nodes must see it
     fine = False
     try:
         folder = RunFolder(place / "run")
         check_place(folder)
         with locked(folder):
-            plan = plan_study(study := doctor_study(fabric), fabric)
+            plan = plan_study(study, fabric)
             begin(folder, study, fabric, launcher, plan)
             Walk(folder, plan, launcher, progress).go()
         probes = judged(folder, plan, fabric)

@@ -195,6 +195,10 @@ class Kernel:
         """The kernel's values at each shape of a series, in order; StudyError or FabricError if impossible."""
         raise NotImplementedError
 
+    def program(self, study: Study) -> str:
+        """The program of ``native/units.cmake`` that measures a study: one with this kernel alone."""
+        return self.name
+
     def smaller(self, study: Study, share: float, nodes: int) -> tuple[Study, str] | None:
         """The study with about a share of its data or cells, and that in words; None if it cannot. `nodes`: at most."""
         return None

@@ -13,6 +13,7 @@ from weft.kernel.interference import Interference
 from weft.kernel.pairs import Pairs
 from weft.kernel.probe import Probe
 from weft.kernel.replay import Replay
+from weft.study import Study
 
 KERNELS: dict[str, Kernel] = {
     kernel.name: kernel
@@ -30,6 +31,11 @@ def kernel_named(name: str) -> Kernel:
         return KERNELS[name]
     what = f"this Weft has no kernel {name!r} (it has {', '.join(KERNELS)})"
     raise DataError(what, "read the run with the version of Weft that made it: its weft.json names it")
+
+
+def program_of(study: Study) -> str:
+    """The native program that a study needs (:meth:`Kernel.program`)."""
+    return KERNELS[study.kernel].program(study)
 
 
 def main_call(kernel: str, calls: Collection[str]) -> str:

@@ -10,7 +10,7 @@ from weft.errors import FabricError, LaunchError
 if TYPE_CHECKING:  # plans and bounds come with it: a fifth of a second for verbs that only build the library of routes
     from weft.launch.launcher import Launcher
 
-# kinds other than schedulers, imported only when asked for: each offers make_launcher(fabric, mpicxx, say) -> Launcher
+# kinds other than schedulers, imported when asked for: each offers make_launcher(fabric, mpicxx, say, only) -> Launcher
 MODULES = {
     "local": "weft.launch.local",
     "virtual": "weft.launch.virtual.launcher",
@@ -27,6 +27,7 @@ def launcher_for(
     pcap: Sequence[str] = (),
     cancel: bool = False,
     repeatable: bool = False,
+    only: str = "",
 ) -> "Launcher":
     """The launcher for a fabric, by its kind; LaunchError if it needs what is missing, FabricError as `refuse_capture`.
 
@@ -45,7 +46,7 @@ def launcher_for(
             raise  # a broken launcher must not look like a missing one
         what = f"this Weft cannot start ranks on a fabric of kind {fabric.kind!r}"
         raise LaunchError(what, f"kinds that can: {', '.join((*MODULES, *SCHEDULERS))}") from error
-    launcher = make(cancelling(fabric) if cancel else fabric, mpicxx, say)
+    launcher = make(cancelling(fabric) if cancel else fabric, mpicxx, say, only)
     if repeatable and fabric.is_model:
         launcher.learns = False
     if pcap:

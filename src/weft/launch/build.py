@@ -60,23 +60,32 @@ class Kernels:
     def about(self) -> dict[str, str]:
         """Describe the library, its origin, and the kernels (a hash), for a run's provenance."""
         mpi = {"mpi": str(self.library), "mpi_library": self.library.text, "mpicxx": str(self.mpi.wrapper)}
-        return {**mpi, "found_by": self.mpi.origin, "kernels": self.folder.name}
+        return {**mpi, "found_by": self.mpi.origin, "kernels": self.folder.name.partition("-")[0]}
 
 
-def build_kernels(mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None) -> Kernels:
-    """Return the kernels for an MPI, built if they are not cached; LaunchError with first error and log, DataError."""
+def build_kernels(
+    mpi: Mpi, say: Callable[[str], None] = lambda _: None, sources: Path | None = None, only: str = ""
+) -> Kernels:
+    """Return the kernels for an MPI, built if they are not cached; LaunchError with first error and log, DataError.
+
+    `only`: the program that a study needs (`Kernel.program`), which takes a third of the time that all kernels take.
+    A program with all of them serves every study.
+    """
     native = sources or shipped("native")
-    place = cache() / cache_key(mpi, native)
+    place, target = cache() / cache_key(mpi, native), PROGRAM
+    if only and not (place / PROGRAM).is_file():
+        place, target = place.with_name(f"{place.name}-{only}"), f"{PROGRAM}-{only}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
         def take(build: Path) -> None:
             with file_errors(ready):
-                shutil.copy2(built_program(build, log), ready / PROGRAM)
+                shutil.copy2(built_program(build, log, target), ready / PROGRAM)
                 shutil.copy2(log, ready / "build.log")
 
+        kernels = f"the kernel {only.partition('-')[0]}" if only else "all kernels"
         name = f"for {library} " if (library := mpi.described()) else ""
-        with reported(say, f"building the kernels {name}with {mpi.wrapper} (once, up to a minute)", log):
-            compile_target(PROGRAM, mpi, native, log, take)
+        with reported(say, f"building {kernels} {name}with {mpi.wrapper} (once, up to a minute)", log):
+            compile_target(target, mpi, native, log, take)
         write_atomic(ready / VERSION, asked_version(ready / PROGRAM, mpi).encode())
         write_atomic(ready / SETTINGS, default_settings(ready / PROGRAM, work).encode())
 
@@ -140,17 +149,17 @@ def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:
     return LaunchError(what, f"the full output is in {log}; another MPI: --mpicxx PATH; another compiler: CXX=PATH")
 
 
-def built_program(build: Path, log: Path) -> Path:
+def built_program(build: Path, log: Path, name: str = PROGRAM) -> Path:
     """Find the program that CMake built; LaunchError if there is none."""
-    files = [path for path in sorted(build.rglob(PROGRAM)) if path.is_file()]
+    files = [path for path in sorted(build.rglob(name)) if path.is_file()]
     if found := next(filter(is_program, files), None):
         return found
     if files:
         raise LaunchError(
-            f"{PROGRAM} was built, but no program may be started in {log.parent} (mounted noexec?)",
+            f"{name} was built, but no program may be started in {log.parent} (mounted noexec?)",
             "set XDG_CACHE_HOME to a folder of a disk that is not mounted noexec, and that the nodes see",
         )
-    raise LaunchError(f"the build succeeded but produced no {PROGRAM}", f"see {log}")
+    raise LaunchError(f"the build succeeded but produced no {name}", f"see {log}")
 
 
 def asked_version(program: Path, mpi: Mpi) -> str:

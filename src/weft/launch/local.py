@@ -127,6 +127,6 @@ def without_job(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if not name.startswith(FOREIGN)}
 
 
-def make_launcher(fabric: Any, mpicxx: str | None, say: Callable[[str], None]) -> LocalLauncher:
+def make_launcher(fabric: Any, mpicxx: str | None, say: Callable[[str], None], only: str = "") -> LocalLauncher:
     """Find the MPI, build the kernels if needed, and return the launcher for this host."""
-    return LocalLauncher(build_kernels(find_mpi(mpicxx), say))
+    return LocalLauncher(build_kernels(find_mpi(mpicxx), say, only=only))

@@ -62,6 +62,11 @@ def is_own(algorithm: str) -> bool:
     return algorithm.partition("{")[0] in PARAMETERS
 
 
+def with_own(kernel: str, *algorithms: str) -> str:
+    """Name of a kernel's native program: ``collective-own`` has Weft's all-to-alls, which these algorithms may need."""
+    return kernel if {*algorithms} <= {DEFAULT, PMPI} else f"{kernel}-own"
+
+
 def combines(algorithm: str) -> bool:
     """Whether a spec is of an algorithm that puts blocks for several ranks into one message."""
     return algorithm.partition("{")[0] in COMBINING

@@ -13,6 +13,7 @@ from weft.extras import how_to_report, missing_report, pip_install, what_is_miss
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.kinds import KINDS
 from weft.format import format_bytes
+from weft.kernel.registry import program_of
 from weft.kernel.studies import Overrides, load_study
 from weft.launch import launcher_for, refuse_capture
 from weft.launch.launcher import Launcher
@@ -117,7 +118,7 @@ class Measuring:
         progress: Progress = for_terminal()
         self.at = None
         into = into or choose_folder(self.study, fabric, progress, self._is_left, more=self.more).path
-        make = cache(lambda: launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel))
+        make = cache(lambda: self._launcher(fabric, progress))
         # a place that cannot be used, and what cannot be planned, are refused before anything is compiled
         begun = RunFolder(into).meta.is_file()  # a path that cannot be looked at is a user's mistake
         check_place(RunFolder(into))
@@ -147,6 +148,10 @@ class Measuring:
         why = why or f"none, as asked; weft report {quote(str(folder.path))} makes it"
         print(plain(f"report: {folder.report if self.report else why}"), flush=True)
         return folder, exit_code(counts)
+
+    def _launcher(self, fabric: Fabric, progress: Progress) -> Launcher:
+        only = program_of(self.study)
+        return launcher_for(fabric, self.mpicxx, progress.say, pcap=self.pcap, cancel=self.cancel, only=only)
 
     def _looked(self, progress: Progress) -> Look:
         """What else this host does; what makes tables and pages is imported meanwhile, before anything is measured."""

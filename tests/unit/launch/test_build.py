@@ -36,8 +36,8 @@ fi
 [ -e "$here/slow" ] && sleep 0.5
 [ -e "$here/fail" ] && { echo '[1/9] ok'; echo "a.cpp:7:3: error: 'span' is not a member of 'std'"; exit 2; }
 mkdir -p "$2/bin"
-cp "$2/staged" "$2/bin/weft-measure"
-chmod +x "$2/bin/weft-measure"
+cp "$2/staged" "$2/bin/$4"
+chmod +x "$2/bin/$4"
 """
 WRAPPER = """#!/bin/sh
 case $1 in
@@ -72,8 +72,8 @@ class Site:
         path.chmod(0o755)
         return path
 
-    def build(self, said: list[str] | None = None) -> build.Kernels:
-        return build_kernels(self.mpi, (said if said is not None else []).append, self.sources)
+    def build(self, said: list[str] | None = None, only: str = "") -> build.Kernels:
+        return build_kernels(self.mpi, (said if said is not None else []).append, self.sources, only)
 
     @property
     def builds(self) -> int:
@@ -95,11 +95,35 @@ def test_kernels_are_built_once_and_said_to_be(site: Site) -> None:
     assert first == second
     assert site.builds == 1
     first_words, last_words = said
-    assert first_words == f"building the kernels for MPICH 9.9.1 with {site.mpi.wrapper} (once, up to a minute)"
+    assert first_words == f"building all kernels for MPICH 9.9.1 with {site.mpi.wrapper} (once, up to a minute)"
     assert re.fullmatch(r"built in \d+ s", last_words)
     assert str(first.library) == "MPICH 9.9.1"
     assert first.folder.parent == site.root / "cache/weft"
     assert not list((site.root / "cache/weft").glob("*.part"))
+
+
+def test_a_run_builds_the_program_of_its_kernel_alone_beside_those_of_others(site: Site) -> None:
+    said: list[str] = []
+    one, other, again = site.build(said, "exchange-own"), site.build(said, "pairs"), site.build(said, "pairs")
+    assert [line.partition(" for")[0] for line in said[::2]] == [
+        "building the kernel exchange",
+        "building the kernel pairs",
+    ]
+    assert site.builds == 2
+    assert one.program != other.program == again.program
+    assert {kernels.program.name for kernels in (one, other)} == {"weft-measure"}
+    assert one.about()["kernels"] == other.about()["kernels"], "of the same sources"
+    assert one.library == other.library
+    targets = [
+        line.split()[-1] for line in (site.tools / "calls").read_text().splitlines() if line.startswith("--build")
+    ]
+    assert targets == ["weft-measure-exchange-own", "weft-measure-pairs"]
+
+
+def test_a_program_with_all_kernels_serves_every_study(site: Site) -> None:
+    every = site.build()
+    assert site.build(only="pairs") == every
+    assert site.builds == 1
 
 
 def test_a_long_build_says_how_far_it_has_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

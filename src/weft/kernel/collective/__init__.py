@@ -20,7 +20,7 @@ from weft.kernel.sizes import op_name, split_op
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
 from weft.kernel.traffic import GRAPHS, SKEWED, Traffic, barrier_messages, has_weights, peak_of
 from weft.mpi.algorithms import DEFAULT, algorithms, guidelines_of, setting
-from weft.mpi.alltoall import AUTO, is_own
+from weft.mpi.alltoall import AUTO, is_own, with_own
 from weft.study import Measure, Series, Study, doubling
 
 MOST_ROOTS = 32  # most roots that take turns, if each is measured once
@@ -55,6 +55,11 @@ class Collective(Kernel):
                 found += [(shape, values | part) for values in calls_of(study, ranks, notes)]
         enough_time(found, study.measure, str(study.path))
         return Sweep(tuple(found), tuple(dict.fromkeys(notes)))
+
+    def program(self, study: Study) -> str:
+        """With Weft's all-to-alls where the study names one, or a table that does."""
+        assert isinstance(study, CollectiveStudy)
+        return with_own(self.name, *study.collective.algorithm)
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         """Bytes of each part of one rank's memory; the C++ kernel counts the same parts.

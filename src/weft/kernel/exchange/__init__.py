@@ -14,7 +14,7 @@ from weft.kernel.budget import DOUBLE_BYTES, INT_BYTES, sample_bytes, staging
 from weft.kernel.exchange.study import MOST_N, ExchangeSeries, ExchangeStudy, evaluate, regular_sampling
 from weft.kernel.steps import breakdown_messages, breakdown_need, is_explained
 from weft.kernel.traffic import Mirror, Traffic, Uniform, barrier_messages
-from weft.mpi.alltoall import chosen, combines
+from weft.mpi.alltoall import chosen, combines, with_own
 from weft.study import Measure, Series, Study
 
 INDEX_BYTES = 8
@@ -55,6 +55,11 @@ class Exchange(Kernel):
         if study.exchange.file:
             common["file"] = str((study.path.parent / study.exchange.file).resolve())
         return Sweep(tuple((shape, common | {"m": m}) for shape, m in zip(shapes, lengths, strict=True)), notes)
+
+    def program(self, study: Study) -> str:
+        """With Weft's all-to-alls where the study names one."""
+        assert isinstance(study, ExchangeStudy)
+        return with_own(self.name, study.exchange.algorithm)
 
     def smaller(self, study: Study, share: float, nodes: int) -> tuple[Study, str] | None:
         assert isinstance(study, ExchangeStudy)

@@ -16,7 +16,7 @@ from weft.kernel import FlatValue, Kernel, Shape, Sizes, Sweep
 from weft.kernel.budget import sample_bytes, staging
 from weft.kernel.traffic import barrier_messages
 from weft.mpi.algorithms import DEFAULT, MOCK_UPS
-from weft.mpi.alltoall import AlgorithmSpec, chosen
+from weft.mpi.alltoall import AlgorithmSpec, chosen, with_own
 from weft.store.trace.script import read_sizes, sent_in
 from weft.study import Measure, Series, Study
 
@@ -80,6 +80,11 @@ class Replay(Kernel):
         if study.replay.confidence != "A":
             values |= {"inherited": [study.replay.confidence, study.replay.because]}
         return Sweep(tuple((shape, values) for shape in fitting))
+
+    def program(self, study: Study) -> str:
+        """With Weft's all-to-alls where the study names one."""
+        assert isinstance(study, ReplayStudy)
+        return with_own(self.name, study.replay.algorithm)
 
     def sent(self, study: Study) -> npt.NDArray[np.float64] | None:
         assert isinstance(study, ReplayStudy)

@@ -210,12 +210,12 @@ def lost(request: LaunchRequest) -> Outcome:
     return Outcome(request.id, LOST, 0.0, False, request.log)
 
 
-def make_launcher(fabric: Fabric, mpicxx: str | None, say: Callable[[str], None]) -> BatchLauncher:
+def make_launcher(fabric: Fabric, mpicxx: str | None, say: Callable[[str], None], only: str = "") -> BatchLauncher:
     """Return the launcher that uses jobs of the fabric's scheduler; LaunchError without its commands or kernels."""
     scheduler = SCHEDULERS[fabric.kind]()
     section = (fabric.batch or BatchSection.model_validate({})).model_copy(update={"starter": fabric.starter})
     scheduler.refuse_missing()
-    kernels = build_kernels(find_mpi(mpicxx), say)
+    kernels = build_kernels(find_mpi(mpicxx), say, only=only)
     starter = RankStarter(kernels, scheduler, section)
     rate = fabric.network.adapter_rate if fabric.network else None
     return BatchLauncher(scheduler, section, f"weft-{fabric.name}", starter, kernels.about(), say, rate or 0.0)

@@ -258,6 +258,6 @@ def processor_s(keeper: subprocess.Popen[bytes]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def make_launcher(fabric: Fabric, mpicxx: str | None, say: Callable[[str], None]) -> SimulatedLauncher:
+def make_launcher(fabric: Fabric, mpicxx: str | None, say: Callable[[str], None], only: str = "") -> SimulatedLauncher:
     """Return the launcher of simulated ranks; LaunchError without SimGrid or build, FabricError for a missing value."""
     return SimulatedLauncher(fabric, build_programs(find_simgrid(mpicxx), say), say)

@@ -188,12 +188,12 @@ def cluster_for(spec: VirtualSpec, say: Say) -> Generator[Cluster]:
         yield cluster
 
 
-def make_launcher(fabric: Fabric, mpicxx: str | None, say: Say) -> VirtualLauncher:
+def make_launcher(fabric: Fabric, mpicxx: str | None, say: Say, only: str = "") -> VirtualLauncher:
     """What starts ranks over virtual links; FabricError for no tree, LaunchError without an MPI that keeps to them."""
     spec = spec_of(fabric)
     if warning := too_fast(spec, len(os.sched_getaffinity(0))):
         say(f"warning: {warning}")
-    return VirtualLauncher(spec, build_kernels(find_mpi(mpicxx), say), say)
+    return VirtualLauncher(spec, build_kernels(find_mpi(mpicxx), say, only=only), say)
 
 
 @dataclass(frozen=True)
