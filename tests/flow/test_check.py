@@ -397,7 +397,7 @@ def test_a_file_for_slow_nodes_that_cannot_be_written_is_a_mistake_before_anythi
 
 
 def _launch_with(monkeypatch: pytest.MonkeyPatch, launcher: MadeCheck) -> None:
-    def made(*_: object) -> MadeCheck:
+    def made(*_: object, **__: object) -> MadeCheck:
         return launcher
 
     monkeypatch.setattr("weft.launch.launcher_for", made)
