@@ -65,14 +65,12 @@ def show(probes: "Sequence[Probe]", last: str) -> None:
 
     out = console(soft_wrap=True)
     columns = out.width if out.is_terminal else None
-    for probe in probes:
-        if not probe.developers:
+    for of_developers in (False, True):
+        own = [probe for probe in probes if probe.developers is of_developers]
+        if own and of_developers:
+            out.print(Text("For those who work on Weft:"))
+        for probe in own:
             show_probe(probe, out.print, columns)
-    of_developers = [probe for probe in probes if probe.developers]
-    if of_developers:
-        out.print(Text("For those who work on Weft:"))
-    for probe in of_developers:
-        show_probe(probe, out.print, columns)
     out.print(Text(last, "bold"))
 
 

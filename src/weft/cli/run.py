@@ -184,12 +184,9 @@ def papers(
     bench = Bench(into, lambda line: out.print(line, style="dim"))
     done: list[Part] = []
     for name in chosen:
-        part = compute(name, bench)
+        done.append(part := compute(name, bench))
         out.print(part.title, style="bold")
-        for sentence in part.found:
-            out.print(sentence)
-        for table in part.tables:
-            out.print(terminal(table))
-        done.append(part)
+        for each in (*part.found, *map(terminal, part.tables)):
+            out.print(each)
     for path in write(done, output):
         out.print(f"wrote {path}")

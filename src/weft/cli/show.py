@@ -42,19 +42,14 @@ def list_(
             f"{folder} is no folder",
             "name a folder that is there; without one, this folder and ./runs are looked through",
         )
-    makers = {
-        "studies": lambda: files_of("studies", "kernel", folder or Path()),
-        "fabrics": lambda: files_of("fabrics", "kind", folder or Path()),
-        "runs": lambda: runs_of(folder or RUNS),
-    }
-    rows = makers[what]()
+    key = "kernel" if what == "studies" else "kind"
+    rows = runs_of(folder or RUNS) if what == "runs" else files_of(what, key, folder or Path())
     if format == "json":
         print_answer(rows)
-        return
-    if not rows:
+    elif rows:
+        print_rows(rows)
+    else:
         sys.stdout.write(f"no {what} in {plain(str(folder))}\n" if folder else f"no {what} here\n")
-        return
-    print_rows(rows)
 
 
 def print_rows(rows: Sequence[Mapping[str, str]]) -> None:

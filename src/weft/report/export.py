@@ -103,11 +103,9 @@ def _osu_block(head: str, rows: list[tuple[int, TimedRow]], streams: bool) -> st
     names = (f"{name:>{width}}" if width > 0 else f"{name:<{-width}}" for name, width in columns)
     lines = [f"# Weft {one_line(head)}", "".join(names)]
     for size, row in sorted(rows, key=lambda each: each[0]):
-        if streams:
-            lines.append(f"{size:<10}{size / 1e6 / row['mean_s']:20.2f}")
-            continue
-        times = (f"{1e6 * row[key]:20.2f}" for key in ("mean_s", "min_s", "max_s"))
-        lines.append(f"{size:<10}{''.join(times)}{row['samples']:12}")
+        times = "".join(f"{1e6 * row[key]:20.2f}" for key in ("mean_s", "min_s", "max_s"))
+        values = f"{size / 1e6 / row['mean_s']:20.2f}" if streams else f"{times}{row['samples']:12}"
+        lines.append(f"{size:<10}{values}")
     return "\n".join(lines) + "\n"
 
 

@@ -7,21 +7,23 @@ from typing import Any
 from weft.analyse.tables.times import CallRow, TimedRow, is_beaten
 from weft.format import UNKNOWN, format_seconds, measured_seconds
 
-HEADINGS = {
-    "none": "median",
-    "range of the model": "median (range of the model)",
-    "range of presets": "median (range of unfitted numbers)",
-    "within one launch": "median (95 % in 1 launch)",
-    "range of launches": "median (range)",
-    "over launches": "median (95 %)",
-}
+#: Of each kind of interval the heading of times that have it, and what it is.
+KINDS = {
+    "none": ("median", "Models have no confidence interval."),
+    "range of the model": ("median (range of the model)", "In brackets: the range of what the model leaves out."),
+    "range of presets": ("median (range of unfitted numbers)",
+                         "In brackets: the range of the machine's numbers, none of which was fitted."),
+    "within one launch": ("median (95 % in 1 launch)", "In brackets: 95 % interval of the median within one launch."),
+    "range of launches": ("median (range)", "In brackets: min-max of {launches}."),
+    "over launches": ("median (95 %)", "In brackets: 95 % interval of the median over launches."),
+}  # fmt: skip
 
 
 def interval_heading(rows: Iterable[Mapping[str, Any]]) -> str:
     """Heading of a column of times: ``median (95 %)``, or that of another kind of interval."""
-    kinds = HEADINGS.keys() & {row["interval"] for row in rows}
+    kinds = KINDS.keys() & {row["interval"] for row in rows}
     stated = [kind for kind in kinds if kind != "none"] or list(kinds)
-    return HEADINGS[stated[0]] if len(stated) == 1 else "median (interval)" if stated else "median"
+    return KINDS[stated[0]][0] if len(stated) == 1 else "median (interval)" if stated else "median"
 
 
 def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -29,20 +31,13 @@ def interval_meaning(rows: Iterable[Mapping[str, Any]]) -> str:
     listed = list(rows)
     covered = sorted({(row["launches"], row["coverage"]) for row in listed if row["interval"] == "range of launches"})
     each = ", ".join(f"{launches} launch medians: {100 * share:.0f} % confidence" for launches, share in covered)
-    sentences = {
-        "none": "Models have no confidence interval.",
-        "range of the model": "In brackets: the range of what the model leaves out.",
-        "range of presets": "In brackets: the range of the machine's numbers, none of which was fitted.",
-        "within one launch": "In brackets: 95 % interval of the median within one launch.",
-        "range of launches": f"In brackets: min-max of {each}.",
-        "over launches": "In brackets: 95 % interval of the median over launches.",
-    }
-    kinds = [kind for kind in HEADINGS if kind in {row["interval"] for row in listed}]
-    if len(kinds) > 1:
-        sentences["none"] = "Without brackets: models have no confidence interval."
+    kinds = [kind for kind in KINDS if kind in {row["interval"] for row in listed}]
+    sentences = [KINDS[kind][1].format(launches=each) for kind in kinds]
+    if kinds[1:] and kinds[0] == "none":
+        sentences[0] = "Without brackets: models have no confidence interval."
     roots = any(row["interval"] == "none" and row.get("min_s") != row.get("max_s") for row in listed)
     of_roots = ['In brackets of "all roots": fastest and slowest root.'] if roots else []
-    return " ".join([*(sentences[kind] for kind in kinds), *of_roots])
+    return " ".join([*sentences, *of_roots])
 
 
 def time_text(row: Mapping[str, Any]) -> str:

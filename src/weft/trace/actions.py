@@ -22,7 +22,7 @@ from weft.store.trace.layout import (
     VOCABULARY,
     Flag,
 )
-from weft.store.trace.script import ACTION, Act, RankScript
+from weft.store.trace.script import ACTION, Act
 from weft.trace.events import Columns, Event, Group, Layers, ranks_columns
 
 _ACTS = {
@@ -144,43 +144,6 @@ def in_turn(steps: Iterable[tuple[int, int, int]]) -> Requests:
         slots.append(slot)
         places.append(place)
     return Requests(slots, places, most_slots, most_bytes, sorted(used.values()))
-
-
-@dataclass
-class Lists:
-    """Counts of a rank's calls with one for each member, and the most bytes that collective calls send and receive."""
-
-    counts: list[int] = field(default_factory=list[int])
-    sent: int = 0
-    received: int = 0
-
-    def add(
-        self, rank: int, event: Event, group: Group, given: Mapping[int, Mapping[int, int]]
-    ) -> tuple[int, int, int, int]:
-        """A vector call: root, bytes given and got, and the index of its counts; ``given`` is by receiver."""
-        act, plain = COLLECTIVES[event.call]
-        members = range(group.size) if group.members is None else group.members
-        giver = event.peer if plain == "ScatterV" else rank
-        counts = [given.get(giver, {}).get(member, 0) for member in members]
-        into, gives, gets = list[int](), sum(counts), sum(counts)
-        if act is Act.ALLTOALLV:
-            into = [given.get(member, {}).get(rank, 0) for member in members]
-            gets = sum(into)
-        elif plain == "ScatterV":
-            gets = counts[group.place(rank)] if rank in members else 0
-        elif plain != "ReduceScatter":
-            counts = [given.get(member, {}).get(member, 0) for member in members]
-            gives, gets = event.bytes, sum(counts)
-        root = max(group.place(event.peer), 0) if plain == "ScatterV" or act is Act.GATHER else 0
-        self.sent, self.received, first = max(self.sent, gives), max(self.received, gets), len(self.counts)
-        self.counts += counts + into
-        return root, gives, gets, first
-
-    def script(self, actions: npt.NDArray[Any], requests: Requests) -> RankScript:
-        """The rank's part, with its actions, shape (actions,)."""
-        sends = actions["bytes"][np.isin(actions["act"], (Act.SEND, Act.ISEND))]
-        sent, received = max(self.sent, int(sends.max(initial=0))), max(self.received, requests.most_bytes)
-        return RankScript(actions, np.array(self.counts, np.int64), sent, received, requests.most_slots)
 
 
 def places_in(groups: Mapping[int, Group], comm: Ints, peer: Ints) -> Ints:

@@ -62,6 +62,7 @@ class _Open:
     given: Fields = field(default_factory=dict[str, int])
     starts: list[Fields] = field(default_factory=list[dict[str, int]])
     ends: list[Fields] = field(default_factory=list[dict[str, int]])
+    depth: int = 0  # of calls that a library makes inside
 
 
 class RankCalls:
@@ -78,7 +79,6 @@ class RankCalls:
         self.rank, self._records, self._known, self._to_ns = rank, records, communicators, to_ns
         self._numbered = {each.number: each for each in communicators.values()}
         self._open: dict[int, _Open] = {}
-        self._depth: dict[int, int] = {}
         self._pending: dict[int, Fields] = {}
         self._unclear: set[int] = set()
         self._held: list[tuple[str, int, int, Fields]] = []
@@ -104,21 +104,19 @@ class RankCalls:
 
     def _enter(self, thread: int, event: Any) -> None:
         name = str(event.region.name)
-        if thread in self._open:  # a call that a library makes inside another
-            self._depth[thread] += 1
+        if outer := self._open.get(thread):
+            outer.depth += 1
         elif name in NUMBERS:
             self._open[thread] = _Open(name, self._to_ns(event.time))
-            self._depth[thread] = 0
         elif name.startswith("MPI_"):
             self.left_out[name] += 1
 
     def _leave(self, thread: int, event: Any) -> None:
-        if thread not in self._open:
+        if (call := self._open.get(thread)) is None or call.depth:
+            if call:
+                call.depth -= 1
             return
-        if self._depth[thread]:
-            self._depth[thread] -= 1
-            return
-        call = self._open.pop(thread)
+        del self._open[thread]
         begin_ns, end_ns = call.begin_ns, self._to_ns(event.time)
         own = call.starts[0] if call.starts and call.name != "MPI_Startall" else call.given
         if call.name == "MPI_Startall":

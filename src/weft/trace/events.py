@@ -71,14 +71,12 @@ class Group:
 
 def groups_of(folder: TraceFolder) -> dict[int, Group]:
     """The communicators of a trace by number. Raises DataError: A table is missing or torn."""
-    members: dict[int, dict[int, int]] = defaultdict(dict)
-    for row in MEMBER_TABLE.read(folder.path):
-        members[row["comm"]][row["member"]] = row["rank"]
+    member = {(row["comm"], row["member"]): row["rank"] for row in MEMBER_TABLE.read(folder.path)}
     found: dict[int, Group] = {}
     for row in COMMUNICATORS.read(folder.path):
-        own = members[row["comm"]]
-        listed = tuple(own.get(place, -1) for place in range(row["size"])) if row["comm"] > ALONE else None
-        found[row["comm"]] = Group(row["name"], row["size"], listed, row["inter"])
+        comm, size = row["comm"], row["size"]
+        listed = tuple(member.get((comm, place), -1) for place in range(size)) if comm > ALONE else None
+        found[comm] = Group(row["name"], size, listed, row["inter"])
     return found
 
 

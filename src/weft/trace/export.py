@@ -92,15 +92,13 @@ class _Archive:
         alone = made.group("MPI_COMM_SELF", group_type=kinds.COMM_SELF, paradigm=mpi, members=())
         found: dict[int, Any] = {}
         for number, group in self.groups.items():
-            if group.inter:
-                continue
             if group.name == "MPI_COMM_SELF":
                 found[number] = made.comm(group.name, group=alone)
-                continue
-            ranks = sorted(self._first) if group.members is None else group.members
-            inside = tuple(self._first[rank] for rank in ranks if rank in self._first)
-            its = made.group(group.name, group_type=kinds.COMM_GROUP, paradigm=mpi, members=inside)
-            found[number] = made.comm(group.name, group=its)
+            elif not group.inter:
+                ranks = sorted(self._first) if group.members is None else group.members
+                inside = tuple(self._first[rank] for rank in ranks if rank in self._first)
+                its = made.group(group.name, group_type=kinds.COMM_GROUP, paradigm=mpi, members=inside)
+                found[number] = made.comm(group.name, group=its)
         return found
 
     def comm(self, number: int) -> Any:

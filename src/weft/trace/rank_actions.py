@@ -35,7 +35,8 @@ class RankWriter:
         self.rank, self.left_out = rank, Counter[str]()
         self.messages = self.direct = self.computed_ns = 0
         self._own, self._common, self._groups, self._layers = own, common, groups, layers
-        self._rows, self._requests, self._lists = actions.Rows(), actions.in_turn(()), actions.Lists()
+        self._rows, self._requests = actions.Rows(), actions.in_turn(())
+        self._counts, self._sent, self._received = list[int](), 0, 0
         self._usable, self._sends = usable(own), starts_to_send(own)
         self._known = np.isin(own["comm"], list(layers.of))
 
@@ -56,7 +57,10 @@ class RankWriter:
         self.left_out.update({CALLS[int(number)]: int(many) for number, many in zip(numbers, each, strict=True)})
         slots = self._requests.left
         last = actions.Rows().add(np.arange(len(slots)), act=Act.WAIT, value=np.array(slots, np.int64))
-        return self._lists.script(self._rows.in_order(last), self._requests)
+        made = self._rows.in_order(last)
+        sends = made["bytes"][np.isin(made["act"], (Act.SEND, Act.ISEND))]
+        sent, received = max(self._sent, int(sends.max(initial=0))), max(self._received, self._requests.most_bytes)
+        return RankScript(made, np.array(self._counts, np.int64), sent, received, self._requests.most_slots)
 
     def _messages_of(self, message: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Actions of messages that have both their ends, and waits; tells which events are left out."""
@@ -136,7 +140,7 @@ class RankWriter:
         self.direct += int((size - 1)[np.isin(act, DIRECT)].sum())
         moved = (own[name][known[plain]] for name in ("bytes", "received"))
         gives, gets, sent, received = actions.shares(act[plain], size[plain], *moved)
-        self._lists.sent, self._lists.received = (int(each.max(initial=0)) for each in (sent, received))
+        self._sent, self._received = (int(each.max(initial=0)) for each in (sent, received))
         root = actions.places_in(self._groups, comm[plain], np.maximum(own["peer"][known[plain]], 0))
         root = np.where(np.isin(act[plain], actions.ROOTED), root, 0)
         made = self._rows.add(known * STEPS + DONE, act=act, comm=actions.comms_in(self._layers, comm), value=-1)
@@ -147,9 +151,29 @@ class RankWriter:
                 row: dict[str, Any] = {name: int(column[event]) for name, column in own.items()}
                 row["call"] = CALLS[row["call"]]
                 given = self._common.given.get(key, {})
-                numbers = self._lists.add(self.rank, Event(**row), self._groups[key[0]], given)
+                numbers = self._vector(Event(**row), self._groups[key[0]], given)
                 for name, number in zip(("peer", "bytes", "received", "value"), numbers, strict=True):
                     made[name][rows[event]] = number
+
+    def _vector(self, event: Event, group: Group, given: Mapping[int, Mapping[int, int]]) -> tuple[int, int, int, int]:
+        """A call with counts: root, bytes given and got, and where its counts begin; ``given`` is by receiver."""
+        act, plain = actions.COLLECTIVES[event.call]
+        members = range(group.size) if group.members is None else group.members
+        giver = event.peer if plain == "ScatterV" else self.rank
+        counts = [given.get(giver, {}).get(member, 0) for member in members]
+        into, gives, gets = list[int](), sum(counts), sum(counts)
+        if act is Act.ALLTOALLV:
+            into = [given.get(member, {}).get(self.rank, 0) for member in members]
+            gets = sum(into)
+        elif plain == "ScatterV":
+            gets = counts[group.place(self.rank)] if self.rank in members else 0
+        elif plain != "ReduceScatter":
+            counts = [given.get(member, {}).get(member, 0) for member in members]
+            gives, gets = event.bytes, sum(counts)
+        root = max(group.place(event.peer), 0) if plain == "ScatterV" or act is Act.GATHER else 0
+        self._sent, self._received, first = max(self._sent, gives), max(self._received, gets), len(self._counts)
+        self._counts += counts + into
+        return root, gives, gets, first
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ alone. In MPICH's file the first condition that holds is followed. MPI_Alltoallv
 import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -177,13 +178,10 @@ def own_rules(library: Path) -> Tree:
     while at >= 0:
         end = content.find(b"\0", at)
         text = content[at : end if end >= 0 else None]
-        if b"MPIR_Alltoall_intra_" in text:
-            try:
+        with suppress(ValueError, LookupError, TypeError, RecursionError):
+            if b"MPIR_Alltoall_intra_" in text:
                 rules: Tree = json.loads(text)
                 rules[COLLECTIVE][INTRA][NOT_IN_PLACE]
-            except (ValueError, LookupError, TypeError, RecursionError):
-                pass
-            else:
                 return rules
         at = content.find(BEGIN, at + 1)
     raise DataError(

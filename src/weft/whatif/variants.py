@@ -1,42 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What to change, one thing at a time, and the variants side by side: numbers with level and known error."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from weft.analyse.tables.claims import QualityRow, grade_of
 from weft.errors import StudyError
 from weft.fabric.importing import as_toml
 from weft.fabric.model import Fabric
-from weft.fabric.network.build import build_network
 from weft.fabric.presets import SHEET_ERRORS
 from weft.format import format_seconds, measured_seconds, plural
-from weft.launch.preload import route_library
 from weft.report.bars import Bar, draw_bars
 from weft.report.figures import Picture
 from weft.report.tabular import Table, Words
-from weft.route.routes import Routes, placed_matrix
 from weft.trace.replay import Asked
 
 ROUNDED = 0.005
 """By so much a simulated time may be below its bound: times of computing are rounded to ns, rates by the simulator."""
-
-
-def fullest_link_s(fabric: Fabric, hosts: Sequence[str], sent: NDArray[np.floating]) -> float | None:
-    """Seconds of the fullest link, max b / r, for what ranks send, (ranks, ranks); None if not known. FabricError."""
-    network = build_network(fabric)
-    if not network.cables_known or not hosts:
-        return None
-    ranks = np.repeat(network.indices(list(hosts)), len(sent) // len(hosts)).astype(np.int32)
-    load = placed_matrix(Routes(network, route_library()), sent, ranks)
-    used = load > 0
-    rate = network.links.rate[used]
-    return float((load[used] / rate).max(initial=0)) if np.isfinite(rate).all() else None
 
 
 @dataclass(frozen=True)

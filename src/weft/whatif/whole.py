@@ -4,7 +4,7 @@
 import shlex
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from weft.report.tabular import terminal
 from weft.report.view import load_view
 from weft.route.given import write_tables
 from weft.route.improve import improve
-from weft.route.routes import Routes
+from weft.route.routes import Routes, placed_matrix
 from weft.route.subnet import require_addresses
 from weft.run.one import run_study
 from weft.run.progress import for_terminal
@@ -45,7 +45,6 @@ from weft.whatif.variants import (
     Outcome,
     SideBySide,
     Variant,
-    fullest_link_s,
     refuse_real,
     simulated,
     variants,
@@ -213,6 +212,18 @@ def _shown(answers: SideBySide, trace: Path, base: Path, notes: list[str]) -> No
     sys.stdout.write(f"page of all replays: {path}\nnumbers: {base / 'whatif.json'}\n")
 
 
+def _fullest_link_s(fabric: Fabric, hosts: Sequence[str], sent: NDArray[np.floating]) -> float | None:
+    """Seconds of the fullest link, max b / r, for what ranks send, (ranks, ranks); None if not known. FabricError."""
+    network = build_network(fabric)
+    if not network.cables_known or not hosts:
+        return None
+    ranks = np.repeat(network.indices(list(hosts)), len(sent) // len(hosts)).astype(np.int32)
+    load = placed_matrix(Routes(network, route_library()), sent, ranks)
+    used = load > 0
+    rate = network.links.rate[used]
+    return float((load[used] / rate).max(initial=0)) if np.isfinite(rate).all() else None
+
+
 def _outcome(
     variant: Variant, trace: Path, folder: Path, compute: float, least: float, sent: NDArray[np.float64] | None
 ) -> Outcome:
@@ -224,7 +235,7 @@ def _outcome(
     run_study(load_study(study), variant.fabric, folder, launcher_for(variant.fabric, None, progress.say), progress)
     view = load_view(folder)
     hosts = next((cell.hosts for cell in view.plan.cells if cell.hosts and cell.kernel == view.plan.kernel), ())
-    longest = None if sent is None else fullest_link_s(variant.fabric, hosts, sent)
+    longest = None if sent is None else _fullest_link_s(variant.fabric, hosts, sent)
     bound_s = max(longest or 0.0, least)
     warm = next((row for row in view.rows if (row["call"], row["phase"]) == ("replay", "warm")), None)
     if warm is not None and warm["median_s"] is not None:

@@ -54,18 +54,15 @@ def say_remedy(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:
     most = "" if claim["bound"] is None else "at most "
     whose = f" of {more['whose']}" if more.get("whose") else ""
     saves = f": saves {most}{percent(claim['value'])}{whose}" if claim["value"] is not None else ""
-    return "Try", f"{text}{saves}", _reason(more), claim["next"]
-
-
-def _reason(more: dict[str, Any]) -> str:
+    reason = BASES.get(more.get("basis", ""), "")
     if "computing_s" in more:
         moving = f" and transfers of {format_seconds(more['moving_s'])}" if more["moving_s"] else ""
-        return f"at least {format_seconds(more['computing_s'])} of computing{moving} remain"
-    if more.get("floor_s"):
-        return f"the bound becomes {format_seconds(more['floor_s'])}, {name_part(more['floor'])}"
-    if more.get("ratio"):
-        return f"{BASES[more['basis']]}: {times_text(more['ratio'])} the time"
-    return BASES.get(more.get("basis", ""), "")
+        reason = f"at least {format_seconds(more['computing_s'])} of computing{moving} remain"
+    elif more.get("floor_s"):
+        reason = f"the bound becomes {format_seconds(more['floor_s'])}, {name_part(more['floor'])}"
+    elif more.get("ratio"):
+        reason = f"{BASES[more['basis']]}: {times_text(more['ratio'])} the time"
+    return "Try", f"{text}{saves}", reason, claim["next"]
 
 
 def say_bottleneck(claim: ClaimRow, name: str, more: dict[str, Any]) -> Said:

@@ -2,7 +2,7 @@
 """A claim in words, by its kind and the first part of its id; the card: the same rows on every medium; doubts."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, Grade, claims_of, extras
 from weft.format import percent, plural, times_text
@@ -170,23 +170,21 @@ def _next(command: str) -> list[Row]:
 
 def _say_doubt(claim: ClaimRow) -> Row:
     """``launch medians vary by more than 25 % in 10 of 15 rows``."""
-    more = extras(claim)
+    more, share = extras(claim), percent(claim["value"] or 0)
+    if claim["subject"] == "load":
+        who = f"{share} of the cores"
+    elif claim["subject"].startswith("trace"):
+        who = more.get("noun") or share
+    elif claim["subject"] == "failed":
+        who = f"{more['count']:,} of {plural(more['of'], 'cell')}"
+    else:
+        who = f"{more['count']:,} of {more['of']:,} {more.get('noun', '')}".rstrip()
     worst = more.get("worst")
     error = f"error on cells left out {percent(worst)}" if worst else "error on other cells unknown"
-    text = TEXTS[claim["subject"]].format(who=_who(claim, more), worst=times_text(worst) if worst else "–", error=error)
+    text = TEXTS[claim["subject"]].format(who=who, worst=times_text(worst) if worst else "–", error=error)
     text = f"{more['run']}: {text}" if more.get("run") else text
     note = f"could turn the answer: {more['turns']}" if more.get("turns") else ""
     return Row(claim["id"], claim["confidence"], text, note, claim["next"])
-
-
-def _who(claim: ClaimRow, more: dict[str, Any]) -> str:
-    if claim["subject"] == "load":
-        return f"{percent(claim['value'] or 0)} of the cores"
-    if claim["subject"].startswith("trace"):
-        return more.get("noun") or percent(claim["value"] or 0)
-    if claim["subject"] == "failed":
-        return f"{more['count']:,} of {plural(more['of'], 'cell')}"
-    return f"{more['count']:,} of {more['of']:,} {more.get('noun', '')}".rstrip()
 
 
 def grade_text(claims: Sequence[ClaimRow]) -> tuple[str, str]:

@@ -51,10 +51,9 @@ def as_json(found: Compare, verdicts: Sequence[Verdict] = ()) -> str:
         "runs": runs,
         "comparisons": [_comparison(*each) for each in zip(found.comparisons, found.cards, found.claims, strict=True)],
         "gates": [
-            {"gate": str(verdict.gate), "state": verdict.state}
-            | {"offenders": [_statement(*each) for each in verdict.offenders]}
-            | {"missing": verdict.missing, "why": verdict.why}
-            for verdict in verdicts
+            {"gate": str(each.gate), "state": each.state, "offenders": [_statement(*of) for of in each.offenders]}
+            | {"missing": each.missing, "why": each.why}
+            for each in verdicts
         ],
         "exit_code": exit_code(verdicts),
     }

@@ -67,7 +67,7 @@ def _latency(
     unit = rate_unit(moved / scale.cut) if moved and scale.cut else seconds_unit(scale.cut)
     answers = view.run.claimed("answer")
     named = {each["subject"] for each in answers if each["id"] == "outlier.node" or extras(each).get("of") == "node"}
-    slow = [place for place, name in enumerate(view.nodes) if name in named]
+    slow = [node for node, name in enumerate(view.nodes) if name in named]
     shown = PairMatrix(values, parts, view.nodes, exact, scale, unit, of, block, outlined=slow, rate_of=moved)
     key += COLOURS.format(factor=SLOW) + FRAMED * bool(slow)
     return matrix_picture(f"latency-{by}-{size}-{mode}", _where(view, size, mode, title), key, reading, shown)

@@ -57,9 +57,8 @@ def _panel(launches: dict[int, list[IterationRow]], quartiles: Sequence[Quartile
     for launch, rows in sorted(launches.items()):
         for place, row in enumerate(thinned(rows)):
             # a fixed jitter, so that the same run gives the same picture
-            beside = ((place * 0.618034) % 1 - 0.5) * 0.5
-            point = {"launch": launch, "y": row["time_s"] / size, "lost": row["disturbed"]}
-            points.append(point | {"beside": round(beside, 3)})
+            beside = round(((place * 0.618034) % 1 - 0.5) * 0.5, 3)
+            points.append({"launch": launch, "y": row["time_s"] / size, "lost": row["disturbed"], "beside": beside})
     boxes = [
         {"launch": row["launch"], "q1": row["q1_s"] / size, "median": row["median_s"] / size, "q3": row["q3_s"] / size}
         for row in quartiles
