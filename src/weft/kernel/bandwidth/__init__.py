@@ -183,12 +183,9 @@ class Bandwidth(Kernel):
         return Sweep(tuple(found), tuple(dict.fromkeys(notes)))
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
-        return {
-            # the footprint, which a stored cell does not name
-            "messages under way": values.get("footprint", 0) * (2 if values.get("way") == "both" else 1),
-            "samples": sample_bytes(len(values["bytes"]) + values["refine"], measure),
-            **staging(ranks),
-        }
+        under_way = values.get("footprint", 0) * (2 if values.get("way") == "both" else 1)  # earlier cells name none
+        samples = sample_bytes(len(values["bytes"]) + values["refine"], measure)
+        return {"messages under way": under_way, "samples": samples, **staging(ranks)}
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
         largest = values["bytes"][-1]

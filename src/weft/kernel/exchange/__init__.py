@@ -90,15 +90,9 @@ class Exchange(Kernel):
             gathered = samples + local // width + ranks
             own = {"index": local * KEY_PLACE_BYTES if m > 1 else 0, "splitters": gathered * KEY_PLACE_BYTES}
             operations, begins = 5, 4 * (ranks + 1)
-        return {
-            "unsorted": array,
-            "sorted": array,
-            **own,
-            "counts": 4 * ranks * INT_BYTES + begins * INDEX_BYTES,
-            "samples": sample_bytes(operations, measure),
-            **breakdown_need(len(self.explained(values, ranks)), ranks, measure),
-            **staging(ranks),
-        }
+        own |= {"counts": 4 * ranks * INT_BYTES + begins * INDEX_BYTES, "samples": sample_bytes(operations, measure)}
+        own |= breakdown_need(len(self.explained(values, ranks)), ranks, measure)
+        return {"unsorted": array, "sorted": array, **own, **staging(ranks)}
 
     def explained(self, values: Mapping[str, Any], ranks: int) -> list[str]:
         """C, or B if C is not measured; none for a sort, whose blocks depend on its keys."""

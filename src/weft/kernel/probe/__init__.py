@@ -66,12 +66,9 @@ class Probe(Kernel):
 
     def need(self, values: Mapping[str, Any], ranks: int, measure: Measure) -> dict[str, int]:
         longest = values["longer"] * values["large"]
-        return {
-            "sent": longest,
-            "received": max(longest * values["trains"], values["more"] * values["messages"] * values["small"]),
-            "samples": sample_bytes(len(self.operations(values, ranks)), measure),
-            **staging(ranks),
-        }
+        received = max(longest * values["trains"], values["more"] * values["messages"] * values["small"])
+        samples = sample_bytes(len(self.operations(values, ranks)), measure)
+        return {"sent": longest, "received": received, "samples": samples, **staging(ranks)}
 
     def sizes(self, values: Mapping[str, Any], ranks: int) -> Sizes:
         return Sizes(block=values["longer"] * values["large"])
