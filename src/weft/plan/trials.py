@@ -111,11 +111,8 @@ class Trial:
     def sizes(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """Bytes below both values, between them, and above both."""
         low, high = sorted((self.value, self.moved))
-        return (
-            tuple(_whole((low - HEADER) / 2**place) for place in reversed(OUTSIDE)),
-            between(low, high, BETWEEN),
-            tuple(_whole(high * 2**place) for place in OUTSIDE),
-        )
+        below = tuple(_whole((low - HEADER) / 2**place) for place in reversed(OUTSIDE))
+        return below, between(low, high, BETWEEN), tuple(_whole(high * 2**place) for place in OUTSIDE)
 
 
 def moved_value(value: int, *, up: bool, sizes: Sequence[int]) -> int | None:

@@ -100,10 +100,8 @@ def resume(folder: RunFolder, study: Study, fabric: Fabric, launcher: Launcher) 
         with file_errors(stored):
             text = read_plain(stored)
         if text != given.text.encode():
-            raise DataError(
-                f"{folder.path} holds a run of another {what}: {first_difference(text, given.text.encode())}",
-                f"choose another folder with --into DIR, or use that {what}: {stored}",
-            )
+            other = f"{folder.path} holds a run of another {what}: {first_difference(text, given.text.encode())}"
+            raise DataError(other, f"choose another folder with --into DIR, or use that {what}: {stored}")
     before, now = folder.metadata().get("launcher", {}), launcher.provenance()
     if "mpi_library" in before and before["mpi_library"] != now.get("mpi_library"):
         raise DataError(
