@@ -196,9 +196,8 @@ class Walk:
             status = str(record.get("status"))
             why = f": {record.get('reason')}" if record.get("reason") else ""
             self.done += 1
-            self.progress.settled(
-                f"{describe(self.cells[name])}{why}", status, self.done, self.durations.remaining_s(waiting)
-            )
+            left_s = self.durations.remaining_s(waiting)
+            self.progress.settled(f"{describe(self.cells[name])}{why}", status, self.done, left_s)
 
     def _words(self, step: Step) -> str:
         first, *others = step.cells

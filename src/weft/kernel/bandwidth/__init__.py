@@ -252,9 +252,8 @@ def teams_of(
         ends = [(0, rank) for rank in range(each)] if job.nodes == 1 else [(node, 0) for node in range(job.nodes)]
         return [(ends, {})] if len(ends) > 2 else []
     if pattern == "inter-node":
-        counts = [
-            count for count in sorted(doubling(each) if section.pairs == "cores" else section.pairs) if count <= each
-        ]
+        wanted = doubling(each) if section.pairs == "cores" else section.pairs
+        counts = sorted(count for count in wanted if count <= each)
         return [
             ([(node, rank) for node in (0, host) for rank in range(count)], {"level": level, "hops": hops})
             for (host, level, hops), count in product(classes, counts)
