@@ -55,7 +55,7 @@ def _power(base: Fraction, exponent: Fraction) -> Fraction:
 
 
 OPERATORS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: lambda a, b: a / b,
     ast.FloorDiv: lambda a, b: Fraction(a // b), ast.Mod: operator.mod, ast.Pow: _power,
 }  # fmt: skip
 ALLOWED = (ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.USub, ast.Load, *OPERATORS)
