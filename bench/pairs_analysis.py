@@ -120,8 +120,7 @@ def analyse(work: Work) -> dict[str, int]:
     import ibis
 
     from weft.analyse.engine import connect
-    from weft.analyse.pairs.exact import quantiles, spread
-    from weft.analyse.pairs.hop_tables import CLASS, class_histogram
+    from weft.analyse.pairs.hop_tables import CLASS, class_histogram, quantiles, spread
     from weft.store.pair_scan import scan
 
     places = places_for(work.ranks)
@@ -170,7 +169,7 @@ def exactly(work: Work) -> dict[str, int]:
     import ibis
 
     from weft.analyse.engine import connect, read
-    from weft.analyse.pairs.exact import exact_hops
+    from weft.analyse.pairs.hop_tables import exact_hops
 
     places = places_for(work.ranks)
     nodes_of, classes = ibis.memtable(places.rank_table()), ibis.memtable(places.class_table())

@@ -28,7 +28,7 @@ from provision import java_version
 from weft.analyse.engine import connect
 from weft.analyse.make import make_tables
 from weft.analyse.outliers.remainders import round_loads
-from weft.analyse.pairs.exact import exact_rows
+from weft.analyse.pairs.hop_tables import exact_rows
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.analyse.pairs.pair_table import make_pair_tables
 from weft.analyse.pairs.pair_times import Ends

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from weft.analyse.answers import Found
 from weft.analyse.floor import Floor
+from weft.analyse.make import Found
 from weft.analyse.tables.breakdown import LINKS, TURNS
 from weft.analyse.tables.times import CALLS, FLOOR, MEDIANS
 from weft.kernel.registry import kernel_named

@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.outliers.few_fit import Messages
-from weft.analyse.outliers.few_parts import Leaves, Parts, cluster_nodes, list_parts
-from weft.analyse.outliers.few_rounds import find_slow_parts
+from weft.analyse.outliers.few_parts import Leaves, Parts, cluster_nodes, follow_routes, list_parts
+from weft.analyse.outliers.few_rounds import Messages, find_slow_parts
 from weft.analyse.outliers.rule import CANDIDATE_SIGMAS
 from weft.fabric.hops import walk
 from weft.fabric.loads import both_ways, loads_of
@@ -112,8 +111,8 @@ def measure(
     if leaves is not None:
         levels = leaves.share(source, target).astype(np.int64)
     group = np.unique(levels * 1000.0 + planned, return_inverse=True)[1]
-    known = (of.network, routes) if of.known else (None, None)
-    parts = list_parts(of.network.hosts, source, target, *known, leaves=leaves)
+    known = follow_routes(of.network, routes, np.arange(len(source)), routes >= 0) if of.known else ()
+    parts = list_parts(of.network.hosts, source, target, known, leaves)
     second = len(passes[0]) if len(passes) > 1 else None
     return Made(Messages(number, group, log_s, second), parts, source, target)
 

@@ -12,9 +12,8 @@ import pyarrow.parquet as pq
 from made.answers import found_in
 from made.folder import begin_folder
 from made.pairs import SCHEMA, Cluster, Faults
-from weft.analyse.answers import write_answers
 from weft.analyse.engine import connect
-from weft.analyse.make import make_tables
+from weft.analyse.make import make_tables, write_answers
 from weft.analyse.pairs.make import make_pair_analysis
 from weft.plan.stored import plan_of
 from weft.run.refresh import write_manifest

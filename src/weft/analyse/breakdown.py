@@ -9,7 +9,6 @@ turns with the call's own (METHOD 17); factors are of neighbouring steps within 
 launches.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from statistics import median
 
@@ -18,7 +17,7 @@ from weft.analyse.tables.answers import MATTERS
 from weft.analyse.tables.breakdown import STEPS, BreakdownRow, Effect, RoundRow, Step, TurnRow
 from weft.analyse.tables.times import CallRow, holding_bound_s
 from weft.analyse.thresholds.knob import Settings
-from weft.bound.links import Fullest, fullest_links
+from weft.bound.links import fullest_links
 from weft.bound.terms import COPY, INJECTION, LATENCY, LINK, MESSAGE_GAP, OVERHEAD
 from weft.fabric.model import Fabric
 from weft.format import format_seconds
@@ -29,6 +28,7 @@ from weft.mpi.algorithms import DEFAULT, algorithms, knob
 from weft.mpi.knobs import Where, plain
 from weft.mpi.transport import message_knobs
 from weft.plan.records import Cell, Plan
+from weft.store.tables import grouped
 
 PARTS: Mapping[str, str] = {
     COPY: "the memory's rate; fewer ranks a node",
@@ -38,6 +38,8 @@ PARTS: Mapping[str, str] = {
     MESSAGE_GAP: "what the adapter needs for a message; larger blocks",
 }
 Launches = Sequence[Mapping[str, float]]  # seconds of each step
+Turns = Sequence[TurnRow]
+Cells = Mapping[str, Cell]
 LEAST_SHARE = 0.1  # messages inside nodes, or between them, that take less of the time of plain messages do not rule it
 SAME = 0.005  # a time this close to the one below it is the same time
 
@@ -76,21 +78,17 @@ def _algorithm(call: CallRow, cell: Cell, settings: Settings) -> str:
 
 
 def breakdown_rows(
-    turns: Sequence[TurnRow],
-    calls: Sequence[CallRow],
-    cells: Mapping[str, Cell],
-    settings: Mapping[str, Settings],
-    model: Fabric | None = None,
+    turns: Turns, calls: Sequence[CallRow], cells: Cells, settings: Mapping[str, Settings], model: Fabric | None = None
 ) -> list[BreakdownRow]:
     """The breakdown of every call that has one, in the order of the cells."""
     warm = {(row["cell"], row["call"]): row for row in calls if row["phase"] == "warm"}
-    by_call: dict[tuple[str, str], dict[int, dict[str, TurnRow]]] = defaultdict(lambda: defaultdict(dict))
-    for turn in turns:
-        by_call[turn["cell"], turn["call"]][turn["launch"]][turn["step"]] = turn
+    by_call = grouped(turns, lambda turn: (turn["cell"], turn["call"]))
     order = {name: place for place, name in enumerate(cells)}
     rows: list[BreakdownRow] = []
     for key in sorted(by_call, key=lambda each: (order[each[0]], split_op(each[1])[1] or 0, each[1])):
-        whole = [each for each in by_call[key].values() if {SHIFT, WHOLE} <= each.keys()]
+        launches = grouped(by_call[key], lambda turn: turn["launch"]).values()
+        steps = [{turn["step"]: turn for turn in own} for own in launches]
+        whole = [each for each in steps if {SHIFT, WHOLE} <= each.keys()]
         if whole and key in warm and warm[key]["status"] == "ok":
             rows += _rows(warm[key], cells[key[0]], whole, settings.get(key[0], Settings("", {})), model)
     return rows
@@ -103,8 +101,8 @@ def _rows(
     scale, known = link_scale(cell), [name for name in (SHIFT, PAIRWISE) if all(name in each for each in seconds)]
     plain = min(known, key=lambda name: median(each[name] for each in seconds))  # the faster rounds
     reached = steps_reached(seconds, plain, scale, holding_bound_s(call))
-    reached |= {"algorithm": [each[WHOLE]["seconds"] for each in launches]}
-    reached |= {"arrival": [each[WHOLE]["total_s"] for each in launches]}
+    reached["algorithm"] = [each[WHOLE]["seconds"] for each in launches]
+    reached["arrival"] = [each[WHOLE]["total_s"] for each in launches]
     where = carried(cell, seconds, scale)
     names = {"hardware": call["bound"], "contention": plain}
     rows: list[BreakdownRow] = []
@@ -176,35 +174,32 @@ def _size(cell: Cell, call: str) -> int:
 
 def link_scale(cell: Cell) -> float:
     """How much longer the fullest link of the whole exchange takes than one rank's blocks alone: at least 1."""
-    alone = cell.alone_s_per_byte
-    scales: list[float] = []
+    alone, scale = cell.alone_s_per_byte, 1.0
     for call, bound in cell.bounds.items():
         links = [s for name, s in bound.terms.items() if name == INJECTION or name.startswith(LINK)]
-        size = _size(cell, call)
-        if alone and size and links:
-            scales.append(max(links) / (alone * size))
-    return max(1.0, scales[-1]) if scales else 1.0
+        if alone and (size := _size(cell, call)) and links:
+            scale = max(1.0, max(links) / (alone * size))
+    return scale
 
 
-def round_rows(turns: Sequence[TurnRow], plan: Plan) -> list[RoundRow]:
+def round_rows(turns: Turns, plan: Plan) -> list[RoundRow]:
     """The rounds of every breakdown, by distance."""
     cells = {cell.id: cell for cell in plan.cells}
-    seconds: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for turn in turns:
-        if turn["step"] == ROUNDS:
-            seconds[turn["cell"], turn["call"]][turn["place"]].append(turn["seconds"])
-    fabric, links = plan.planned_fabric, dict[str, list[Fullest]]()
+    calls = grouped((turn for turn in turns if turn["step"] == ROUNDS), lambda turn: (turn["cell"], turn["call"]))
+    fabric, links = plan.planned_fabric, dict[str, Sequence[tuple[str, float]]]()
     is_read = fabric.network is not None and fabric.network.is_read  # a dump is no part of a run folder
-    for name in dict.fromkeys(cell for cell, _ in seconds):
+    for name in dict.fromkeys(cell for cell, _ in calls):
         cell = cells[name]
-        links[name] = [Fullest(*at) for at in cell.round_links] if is_read else fullest_links(cell, cell.order, fabric)
+        links[name] = cell.round_links if is_read else fullest_links(cell, cell.order, fabric)
     rows: list[RoundRow] = []
-    for (name, call), rounds in seconds.items():
+    for (name, call), own in calls.items():
         cell, size = cells[name], _size(cells[name], call)
-        for distance, each in sorted(rounds.items()):
-            full = links[name][distance] if size and distance < len(links[name]) else None
+        for distance, each in sorted(grouped(own, lambda turn: turn["place"]).items()):
+            known = size and distance < len(links[name])
+            link, s_per_byte = links[name][distance] if known else ("", None)
             rows.append(RoundRow(
-                cell=name, call=call, nodes=cell.nodes, ranks=cell.ranks, distance=distance, seconds=median(each),
-                link=full.link if full else "", link_s=full.s_per_byte * size if full else None,
+                cell=name, call=call, nodes=cell.nodes, ranks=cell.ranks, distance=distance, link=link,
+                seconds=median(turn["seconds"] for turn in each),
+                link_s=None if s_per_byte is None else s_per_byte * size,
             ))  # fmt: skip
     return rows

@@ -2,27 +2,24 @@
 """The table of calls, with statistics and bound or why there are no numbers; and the table of what starting costs."""
 
 import json
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any, cast
 
+from weft.analyse.floor import Bounds
 from weft.analyse.ranges import ranged
 from weft.analyse.statistics.interval import NO_INTERVAL, Interval, interval_over_launches
 from weft.analyse.tables.times import CallRow, MedianRow, MixedRow, StartupRow, SummaryRow
-from weft.fabric.model import Fabric
 from weft.kernel import DIRECT
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.mpi.starting import waiting_component
 from weft.plan.records import Cell, Plan
 from weft.store.rows import LAUNCH_TABLE, RANK_TABLE, SEGMENT_TABLE, MeasuredRow, SegmentRow
-from weft.store.tables import read_table
+from weft.store.tables import grouped, read_table
 
-Bounds = Callable[[Cell, str], tuple[float, str, str] | None]
-"""The lower bound in seconds of a cell's call, its name and its basis."""
 #: A cell's status is the worst of its launches; the table of cells has the status of each launch.
 GRAVITY = ("invalid", "crash", "timeout", "launch", "memory", "fabric", "bound")
 
@@ -33,34 +30,29 @@ def call_rows(
     segments: Sequence[SegmentRow],
     summaries: Iterable[SummaryRow],
     bounds: Bounds,
-    fabric: Fabric,
 ) -> list[CallRow]:
     """Join the statistics of each call with its cell in the plan and the status of its launches."""
-    statuses: dict[str, list[MeasuredRow]] = defaultdict(list)
-    for launch in launches:
-        statuses[launch["cell"]].append(launch)
-    spans: dict[str, dict[tuple[str, str], list[SegmentRow]]] = defaultdict(lambda: defaultdict(list))
-    for segment in segments:
-        spans[segment["cell"]][segment["op"], segment["phase"]].append(segment)
+    statuses, of_cells = grouped(launches, lambda row: row["cell"]), grouped(segments, lambda row: row["cell"])
     known = {(row["cell"], row["call"], row["phase"]): row for row in summaries}
     algorithms = {(row["cell"], row["op"]): row["algorithm"] for row in segments if row["algorithm"]}
     rows: list[CallRow] = []
     for cell in (cell for cell in cells if not kernel_named(cell.kernel).is_floor):
-        status, reason = cell_status(cell, statuses[cell.id])
+        status, reason = cell_status(cell, statuses.get(cell.id, []))
         kernel = kernel_named(cell.kernel)
+        spans = grouped(of_cells.get(cell.id, ()), lambda row: (row["op"], row["phase"]))
         floored = kernel.has_floor(cell.parameters)  # it measures the rates behind a bound
         if kernel.has_pair_samples:  # thousands of pairs: their times are in a table of their own
             of_cell = [(kernel.main, "warm")]
         else:  # in the order they were measured; of a failed cell, as the study asks for them
             asked = product(kernel.operations(cell.parameters, cell.ranks), ("cold", "warm"))
-            of_cell = list(spans[cell.id]) or list(asked)
+            of_cell = list(spans) or list(asked)
         for call, phase in of_cell:
             row = _unmeasured(cell, call, phase, status, reason)
             row["bound_s"], row["bound"], row["bound_basis"] = (floored and bounds(cell, call)) or (None, "", "")
             row["algorithm"] = algorithms.get((cell.id, call), "")
             found = known.get((cell.id, call, phase))
             if status == "ok" and found:
-                row = ranged(_measured(row, found, spans[cell.id][call, phase]), cell, fabric)
+                row = ranged(_measured(row, found, spans.get((call, phase), ())), cell, bounds.fabric)
             rows.append(row)
     return rows
 
@@ -108,9 +100,7 @@ def _measured(row: CallRow, found: SummaryRow, spans: Sequence[SegmentRow]) -> C
 
 def summaries(mixed: Iterable[MixedRow], by_launch: Iterable[MedianRow], *, modelled: bool) -> list[SummaryRow]:
     """Medians over launches with their intervals, beside the quantiles of all samples."""
-    launches: dict[tuple[str, str, str], list[MedianRow]] = defaultdict(list)
-    for row in by_launch:
-        launches[row["cell"], row["call"], row["phase"]].append(row)
+    launches = grouped(by_launch, lambda row: (row["cell"], row["call"], row["phase"]))
     found: list[SummaryRow] = []
     for of_all in mixed:
         rows = launches[of_all["cell"], of_all["call"], of_all["phase"]]
@@ -125,43 +115,38 @@ def summaries(mixed: Iterable[MixedRow], by_launch: Iterable[MedianRow], *, mode
     return found
 
 
-def startup_rows(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> list[StartupRow]:
+def startup_rows(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> Iterator[StartupRow]:
     """A row for each number of nodes and ranks that a launch started; of launches with a record of MPI_Init alone."""
     ranks = read_table(root, RANK_TABLE.name).group_by(["launch_id"])
     spans = ranks.aggregate([("init_ns", "min"), ("init_ns", "max")]).to_pylist()
     init = {row["launch_id"]: (row["init_ns_min"], row["init_ns_max"]) for row in spans if row["init_ns_min"] > 0}
     notes = {row["launch_id"]: row for row in LAUNCH_TABLE.read(root)}
     first = _first_calls(root, plan, medians)
-    groups: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for launch in plan.launches:
-        if launch.id in init and launch.id in notes:
-            groups[launch.nodes, launch.ranks].append(launch.id)
-    found: list[StartupRow] = []
-    for (nodes, ranks), ids in sorted(groups.items(), key=lambda each: each[0][::-1]):
+    noted = (launch for launch in plan.launches if launch.id in init and launch.id in notes)
+    groups = grouped(noted, lambda launch: (launch.ranks, launch.nodes))
+    for (ranks, nodes), own in sorted(groups.items()):
+        ids = [launch.id for launch in own]
         waits = {
             waiting_component(notes[id]["mpi_library"], json.loads(notes[id]["settings"]), init[id][0] / 1e9)
             for id in ids
         }
         calls = [first[id] for id in ids if id in first]
-        found.append(StartupRow(
+        yield StartupRow(
             nodes=nodes, ranks=ranks, launches=len(ids), waits=waits.pop() if len(waits) == 1 else "",
             call=calls[0][0] if calls else "", **_over_launches("init", [init[id][1] / 1e9 for id in ids]),
             **_over_launches("first", [seconds for _, seconds in calls]),
-        ))  # fmt: skip
-    return found
+        )  # fmt: skip
 
 
 def _over_launches(name: str, seconds: Sequence[float]) -> Any:
-    if not seconds:
-        return {f"{name}_s": None, f"{name}_low_s": None, f"{name}_high_s": None}
-    ends = interval_over_launches(seconds, NO_INTERVAL)
-    return {f"{name}_s": median(seconds), f"{name}_low_s": ends.low, f"{name}_high_s": ends.high}
+    ends = interval_over_launches(seconds, NO_INTERVAL) if seconds else NO_INTERVAL
+    return {f"{name}_s": median(seconds) if seconds else None, f"{name}_low_s": ends.low, f"{name}_high_s": ends.high}
 
 
 def _first_calls(root: Path, plan: Plan, medians: Iterable[MedianRow]) -> Mapping[str, tuple[str, float]]:
     """Name and seconds of the all-to-all that opened all connections of a launch, by the launch's id."""
-    calls = {cell.id: kernel_named(cell.kernel).collectives(cell.parameters) for cell in plan.measured}
-    ranks = {cell.id: cell.ranks for cell in plan.measured if calls[cell.id] and calls[cell.id] <= set(DIRECT)}
+    calls = ((cell, kernel_named(cell.kernel).collectives(cell.parameters)) for cell in plan.measured)
+    ranks = {cell.id: cell.ranks for cell, of in calls if of and of <= set(DIRECT)}
     fresh = {
         (row["cell"], row["launch"], row["op"])
         for row in SEGMENT_TABLE.read(root)

@@ -19,18 +19,15 @@ from weft.store.rows import LaunchRow, MeasuredRow
 
 AnyCall = CallRow | TimedRow
 Level = Literal["error", "warning", "note"]
+#: How a kernel's warning begins where the system does not tell sockets: binding.cpp.
 NO_SOCKETS = "nobody here can tell which sockets"
-"""How a kernel's warning begins where the system does not tell sockets: binding.cpp."""
 #: How a warning of a cell in one launch begins whose nodes share a host (`weft.analyse.doubts`).
 SHARED_HOST = "nodes share a host"
 ORDERED: Final = ("min_s", "p5_s", "median_s", "p95_s", "p99_s", "max_s")
-
 #: METHOD 20: a rate this far above what memory or a link allows is an error of the measurement, or of the bound.
 TOO_FAST = 1.2
-#: A row with more than this share of its samples disturbed is reported.
-DISTURBED_ROWS = 0.1
-#: ... and of the time that the hypervisor stole, from which on it is reported.
-MOST_STEAL = 0.01
+DISTURBED_ROWS = 0.1  # a row with more than this share of its samples disturbed is reported
+MOST_STEAL = 0.01  # ... and of the time that the hypervisor stole, from which on it is reported
 
 
 def common_findings(
@@ -112,16 +109,14 @@ def mixed(launches: Sequence[LaunchRow]) -> list[FindingRow]:
 
 
 def _inconsistent(row: AnyCall) -> str:
-    given = {name: row[name] for name in (*ORDERED, "low_s", "high_s", "mean_s")}
-    values = {name: value for name, value in given.items() if value is not None}
+    values = {key: value for key in (*ORDERED, "low_s", "high_s", "mean_s") if (value := row[key]) is not None}
     if row["samples"] < 1 or "median_s" not in values:
         return "the row has no samples"
     if not all(math.isfinite(value) and value >= 0 for value in values.values()):
         return "a statistic is infinite, negative or not a number"
-    ordered = [(name, values[name]) for name in ORDERED if name in values]
-    for (below, small), (above, large) in pairwise(ordered):
-        if small > large:
-            return f"{below} = {format_seconds(small)} is above {above} = {format_seconds(large)}"
+    for below, above in pairwise(name for name in ORDERED if name in values):
+        if values[below] > values[above]:
+            return f"{below} = {format_seconds(values[below])} is above {above} = {format_seconds(values[above])}"
     # of a model there is a value and no interval
     if not values.get("low_s", 0.0) <= values["median_s"] <= values.get("high_s", math.inf):
         return "the median is outside its interval"
@@ -131,9 +126,7 @@ def _inconsistent(row: AnyCall) -> str:
 def failures(rows: Sequence[CallRow]) -> list[FindingRow]:
     """Cells without numbers, and cells that lost a launch: one finding each, whatever the number of calls."""
     found: dict[str, FindingRow] = {}
-    for row in rows:
-        if row["status"] == "ok" and not row["reason"]:
-            continue
+    for row in (row for row in rows if row["status"] != "ok" or row["reason"]):
         case = "start" if row["status"] in ("crash", "timeout", "launch") else "launch-lost"
         id = f"failed.{row['status']}" if f"failed.{row['status']}" in finding_texts() else f"failed.{case}"
         what = row["reason"] if row["status"] == "ok" else f"{row['status']}: {row['reason']}".rstrip(": ")
@@ -143,7 +136,6 @@ def failures(rows: Sequence[CallRow]) -> list[FindingRow]:
 
 def below_floor(rows: Sequence[AnyCall], floor: Floor) -> list[FindingRow]:
     """METHOD 21: a time below that of an empty operation means nothing; a batch of calls shares one empty operation.
-
     Ranks that share cores have no noise floor: their empty operation waits for the core.
     """
     found: list[tuple[float, FindingRow]] = []
@@ -220,9 +212,8 @@ def lost_in_words(row: TimedRow) -> str:
 
 
 def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
-    """Numbers to read with care: wide intervals, disturbed samples, late starts, shared cores.
-
-    METHOD 11: reported are rows of which more than a tenth of the samples lost over 1 % of their time to others.
+    """Numbers to read with care: wide intervals, disturbed samples, late starts, shared cores. METHOD 11: reported are
+    rows of which more than a tenth of the samples lost over 1 % of their time to others.
     """
     warm = timed(rows, phase="warm")
     found: list[FindingRow] = []
@@ -233,9 +224,9 @@ def doubtful(rows: Sequence[CallRow], precision: float) -> list[FindingRow]:
             widths = {"width": percent(half_width(row)), "precision": percent(precision)}
             more = more_launches(row["launches"])
             found.append(make_finding(f"wide.{case}", place(row), **widths, **counts, more=more))
-    for row in sorted(warm, key=lambda row: row["disturbed"] / max(row["samples"], 1), reverse=True):
-        if row["disturbed"] > DISTURBED_ROWS * row["samples"]:
-            found.append(make_finding("lost", place(row), text=lost_in_words(row)))
+    disturbed = [row for row in warm if row["disturbed"] > DISTURBED_ROWS * row["samples"]]
+    disturbed.sort(key=lambda row: row["disturbed"] / max(row["samples"], 1), reverse=True)
+    found += [make_finding("lost", place(row), text=lost_in_words(row)) for row in disturbed]
     late = sorted((row for row in warm if row["discarded"]), key=lambda row: row["discarded"], reverse=True)
     found += [make_finding("late", place(row), count=row["discarded"]) for row in late]
     crowded = sorted({row["ranks_per_node"] for row in warm if row["oversubscribed"]})

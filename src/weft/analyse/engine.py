@@ -60,11 +60,10 @@ def connect(engine: str = "duckdb://", folder: Path | None = None) -> Backend:
 
 
 class Interruptible:
-    """A connection of DuckDB, or one of its results, whose calls end when a signal raises in the main thread.
-
-    DuckDB looks at signals only between two of its tasks, drops the exception of their handler, and its own cancelling
-    can wait for ever for a task that has ended (2.0.0, all threads asleep in `CancelTasks`). So it runs in a thread of
-    its own, is asked to end, and is left behind where it does not.
+    """A connection of DuckDB, or one of its results, whose calls end when a signal raises in the main thread. DuckDB
+    looks at signals only between two of its tasks, drops the exception of their handler, and its own cancelling can
+    wait for ever for a task that has ended (2.0.0, all threads asleep in `CancelTasks`). So it runs in a thread of its
+    own, is asked to end, and is left behind where it does not.
     """
 
     def __init__(self, thing: Any, connection: Any = None) -> None:
@@ -205,10 +204,8 @@ def read(backend: Backend, paths: Sequence[Path]) -> Expression:
 
 @dataclass(frozen=True)
 class Scratch:
-    """A folder that is deleted when the analysis is done.
-
-    Files instead of the engine's cache: the 16 million pairs of 4,096 ranks would fill the memory, and Ibis 12 cannot
-    drop a cached table of DuckDB 2.0.
+    """A folder that is deleted when the analysis is done. Files instead of the engine's cache: the 16 million pairs of
+    4,096 ranks would fill the memory, and Ibis 12 cannot drop a cached table of DuckDB 2.0.
     """
 
     backend: Backend
@@ -223,30 +220,22 @@ class Scratch:
 
 @contextmanager
 def scratch(backend: Backend, beside: Path) -> Generator[Scratch]:
-    """A scratch folder on the file system of a run, which all workers of an engine can read."""
+    """A scratch folder on the file system of a run, which all workers can read; DataError if that is full meanwhile."""
     with file_errors(beside):
         beside.mkdir(parents=True, exist_ok=True)
         for left in beside.glob(f"{PREFIX}*"):
             _remove_abandoned(left)
-        with _full_told(beside), TemporaryDirectory(prefix=PREFIX, dir=beside) as folder, _held(Path(folder)):
-            (Path(folder) / MARK).touch()
-            yield Scratch(backend, Path(folder))
-
-
-@contextmanager
-def _full_told(beside: Path) -> Generator[None]:
-    """Turn an engine's own error on a full disk into a :class:`DataError`."""
-    try:
-        yield
-    except WeftError:
-        raise
-    except Exception as problem:  # each engine has its own
-        if not any(words in str(problem) for words in FULL):
+        try:
+            with TemporaryDirectory(prefix=PREFIX, dir=beside) as folder, _held(Path(folder)):
+                (Path(folder) / MARK).touch()
+                yield Scratch(backend, Path(folder))
+        except WeftError:
             raise
-        raise DataError(
-            f"the disk is full: intermediate results do not fit in {beside} ({free_space(beside)} free)",
-            "free some space and repeat the same command",
-        ) from problem
+        except Exception as problem:  # each engine has its own
+            if not any(words in str(problem) for words in FULL):
+                raise
+            what = f"the disk is full: intermediate results do not fit in {beside} ({free_space(beside)} free)"
+            raise DataError(what, "free some space and repeat the same command") from problem
 
 
 @contextmanager

@@ -22,10 +22,14 @@ from weft.kernel.steps import BETWEEN, ROUNDS, WITHIN, split_step, step_op
 from weft.plan.records import Cell, Plan
 from weft.store.links import LinkCount, links_file, read_cell_links, read_links
 from weft.store.rows import MeasuredRow, SegmentRow
+from weft.store.tables import grouped
 
 OPERATIONS, LAUNCH = "operations", "launch"
 WHOLE = "total"
 LITTLE = 0.05  # operations that moved less than this share of the largest one's bytes do not count as time on the links
+Segments = Iterable[SegmentRow]
+Turns = Iterable[TurnRow]
+Measured = Iterable[MeasuredRow]
 Volume = Callable[[str, str], float | None]
 #: A link is called the bottleneck from this share of its rate on. TCP over shaped links reaches 40 to 90 %, an exchange
 #: limited elsewhere under a tenth.
@@ -33,23 +37,16 @@ BUSY = 0.25
 ALIKE = 0.9  # links this close to the busiest one count as equally busy: counters include headers and acknowledgements
 INJECTION = "injection"
 MOST = 0.5  # from this share of the time on, a part is what most of it goes to
-Cause = tuple[CauseKind, str, float | None]
 
 
 def link_rows(
-    root: Path,
-    plan: Plan,
-    segments: Iterable[SegmentRow],
-    by_launch: Iterable[MedianRow],
-    turns: Iterable[TurnRow],
-    validated: Iterable[MeasuredRow],
+    root: Path, plan: Plan, segments: Segments, by_launch: Iterable[MedianRow], turns: Turns, validated: Measured
 ) -> list[LinkRow]:
-    """Rows of ``tables/links.parquet``: one for each direction of a link and each launch with link counters.
-
-    Raises DataError: A file of counters is incomplete. ``seconds`` is the total time of the operations that moved the
-    bytes, warm-up included (basis ``operations``), or of the launch if no operation has a time (basis ``launch``). The
-    bytes include the library's start, barriers between samples and the validation of the data, so the share of a launch
-    that moved little is too large. For several cells without counters between them, ``cell`` is the batch (``g000``).
+    """Rows of ``tables/links.parquet``: one for each direction of a link and each launch with link counters. Raises
+    DataError: A file of counters is incomplete. ``seconds`` is the total time of the operations that moved the bytes,
+    warm-up included (basis ``operations``), or of the launch if no operation has a time (basis ``launch``). The bytes
+    include the library's start, barriers between samples and the validation of the data, so the share of a launch that
+    moved little is too large. For several cells without counters between them, ``cell`` is the batch (``g000``).
     """
     if not any(links_file(root, launch.id).is_file() for launch in plan.launches):
         return []
@@ -93,13 +90,9 @@ def rows_of(counts: Sequence[LinkCount], hosts: Sequence[str], same: Mapping[str
 
 
 def operation_seconds(
-    segments: Iterable[SegmentRow],
-    means: Mapping[tuple[str, int, str, str], float],
-    validated: Iterable[MeasuredRow],
-    volume: Volume,
+    segments: Segments, means: Mapping[tuple[str, int, str, str], float], validated: Measured, volume: Volume
 ) -> dict[tuple[str, int], float]:
     """Seconds of the operations that moved the bytes of each cell and launch: number of calls times mean time.
-
     Operations that move almost nothing by definition would dilute the share of the others, and are left out if any
     traffic is known. `means`: mean seconds; `volume`: bytes that leave a node in one call of a cell's operation, None
     if unknown.
@@ -121,7 +114,7 @@ def operation_seconds(
 
 def _moving(calls: Mapping[tuple[str, str], int], volumes: Mapping[str, float]) -> set[str]:
     """The operations that moved a launch's bytes; a whole of several steps only if no step's traffic is known."""
-    moved: dict[str, float] = defaultdict(float)
+    moved: dict[str, float] = dict.fromkeys(volumes, 0.0)
     for (op, _), number in calls.items():
         moved[op] += number * volumes[op]
     most = max((size for op, size in moved.items() if op != WHOLE), default=0.0)
@@ -148,13 +141,10 @@ def volumes(cells: Sequence[Cell]) -> Volume:
 
 def load_rows(rows: Iterable[LinkRow]) -> list[LoadRow]:
     """Rows of ``tables/link_loads.parquet`` from those of the links: over all launches of a cell or batch."""
-    cells: dict[str, dict[tuple[str, str, str], list[LinkRow]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        cells[row["cell"]][row["cable"], row["source"], row["target"]].append(row)
     found: list[LoadRow] = []
-    for links in cells.values():
+    for links in grouped(rows, lambda row: row["cell"]).values():
         loads: list[LoadRow] = []
-        for own in links.values():
+        for own in grouped(links, lambda row: (row["cable"], row["source"], row["target"])).values():
             first, moved = own[0], sum(row["bytes"] for row in own)
             seconds = sum(row["seconds"] or 0.0 for row in own)
             share = moved / (first["rate"] * seconds) if first["rate"] and seconds else None
@@ -229,7 +219,7 @@ def find_causes(
     return rows
 
 
-def _of_breakdown(steps: Sequence[BreakdownRow]) -> Cause:
+def _of_breakdown(steps: Sequence[BreakdownRow]) -> tuple[CauseKind, str, float | None]:
     # alone, messages may take longer than the whole call: no step has more of it than what stands above the floor
     whole, floor = steps[-1]["seconds"], steps[0]["seconds"] if steps[0]["step"] == "hardware" else 0.0
     added = [

@@ -14,7 +14,7 @@ from weft.analyse.checks import make_finding
 from weft.analyse.pairs.places import WORDS
 from weft.analyse.statistics.interval import MODELLED, RANGE_OF_MODEL, RANGE_OF_PRESETS
 from weft.analyse.tables.answers import FindingRow
-from weft.analyse.tables.pairs import ClassRow
+from weft.analyse.tables.pairs import ClassRow, class_text
 from weft.analyse.tables.times import CallRow
 from weft.bound.placed import CAUSES, FLOWS, INCAST, PORT_BUFFER
 from weft.bound.placed import left_out as effects_left_out
@@ -24,14 +24,16 @@ from weft.fabric.model import Fabric
 from weft.fabric.network.sections import NetworkSection
 from weft.fabric.numbers import LINK_RATES, Doubtful, doubtful, fitted_numbers, with_number
 from weft.fabric.presets import presets
-from weft.format import format_bytes, format_factor, measured_seconds
+from weft.format import format_factor, measured_seconds
 from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import cell_place
 from weft.plan.records import Cell
+from weft.store.tables import grouped
 from weft.units import parse_seconds
 
 LATENCY_LOW, LATENCY_HIGH = 0.3, 3.0  # a latency between these shares of its preset's is plausible
 SMALL_BYTES = 64  # messages of more bytes say more of a rate than of a latency
+Cells = Mapping[str, Cell]
 Span = tuple[float | None, float | None, str]  # the range of some times in seconds, and what is meant in words
 LIBRARY = 1.15
 """Factor by which both ends are widened. Of 130 published cells 127 are inside the ranges of their machine's numbers
@@ -58,13 +60,12 @@ def ranged(row: CallRow, cell: Cell, fabric: Fabric) -> CallRow:
 def range_of_effects(cell: Cell, call: str, fabric: Fabric, seconds: float) -> tuple[float, float]:
     """From the least to the most, in seconds, that effects left out leave open; the time twice where none is."""
     found, bound = effects_left_out(cell, call, fabric, seconds), cell.bounds.get(call)
-    least_s = min(bound.seconds if bound else 0.0, seconds)
-    low_s = max(least_s, seconds - sum(effect.less_s for effect in found))
+    low_s = max(min(bound.seconds if bound else 0.0, seconds), seconds - sum(effect.less_s for effect in found))
     return low_s, seconds + sum(effect.more_s for effect in found)
 
 
 def range_findings(
-    rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric, classes: Sequence[ClassRow] = ()
+    rows: Sequence[CallRow], cells: Cells, fabric: Fabric, classes: Sequence[ClassRow] = ()
 ) -> list[FindingRow]:
     """A note for each effect that a model omits, with the hop class (of pairs side by side) or row it widens most."""
     of_pairs = [row for row in rows if row["status"] == "ok" and kernel_named(row["kernel"]).has_pair_samples]
@@ -79,15 +80,10 @@ def range_findings(
     return findings
 
 
-def _by_cause(
-    rows: Sequence[CallRow], cells: Mapping[str, Cell], fabric: Fabric
-) -> Iterator[tuple[str, list[CallRow]]]:
-    found: dict[str, list[CallRow]] = {}
-    for row in rows:
-        effects = effects_left_out(cells[row["cell"]], row["call"], fabric, row["median_s"] or 1.0)
-        for cause in {effect.cause for effect in effects}:
-            found.setdefault(cause, []).append(row)
-    yield from sorted(found.items())
+def _by_cause(rows: Sequence[CallRow], cells: Cells, fabric: Fabric) -> list[tuple[str, list[CallRow]]]:
+    known = ((row, effects_left_out(cells[row["cell"]], row["call"], fabric, row["median_s"] or 1.0)) for row in rows)
+    each = grouped(((cause, row) for row, of in known for cause in {one.cause for one in of}), lambda pair: pair[0])
+    return sorted((cause, [row for _, row in pairs]) for cause, pairs in each.items())
 
 
 def _widest(id: str, cause: str, spans: Sequence[Span]) -> list[FindingRow]:
@@ -100,9 +96,8 @@ def _widest(id: str, cause: str, spans: Sequence[Span]) -> list[FindingRow]:
 
 
 def _spans(row: ClassRow, of_pairs: Mapping[tuple[int, int], Cell], fabric: Fabric, cause: str) -> Iterator[Span]:
-    """The range of a hop class by one effect; nothing if its pairs run alone, or inside a node.
-
-    No routing beats the latency and the bytes over one adapter; adaptive routes spread a pair's own bytes too.
+    """The range of a hop class by one effect; nothing if its pairs run alone, or inside a node. No routing beats the
+    latency and the bytes over one adapter; adaptive routes spread a pair's own bytes too.
     """
     cell, network, seconds = of_pairs.get((row["nodes"], row["ranks"])), fabric.network, row["median_s"]
     if cell is None or network is None or row["mode"] == "isolated" or not row["hops"]:
@@ -114,29 +109,23 @@ def _spans(row: ClassRow, of_pairs: Mapping[tuple[int, int], Cell], fabric: Fabr
     least_s = min(seconds, (network.latency or 0.0) + wire_s)
     for effect in effects_left_out(cell, "pairs", fabric, seconds):
         if effect.cause == cause:
-            yield max(least_s, seconds - effect.less_s), seconds + effect.more_s, _class(row)
-
-
-def _class(row: ClassRow) -> str:
-    return f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
+            yield max(least_s, seconds - effect.less_s), seconds + effect.more_s, class_text(row)
 
 
 def latency_findings(classes: Sequence[ClassRow], fabric: Fabric) -> list[FindingRow]:
-    """A warning where a model's smallest message between nodes takes no time that its network's latency explains.
-
-    The nearest class alone beside its preset's latency, or the file's. A stall fitted to long calls is ``overhead_of``.
+    """A warning where a model's smallest message between nodes takes no time that its network's latency explains. The
+    nearest class alone beside its preset's latency, or the file's. A stall fitted to long calls is ``overhead_of``.
     """
     found, network = list[FindingRow](), fabric.network
     if network and classes and network.of_pairs is not network:  # the times of pairs are simulated without it
         stated = network.stated_costs(0).items()
         costs = [f"{key} = {measured_seconds(value)}" for key, value in stated if key.endswith(("overhead", "stall"))]
         found.append(make_finding("stall-left-out", "pairs", costs=", ".join(costs)))
-    beyond = latency_beyond(classes, fabric)
-    if beyond is None:
-        return found
-    row, ratio = beyond
-    times = {"median": measured_seconds(row["median_s"]), "latency": measured_seconds(row["median_s"] / ratio)}
-    return [*found, make_finding("latency-beyond-preset", _class(row), ratio=format_factor(ratio), **times)]
+    if beyond := latency_beyond(classes, fabric):
+        row, ratio = beyond
+        times = {"median": measured_seconds(row["median_s"]), "latency": measured_seconds(row["median_s"] / ratio)}
+        found.append(make_finding("latency-beyond-preset", class_text(row), ratio=format_factor(ratio), **times))
+    return found
 
 
 def latency_beyond(classes: Sequence[ClassRow], fabric: Fabric) -> tuple[ClassRow, float] | None:
@@ -159,7 +148,7 @@ def known_latency(network: NetworkSection) -> float | None:
     return parse_seconds(own) if isinstance(own, str) else network.latency
 
 
-def left_out(cells: Mapping[str, Cell], call: str) -> dict[str, str]:
+def left_out(cells: Cells, call: str) -> dict[str, str]:
     """Names of the effects that the model of a run's fabric leaves out of a call, by cell that has some."""
     bounds = ((name, cell.bounds[call]) for name, cell in cells.items() if call in cell.bounds)
     return {name: ", ".join(each.cause for each in bound.effects) for name, bound in bounds if bound.effects}
@@ -203,22 +192,17 @@ def _bytes_terms(cell: BoundedCell, call: str) -> dict[str, float]:
 
 def _moved_rate(name: str, cell: BoundedCell, fabric: Fabric, known: Mapping[str, Doubtful]) -> Moved:
     """What the range of its rate does to a term of bytes."""
-    if name == COPY:
-        return _moved_copies(cell, fabric, known)
+    if name == COPY:  # the rate is the node's, or that of its ranks' cores if these are slower
+        least = most = fabric
+        for key in ("node.copy_rate", "node.core_copy_rate"):
+            if key in known:
+                least, most = with_number(least, key, known[key].low), with_number(most, key, known[key].high)
+        slow, here, fast = (copy_rate(each, cell) or 1.0 for each in (least, fabric, most))
+        return here / fast, here / slow
     keys = ("network.adapter_rate",) if name == INJECTION else LINK_RATES if name.startswith(LINK) else ()
     moved = [known[key] for key in keys if key in known]
     low = min((each.value / each.high for each in moved), default=1.0)
     return low, max((each.value / each.low for each in moved), default=1.0)
-
-
-def _moved_copies(cell: BoundedCell, fabric: Fabric, known: Mapping[str, Doubtful]) -> Moved:
-    """The same of copies, whose rate is the node's, or that of its ranks' cores if these are slower."""
-    least = most = fabric
-    for key in ("node.copy_rate", "node.core_copy_rate"):
-        if key in known:
-            least, most = with_number(least, key, known[key].low), with_number(most, key, known[key].high)
-    slow, here, fast = (copy_rate(each, cell) or 1.0 for each in (least, fabric, most))
-    return here / fast, here / slow
 
 
 def _moved_message(cell: BoundedCell, block_bytes: int, fabric: Fabric, known: Mapping[str, Doubtful]) -> Moved:

@@ -12,7 +12,7 @@ once more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from weft.analyse.tables.answers import WinnerRow
@@ -30,6 +30,11 @@ from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Cell
 
 Terms = Mapping[str, float]
+Cells = Mapping[str, Cell]
+Machine = Fabric | None  # None: no machine whose costs its file states
+Calls = Iterable[CallRow]
+Steps = Sequence[BreakdownRow]
+Wins = Sequence[WinnerRow]
 Named = tuple[str, str]  # id and subject of a remedy
 LEAST = 0.01  # a remedy that saves less than this share of the time is none
 LEAST_FLOOR = 0.1  # a part of the machine whose bound is less than this share of the time is not what to buy
@@ -40,9 +45,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def of_messages(
-    name: str, terms: Terms, cell: Cell, call: str, fabric: Fabric | None
-) -> Iterable[tuple[Named, Terms, int]]:
+def of_messages(name: str, terms: Terms, cell: Cell, call: str, fabric: Machine) -> Iterable[tuple[Named, Terms, int]]:
     """Remedies of a bound of messages between nodes, their terms in s, and by which factor at most all else shrinks."""
     each, nodes = cell.ranks_per_node, cell.nodes
     if name not in CHEAPER or name not in terms or nodes == 1:
@@ -59,34 +62,20 @@ def of_messages(
 
 
 class Whole(NamedTuple):
-    """A call as a whole: which it is, and its seconds."""
+    """A call as a whole: a row of it, and its seconds."""
 
-    cell: str
-    call: str
-    nodes: int
-    ranks: int
+    row: TimedRow | BreakdownRow
     seconds: float
 
-    @staticmethod
-    def of(row: TimedRow | BreakdownRow, seconds: float) -> "Whole":
-        """The call of a row."""
-        return Whole(row["cell"], row["call"], row["nodes"], row["ranks"], seconds)
 
-
-def remedies(
-    breakdown: Sequence[BreakdownRow],
-    winners: Sequence[WinnerRow],
-    cells: Mapping[str, Cell],
-    modelled: bool,
-    fabric: Fabric | None = None,
-) -> list[RemedyRow]:
+def remedies(breakdown: Steps, winners: Wins, cells: Cells, modelled: bool, fabric: Machine = None) -> list[RemedyRow]:
     """The remedies of every call that has a breakdown, the one that saves most first."""
     seen: Basis = "simulated" if modelled else "measured"
     found: list[RemedyRow] = []
     for (cell, _), group in groupby(breakdown, key=lambda row: (row["cell"], row["call"])):
         steps: dict[str, BreakdownRow] = {row["step"]: row for row in group}
         top, floor = steps["arrival"], steps.get("hardware")
-        whole = Whole.of(top, top["seconds"])
+        whole = Whole(top, top["seconds"])
         own = [*_of_steps(steps, whole, seen), *_of_winners(whole, winners, seen)]
         if floor is not None:
             own += _of_hardware(whole, floor["name"], floor["seconds"], cells[cell], fabric)
@@ -95,17 +84,10 @@ def remedies(
 
 
 def bound_remedies(
-    calls: Iterable[CallRow],
-    breakdown: Iterable[BreakdownRow],
-    cells: Mapping[str, Cell],
-    winners: Sequence[WinnerRow] = (),
-    *,
-    modelled: bool = False,
-    fabric: Fabric | None = None,
+    calls: Calls, breakdown: Steps, cells: Cells, winners: Wins = (), *, modelled: bool = False, fabric: Machine = None
 ) -> list[RemedyRow]:
-    """What an algorithm, or (by bounds alone) a faster part, could save of calls without a breakdown.
-
-    Of one call by several algorithms the fastest is advised: whoever wants a better time begins there.
+    """What an algorithm, or (by bounds alone) a faster part, could save of calls without a breakdown. Of one call by
+    several algorithms the fastest is advised: whoever wants a better time begins there.
     """
     seen: Basis = "simulated" if modelled else "measured"
     broken_down = {(row["cell"], row["call"]) for row in breakdown}
@@ -117,27 +99,27 @@ def bound_remedies(
         key = (row["call"], row["nodes"], row["ranks"], row["block_bytes"], row["array_bytes"], repr(own))
         fastest[key] = min(fastest.get(key, row), row, key=lambda each: each["median_s"])
         if (row["cell"], row["call"]) not in broken_down and cells[row["cell"]].parameters.get("algorithm") == DEFAULT:
-            found += _best_first(_of_winners(Whole.of(row, row["median_s"]), winners, seen))
+            found += _best_first(_of_winners(Whole(row, row["median_s"]), winners, seen))
     for row in fastest.values():
-        floor_s, whole = holding_bound_s(row), Whole.of(row, row["median_s"])
+        floor_s, whole = holding_bound_s(row), Whole(row, row["median_s"])
         if (row["cell"], row["call"]) not in broken_down and floor_s is not None:
             found += _best_first(_of_hardware(whole, row["bound"], floor_s, cells[row["cell"]], fabric))
     return found
 
 
-def knob_remedies(trials: Iterable[TrialRow], calls: Iterable[CallRow], modelled: bool) -> list[RemedyRow]:
+def knob_remedies(trials: Iterable[TrialRow], calls: Calls, modelled: bool) -> list[RemedyRow]:
     """Confirmed knobs that make calls of the run faster, each at the value that saves most."""
     warm, seen = timed(calls, phase="warm"), "simulated" if modelled else "measured"
     found: dict[tuple[str, str, str], RemedyRow] = {}
     for trial in (row for row in trials if row["outcome"] == "confirmed"):
         for gain in gains(trial):
-            named = [(row, *split_op(row["call"])) for row in warm if row["cell"] == trial["cell"]]
-            own = [(row, size or 0) for row, name, size in named if name == trial["call"]]
+            named = ((row, *split_op(row["call"])) for row in warm if row["cell"] == trial["cell"])
+            own = ((row, size or 0) for row, name, size in named if name == trial["call"])
             among = (row for row, size in own if gain.first <= size <= gain.last)
             slowest = max(among, key=lambda row: row["median_s"], default=None)
             if slowest is None or gain.high >= 1:
                 continue
-            whole = Whole.of(slowest, slowest["median_s"])
+            whole = Whole(slowest, slowest["median_s"])
             row = _row(whole, "knob", gain.setting, whole.seconds * (1 - gain.ratio), seen, ratio=gain.ratio)
             row["setting"] = gain.setting
             key = (trial["cell"], trial["call"], trial["knob"])
@@ -146,9 +128,10 @@ def knob_remedies(trials: Iterable[TrialRow], calls: Iterable[CallRow], modelled
 
 
 def _row(whole: Whole, id: str, subject: str, saves_s: float, basis: Basis, ratio: float | None = None) -> RemedyRow:
+    row = whole.row
     return RemedyRow(
-        **whole._asdict(), id=id, subject=subject, saves_s=saves_s, basis=basis, floor_s=None, floor="", ratio=ratio,
-        setting="",
+        cell=row["cell"], call=row["call"], nodes=row["nodes"], ranks=row["ranks"], seconds=whole.seconds, id=id,
+        subject=subject, saves_s=saves_s, basis=basis, floor_s=None, floor="", ratio=ratio, setting="",
     )  # fmt: skip
 
 
@@ -163,7 +146,7 @@ def _of_steps(found: Mapping[str, BreakdownRow], whole: Whole, seen: Basis) -> I
     above_s = whole.seconds - (floor["seconds"] if floor else 0.0)
     steps: list[tuple[str, str, str, Basis]] = [
         ("messages", "cheaper-messages", found["messages"]["mover"], "only bounded"),
-        ("contention", "placement" if whole.nodes > 1 else "rank-order", "", "only bounded"),
+        ("contention", "placement" if whole.row["nodes"] > 1 else "rank-order", "", "only bounded"),
         ("algorithm", "plain-rounds", found["contention"]["name"], seen),
         ("arrival", "late-ranks", "", seen),
     ]
@@ -174,22 +157,22 @@ def _of_steps(found: Mapping[str, BreakdownRow], whole: Whole, seen: Basis) -> I
             yield _row(whole, id, subject, min(saves_s, above_s), basis)
 
 
-def _of_winners(whole: Whole, winners: Sequence[WinnerRow], seen: Basis) -> Iterable[RemedyRow]:
+def _of_winners(whole: Whole, winners: Wins, seen: Basis) -> Iterable[RemedyRow]:
     for winner in winners:
-        same = (winner["nodes"], winner["ranks"]) == (whole.nodes, whole.ranks)
-        if same and op_name(winner["call"], winner["bytes"]) == whole.call and winner["high"] and winner["high"] < 1:
+        same = all(winner[key] == whole.row[key] for key in ("nodes", "ranks"))
+        named = op_name(winner["call"], winner["bytes"]) == whole.row["call"]
+        if same and named and winner["high"] and winner["high"] < 1:
             saved = winner["default_s"] - winner["median_s"]
             yield _row(whole, "algorithm", winner["algorithm"], saved, seen, ratio=winner["ratio"])
 
 
-def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Fabric | None) -> Iterable[RemedyRow]:
-    planned = cell.bounds.get(whole.call)
+def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Machine) -> Iterable[RemedyRow]:
+    planned, call = cell.bounds.get(whole.row["call"]), whole.row["call"]
     if planned is None or floor_s < LEAST_FLOOR * whole.seconds:
         return
     terms = {**planned.terms, name: floor_s}
-    twice = _twice(name, terms, planned.terms, whole.call, cell, fabric)
-    of_all = [(*each, 2) for each in twice] + list(of_messages(name, terms, cell, whole.call, fabric))
-    for (id, subject), better, times in of_all:
+    twice = ((*each, 2) for each in _twice(name, terms, planned.terms, call, cell, fabric))
+    for (id, subject), better, times in chain(twice, of_messages(name, terms, cell, call, fabric)):
         lower = max(better.values())
         if lower < floor_s:
             row = _row(whole, id, subject, whole.seconds - max(lower, whole.seconds / times), "only bounded")
@@ -198,7 +181,7 @@ def _of_hardware(whole: Whole, name: str, floor_s: float, cell: Cell, fabric: Fa
 
 
 def _twice(
-    name: str, terms: Terms, planned: Terms, call: str, cell: Cell, fabric: Fabric | None
+    name: str, terms: Terms, planned: Terms, call: str, cell: Cell, fabric: Machine
 ) -> Iterable[tuple[Named, Terms]]:
     """Twice of what sets the nearest bound, or half the ranks on each of twice the nodes, with the terms of that."""
     if name.startswith(LINK):

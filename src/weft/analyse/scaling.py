@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scaling verdicts: whether the time falls or rises as nodes (or ranks) are added, by what factor and interval."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -12,42 +12,29 @@ from weft.analyse.tables.answers import FEWEST_LAUNCHES, NO_STEP, OffNode, Outco
 from weft.analyse.tables.times import CallRow, TimedRow, holding_bound_s, reach, reach_within, timed
 
 Axis = Literal["nodes", "ranks"]
-Doubts = Mapping[str, Sequence[Against]]
-NOTHING: Mapping[str, Any] = {}
+Kind = Literal["strong", "weak"]
+Calls = Sequence[CallRow]
+Doubts = Mapping[str, Sequence[Against]]  # by cell
+Words = Mapping[str, str]  # by series or cell
+EMPTY: Mapping[str, Any] = {}
 
 
 def verdicts(
-    rows: Sequence[CallRow],
-    scalings: Mapping[str, str],
-    call: str,
-    noise_s: float = 0.0,
-    doubts: Doubts = NOTHING,
-    left_out: Mapping[str, str] = NOTHING,
+    rows: Calls, scalings: Words, call: str, noise_s: float = 0.0, doubts: Doubts = EMPTY, left_out: Words = EMPTY
 ) -> list[VerdictRow]:
     """Verdict on each series that scales, in the study's order."""
-    of_series: dict[str, list[CallRow]] = defaultdict(list)
-    for row in rows:
-        for name in row["series"]:
-            of_series[name].append(row)
     return [
-        verdict(of_series[name], name, kind, call, noise_s, doubts, left_out)
+        verdict(rows, name, kind, call, noise_s, doubts, left_out)
         for name, kind in scalings.items()
         if kind == "strong" or kind == "weak"
     ]
 
 
 def verdict(
-    rows: Sequence[CallRow],
-    series: str,
-    kind: Literal["strong", "weak"],
-    call: str,
-    noise_s: float = 0.0,
-    doubts: Doubts = NOTHING,
-    left_out: Mapping[str, str] = NOTHING,
+    rows: Calls, series: str, kind: Kind, call: str, noise_s: float = 0, doubts: Doubts = EMPTY, left_out: Words = EMPTY
 ) -> VerdictRow:
-    """Verdict on one series, without oversubscribed points, cold phases and rows without numbers.
-
-    None of measured times of under `FEWEST_LAUNCHES` launches, nor of modelled ones whose range's ends disagree.
+    """Verdict on one series, without oversubscribed points, cold phases and rows without numbers. None of measured
+    times of under `FEWEST_LAUNCHES` launches, nor of modelled ones whose range's ends disagree.
     """
     own = [row for row in rows if series in row["series"] and row["call"] == call and row["phase"] == "warm"]
     axis, points = _along([row for row in timed(own) if not row["oversubscribed"]])
@@ -66,8 +53,7 @@ def verdict(
     outcome, kinds = _outcome(first, last, below_noise), {first["interval"], last["interval"]}
     low, high = (None, None) if kinds == {MODELLED} else _between(first, last)
     omitted = [left_out[row["cell"]] for row in (first, last) if left_out.get(row["cell"])] if kinds & RANGES else []
-    bound_s = holding_bound_s(last)
-    best = min(points, key=lambda row: row["median_s"])
+    bound_s, best = holding_bound_s(last), min(points, key=lambda row: row["median_s"])
     turns = best is not first and best is not last and reach_within(best)[1] < reach_within(last)[0]
     found.update(
         cell=last["cell"], start=first[axis], end=last[axis], factor=last["median_s"] / first["median_s"], low=low,
@@ -119,14 +105,12 @@ def off_node(points: Sequence[TimedRow], axis: Axis, modelled: bool) -> OffNode:
     first, off, last = points[0], points[1], points[-1]
     low, high = (None, None) if modelled else _between(first, off)
     factor = off["median_s"] / first["median_s"]
-    found = NO_STEP | OffNode(
-        off_end=off["nodes"], off_factor=factor, off_low=low, off_high=high, beyond_factor=None, beyond_low=None,
-        beyond_high=None,
+    beyond = None if last is off else last["median_s"] / off["median_s"]
+    beyond_low, beyond_high = (None, None) if modelled or last is off else _between(off, last)
+    return OffNode(
+        off_end=off["nodes"], off_factor=factor, off_low=low, off_high=high, beyond_factor=beyond,
+        beyond_low=beyond_low, beyond_high=beyond_high,
     )  # fmt: skip
-    if last is not off:
-        found["beyond_factor"] = last["median_s"] / off["median_s"]
-        found["beyond_low"], found["beyond_high"] = (None, None) if modelled else _between(off, last)
-    return found
 
 
 def _along(usable: Sequence[TimedRow]) -> tuple[Axis, list[TimedRow]]:

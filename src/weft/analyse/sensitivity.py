@@ -111,10 +111,8 @@ def conclusion(kind: Literal["strong", "weak"], times: Mapping[int, float]) -> s
     points = sorted(times)
     first, last = points[0], points[-1]
     if kind == "strong":
-        for before, after in pairwise(points):
-            if times[before] < WORTH * times[after]:
-                return f"stops scaling between N = {before} and {after}"
-        return f"still scales at N = {last}"
+        ends = (each for each in pairwise(points) if times[each[0]] < WORTH * times[each[1]])
+        return next((f"stops scaling between N = {a} and {b}" for a, b in ends), f"still scales at N = {last}")
     if times[last] > MATTERS * times[first]:
         return f"rises from N = {first} to {last}"
     return f"{'falls' if times[first] > MATTERS * times[last] else 'hardly changes'} from N = {first} to {last}"
@@ -166,7 +164,7 @@ def joint_flips(subject: Subject, numbers: Sequence[Doubtful], alone: Sequence[S
             few = [value for edge in (moved.low, moved.high) for value in steps(moved.value, edge)[COARSE::COARSE]]
             if all(subject.says({given.key: end, moved.key: value}) == own for value in few):
                 continue
-            row = sensitivity(subject, moved, given, end)
+            row = sensitivity(subject, moved, (given, end))
             pair = frozenset((moved.key, given.key))
             if row["flips"] and (pair not in found or distance(row) < distance(found[pair])):
                 found[pair] = row
@@ -175,15 +173,13 @@ def joint_flips(subject: Subject, numbers: Sequence[Doubtful], alone: Sequence[S
 
 def distance(row: SensitivityRow) -> float:
     """How far a number has to move to turn the verdict, as the size of a logarithm; endless to or from 0."""
-    values = (row["value"], row["flips_at"] or 0.0)
-    return abs(math.log(values[1] / values[0])) if all(values) else math.inf
+    value, flips_at = row["value"], row["flips_at"]
+    return abs(math.log(flips_at / value)) if value and flips_at else math.inf
 
 
-def sensitivity(
-    subject: Subject, moved: Doubtful, given: Doubtful | None = None, given_value: float | None = None
-) -> SensitivityRow:
+def sensitivity(subject: Subject, moved: Doubtful, given: tuple[Doubtful, float] | None = None) -> SensitivityRow:
     """What one number does to the verdict of a series and to the time at its last point."""
-    beside = {} if given is None or given_value is None else {given.key: given_value}
+    beside = {given[0].key: given[1]} if given else {}
 
     def says(value: float) -> str:
         return subject.says({**beside, moved.key: value})
@@ -199,7 +195,8 @@ def sensitivity(
     times = [last.seconds, *(last.with_values({**beside, moved.key: value}) for value in values)]
     return SensitivityRow(
         series=subject.series, kind=subject.kind, call=subject.call, key=moved.key,
-        given_key=given.key if given else "", given_unit=given.unit if given else "", given_value=given_value,
+        given_key=given[0].key if given else "", given_unit=given[0].unit if given else "",
+        given_value=given[1] if given else None,
         standing=moved.standing, unit=moved.unit, value=moved.value, low=moved.low, high=moved.high,
         verdict=says(moved.value), flips=flip is not None, flips_at=flip,
         becomes=says(flip) if flip is not None else "", at=at, seconds=last.seconds, least_s=min(times),

@@ -17,7 +17,6 @@ P99_FROM = 100  # with fewer samples p99 would be just the maximum (METHOD 13)
 
 def iteration_times(samples: Expression, segments: Expression) -> Expression:
     """Time of each iteration of a collective operation, in seconds (METHOD 2), by the definition its segment records.
-
     ``global``: last end minus first start over the ranks, on synchronised clocks; ``local``: the longest duration of a
     rank, as always of the floor's ``latency``, ``swap`` and ``copy-...``. The undisturbed time lies in least_s ..
     time_s (METHOD 11): a rank that waits loses what the other lost. Disturbed: the sum is over `DISTURBED` of it.
@@ -39,7 +38,17 @@ def iteration_times(samples: Expression, segments: Expression) -> Expression:
 
 def order_statistics(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
     """Exact order statistics of ``time_s`` within each group; ``counts``: the sizes that groups have."""
-    joined = with_effective_interval(_ranked(times, key, counts), key, "iteration", max(counts, default=1))
+    group, ordered = ibis.window(group_by=list(key)), ibis.window(group_by=list(key), order_by="time_s")
+    placed = times.mutate(samples=times.count().over(group), place=ibis.row_number().over(ordered) + 1)
+    # the ranks of each quantile, by the size of a group: 0 for one that is not reported
+    middle = [middle_ranks(n) for n in counts]
+    columns = {"of": counts, "middle_low": [low for low, _ in middle], "middle_high": [high for _, high in middle]}
+    for percent in (5, 25, 75, 95, 99):
+        columns[f"p{percent}"] = [quantile_rank(n, percent / 100) for n in counts]
+    columns["p99"] = [rank if n >= P99_FROM else 0 for n, rank in zip(counts, columns["p99"], strict=True)]
+    ranks = memory_table(columns, schema=dict.fromkeys(columns, "int64"))
+    ranked = placed.join(ranks, placed.samples == ranks.of)
+    joined = with_effective_interval(ranked, key, "iteration", max(counts, default=1))
 
     def at(column: str) -> Expression:
         return joined.time_s.max(where=joined.place == joined[column])
@@ -63,9 +72,8 @@ def _common(rows: Expression) -> dict[str, Expression]:
 
 
 def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
-    """Quantiles of the samples of all launches, in which each launch counts alike, however many samples it took.
-
-    A sample of a launch with n weighs 1 / n; the quantile q is the smallest time with the share q of the weight below.
+    """Quantiles of the samples of all launches, in which each launch counts alike, however many samples it took. A
+    sample of a launch with n weighs 1 / n; the quantile q is the smallest time with the share q of the weight below.
     """
     alike = ibis.window(group_by=[*key, "launch"])
     weighed = times.mutate(weight=1.0 / times.count().over(alike))
@@ -84,29 +92,14 @@ def launch_weighted(times: Expression, key: Sequence[str]) -> Expression:
     )  # fmt: skip
 
 
-def _ranked(times: Expression, key: Sequence[str], counts: Sequence[int]) -> Expression:
-    """Times with their rank in their group, and the ranks of its quantiles: 0 for one that is not reported."""
-    group = ibis.window(group_by=list(key))
-    ordered = ibis.window(group_by=list(key), order_by="time_s")
-    ranked = times.mutate(samples=times.count().over(group), place=ibis.row_number().over(ordered) + 1)
-    middle = [middle_ranks(n) for n in counts]
-    columns = {"of": counts, "middle_low": [low for low, _ in middle], "middle_high": [high for _, high in middle]}
-    for percent in (5, 25, 75, 95, 99):
-        columns[f"p{percent}"] = [quantile_rank(n, percent / 100) for n in counts]
-    columns["p99"] = [rank if n >= P99_FROM else 0 for n, rank in zip(counts, columns["p99"], strict=True)]
-    ranks = memory_table(columns, schema=dict.fromkeys(columns, "int64"))
-    return ranked.join(ranks, ranked.samples == ranks.of)
-
-
 def is_of_breakdown(samples: Expression) -> Expression:
     """Which samples are of a breakdown's steps."""
     return samples["op"].contains(MARK)
 
 
 def turn_rows(samples: Expression, segments: Expression) -> list[TurnRow]:
-    """Medians of each operation of a breakdown in each launch.
-
-    On synchronised clocks from the last start to the last end, and from the first; else both are the longest duration.
+    """Medians of each operation of a breakdown in each launch. On synchronised clocks from the last start to the last
+    end, and from the first; else both are the longest duration.
     """
     key = ["cell", "launch", "op"]
     steps = segments.filter(is_of_breakdown(segments)).select("cell", "op").distinct().to_pyarrow().to_pylist()

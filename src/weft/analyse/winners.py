@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from math import exp, log, sqrt
 from statistics import mean, median, variance
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from weft.analyse.checks import make_finding
 from weft.analyse.doubts import by_launch
@@ -26,6 +26,7 @@ from weft.kernel.sizes import in_all, split_op
 from weft.kernel.steps import WHOLE
 from weft.mpi.algorithms import DEFAULT, FEWER
 from weft.plan.records import Cell
+from weft.store.tables import grouped
 
 Way = Literal["wait", "test", "persistent"]
 #: The step of the kernel that each way is measured by.
@@ -35,7 +36,7 @@ ALPHA = 0.05
 #: Launches that differ by less than this, relative, do so by luck: rounding to nanoseconds alone makes as much.
 LEAST_SCATTER = 1e-3
 Group = dict[str, dict[int, TimedRow]]  # algorithm -> size in bytes -> its row
-Shape = tuple[str, int, int]
+Launches = Sequence[Mapping[str, float]]  # seconds of each step
 Medians = Mapping[tuple[str, str], Sequence[float]]  # cell and call -> medians of its launches in seconds
 
 
@@ -43,9 +44,9 @@ def guideline_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[
     """A row for each guideline and size of the cells that measured some, in their order."""
     rows = [
         row
-        for of in _measured(turns, cells, "guidelines")
-        for guideline in of.cell.parameters["guidelines"]
-        if (row := _guideline_row(of, guideline))
+        for cell, size, launches in _measured(turns, cells, "guidelines")
+        for guideline in cell.parameters["guidelines"]
+        if (row := _guideline_row(cell, size, launches, guideline))
     ]
     for row, chance in zip(rows, interval.adjust_by_holm([row["chance"] for row in rows]), strict=True):
         row["chance"] = chance
@@ -55,57 +56,47 @@ def guideline_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[
 
 def overlap_rows(turns: Iterable[TurnRow], cells: Mapping[str, Cell]) -> list[OverlapRow]:
     """A row for each size and way of the cells that measured how much of a call hides, in their order."""
-    return [row for of in _measured(turns, cells, "overlap") for way in WAYS if (row := _overlap(of, way))]
+    return [row for of in _measured(turns, cells, "overlap") for way in WAYS if (row := _overlap(*of, way))]
 
 
-class Measured(NamedTuple):
-    """A call of some bytes, and the seconds of each step in each of its launches."""
-
-    cell: Cell
-    bytes: int
-    launches: list[dict[str, float]]
-
-
-def _overlap(of: Measured, way: Way) -> OverlapRow | None:
-    whole = [each for each in of.launches if each.keys() >= {"alone", "compute", WAYS[way]}]
+def _overlap(cell: Cell, size: int, launches: Launches, way: Way) -> OverlapRow | None:
+    whole = [each for each in launches if each.keys() >= {"alone", "compute", WAYS[way]}]
     if len(whole) < 2:
         return None
     beside = "compute" if way != "persistent" else None
     shares = [((each[beside] if beside else 0.0) + each["alone"] - each[WAYS[way]]) / each["alone"] for each in whole]
     share = interval.trimmed_mean(shares)
     width = interval.student_quantile((1 + interval.CONFIDENCE) / 2, share.freedom) * share.error
-    cell = of.cell
     return OverlapRow(
         cell=cell.id, collective=str(cell.parameters["collective"]), way=way, thread="progress" in cell.parameters,
-        nodes=cell.nodes, ranks=cell.ranks, bytes=of.bytes, launches=len(whole),
+        nodes=cell.nodes, ranks=cell.ranks, bytes=size, launches=len(whole),
         alone_s=median(each["alone"] for each in whole), share=share.value, low=share.value - width,
         high=share.value + width,
     )  # fmt: skip
 
 
-def _measured(turns: Iterable[TurnRow], cells: Mapping[str, Cell], key: str) -> list[Measured]:
-    found: dict[tuple[str, str], dict[int, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-    for turn in turns:
-        if cells[turn["cell"]].parameters.get(key):
-            found[turn["cell"], turn["call"]][turn["launch"]][turn["step"]] = turn["total_s"]
+def _measured(turns: Iterable[TurnRow], cells: Mapping[str, Cell], key: str) -> list[tuple[Cell, int, Launches]]:
+    """Calls with their bytes, and the seconds of each step in each of their launches."""
+    asked = (turn for turn in turns if cells[turn["cell"]].parameters.get(key))
     calls = [
-        Measured(cells[cell], split_op(call)[1] or 0, list(launches.values()))
-        for (cell, call), launches in found.items()
+        (cells[cell], split_op(call)[1] or 0, [{turn["step"]: turn["total_s"] for turn in each} for each in launches])
+        for (cell, call), own in grouped(asked, lambda turn: (turn["cell"], turn["call"])).items()
+        for launches in [grouped(own, lambda turn: turn["launch"]).values()]
     ]
     order = {name: place for place, name in enumerate(cells)}
-    return sorted(calls, key=lambda of: (order[of.cell.id], of.bytes))
+    return sorted(calls, key=lambda of: (order[of[0].id], of[1]))
 
 
-def _guideline_row(of: Measured, guideline: str) -> GuidelineRow | None:
+def _guideline_row(cell: Cell, size: int, launches: Launches, guideline: str) -> GuidelineRow | None:
     first, second = (guideline, WHOLE) if guideline == FEWER else (WHOLE, guideline)
-    pairs = [(each[first], each[second]) for each in of.launches if each.keys() >= {first, second}]
+    pairs = [(each[first], each[second]) for each in launches if each.keys() >= {first, second}]
     if len(pairs) < 2:
         return None
-    mean, cell = interval.trimmed_mean([log(one / other) for one, other in pairs]), of.cell
+    mean = interval.trimmed_mean([log(one / other) for one, other in pairs])
     width = interval.student_quantile((1 + interval.CONFIDENCE) / 2, mean.freedom) * mean.error
     return GuidelineRow(
         cell=cell.id, collective=str(cell.parameters["collective"]), guideline=guideline, nodes=cell.nodes,
-        ranks=cell.ranks, bytes=of.bytes, launches=len(pairs), seconds=median(one for one, _ in pairs),
+        ranks=cell.ranks, bytes=size, launches=len(pairs), seconds=median(one for one, _ in pairs),
         rival_s=median(other for _, other in pairs), factor=exp(mean.value), low=exp(mean.value - width),
         high=exp(mean.value + width), chance=interval.paired_test(mean, log(MATTERS)), violated=False,
     )  # fmt: skip
@@ -114,9 +105,8 @@ def _guideline_row(of: Measured, guideline: str) -> GuidelineRow | None:
 def winners(
     rows: Iterable[CallRow], medians: Iterable[MedianRow], cells: Sequence[Cell], *, modelled: bool = False
 ) -> list[WinnerRow]:
-    """The winner of each call, shape and size for which the default and another algorithm were measured.
-
-    It is shown to be faster (`faster`), at most `LEAST_WIN` of the time; no row under `FEWEST_LAUNCHES` launches.
+    """The winner of each call, shape and size for which the default and another algorithm were measured. It is shown to
+    be faster (`faster`), at most `LEAST_WIN` of the time; no row under `FEWEST_LAUNCHES` launches.
     """
     of_call = {key: [each["median_s"] for each in own.values()] for key, own in by_launch(medians).items()}
     return [
@@ -138,10 +128,10 @@ def unjudged(rows: Iterable[CallRow], cells: Sequence[Cell]) -> list[FindingRow]
     return found
 
 
-def _groups(rows: Iterable[CallRow], cells: Sequence[Cell]) -> dict[Shape, Group]:
+def _groups(rows: Iterable[CallRow], cells: Sequence[Cell]) -> dict[tuple[str, int, int], Group]:
     algorithms = {cell.id: str(cell.parameters.get("algorithm", DEFAULT)) for cell in cells}
     order = {name: place for place, name in enumerate(algorithms)}
-    groups: dict[Shape, Group] = defaultdict(lambda: defaultdict(dict))
+    groups: dict[tuple[str, int, int], Group] = defaultdict(lambda: defaultdict(dict))
     for row in sorted(timed(rows, phase="warm"), key=lambda row: order[row["cell"]]):
         name, size = split_op(row["call"])
         if size is not None:
@@ -177,9 +167,8 @@ def _winner(name: str, size: int, rows: Mapping[str, TimedRow], medians: Medians
 
 
 def faster(own: Sequence[float], others: Mapping[str, Sequence[float]]) -> list[str]:
-    """Names of those shown to be faster: by a rank test alone, and by Student's t of logarithms, corrected (Holm).
-
-    Four launches against four cannot reach 5 % / 9 by ranks. ``own``: seconds of the library's own choice.
+    """Names of those shown to be faster: by a rank test alone, and by Student's t of logarithms, corrected (Holm). Four
+    launches against four cannot reach 5 % / 9 by ranks. ``own``: seconds of the library's own choice.
     """
     found: list[str] = []
     ordered = sorted(others, key=lambda name: _student(own, others[name])[0], reverse=True)

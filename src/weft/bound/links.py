@@ -8,7 +8,6 @@ in a simulation, the load of each cable counts too (:func:`weft.fabric.loads.all
 
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +96,7 @@ def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
     place = {host: index for index, host in enumerate(place_of)}
     hot = _hottest(traffic, cell)
     beside = sorted(around, key=lambda cut: hot >= 0 and place_of[hot] not in cut.hosts)
-    within = [(cut, [place[host] for host in cut.hosts if host in place]) for cut in beside]
+    within = ((cut, [place[host] for host in cut.hosts if host in place]) for cut in beside)
     terms = dict(
         _cut_term(traffic, cell, fabric, cut.name, inside, cut.rate, cut.rate_in)
         for cut, inside in within
@@ -110,16 +109,12 @@ def _network_terms(traffic: Traffic, cell: Placed, fabric: Fabric) -> dict[str, 
 
 def minimal_seconds(traffic: Traffic, cell: Placed, fabric: Fabric) -> float:
     """Seconds of the fullest cable under minimal routes, whatever the routing; 0 if not known. FabricError."""
-    if not cell.hosts:
-        return 0.0
-    return next(iter(_cable_term(traffic, cell, fabric, above=0.0).values()), 0.0)
+    return largest_s(_cable_term(traffic, cell, fabric, above=0.0)) if cell.hosts else 0.0
 
 
 def longest_way_s(cell: Placed, fabric: Fabric) -> float:
     """Seconds that links between switches add from the first node to the furthest; FabricError without a network."""
-    if not cell.hosts:
-        return 0.0
-    return max(network_of(fabric)[0].latency(cell.hosts[0], host) for host in cell.hosts)
+    return max((network_of(fabric)[0].latency(cell.hosts[0], host) for host in cell.hosts), default=0.0)
 
 
 def _cable_term(traffic: Traffic, cell: Placed, fabric: Fabric, above: float) -> dict[str, float]:
@@ -165,17 +160,10 @@ def _network(section: str, hosts: tuple[str, ...], folder: Path) -> tuple[Networ
     return network, cuts(network)
 
 
-class Fullest(NamedTuple):
-    """A link's name, and the seconds it needs per byte of a block; the name is empty if no block leaves its node."""
-
-    link: str
-    s_per_byte: float
-
-
-def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[Fullest]:
-    """The slowest link of each round, from round 0; empty if routes or rates are not known. FabricError.
-
-    By the fabric file: messages surely take its routes if Weft makes the network, or it names real forwarding tables.
+def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[tuple[str, float]]:
+    """The slowest link of each round, from round 0, and the seconds it needs per byte of a block. FabricError. No round
+    if routes or rates are not known; an empty name if no block leaves its node. By the fabric file: messages surely
+    take its routes if Weft makes the network, or it names real forwarding tables.
     """
     p = cell.ranks
     even = p == cell.nodes * cell.ranks_per_node
@@ -188,11 +176,11 @@ def fullest_links(cell: Placed, order: str, fabric: Fabric) -> list[Fullest]:
         return []
     node = np.arange(p) // cell.ranks_per_node if order == "block" else np.arange(p) % cell.nodes
     host = network.indices(list(cell.hosts)).astype(np.int32)[node]
-    found: list[Fullest] = []
+    found: list[tuple[str, float]] = []
     for distance in range(p):
         target = np.roll(host, -distance)
         leaves = host != target
         seconds = pair_loads(network, host[leaves], target[leaves], np.ones(int(leaves.sum()))) / network.links.rate
         most = int(seconds.argmax())
-        found.append(Fullest(network.link_name(most), float(seconds[most])) if leaves.any() else Fullest("", 0.0))
+        found.append((network.link_name(most), float(seconds[most])) if leaves.any() else ("", 0.0))
     return found

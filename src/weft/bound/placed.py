@@ -17,7 +17,7 @@ switch cannot buffer waits for a retransmission, 200 ms at least in Linux; up to
 
 from collections.abc import Mapping
 from statistics import median
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from weft.bound.links import injection_term, link_term, minimal_seconds, network
 from weft.bound.terms import (
     COPY,
     INJECTION,
-    LATENCY,
     LINK,
     Bound,
     BoundedCell,
@@ -52,6 +51,7 @@ RETRANSMISSION_S = 0.2  # shortest time after which Linux sends a lost TCP segme
 COLLAPSE = 10.0  # largest factor by which incast was seen to lower the throughput
 PORT_BUFFER = 64 * 2**10  # bytes that a switch is assumed to hold for one port
 MOST_STARTS = 8  # number of nodes whose paths to all others are followed
+Terms = Mapping[str, float]  # seconds of each term, by its name
 Basis = Literal["measured", "stated"]  # where the rate behind a bound is from: the run's own floor, or the fabric file
 
 
@@ -79,10 +79,9 @@ CAUSES: Mapping[str, Cause] = {
 }
 
 
-def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, float]) -> tuple[Effect, ...]:
-    """Effects that the model of a fabric leaves out of an operation, by the bound's terms in s; FabricError.
-
-    None on one node, or of a fabric that is no model.
+def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Terms) -> tuple[Effect, ...]:
+    """Effects that the model of a fabric leaves out of an operation, by the bound's terms in s; FabricError. None on
+    one node, or of a fabric that is no model.
     """
     network = fabric.network
     if not fabric.is_model or network is None or cell.nodes < 2:
@@ -105,10 +104,9 @@ def effects(traffic: Traffic, cell: Placed, fabric: Fabric, terms: Mapping[str, 
 
 
 def left_out(cell: BoundedCell, call: str, fabric: Fabric, seconds: float) -> tuple[Effect, ...]:
-    """What the model of a fabric leaves out of an operation that took ``seconds`` in it.
-
-    The plan's bound has it where the traffic is known; else (a replay) all in calls may be bytes that the effect
-    reaches. Of collectives but all-to-alls nobody knows which ranks send to which, so neither what other routes change.
+    """What the model of a fabric leaves out of an operation that took ``seconds`` in it. The plan's bound has it where
+    the traffic is known; else (a replay) all in calls may be bytes that the effect reaches. Of collectives but
+    all-to-alls nobody knows which ranks send to which, so neither what other routes change.
     """
     known = cell.bounds[call].effects if call in cell.bounds else None
     kernel = kernel_named(cell.kernel)
@@ -165,8 +163,7 @@ def bounds(cell: Placed, fabric: Fabric) -> dict[str, Bound]:
     found: dict[str, Bound] = {}
     for call, traffic in moved.items():
         if least := largest(terms_of(traffic, cell, fabric)):
-            left_out = effects(traffic, cell, fabric, least.terms)
-            found[call] = least.model_copy(update={"effects": left_out})
+            found[call] = least.model_copy(update={"effects": effects(traffic, cell, fabric, least.terms)})
     return found
 
 
@@ -176,9 +173,7 @@ def main_of(kernel: str, found: Mapping[str, Bound]) -> Bound | None:
     return found.get(main) or next(reversed(list(found.values())), None)
 
 
-def terms_of(
-    traffic: Traffic, cell: Placed, fabric: Fabric, links: Mapping[str, float] | None = None
-) -> dict[str, float]:
+def terms_of(traffic: Traffic, cell: Placed, fabric: Fabric, links: Terms | None = None) -> dict[str, float]:
     """Seconds of each term of the bound that is not 0; FabricError without its network."""
     if links is None:
         links = injection_term(traffic, cell, fabric) | link_term(traffic, cell, fabric)
@@ -188,7 +183,7 @@ def terms_of(
     return {name: seconds for name, seconds in terms.items() if seconds > 0}
 
 
-def spread_terms(cell: Placed, call: str, fabric: Fabric) -> Mapping[str, float]:
+def spread_terms(cell: Placed, call: str, fabric: Fabric) -> Terms:
     """Seconds of each term with the ranks on twice the nodes, the fabric's next ones; empty if impossible."""
     more = [host for host in fabric.hosts if host not in cell.hosts]
     even = cell.ranks_per_node % 2 == 0 and cell.ranks == cell.nodes * cell.ranks_per_node
@@ -204,16 +199,6 @@ def spread_terms(cell: Placed, call: str, fabric: Fabric) -> Mapping[str, float]
         return {}
 
 
-class MeasuredRates(Protocol):
-    """Rates that a run measured on its machine (:class:`weft.analyse.floor.Floor`)."""
-
-    def copy_rate(self, nodes: int, ranks_per_node: int, rank_bytes: int) -> float | None:
-        """Best rate at which a node copies ``rank_bytes`` per rank, in bytes per second; None if not measured."""
-
-    def best_latency(self, nodes: int) -> float | None:
-        """Seconds of the shortest message one way, on a number of nodes; None if not measured."""
-
-
 def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float | None = None) -> Fabric:
     """The fabric with measured rates: bytes/s that ranks of a node copy together, s one way between distant ranks."""
     node = fabric.node
@@ -223,49 +208,6 @@ def with_rates(fabric: Fabric, *, copy_rate: float | None = None, latency: float
         return fabric.model_copy(update={"node": node})
     network = fabric.network.model_copy(update={"latency": latency}) if fabric.network else None
     return fabric.model_copy(update={"node": node.model_copy(update={"latency": latency}), "network": network})
-
-
-class Bounds:
-    """Lower bounds of a run's calls (METHOD 16), copies at the working set of a call.
-
-    Measured rates replace those of the file if the ranks run on this host, and else only fill in what it omits.
-    """
-
-    def __init__(self, fabric: Fabric, rates: MeasuredRates) -> None:
-        self._fabric, self._rates = fabric, rates
-
-    def __call__(self, cell: BoundedCell, call: str) -> tuple[float, str, Basis] | None:
-        """The lower bound of a call in seconds, the name of its term, and where its rate is from; None if not known."""
-        traffic = traffic_of(cell, call)
-        found, own = self._measured(cell, call, traffic) if traffic else (None, set[str]())
-        found = found or cell.bounds.get(call)
-        if found is None and traffic and cell.hosts:  # a size that is not in the plan: refinement added it
-            found = largest(self._terms(cell, call, traffic, self._fabric))
-        return (found.seconds, found.name, "measured" if found.name in own else "stated") if found else None
-
-    def _measured(self, cell: BoundedCell, call: str, traffic: Traffic) -> tuple[Bound | None, set[str]]:
-        """The bound at measured rates, and the terms that have one; none where nothing was measured."""
-        nodes, per_node = cell.nodes, cell.ranks_per_node
-        rate = self._rates.copy_rate(nodes, per_node, traffic.staying(nodes, per_node) // per_node)
-        latency = self._rates.best_latency(nodes)
-        node, network = self._fabric.node, self._fabric.network
-        if not self._fabric.runs_here:
-            rate = None if node.copy_rate else rate
-            latency = None if (network or node).latency else latency
-        if not rate and not latency:
-            return None, set()
-        fabric = with_rates(self._fabric, copy_rate=rate or None, latency=latency or None)
-        own = {name for name, value in ((COPY, rate), (LATENCY, latency)) if value}
-        return largest(self._terms(cell, call, traffic, fabric)), own
-
-    def _terms(self, cell: BoundedCell, call: str, traffic: Traffic, fabric: Fabric) -> dict[str, float]:
-        """Terms at the rates of ``fabric``; those of links as in the plan, which do not depend on measured rates."""
-        terms = cell.bounds[call].terms if call in cell.bounds else {}
-        links = {name: seconds for name, seconds in terms.items() if name == INJECTION or name.startswith(LINK)}
-        try:
-            return terms_of(traffic, cell, fabric, links if call in cell.bounds else None)
-        except FabricError:  # a run folder does not contain the dump: the bound without links is lower, but valid
-            return terms_of(traffic, cell, fabric, {})
 
 
 def traffic_of(cell: Placed, call: str) -> Traffic | None:

@@ -82,9 +82,7 @@ class Flows:
 
     def joined(self, others: "Flows") -> "Flows":
         """These, then others."""
-        both = [(self.links, others.links), (self.back, others.back)]
-        wide = [max(a.shape[1], b.shape[1]) for a, b in both]
-        links, back = (np.concatenate([_padded(a, to), _padded(b, to)]) for (a, b), to in zip(both, wide, strict=True))
+        links, back = _joined(self.links, others.links), _joined(self.back, others.back)
         return Flows(links, back, np.concatenate([self.shares, others.shares]))
 
 
@@ -155,8 +153,10 @@ def _seconds(network: Network, own: Flows, others: Flows) -> float:
     return elapsed
 
 
-def _padded(routes: Ints, width: int) -> Ints:
-    return np.pad(routes, ((0, 0), (0, width - routes.shape[1])), constant_values=-1)
+def _joined(*routes: Ints) -> Ints:
+    width = max(each.shape[1] for each in routes)
+    padded = (np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=-1) for each in routes)
+    return np.concatenate(list(padded))
 
 
 def _totals(links: Ints, amounts: Floats, count: int) -> Floats:

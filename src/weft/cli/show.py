@@ -108,7 +108,7 @@ def show(
 
 
 def _on_demand(view: "RunView", format: str, engine: str, exact: bool, between: tuple[str, str] | None) -> str:
-    from weft.analyse.pairs.exact import exact_rows, rank_rows
+    from weft.analyse.pairs.hop_tables import exact_rows, rank_rows
     from weft.report.pair_view import exact_table, ranks_table
     from weft.report.tabular import markdown
 

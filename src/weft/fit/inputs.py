@@ -22,6 +22,7 @@ from weft.files.section import Section
 from weft.kernel.registry import kernel_named
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder
+from weft.store.tables import grouped
 
 MOST_TABLE = 2**24  # bytes of a table of measured cells: some 200,000 of them
 
@@ -89,18 +90,15 @@ def checked(row: Any, number: int, path: Path) -> MeasuredCell:
         return MeasuredCell.model_validate(row)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise DataError(
-            f"{path}: cell {number}: {key}: {first['msg']}", "a cell has nodes, ranks_per_node, n, m, seconds"
-        ) from error
+        what = f"{path}: cell {number}: {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise DataError(what, "a cell has nodes, ranks_per_node, n, m, seconds") from error
 
 
 def merged(cells: list[MeasuredCell]) -> list[MeasuredCell]:
     """Merge cells of the same sizes on the same nodes, and give each a unique name."""
-    found: dict[tuple[Any, ...], list[MeasuredCell]] = {}
-    for cell in cells:
-        key = (cell.nodes, cell.ranks_per_node, cell.n, cell.m, cell.call, cell.hosts, cell.order)
-        found.setdefault(key, []).append(cell)
+    found = grouped(
+        cells, lambda cell: (cell.nodes, cell.ranks_per_node, cell.n, cell.m, cell.call, cell.hosts, cell.order)
+    )
     means = ((same[0], sum(cell.seconds for cell in same) / len(same)) for same in found.values())
     once = [first.model_copy(update={"seconds": seconds}) for first, seconds in means]
     shared = {label for label, count in Counter(cell.label for cell in once).items() if count > 1}

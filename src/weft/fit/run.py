@@ -3,8 +3,8 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Group
@@ -28,7 +28,7 @@ from weft.launch.launcher import Launcher, LaunchRequest
 from weft.mpi.knobs import Knobs
 from weft.mpi.library import INTEL, MPICH, MVAPICH, OPEN_MPI, parse_library
 from weft.plan.records import LaunchCell
-from weft.plan.wire import FlatHead, Rules, flat_launch
+from weft.plan.wire import FlatHead, flat_launch
 from weft.store.cells import read_cell
 from weft.store.folder import RunFolder
 from weft.store.rows import LAUNCH_TABLE
@@ -46,8 +46,7 @@ Cells = Sequence[MeasuredCell]
 def placed(fabric: Fabric, cell: MeasuredCell) -> PlacedCell:
     """Place a cell on its hosts; on the first nodes if the cell states no hosts or the fabric does not have them."""
     values = {"n": cell.n, "m": cell.m, "data": "contention", "calls": [cell.call]}
-    there = bool(cell.hosts) and set(cell.hosts) <= set(fabric.hosts)
-    hosts = cell.hosts if there else fabric.hosts[: cell.nodes]
+    hosts = cell.hosts if cell.hosts and set(cell.hosts) <= set(fabric.hosts) else fabric.hosts[: cell.nodes]
     return PlacedCell(KERNEL.name, cell.nodes, cell.ranks_per_node, cell.ranks, hosts, values)
 
 
@@ -61,7 +60,16 @@ def bound_time(fabric: Fabric, cell: MeasuredCell) -> float:
 def simulated_times(fabric: Fabric, cells: Sequence[MeasuredCell], launcher: Launcher, folder: Path) -> list[float]:
     """Simulated seconds of cells, by simulations in ``folder``; LaunchError with the end of their output."""
     (folder / "launches").mkdir(parents=True, exist_ok=True)
-    requests = [request(fabric, cell, f"c{number:03}", folder, launcher.rules) for number, cell in enumerate(cells)]
+    requests: list[LaunchRequest] = []
+    for number, cell in enumerate(cells):
+        name, where = f"c{number:03}", placed(fabric, cell)
+        asked = LaunchCell(name, KERNEL.name, where.parameters, cell.ranks)
+        plan = folder / "launches" / f"{name}.l1.plan"
+        plan.write_text(flat_launch(FlatHead(f"{name}.l1", 1, folder), [asked], UNLIMITED, launcher.rules))
+        requests.append(LaunchRequest(
+            id=f"{name}.l1", ranks=cell.ranks, nodes=where.hosts, ranks_per_node=cell.ranks_per_node, order=cell.order,
+            oversubscribed=False, plan=plan, folder=folder, limit_s=0.0, cells=(asked,),
+        ))  # fmt: skip
     for outcome in launcher.run(requests):
         if outcome.returncode != 0:
             tail = outcome.log.read_text(errors="replace").strip().splitlines()[-3:]
@@ -76,23 +84,10 @@ def simulated_times(fabric: Fabric, cells: Sequence[MeasuredCell], launcher: Lau
     return times
 
 
-def request(fabric: Fabric, cell: MeasuredCell, name: str, folder: Path, rules: Rules) -> LaunchRequest:
-    """The launch of one cell."""
-    where = placed(fabric, cell)
-    asked = LaunchCell(name, KERNEL.name, where.parameters, cell.ranks)
-    plan = folder / "launches" / f"{name}.l1.plan"
-    plan.write_text(flat_launch(FlatHead(f"{name}.l1", 1, folder), [asked], UNLIMITED, rules))
-    return LaunchRequest(
-        id=f"{name}.l1", ranks=cell.ranks, nodes=where.hosts, ranks_per_node=cell.ranks_per_node, order=cell.order,
-        oversubscribed=False, plan=plan, folder=folder, limit_s=0.0, cells=(asked,),
-    )  # fmt: skip
-
-
 EQUAL = "as the queue of a link serves flows of the same latency (docs/dev/simulation.md)"
 
 
-@dataclass(frozen=True)
-class Filled:
+class Filled(NamedTuple):
     """A key that the fabric's file omits."""
 
     key: str  # its section; empty for a key at the top of the file (``kind``, ``name``)
@@ -108,17 +103,22 @@ def machine_of(fabric: Fabric, run: Path) -> tuple[Fabric, tuple[Filled, ...]]:
         filled = (Filled("name", machine.name), Filled("kind", machine.kind))
     if not run.is_dir():
         return machine, filled
-    source = f"measured by the run that was fitted to ({run.name})"
-    floor = floor_of(run)
-    if machine.node.copy_rate is None and (rate := copy_rate(floor)):
-        machine = with_number(machine, "node.copy_rate", rate)
-        filled += (Filled("node.copy_rate", format_rate(rate), source),)
-    if machine.network and machine.network.latency is None and (seconds := latency(floor)):
-        machine = with_number(machine, "network.latency", seconds)
-        filled += (Filled("network.latency", format_seconds(seconds), source),)
-    if machine.network and machine.network.eager_limit is None and (limit := eager_limit(run)):
-        machine = with_number(machine, "network.eager_limit", limit)
-        filled += (Filled("network.eager_limit", format_bytes(limit), "a setting of the run that was fitted to"),)
+    floor, source = floor_of(run), f"measured by the run that was fitted to ({run.name})"
+    missing: list[tuple[str, float | None, Callable[[Any], str], str]] = []
+    if machine.node.copy_rate is None:
+        missing.append(("node.copy_rate", copy_rate(floor), format_rate, source))
+    if machine.network and machine.network.latency is None:  # the shortest between two nodes
+        found = [row["best"] for row in floor if row["quantity"] == "latency" and row["nodes"] > 1]
+        missing.append(("network.latency", min(filter(None, found), default=None), format_seconds, source))
+    if machine.network and machine.network.eager_limit is None:
+        launches = LAUNCH_TABLE.read(run) if LAUNCH_TABLE.path(run).is_file() else []
+        knobs = Knobs(launches[0]["mpi_library"] or "" if launches else "", agreed_settings(launches))
+        setting = "a setting of the run that was fitted to"
+        missing.append(("network.eager_limit", knobs.eager_bytes() if launches else None, format_bytes, setting))
+    for key, value, text, why in missing:
+        if value:
+            machine = with_number(machine, key, value)
+            filled += (Filled(key, text(value), why),)
     if machine.simulation is None and (library := library_of(run)):
         section = SimulationSection(collectives=library, sharing="equal")  # pyright: ignore[reportCallIssue]
         machine = machine.model_copy(update={"simulation": section})
@@ -138,18 +138,6 @@ def copy_rate(floor: Sequence[FloorRow]) -> float | None:
     """Copy rate of a node in B/s with the most ranks and the largest working set, which does not fit into caches."""
     rows = [row for row in floor if row["quantity"] == "copy" and row["value"]]
     return max(rows, key=lambda row: (row["ranks_per_node"], row["bytes"]))["value"] if rows else None
-
-
-def latency(floor: Sequence[FloorRow]) -> float | None:
-    """Shortest latency between two nodes, in seconds."""
-    found = [row["best"] for row in floor if row["quantity"] == "latency" and row["nodes"] > 1]
-    return min((seconds for seconds in found if seconds), default=None)
-
-
-def eager_limit(run: Path) -> int | None:
-    """Bytes up to which the run's library sends without asking; None if its launches do not say."""
-    launches = LAUNCH_TABLE.read(run) if LAUNCH_TABLE.path(run).is_file() else []
-    return Knobs(launches[0]["mpi_library"] or "", agreed_settings(launches)).eager_bytes() if launches else None
 
 
 def library_of(run: Path) -> Library | None:

@@ -28,6 +28,7 @@ Chosen = Indices | None
 Floats = NDArray[np.float64]
 Model = Callable[[Floats, Sequence[int]], Floats]
 """Gives times in seconds of cells (by index), shape (cells,), for parameter values, shape (parameters,)."""
+Slopes = Model | None  # a cheaper model of the same parameters, for derivatives
 LEAST_SIGHT = 0.1
 AS_GOOD = 0.95
 STEP = 0.02  # of a logarithm, for derivatives: small against parameter changes, large against a simulator's resolution
@@ -69,33 +70,25 @@ class Fit:
 
 
 def fit(
-    names: Names,
-    start: Values,
-    cells: Names,
-    seconds: Values,
-    model: Model,
-    chosen: Chosen = None,
-    slope_model: Model | None = None,
+    names: Names, start: Values, cells: Names, times: Values, model: Model, chosen: Chosen = None, slopes: Slopes = None
 ) -> Fit:
     """Fit parameters to some cells and predict the others; StudyError if they cannot be distinguished, DataError."""
-    theta, times, slopes = np.asarray(start, dtype=float), np.asarray(seconds, dtype=float), slope_model or model
-    refuse_impossible(names, theta, cells, times, chosen)
+    theta, seconds, slopes = np.asarray(start, dtype=float), np.asarray(times, dtype=float), slopes or model
+    refuse_impossible(names, theta, cells, seconds, chosen)
     # Sensitivities depend on the parameters: to a cost with a start value far too small no cell is sensitive.
-    theta = solve(slopes, theta, times, list(range(len(cells)) if chosen is None else chosen), slopes)
+    theta = solve(slopes, theta, seconds, list(range(len(cells)) if chosen is None else chosen), slopes)
     picked = list(choose(names, theta, cells, slopes) if chosen is None else chosen)
     seen = sensitivities(slopes, theta, picked)
     sight = smallest_sight(seen)
     if sight < LEAST_SIGHT:
         raise blind(names, [cells[i] for i in picked], seen)
-    theta = solve(model, theta, times, picked, slopes)
+    theta = solve(model, theta, seconds, picked, slopes)
     modelled = model(theta, range(len(cells)))
-    left_out = {cells[i]: error for i, error in leave_each_out(model, theta, times, picked, slopes).items()}
+    left_out = {cells[i]: error for i, error in leave_each_out(model, theta, seconds, picked, slopes).items()}
     if not left_out and len(picked) == len(cells):
-        raise StudyError(
-            f"all {len(cells)} cells are fitted, with {len(names)} parameters: no cell is left to test the fit",
-            "fit to fewer cells (--cells), or measure one more",
-        )
-    found = tuple(Cell(name, float(times[i]), float(modelled[i]), i in picked) for i, name in enumerate(cells))
+        what = f"all {len(cells)} cells are fitted, with {len(names)} parameters: no cell is left to test the fit"
+        raise StudyError(what, "fit to fewer cells (--cells), or measure one more")
+    found = tuple(Cell(name, float(seconds[i]), float(modelled[i]), i in picked) for i, name in enumerate(cells))
     return Fit(dict(zip(names, theta.tolist(), strict=True)), found, sight, left_out)
 
 
@@ -143,9 +136,8 @@ def smallest_sight(jacobian: Floats) -> float:
 
 
 def choose(names: Sequence[str], theta: Floats, cells: Sequence[str], model: Model) -> tuple[int, ...]:
-    """Indices of the cells that determine the parameters best, as many as parameters.
-
-    Of sets within 5 % the one with the longest times: clocks, noise and rounding affect these least.
+    """Indices of the cells that determine the parameters best, as many as parameters. Of sets within 5 % the one with
+    the longest times: clocks, noise and rounding affect these least.
     """
     every = range(len(cells))
     jacobian, times = sensitivities(model, theta, every), model(theta, every)

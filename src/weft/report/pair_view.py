@@ -122,7 +122,7 @@ class PairView:
 
 
 def ranks_table(view: RunView, nodes: tuple[str, str], rows: Sequence[RankOfPairs]) -> Table:
-    """Ranks of two nodes, from `weft.analyse.pairs.exact.rank_rows`."""
+    """Ranks of two nodes, from `weft.analyse.pairs.hop_tables.rank_rows`."""
     pairs = PairView(view)
     between = f"between {nodes[0]} and {nodes[1]}" if nodes[0] != nodes[1] else f"within {nodes[0]}"
     return make_table(
@@ -138,7 +138,7 @@ def ranks_table(view: RunView, nodes: tuple[str, str], rows: Sequence[RankOfPair
 
 
 def exact_table(view: RunView, rows: Sequence[ExactRow]) -> Table:
-    """Times by hops, from `weft.analyse.pairs.exact.exact_rows`."""
+    """Times by hops, from `weft.analyse.pairs.hop_tables.exact_rows`."""
     pairs = PairView(view)
     what = f"One way of {pairs.under_way} under way" if pairs.rates else capital(pairs.trip)
     return make_table(

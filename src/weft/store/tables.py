@@ -3,7 +3,7 @@
 
 import errno
 import typing
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ ROW_GROUP = 1 << 20
 MOST_UNPACKED = 1 << 29
 """Bytes that any table may have in memory; a large file more, but not as many times its own size as a bomb has."""
 Item = TypeVar("Item")
+Key = TypeVar("Key")
 Table: TypeAlias = pa.Table
 Batch: TypeAlias = pa.RecordBatch
 Column: TypeAlias = pa.Array
@@ -220,6 +221,14 @@ class TableOf(Generic[Row]):
     def path(self, root: Path) -> Path:
         """The file of the table in a run folder."""
         return root / "tables" / f"{self.name}.parquet"
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Rows, or other items, by a key of each, in their order."""
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
 
 
 def read_once(table: TableOf[Row]) -> cached_property[list[Row]]:

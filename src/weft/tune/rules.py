@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from weft.analyse.claims.known import claim_winners
-from weft.analyse.claims.make import judge
+from weft.analyse.claims.make import claim_winners, judge
 from weft.analyse.tables.answers import WINNERS, WinnerRow
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.analyse.winners import LEAST_WIN

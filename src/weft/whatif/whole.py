@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.claims.make import claim_doubt, judge
-from weft.analyse.quality import doubt_model
+from weft.analyse.doubts import doubt_model
 from weft.analyse.ranges import is_unfitted, range_of_effects
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, QualityRow, extras, make_claim
 from weft.errors import FabricError

@@ -9,8 +9,8 @@ import pytest
 from made.run import LOCAL, Made, make_run
 from made.view import load_view
 from weft.analyse.checks import bounds_beaten
+from weft.analyse.doubts import quality
 from weft.analyse.floor import Floor
-from weft.analyse.quality import quality
 from weft.analyse.tables.times import CallRow, holding_bound_s, is_beaten, timed
 from weft.report.intervals import bound_text
 from weft.report.view import RunView

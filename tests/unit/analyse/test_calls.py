@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from made.folder import write_cell
 from made.run import Made, make_run, tara_like
-from weft.analyse.floor import Floor
+from weft.analyse.floor import Bounds, Floor
 from weft.analyse.make import make_tables
 from weft.analyse.statistics.interval import NO_INTERVAL, interval_over_launches
 from weft.analyse.statistics.quantile import median_ranks
 from weft.analyse.times import order_statistics
-from weft.bound.placed import Bounds
 from weft.errors import DataError
 from weft.plan.stored import plan_of
 from weft.store.folder import RunFolder

@@ -22,7 +22,7 @@ from weft.analyse.checks import (
     phase_in_words,
     self_checks,
 )
-from weft.analyse.floor import BESIDE, BesideRow, Floor, floor_rows, with_rates_beside
+from weft.analyse.floor import BESIDE, Floor, floor_rows, with_rates_beside
 from weft.analyse.tables.times import FloorRow
 
 Row = dict[str, Any]
@@ -244,11 +244,11 @@ def test_a_floor_measured_under_load_is_mended_by_what_its_cells_measure_in_thei
     cells: Any = {"c000": SimpleNamespace(nodes=1, ranks_per_node=2)}
     floor, other = floor_of((4000, 679e-6)), floor_of((4000, 679e-6), (8000, 1e-3))
     assert floor.copy_rate(1, 2, 4000) == pytest.approx(2 * 4000 / 679e-6)
-    beside = [BesideRow(cell="c000", op=f"{BESIDE}copy-4000{way}", seconds=each) for way, each in WAYS_BESIDE]
+    beside = [{"cell": "c000", "op": f"{BESIDE}copy-4000{way}", "seconds": each} for way, each in WAYS_BESIDE]
     assert Floor(with_rates_beside(list(floor.rows), beside, cells)).copy_rate(1, 2, 4000) == pytest.approx(
         8000 / 70e-6
     )
-    slower = [BesideRow(cell="c000", op=f"{BESIDE}copy-4000", seconds=1.0)]
+    slower = [{"cell": "c000", "op": f"{BESIDE}copy-4000", "seconds": 1.0}]
     assert with_rates_beside(list(other.rows), slower, cells) == other.rows, "the best counts, wherever it was measured"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from made.answers import found_in
 from made.kept import copy_of, make_tables_of
-from weft.analyse.answers import Found, write_answers
+from weft.analyse.make import Found, write_answers
 from weft.analyse.tables.answers import FINDINGS
 from weft.analyse.tables.breakdown import REMEDIES, TurnRow
 from weft.analyse.tables.times import CallRow

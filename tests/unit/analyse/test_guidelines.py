@@ -12,8 +12,7 @@ from made.plain_run import make_plain_run
 from made.sweeps import TWO_NODES
 from made.view import load_view
 from weft.analyse.claims.kernels.collective import claim_guidelines, find_overlaps
-from weft.analyse.claims.known import Known
-from weft.analyse.claims.make import judge
+from weft.analyse.claims.make import Known, judge
 from weft.analyse.statistics.interval import paired_test, student_tail, trimmed_mean
 from weft.analyse.tables.answers import GUIDELINES, OVERLAPS, GuidelineRow, OverlapRow
 from weft.analyse.tables.breakdown import TurnRow

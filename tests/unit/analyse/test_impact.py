@@ -11,7 +11,7 @@ import pytest
 from made.plain_run import make_jobs_run, slow_jobs
 from made.view import load_view
 from weft.analyse.claims.kernels.interference import find_claims, find_counted
-from weft.analyse.claims.known import Known
+from weft.analyse.claims.make import Known
 from weft.analyse.tables.answers import IMPACTS, ImpactRow
 from weft.analyse.tables.claims import extras
 from weft.bound.shared import Shared

@@ -14,7 +14,7 @@ from made.pairs_run import analyse_pairs_run, begin_pairs_run, make_pairs_run, w
 from made.run import make_run
 from made.view import load_view
 from weft.analyse.pairs import make, matrix
-from weft.analyse.pairs.exact import rank_rows
+from weft.analyse.pairs.hop_tables import rank_rows
 from weft.analyse.pairs.matrix import by_nodes, node_matrix
 from weft.analyse.pairs.pair_times import PairFile, read_pair_times
 from weft.analyse.pairs.places import locate

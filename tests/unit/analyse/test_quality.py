@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.analyse.doubts import RULES, quality
 from weft.analyse.floor import Floor
-from weft.analyse.quality import RULES, quality
 from weft.analyse.tables.claims import Doubt, QualityRow, grade_of
 from weft.fabric import load_fabric
 from weft.store.folder import Look

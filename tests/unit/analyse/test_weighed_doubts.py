@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.analyse.doubts import doubts
+from weft.analyse.doubts import doubts, quality
 from weft.analyse.floor import Floor
-from weft.analyse.quality import quality
 from weft.analyse.scaling import verdict
 from weft.analyse.tables.answers import VerdictRow
 from weft.analyse.tables.claims import grade_of

@@ -54,14 +54,14 @@ def test_the_rounds_of_a_shift_fill_the_uplinks_most_where_everybody_crosses(tmp
     rounds = fullest_links(placed(4, 1), "block", fabric(tmp_path))
     assert len(rounds) == 4
     assert rounds[0] == ("", 0.0), "a rank's own block crosses no link"
-    assert rounds[2].s_per_byte == pytest.approx(2 / 1e9), "round 2: both nodes of a leaf cross its one uplink"
-    assert rounds[1].s_per_byte == pytest.approx(1 / 1e9), "round 1: one of them does"
-    assert "leaf" in rounds[2].link
+    assert rounds[2][1] == pytest.approx(2 / 1e9), "round 2: both nodes of a leaf cross its one uplink"
+    assert rounds[1][1] == pytest.approx(1 / 1e9), "round 1: one of them does"
+    assert "leaf" in rounds[2][0]
 
 
 def test_cyclic_ranks_cross_in_other_rounds(tmp_path: Path) -> None:
-    block = [each.s_per_byte for each in fullest_links(placed(2, 2), "block", fabric(tmp_path))]
-    cyclic = [each.s_per_byte for each in fullest_links(placed(2, 2), "cyclic", fabric(tmp_path))]
+    block = [seconds for _, seconds in fullest_links(placed(2, 2), "block", fabric(tmp_path))]
+    cyclic = [seconds for _, seconds in fullest_links(placed(2, 2), "cyclic", fabric(tmp_path))]
     assert block == pytest.approx([0, 0.5e-9, 1e-9, 0.5e-9])
     assert cyclic == pytest.approx([0, 1e-9, 0, 1e-9])
 

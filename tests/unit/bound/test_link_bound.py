@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 
 from made.networks import networks
-from weft.analyse.floor import Floor
+from weft.analyse.floor import Bounds, Floor
 from weft.bound.links import injection_term, link_term
-from weft.bound.placed import Bounds, bounds, main_of, terms_of
+from weft.bound.placed import bounds, main_of, terms_of
 from weft.bound.terms import Bound
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.kinds import burst

@@ -136,7 +136,7 @@ def test_slopes_may_come_from_a_cheaper_model_than_the_times() -> None:
         return 1.1 * sums(theta, cells)
 
     times = sums(np.array([2.0, 3.0, 0.5]), range(5)).tolist()
-    found = fit(("a", "b", "c"), (1, 1, 1), NAMES, times, costly, slope_model=sums)
+    found = fit(("a", "b", "c"), (1, 1, 1), NAMES, times, costly, slopes=sums)
     assert list(found.parameters.values()) == pytest.approx([2.2, 3.3, 0.55], rel=1e-3)
     assert calls < 12
 

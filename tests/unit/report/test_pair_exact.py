@@ -11,8 +11,8 @@ from made.pair_cells import MadePairs, write_pairs_cell
 from made.pairs import Cluster
 from made.pairs_run import make_pairs_run
 from made.view import load_view, with_parameters
-from weft.analyse.pairs import exact as samples
-from weft.analyse.pairs.exact import exact_rows
+from weft.analyse.pairs import hop_tables as samples
+from weft.analyse.pairs.hop_tables import exact_rows
 from weft.cli.app import main
 from weft.report.pair_view import exact_table
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from weft.analyse.quality import doubt_model
+from weft.analyse.doubts import doubt_model
 from weft.analyse.tables.claims import ClaimRow, Grade, QualityRow, claims_of, extras
 from weft.fabric import load_fabric
 from weft.whatif.variants import COMPUTATION, FITTED, STATIC, Outcome, SideBySide, simulated, variants

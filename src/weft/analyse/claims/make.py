@@ -8,34 +8,40 @@ stands. A simulation of a machine to which no number was fitted has a range and 
 whole range agrees with it.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 
-from weft.analyse.claims.known import Known
-from weft.analyse.quality import doubt_model
-from weft.analyse.tables.answers import MATTERS
-from weft.analyse.tables.breakdown import BreakdownRow, RemedyRow
+from weft.analyse.doubts import doubt_model
+from weft.analyse.tables.answers import CHANGES, FINDINGS, MATTERS, VERDICTS, WINNERS, ChangeRow, WinnerRow
+from weft.analyse.tables.breakdown import BOTTLENECKS, BREAKDOWN, CAUSES, REMEDIES, SENSITIVITY, BreakdownRow, RemedyRow
 from weft.analyse.tables.claims import (
     CLAIMS,
     INCONCLUSIVE,
+    QUALITY,
     ClaimRow,
     Doubt,
     Grade,
     QualityRow,
-    claims_of,
     grade_of,
     make_claim,
 )
-from weft.analyse.tables.times import CallRow, is_refuted
+from weft.analyse.tables.sweeps import Line, beats, find_stretches, lines_of, most_saved
+from weft.analyse.tables.times import CallRow, TimedRow, is_refuted, timed
 from weft.analyse.tables.traces import TraceDoubtRow
 from weft.fabric.model import Fabric
+from weft.fabric.nodeset import fold
+from weft.files.shipped import shipped
 from weft.format import format_bytes
 from weft.kernel.sizes import line_name, split_op
+from weft.mpi.alltoall import is_own
 from weft.plan.records import Plan
+from weft.store.rows import LAUNCH_TABLE
+from weft.store.tables import grouped, read_once
 
 KERNELS = "weft.analyse.claims.kernels"
 #: Claims of doubts by the doubt.
@@ -53,6 +59,121 @@ RELATIVE = frozenset({"outlier", "pairs", "check", "audit", "whatif", "alternati
 SILENT = frozenset({INCONCLUSIVE, "unmeasured", "untimed"})  # answers that say why there is none
 
 
+@dataclass(frozen=True)
+class Known:
+    """A run whose other tables are written."""
+
+    path: Path  # the run folder
+    plan: Plan
+    rows: Sequence[CallRow]  # the table of calls
+    verdicts = read_once(VERDICTS)  # verdicts on series that scale
+    causes = read_once(CAUSES)  # what most of the time of each cell goes to
+    bottlenecks = read_once(BOTTLENECKS)  # the busiest link of each shape
+    breakdown = read_once(BREAKDOWN)  # the breakdown of each call
+    remedies = read_once(REMEDIES)  # what would help, and how much at most
+    winners = read_once(WINNERS)  # the fastest algorithms
+    sensitivity = read_once(SENSITIVITY)  # what a simulated verdict depends on
+    quality = read_once(QUALITY)  # the doubts about the run
+    findings = read_once(FINDINGS)  # errors, warnings and notes about the numbers
+
+    @cached_property
+    def warm(self) -> list[TimedRow]:
+        """Rows of the steady state with a time."""
+        return timed(self.rows, phase="warm")
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The sweeps over message sizes."""
+        return lines_of(self.path, self.plan, self.rows)
+
+    @cached_property
+    def library(self) -> str:
+        """The version string of the MPI library; empty where none is known."""
+        return next((row["mpi_library"] for row in LAUNCH_TABLE.read(self.path) if row["mpi_library"]), "")
+
+    @property
+    def machine(self) -> str:
+        """The machine for ``--on``: a shipped one's name, or its file in the run's folder."""
+        return self.plan.fabric if _is_shipped("fabrics", self.plan.fabric) else "{run}/fabric.toml"
+
+    @property
+    def tuning(self) -> str:
+        """The command that makes a selection table for this machine."""
+        return f"weft tune --on {self.machine}"
+
+    def longer(self, verb: str, time_s: float) -> str:
+        """The command of ``verb`` for twice ``time_s``, on the nodes and with the ranks per node of this run."""
+        cell = max(self.plan.measured, key=lambda cell: cell.nodes)
+        is_part = cell.hosts and set(cell.hosts) != set(self.plan.planned_fabric.hosts)
+        nodes = f" --nodes '{fold(cell.hosts)}'" if is_part else ""
+        time = max(round(float(f"{2 * time_s:.2g}")), 1)
+        return f"weft {verb} --on {self.machine}{nodes} --ranks-per-node {cell.ranks_per_node} --time {time}s"
+
+    def again(self, *options: str) -> str:
+        """The command that adds to this run; ``{run}`` is its folder where study or fabric are no shipped ones."""
+        study, fabric = self.plan.study, self.plan.fabric
+        own = _is_shipped("studies", study) and _is_shipped("fabrics", fabric)
+        command = f"{study} --on {fabric}" if own else "{run}/study.toml --on {run}/fabric.toml --into {run}"
+        return " ".join(("weft run", command, *options))
+
+
+def _is_shipped(folder: str, name: str) -> bool:
+    return (shipped(folder) / f"{name}.toml").is_file()
+
+
+def find_thresholds(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:
+    """The eager limit of each pattern, or else how many change-overs there are, and sizes slower than their double."""
+    limits = [(line, change) for line in lines for change in line.changes if change["eager_limit"]]
+    limits.sort(key=lambda each: not each[1]["confirmed"])
+    found: dict[str, ClaimRow] = {}
+    for line, change in limits:  # a pair has the same limit hot and cold
+        found.setdefault(str(line.cell.parameters.get("members", line.name)), _limit(known, line, change))
+    jumps = [change for line in lines for change in line.jumps]
+    slower = sum(len(line.slower) for line in lines)
+    switched, confirmed = (sum(bool(each[key]) for each in jumps) for key in ("algorithm_after", "confirmed"))
+    counted = make_claim(
+        "threshold.change-overs", "breakdown", "", len(jumps), "count", switched=switched, confirmed=confirmed,
+        possible=sum(bool(each["knobs"]) for each in jumps) - confirmed,
+        bends=sum(change["kind"] == "bend" for line in lines for change in line.changes),
+    )  # fmt: skip
+    doubles = [make_claim("threshold.slower-than-double", "breakdown", "", slower, "count")] if slower else []
+    return [*(found.values() or [counted]), *doubles]
+
+
+def name_change(known: Known, change: ChangeRow) -> str:
+    """A change-over as evidence of a claim."""
+    return f"change_overs:{CHANGES.read(known.path).index(change)}"
+
+
+def _limit(known: Known, line: Line, change: ChangeRow) -> ClaimRow:
+    ends = (change["low"], change["high"]) if change["low"] != change["high"] else (None, None)
+    return make_claim(
+        "threshold.eager-limit", "breakdown", line.name, change["factor"], "factor", ends,
+        confidence="B" if change["confirmed"] else "A", at=change, evidence=[name_change(known, change)],
+        lower=change["lower"], upper=change["upper"], confirmed=change["confirmed"],
+        knobs=dict(zip(change["knobs"], change["knob_values"], strict=True)), refuted=change["refuted"],
+    )  # fmt: skip
+
+
+def claim_winners(
+    winners: Sequence[WinnerRow], setting: Callable[[WinnerRow], str] = lambda _: "", following: str = ""
+) -> list[ClaimRow]:
+    """Faster algorithms by stretches of sizes, with the library's ``setting`` or the command ``following`` for each."""
+    found: list[ClaimRow] = []
+    for rows in find_stretches(winners):
+        best = most_saved(rows)
+        low, high = best["low"], best["high"]
+        ends = (1 / high, 1 / low) if low and high and low < high else (None, None)
+        found.append(make_claim(
+            "collective.faster-algorithm", "answer", best["algorithm"], 1 / best["ratio"], "factor", ends,
+            evidence=[f"winners:{winners.index(best)}"], name=f"MPI_{best['call'].capitalize()}",
+            first=rows[0]["bytes"], last=rows[-1]["bytes"], bytes=best["bytes"], nodes=best["nodes"],
+            ranks=best["ranks"], beaten=sum(map(beats, winners)), of=len(winners), setting=setting(best),
+            next=following if is_own(best["algorithm"]) else "",
+        ))  # fmt: skip
+    return found or [make_claim("collective.none-faster", "answer", "", len(winners), "count")]
+
+
 def write_claims(path: Path, plan: Plan, rows: Sequence[CallRow]) -> None:
     """Make a run's claims from its other tables, in the order of the card (answers to doubts), and write them."""
     known, own = Known(path, plan, rows), f"{KERNELS}.{plan.kernel}"
@@ -61,7 +182,7 @@ def write_claims(path: Path, plan: Plan, rows: Sequence[CallRow]) -> None:
     else:  # a kernel without questions of its own: how many times were measured
         timed = sum(row["status"] == "ok" and bool(row["samples"]) for row in rows)
         answers = [make_claim("plain.measured", "answer", plan.kernel, timed, "count", of=len(rows))]
-    first = next(iter(claims_of(answers, "answer")), None)
+    first = next((each for each in answers if each["kind"] == "answer"), None)
     # from the floor up; calls of ranks that share cores come last
     steps = sorted(enumerate(known.breakdown), key=lambda each: plan.cell(each[1]["cell"]).oversubscribed)
     every = [
@@ -86,16 +207,13 @@ def _step(index: int, row: BreakdownRow) -> ClaimRow:
 
 def claim_findings(known: Known) -> list[ClaimRow]:
     """A claim for each rule and level, the most severe first."""
-    groups: dict[tuple[str, str], list[int]] = {}
-    for index, row in enumerate(known.findings):
-        groups.setdefault((row["level"], row["rule"]), []).append(index)
+    groups = grouped(enumerate(known.findings), lambda each: (each[1]["level"], each[1]["rule"]))
     return [
         make_claim(
-            f"finding.{rule}", "finding", known.findings[places[0]]["where"], len(places), "count",
-            evidence=[f"findings:{place}" for place in places], level=level,
-            what=known.findings[places[0]]["what"], remedy=known.findings[places[0]]["remedy"],
+            f"finding.{rule}", "finding", own[0][1]["where"], len(own), "count", level=level, what=own[0][1]["what"],
+            evidence=[f"findings:{place}" for place, _ in own], remedy=own[0][1]["remedy"],
         )
-        for (level, rule), places in groups.items()
+        for (level, rule), own in groups.items()
     ]  # fmt: skip
 
 
@@ -108,18 +226,16 @@ def claim_remedies(known: Known, cell: str, call: str) -> list[ClaimRow]:
         longest = max(plain or [row for _, row in found], key=lambda row: row["seconds"])["call"]
         chosen += [each for each in found if each[1]["call"] in (longest, call) or each[1]["setting"]]
 
-    def is_main(row: RemedyRow) -> bool:
-        return (row["cell"], row["call"]) == (cell, call)
-
     def order(each: tuple[int, RemedyRow]) -> tuple[bool, bool, float]:
-        row = each[1]
-        return not is_main(row), known.plan.cell(row["cell"]).oversubscribed, -row["saves_s"] / row["seconds"]
+        row, is_other = each[1], (each[1]["cell"], each[1]["call"]) != (cell, call)
+        return is_other, known.plan.cell(row["cell"]).oversubscribed, -row["saves_s"] / row["seconds"]
 
     claims: list[ClaimRow] = []
     for index, row in sorted(chosen, key=order):
         name, size = split_op(row["call"])
         line = line_name(name, known.plan.cell(row["cell"]).parameters)
-        whose = "" if size is None or is_main(row) else f"{line}, {format_bytes(size)}"
+        is_main = (row["cell"], row["call"]) == (cell, call)
+        whose = "" if size is None or is_main else f"{line}, {format_bytes(size)}"
         claims.append(make_claim(
             f"remedy.{row['id']}", "remedy", row["subject"], row["saves_s"] / row["seconds"], "share",
             bound=row["saves_s"], at=row, evidence=[f"remedies:{index}"], seconds=row["seconds"], basis=row["basis"],
@@ -161,10 +277,9 @@ def judge(proposed: Iterable[ClaimRow], quality: Sequence[QualityRow | TraceDoub
     others = grade_of([row for row in quality if row["doubt"] != "model"])
     unfitted = any(row["doubt"] == "model" for row in quality)
     judged = [found for claim in proposed if (found := _judged(claim, whole, others, unfitted=unfitted))]
-    counts = Counter[str]()
-    for claim in judged:
-        claim["rank"] = counts[claim["kind"]]
-        counts[claim["kind"]] += 1
+    for own in grouped(judged, lambda claim: claim["kind"]).values():
+        for rank, claim in enumerate(own):
+            claim["rank"] = rank
     return judged
 
 
@@ -175,11 +290,10 @@ def _judged(claim: ClaimRow, whole: Grade, others: Grade, *, unfitted: bool) -> 
         claim = _without_point(claim)
     if claim["confidence"] == "B":  # weighed by its source
         return {**claim, "confidence": "C" if unfitted else "B"}
+    graded: ClaimRow = {**claim, "confidence": max(whole, claim["confidence"])}
     if others < "C":
-        return {**claim, "confidence": max(whole, claim["confidence"])}
-    if claim["kind"] != "answer":
-        return None
-    return _inconclusive({**claim, "confidence": max(whole, claim["confidence"])})
+        return graded
+    return _inconclusive(graded) if claim["kind"] == "answer" else None
 
 
 def _without_point(claim: ClaimRow) -> ClaimRow:

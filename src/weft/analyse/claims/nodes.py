@@ -9,22 +9,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from weft.analyse.claims.known import Known
+from weft.analyse.claims.make import Known
 from weft.analyse.outliers.rule import LEAST_SCATTER, list_outliers
 from weft.analyse.tables.claims import ClaimRow, Unit, make_claim
 from weft.store.rows import NODE_REPORTS, RANK_TABLE, NodeReportRow, RankRow
 
 Own = tuple[str, dict[str, Any]]  # a node, and what its claim says
 
-#: Faults of a host by which its messages are slow, too.
-SLOWING = ("memory", "processor", "waiting", "core", "cores")
+SLOWING = ("memory", "processor", "waiting", "core", "cores")  # faults of a host by which its messages are slow, too
 #: A node that waited for a core for this share of the check more than its peers is slow for others' sake; where most
 #: waited as long, nodes share cores, and who waits more is chance.
 LEAST_WAITED = 0.10
-#: Fewer bytes than this between two readings are no measurement's.
-LEAST_SENT = 2**20
-#: A node that begins so many seconds after the median is named; its clock may be off by less.
-LEAST_LATE_S = 1.0
+LEAST_SENT = 2**20  # fewer bytes than this between two readings are no measurement's
+LEAST_LATE_S = 1.0  # a node that begins so many seconds after the median is named; its clock may be off by less
 #: Segments that TCP sent again, from which on, and so many times those of a peer, they are reported.
 LEAST_AGAIN, TIMES_PEERS = 100, 10
 
@@ -34,7 +31,14 @@ def find_node_faults(known: Known) -> list[ClaimRow]:
     rows = _reports(known)
     own = [(of, *each) for of, find in _FAULTS.items() if rows for each in find(rows)]
     own += [("cores", *each) for each in _crowded(RANK_TABLE.read(known.path))]
-    found = [_fault(of, name, more, len(rows)) for of, name, more in own]
+    found = [
+        make_claim(
+            "check.also", "answer", name, more.get("factor"), "factor" if "factor" in more else "", confidence="B",
+            of=of, nodes=len(rows), evidence=["node_reports"],
+            **{key: value for key, value in more.items() if key != "factor"},
+        )
+        for of, name, more in own
+    ]  # fmt: skip
     return sorted(found, key=lambda each: -(each["value"] or 0.0))
 
 
@@ -49,7 +53,7 @@ def find_node_facts(known: Known) -> list[ClaimRow]:
     name = rows[last]["host"] if late_s >= LEAST_LATE_S else ""
     return [
         _fact("start.mpi", name, init_s, "seconds", late_s=late_s, nodes=len(rows)),
-        *[_fact("start.kernel", name, **more) for name, more in _odd(rows, "kernel")][:1],
+        *[_fact("start.kernel", name, **more) for name, more in _differing(rows, [row["kernel"] for row in rows])][:1],
         *_counted(rows),
     ]
 
@@ -62,14 +66,6 @@ def list_slow_hosts(rows: Sequence[NodeReportRow]) -> set[str]:
 def _reports(known: Known) -> list[NodeReportRow]:
     rows = NODE_REPORTS.read(known.path)
     return [row for row in rows if row["launch_id"] == rows[-1]["launch_id"]]
-
-
-def _fault(of: str, name: str, more: dict[str, Any], nodes: int) -> ClaimRow:
-    factor = more.pop("factor", None)
-    return make_claim(
-        "check.also", "answer", name, factor, "factor" if factor else "", confidence="B", of=of, nodes=nodes,
-        evidence=["node_reports"], **more,
-    )  # fmt: skip
 
 
 def _fact(id: str, name: str, value: float | None = None, unit: Unit = "", **more: Any) -> ClaimRow:
@@ -116,10 +112,6 @@ def _one_core(rows: Sequence[NodeReportRow]) -> Iterator[Own]:
     return ((host, {"ranks": 1, "peers_cores": most}) for host in few)
 
 
-def _odd(rows: Sequence[NodeReportRow], column: Literal["kernel", "mpi"]) -> Iterator[Own]:
-    return _differing(rows, [row[column] for row in rows])
-
-
 def _differing(rows: Sequence[NodeReportRow], values: Sequence[str]) -> Iterator[Own]:
     """The nodes whose value is not that of most, where most have one."""
     usual, count = Counter(values).most_common(1)[0]
@@ -153,6 +145,7 @@ def _counted(rows: Sequence[NodeReportRow]) -> Iterator[ClaimRow]:
 
 _FAULTS: dict[str, Callable[[Sequence[NodeReportRow]], Iterator[Own]]] = {
     "memory": partial(_slow_alone, column="copy_ns"), "processor": partial(_slow_alone, column="loop_ns"),
-    "waiting": _waiting, "tcp": _by_tcp, "adapter": _odd_rates, "library": partial(_odd, column="mpi"),
+    "waiting": _waiting, "tcp": _by_tcp, "adapter": _odd_rates,
+    "library": lambda rows: _differing(rows, [row["mpi"] for row in rows]),
     "core": _one_core,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from weft.analyse.claims.make import judge
 from weft.analyse.compare.comparison import Compared, Comparison, Evidence, Summary, beyond
@@ -49,12 +49,10 @@ class Gate:
 
     def met_by(self, found: Evidence, margin: float) -> bool:
         """Whether a ratio lies beyond the gate, and its interval beyond the margin (of a narrow gate: beyond it)."""
-        met = self._reached(found.ratio, 1 / found.ratio)
-        return met and beyond(found, min(margin, (self.factor - 1) / 2))
+        return self._reached(found.ratio, 1 / found.ratio) and beyond(found, min(margin, (self.factor - 1) / 2))
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The result of a gate."""
 
     gate: Gate
@@ -81,10 +79,9 @@ def parse_gate(text: str) -> Gate:
 
 
 def decide(gate: Gate, comparisons: Sequence[Comparison]) -> Verdict:
-    """Check all comparisons against a gate; one that no row could have failed is undecided, not passed.
-
-    A difference counts if it is shown, its ratio is at least the factor, and its interval lies beyond the margin. For
-    two simulated runs the ratio alone decides, or both ends of its range where their models leave something out.
+    """Check all comparisons against a gate; one that no row could have failed is undecided, not passed. A difference
+    counts if it is shown, its ratio is at least the factor, and its interval lies beyond the margin. For two simulated
+    runs the ratio alone decides, or both ends of its range where their models leave something out.
     """
     if gate.kind == "missing":
         unmatched = [(each, comparison.other.name) for comparison in comparisons for each in comparison.unmatched]

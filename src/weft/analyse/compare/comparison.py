@@ -13,6 +13,7 @@ from weft.analyse.statistics import interval
 from weft.analyse.statistics.interval import adjust_by_holm, rank_test
 from weft.errors import CompareError
 from weft.format import format_bytes, percent
+from weft.store.tables import grouped
 
 FEWEST_LAUNCHES = 4  # METHOD 15: with fewer than four launches a side no test can reach 5 %, so none is made
 #: The two corrected tests share 5 %. Permuting whole launches gets 1 %, or what the launches can reach at all: of four
@@ -24,6 +25,7 @@ PER_PRECISION = 1 / 1.96
 SEED = 15
 Outcome = Literal["slower", "faster", "no difference shown", "no verdict", "ratio only"]
 PHASES = ("cold", "warm")
+Sizes = tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,9 @@ def _means(ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float) -> Evidence:
-    """The evidence with its outcome.
-
-    A difference is shown when the row's rank test and one of the two corrected tests say so, the interval does not
-    contain 1, and it exceeds the noise floor (METHOD 21); it is slower or faster if the whole interval lies beyond
-    ``margin``.
+    """The evidence with its outcome. A difference is shown when the row's rank test and one of the two corrected tests
+    say so, the interval does not contain 1, and it exceeds the noise floor (METHOD 21); it is slower or faster if the
+    whole interval lies beyond ``margin``.
     """
     if modelled:
         why = "no test" if found.low is not None else "no interval, no test"
@@ -94,16 +94,15 @@ def judged(found: Evidence, *, modelled: bool, below_floor: bool, margin: float)
         return replace(found, outcome="no verdict", why=few(found.launches))
     assert found.p is not None and found.p_holm is not None and found.p_launches is not None
     passed = found.p_launches <= permutation_level(found.launches) or found.p_holm <= HOLM_LEVEL
-    why = ""
+    shown, why = False, ""
     if below_floor:
         why = "the difference is below the noise floor"
     elif not (passed and found.p <= ROW_LEVEL):
         why = "launches of one run differ as much"
     elif found.low <= 1 <= found.high:
         why = "the interval contains 1"
-    shown = not why
-    if shown and not beyond(found, margin):
-        why = f"the difference may be within the target precision of {percent(margin)}"
+    elif not beyond(found, margin):
+        shown, why = True, f"the difference may be within the target precision of {percent(margin)}"
     if why:
         return replace(found, shown=shown, outcome="no difference shown", why=why)
     return replace(found, shown=True, outcome="slower" if found.ratio > 1 else "faster")
@@ -193,12 +192,7 @@ class Comparison:
 
 
 def compare(
-    base: Side,
-    other: Side,
-    *,
-    margin: float | None = None,
-    phases: Sequence[str] = PHASES,
-    sizes: tuple[int, int] | None = None,
+    base: Side, other: Side, *, margin: float | None = None, phases: Sequence[str] = PHASES, sizes: Sizes = None
 ) -> Comparison:
     """Compare, ``sizes`` in bytes from first to last if given; CompareError says how rows differ if none is common."""
     common, unmatched = match(base, other)
@@ -214,9 +208,13 @@ def compare(
     if modelled:
         evidence = spanned(evidence, [_span(base.points[key], other.points[key]) for key in keys], groups)
     rows = [_row(base, other, key, each, modelled, margin) for key, each in zip(keys, evidence, strict=False)]
-    judgements = [judged(each, modelled=modelled, below_floor=False, margin=margin) for each in evidence[len(keys) :]]
-    grouped = [tuple(keys[index] for index in group) for group in groups]
-    summaries = [_summary(*each) for each in zip(grouped, judgements, strict=True)]
+    summaries: list[Summary] = []
+    for group, each in zip(groups, evidence[len(keys) :], strict=True):
+        own = tuple(keys[index] for index in group)
+        shapes = {(key.nodes, key.ranks) for key in own}
+        nodes, ranks = shapes.pop() if len(shapes) == 1 else (None, None)
+        found = judged(each, modelled=modelled, below_floor=False, margin=margin)
+        summaries.append(Summary(own[0].operation, own[0].phase, nodes, ranks, own, found))
     low, high = sizes or (0, math.inf)
     lost = [each for each in unmatched if each.key.phase in phases and low <= (each.key.size or low) <= high]
     return Comparison(base, other, margin, tuple(rows), tuple(summaries), tuple(lost))
@@ -224,22 +222,11 @@ def compare(
 
 def groups_of(keys: Sequence[Key]) -> list[tuple[int, ...]]:
     """Places of at least two rows of each operation and phase: over all process counts, and at each if several."""
-    whole: dict[tuple[str, str], list[int]] = {}
-    for index, key in enumerate(keys):
-        whole.setdefault((key.operation, key.phase), []).append(index)
     found: list[list[int]] = []
-    for rows in whole.values():
-        shapes: dict[tuple[int, int], list[int]] = {}
-        for index in rows:
-            shapes.setdefault((keys[index].nodes, keys[index].ranks), []).append(index)
+    for rows in grouped(range(len(keys)), lambda row: (keys[row].operation, keys[row].phase)).values():
+        shapes = grouped(rows, lambda row: (keys[row].nodes, keys[row].ranks))
         found += [rows, *shapes.values()] if len(shapes) > 1 else [rows]
     return [tuple(rows) for rows in found if len(rows) > 1]
-
-
-def _summary(keys: tuple[Key, ...], evidence: Evidence) -> Summary:
-    shapes = {(key.nodes, key.ranks) for key in keys}
-    nodes, ranks = shapes.pop() if len(shapes) == 1 else (None, None)
-    return Summary(keys[0].operation, keys[0].phase, nodes, ranks, keys, evidence)
 
 
 def _span(base: Point, other: Point) -> tuple[float, float] | None:
@@ -252,8 +239,7 @@ def _span(base: Point, other: Point) -> tuple[float, float] | None:
 
 def _row(base: Side, other: Side, key: Key, evidence: Evidence, modelled: bool, margin: float) -> Compared:
     one, two = base.points[key], other.points[key]
-    floor = max(one.floor_s or 0.0, two.floor_s or 0.0)
-    below = abs(two.median_s - one.median_s) < floor
+    below = abs(two.median_s - one.median_s) < max(one.floor_s or 0.0, two.floor_s or 0.0)
     found = judged(evidence, modelled=modelled, below_floor=below, margin=margin)
     return Compared(key, one.series, one.oversubscribed or two.oversubscribed, one.median_s, two.median_s, found)
 
@@ -269,14 +255,11 @@ def _nothing(base: Side, other: Side, wanted: Sequence[Key], unmatched: Sequence
     if wanted:
         have = sorted({key.size for key in wanted if key.size is not None})
         span = f"from {format_bytes(have[0])} to {format_bytes(have[-1])}" if have else "without a size"
-        return CompareError(
-            f"no common row has a size in that range; the common rows are {span}", "give another --sizes"
-        )
+        what = f"no common row has a size in that range; the common rows are {span}"
+        return CompareError(what, "give another --sizes")
     why = "neither has any"
     if unmatched:
         key, run, reason = unmatched[0].key, unmatched[0].run, unmatched[0].reason
         why = f"{key.call} at N = {key.nodes}, p = {key.ranks} is not in {run} ({reason})"
-    return CompareError(
-        f"{base.name} and {other.name} have no row in common: {why}",
-        "compare runs of one study, or of studies with the same n, m, nodes and ranks",
-    )
+    what = f"{base.name} and {other.name} have no row in common: {why}"
+    return CompareError(what, "compare runs of one study, or of studies with the same n, m, nodes and ranks")

@@ -15,8 +15,8 @@ none of many nights before, is an alarm at once: it is in few rows, and the slow
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,7 @@ MOST_KEPT, CAUTION = 0.9, 0.7
 LEVEL = 0.005  # chance among permuted blocks from which on an alarm is none
 
 
-@dataclass(frozen=True)
-class Alarm:
+class Alarm(NamedTuple):
     """Times that changed."""
 
     at: int  # the first night after the change
@@ -56,10 +55,9 @@ def new_parts(slow: Sequence[Collection[str]], memory: int) -> list[set[str]]:
 
 
 def find_alarms(logs: Reals, margin: float, parts: Sequence[Collection[str]] = ()) -> list[Alarm]:
-    """The alarms of a history as each night found them, oldest first.
-
-    ``logs``: (nights, rows) logarithms of seconds, nan if not measured; ``margin``: the least change, in logarithms;
-    ``parts``: of each night those that it is the first to name as slow.
+    """The alarms of a history as each night found them, oldest first. ``logs``: (nights, rows) logarithms of seconds,
+    nan if not measured; ``margin``: the least change, in logarithms; ``parts``: of each night those that it is the
+    first to name as slow.
     """
     if not logs.shape[1]:
         return []
@@ -96,9 +94,9 @@ def _median(values: Reals) -> Reals:
     """Median of each row, nan if no night measured it."""
     ordered = np.sort(values, axis=0)
     count = np.isfinite(ordered).sum(axis=0)
-    low, high = (np.minimum(np.maximum((count + more) // 2, 0), len(ordered) - 1) for more in (-1, 0))
     rows = np.arange(len(count))
-    return (ordered[low, rows] + ordered[high, rows]) / 2
+    low, high = (ordered[np.clip((count + more) // 2, 0, len(ordered) - 1), rows] for more in (-1, 0))
+    return (low + high) / 2
 
 
 def _judge(every: Reals, rest: Reals, begin: int, night: int, margin: float) -> Alarm | None:
@@ -110,8 +108,7 @@ def _judge(every: Reals, rest: Reals, begin: int, night: int, margin: float) -> 
     kept, scatter = _fitted(before)
     for span in SPANS:
         at = night - span + 1
-        level = _median(every[max(begin, at - MEMORY) : at])
-        shifted = every[at - 1 : night + 1] - level
+        shifted = every[at - 1 : night + 1] - _median(every[max(begin, at - MEMORY) : at])
         weights = np.r_[1.0, np.full(span - 1, 1 - kept)]
         squares = float(weights @ weights)
         step = weights @ (shifted[1:] - kept * shifted[:-1]) / squares

@@ -3,6 +3,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from weft.kernel.registry import kernel_named
 from weft.kernel.sizes import split_op
 from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Plan
+from weft.store.tables import grouped
 
 SHARED = frozenset({"barrier"})  # operations that every cell measures, whatever its kernel
 #: Operation, and the statistic it takes of the medians of all pairs of a launch.
@@ -124,20 +126,16 @@ def points_of(
     rows: Sequence[CallRow], medians: Sequence[MedianRow], parameters: Mapping[str, Mapping[str, Any]], floor: Floor
 ) -> dict[Key, Point]:
     """Rows of a run by their keys."""
-    algorithms: dict[str, set[str]] = {}
-    for row in rows:
-        algorithms.setdefault(row["call"], set()).add(str(parameters[row["cell"]].get("algorithm", DEFAULT)))
-    by_launch: dict[tuple[str, str, str], dict[int, float]] = {}
-    for row in medians:
-        by_launch.setdefault((row["cell"], row["call"], row["phase"]), {})[row["launch"]] = row["median_s"]
+    every = {(row["call"], str(parameters[row["cell"]].get("algorithm", DEFAULT))) for row in rows}
+    algorithms = Counter(call for call, _ in every)
+    by_launch = grouped(medians, lambda row: (row["cell"], row["call"], row["phase"]))
     found: dict[Key, Point] = {}
     for row in rows:
         kernel, call, phase = row["kernel"], row["call"], row["phase"]
-        same = call in SHARED
-        what = "" if same else identity(kernel, parameters[row["cell"]], single=len(algorithms[call]) == 1)
+        what = "" if call in SHARED else identity(kernel, parameters[row["cell"]], single=algorithms[call] == 1)
         key = Key(kernel, call, phase, row["nodes"], row["ranks"], row["n"], row["m"], what)
-        measured = by_launch.get((row["cell"], call, phase), {}) if row["status"] == "ok" else {}
-        known = {launch: seconds for launch, seconds in measured.items() if seconds and seconds > 0}
+        measured = by_launch.get((row["cell"], call, phase), ()) if row["status"] == "ok" else ()
+        known = {each["launch"]: each["median_s"] for each in measured if (each["median_s"] or 0.0) > 0}
         low, high = (row["low_s"], row["high_s"]) if row["interval"] in RANGES else (None, None)
         span = (low, high) if low is not None and high is not None else None
         # METHOD 21: a batch of calls shares one empty operation; ranks that share cores have no floor
@@ -150,8 +148,7 @@ def points_of(
     return found
 
 
-@dataclass(frozen=True)
-class Unmatched:
+class Unmatched(NamedTuple):
     """A row that cannot be compared."""
 
     key: Key

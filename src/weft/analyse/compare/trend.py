@@ -112,9 +112,8 @@ def chance(others: Sequence[float], score: float) -> float:
 
 @cache
 def stretches(runs: int) -> NDArray[np.int64]:
-    """First run and run after the last of each stretch (stretches, 2) that can be held against all others.
-
-    None begins with the first run: it is the rest of another. All parts have `LEAST_SIDE` runs at least, if any.
+    """First run and run after the last of each stretch (stretches, 2) that can be held against all others. None begins
+    with the first run: it is the rest of another. All parts have `LEAST_SIDE` runs at least, if any.
     """
     last = runs - LEAST_SIDE + 1
     ends = {begin: [*range(begin + LEAST_SIDE, last), runs] for begin in range(LEAST_SIDE, last)}
@@ -123,7 +122,6 @@ def stretches(runs: int) -> NDArray[np.int64]:
 
 def contrasts(logs: Reals, margin: float = 0.0) -> Reals:
     """Differences of the means inside and outside each stretch over their standard errors, by the scatter within both.
-
     `logs`: (runs, rows) of times in s; a difference under `margin`, in logarithms, counts as none: it would hide
     others.
     """
@@ -139,8 +137,7 @@ def contrasts(logs: Reals, margin: float = 0.0) -> Reals:
     return np.where(apart < margin, 0.0, apart / error)
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """Times that changed between two runs."""
 
     at: int  # index of the first run after the change
@@ -186,8 +183,7 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
         why = f"{len(runs)} runs: a change is looked for from {FEWEST_RUNS} on"
     elif any(run.modelled for run in runs):
         why = "simulated times have no scatter to test against"
-    margin = float(np.log1p(max(run.precision for run in runs)))
-    found, rises = ([], None) if why else judged(logs, margin)
+    found, rises = ([], None) if why else judged(logs, float(np.log1p(max(run.precision for run in runs))))
     if rises is not None:  # of rows that drift the surest stands for all, from the first run to the last
         found = [each._replace(step=rises[each.row]) for each in sorted(found, key=lambda each: each.p)[:1]]
     changes = tuple(Change(each.at, each.p, common[each.row], float(np.exp(each.step)), each.rows) for each in found)
@@ -198,7 +194,6 @@ def trend(sides: Sequence[Side], times: Sequence[str]) -> Trend:
 
 def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found], Reals | None]:
     """The changes of a history, by `changes_in`; and how far its rows drift, by `drift_in`, if that is what happened.
-
     `logs`: (runs, rows): logarithms of times in seconds. `margin`: smallest step that counts, in logarithms.
     """
     found = changes_in(logs, margin, deals)
@@ -211,9 +206,8 @@ def judged(logs: Reals, margin: float, deals: int = DEALS) -> tuple[list[Found],
 
 
 def steepness(logs: Reals) -> Reals:
-    """For each row, the slope of a straight line over its standard error, absolute: shape (rows,), no unit.
-
-    ``logs`` (runs, rows) are logarithms of times in seconds.
+    """For each row, the slope of a straight line over its standard error, absolute: shape (rows,), no unit. ``logs``
+    (runs, rows) are logarithms of times in seconds.
     """
     run, slopes, left = _lines(logs)
     return np.abs(slopes) / np.sqrt(np.maximum(left / (len(logs) - 2), 1e-12) / (run @ run))
@@ -229,7 +223,6 @@ def _lines(logs: Reals) -> tuple[Reals, Reals, Reals]:
 
 def drift_in(logs: Reals, found: Sequence[Found]) -> Reals | None:
     """How far each row drifts, last run over first in logarithms, where that explains its changes better than steps do.
-
     A drift has a largest contrast too, and both its sides drift on: without this it would be dated, as several steps. A
     straight line has two numbers, steps have more; if they leave more all the same, there is no step to be dated. A
     step more than was found, which may be too short to be sure of, must halve what the line leaves. `logs`: (runs,

@@ -78,8 +78,7 @@ def _chosen(times: Floats, places: Places, able: Candidates, last: Candidate | N
     """Outliers chosen one by one until none stands out; `last` after the others, which are judged without its pairs."""
     fit = Polish(times, places)
     while len(fit.chosen) < MOST_OUTLIERS:
-        found = _most_telling(fit, able, last)
-        if found is not None:
+        if found := _most_telling(fit, able, last):
             fit.choose(found)
         elif last is None:
             break
@@ -102,18 +101,15 @@ def _most_telling(fit: Polish, able: Candidates, hidden: Candidate | None) -> Ca
         value, expected = left[candidate.cells][known], _expected(fit, candidate, left)[known]
         if expected.min() < np.log(rule.LEAST_FACTOR) or (value > expected / 2).mean() < rule.LEAST_SHARE:
             continue
-        if _in_each_class(fit, candidate, left, float(np.median(expected))):
+        # slower in each of its hop classes
+        kinds = fit.kind[candidate.cells][known]
+        of_class = [value[kinds == kind] for kind in np.unique(kinds)]
+        least = LEAST_OF_CLASS * float(np.median(expected))
+        if all(np.median(each) >= least for each in of_class if each.size >= FEWEST_OF_CLASS):
             gain = float(np.abs(value).sum() - np.abs(value - expected).sum())
             gains.append((gain * (NODE_FIRST if candidate.kind == "node" else 1.0), index))
     tried = (able[index] for _, index in sorted(gains, reverse=True)[:TRIED])
     return next((candidate for candidate in tried if _stands_out(fit, left, able, candidate)), None)
-
-
-def _in_each_class(fit: Polish, candidate: Candidate, left: Floats, expected: float) -> bool:
-    """Whether a candidate's pairs are slower in each of their hop classes."""
-    value, kinds = left[candidate.cells], fit.kind[candidate.cells]
-    known = [value[(kinds == kind) & np.isfinite(value)] for kind in np.unique(kinds)]
-    return all(np.median(each) >= LEAST_OF_CLASS * expected for each in known if each.size >= FEWEST_OF_CLASS)
 
 
 def _expected(fit: Polish, candidate: Candidate, left: Floats) -> Floats:
@@ -172,14 +168,10 @@ def slow_direction(effect: Effect, matrix: NodeMatrix, parts: Decomposition) -> 
     clean = off[(parts.touched.ravel() == 0) & np.isfinite(off)]
     clocks = min(len(np.unique(end)) for end in np.divmod(forth, count))
     error = robust_deviation(clean) / float(np.sqrt(clocks)) if clean.size else float("inf")
-    if min(out, into) > max(LEAST_OTHER * usual, rule.PEER_SIGMAS * error):
-        return "both", None
     balance = (out - into) / (out + into)
-    if balance > CLEAR:
-        return "sender", 1 + out / usual
-    if balance < -CLEAR:
-        return "receiver", 1 + into / usual
-    return "both", None
+    if abs(balance) <= CLEAR or min(out, into) > max(LEAST_OTHER * usual, rule.PEER_SIGMAS * error):
+        return "both", None
+    return ("sender", 1 + out / usual) if balance > 0 else ("receiver", 1 + into / usual)
 
 
 def _base(matrix: NodeMatrix, parts: Decomposition) -> np.ndarray:
@@ -211,8 +203,7 @@ def attribute(
         return [], taken
     found: list[Outlier] = []
     for each in taken:
-        found += _all_named(each.matrix, each.parts, candidates)
-        found += find_routes(each.matrix, each.parts, places)
+        found += [*_all_named(each, candidates), *find_routes(each.matrix, each.parts, places)]
     shown = [each.left.lasting(LEAST_SHOWN_S) for each in taken]
     ranks = find_ranks(shown, places)
     slow = sorted({rank for outlier in ranks for rank in outlier.indices})
@@ -228,7 +219,7 @@ def attribute(
         classes = [each for each, key in zip(classes, groups, strict=True) if key[1] != TOGETHER or key in still]
     found += [*find_memories(others, places), *classes, *ranks]
     if not any(times.file.by_nodes for times in ways):
-        found += find_pairs(others, places, groups, found)
+        found += list(find_pairs(others, places, groups, found))
     return merge_outliers(found), taken
 
 
@@ -242,19 +233,17 @@ def _taken(times: PairTimes, candidates: Candidates, *, loaded: bool, mean: bool
     return Taken(matrix, parts, remainders(times, time_s, parts))
 
 
-def _all_named(matrix: NodeMatrix, parts: Decomposition, candidates: Candidates) -> list[Outlier]:
-    left = list(parts.effects)
-    found: list[Outlier] = []
+def _all_named(taken: Taken, candidates: Candidates) -> Iterator[Outlier]:
+    left = list(taken.parts.effects)
     while left:
         effect = left.pop(0)
         back = next((other for other in left if f"link {effect.candidate.back}" in other.candidate.titles), None)
         if back is None:
-            found.append(_named(effect, matrix, parts))
-            continue
-        left.remove(back)
-        cable = next(each for each in candidates if f"cable {effect.candidate.cable}" in each.titles)
-        found.append(_cable(effect, back, matrix, cable))
-    return found
+            yield _named(effect, taken.matrix, taken.parts)
+        else:
+            left.remove(back)
+            cable = next(each for each in candidates if f"cable {effect.candidate.cable}" in each.titles)
+            yield _cable(effect, back, taken.matrix, cable)
 
 
 def _cable(forth: Effect, back: Effect, matrix: NodeMatrix, cable: Candidate) -> Outlier:

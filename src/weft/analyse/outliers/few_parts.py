@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.outliers.two_groups import BINS, two_modes
+from weft.analyse.outliers.rule import BINS, two_modes
 from weft.analyse.pairs.places import Places
 from weft.fabric.loads import name_cable, name_link
 from weft.fabric.network.graph import Ints, Network
@@ -17,6 +17,10 @@ from weft.fabric.nodeset import fold
 
 #: Leaves are recognised if so many of the nodes have one, and so many of the pairs agree with them.
 LEAST_PLACED, LEAST_AGREEING = 0.8, 0.95
+FEWEST_MESSAGES = 3  # a part that fewer messages cross cannot be judged
+Numbers = NDArray[np.int64]
+Nodes = NDArray[np.int32] | NDArray[np.int64]
+Kind = Literal["node", "sender", "receiver", "switch", "cable", "link"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +36,9 @@ class Leaves:
         return (self.of[source] >= 0) & (self.of[source] == self.of[target])
 
 
-def find_leaves(
-    places: Places, source: NDArray[np.int64], target: NDArray[np.int64], log_s: NDArray[np.float64]
-) -> Leaves | None:
-    """Leaves where no cable is known; None where neither file nor times tell leaves.
-
-    `source`, `target`: node numbers of each pair, shape (pairs,); `log_s`: logarithm of its short message's seconds.
+def find_leaves(places: Places, source: Numbers, target: Numbers, log_s: NDArray[np.float64]) -> Leaves | None:
+    """Leaves where no cable is known; None where neither file nor times tell leaves. `source`, `target`: node numbers
+    of each pair, shape (pairs,); `log_s`: logarithm of its short message's seconds.
     """
     if (places.host >= 0).all() and len(places.network.switches) > 1:
         leaf = places.network.leaf[places.host].astype(np.int64)
@@ -49,9 +50,7 @@ def find_leaves(
     return Leaves(found, tuple(f"of {fold(each)}" for each in members), True)
 
 
-def cluster_nodes(
-    nodes: int, source: NDArray[np.int64], target: NDArray[np.int64], log_s: NDArray[np.float64]
-) -> NDArray[np.int64] | None:
+def cluster_nodes(nodes: int, source: Numbers, target: Numbers, log_s: NDArray[np.float64]) -> Numbers | None:
     """Number of the leaf of each node, -1 of none: nodes that near pairs join, if the times have two groups."""
     if not len(log_s):
         return None
@@ -70,13 +69,6 @@ def cluster_nodes(
     agreeing = near == (found[source] == found[target])
     clustered = found.max() > 0 and (found >= 0).mean() >= LEAST_PLACED and agreeing[placed].mean() >= LEAST_AGREEING
     return found if clustered else None
-
-
-Nodes = NDArray[np.int32] | NDArray[np.int64]
-Kind = Literal["node", "sender", "receiver", "switch", "cable", "link"]
-
-#: A part that fewer messages cross cannot be judged.
-FEWEST_MESSAGES = 3
 
 
 @dataclass(frozen=True)
@@ -109,27 +101,27 @@ class Parts:
         return cls(tuple(parts), np.cumsum([0, *map(len, crossed)], dtype=np.int64), message)
 
 
-def list_parts(
-    names: tuple[str, ...],
-    source: Nodes,
-    target: Nodes,
-    network: Network | None = None,
-    routes: Ints | None = None,
-    full: NDArray[np.bool_] | None = None,
-    leaves: Leaves | None = None,
-) -> Parts:
-    """Nodes, and with a network its links, cables and switches; with leaves alone their switches.
+Crossed = Iterable[tuple[Part, NDArray[np.int64]]]  # parts, each with the indices of the messages that cross it
 
-    `source`, `target`: nodes at the ends of each message, shape (messages,). `routes`: links that each crosses, -1 as
-    padding; `full`: of the same shape, whether it tells how fast the link is, by default always.
+
+def list_parts(
+    names: tuple[str, ...], source: Nodes, target: Nodes, crossed: Crossed = (), leaves: Leaves | None = None
+) -> Parts:
+    """Nodes, what else messages are known to have ``crossed``, and the switches of leaves. `source`, `target`: nodes at
+    the ends of each message, shape (messages,).
     """
-    groups = [_of_nodes(names, source, target)]
-    if leaves is not None:
-        groups.append(_of_leaves(leaves, source, target))
-    if network is not None and routes is not None:
-        groups.append(_of_routes(network, routes, routes >= 0 if full is None else full))
+    message = np.arange(len(source), dtype=np.int64)
+    twice, ends = np.tile(message, 2), np.concatenate([source, target]).astype(np.int64)
+    groups = [
+        _grouped(ends, twice, lambda i: Part("node", names[i])),
+        _grouped(source.astype(np.int64), message, lambda i: Part("sender", names[i])),
+        _grouped(target.astype(np.int64), message, lambda i: Part("receiver", names[i])),
+    ]
+    if leaves is not None:  # each leaf switch with the messages from and to its nodes
+        leaf, named = leaves.of[ends], leaves.names
+        groups.append(_grouped(leaf[leaf >= 0], twice[leaf >= 0], lambda i: Part("switch", named[i])))
     found: dict[bytes, tuple[Part, NDArray[np.int64]]] = {}
-    for part, messages in chain.from_iterable(groups):
+    for part, messages in chain(*groups, crossed):
         if len(messages) >= FEWEST_MESSAGES:
             key = messages.tobytes()
             first, _ = found.setdefault(key, (part, messages))
@@ -138,45 +130,27 @@ def list_parts(
     return Parts.of((part for part, _ in found.values()), [messages for _, messages in found.values()])
 
 
-Crossed = Iterator[tuple[Part, NDArray[np.int64]]]
-
-
-def _of_nodes(names: tuple[str, ...], source: Nodes, target: Nodes) -> Crossed:
-    message = np.arange(len(source), dtype=np.int64)
-    both = np.concatenate([source, target]).astype(np.int64)
-    yield from _grouped(both, np.tile(message, 2), lambda i: Part("node", names[i]))
-    yield from _grouped(source.astype(np.int64), message, lambda i: Part("sender", names[i]))
-    yield from _grouped(target.astype(np.int64), message, lambda i: Part("receiver", names[i]))
-
-
-def _of_leaves(leaves: Leaves, source: Nodes, target: Nodes) -> Crossed:
-    """Leaf switches, each with the messages from and to its nodes."""
-    ends = leaves.of[np.concatenate([source, target])]
-    message = np.tile(np.arange(len(source), dtype=np.int64), 2)
-    yield from _grouped(ends[ends >= 0], message[ends >= 0], lambda i: Part("switch", leaves.names[i]))
-
-
-def _of_routes(network: Network, routes: Ints, full: NDArray[np.bool_]) -> Crossed:
-    """Links between switches, cables and switches that messages cross; a host's own cable is the host's part."""
+def follow_routes(network: Network, routes: Ints, ways: Numbers, full: NDArray[np.bool_]) -> Crossed:
+    """Links between switches, cables and switches that some ``ways`` cross; a host's own cable is the host's part.
+    `routes`: links of each way, -1 as padding; `full`, of the same shape: whether it tells of the link and its cable.
+    """
     used = routes >= 0
     link = routes[used].astype(np.int64)
-    message = np.broadcast_to(np.arange(len(routes), dtype=np.int64)[:, np.newaxis], routes.shape)[used]
+    way = np.broadcast_to(ways[:, np.newaxis], routes.shape)[used]
     between = network.switch_links[link] & full[used]
+    vertex = network.links.target[link].astype(np.int64) - len(network.hosts)
+    through = vertex >= 0
 
     def cable(number: int) -> Part:
         return Part("cable", name_cable(network, number), links=(2 * number, 2 * number + 1))
 
-    yield from _grouped(link[between] // 2, message[between], cable)
-    yield from _grouped(link[between], message[between], lambda i: Part("link", name_link(network, i), links=(i,)))
-    hosts = len(network.hosts)
-    vertex = network.links.target[link].astype(np.int64)
-    through = vertex >= hosts
-
     def switch(number: int) -> Part:
-        into = np.flatnonzero(network.links.target == hosts + number)
+        into = np.flatnonzero(network.links.target == len(network.hosts) + number)
         return Part("switch", network.switches[number].name, links=tuple(into.tolist()))
 
-    yield from _grouped(vertex[through] - hosts, message[through], switch)
+    yield from _grouped(link[between] // 2, way[between], cable)
+    yield from _grouped(link[between], way[between], lambda i: Part("link", name_link(network, i), links=(i,)))
+    yield from _grouped(vertex[through], way[through], switch)
 
 
 def _grouped(of: NDArray[np.int64], message: NDArray[np.int64], part: Callable[[int], Part]) -> Crossed:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Causes finer than the node matrix: a route, a node's memory, a rank, a single pair, a class in two groups."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,43 +9,39 @@ from numpy.typing import NDArray
 from weft.analyse.outliers.outlier import Outlier, Sighting
 from weft.analyse.outliers.polish import Decomposition
 from weft.analyse.outliers.remainders import ALONE, FEWEST_NODES, Remainders, crossing_factors
-from weft.analyse.outliers.rule import FEWEST_PEERS, LEAST_OWN_FACTOR, OWN_SIGMAS, list_outliers
-from weft.analyse.outliers.two_groups import TwoModes, two_modes
+from weft.analyse.outliers.rule import FEWEST_PEERS, LEAST_OWN_FACTOR, OWN_SIGMAS, TwoModes, list_outliers, two_modes
 from weft.analyse.pairs.matrix import NodeMatrix
 from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import MAD, robust_deviation
 from weft.analyse.tables.pairs import PAIR_FACTOR
 from weft.format import measured_seconds, percent
+from weft.store.tables import grouped
 
 Groups = dict[tuple[int, str, int], TwoModes]
+Outliers = Sequence[Outlier]
 #: With more slow pairs than this share (and this number), a class has a broad tail rather than single slow pairs.
 MOST_SHARE, MOST_PAIRS = 0.002, 12
 
 
-def find_routes(matrix: NodeMatrix, parts: Decomposition, places: Places) -> list[Outlier]:
+def find_routes(matrix: NodeMatrix, parts: Decomposition, places: Places) -> Iterator[Outlier]:
     """Pairs of nodes that are slow with each other in both directions, unexplained by a node or a link."""
     if len(places.nodes) < FEWEST_PEERS or int(matrix.pairs.max(initial=0)) < 2:
-        return []  # one rank per node: reported as a pair
+        return  # one rank per node: reported as a pair
     left, known = np.fmin(parts.remainder, parts.remainder.T), np.isfinite(parts.remainder)
     limit = max(np.log(LEAST_OWN_FACTOR), OWN_SIGMAS * robust_deviation(parts.remainder[known]))
-    found: list[Outlier] = []
     for a, b in np.argwhere(np.triu((left > limit) & (parts.touched < 2), 1)).tolist():
         seen = Sighting(matrix.bytes, matrix.mode, float(np.exp(left[a, b])))
         name = f"{places.nodes[a]} and {places.nodes[b]}"
-        pairs = int(matrix.pairs[a, b] + matrix.pairs[b, a])
-        found.append(Outlier("route", name, "", (seen,), pairs, indices=(a, b)))
-    return found
+        yield Outlier("route", name, "", (seen,), int(matrix.pairs[a, b] + matrix.pairs[b, a]), indices=(a, b))
 
 
-def find_memories(left: Iterable[Remainders], places: Places) -> list[Outlier]:
+def find_memories(left: Iterable[Remainders], places: Places) -> Iterator[Outlier]:
     """Nodes whose own ranks are slow with each other."""
-    found: list[Outlier] = []
     for each in left:
         values, pairs = each.by_node()
         for node in list_outliers(values):
             seen = Sighting(*each.times.way, float(np.exp(values[node])))
-            found.append(Outlier("memory", places.nodes[node], "", (seen,), int(pairs[node]), indices=(node,)))
-    return found
+            yield Outlier("memory", places.nodes[node], "", (seen,), int(pairs[node]), indices=(node,))
 
 
 def find_ranks(left: Iterable[Remainders], places: Places) -> list[Outlier]:
@@ -73,8 +69,7 @@ def find_groups(left: Iterable[Remainders], places: Places) -> tuple[list[Outlie
             modes = two_modes(buckets, counts)
             if modes is None:
                 continue
-            groups[key] = modes
-            class_ = key[2]
+            groups[key], class_ = modes, key[2]
             low, high = (measured_seconds(scales[key].base_s * float(np.exp(log))) for log in (modes.low, modes.high))
             structure = _structure(each.by_place(modes.split)) if class_ == int(places.classes[0, 0]) else ""
             detail = (
@@ -98,17 +93,16 @@ def _structure(share: NDArray[np.float64]) -> str:
     islands: list[list[int]] = [np.flatnonzero(row).tolist() for row in np.unique(joined, axis=0)[::-1]]
     if len(islands) < 2:
         return "the same places on every node"
-    return "fast within the places " + " and within ".join(map(_range, islands)) + " of every node, slow between them"
+    texts = [
+        f"{own[0]}-{own[-1]}" if len(own) == own[-1] - own[0] + 1 > 1 else ", ".join(map(str, own))  # they ascend
+        for own in islands
+    ]
+    return f"fast within the places {' and within '.join(texts)} of every node, slow between them"
 
 
-def _range(places: Sequence[int]) -> str:
-    whole = len(places) == places[-1] - places[0] + 1 > 1  # they ascend
-    return f"{places[0]}-{places[-1]}" if whole else ", ".join(map(str, places))
-
-
-def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found: Sequence[Outlier]) -> list[Outlier]:
+def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found: list[Outlier]) -> Iterator[Outlier]:
     """Single slow pairs of ranks that nothing coarser explains."""
-    count, outliers = len(places.nodes), list[Outlier]()
+    count = len(places.nodes)
     named = {kind: [each.indices for each in found if each.kind == kind] for kind in ("route", "memory", "rank")}
     cells = [cell for a, b in named["route"] for cell in (a * count + b, b * count + a)]
     cells += [node * (count + 1) for (node,) in named["memory"]]
@@ -131,20 +125,15 @@ def find_pairs(left: Iterable[Remainders], places: Places, groups: Groups, found
         for key, scale in scales.items():
             own = slow[ends.kind[slow] == key[2]]
             if len(own) <= max(MOST_PAIRS, MOST_SHARE * scale.pairs):
-                outliers += _as_pairs(each, own, places)
-    return outliers
+                yield from _as_pairs(each, own, places)
 
 
-def _as_pairs(left: Remainders, rows: NDArray[np.int64], places: Places) -> list[Outlier]:
-    times, both = left.times, dict[tuple[int, int], list[int]]()
-    for row in rows.tolist():
-        low, high = sorted((int(times.ends.source[row]), int(times.ends.target[row])))
-        both.setdefault((low, high), []).append(row)
+def _as_pairs(left: Remainders, rows: NDArray[np.int64], places: Places) -> Iterator[Outlier]:
+    times, known = left.times, rows.tolist()
+    ranks_of = {row: tuple(sorted((int(times.ends.source[row]), int(times.ends.target[row])))) for row in known}
     again = f"slow again in two more measurements {'alone' if times.mode == ALONE else 'together with the same pairs'}"
-    found: list[Outlier] = []
-    for ranks, own in both.items():
+    for ranks, own in grouped(known, ranks_of.__getitem__).items():
         name = " with ".join(f"{rank} on {places.nodes[int(places.node_of[rank])]}" for rank in ranks)
         detail = again if times.checked[own].all() else "measured once, not measured again"
         seen = Sighting(*times.way, float(np.exp(left.left[own].max())))
-        found.append(Outlier("pair", name, "", (seen,), len(own), (), detail, ranks))
-    return found
+        yield Outlier("pair", name, "", (seen,), len(own), (), detail, ranks)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.outliers.few_fit import Messages
-from weft.analyse.outliers.few_parts import Leaves, Parts, find_leaves, list_parts
-from weft.analyse.outliers.few_rounds import Slow, find_slow_parts, list_shown_again
+from weft.analyse.outliers.few_parts import Crossed, Leaves, Parts, find_leaves, follow_routes, list_parts
+from weft.analyse.outliers.few_rounds import Messages, Slow, find_slow_parts, list_shown_again
 from weft.analyse.outliers.outlier import Kind, Outlier, Role, Sighting, merge_outliers
 from weft.analyse.outliers.remainders import TOGETHER
 from weft.analyse.outliers.rule import CANDIDATE_SIGMAS, CONFIRMED_SIGMAS, NAMED_SIGMAS
@@ -93,12 +92,12 @@ def _found(passes: Sequence[Pass], places: Places) -> list[Outlier]:
     leaves = leaves_of(passes, places)
     planned, known = plan_messages(passes, places), KnownParts()
     for size in _sizes(passes):
-        messages, parts = _messages_of(size, passes, planned, places, leaves, known)
+        messages, parts = _messages_of(size, planned, places, leaves, known)
         slow = find_slow_parts(messages, parts, CANDIDATE_SIGMAS)
         sure = NAMED_SIGMAS if messages.second is None else CONFIRMED_SIGMAS
         own = [_outlier(each, messages, parts, size, places, doubted=each.sigmas < sure) for each in slow]
         if not own and len(passes) > 1:  # where the second pass shows what the first named, both may not suffice
-            first, of_first = _messages_of(size, passes[:1], plan_messages(passes[:1], places), places, leaves, {})
+            first, of_first = _messages_of(size, plan_messages(passes[:1], places), places, leaves, {})
             named = find_slow_parts(first, of_first)
             again = list_shown_again(messages, parts, [of_first.parts[each.part] for each in named])
             shown = [each for each in named if of_first.parts[each.part] in again]
@@ -125,6 +124,7 @@ def _sizes(passes: Sequence[Pass]) -> list[int]:
 class Planned:
     """The messages of the rounds of some passes, one for each direction of each pair."""
 
+    passes: Sequence[Pass]
     of: NDArray[np.int64]  # round of each message, counted over all passes, shape (messages,)
     source: NDArray[np.int64]  # ranks
     target: NDArray[np.int64]
@@ -139,11 +139,11 @@ def plan_messages(passes: Sequence[Pass], places: Places) -> Planned:
     met = np.concatenate([np.concatenate([pairs, pairs[:, ::-1]]) for pairs in rounds])
     of = np.repeat(np.arange(len(rounds)), [2 * len(pairs) for pairs in rounds])
     if not places.routed:
-        return Planned(of, met[:, 0], met[:, 1], np.ones(len(met)))
+        return Planned(passes, of, met[:, 0], met[:, 1], np.ones(len(met)))
     host = places.host[places.node_of[met]]
     routes = walk(places.network, host[:, 0], host[:, 1])
     filled = filled_shares(routes, places.network, of)
-    return Planned(of, met[:, 0], met[:, 1], loads_of(routes, places.network, of), routes, filled)
+    return Planned(passes, of, met[:, 0], met[:, 1], loads_of(routes, places.network, of), routes, filled)
 
 
 def fullest(planned: Planned, places: Places) -> NDArray[np.float64]:
@@ -156,21 +156,15 @@ def fullest(planned: Planned, places: Places) -> NDArray[np.float64]:
 
 
 def _messages_of(
-    size: int,
-    passes: Sequence[Pass],
-    planned: Planned,
-    places: Places,
-    leaves: Leaves | None,
-    known: KnownParts,
-    directed: bool = True,
+    size: int, planned: Planned, places: Places, leaves: Leaves | None, known: KnownParts, directed: bool = True
 ) -> tuple[Messages, Parts]:
     """Messages of a size, and the parts that they cross: those of messages between the same nodes are ``known``."""
-    launches = [each for one in passes for each in one.launches]
+    launches = [each for one in planned.passes for each in one.launches]
     # whether the clocks tell the time of each direction
     one_way = directed and all(np.isfinite(each.forward_s[each.bytes == size]).all() for each in launches)
     wanted, seconds = planned.source * places.ranks + planned.target, np.zeros(len(planned.of))
     first = ends = 0
-    for each in passes:
+    for each in planned.passes:
         first, ends = ends, ends + len(each.rounds)
         pairs, times = each.times(size, places.ranks, one_way=one_way)
         own = np.flatnonzero((planned.of >= first) & (planned.of < ends))
@@ -182,24 +176,20 @@ def _messages_of(
     group = np.unique(np.stack([classes, np.round(1000 * planned.load[timed])]), axis=1, return_inverse=True)[1]
     key = timed.tobytes()
     if key not in known:
-        routes, full = _crossed(planned, places, timed)
-        known[key] = list_parts(places.nodes, source, target, places.network, routes, full, leaves=leaves)
-    parts, second = known[key], first if len(passes) > 1 else None
+        known[key] = list_parts(places.nodes, source, target, _crossed(planned, places, timed), leaves)
+    parts, second = known[key], first if len(planned.passes) > 1 else None
     if not one_way:
         kept = [index for index, part in enumerate(parts.parts) if part.kind not in ONE_WAY]
         parts = Parts.of((parts.parts[index] for index in kept), [parts.messages(index) for index in kept])
     logs = np.log(seconds[timed])
     ends = np.stack([planned.of[timed], planned.source[timed], planned.target[timed]])
     if one_way and is_answered_late(logs, ends, classes):
-        return _messages_of(size, passes, planned, places, leaves, known, directed=False)
+        return _messages_of(size, planned, places, leaves, known, directed=False)
     return Messages(planned.of[timed], group.ravel().astype(np.int64), logs, second), parts
 
 
-def is_answered_late(
-    logs: NDArray[np.float64], ends: NDArray[np.int64], classes: NDArray[np.integer[Any] | np.bool_]
-) -> bool:
+def is_answered_late(logs: NDArray[np.float64], ends: NDArray[np.int64], classes: NDArray[Any]) -> bool:
     """Whether the directions of pairs hinder each other: to the lower rank it takes longer than back in every class.
-
     Over TCP the answer that a long message waits for stands behind its receiver's own data: the direction that begins
     first takes half as long as the other. By rank, that would look like slow cables down to the first leaf. Where a
     class shows it alone, a slow cable is the reason. ``ends``: round, source and target of each message.
@@ -213,14 +203,13 @@ def is_answered_late(
     return min((float(np.median(longer[own == each])) for each in np.unique(own)), default=0.0) > np.log(LEAST_LATER)
 
 
-def _crossed(
-    planned: Planned, places: Places, timed: NDArray[np.int64]
-) -> tuple[Ints, NDArray[np.bool_]] | tuple[None, None]:
-    """Links that timed messages cross, and which of them they fill: two on a cable of double rate, not one alone."""
+def _crossed(planned: Planned, places: Places, timed: NDArray[np.int64]) -> Crossed:
+    """What timed messages cross; a link and its cable if they fill it: two on a cable of double rate, not one alone."""
     if planned.routes is None or planned.filled is None:
-        return None, None
+        return ()
     routes, filled = planned.routes[timed], planned.filled[timed]
-    return routes, filled > FULL * fullest(replace(planned, routes=routes, filled=filled), places)[routes]
+    full = filled > FULL * fullest(replace(planned, routes=routes, filled=filled), places)[routes]
+    return follow_routes(places.network, routes, np.arange(len(timed)), full)
 
 
 def _outlier(slow: Slow, messages: Messages, parts: Parts, size: int, places: Places, *, doubted: bool) -> Outlier:

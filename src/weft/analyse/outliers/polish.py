@@ -8,19 +8,19 @@ outliers on the route from a to b. An outlier slows one direction only (a link),
 destination-based routes, a pair may cross a cable in one direction and not in the other.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.analyse.outliers.few_parts import group_messages
+from weft.analyse.outliers.few_parts import follow_routes, group_messages
 from weft.analyse.outliers.rule import LEAST_FACTOR
 from weft.analyse.pairs.places import Places
 from weft.fabric.hops import walk
 from weft.fabric.loads import name_cable, name_link
+from weft.store.tables import grouped
 
 Kind = Literal["node", "link", "cable", "switch", "leaves"]
 Cells = NDArray[np.int64]
@@ -57,10 +57,8 @@ class Candidate:
 
     @property
     def slowed(self) -> Cells:
-        """Pairs whose forward direction is taken as slower (pairs,): `forth`, or `cells` where undecidable.
-
-        A node may be slow either way, as may both links of a cable that the same pairs cross: half a round trip is the
-        same.
+        """Pairs whose forward direction is taken as slower (pairs,): `forth`, or `cells` where undecidable. A node may
+        be slow either way, as may both links of a cable that the same pairs cross: half a round trip is the same.
         """
         ways = (other.forth for other in self.same if other.kind == "link")
         apart = self.kind in ("link", "switch") and all(np.array_equal(forth, self.forth) for forth in ways)
@@ -99,7 +97,7 @@ def _nodes(places: Places) -> Iterator[Candidate]:
     count = len(places.nodes)
     for node, name in enumerate(places.nodes):
         forth = node * count + np.delete(np.arange(count), node)
-        yield Candidate("node", name, np.sort(np.concatenate([forth, turned(forth, count)])), forth)
+        yield _candidate("node", name, forth, count)
 
 
 def _routes(places: Places) -> Iterator[Candidate]:
@@ -109,34 +107,27 @@ def _routes(places: Places) -> Iterator[Candidate]:
     cells = np.flatnonzero(~np.eye(count, dtype=bool))
     source, target = np.divmod(cells, count)
     routes = walk(network, places.host[source], places.host[target])
-    used = routes >= 0
-    link, at = routes[used].astype(np.int64), np.broadcast_to(cells[:, np.newaxis], routes.shape)[used]
-    between = network.switch_links[link]
     by_cable: dict[str, list[Candidate]] = {}
-    links = _grouped("link", link[between], at[between], count, partial(name_link, network))
-    for number, each in zip(np.unique(link[between]).tolist(), links, strict=True):
-        named = replace(each, cable=name_cable(network, number // 2), back=name_link(network, number ^ 1))
-        by_cable.setdefault(named.cable, []).append(named)
-        yield named
-    for cable in _grouped("cable", link[between] // 2, at[between], count, partial(name_cable, network)):
-        yield replace(cable, parts=tuple(by_cable[cable.name]))
-    hosts = len(network.hosts)
-    end = network.links.target[link].astype(np.int64)
-    through = end >= hosts
-    yield from _grouped("switch", end[through] - hosts, at[through], count, lambda i: network.switches[i].name)
+    crossed = follow_routes(network, routes, cells, routes >= 0)
+    for part, forth in sorted(crossed, key=lambda each: each[0].kind != "link"):
+        found = _candidate(part.kind, part.name, forth, count)  # pyright: ignore[reportArgumentType]
+        if part.kind == "link":
+            number = part.links[0]
+            found = replace(found, cable=name_cable(network, number // 2), back=name_link(network, number ^ 1))
+            by_cable.setdefault(found.cable, []).append(found)
+        elif part.kind == "cable":
+            found = replace(found, parts=tuple(by_cable[found.name]))
+        yield found
     leaf = network.leaf[places.host].astype(np.int64)
     low, high = np.minimum(leaf[source], leaf[target]), np.maximum(leaf[source], leaf[target])
     switches, apart = len(network.switches), low != high
-
-    def leaves(key: int) -> str:
-        return " and ".join(network.switches[leaf].name for leaf in divmod(key, switches))
-
-    yield from _grouped("leaves", (low * switches + high)[apart], cells[apart], count, leaves)
+    for key, forth in group_messages((low * switches + high)[apart], cells[apart]):
+        name = " and ".join(network.switches[each].name for each in divmod(key, switches))
+        yield _candidate("leaves", name, forth, count)
 
 
-def _grouped(kind: Kind, key: Cells, cells: Cells, count: int, name: Callable[[int], str]) -> Iterator[Candidate]:
-    for value, forth in group_messages(key, cells):
-        yield Candidate(kind, name(value), np.unique(np.concatenate([forth, turned(forth, count)])), forth)
+def _candidate(kind: Kind, name: str, forth: Cells, count: int) -> Candidate:
+    return Candidate(kind, name, np.unique(np.concatenate([forth, turned(forth, count)])), forth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +171,7 @@ class Polish:
         self.base = np.full(self.logs.size, np.nan)
         # where the median of a class's untouched pairs is with one slow node (2 / N of all pairs) or leaf's uplink
         parts = [len(places.nodes), *([len(np.unique(places.network.leaf[places.host]))] if places.routed else [])]
-        start = min(((part - 2) / (2 * part) for part in parts if part > 2), default=0.5)
-        self._set_base(start, self.measured)
+        self._set_base(min(((part - 2) / (2 * part) for part in parts if part > 2), default=0.5), self.measured)
 
     def contrasts(self, candidate: Candidate) -> bool:
         """Whether some pairs of a class are touched and enough are not; otherwise the whole class is slow."""
@@ -190,7 +180,6 @@ class Polish:
 
     def contrast(self, candidate: Candidate, left: Floats) -> tuple[float, float]:
         """How much slower a candidate's pairs are than untouched ones of their class, and the number of pairs used.
-
         ``left``: remainders (nodes * nodes,), logarithms. The number is of one sample with the same error.
         """
         inside = np.zeros(left.size, bool)
@@ -236,10 +225,7 @@ class Polish:
 
     def groups(self) -> list[list[Candidate]]:
         """The outliers, the two links of a cable together."""
-        groups: dict[str, list[Candidate]] = {}
-        for candidate in self.chosen:
-            groups.setdefault(candidate.cable or f"{candidate.kind} {candidate.name}", []).append(candidate)
-        return list(groups.values())
+        return list(grouped(self.chosen, lambda each: each.cable or f"{each.kind} {each.name}").values())
 
     def _factor(self, outlier: Candidate, touched: NDArray[np.int16]) -> Floats:
         """The log factor that explains most pairs, by class: a constant delay has a larger factor on near pairs."""

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.analyse.outliers.polish import Decomposition
-from weft.analyse.outliers.two_groups import BINS
+from weft.analyse.outliers.rule import BINS
 from weft.analyse.pairs.pair_times import Ends, Floats, PairTimes
-from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import group_medians
 from weft.fabric.hops import walk
 from weft.kernel.tournament import PairSchedule
@@ -43,9 +42,8 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Remainders:
-    """Each pair of one way with its expected time.
-
-    Between nodes by the decomposition; within a node the median of the same places on other nodes, or if few, of all.
+    """Each pair of one way with its expected time. Between nodes by the decomposition; within a node the median of the
+    same places on other nodes, or if few, of all.
     """
 
     times: PairTimes
@@ -68,10 +66,8 @@ class Remainders:
 
     def lasting(self, least_s: float) -> "Remainders":
         """Without pairs whose class takes less than that."""
-        short = self.base_by_nodes < least_s
-        used = np.zeros(len(short), bool)
-        used[self.ends.nodes] = True
-        return self._without(short[self.ends.nodes]) if (short & used).any() else self
+        short = (self.base_by_nodes < least_s)[self.ends.nodes]
+        return self._without(short) if short.any() else self
 
     def without_ranks(self, ranks: list[int]) -> "Remainders":
         """Without the pairs of some ranks: one slow rank of four would look like a slow memory."""
@@ -90,7 +86,6 @@ class Remainders:
 
     @property
     def _inside(self) -> Ints:
-        """Indices of the pairs within nodes that count."""
         inside = np.flatnonzero(self.ends.inside)
         return inside if self.kept is None else np.intersect1d(inside, self.kept, assume_unique=True)
 
@@ -107,9 +102,8 @@ class Remainders:
         }
 
     def histogram(self) -> dict[Key, tuple[Ints, Ints]]:
-        """Buckets of ``spread`` within nodes and ``left`` between, and pairs in each, by hop class.
-
-        Not of pairs that two outliers touch: whether these add in one direction is unknown.
+        """Buckets of ``spread`` within nodes and ``left`` between, and pairs in each, by hop class. Not of pairs that
+        two outliers touch: whether these add in one direction is unknown.
         """
         values = self.left.copy()
         values[self.ends.inside] = self.spread
@@ -130,10 +124,8 @@ class Remainders:
     def by_rank(self) -> Floats:
         """Median remainder of each rank over its pairs with other nodes, shape (2, ranks): as source, as target."""
         ends, far = self.ends, ~self._of(self.ends.inside)
-        left = self._of(self.left)[far]
-        return np.stack(
-            [group_medians(self._of(end)[far], left, ends.places.ranks) for end in (ends.source, ends.target)]
-        )
+        left, ranks = self._of(self.left)[far], ends.places.ranks
+        return np.stack([group_medians(self._of(end)[far], left, ranks) for end in (ends.source, ends.target)])
 
     def by_node(self) -> tuple[Floats, Ints]:
         """Median remainder of the pairs within each node, and their number; shape (nodes,)."""
@@ -178,26 +170,23 @@ def remainders(times: PairTimes, time_s: Floats, parts: Decomposition) -> Remain
     left -= np.log(np.maximum(fitted, SHORTEST_S))[ends.nodes]
     short = np.log(np.maximum(near, SHORTEST_S))
     left[inside] = short - np.log(np.maximum(expected, SHORTEST_S))
-    spread = short - np.log(max(whole, SHORTEST_S))
-    return Remainders(times, time_s, left.astype(np.float32), spread, base, touched)
+    return Remainders(times, time_s, left.astype(np.float32), short - np.log(max(whole, SHORTEST_S)), base, touched)
 
 
 def round_loads(ends: Ends, *, mean: bool = False) -> NDArray[np.float32] | None:
     """Flows on one link of each pair's round (pairs,), the fuller way or ``mean``; None: unknown, or all alike."""
-    places = ends.places
-    if not places.routed or len(places.nodes) < 2:
+    if not ends.places.routed or len(ends.places.nodes) < 2:
         return None
     found = _by_rounds(ends, mean=mean)
-    low, high = np.full((2, len(places.hops)), [[np.inf], [0.0]])
+    low, high = np.full((2, len(ends.places.hops)), [[np.inf], [0.0]])
     np.minimum.at(low, ends.kind, found)
     np.maximum.at(high, ends.kind, found)
     return None if (high <= low).all() else found
 
 
 def crossing_factors(times: PairTimes) -> NDArray[np.float32] | None:
-    """How many times as long as by its load each pair may take, shape (pairs,); None for 1.
-
-    One that is early comes back while others still go there: all that crosses a link either way may share it.
+    """How many times as long as by its load each pair may take, shape (pairs,); None for 1. One that is early comes
+    back while others still go there: all that crosses a link either way may share it.
     """
     if times.mode != TOGETHER or not times.ends.places.routed or len(times.ends.places.nodes) < 2:
         return None
@@ -207,8 +196,8 @@ def crossing_factors(times: PairTimes) -> NDArray[np.float32] | None:
 
 def _by_rounds(ends: Ends, *, mean: bool = False, either: bool = False) -> NDArray[np.float32]:
     """The load of each pair in its round, shape (pairs,): of both ways the higher or the mean; 0 within a node."""
-    places = ends.places
-    schedule = PairSchedule(places.node_of)
+    places, network = ends.places, ends.places.network
+    hosts, schedule = places.host[places.node_of], PairSchedule(places.node_of)
     camp = schedule.camp_of()
     # each shift of two camps of one size loads the links alike: their first round tells of all of them
     alike = len(np.unique(np.bincount(places.node_of))) == 1
@@ -216,27 +205,20 @@ def _by_rounds(ends: Ends, *, mean: bool = False, either: bool = False) -> NDArr
     for number in range(0, schedule.between, schedule.width if alike else 1):
         pairs = schedule.pairs(number)
         at = (camp[pairs[:, 0]], camp[pairs[:, 1]]) if alike else (pairs[:, 0], pairs[:, 1])
-        load[at] = load[at[::-1]] = _of_round(places, pairs, mean, either)
+        ways = [walk(network, hosts[one], hosts[other]) for one, other in (pairs.T, pairs.T[::-1])]
+        flows = [np.bincount(way[way >= 0], minlength=len(network.links)) for way in ways]
+        if either:  # a link's flows of both ways count together
+            flows = [flows[0] + flows[1]] * 2
+        loads = [np.where(way >= 0, own[way], 0.0).max(axis=1) for way, own in zip(ways, flows, strict=True)]
+        load[at] = load[at[::-1]] = (loads[0] + loads[1]) / 2 if mean else np.maximum(*loads)
     found = load[camp[ends.source], camp[ends.target]] if alike else load[ends.source, ends.target]
     found[ends.inside] = 0.0
     return found
 
 
-def _of_round(places: Places, pairs: NDArray[np.int32], mean: bool, either: bool) -> Floats:
-    """Loads of the pairs of a round, shape (pairs,); ``either``: a link's flows of both ways count together."""
-    hosts, network = places.host[places.node_of], places.network
-    ways = [walk(network, hosts[one], hosts[other]) for one, other in (pairs.T, pairs.T[::-1])]
-    flows = [np.bincount(way[way >= 0], minlength=len(network.links)) for way in ways]
-    if either:
-        flows = [flows[0] + flows[1]] * 2
-    loads = [np.where(way >= 0, own[way], 0.0).max(axis=1) for way, own in zip(ways, flows, strict=True)]
-    return (loads[0] + loads[1]) / 2 if mean else np.maximum(*loads)
-
-
 def load_factors(times: PairTimes, *, mean: bool = False) -> Floats | None:
-    """What each pair's time would be times, had it the least load of its class; None for 1.
-
-    n times the flows explain n times the time at most, and no more than the medians of the two loads differ by.
+    """What each pair's time would be times, had it the least load of its class; None for 1. n times the flows explain n
+    times the time at most, and no more than the medians of the two loads differ by.
     """
     found = round_loads(times.ends, mean=mean) if times.mode == TOGETHER else None
     if found is None:

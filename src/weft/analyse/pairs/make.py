@@ -18,15 +18,22 @@ from weft.analyse.outliers import outlier
 from weft.analyse.outliers.attribute import Taken, attribute
 from weft.analyse.outliers.matched import Pass, find_outliers, leaves_of, matched_rounds, read_passes
 from weft.analyse.outliers.remainders import Remainders
-from weft.analyse.pairs.exact import spread
-from weft.analyse.pairs.hop_tables import CLASS, class_histogram, cold_rows, hop_rows, list_contention, worst_rows
+from weft.analyse.pairs.hop_tables import (
+    CLASS,
+    class_histogram,
+    cold_rows,
+    hop_rows,
+    list_contention,
+    spread,
+    worst_rows,
+)
 from weft.analyse.pairs.matrix import Floats, by_nodes, node_matrix, node_rows, slowest, table_columns
 from weft.analyse.pairs.pair_times import PairFile, PairTimes, read_pair_times
 from weft.analyse.pairs.places import Places, list_placements
 from weft.analyse.tables.pairs import ALL, FARTHEST, LEAST_SHOWN_S, PAIR_FACTOR
 from weft.plan.records import Plan
 from weft.store.rows import RANK_TABLE, MeasuredRow
-from weft.store.tables import Schema, Table, write_parquet
+from weft.store.tables import Schema, Table, grouped, write_parquet
 
 #: Rows of one of `weft.analyse.tables.pairs.ALL` before their placement is added; a large table column by column.
 Rows: TypeAlias = Sequence[Mapping[str, object]] | Table
@@ -97,10 +104,8 @@ def _analysed(ways: Sequence[PairTimes], share: float | None, passes: Sequence[P
 
 def _names(passes: Sequence[Pass], places: Places) -> Rows:
     leaves = leaves_of(passes, places)
-    leaf_of = [""] * len(places.nodes)
-    if leaves is not None and leaves.clustered:
-        numbers: list[int] = leaves.of.tolist()
-        leaf_of = [leaves.names[number] if number >= 0 else "" for number in numbers]
+    numbers: list[int] = leaves.of.tolist() if leaves and leaves.clustered else [-1] * len(places.nodes)
+    leaf_of = [leaves.names[number] if leaves and number >= 0 else "" for number in numbers]
     return [
         {"node": index, "name": name, "on_node": int((places.node_of == index).sum()), "unknown": places.unknown,
          "leaf": leaf}
@@ -114,33 +119,25 @@ def _weighed(
     """The outliers, each marked where steal or too few samples could have made it."""
     most = max((len(times.ends.source) for times in ways), default=0)
     few: frozenset[outlier.Way] = frozenset() if share is None else outlier.list_few_samples(ways, outliers)
-    met = max((_node_pairs(times) for times in ways), default=0) if outliers else 0
+    met = max((len(np.unique(times.ends.nodes[~times.ends.inside])) for times in ways), default=0) if outliers else 0
     weighed = [outlier.doubt_by_steal(each, share or 0.0, met, most, len(ways)) for each in outliers]
-    if any(each.doubted for each in weighed):
-        steady = found_in_every_launch(ways, places)
-        weighed = [
-            before if (before.kind, before.name) in steady else after
-            for before, after in zip(outliers, weighed, strict=True)
-        ]
+    steady = found_in_every_launch(ways, places) if any(each.doubted for each in weighed) else ()
+    weighed = [
+        before if (before.kind, before.name) in steady else after
+        for before, after in zip(outliers, weighed, strict=True)
+    ]
     return [outlier.doubt_by_samples(each, few) for each in weighed]
-
-
-def _node_pairs(times: PairTimes) -> int:
-    node_of = times.ends.places.node_of.astype(np.int64)
-    source, target = node_of[times.ends.source], node_of[times.ends.target]
-    return len(np.unique((source * len(node_of) + target)[source != target]))
 
 
 def found_in_every_launch(ways: Sequence[PairTimes], places: Places) -> frozenset[tuple[str, str]]:
     """Kind and name of outliers that each of several launches shows alone: what no disturbance could fake."""
-    launches: dict[int, set[str]] = {}
-    for piece in (piece for times in ways for part in times.parts for piece in part):
-        launches.setdefault(piece.number, set()).add(piece.launch)
+    pieces = [piece for times in ways for part in times.parts for piece in part]
+    launches = [sorted({piece.launch for piece in own}) for own in grouped(pieces, lambda piece: piece.number).values()]
     if len(launches) < 2:
         return frozenset()
-    each = (attribute(read_pair_times(ways[0].file, sorted(own), places), places)[0] for own in launches.values())
-    named = [{(one.kind, one.name) for one in outliers} for outliers in each]
-    return frozenset(named[0].intersection(*named[1:]))
+    each = (attribute(read_pair_times(ways[0].file, own, places), places)[0] for own in launches)
+    named = [frozenset((one.kind, one.name) for one in outliers) for outliers in each]
+    return named[0].intersection(*named[1:])
 
 
 def _slow_pairs(left: Remainders) -> list[int]:
@@ -161,10 +158,8 @@ def _matrix(taken: Taken, factors: Floats | None) -> Table:
         "slowest_s": slowest(times.ends.nodes, times.slowest_s, count * count),
         "factor": np.full(count * count, np.nan) if factors is None else factors,
     }  # fmt: skip
-    numbers = {name: values[known] for name, values in whole.items()}
-    return pa.table(
-        table_columns(numbers | {"source_node": source, "target_node": target}, bytes=times.bytes, mode=times.mode)
-    )
+    numbers = {name: values[known] for name, values in whole.items()} | {"source_node": source, "target_node": target}
+    return pa.table(table_columns(numbers, bytes=times.bytes, mode=times.mode))
 
 
 def _blocks(times: PairTimes) -> Table:
@@ -182,8 +177,8 @@ def _blocks(times: PairTimes) -> Table:
 
 def _of_samples(root: Path, backend: Backend, places: Places) -> Found:
     """The histogram of the samples of each class, and their spread, each with the hops and the name of its class."""
-    path = root / "tables" / "pair_histogram.parquet"
-    counted = class_histogram(read(backend, [path]), ibis.memtable(places.class_table()))
+    stored = read(backend, [root / "tables" / "pair_histogram.parquet"])
+    counted = class_histogram(stored, ibis.memtable(places.class_table()))
     tables = {"class_histogram": counted.order_by([*CLASS, "bucket"]), "class_spread": spread(counted).order_by(CLASS)}
     return {
         name: [row | {"hops": places.hops[row["class_"]], "class": places.labels[row["class_"]]}

@@ -16,6 +16,7 @@ from weft.analyse.pairs.places import Places
 from weft.analyse.statistics.quantile import group_medians, robust_deviation
 from weft.analyse.tables.pairs import NodeRow
 from weft.files.atomic import explain
+from weft.store.tables import grouped
 
 Floats = NDArray[np.float64]
 #: Ordered pairs of ranks in one way up to which each is analysed by itself: a column of them takes 268 MB.
@@ -49,8 +50,7 @@ def slowest(group: NDArray[np.integer], values: Floats, groups: int) -> Floats:
     """The largest value of each group (groups,), nan without any: never a mean, one slow pair must stay visible."""
     found = np.full(groups, -np.inf)
     np.maximum.at(found, group, values)
-    found[np.isneginf(found)] = np.nan
-    return found
+    return np.where(np.isneginf(found), np.nan, found)
 
 
 BY_NODES = pa.schema(
@@ -68,10 +68,8 @@ def by_nodes(
     root: Path, file: PairFile, launches: Sequence[str], places: Places, path: Path
 ) -> tuple[PairFile, Places]:
     """Over `MOST_PAIRS` the pairs of nodes, in a file at ``path``: medians of their ranks' pairs, and the slowest."""
-    parts: dict[tuple[int, str, int], list[Piece]] = {}  # of each way in each launch
-    for piece in file.pieces:
-        if piece.launch in launches:
-            parts.setdefault((piece.bytes, piece.mode, piece.number), []).append(piece)
+    wanted = (piece for piece in file.pieces if piece.launch in launches)
+    parts = grouped(wanted, lambda piece: (piece.bytes, piece.mode, piece.number))  # of each way in each launch
     most = max((sum(each.last - each.first for each in part) for part in parts.values()), default=0)
     if most <= MOST_PAIRS or places.ranks == len(places.nodes):
         return file, places
@@ -164,7 +162,6 @@ def table_columns(numbers: Mapping[str, NDArray[Any]], **same: object) -> dict[s
 
 def node_rows(bases: Iterable[tuple[NodeMatrix, Floats]], places: Places) -> list[NodeRow]:
     """A row for each node, size and mode, with its place in the row that shows it best (:func:`worst_first`).
-
     ``factor``: median of its pairs' times over their class without outliers, ``worst`` the largest; ``within``: own
     pairs.
     """
@@ -192,16 +189,12 @@ def node_rows(bases: Iterable[tuple[NodeMatrix, Floats]], places: Places) -> lis
 
 
 def worst_first(rows: Iterable[NodeRow]) -> list[NodeRow]:
-    """The row of each node at the size and mode that shows it best, the worst node first.
-
-    Those that stand out (`STANDING_OUT`) by factor, then the rest by deviations: short messages scatter more.
+    """The row of each node at the size and mode that shows it best, the worst node first. Those that stand out
+    (`STANDING_OUT`) by factor, then the rest by deviations: short messages scatter more.
     """
-    groups: dict[tuple[int, str], list[NodeRow]] = {}
-    for row in rows:
-        if row["factor"] is not None:
-            groups.setdefault((row["bytes"], row["mode"]), []).append(row)
+    known = (row for row in rows if row["factor"] is not None)
     ranked: list[tuple[bool, float, NodeRow]] = []
-    for own in groups.values():
+    for own in grouped(known, lambda row: (row["bytes"], row["mode"])).values():
         logs = np.log(np.array([row["factor"] for row in own], float))
         excess, spread = logs - np.median(logs), max(robust_deviation(logs), 1e-6)
         for row, over in zip(own, excess.tolist(), strict=True):

@@ -8,6 +8,7 @@ Every time is a one-way latency: half a round trip (METHOD 25).
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import ibis
 import numpy as np
@@ -17,9 +18,9 @@ import pyarrow.parquet as pq
 from weft.analyse.engine import Backend, Expression, read
 from weft.analyse.statistics.quantile import with_effective_interval
 from weft.analyse.times import DISTURBED, P99_FROM
-from weft.store.pair_scan import BUCKETS, BUCKETS_SCHEMA, FINDINGS_SCHEMA, HISTOGRAM, NodesOfRanks, scan
+from weft.store.pair_scan import BUCKETS, BUCKETS_SCHEMA, FINDINGS_SCHEMA, HISTOGRAM, scan
 from weft.store.pairs import SCHEMA
-from weft.store.tables import Schema, Table, write_parquet
+from weft.store.tables import Schema, grouped, write_parquet
 
 PAIR = ("launch_id", "launch", "bytes", "mode", "source", "target")
 QUANTILES = {"p5_s": 0.05, "p25_s": 0.25, "p75_s": 0.75, "p95_s": 0.95, "p99_s": 0.99}
@@ -81,9 +82,8 @@ def summaries(findings: Expression) -> Expression:
 
 
 def second_looks(findings: Expression) -> Expression:
-    """Forward times and remeasurements: `PAIR`, forward_s, again_1_s, again_2_s; null if there is none.
-
-    Forward if clocks needed no synchronising, or their residual is under a tenth of it (METHOD 2).
+    """Forward times and remeasurements: `PAIR`, forward_s, again_1_s, again_2_s; null if there is none. Forward if
+    clocks needed no synchronising, or their residual is under a tenth of it (METHOD 2).
     """
     forward = findings.forward_ns.cast("float64")
     trusted = (findings.clock_method == "shared") | (findings.clock_residual_ns * 10 < forward)
@@ -115,15 +115,28 @@ def make_pair_tables(root: Path, backend: Backend, cells: Collection[str]) -> No
     # no table shows times of an exchange that delivered wrong data
     good = known.filter((known.status == "ok") & known.cell.isin(sorted(cells)))
     launches = good.select("cell", "launch", "launch_id", "clock_method", "clock_residual_ns")
-    tables = (_pair_rows(root, backend, some, launches) for some in _parts(root, cells))
+
+    def placed(some: Collection[str], place: str, schema: Schema) -> Expression:
+        there = _files(root, some, place)
+        rows = read(backend, there) if there else ibis.memtable(schema.empty_table())
+        return rows.join(launches, ["cell", "launch"])
+
+    order = ["bytes", "mode", "launch", "launch_id", "source", "target"]
+    each = (_pairs(placed(some, "", SCHEMA), placed(some, "findings", FINDINGS_SCHEMA)) for some in _parts(root, cells))
+    tables = (pairs.select(*PAIRS.names).order_by(order).to_pyarrow() for pairs in each)
     write_parquet(root / "tables" / "pairs.parquet", tables, PAIRS, "weft-pairs/1")
-    counted = _placed(root, backend, cells, "buckets", BUCKETS_SCHEMA, launches)
+    counted = placed(cells, "buckets", BUCKETS_SCHEMA)
     ranks = read(backend, [root / "tables" / "ranks.parquet"])
     if backend.name == "duckdb":
         # a group-by would hash the key of every sample: the store already noted the length of each run of samples
-        raw = ibis.memtable(scan(_files(root, cells), _nodes_of_ranks(launches, ranks)))
+        rows: list[Any] = ranks.select("launch_id", "rank", "node").order_by("rank").to_pyarrow().to_pylist()
+        of_launch = grouped(rows, lambda row: row["launch_id"])
+        started: list[Any] = launches.to_pyarrow().to_pylist()
+        nodes = [np.array([each["node"] for each in of_launch.get(row["launch_id"], ())], np.int64) for row in started]
+        of = {(row["cell"], row["launch"]): own for row, own in zip(started, nodes, strict=True)}
+        raw = ibis.memtable(scan(_files(root, cells), of))
     else:
-        raw = by_node(buckets(_placed(root, backend, cells, "", SCHEMA, launches)), ranks)
+        raw = by_node(buckets(placed(cells, "", SCHEMA)), ranks)
     both: Expression = raw.union(by_node(counted.select(*PAIR, "bucket", "count"), ranks))
     histogram = both.group_by(HISTOGRAM.names[:-1]).agg(count=both["count"].sum()).order_by(HISTOGRAM.names)
     path = root / "tables" / "pair_histogram.parquet"
@@ -144,34 +157,9 @@ def _parts(root: Path, cells: Collection[str]) -> Iterator[list[str]]:
     yield part
 
 
-def _pair_rows(root: Path, backend: Backend, cells: Collection[str], launches: Expression) -> Table:
-    samples = _placed(root, backend, cells, "", SCHEMA, launches)
-    findings = _placed(root, backend, cells, "findings", FINDINGS_SCHEMA, launches)
-    order = ["bytes", "mode", "launch", "launch_id", "source", "target"]
-    return _pairs(samples, findings).select(*PAIRS.names).order_by(order).to_pyarrow()
-
-
-def _placed(
-    root: Path, backend: Backend, cells: Collection[str], place: str, schema: Schema, launches: Expression
-) -> Expression:
-    there = _files(root, cells, place)
-    rows = read(backend, there) if there else ibis.memtable(schema.empty_table())
-    return rows.join(launches, ["cell", "launch"])
-
-
 def _files(root: Path, cells: Collection[str], place: str = "") -> list[Path]:
     paths = (root / "samples" / place / f"{cell}.parquet" for cell in sorted(cells))
     return [path for path in paths if path.is_file()]
-
-
-def _nodes_of_ranks(launches: Expression, ranks: Expression) -> NodesOfRanks:
-    node_of: dict[str, list[int]] = {}
-    for row in ranks.select("launch_id", "rank", "node").order_by("rank").to_pyarrow().to_pylist():
-        node_of.setdefault(row["launch_id"], []).append(row["node"])
-    return {
-        (row["cell"], row["launch"]): np.array(node_of.get(row["launch_id"], []), np.int64)
-        for row in launches.to_pyarrow().to_pylist()
-    }
 
 
 def _pairs(samples: Expression, findings: Expression) -> Expression:

@@ -75,8 +75,7 @@ class PairFile:
             first, last = np.searchsorted(self._ends, (piece.first, piece.last - 1), side="right").tolist()
             for group in range(first, last + 1):
                 begin = int(self._ends[group - 1]) if group else 0
-                values = self._group(group, name)
-                own = values[max(piece.first - begin, 0) : piece.last - begin]
+                own = self._group(group, name)[max(piece.first - begin, 0) : piece.last - begin]
                 found[at : at + len(own)] = own
                 at += len(own)
         return found
@@ -239,7 +238,10 @@ def read_pair_times(file: PairFile, launches: Sequence[str], places: Places) -> 
         own = [each for each in file.pieces if (each.bytes, each.mode) == (size, mode) and each.launch in launches]
         numbers = sorted({each.number for each in own})
         parts = tuple(tuple(each for each in own if each.number == number) for number in numbers)
-        codes = [_code(file, part, places) for part in parts]
+        codes = [file.read("source", part, np.int64) for part in parts]
+        for code, part in zip(codes, parts, strict=True):  # in place: of many ranks each takes a hundred megabytes
+            code *= places.ranks
+            code += file.read("target", part, np.int32)
         every = codes[0]
         if any(not np.array_equal(code, every) for code in codes[1:]) or (np.diff(every) <= 0).any():
             every = np.sort(np.concatenate(codes))  # numpy's unique hashes them, which takes many times as long
@@ -252,10 +254,3 @@ def read_pair_times(file: PairFile, launches: Sequence[str], places: Places) -> 
             known.append(ends)
         found.append(PairTimes(file, size, mode, ends, parts, rows))
     return found
-
-
-def _code(file: PairFile, part: Sequence[Piece], places: Places) -> NDArray[np.int64]:
-    source = file.read("source", part, np.int64)
-    source *= places.ranks
-    source += file.read("target", part, np.int32)
-    return source

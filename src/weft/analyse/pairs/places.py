@@ -16,7 +16,7 @@ from weft.fabric.network.build import build_followed, star
 from weft.fabric.network.graph import Ints, Network
 from weft.plan.records import Plan
 from weft.store.rows import RankRow
-from weft.store.tables import Table
+from weft.store.tables import Table, grouped
 
 #: Names of levels that are printed beside the hops of a class.
 WORDS = {NODE: "same node", LEAF: "same leaf", POD: "same pod"}
@@ -91,10 +91,7 @@ class Places:
 
 
 def locate_ranks(ranks: Sequence[RankRow], plan: Plan) -> Places:
-    """Places of a run's ranks.
-
-    Raises DataError: No rank was recorded, or two launches put one rank on different nodes.
-    """
+    """Places of a run's ranks; DataError if no rank was recorded, or two launches put one rank on different nodes."""
     known: dict[int, tuple[int, int]] = {}
     names: dict[int, str] = {}
     for row in ranks:
@@ -106,10 +103,8 @@ def locate_ranks(ranks: Sequence[RankRow], plan: Plan) -> Places:
             )
         names.setdefault(row["node"], row["host"])
     if not known:
-        raise DataError(
-            "no launch of this run recorded the nodes of its ranks",
-            "bring launches/*.json back; if they are lost, measure anew with --into DIR",
-        )
+        what = "no launch of this run recorded the nodes of its ranks"
+        raise DataError(what, "bring launches/*.json back; if they are lost, measure anew with --into DIR")
     nodes = max(names) + 1
     node_of, local_of = np.array([known.get(rank, (0, 0)) for rank in range(max(known) + 1)], np.int32).T.copy()
     planned = next((cell.hosts for cell in plan.cells if len(cell.hosts) == nodes), ())
@@ -138,13 +133,11 @@ def locate(hosts: Sequence[str], node_of: Ints, local_of: Ints, fabric: Fabric, 
 def list_placements(ranks: Sequence[RankRow], measured: Iterable[str], plan: Plan) -> list[tuple[list[str], Places]]:
     """Launches grouped by placement (the same ranks on the same nodes), with their places; the largest first."""
     wanted = set(measured)
-    by_launch: dict[str, list[RankRow]] = {}
-    for row in ranks:
-        if row["launch_id"] in wanted:
-            by_launch.setdefault(row["launch_id"], []).append(row)
-    alike: dict[tuple[tuple[int, int, str], ...], list[str]] = {}
-    for launch, own in sorted(by_launch.items()):
-        where = tuple(sorted((row["rank"], row["node"], row["host"]) for row in own))
-        alike.setdefault(where, []).append(launch)
+    by_launch = grouped((row for row in ranks if row["launch_id"] in wanted), lambda row: row["launch_id"])
+    where = {
+        launch: tuple(sorted((row["rank"], row["node"], row["host"]) for row in own))
+        for launch, own in by_launch.items()
+    }
+    alike = grouped(sorted(by_launch), where.__getitem__)
     found = [(launches, locate_ranks(by_launch[launches[0]], plan)) for launches in alike.values()]
     return sorted(found, key=lambda each: (-len(each[1].nodes), -each[1].ranks))

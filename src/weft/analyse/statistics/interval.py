@@ -17,9 +17,10 @@ correlate, from four launches a side on (2 of 70 deals; docs/dev/compare.md).
 import math
 import statistics
 import warnings
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import accumulate, combinations
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 
@@ -99,9 +100,8 @@ def student_quantile(probability: float, freedom: int, terms: int = 4) -> float:
 
 
 def outer_share_of_draws(first: int, second: int) -> float:
-    """Share of draws left out at each end (Hesterberg's expanded percentile interval, 2015).
-
-    A bootstrap of n launches is too narrow by sqrt((n - 1) / n), and normal, not Student's t: ends move outwards.
+    """Share of draws left out at each end (Hesterberg's expanded percentile interval, 2015). A bootstrap of n launches
+    is too narrow by sqrt((n - 1) / n), and normal, not Student's t: ends move outwards.
     """
     least = min(first, second)
     wide = math.sqrt(least / (least - 1)) * student_quantile((1 + CONFIDENCE) / 2, first + second - 2)
@@ -117,9 +117,8 @@ def _draw_medians(logs: np.ndarray, rng: "np.random.Generator") -> np.ndarray:
 
 
 def draw_log_ratios(first: np.ndarray, second: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Log of (median of the second side / of the first), (rows,), and its draws, (draws, rows).
-
-    `first`, `second`: (launches, rows) logarithms of launches' medians, NaN for none; the same ``seed`` always.
+    """Log of (median of the second side / of the first), (rows,), and its draws, (draws, rows). `first`, `second`:
+    (launches, rows) logarithms of launches' medians, NaN for none; the same ``seed`` always.
     """
     rng = np.random.default_rng(seed)
     with warnings.catch_warnings():  # a draw of launches that all lack a row is NaN, as documented above
@@ -139,12 +138,8 @@ def interval_of_draws(drawn: np.ndarray, first: int, second: int) -> tuple[float
 def doubled_midranks(values: Sequence[float]) -> tuple[int, ...]:
     """Twice the midrank (from 1) of each value: an integer even for ties."""
     ordered = sorted(values)
-    first: dict[float, int] = {}
-    last: dict[float, int] = {}
-    for place, value in enumerate(ordered, 1):
-        first.setdefault(value, place)
-        last[value] = place
-    return tuple(first[value] + last[value] for value in values)
+    # values up to and including each, those below it: its first place is one after the latter
+    return tuple(bisect_left(ordered, value) + 1 + bisect_right(ordered, value) for value in values)
 
 
 def rank_test(first: Sequence[float], second: Sequence[float]) -> float:
@@ -152,12 +147,17 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> float:
     if not first or not second:
         raise ValueError("a side without values has no rank test")
     doubled = doubled_midranks([*first, *second])
-    seen = sum(doubled[: len(first)])
-    if max(len(first), len(second)) > EXACT_UP_TO:
-        return _approximate(doubled, len(first), seen)
-    sums, shares = null_distribution(tuple(sorted(doubled)), len(first))
-    mean = len(first) * (len(doubled) + 1)  # of a doubled midrank: total + 1
-    return min(1.0, float(shares[np.abs(sums - mean) >= abs(seen - mean)].sum()))
+    drawn, total = len(first), len(doubled)
+    mean = drawn * (total + 1)  # of a doubled midrank: total + 1
+    off = abs(sum(doubled[:drawn]) - mean)
+    if max(drawn, len(second)) <= EXACT_UP_TO:
+        sums, shares = null_distribution(tuple(sorted(doubled)), drawn)
+        return min(1.0, float(shares[np.abs(sums - mean) >= off].sum()))
+    # normal approximation of the rank sum, its variance taken from the midranks themselves (so ties count)
+    variance = sum((rank - total - 1) ** 2 for rank in doubled) / (total - 1) * drawn * (total - drawn) / total
+    if variance == 0:
+        return 1.0
+    return min(1.0, 2 * NormalDist().cdf(-max(0.0, off - 1.0) / math.sqrt(variance)))  # doubled sums are two apart
 
 
 @lru_cache(maxsize=256)
@@ -171,26 +171,12 @@ def null_distribution(doubled: tuple[int, ...], drawn: int) -> tuple[np.ndarray,
     return np.arange(ways.shape[1]), ways[drawn] / math.comb(len(doubled), drawn)
 
 
-def _approximate(doubled: Sequence[int], drawn: int, seen: int) -> float:
-    """Normal approximation of the rank sum, its variance taken from the midranks themselves (so ties count)."""
-    total = len(doubled)
-    mean = sum(doubled) / total
-    variance = sum((rank - mean) ** 2 for rank in doubled) / (total - 1) * drawn * (total - drawn) / total
-    if variance == 0:
-        return 1.0
-    distance = max(0.0, abs(seen - drawn * mean) - 1.0)  # continuity: doubled sums are two apart
-    return min(1.0, 2 * NormalDist().cdf(-distance / math.sqrt(variance)))
-
-
 def adjust_by_holm(probabilities: Sequence[float]) -> list[float]:
     """Adjusted p (Holm, 1979): rejecting all of at most alpha, any false rejection has a chance of at most alpha."""
-    order = sorted(range(len(probabilities)), key=lambda index: probabilities[index])
-    adjusted = [0.0] * len(probabilities)
-    largest = 0.0
-    for place, index in enumerate(order):
-        largest = max(largest, min(1.0, (len(order) - place) * probabilities[index]))
-        adjusted[index] = largest
-    return adjusted
+    order = sorted(range(len(probabilities)), key=probabilities.__getitem__)
+    each = (min(1.0, (len(order) - place) * probabilities[index]) for place, index in enumerate(order))
+    adjusted = dict(zip(order, accumulate(each, max), strict=True))
+    return [adjusted[index] for index in range(len(probabilities))]
 
 
 def student_tail(t: float, freedom: int) -> float:
@@ -231,10 +217,8 @@ def deal_launches(first: int, second: int, seed: int) -> np.ndarray:
     """Which launches count as the first side's, one deal per row; row 0 is the deal as measured."""
     total = first + second
     if math.comb(total, first) <= MOST_DEALS:
-        found = np.zeros((math.comb(total, first), total), dtype=bool)
-        for row, chosen in enumerate(combinations(range(total), first)):
-            found[row, list(chosen)] = True
-        return found
+        chosen = np.array(list(combinations(range(total), first)))
+        return (chosen[:, :, None] == np.arange(total)).any(axis=1)
     rng = np.random.default_rng(seed)
     order = rng.permuted(np.tile(np.arange(total), (MOST_DEALS, 1)), axis=1)
     order[0] = np.arange(total)

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
-from weft.analyse.tables.claims import Doubt, OfCall
+from weft.analyse.tables.claims import Called, Doubt, OfCall, Placement
 from weft.format import measured_factor
 from weft.store.tables import Long, TableOf
 
@@ -20,11 +20,10 @@ Answer = Literal["falls", "rises", "hardly rises", "none", "undecided", "no verd
 
 
 class OffNode(TypedDict):
-    """The step from one node to the next point of a series, apart from what comes beyond it.
-
-    ``off_end`` is the first point on several nodes; ``off_factor`` its time over that on one node, where shared memory
-    gives way to the network. ``beyond_factor`` is t(end) / t(off_end), null where that is the end. Each has a
-    conservative interval, null for a model. All are null where the series does not step off a node.
+    """The step from one node to the next point of a series, apart from what comes beyond it. ``off_end`` is the first
+    point on several nodes; ``off_factor`` its time over that on one node, where shared memory gives way to the network.
+    ``beyond_factor`` is t(end) / t(off_end), null where that is the end. Each has a conservative interval, null for a
+    model. All are null where the series does not step off a node.
     """
 
     off_end: int | None
@@ -42,24 +41,20 @@ NO_STEP = OffNode(
 )
 
 
-class VerdictRow(OffNode):
-    """The scaling verdict on a series.
-
-    ``kind``: the same global array at all points (strong), or the same local array (weak). ``start`` and ``end``
-    are the smallest and largest usable points on the ``axis``, null without a verdict. ``factor`` is t(end) /
-    t(start), ``low`` and ``high`` its conservative interval, null for a model; ``left_out`` names what a model
-    leaves out, whose range the interval then is, and ``undecided`` is what that range does not decide. ``fastest``
-    is the point with the smallest time, if it is neither start nor end and significantly faster than the end.
-    ``bound_ratio`` is the time at the end over its nearest lower bound, null where a sample beat that. ``doubts``
-    are those of the run's own about start or end that could turn the answer, and ``doubt`` is what they say (METHOD
-    20): both empty where it stands whatever they did; ``allowed_low`` to ``allowed_high`` is how far doubts could move
-    the factor, null where they could not. ``cell`` is that of the end, empty without one.
+class VerdictRow(OffNode, Called):
+    """The scaling verdict on a series. ``kind``: the same global array at all points (strong), or the same local array
+    (weak). ``start`` and ``end`` are the smallest and largest usable points on the ``axis``, null without a verdict.
+    ``factor`` is t(end) / t(start), ``low`` and ``high`` its conservative interval, null for a model; ``left_out``
+    names what a model leaves out, whose range the interval then is, and ``undecided`` is what that range does not
+    decide. ``fastest`` is the point with the smallest time, if it is neither start nor end and significantly faster
+    than the end. ``bound_ratio`` is the time at the end over its nearest lower bound, null where a sample beat that.
+    ``doubts`` are those of the run's own about start or end that could turn the answer, and ``doubt`` is what they say
+    (METHOD 20): both empty where it stands whatever they did; ``allowed_low`` to ``allowed_high`` is how far doubts
+    could move the factor, null where they could not. ``cell`` is that of the end, empty without one.
     """
 
     series: str
     kind: Literal["strong", "weak"]
-    call: str
-    cell: str
     axis: Literal["nodes", "ranks"]
     start: int | None
     end: int | None
@@ -119,7 +114,6 @@ class ChangeRow(OfCall):
 
 class SlowerRow(OfCall):
     """A size (bytes) that takes longer than twice the size, by more than the errors of both (METHOD 18).
-
     ``double_cell`` differs from ``cell`` if each size is a cell of its own.
     """
 
@@ -130,17 +124,13 @@ class SlowerRow(OfCall):
     double_cell: str
 
 
-class WinnerRow(TypedDict):
-    """The fastest algorithm of a call at one size and process count.
-
-    ``algorithm`` is ``default`` if no other is significantly faster than the library's own choice; ``ratio`` is its
-    time over that of the library's own choice, ``low`` and ``high`` its interval, null if the default won; of a model,
-    which has none, both are the ratio.
+class WinnerRow(Placement):
+    """The fastest algorithm of a call at one size and process count. ``algorithm`` is ``default`` if no other is
+    significantly faster than the library's own choice; ``ratio`` is its time over that of the library's own choice,
+    ``low`` and ``high`` its interval, null if the default won; of a model, which has none, both are the ratio.
     """
 
     call: str
-    nodes: int
-    ranks: int
     bytes: Long
     algorithm: str
     median_s: float
@@ -150,19 +140,15 @@ class WinnerRow(TypedDict):
     high: float | None
 
 
-class GuidelineRow(TypedDict):
-    """A performance guideline of a collective at one size (:mod:`weft.mpi.algorithms`).
-
-    ``seconds`` is the time of what must not be slower, ``rival_s`` that of what it is held against, ``factor`` the
-    first over the second, with its 95 % interval over ``launches``. ``chance``: Holm's p of all guidelines of the run
-    that the factor is at most `MATTERS`.
+class GuidelineRow(Placement):
+    """A performance guideline of a collective at one size (:mod:`weft.mpi.algorithms`). ``seconds`` is the time of what
+    must not be slower, ``rival_s`` that of what it is held against, ``factor`` the first over the second, with its 95 %
+    interval over ``launches``. ``chance``: Holm's p of all guidelines of the run that the factor is at most `MATTERS`.
     """
 
     cell: str
     collective: str
     guideline: str
-    nodes: int
-    ranks: int
     bytes: Long
     launches: int
     seconds: float
@@ -174,20 +160,17 @@ class GuidelineRow(TypedDict):
     violated: bool
 
 
-class OverlapRow(TypedDict):
-    """How much of a non-blocking call hides behind a computation as long as the call, at one size.
-
-    ``way``: ``wait`` (the computation as a whole), ``test`` (MPI_Test between its sixteenths), or ``persistent``.
-    ``share`` is (alone + computation - both) / alone, of ``persistent`` the share of ``alone`` that MPI_Start and
-    MPI_Wait save; with its 95 % interval over ``launches``. ``alone_s`` is the time of the non-blocking call alone.
+class OverlapRow(Placement):
+    """How much of a non-blocking call hides behind a computation as long as the call, at one size. ``way``: ``wait``
+    (the computation as a whole), ``test`` (MPI_Test between its sixteenths), or ``persistent``. ``share`` is (alone +
+    computation - both) / alone, of ``persistent`` the share of ``alone`` that MPI_Start and MPI_Wait save; with its 95
+    % interval over ``launches``. ``alone_s`` is the time of the non-blocking call alone.
     """
 
     cell: str
     collective: str
     way: Literal["wait", "test", "persistent"]
     thread: bool  # with the library's progress thread
-    nodes: int
-    ranks: int
     bytes: Long
     launches: int
     alone_s: float
@@ -196,26 +179,21 @@ class OverlapRow(TypedDict):
     high: float
 
 
-class ImpactRow(TypedDict):
-    """How much slower a call of one job is beside traffic of another, in turns of the same launches.
-
-    ``factor`` is the median over launches of t(beside) / t(alone) at the median, ``low`` to ``high`` its interval of
-    the given ``coverage``; the same at ``p95`` and ``p99``, null of a model and of too few samples. ``chance``: Holm's
-    p of all rows of the run that the factor is at most `MATTERS`, null of a model and of a single launch. ``percent``:
-    share of the time with a burst of traffic under way. ``link``: the fullest link that both use by their routes or,
-    of hashed ones, by counters; empty where they share none, null where neither is known. ``predicted``: the factor of
-    the model of shares; null without routes, where latency decides, and for more flows than the model follows.
+class ImpactRow(OfCall):
+    """How much slower a call of one job is beside traffic of another, in turns of the same launches. ``factor`` is the
+    median over launches of t(beside) / t(alone) at the median, ``low`` to ``high`` its interval of the given
+    ``coverage``; the same at ``p95`` and ``p99``, null of a model and of too few samples. ``chance``: Holm's p of all
+    rows of the run that the factor is at most `MATTERS`, null of a model and of a single launch. ``percent``: share of
+    the time with a burst of traffic under way. ``link``: the fullest link that both use by their routes or, of hashed
+    ones, by counters; empty where they share none, null where neither is known. ``predicted``: the factor of the model
+    of shares; null without routes, where latency decides, and for more flows than the model follows.
     """
 
-    cell: str
-    call: str
     victim: str
     aggressor: str
     percent: int
     place: str
     bytes: Long
-    nodes: int
-    ranks: int
     beside_nodes: int
     launches: int
     alone_s: float
@@ -236,10 +214,9 @@ class ImpactRow(TypedDict):
 
 
 class FindingRow(TypedDict):
-    """A finding about the numbers of a run.
-
-    ``level``: ``error``, do not use the number; ``warning``, read it with care; ``note``, worth knowing. ``rule`` is
-    the short name of the check, ``where`` the cells, call and phase in words.
+    """A finding about the numbers of a run. ``level``: ``error``, do not use the number; ``warning``, read it with
+    care; ``note``, worth knowing. ``rule`` is the short name of the check, ``where`` the cells, call and phase in
+    words.
     """
 
     level: Literal["error", "warning", "note"]
@@ -280,17 +257,16 @@ VERDICTS = TableOf(
 )
 CHANGES = TableOf("change_overs", ChangeRow)
 SLOWER = TableOf("slower_than_double", SlowerRow)
-WINNERS = TableOf("winners", WinnerRow)
-GUIDELINES = TableOf("guidelines", GuidelineRow)
-OVERLAPS = TableOf("overlaps", OverlapRow)
-IMPACTS = TableOf("impacts", ImpactRow)
+WINNERS = TableOf("winners", WinnerRow, "call")
+GUIDELINES = TableOf("guidelines", GuidelineRow, "cell collective guideline")
+OVERLAPS = TableOf("overlaps", OverlapRow, "cell collective way thread")
+IMPACTS = TableOf("impacts", ImpactRow, "cell call victim aggressor percent place bytes")
 FINDINGS = TableOf("findings", FindingRow)
 
 
 def answer_of(row: VerdictRow, low: float | None = None, high: float | None = None) -> Answer:
-    """What a verdict answers by its interval, or by another one of the same factor.
-
-    A rise limits weak scaling, a fall does not limit strong: where nothing is shown, that end counts.
+    """What a verdict answers by its interval, or by another one of the same factor. A rise limits weak scaling, a fall
+    does not limit strong: where nothing is shown, that end counts.
     """
     least = low if low is not None else row["low"] or row["factor"] or 0.0
     most = high if high is not None else row["high"] or row["factor"] or 0.0

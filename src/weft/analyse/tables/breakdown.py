@@ -3,7 +3,7 @@
 
 from typing import Literal, TypedDict
 
-from weft.analyse.tables.claims import OfCall
+from weft.analyse.tables.claims import Called, OfCall, Placement
 from weft.store.tables import Long, Short, TableOf
 
 Basis = Literal["measured", "simulated", "only bounded"]
@@ -15,13 +15,12 @@ STEPS: tuple[Step, ...] = ("hardware", "messages", "contention", "algorithm", "a
 
 
 class RemedyRow(OfCall):
-    """Something that would make a call faster; `weft.words.breakdown` says it.
-
-    ``id`` names its kind (``second-cable``), ``subject`` what of it: an algorithm, a setting, a knob, a link.
-    ``seconds`` is the call's time, ``saves_s`` what the remedy could save of it at most. ``basis``: the faster way was
-    ``measured`` (or ``simulated``) in this run, or its gain is ``only bounded``: nobody has tried it. ``floor_s`` is
-    the lower bound that remains, by ``floor``; ``ratio`` the measured time over today's. ``setting`` is the environment
-    variable that does it (``NAME=VALUE``; may be empty).
+    """Something that would make a call faster; `weft.words.breakdown` says it. ``id`` names its kind
+    (``second-cable``), ``subject`` what of it: an algorithm, a setting, a knob, a link. ``seconds`` is the call's time,
+    ``saves_s`` what the remedy could save of it at most. ``basis``: the faster way was ``measured`` (or ``simulated``)
+    in this run, or its gain is ``only bounded``: nobody has tried it. ``floor_s`` is the lower bound that remains, by
+    ``floor``; ``ratio`` the measured time over today's. ``setting`` is the environment variable that does it
+    (``NAME=VALUE``; may be empty).
     """
 
     seconds: float
@@ -39,11 +38,9 @@ REMEDIES = TableOf("remedies", RemedyRow)
 
 
 class CauseRow(OfCall):
-    """What most of the time of a cell's main call goes to.
-
-    ``kind``: a ``link`` that was counted as busy, a step of the breakdown, the nearest ``bound`` where no breakdown was
-    measured, or ``unknown``. ``name`` is that of the link or bound. ``share`` is of the time for a step or a bound, of
-    the link's rate for a link, null if unknown.
+    """What most of the time of a cell's main call goes to. ``kind``: a ``link`` that was counted as busy, a step of the
+    breakdown, the nearest ``bound`` where no breakdown was measured, or ``unknown``. ``name`` is that of the link or
+    bound. ``share`` is of the time for a step or a bound, of the link's rate for a link, null if unknown.
     """
 
     kind: CauseKind
@@ -55,15 +52,14 @@ CAUSES = TableOf("causes", CauseRow)
 
 
 class SensitivityRow(TypedDict):
-    """What one assumed or fitted number of the fabric does to the prediction of a series.
-
-    ``value`` is the number in the fabric file, ``low`` and ``high`` its plausible range (:mod:`weft.fabric.numbers`),
-    in ``unit``. ``verdict`` is what the series says with ``value``. ``flips`` tells whether it says something else
-    somewhere in the range, ``flips_at`` the nearest value where it does (null if nowhere), ``becomes`` what it says
-    there. ``seconds`` is the predicted time at the last point, ``at`` nodes; ``least_s`` and ``most_s`` are the
-    shortest and the longest time there over the range. ``given_key`` is empty, or another such number that has
-    ``given_value`` meanwhile: neither turns the verdict alone, and both together do. ``basis``: the time there was
-    ``simulated``, or comes from the ``closed form``.
+    """What one assumed or fitted number of the fabric does to the prediction of a series. ``value`` is the number in
+    the fabric file, ``low`` and ``high`` its plausible range (:mod:`weft.fabric.numbers`), in ``unit``. ``verdict`` is
+    what the series says with ``value``. ``flips`` tells whether it says something else somewhere in the range,
+    ``flips_at`` the nearest value where it does (null if nowhere), ``becomes`` what it says there. ``seconds`` is the
+    predicted time at the last point, ``at`` nodes; ``least_s`` and ``most_s`` are the shortest and the longest time
+    there over the range. ``given_key`` is empty, or another such number that has ``given_value`` meanwhile: neither
+    turns the verdict alone, and both together do. ``basis``: the time there was ``simulated``, or comes from the
+    ``closed form``.
     """
 
     series: str
@@ -92,17 +88,14 @@ class SensitivityRow(TypedDict):
 SENSITIVITY = TableOf("sensitivity", SensitivityRow)
 
 
-class LinkRow(TypedDict):
-    """One direction of a link in one launch of a cell (or batch of cells).
-
-    ``rate`` is in bytes per second; ``share`` is bytes / (rate x seconds).
+class LinkRow(Placement):
+    """One direction of a link in one launch of a cell (or batch of cells). ``rate`` is in bytes per second; ``share``
+    is bytes / (rate x seconds).
     """
 
     cell: str
     launch: Short
     launch_id: str
-    nodes: int
-    ranks: int
     link: str
     cable: str
     source: str
@@ -120,10 +113,9 @@ class LinkRow(TypedDict):
 
 
 class Load(TypedDict):
-    """The load of one direction of a link in a cell, over all its launches.
-
-    ``bytes`` is the mean over launches; ``share`` is the share of the link's rate while the operations ran, None if the
-    rate or the time is unknown; ``drops`` counts packets of all launches.
+    """The load of one direction of a link in a cell, over all its launches. ``bytes`` is the mean over launches;
+    ``share`` is the share of the link's rate while the operations ran, None if the rate or the time is unknown;
+    ``drops`` counts packets of all launches.
     """
 
     link: str
@@ -137,26 +129,21 @@ class Load(TypedDict):
     share: float | None
 
 
-class LoadRow(Load):
+class LoadRow(Load, Placement):
     """A load with its cell (or batch of cells), the busiest link first; ``moved_bytes`` is the sum over its links."""
 
     cell: str
-    nodes: int
-    ranks: int
     moved_bytes: float
 
 
-class BottleneckRow(TypedDict):
-    """The bottleneck of one point.
-
-    ``name`` is ``injection`` (the hosts' own links), ``link leaf0 up``, ``memory copy``, ...; empty if links were
-    counted and none was busy. ``bound_ratio`` is the measured time over the nearest lower bound. ``busiest`` is the
-    busiest link, ``other`` the busiest one of the other class (hosts' links, or links between switches).
+class BottleneckRow(Placement):
+    """The bottleneck of one point. ``name`` is ``injection`` (the hosts' own links), ``link leaf0 up``, ``memory
+    copy``, ...; empty if links were counted and none was busy. ``bound_ratio`` is the measured time over the nearest
+    lower bound. ``busiest`` is the busiest link, ``other`` the busiest one of the other class (hosts' links, or links
+    between switches).
     """
 
     cell: str
-    nodes: int
-    ranks: int
     name: str
     bound: str
     bound_ratio: float | None
@@ -164,22 +151,19 @@ class BottleneckRow(TypedDict):
     other: Load | None
 
 
-LINKS = TableOf("links", LinkRow)
+LINKS = TableOf("links", LinkRow, "cell launch launch_id")
 LOADS = TableOf("link_loads", LoadRow, "cell nodes ranks")
-BOTTLENECKS = TableOf("bottlenecks", BottleneckRow)
+BOTTLENECKS = TableOf("bottlenecks", BottleneckRow, "cell")
 
 
-class TurnRow(TypedDict):
-    """An operation of a breakdown in one launch (:mod:`weft.kernel.steps`), medians over its samples.
-
-    ``step`` is ``whole`` for the call itself. ``seconds`` are from the last start of a rank to the last end,
-    ``total_s`` from the first start, both the longest duration of a rank where the clocks cannot tell; ``mean_s`` is
-    the mean of the total. ``place`` is the round of ``rounds``, 0 for all others.
+class TurnRow(Called):
+    """An operation of a breakdown in one launch (:mod:`weft.kernel.steps`), medians over its samples. ``step`` is
+    ``whole`` for the call itself. ``seconds`` are from the last start of a rank to the last end, ``total_s`` from the
+    first start, both the longest duration of a rank where the clocks cannot tell; ``mean_s`` is the mean of the total.
+    ``place`` is the round of ``rounds``, 0 for all others.
     """
 
-    cell: str
     launch: Short
-    call: str
     step: str
     place: int
     seconds: float
@@ -189,13 +173,11 @@ class TurnRow(TypedDict):
 
 
 class BreakdownRow(OfCall):
-    """A step of the breakdown of a call, from the floor up.
-
-    ``seconds`` is the time with this step and all below it, ``low`` and ``high`` its interval over the launches, null
-    for one launch; those of the last step are the call's of the table of calls. ``factor`` is that over the step below,
-    with its own interval; null for the lowest. ``effect``: what the factor shows; ``saves`` only of an algorithm that
-    is faster than plain rounds, ``none`` also of messages and contention that are not slower than the step below.
-    ``mover`` is what would move it.
+    """A step of the breakdown of a call, from the floor up. ``seconds`` is the time with this step and all below it,
+    ``low`` and ``high`` its interval over the launches, null for one launch; those of the last step are the call's of
+    the table of calls. ``factor`` is that over the step below, with its own interval; null for the lowest. ``effect``:
+    what the factor shows; ``saves`` only of an algorithm that is faster than plain rounds, ``none`` also of messages
+    and contention that are not slower than the step below. ``mover`` is what would move it.
     """
 
     block_bytes: Long
@@ -213,10 +195,9 @@ class BreakdownRow(OfCall):
 
 
 class RoundRow(OfCall):
-    """A round of the plain exchange: each rank sends to the one ``distance`` behind it.
-
-    ``seconds`` is the median over the launches of the slowest rank's median. ``link`` is the one that the round's
-    blocks fill longest by the routes that are known, for ``link_s``; empty and null where none are.
+    """A round of the plain exchange: each rank sends to the one ``distance`` behind it. ``seconds`` is the median over
+    the launches of the slowest rank's median. ``link`` is the one that the round's blocks fill longest by the routes
+    that are known, for ``link_s``; empty and null where none are.
     """
 
     distance: int
@@ -225,6 +206,6 @@ class RoundRow(OfCall):
     link_s: float | None
 
 
-TURNS = TableOf("breakdown_turns", TurnRow)
+TURNS = TableOf("breakdown_turns", TurnRow, "cell launch")
 BREAKDOWN = TableOf("breakdown", BreakdownRow)
 ROUND_TIMES = TableOf("breakdown_rounds", RoundRow)

@@ -2,7 +2,7 @@
 """Tables of a run's doubts, with the grade that each leaves it, and of what it may claim (`weft.analyse.claims`)."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from weft.store.tables import Long, TableOf
@@ -38,21 +38,23 @@ class Called(TypedDict):
     call: str
 
 
-class OfCall(Called):
-    """The same with its nodes and ranks."""
+class Placement(TypedDict):
+    """Nodes and ranks of the placement of a row."""
 
     nodes: int
     ranks: int
 
 
-class QualityRow(TypedDict):
-    """One doubt about a run; a run without a row has quality A.
+class OfCall(Called, Placement):
+    """The call of a cell with its nodes and ranks."""
 
-    ``count`` of ``of`` rows (or cells in one launch; of the load at the start, hundredths of the cores) are touched,
-    which is ``share`` and ``noun``. ``grade`` is the best that the run can have with this doubt: its quality is the
-    worst of them. ``worst`` is a number of the most severe case: of ``launches`` the factor between two medians, of
-    ``fitted`` the error on cells left out. ``launches`` is how many would settle it, ``turns`` what of it could
-    turn the answer.
+
+class QualityRow(TypedDict):
+    """One doubt about a run; a run without a row has quality A. ``count`` of ``of`` rows (or cells in one launch; of
+    the load at the start, hundredths of the cores) are touched, which is ``share`` and ``noun``. ``grade`` is the best
+    that the run can have with this doubt: its quality is the worst of them. ``worst`` is a number of the most severe
+    case: of ``launches`` the factor between two medians, of ``fitted`` the error on cells left out. ``launches`` is how
+    many would settle it, ``turns`` what of it could turn the answer.
     """
 
     doubt: Doubt
@@ -66,13 +68,7 @@ class QualityRow(TypedDict):
     turns: str
 
 
-class Graded(TypedDict):
-    """A doubt of a run or trace, by the best grade that it leaves."""
-
-    grade: Grade
-
-
-def grade_of(rows: Iterable[Graded]) -> Grade:
+def grade_of(rows: Iterable[Mapping[str, Any]]) -> Grade:
     """The quality of a run or trace: the worst that one of its doubts leaves it. A further doubt never raises it."""
     grades: list[Grade] = ["A", *(row["grade"] for row in rows)]
     return max(grades)
@@ -82,14 +78,12 @@ QUALITY = TableOf("quality", QualityRow)
 
 
 class ClaimRow(TypedDict):
-    """One claim of a run; `weft.words` says it.
-
-    ``id`` is dotted, ``contention.network-bound``; ``rank`` orders a kind, 0 first. ``value`` is in ``unit`` with its
-    interval ``low`` to ``high`` of the given ``coverage``; a claim with a range and no point has no ``value``.
-    ``bound`` is the lower bound of a time in s, or what a remedy saves at most. ``confidence`` is the claim's
-    own: of a run with many doubts some claims may stand. ``more`` holds further numbers and names as a JSON object
-    (`extras`), ``next`` a command to paste, in which ``{run}`` is the run's folder, ``evidence`` rows of tables:
-    ``verdicts:2``.
+    """One claim of a run; `weft.words` says it. ``id`` is dotted, ``contention.network-bound``; ``rank`` orders a kind,
+    0 first. ``value`` is in ``unit`` with its interval ``low`` to ``high`` of the given ``coverage``; a claim with a
+    range and no point has no ``value``. ``bound`` is the lower bound of a time in s, or what a remedy saves at most.
+    ``confidence`` is the claim's own: of a run with many doubts some claims may stand. ``more`` holds further numbers
+    and names as a JSON object (`extras`), ``next`` a command to paste, in which ``{run}`` is the run's folder,
+    ``evidence`` rows of tables: ``verdicts:2``.
     """
 
     id: str

@@ -11,8 +11,7 @@ from weft.files.atomic import read_json
 
 MANIFEST = "tables.json"
 """Written after the last table: the checksum of each, so that a torn, missing or swapped one is made again."""
-MADE_BY = "made by"
-"""Entry of the manifest that is no table: the `analysis_digest` of its analysis."""
+MADE_BY = "made by"  # entry of the manifest that is no table: the `analysis_digest` of its analysis
 ROOMS = ("analyse", "bound", "fabric", "files", "kernel", "mpi", "plan", "route", "store")
 """Rooms that the analysis uses, beside the files that stand alone; a test looks what it imports."""
 

@@ -4,6 +4,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar
 
+from weft.analyse.tables.claims import Placement
+from weft.format import format_bytes
 from weft.store.pair_scan import BUCKETS
 from weft.store.tables import Long, TableOf
 
@@ -24,13 +26,6 @@ ExactRow = TypedDict(
 P = TypeVar("P", bound=Mapping[str, Any])
 
 
-class Placement(TypedDict):
-    """Nodes and ranks of the placement of a row."""
-
-    nodes: int
-    ranks: int
-
-
 class Way(Placement):
     """A message size in bytes and the mode of measuring: ``isolated``, ``node`` or ``all``."""
 
@@ -39,10 +34,9 @@ class Way(Placement):
 
 
 class ClassRow(Classed):
-    """Times over the pairs of a hop class.
-
-    ``broken`` counts the inconsistent ones (METHOD 20), ``slow`` those of `PAIR_FACTOR` times what the class takes
-    and at least `LEAST_SHOWN_S` more: null of pairs that are analysed by nodes.
+    """Times over the pairs of a hop class. ``broken`` counts the inconsistent ones (METHOD 20), ``slow`` those of
+    `PAIR_FACTOR` times what the class takes and at least `LEAST_SHOWN_S` more: null of pairs that are analysed by
+    nodes.
     """
 
     pairs: Long
@@ -70,7 +64,6 @@ class ColdRow(Classed):
 
 class ContentionRow(Classed):
     """Concurrent over isolated time of a hop class: of each launch the median over pairs; its median over launches.
-
     ``low`` to ``high`` is the interval of that median of the kind ``interval`` (`weft.analyse.statistics.interval`),
     ``p5`` to ``max`` are quantiles over pairs, null of pairs that are analysed by nodes.
     """
@@ -195,7 +188,7 @@ class NameRow(Placement):
 
 
 class RankOfPairs(TypedDict):
-    """A rank of two nodes in its pairs with the ranks of the other: see `weft.analyse.pairs.exact.rank_rows`."""
+    """A rank of two nodes in its pairs with the ranks of the other: see `weft.analyse.pairs.hop_tables.rank_rows`."""
 
     bytes: int
     mode: str
@@ -211,6 +204,11 @@ class RankOfPairs(TypedDict):
 def largest(rows: Iterable[P], names: Sequence[NameRow]) -> list[P]:
     """Rows of the placement with most nodes and ranks, the first in the table of names."""
     return [row for row in rows if (row["nodes"], row["ranks"]) == (names[0]["nodes"], names[0]["ranks"])]
+
+
+def class_text(row: ClassRow) -> str:
+    """A hop class at a size and mode: ``1 KiB, isolated, 2 hops``."""
+    return f"{format_bytes(row['bytes'])}, {row['mode']}, {row['class']}"
 
 
 def bucket_starts_s(bucket: int) -> float:

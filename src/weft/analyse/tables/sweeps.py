@@ -13,21 +13,20 @@ from weft.analyse.tables.times import RARE, CallRow, TimedRow, timed
 from weft.kernel.sizes import cell_place, in_all, line_name, split_op
 from weft.mpi.algorithms import DEFAULT
 from weft.plan.records import Cell, Plan
-from weft.store.tables import Long, TableOf
+from weft.store.tables import Long, TableOf, grouped
 
 Judgement = Literal["confirmed", "not confirmed", "not measured"]
 Of = TypeVar("Of", bound=OfCall)
 
 
 class TrialRow(OfCall):
-    """A knob that was moved because of one change-over (``cell``, ``call``, ``lower``, ``upper`` in bytes).
-
-    ``value`` and ``moved`` are bytes, ``setting`` the environment variable that moves it, ``rounds`` the number of
-    launches of each kind. ``old`` is the factor by which moving it changed the step at ``value``, ``new`` that at
-    ``moved``, ``ratio`` the time of sizes from ``first`` to ``last`` (bytes) between the two values with the knob
-    moved over that without; each with its interval over launches, null where too little was measured. ``why`` gives
-    the judgement in words. ``far`` is a value farther away, at which the gain of the likeliest knob was measured, with
-    its own ``far_setting``, sizes and ratio of times; null and empty where it was not.
+    """A knob that was moved because of one change-over (``cell``, ``call``, ``lower``, ``upper`` in bytes). ``value``
+    and ``moved`` are bytes, ``setting`` the environment variable that moves it, ``rounds`` the number of launches of
+    each kind. ``old`` is the factor by which moving it changed the step at ``value``, ``new`` that at ``moved``,
+    ``ratio`` the time of sizes from ``first`` to ``last`` (bytes) between the two values with the knob moved over that
+    without; each with its interval over launches, null where too little was measured. ``why`` gives the judgement in
+    words. ``far`` is a value farther away, at which the gain of the likeliest knob was measured, with its own
+    ``far_setting``, sizes and ratio of times; null and empty where it was not.
     """
 
     lower: Long
@@ -114,19 +113,19 @@ def size_of(row: Mapping[str, Any]) -> int:
 
 def lines_of(path: Path, plan: Plan, calls: Iterable[CallRow]) -> list[Line]:
     """Every line of a run with a time, in the order of its cells."""
-    groups: dict[tuple[str, str], list[TimedRow]] = {}
-    for row in timed(calls, phase="warm"):
-        call, size = split_op(row["call"])
-        if size is not None:
-            groups.setdefault((row["cell"], call), []).append(row)
-    changes, slower, trials = CHANGES.read(path), SLOWER.read(path), TRIALS.read(path)
-
+    groups, changes, slower, trials = sized(calls), CHANGES.read(path), SLOWER.read(path), TRIALS.read(path)
     return [
-        Line(cell, at[1], tuple(sorted(rows, key=size_of)), _of(at, changes), _of(at, slower), _of(at, trials))
+        Line(cell, at[1], tuple(rows), _of(at, changes), _of(at, slower), _of(at, trials))
         for cell in plan.measured
         for at, rows in groups.items()
         if at[0] == cell.id
     ]
+
+
+def sized(calls: Iterable[CallRow]) -> dict[tuple[str, str], list[TimedRow]]:
+    """Warm rows of sizes, by cell and operation, ascending."""
+    rows = sorted((row for row in timed(calls, phase="warm") if split_op(row["call"])[1] is not None), key=size_of)
+    return grouped(rows, lambda row: (row["cell"], split_op(row["call"])[0]))
 
 
 def _of(at: tuple[str, str], rows: Iterable[Of]) -> tuple[Of, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TypedDict, cast
 
 from weft.analyse.statistics.interval import RANGE_OF_PRESETS
+from weft.analyse.tables.claims import Called, OfCall, Placement
 from weft.store.tables import Long, Short, TableOf
 
 RARE = 2  # a size measured in fewer launches than the most divided by this decides nothing
@@ -12,12 +13,10 @@ RARE = 2  # a size measured in fewer launches than the most divided by this deci
 MEASURED_WITHIN = 0.05
 
 
-class IterationRow(TypedDict):
+class IterationRow(Called):
     """One timed operation over all its ranks; its undisturbed time lies in ``least_s`` .. ``time_s``."""
 
-    cell: str
     launch: Short
-    call: str
     phase: str
     iteration: int
     time_s: float
@@ -25,14 +24,11 @@ class IterationRow(TypedDict):
     disturbed: bool
 
 
-class MixedRow(TypedDict):
-    """Quantiles of all samples of one call of a cell, each launch with the same weight.
-
-    ``disturbed`` samples lost over 1 % of their time to others, ``lost_s`` is the most that one of them can have lost.
+class MixedRow(Called):
+    """Quantiles of all samples of one call of a cell, each launch with the same weight. ``disturbed`` samples lost over
+    1 % of their time to others, ``lost_s`` is the most that one of them can have lost.
     """
 
-    cell: str
-    call: str
     phase: str
     samples: Long
     disturbed: Long
@@ -74,18 +70,14 @@ def may_be_half(row: MedianRow) -> bool:
     return row["least_s"] < row["median_s"] / 2
 
 
-class CallIdentity(TypedDict):
+class CallIdentity(OfCall):
     """Identity of a call of a cell, how it was measured, and its status."""
 
-    cell: str
     kernel: str
     series: list[str]
-    nodes: int
     ranks_per_node: int
-    ranks: int
     n: Long | None
     m: Long | None
-    call: str
     phase: str
     status: str
     samples: Long
@@ -116,7 +108,6 @@ class CallIdentity(TypedDict):
 
 class CallRow(CallIdentity):
     """One call of a cell in one phase over all launches; without numbers, ``status`` and ``reason`` say why.
-
     ``median_s`` is the median of the launches' medians, ``low_s`` and ``high_s`` its interval of the kind ``interval``
     (`weft.analyse.statistics.interval`; null where that is ``none``), ``launch_low_s`` and ``launch_high_s`` the
     smallest and largest median of a launch, ``bound_s`` the nearest lower bound, ``bound_basis`` whether its rate was
@@ -135,29 +126,18 @@ class CallRow(CallIdentity):
     launch_high_s: float | None
 
 
-class TimedRow(CallIdentity):
+class TimedRow(CallIdentity, SummaryRow):
     """A `CallRow` with numbers."""
 
     batch: int
-    median_s: float
-    min_s: float
-    p5_s: float
-    p95_s: float
-    max_s: float
-    mean_s: float
-    launch_low_s: float
-    launch_high_s: float
 
 
-class StartupRow(TypedDict):
-    """What starting the ranks of a shape took, over its launches, in s.
-
-    ``init_s``: MPI_Init on the slowest rank. ``first_s``: the all-to-all ``call`` that opened the connections of all
-    ranks, null where a launch began with other calls. ``waits``: the component that only waits in MPI_Init.
+class StartupRow(Placement):
+    """What starting the ranks of a shape took, over its launches, in s. ``init_s``: MPI_Init on the slowest rank.
+    ``first_s``: the all-to-all ``call`` that opened the connections of all ranks, null where a launch began with other
+    calls. ``waits``: the component that only waits in MPI_Init.
     """
 
-    nodes: int
-    ranks: int
     launches: int
     init_s: float | None
     init_low_s: float | None
@@ -207,12 +187,10 @@ def holding_bound_s(row: CallRow | TimedRow) -> float | None:
     return None if is_beaten(row) else row["bound_s"] or None
 
 
-class QuartileRow(TypedDict):
+class QuartileRow(Called):
     """Quartiles of one call in one launch, for box plots."""
 
-    cell: str
     launch: Short
-    call: str
     phase: str
     q1_s: float
     median_s: float
@@ -220,10 +198,9 @@ class QuartileRow(TypedDict):
 
 
 class FloorRow(TypedDict):
-    """Cost of an empty operation or a small message (seconds), or rate of a copy (bytes per second of a node).
-
-    ``way`` says how the fastest copy was made: ``whole``, ``pieces of 256 KiB``, ``backward``,
-    ``streaming stores`` or ``string instruction``.
+    """Cost of an empty operation or a small message (seconds), or rate of a copy (bytes per second of a node). ``way``
+    says how the fastest copy was made: ``whole``, ``pieces of 256 KiB``, ``backward``, ``streaming stores`` or ``string
+    instruction``.
     """
 
     cell: str
@@ -240,11 +217,11 @@ class FloorRow(TypedDict):
     way: str
 
 
-ITERATIONS = TableOf("iterations", IterationRow)
+ITERATIONS = TableOf("iterations", IterationRow, "cell launch")
 MEDIANS = TableOf(
     "medians", MedianRow, "cell launch call phase samples disturbed lost_s median_s low_s high_s coverage"
 )
-QUARTILES = TableOf("quartiles", QuartileRow)
+QUARTILES = TableOf("quartiles", QuartileRow, "cell launch")
 STARTUP = TableOf("startup", StartupRow)
 CALLS = TableOf(
     "calls",

@@ -22,7 +22,6 @@ BoundedRemedy = Literal["network", "memory", "balance", "all-to-all", "placement
 
 class CallTimeRow(TypedDict):
     """A call: how often, its time over all ranks, and how much of it ranks waited for others who came late.
-
     ``seconds``, ``waiting_s`` are sums over ranks; ``share`` is that of the time of all ranks. ``waiting_s`` is null
     where nobody can know it (tests, one-sided calls), and ``known_s`` is the time of those calls of which it is known;
     ``bytes`` and ``received`` are of the arguments.
@@ -72,11 +71,10 @@ class MatrixRow(TypedDict):
 
 
 class LateRow(TypedDict):
-    """A rank: time in MPI and outside of it, how long it waited for others and others for it (in s).
-
-    ``imbalance_s`` is the part of ``caused_s`` in which this rank computed longer than those that waited for it; in the
-    rest it was late because it waited for others, or for the network, itself. ``file_s`` are file calls, ``lost_s`` the
-    time for which it was runnable without a processor (null: unknown).
+    """A rank: time in MPI and outside of it, how long it waited for others and others for it (in s). ``imbalance_s`` is
+    the part of ``caused_s`` in which this rank computed longer than those that waited for it; in the rest it was late
+    because it waited for others, or for the network, itself. ``file_s`` are file calls, ``lost_s`` the time for which
+    it was runnable without a processor (null: unknown).
     """
 
     rank: int
@@ -93,9 +91,8 @@ class LateRow(TypedDict):
 
 
 class PhaseRow(TypedDict):
-    """A stretch of rank 0's calls that repeats: from which event, how many calls, how often; in s.
-
-    ``text`` names its longest call sites.
+    """A stretch of rank 0's calls that repeats: from which event, how many calls, how often; in s. ``text`` names its
+    longest call sites.
     """
 
     first_event: Long
@@ -116,10 +113,9 @@ class ShareRow(TypedDict):
 
 
 class NodePairRow(TypedDict):
-    """Messages between two nodes whose whole way was seen: bytes over time, and against other pairs of nodes.
-
-    ``ratio`` is the median time for a byte over the median of all pairs, in the class of sizes with most bytes; null
-    where there are fewer than three pairs or too few messages. ``slow``: it is `SLOW` or more.
+    """Messages between two nodes whose whole way was seen: bytes over time, and against other pairs of nodes. ``ratio``
+    is the median time for a byte over the median of all pairs, in the class of sizes with most bytes; null where there
+    are fewer than three pairs or too few messages. ``slow``: it is `SLOW` or more.
     """
 
     node: int
@@ -132,9 +128,8 @@ class NodePairRow(TypedDict):
 
 
 class TraceDoubtRow(TypedDict):
-    """What the trace's own records doubt, and the best grade that leaves it.
-
-    ``count`` of ``of`` ranks, or ns, are touched; ``where`` names the worst case.
+    """What the trace's own records doubt, and the best grade that leaves it. ``count`` of ``of`` ranks, or ns, are
+    touched; ``where`` names the worst case.
     """
 
     doubt: TraceDoubt
@@ -146,9 +141,8 @@ class TraceDoubtRow(TypedDict):
 
 
 class VerdictRow(TypedDict):
-    """What could be better, and how much of ``seconds`` that saves at most.
-
-    What is left is ``computing_s``, of the busiest rank or of the mean, and ``moving_s`` of transfers, in s.
+    """What could be better, and how much of ``seconds`` that saves at most. What is left is ``computing_s``, of the
+    busiest rank or of the mean, and ``moving_s`` of transfers, in s.
     """
 
     remedy: BoundedRemedy
@@ -159,9 +153,8 @@ class VerdictRow(TypedDict):
 
 
 class ActivityRow(TypedDict):
-    """What some ranks did in a stretch of time: shares of it from 0 to 1; the rest is computing, or no trace.
-
-    ``lane`` counts groups of ranks from 0, of which ``rank`` is the first; begin and end in s since the first call.
+    """What some ranks did in a stretch of time: shares of it from 0 to 1; the rest is computing, or no trace. ``lane``
+    counts groups of ranks from 0, of which ``rank`` is the first; begin and end in s since the first call.
     """
 
     lane: int

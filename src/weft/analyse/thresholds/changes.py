@@ -7,7 +7,7 @@ the time itself steps, or a *bend* if only the cost per byte changes, as where a
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
@@ -92,34 +92,26 @@ def _without_spikes(series: SizeSeries) -> list[int]:
         if len(keep) <= 2 * LEAST:
             break
         now, own, _ = _penalised(series.pieces(keep), series.launches)
-        ends = _ends(keep)
+        # sizes at either end, too few for a piece: a step before them is not shown, but would be placed wrongly
+        numbers = [number for number in range(1, LEAST) if len(keep) - number >= 2 * LEAST]
+        ends = [tuple(end) for number in numbers for end in (keep[:number], keep[-number:])]
         costs: dict[tuple[int, ...], float] = {}
         for group in [*((place,) for place in _standing_out(series, keep)), *ends]:
-            cost, penalty, _ = _penalised(series.pieces(_without(keep, group)), series.launches)
+            rest = [place for place in keep if place not in group]
+            cost, penalty, _ = _penalised(series.pieces(rest), series.launches)
             # Inner sizes under the penalty of all. Ends under that of the rest: a step that no piece can lie beyond
             # counts as noise, and makes every cut dear.
             costs[group] = cost + SPIKE_CUTS * len(group) * (penalty if group in ends else own)
         best = min(costs, key=costs.__getitem__)
         if costs[best] >= now:
             break
-        keep = _without(keep, best)
+        keep = [place for place in keep if place not in best]
     return keep
 
 
-def _without(keep: Sequence[int], group: Collection[int]) -> list[int]:
-    return [place for place in keep if place not in group]
-
-
-def _ends(keep: Sequence[int]) -> list[tuple[int, ...]]:
-    """Sizes at either end, too few for a piece: a step before them is not shown, but would be placed wrongly."""
-    numbers = [number for number in range(1, LEAST) if len(keep) - number >= 2 * LEAST]
-    return [group for number in numbers for group in (tuple(keep[:number]), tuple(keep[-number:]))]
-
-
 def _standing_out(series: SizeSeries, keep: Sequence[int]) -> list[int]:
-    """Inner points far off the line between their neighbours, on logarithmic axes, or in the middle of a step.
-
-    No latency and rate make time grow faster than the size: a size with that on both sides lies within the change.
+    """Inner points far off the line between their neighbours, on logarithmic axes, or in the middle of a step. No
+    latency and rate make time grow faster than the size: a size with that on both sides lies within the change.
     """
     found: list[int] = []
     for left, here, right in zip(keep, keep[1:], keep[2:], strict=False):
@@ -162,8 +154,7 @@ def _significant(fit: Pieces, launches: int) -> tuple[tuple[int, ...], dict[int,
         places = max(1, len(fit.sizes) - 2 * LEAST + 1)
         worth: dict[int, float] = {}
         for cut in cuts:
-            without = tuple(other for other in cuts if other != cut)
-            ratio = max(0.0, (fit.cost(without) - fit.cost(cuts)) / 2 / scale)
+            ratio = max(0.0, (fit.cost(tuple(other for other in cuts if other != cut)) - fit.cost(cuts)) / 2 / scale)
             worth[cut] = min(1.0, places * (1 + 2 * ratio / freedom) ** (-freedom / 2))
         weakest = max(worth, key=worth.__getitem__)
         if worth[weakest] <= ALPHA:

@@ -11,8 +11,9 @@ error, must exclude the same change, whether a protocol costs the same time in b
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
+from typing import NamedTuple
 
 from weft.analyse.tables.answers import ChangeRow
 from weft.analyse.thresholds.changes import ChangeOver
@@ -20,6 +21,7 @@ from weft.analyse.thresholds.series import LEAST, SizeSeries
 from weft.mpi.knobs import Knobs, NamedKnob, Where, all_values
 from weft.plan.records import Cell
 from weft.store.rows import LaunchRow, MeasuredRow
+from weft.store.tables import grouped
 
 Cells = Mapping[str, Cell]
 #: Change-overs of two series are one where their sizes are no further apart than this: each was refined by itself.
@@ -43,7 +45,11 @@ def mark_memory_effects(changes: Sequence[ChangeRow], series: Sequence[SizeSerie
             and _surely_not(change, mine, other)
             for other in others
         )
-        found.append(_of_memory(change) if alone else change)
+        unnamed: ChangeRow = {
+            **change, "kind": "cache", "knobs": [], "knob_values": [], "knob_value": None, "knob_meaning": "",
+            "usual_knob": "", "eager_limit": False,
+        }  # fmt: skip
+        found.append(unnamed if alone else change)
     return found
 
 
@@ -63,15 +69,13 @@ def _twins(name: str, cells: Cells) -> list[str]:
 
 def _surely_not(change: ChangeRow, mine: SizeSeries, other: SizeSeries) -> bool:
     own, twin = _at(change, mine), _at(change, other)
-    if own is None or twin is None:
-        return False
     asked = ("slope",) if change["kind"] == "bend" else ("seconds", "share")
-    return all(abs(own[key][0] - twin[key][0]) > SURELY * math.hypot(own[key][1], twin[key][1]) for key in asked)
+    pairs = [(own[key], twin[key]) for key in asked] if own and twin else []
+    return bool(pairs) and all(abs(a[0] - b[0]) > SURELY * math.hypot(a[1], b[1]) for a, b in pairs)
 
 
 def _at(change: ChangeRow, series: SizeSeries) -> dict[str, tuple[float, float]] | None:
     """What a series does between two sizes, with standard errors, by a line on either side; None if too few are known.
-
     ``seconds``: the step; ``share``: its logarithm as a factor; ``slope``: change of the seconds per byte.
     """
     lower, upper = change["lower"], change["upper"]
@@ -99,22 +103,13 @@ def _at(change: ChangeRow, series: SizeSeries) -> dict[str, tuple[float, float]]
 
 def _same(change: ChangeRow, other: ChangeRow) -> bool:
     """Whether a change-over of the other series lies where one lies, and goes the same way."""
-    if change["call"] != other["call"]:
-        return False
     near = other["lower"] <= NEAR * change["upper"] and change["lower"] <= NEAR * other["upper"]
     rises, also_rises = ((each["factor"] or 0) > 1 for each in (change, other))
-    return near and (not change["kind"] == other["kind"] == "jump" or rises == also_rises)
+    alike = not change["kind"] == other["kind"] == "jump" or rises == also_rises
+    return change["call"] == other["call"] and near and alike
 
 
-def _of_memory(change: ChangeRow) -> ChangeRow:
-    explained = change.copy()
-    explained.update(kind="cache", knobs=[], knob_values=[], knob_value=None, knob_meaning="", usual_knob="")
-    explained["eager_limit"] = False
-    return explained
-
-
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What the MPI library of a cell is, in its own words, and how its variables stood in all launches."""
 
     library: str
@@ -126,10 +121,8 @@ def launch_settings(
 ) -> dict[str, Settings]:
     """The library of each cell and its settings: what its launches agree on, and what a fabric file states."""
     known = {row["launch_id"]: row for row in launches}
-    of_cell: dict[str, list[LaunchRow]] = {}
-    for row in measured:
-        if row["launch_id"] in known:
-            of_cell.setdefault(row["cell"], []).append(known[row["launch_id"]])
+    cells = grouped((row for row in measured if row["launch_id"] in known), lambda row: row["cell"])
+    of_cell = {cell: [known[row["launch_id"]] for row in rows] for cell, rows in cells.items()}
     return {
         cell: Settings(rows[0]["mpi_library"] or "", {**agreed_settings(rows), **stated})
         for cell, rows in of_cell.items()
@@ -142,9 +135,8 @@ def agreed_settings(launches: Iterable[LaunchRow]) -> dict[str, str]:
 
 
 def name_knob(change: ChangeOver, series: SizeSeries, cell: Cell, knobs: Knobs) -> ChangeRow:
-    """A change-over with the knob that explains it.
-
-    Not of a bend, as a cache may make it at some knob's size; of a recorded switch, its cause; of puts and gets.
+    """A change-over with the knob that explains it. Not of a bend, as a cache may make it at some knob's size; of a
+    recorded switch, its cause; of puts and gets.
     """
     where, collective = reached(cell, change.call)
     one_sided = cell.parameters.get("transfer") in ("put", "get")
@@ -169,8 +161,7 @@ def reached(cell: Cell, call: str) -> tuple[Where, str]:
     """Whether a call of a cell sends within nodes or between them, and its collective, if it is one."""
     collective = call.partition("-")[0] if "collective" in cell.parameters else ""
     mixed = collective and cell.ranks_per_node > 1  # with one rank a node, no message stays inside
-    where: Where = "node" if cell.nodes == 1 else "both" if mixed else "network"
-    return where, collective
+    return "node" if cell.nodes == 1 else "both" if mixed else "network", collective
 
 
 def is_eager_limit(*names: str) -> bool:

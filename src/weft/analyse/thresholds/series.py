@@ -28,8 +28,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.analyse.tables.sweeps import sized
 from weft.analyse.tables.times import RARE, CallRow, MedianRow, TimedRow, may_be_half, reach_within, timed
 from weft.kernel.sizes import in_all, split_op
+from weft.store.tables import grouped
 
 Numbers: TypeAlias = NDArray[np.float64]
 LEAST = 3  # latency and rate would fit fewer points than this exactly, without any evidence
@@ -119,8 +121,8 @@ class Pieces:
             came.append(np.argmin(total, axis=0))
             best.append(np.min(total, axis=0))
         found: list[tuple[int, ...]] = []
-        for pieces in range(len(best)):
-            if np.isfinite(best[pieces][-1]):
+        for pieces, cost in enumerate(best):
+            if np.isfinite(cost[-1]):
                 cuts: tuple[int, ...] = (count,)
                 for step in reversed(came[:pieces]):
                     cuts = (int(step[cuts[0] - 1]), *cuts)
@@ -155,16 +157,10 @@ class SizeSeries:
 
 def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[SizeSeries]:
     """Every series of sizes within a cell, in the order it was measured."""
-    groups: dict[tuple[str, str], dict[int, TimedRow]] = {}
-    for row in timed(rows, phase="warm"):
-        name, size = split_op(row["call"])
-        if size is not None:
-            groups.setdefault((row["cell"], name), {})[size] = row
     steady = _undisturbed([row for row in medians if row["phase"] == "warm"])
     by_median, by_fastest = _by_launch(steady, "median_s"), _by_launch(steady, "min_s")
     series: list[SizeSeries] = []
-    for key, found in groups.items():
-        own = [found[size] for size in sorted(found)]
+    for key, own in sized(rows).items():
         usual = make_series(*key, own, by_median.get(key, {}))
         fastest = make_series(*key, own, by_fastest.get(key, {}), "fastest")
         # the fastest samples where these agree between launches much better than the medians
@@ -174,18 +170,16 @@ def size_series(rows: Iterable[CallRow], medians: Iterable[MedianRow]) -> list[S
 
 
 def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: str) -> list[SizeSeries]:
-    """Series over the block sizes of cells of one shape, the first of a block, if each size is a cell of its own.
-
-    Their launches are not the same, so no offset of a launch is removed.
+    """Series over the block sizes of cells of one shape, the first of a block, if each size is a cell of its own. Their
+    launches are not the same, so no offset of a launch is removed.
     """
     groups: dict[tuple[str, int, int, int], dict[int, TimedRow]] = {}
     for row in timed(rows, call, "warm"):
         if split_op(call)[1] is None and row["block_bytes"]:
             shape = (row["kernel"], row["nodes"], row["ranks_per_node"], row["ranks"])
             groups.setdefault(shape, {}).setdefault(row["block_bytes"], row)
-    of_cell: dict[str, list[MedianRow]] = {}
-    for row in _undisturbed([row for row in medians if (row["call"], row["phase"]) == (call, "warm")]):
-        of_cell.setdefault(row["cell"], []).append(row)
+    steady = _undisturbed([row for row in medians if (row["call"], row["phase"]) == (call, "warm")])
+    of_cell = grouped(steady, lambda row: row["cell"])
     found: list[SizeSeries] = []
     for sizes in groups.values():
         own = [sizes[size] for size in sorted(sizes)]
@@ -198,9 +192,8 @@ def block_series(rows: Iterable[CallRow], medians: Iterable[MedianRow], call: st
 
 
 def _undisturbed(medians: Sequence[MedianRow]) -> list[MedianRow]:
-    """Rows without those of which others may have taken half the time or more.
-
-    All rows of a series that would keep fewer than half: a kernel that only flags switches flags all that yield.
+    """Rows without those of which others may have taken half the time or more. All rows of a series that would keep
+    fewer than half: a kernel that only flags switches flags all that yield.
     """
     named = [((row["cell"], split_op(row["call"])[0]), row) for row in medians]
     clean = [(series, row) for series, row in named if not may_be_half(row)]
@@ -237,7 +230,13 @@ def make_series(
     # the median over launches if there are three or more, so that one disturbed launch has no effect
     centres = np.array([float(np.median(each)) for each in values])
     freedom = sum(len(each) - 1 for each in values) - (len(logs) - 1 if logs and together else 0)
-    errors = np.maximum(_launch_errors(values) if freedom > 0 else _interval_errors(rows), SUREST)
+    if freedom > 0:
+        errors = _launch_errors(values)
+    else:  # from the interval of each median, smoothed: ten samples estimate their spread poorly
+        ends = (reach_within(row) for row in rows)
+        half = np.array([math.log(high / low) / 2 / NORMAL_95 if low > 0 else 0.0 for low, high in ends])
+        errors = np.array([float(np.median(half[max(0, place - 2) : place + 3])) for place in range(len(half))])
+    errors = np.maximum(errors, SUREST)
     if logs:
         measured = set[int]().union(*logs.values())
         most = max(map(len, values))
@@ -260,8 +259,7 @@ def _launch_errors(values: Sequence[Sequence[float]]) -> Numbers:
     freedom = np.array([len(each) - 1 for each in values])
     own = np.array([float(np.var(each, ddof=1)) if len(each) > 1 else np.nan for each in values])
     # the median of a chi-squared is below its mean (Wilson and Hilferty 1931): few launches would seem too quiet
-    known = np.where(freedom > 0, freedom, 1)
-    unbiased = own / (1 - 2 / (9 * known)) ** 3
+    unbiased = own / (1 - 2 / (9 * np.maximum(freedom, 1))) ** 3
     errors = np.empty(len(values))
     for index, free in enumerate(freedom.tolist()):
         near = unbiased[max(0, index - NEIGHBOURS) : index + NEIGHBOURS + 1]
@@ -271,11 +269,3 @@ def _launch_errors(values: Sequence[Sequence[float]]) -> Numbers:
         wider = math.pi / 2 if free > 1 else 1.0  # variance of a median over that of a mean, at most
         errors[index] = math.sqrt(variance * wider / (free + 1))
     return errors
-
-
-def _interval_errors(rows: Rows) -> Numbers:
-    """Standard error from the interval of each median, smoothed: ten samples estimate their spread poorly."""
-    ends = [reach_within(row) for row in rows]
-    half = np.array([math.log(high / low) / 2 / NORMAL_95 if low > 0 else 0.0 for low, high in ends])
-    near = [half[max(0, index - 2) : index + 3] for index in range(len(half))]
-    return np.array([float(np.median(each)) for each in near])

@@ -60,6 +60,10 @@ def _recorded(change: ChangeOver, series: SizeSeries) -> ChangeOver:
 def _errors(series: SizeSeries, runs: Sequence[range]) -> Numbers:
     """Infinite errors where sizes of a short stretch stand out beside an algorithm that goes on."""
     errors, names = series.errors.copy(), series.algorithms
+
+    def off(line: Piece, place: int) -> float:
+        return abs(math.log(series.seconds[place] / max(line.at(series.sizes[place]), 1e-12)))
+
     for run in (each for each in runs if len(each) < LEAST):
         near = range(max(0, run.start - 2 * LEAST), min(len(names), run.stop + 2 * LEAST))
         for name in {names[k] for k in near} - {names[run.start]}:
@@ -68,13 +72,9 @@ def _errors(series: SizeSeries, runs: Sequence[range]) -> Numbers:
             for known, asked in ((left[-LEAST:], right[:1]), (right[:LEAST], left[-1:])):
                 if len(known) == LEAST and asked:
                     line = _line(series, known)
-                    if max(_off(series, line, k) for k in known + asked) < math.log(LEAST_FACTOR) / 4:
-                        errors[[k for k in run if _off(series, line, k) > math.log(LEAST_FACTOR)]] = math.inf
+                    if max(off(line, k) for k in known + asked) < math.log(LEAST_FACTOR) / 4:
+                        errors[[k for k in run if off(line, k) > math.log(LEAST_FACTOR)]] = math.inf
     return errors
-
-
-def _off(series: SizeSeries, line: Piece, place: int) -> float:
-    return abs(math.log(series.seconds[place] / max(line.at(series.sizes[place]), 1e-12)))
 
 
 def _part(series: SizeSeries, places: Sequence[int]) -> SizeSeries:
@@ -124,9 +124,8 @@ def _rate(lines: Sequence[Piece]) -> float | None:
 
 
 def slower_than_double(series: SizeSeries, *, modelled: bool = False) -> list[SlowerRow]:
-    """METHOD 18: every size whose time exceeds that of twice the size, by more than the errors of both.
-
-    Intervals must not overlap, and the ratio exceed 1 by `SURE` standard errors and 3 %; a model has no noise.
+    """METHOD 18: every size whose time exceeds that of twice the size, by more than the errors of both. Intervals must
+    not overlap, and the ratio exceed 1 by `SURE` standard errors and 3 %; a model has no noise.
     """
     place = {size: index for index, size in enumerate(series.sizes)}
     found: list[SlowerRow] = []
@@ -146,10 +145,9 @@ def slower_than_double(series: SizeSeries, *, modelled: bool = False) -> list[Sl
 
 
 def _surely_slower(series: SizeSeries, index: int, other: int) -> bool:
-    if reach(series.rows[index])[0] <= reach(series.rows[other])[1]:
-        return False
-    error = math.hypot(series.errors[index], series.errors[other])
-    return math.log(series.seconds[index] / series.seconds[other]) > max(SURE * error, math.log(LEAST_SLOWER))
+    apart = reach(series.rows[index])[0] > reach(series.rows[other])[1]
+    least = max(SURE * math.hypot(series.errors[index], series.errors[other]), math.log(LEAST_SLOWER))
+    return apart and math.log(series.seconds[index] / series.seconds[other]) > least
 
 
 def _double(size: int, measured: Collection[int]) -> int:

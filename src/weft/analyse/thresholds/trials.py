@@ -172,10 +172,10 @@ def _judged(trial: Trial, change: ChangeRow, steps: Steps, away: Sequence[float]
     sizes, at = trial.sizes[1], trial.far_sizes if away else ()
     return TrialRow(
         cell=change["cell"], call=change["call"], nodes=change["nodes"], ranks=change["ranks"], lower=change["lower"],
-        upper=change["upper"], knob=trial.knob, value=trial.value, moved=trial.moved, setting=_line(trial.setting),
-        outcome=outcome, rounds=len(steps.old), first=sizes[0], last=sizes[-1], why=why, far=trial.far or None,
-        far_setting=_line(trial.far_setting) if trial.far else "", far_first=at[0] if at else None,
-        far_last=at[-1] if at else None, **factors,
+        upper=change["upper"], knob=trial.knob, value=trial.value, moved=trial.moved, outcome=outcome,
+        setting=assignments(trial.setting), rounds=len(steps.old), first=sizes[0], last=sizes[-1], why=why,
+        far=trial.far or None, far_setting=assignments(trial.far_setting) if trial.far else "",
+        far_first=at[0] if at else None, far_last=at[-1] if at else None, **factors,
     )  # fmt: skip
 
 
@@ -191,8 +191,9 @@ def _outcome(trial: Trial, steps: Steps, intervals: tuple[Interval, Interval]) -
     return "confirmed", f"the step went from {at_old} to {at_new}"
 
 
-def _line(setting: Mapping[str, str]) -> str:
-    return " ".join(f"{name}={value}" for name, value in setting.items())
+def assignments(variables: Mapping[str, str]) -> str:
+    """``NAME=VALUE`` for each variable."""
+    return " ".join(f"{name}={value}" for name, value in variables.items())
 
 
 def _shows(interval: Interval) -> bool:
@@ -289,5 +290,4 @@ def _cure(row: SlowerRow, changes: Changes, modelled: bool) -> str:
 
 def _where(row: ChangeRow | SlowerRow, cells: Cells) -> str:
     cell = cells[row["cell"]]
-    place = cell_place(row["nodes"], row["ranks"], cell.oversubscribed)
-    return f"{line_name(row['call'], cell.parameters)}, {place}"
+    return f"{line_name(row['call'], cell.parameters)}, {cell_place(row['nodes'], row['ranks'], cell.oversubscribed)}"

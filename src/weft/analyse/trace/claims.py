@@ -30,6 +30,8 @@ RULES: dict[tables.TraceDoubt, Rule] = {
     "load": Rule(0.05, 0.25, 0.9), "steal": Rule(0.01, 0.05, 0.25), "tracer": Rule(0.01, 0.1, 0.5),
     "partial": Rule(0, 0.5, 1.01), "unmeasured": Rule(0, 1.01, 1.01),
 }  # fmt: skip
+Cores = Sequence[tuple[Sequence[int], int]]  # ranks that share processors there, and how many of these
+Late = Sequence[tables.LateRow]
 LEAST_SAVED = 0.005  # a remedy that saves less than this share is none
 LEAST = 0.0005  # smaller shares of time are not claimed
 #: The command that follows a remedy.
@@ -88,8 +90,7 @@ def _crowd(groups: Sequence[Shared], ranks: int) -> tuple[int, int, str]:
     if not groups:
         return 0, ranks, ""
     worst = max(groups, key=lambda group: len(group.ranks) / len(group.cpus))
-    on = worst.ranks[0]["host"]
-    who = f"{plural(len(worst.ranks), 'rank')} on {plural(len(worst.cpus), 'core')} of {on}"
+    who = f"{plural(len(worst.ranks), 'rank')} on {plural(len(worst.cpus), 'core')} of {worst.ranks[0]['host']}"
     return sum(len(group.ranks) for group in groups), ranks, who
 
 
@@ -112,14 +113,11 @@ def _others(groups: Sequence[Shared]) -> tuple[int, int, str]:
 def _doubt(doubt: tables.TraceDoubt, count: int, of: int, who: str) -> tables.TraceDoubtRow | None:
     share = count / of if of > 0 else 0.0
     grade = RULES[doubt].grade(share)
-    return (
-        tables.TraceDoubtRow(doubt=doubt, grade=grade, count=count, of=of, share=share, where=who)
-        if grade > "A"
-        else None
-    )
+    row = tables.TraceDoubtRow(doubt=doubt, grade=grade, count=count, of=of, share=share, where=who)
+    return row if grade > "A" else None
 
 
-def busiest_s(ranks: Sequence[tables.LateRow], cores: Sequence[tuple[Sequence[int], int]] = ()) -> float:
+def busiest_s(ranks: Late, cores: Cores = ()) -> float:
     """The computing of the busiest rank, or of the ranks that share some cores there: no network is faster."""
     needs = {row["rank"]: max(row["compute_s"] + row["file_s"] - (row["lost_s"] or 0.0), 0.0) for row in ranks}
     together = [sum(needs.get(rank, 0.0) for rank in group) / max(number, 1) for group, number in cores]
@@ -127,11 +125,7 @@ def busiest_s(ranks: Sequence[tables.LateRow], cores: Sequence[tuple[Sequence[in
 
 
 def verdict(
-    ranks: Sequence[tables.LateRow],
-    all_to_all_s: float,
-    moved_s: Mapping[int, float],
-    seconds: float,
-    cores: Sequence[tuple[Sequence[int], int]] = (),
+    ranks: Late, all_to_all_s: float, moved_s: Mapping[int, float], seconds: float, cores: Cores = ()
 ) -> list[tables.VerdictRow]:
     """Rows of VERDICT, the one that could save most first."""
     if not ranks or seconds <= 0:
@@ -168,7 +162,11 @@ def make_claims(root: Path, seconds: float, busiest_s: float) -> list[ClaimRow]:
         f"trace.{first['what']}", "answer", "", first["share"], "share", evidence=["trace_shares:0"],
         seconds=seconds, what=first["what"], **size,
     )  # fmt: skip
-    limit = _bottleneck(first, late, tables.CALL_TIMES.read(root), seconds, busiest_s)
+    subject, kind, part = _bottleneck(first, late, root)
+    limit = make_claim(
+        f"bottleneck.{kind}", "breakdown", subject, part / sum(row["seconds"] for row in late), "share",
+        bound=min(busiest_s, seconds), seconds=seconds, limit="computation", of=kind,
+    )  # fmt: skip
     rest = [
         make_claim(f"share.{row['what']}", "breakdown", "", row["share"], "share", seconds=row["seconds"], **size)
         for row in shares[1:]
@@ -177,26 +175,16 @@ def make_claims(root: Path, seconds: float, busiest_s: float) -> list[ClaimRow]:
     return judge([answer, limit, *rest, *helps, *doubted], doubts)
 
 
-def _bottleneck(
-    first: tables.ShareRow,
-    late: Sequence[tables.LateRow],
-    calls: Sequence[tables.CallTimeRow],
-    seconds: float,
-    busiest_s: float,
-) -> ClaimRow:
-    """Who caused most of the largest share: the rank that others waited for, or the call."""
-    whole = sum(row["seconds"] for row in late)
-    subject, kind, part = "computation", "computing", first["seconds"]
+def _bottleneck(first: tables.ShareRow, late: Late, root: Path) -> tuple[str, str, float]:
+    """Who caused most of the largest share: the rank that others waited for, or the call; its kind, and seconds."""
+    if first["what"] == "computing":
+        return "computation", "computing", first["seconds"]
     if first["what"] == "waiting":
         worst = max(late, key=lambda row: row["caused_s"])
-        subject, kind, part = f"rank {worst['rank']}", "late", worst["caused_s"]
-    elif first["what"] != "computing":
-        times = {row["call"]: _time_of(row, first["what"]) for row in calls}
-        (subject, part), kind = max(times.items(), key=lambda each: each[1]), "call"
-    return make_claim(
-        f"bottleneck.{kind}", "breakdown", subject, part / whole, "share", bound=min(busiest_s, seconds),
-        seconds=seconds, limit="computation", of=kind,
-    )  # fmt: skip
+        return f"rank {worst['rank']}", "late", worst["caused_s"]
+    times = {row["call"]: _time_of(row, first["what"]) for row in tables.CALL_TIMES.read(root)}
+    subject = max(times, key=times.__getitem__)
+    return subject, "call", times[subject]
 
 
 def _time_of(row: tables.CallTimeRow, what: str) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import ibis
 
-from weft.analyse.engine import Backend, Expression, Scratch, bound_memory, connect, read, scratch
+from weft.analyse.engine import Expression, Scratch, bound_memory, connect, read, scratch
 from weft.analyse.tables import traces
 from weft.analyse.tables.claims import CLAIMS
 from weft.analyse.tables.manifest import MANIFEST
@@ -36,6 +36,11 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
     ranks, communicators = (read(backend, [table.path(root)]) for table in (TRACE_RANKS, COMMUNICATORS))
     rows, sites = TRACE_RANKS.read(root), {row["site"]: row["text"] for row in SITES.read(root)}
     seconds = sum((row["end_ns"] - row["begin_ns"]) * sums.NS for row in rows)
+    # the world's members are all ranks, one's own communicator is left out
+    given = read(backend, [MEMBER_TABLE.path(root)])
+    world = ranks.select(comm=ibis.literal(0).cast("int32"), rank=ranks.rank)
+    members = ibis.union(given.filter(given.rank >= 0).select("comm", "rank"), world)
+    members = members.join(communicators.select("comm", "size"), "comm")
     with scratch(backend, folder.tables) as kept:
         (kept.folder / "spill").mkdir()
         bound_memory(backend, MOST_MEMORY, kept.folder / "spill")
@@ -44,10 +49,13 @@ def make_trace_tables(folder: TraceFolder, engine: str = "duckdb://") -> None:
         _write(root, traces.CALL_TIMES, sums.by_call(events, waited, seconds))
         _write(root, traces.CALL_SIZES, sums.by_size(events))
         _write(root, traces.COMM_TIMES, sums.by_communicator(events, communicators))
-        _write(root, traces.MATRIX, sums.matrix(events, counts, _members(backend, root, ranks, communicators)))
+        _write(root, traces.MATRIX, sums.matrix(events, counts, members))
         _write(root, traces.LATE, sums.late_ranks(events, ranks, waited))
         traces.PHASES.write(root, phases(events, [sites[number] for number in sorted(sites)]))
-        exchanging, moved = _moving(read(backend, [kept.folder / "collectives.parquet"])), _moved(waited)
+        calls, moved = read(backend, [kept.folder / "collectives.parquet"]), _moved(waited)
+        each = calls.filter(calls.call.isin(sorted(ALL_TO_ALLS))).group_by(["comm", "call", "number"])
+        spans = each.agg(ns=calls.done_ns.max() - calls.last_ns.max())  # from last arrival to last end
+        exchanging = float(spans.ns.sum().to_pyarrow().as_py() or 0) * sums.NS
         _write_columns(root, traces.ACTIVITY, find_activity(events, waited, rows))
     late, used = traces.LATE.read(root), [row for row in rows if row["events"]]
     whole_s = (max(row["end_ns"] for row in used) - min(row["begin_ns"] for row in used)) * sums.NS if used else 0.0
@@ -64,9 +72,10 @@ def _shares(late: Sequence[traces.LateRow], moved: dict[int, float]) -> list[tra
         sum(row[name] for row in late) for name in ("seconds", "compute_s", "file_s", "waited_s", "mpi_s")
     )
     moving = sum(moved.values())
-    unknown = max(inside - file - waiting - moving, 0.0)
-    given: dict[traces.Spent, float] = {"waiting": waiting, "moving": moving, "file": file, "unknown": unknown}
-    given["computing"] = computing
+    given: dict[traces.Spent, float] = {
+        "waiting": waiting, "moving": moving, "file": file, "unknown": max(inside - file - waiting - moving, 0.0),
+        "computing": computing,
+    }  # fmt: skip
     rows = [traces.ShareRow(what=what, seconds=each, share=each / whole) for what, each in given.items() if whole]
     return sorted(rows, key=lambda row: -row["seconds"])
 
@@ -109,23 +118,7 @@ def _waited(
     return waited, kept.keep("seen", ibis.union(seen[0], *seen[1:]))
 
 
-def _members(backend: Backend, root: Path, ranks: Expression, communicators: Expression) -> Expression:
-    """comm, rank, size of every communicator's members; the world's are all ranks, one's own is left out."""
-    given = read(backend, [MEMBER_TABLE.path(root)])
-    named = given.filter(given.rank >= 0).select("comm", "rank")
-    world = ranks.select(comm=ibis.literal(0).cast("int32"), rank=ranks.rank)
-    return ibis.union(named, world).join(communicators.select("comm", "size"), "comm")
-
-
-def _moving(calls: Expression) -> float:
-    """Seconds from last arrival to last end of all all-to-alls."""
-    each = calls.filter(calls.call.isin(sorted(ALL_TO_ALLS))).group_by(["comm", "call", "number"])
-    spans = each.agg(ns=calls.done_ns.max() - calls.last_ns.max())
-    return float(spans.ns.sum().to_pyarrow().as_py() or 0) * sums.NS
-
-
 def _moved(waited: Expression) -> dict[int, float]:
     """Seconds for which each rank moved data in calls of which we know how long they waited, by rank."""
-    spans = waited.group_by("rank").agg(ns=(waited.end_ns - waited.begin_ns - waited.waiting_ns).sum())
-    found = spans.to_pyarrow()
+    found = waited.group_by("rank").agg(ns=(waited.end_ns - waited.begin_ns - waited.waiting_ns).sum()).to_pyarrow()
     return {rank: ns * sums.NS for rank, ns in zip(found["rank"].to_pylist(), found["ns"].to_pylist(), strict=True)}

@@ -12,13 +12,13 @@ toolset architecture", 2010), on synchronised clocks. Part of it is imbalance: t
 waiting one since both last met (``own_ns``); the rest it lost inside of MPI calls.
 """
 
-from collections import defaultdict
 from statistics import median
 
 import ibis
 
 from weft.analyse.engine import Expression
 from weft.analyse.tables.traces import NodePairRow
+from weft.store.tables import grouped
 from weft.store.trace import layout
 
 NS = 1e-9
@@ -65,16 +65,12 @@ def by_size(events: Expression) -> Expression:
     mean = ibis.greatest(calls.bytes, calls.received).cast("float64") / ibis.greatest(calls.calls, 1)
     calls = calls.mutate(mean=ibis.ifelse(calls.bytes > 0, calls.bytes / ibis.greatest(calls.calls, 1), mean))
     calls = calls.filter(calls["mean"] > 0)
-    exponent = calls["mean"].log2().ceil()
-    classed = calls.mutate(size=(ibis.literal(2.0) ** ibis.greatest(exponent, 0)).cast("int64"))
-    return (
-        classed.group_by(["call", "size"])
-        .agg(
-            calls=classed.calls.sum(), seconds=classed.seconds_ns.sum() * NS,
-            bytes=ibis.greatest(classed.bytes.sum(), classed.received.sum()).cast("int64"),
-        )
-        .order_by(["call", "size"])
+    classed = calls.mutate(size=(ibis.literal(2.0) ** ibis.greatest(calls["mean"].log2().ceil(), 0)).cast("int64"))
+    sums = classed.group_by(["call", "size"]).agg(
+        calls=classed.calls.sum(), seconds=classed.seconds_ns.sum() * NS,
+        bytes=ibis.greatest(classed.bytes.sum(), classed.received.sum()).cast("int64"),
     )  # fmt: skip
+    return sums.order_by(["call", "size"])
 
 
 def by_communicator(events: Expression, communicators: Expression) -> Expression:
@@ -148,17 +144,12 @@ def node_pairs(seen: Expression, ranks: Expression) -> list[NodePairRow]:
 
 
 def _judged(classes: list[dict[str, float]]) -> list[NodePairRow]:
-    by_size: dict[float, list[float]] = defaultdict(list)
-    by_pair: dict[tuple[float, float], list[dict[str, float]]] = defaultdict(list)
-    for each in classes:
-        by_pair[each["low"], each["high"]].append(each)
-        if each["messages"] >= FEWEST_MESSAGES:
-            by_size[each["size"]].append(each["each"])
+    by_size = grouped([each for each in classes if each["messages"] >= FEWEST_MESSAGES], lambda each: each["size"])
     rows: list[NodePairRow] = []
-    for (low, high), own in by_pair.items():
+    for (low, high), own in grouped(classes, lambda each: (each["low"], each["high"])).items():
         fair = [one for one in own if one["messages"] >= FEWEST_MESSAGES and len(by_size[one["size"]]) >= FEWEST_PAIRS]
         most = max(fair, key=lambda one: one["total"], default=None)
-        ratio = most["each"] / median(by_size[most["size"]]) if most else None
+        ratio = most["each"] / median(one["each"] for one in by_size[most["size"]]) if most else None
         rows.append(NodePairRow(
             node=int(low), other=int(high), messages=int(sum(one["messages"] for one in own)),
             bytes=int(sum(one["total"] for one in own)), seconds=sum(one["ns"] for one in own) * NS,
@@ -215,9 +206,8 @@ def _with_waiting(rows: Expression) -> Expression:
 
 
 def receives(events: Expression, ranks: tuple[int, int]) -> Expression:
-    """Each receive of a known message: ``waiting_ns`` in its call, and the sender (``awaited``).
-
-    The n-th posted of a pair, communicator and tag has the n-th such message (MPI 3.5).
+    """Each receive of a known message: ``waiting_ns`` in its call, and the sender (``awaited``). The n-th posted of a
+    pair, communicator and tag has the n-th such message (MPI 3.5).
     """
     own = events.filter(events.rank.between(*ranks))
     came = without(own, LOST)
@@ -288,5 +278,4 @@ def late_ranks(events: Expression, ranks: Expression, waited: Expression) -> Exp
     filled = {name: rows[name].fill_null(0.0) for name in ("mpi_s", "file_s", "waited_s", "caused_s", "imbalance_s")}
     known = rows.mutate(**filled, last=rows["last"].fill_null(0))
     # calls of several threads overlap: no time outside is less than none
-    outside = ibis.greatest(known.seconds - known.mpi_s, 0.0)
-    return known.mutate(compute_s=outside).order_by("rank")
+    return known.mutate(compute_s=ibis.greatest(known.seconds - known.mpi_s, 0.0)).order_by("rank")

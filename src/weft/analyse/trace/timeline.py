@@ -65,8 +65,7 @@ def find_activity(events: Expression, waited: Expression, ranks: Sequence[TraceR
     lanes = np.repeat(np.arange(len(firsts)), columns)
     begin = np.tile(np.arange(columns), len(firsts)) * width * NS
     given = (lanes, np.repeat(firsts, columns), begin, begin + width * NS, *(part.ravel() for part in parts))
-    named = dict(zip(ACTIVITY.schema.names, given, strict=True))
-    return pa.table(named).cast(ACTIVITY.schema)
+    return pa.table(dict(zip(ACTIVITY.schema.names, given, strict=True))).cast(ACTIVITY.schema)
 
 
 def _spans(events: Expression, waited: Expression) -> tuple[Expression, ...]:
@@ -143,10 +142,8 @@ def timeline(
     whole_s = (max(row["end_ns"] for row in rows) - first) * NS
     begin_s, end_s = begin_s or 0.0, whole_s if end_s is None else end_s
     if not 0 <= begin_s < min(end_s, whole_s):
-        raise DataError(
-            f"from {begin_s:.6g} s to {end_s:.6g} s there is nothing: the trace lasts {whole_s:.6g} s",
-            f"weft trace show {folder.path} --begin 0s --end {whole_s:.6g}s",
-        )
+        what = f"from {begin_s:.6g} s to {end_s:.6g} s there is nothing: the trace lasts {whole_s:.6g} s"
+        raise DataError(what, f"weft trace show {folder.path} --begin 0s --end {whole_s:.6g}s")
     ranks = [row["rank"] for row in rows[:most_ranks]]
     edges = first + np.linspace(begin_s, end_s, columns + 1) / NS
     events = timed_calls(read(connect(), rank_files(folder.events)))
@@ -172,12 +169,16 @@ def _shares(events: Expression, ranks: list[int], edges: Floats) -> Floats:
 
 def repeating(codes: Codes, longest: int = LONGEST) -> list[tuple[int, int, int]]:
     """Stretches of codes, (n,), that repeat at once: (first, length, times), what covers most first, none overlap."""
-    found: list[tuple[int, int, int]] = []
-    sums, powers = _sums(codes)
-    for period in range(1, min(longest, len(codes) // FEWEST_TIMES) + 1):
-        for begin, end in _stretches(codes, sums, powers, period):
-            if end - begin >= (FEWEST_TIMES - 1) * period:
-                found.append((begin, period, (end - begin) // period + 1))
+    # sums of the first calls, each times a power of an odd number modulo 2^64, and the powers; shape (n + 1,)
+    powers = np.cumprod(np.append(np.uint64(1), np.full(len(codes), ODD, np.uint64)), dtype=np.uint64)
+    sums = np.zeros(len(codes) + 1, np.uint64)
+    np.cumsum((codes.astype(np.uint64) + np.uint64(1)) * powers[:-1], dtype=np.uint64, out=sums[1:])
+    found = [
+        (begin, period, (end - begin) // period + 1)
+        for period in range(1, min(longest, len(codes) // FEWEST_TIMES) + 1)
+        for begin, end in _stretches(codes, sums, powers, period)
+        if end - begin >= (FEWEST_TIMES - 1) * period
+    ]
     found.sort(key=lambda each: (-each[1] * each[2], each[1]))
     free = np.ones(len(codes), bool)
     kept: list[tuple[int, int, int]] = []
@@ -189,20 +190,9 @@ def repeating(codes: Codes, longest: int = LONGEST) -> list[tuple[int, int, int]
     return kept
 
 
-def _sums(codes: Codes) -> tuple[Sums, Sums]:
-    """Sums of the first calls, each times a power of an odd number modulo 2^64, and the powers; shape (n + 1,)."""
-    powers = np.full(len(codes) + 1, ODD, np.uint64)
-    powers[0] = 1
-    powers = np.cumprod(powers, dtype=np.uint64)
-    sums = np.zeros(len(codes) + 1, np.uint64)
-    np.cumsum((codes.astype(np.uint64) + np.uint64(1)) * powers[:-1], dtype=np.uint64, out=sums[1:])
-    return sums, powers
-
-
 def _stretches(codes: Codes, sums: Sums, powers: Sums, period: int) -> list[tuple[int, int]]:
-    """Longest stretches (begin, end) of calls that equal those a period later, if as long as two periods.
-
-    Each holds a whole block of a period that equals the next: blocks are compared by sums first (Karp and Rabin).
+    """Longest stretches (begin, end) of calls that equal those a period later, if as long as two periods. Each holds a
+    whole block of a period that equals the next: blocks are compared by sums first (Karp and Rabin).
     """
     at = sums[::period]
     blocks = at[1:] - at[:-1]
@@ -214,27 +204,18 @@ def _stretches(codes: Codes, sums: Sums, powers: Sums, period: int) -> list[tupl
         if not np.array_equal(codes[begin:end], codes[begin + period : end + period]):
             runs = _runs(codes[period:] == codes[:-period]).tolist()  # two blocks of the same sum: compare every call
             return [(first, last) for first, last in runs if last - first >= 2 * period]
-        found.append((_before(codes, period, begin), _after(codes, period, end)))
+        # it may reach on to either side, by less than a period
+        first, last = max(0, begin - period), min(len(codes) - period, end + period)
+        before = np.flatnonzero(codes[first:begin] != codes[first + period : begin + period])
+        after = np.flatnonzero(codes[end:last] != codes[end + period : last + period])
+        first = first + int(before[-1]) + 1 if len(before) else first
+        found.append((first, end + int(after[0]) if len(after) else last))
     return found
 
 
 def _runs(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Begin and end of each run of what is true, shape (runs, 2)."""
     return np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]))).reshape(-1, 2)
-
-
-def _before(codes: Codes, period: int, begin: int) -> int:
-    """Where the stretch begins that reaches ``begin``: less than a period before."""
-    first = max(0, begin - period)
-    other = np.flatnonzero(codes[first:begin] != codes[first + period : begin + period])
-    return first + int(other[-1]) + 1 if len(other) else first
-
-
-def _after(codes: Codes, period: int, end: int) -> int:
-    """Where the stretch ends that reaches ``end``: less than a period after."""
-    last = min(len(codes) - period, end + period)
-    other = np.flatnonzero(codes[end:last] != codes[end + period : last + period])
-    return end + int(other[0]) if len(other) else last
 
 
 def phases(events: Expression, sites: Sequence[str], most: int = 8) -> list[PhaseRow]:
@@ -252,17 +233,14 @@ def phases(events: Expression, sites: Sequence[str], most: int = 8) -> list[Phas
     for first, period, times in repeating(call.astype(np.int64) * (int(site.max()) + 1) + site):
         within = slice(first, first + period * times)
         took = (end[within] - begin[within]) * NS
+        sums: dict[tuple[str, int], float] = defaultdict(float)
+        for name, each, seconds in zip(names[call[within]].tolist(), site[within].tolist(), took.tolist(), strict=True):
+            sums[name, each] += seconds
+        best = sorted(sums, key=lambda key: -sums[key])[:3]
+        texts = (f"{name} at {sites[each]}" if sites[each] else name for name, each in best)
         found.append(PhaseRow(
             first_event=int(event[first]), calls=period, times=times, begin_s=float(begin[first] - begin[0]) * NS,
             seconds=float(end[within][-1] - begin[first]) * NS, mpi_s=float(took.sum()),
-            text=_longest(names[call[within]], site[within], took, sites),
+            text=", ".join(texts),
         ))  # fmt: skip
     return sorted(found, key=lambda row: -row["seconds"])[:most]
-
-
-def _longest(names: NDArray[np.str_], site: NDArray[np.int32], took: NDArray[np.float64], sites: Sequence[str]) -> str:
-    sums: dict[tuple[str, int], float] = defaultdict(float)
-    for name, each, seconds in zip(names.tolist(), site.tolist(), took.tolist(), strict=True):
-        sums[name, each] += seconds
-    best = sorted(sums, key=lambda key: -sums[key])[:3]
-    return ", ".join(f"{name} at {sites[each]}" if sites[each] else name for name, each in best)

@@ -11,7 +11,7 @@ from weft.analyse.claims.kernels.collective import (
     _imbalance,  # pyright: ignore[reportPrivateUsage]
     _left_algorithm,  # pyright: ignore[reportPrivateUsage]
 )
-from weft.analyse.claims.known import Known
+from weft.analyse.claims.make import Known
 from weft.analyse.tables.answers import CHANGES, ChangeRow
 from weft.analyse.tables.claims import ClaimRow, extras
 from weft.analyse.tables.times import TimedRow

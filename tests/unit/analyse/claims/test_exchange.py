@@ -8,7 +8,7 @@ import pytest
 
 from made.scaling import PAPER_STRONG, PAPER_WEAK, point
 from weft.analyse.claims.kernels.exchange import find_claims, limit_of
-from weft.analyse.claims.known import Known
+from weft.analyse.claims.make import Known
 from weft.analyse.scaling import verdict
 from weft.analyse.tables.breakdown import CauseRow
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from made.check_run import report_of
-from weft.analyse.claims.known import Known
+from weft.analyse.claims.make import Known
 from weft.analyse.claims.nodes import find_node_facts, find_node_faults
 from weft.analyse.tables.claims import extras
 from weft.plan.records import Plan

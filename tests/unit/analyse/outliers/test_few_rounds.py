@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from made.checks import Machine, Noise, find_candidates, machine, measure
-from weft.analyse.outliers.few_fit import Fit, Messages
 from weft.analyse.outliers.few_parts import list_parts
-from weft.analyse.outliers.few_rounds import find_slow_parts
+from weft.analyse.outliers.few_rounds import Fit, Messages, find_slow_parts
 from weft.analyse.outliers.matched import is_answered_late
 from weft.analyse.outliers.rule import CONFIRMED_SIGMAS, margin_of_median
 from weft.fabric.loads import name_cable, name_link

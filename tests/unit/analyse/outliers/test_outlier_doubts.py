@@ -12,9 +12,9 @@ from made.attributed import pair_times
 from made.pairs import Cluster, Faults
 from made.pairs_run import make_pairs_run
 from made.view import load_view
-from weft.analyse.answers import Found, write_answers
 from weft.analyse.engine import connect
 from weft.analyse.floor import Floor
+from weft.analyse.make import Found, write_answers
 from weft.analyse.outliers.outlier import (
     FEWEST,
     Kind,

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from weft.analyse.outliers.two_groups import BINS, TwoModes, two_modes
+from weft.analyse.outliers.rule import BINS, TwoModes, two_modes
 
 
 def modes_of(factors: np.ndarray) -> TwoModes | None:

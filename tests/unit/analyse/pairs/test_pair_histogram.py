@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from weft.analyse.engine import connect
-from weft.analyse.pairs import exact as samples
+from weft.analyse.pairs import hop_tables as samples
 from weft.analyse.statistics.quantile import quantile_rank
 from weft.errors import DataError
 from weft.store.pair_scan import bucket_of

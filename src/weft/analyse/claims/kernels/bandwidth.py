@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What flows reach: between nodes if that was measured, from cache and from memory, and the eager limit."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from weft.analyse.claims.known import Known, find_thresholds
+from weft.analyse.claims.make import Known, find_thresholds
 from weft.analyse.tables.claims import ClaimKind, ClaimRow, make_claim
 from weft.analyse.tables.sweeps import Line, size_of
 from weft.analyse.tables.times import TimedRow, reach
 from weft.kernel.sizes import line_name
+from weft.store.tables import grouped
 
 SATURATED = 0.95  # so much of the highest rate of several pairs at once counts as all of it
 SMALL = 8  # bytes: the rate of larger messages is one of bytes
@@ -30,14 +31,13 @@ def find_claims(known: Known) -> list[ClaimRow]:
             others[ends_of(line)] = max(others.get(ends_of(line), line), line, key=lambda each: rate(peak(each)))
     del others[ends_of(best)]
     patterns = [_rate("rate.pattern", "breakdown", line, peak(line)) for line in others.values()]
-    caches = [(line, line.cell.parameters.get("cache")) for line in lines]
-    hot = {ends_of(line) for line, cache in caches if cache == "hot"}
+    by_cache = grouped(lines, lambda line: line.cell.parameters.get("cache"))
+    hot = {ends_of(line) for line in by_cache.get("hot", ())}
     # of pairs that were measured hot, too: what codes get whose data is in no cache
-    both = [line for line, cache in caches if cache == "cold" and ends_of(line) in hot]
+    both = [line for line in by_cache.get("cold", ()) if ends_of(line) in hot]
     cold = [_rate("rate.from-memory", "breakdown", line, line.rows[-1]) for line in both]
-    own = [each for each in cold if each["subject"] == ends_of(best)]
-    rest = [each for each in cold if each["subject"] != ends_of(best)]
-    busy = _saturation(between) + _message_rate(answers)
+    own, rest = ([row for row in cold if (row["subject"] == ends_of(best)) is same] for same in (True, False))
+    busy = *_saturation(between), *_message_rate(answers)
     return [first, *own, *busy, *find_thresholds(known, lines), *patterns, *rest]
 
 
@@ -47,7 +47,7 @@ def pairs_at_once(line: Line) -> int:
     return len(line.cell.parameters.get("members", ())) // 2 if pattern == "inter-node" else 1
 
 
-def _saturation(lines: Sequence[Line]) -> list[ClaimRow]:
+def _saturation(lines: Sequence[Line]) -> Iterator[ClaimRow]:
     """The fewest pairs of ranks at once that fill the adapter, for each way and class measured with several numbers."""
 
     def kind(line: Line) -> tuple[str, ...]:
@@ -55,19 +55,16 @@ def _saturation(lines: Sequence[Line]) -> list[ClaimRow]:
         shape = (str(line.cell.nodes), str(line.cell.launched.ranks_per_node))
         return (*shape, *(str(line.cell.parameters.get(key, "")) for key in keys))
 
-    found: list[ClaimRow] = []
     for _, group in groupby(sorted(lines, key=kind), key=kind):
         own = sorted(group, key=pairs_at_once)
         counts, rates = [pairs_at_once(line) for line in own], [rate(peak(line)) for line in own]
-        if len(set(counts)) < 2:
-            continue
-        place = next(place for place, each in enumerate(rates) if each >= SATURATED * max(rates))
-        enough = peak(own[place])
-        found.append(make_claim(
-            "rate.saturated", "breakdown", ends_of(own[0]), counts[place], "count", at=enough, bytes=size_of(enough),
-            rate=max(rates), alone=rates[0] if counts[0] == 1 else None, counts=counts, full=counts[place] < counts[-1],
-        ))  # fmt: skip
-    return found
+        if len(set(counts)) > 1:
+            place = next(place for place, each in enumerate(rates) if each >= SATURATED * max(rates))
+            enough, full = peak(own[place]), counts[place] < counts[-1]
+            yield make_claim(
+                "rate.saturated", "breakdown", ends_of(own[0]), counts[place], "count", at=enough, counts=counts,
+                bytes=size_of(enough), rate=max(rates), alone=rates[0] if counts[0] == 1 else None, full=full,
+            )  # fmt: skip
 
 
 def _message_rate(lines: Sequence[Line]) -> list[ClaimRow]:

@@ -2,17 +2,18 @@
 """Which guidelines a library violates, or else which collective is furthest above its alternative, or its bound."""
 
 import tomllib
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from functools import partial
 from typing import Any, Literal
 
 from weft.analyse.claims.kernels.exchange import find_bottleneck
-from weft.analyse.claims.known import Known, claim_winners, find_thresholds, name_change
+from weft.analyse.claims.make import Known, claim_winners, find_thresholds, name_change
 from weft.analyse.tables import answers as tables
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, GUIDELINE_LAUNCHES, GuidelineRow, OverlapRow, WinnerRow
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, Doubt, make_claim
 from weft.analyse.tables.sweeps import Line, common_rows, largest_lines, own_lines, size_of
 from weft.analyse.tables.times import TimedRow, holding_bound_s, reach
+from weft.analyse.thresholds.trials import assignments
 from weft.bound.placed import terms_of, traffic_of
 from weft.bound.terms import largest
 from weft.errors import FabricError
@@ -23,10 +24,10 @@ from weft.mpi.knobs import ISSUES
 from weft.mpi.library import parse_library
 from weft.plan.trials import AUDIT_SHARE
 from weft.store.folder import RunFolder
+from weft.store.tables import grouped
 
 #: A library is consistent if nearly every test excludes that the call takes so many times what it is held against.
 EXCLUDED, NEARLY = 2.0, 0.9
-UNTIMED = "collective.untimed"
 LEAST_SAVED = 0.1
 TUNED = frozenset({"alltoall", "alltoallv"})  # calls of which `weft tune` compares algorithms
 #: A library that hides less than this share of a call makes no progress of its own worth the name; and the width of an
@@ -57,9 +58,7 @@ def claim_guidelines(known: Known) -> list[ClaimRow]:
         return [inconclusive]
     left = _left_out(known, rows, bad)
     covered = [make_claim("audit.covered", "breakdown", left=left, **counted)] if left else []
-    groups: dict[tuple[str, str], list[tuple[int, GuidelineRow]]] = {}
-    for index, row in enough:
-        groups.setdefault((row["collective"], row["guideline"]), []).append((index, row))
+    groups = grouped(enough, lambda each: (each[1]["collective"], each[1]["guideline"]))
     found = [group for group in groups.values() if any(row["violated"] for _, row in group)]
     if not found:
         blind = counted["excluded"] < NEARLY * len(rows)
@@ -87,11 +86,11 @@ def _left_out(known: Known, rows: Sequence[GuidelineRow], failed: Set[str]) -> l
     """Calls, and sizes that took too long for the time of the audit in some launches or in all."""
     measured = {(row["cell"], row["bytes"]) for row in rows}
     audited = [each for each in known.plan.measured if each.parameters.get("guidelines") and each.id not in failed]
-    left: dict[str, list[int]] = {}
-    for cell in audited:
-        if sizes := [size for size in cell.parameters["bytes"] if (cell.id, size) not in measured]:
-            left.setdefault(cell.parameters["collective"], []).extend(sizes)
-    return list(left.items())
+    left = grouped(
+        ((cell, size) for cell in audited for size in cell.parameters["bytes"] if (cell.id, size) not in measured),
+        lambda each: str(each[0].parameters["collective"]),
+    )
+    return [(collective, [size for _, size in sizes]) for collective, sizes in left.items()]
 
 
 def _worst_violation(group: Sequence[tuple[int, GuidelineRow]]) -> GuidelineRow:
@@ -111,7 +110,7 @@ def _guideline(group: Sequence[tuple[int, GuidelineRow]], name: str, counted: di
 
 def _instead_of(known: Known, row: GuidelineRow) -> ClaimRow:
     collective, guideline = row["collective"], row["guideline"]
-    tuned, family = collective in ("alltoall", "alltoallv"), parse_library(known.library).family
+    tuned, family = collective in TUNED, parse_library(known.library).family
     return make_claim(
         "audit.next", "remedy", collective, 1 - 1 / row["factor"], "share", confidence="B",
         mock_up=guideline if guideline in MOCK_UPS[collective] else "", knob=knob(known.library, collective),
@@ -170,7 +169,7 @@ def _next_progress(known: Known, worst: OverlapRow, ways: Sequence[OverlapRow]) 
     thread = progress_thread(known.library, several_nodes=worst["nodes"] > 1)
     slower = max((row["alone_s"] / worst["alone_s"] for row in ways if _kind(row) == "thread"), default=0.0)
     wanted = helps.get("thread", True) or slower > SHARES_A_CORE
-    knob = _shell(thread) if wanted else ""
+    knob = assignments(thread) if wanted else ""
     polls = helps.get("test", True)
     advice: dict[str, Any] = {"knob": knob, "polls": polls, "unknown": not thread}
     advice |= {"slower": slower} if slower > SHARES_A_CORE else {}
@@ -195,17 +194,13 @@ def _setting(known: Known, best: WinnerRow) -> str:
     """``NAME=VALUE`` for each variable of the library that chooses an algorithm."""
     listed = algorithms(known.library, best["call"], best["ranks"])
     chosen = next((each for each in listed if each.name == best["algorithm"]), None)
-    return _shell(setting(known.library, best["call"], chosen)) if chosen else ""
-
-
-def _shell(variables: Mapping[str, str]) -> str:
-    return " ".join(f"{name}={value}" for name, value in variables.items())
+    return assignments(setting(known.library, best["call"], chosen)) if chosen else ""
 
 
 def _above_bound(known: Known, lines: Sequence[Line]) -> list[ClaimRow]:
     rows = common_rows(lines) or [(line, line.rows[-1]) for line in lines]
     if not rows:
-        return [make_claim(UNTIMED, "answer")]
+        return [make_claim("collective.untimed", "answer")]
     bounded = [(row["median_s"] / bound_s, line, row) for line, row in rows if (bound_s := holding_bound_s(row))]
     if not bounded:
         line, row = max(rows, key=lambda each: each[1]["median_s"])
@@ -240,12 +235,10 @@ def _left_algorithm(known: Known, line: Line, row: TimedRow) -> list[ClaimRow]:
 
 def _imbalance(known: Known, row: TimedRow) -> list[ClaimRow]:
     """What the lower bound of unequal blocks is, and that of the same bytes in equal ones; nothing for equal blocks."""
-    cell = next((cell for cell in known.plan.cells if cell.id == row["cell"]), None)
-    planned = cell.bounds.get(row["call"]) if cell else None
-    if cell is None or planned is None or cell.parameters.get("form") == "neighbor":  # whose blocks are alike
-        return []
-    traffic = traffic_of(cell, row["call"])
-    if not isinstance(traffic, MatrixTraffic):
+    cell = known.plan.cell(row["cell"])
+    planned, traffic = cell.bounds.get(row["call"]), traffic_of(cell, row["call"])
+    # the blocks of neighbours are alike
+    if planned is None or cell.parameters.get("form") == "neighbor" or not isinstance(traffic, MatrixTraffic):
         return []
     try:
         even = largest(terms_of(traffic.evenly(), cell, known.plan.planned_fabric))
@@ -261,8 +254,7 @@ def _alternatives(known: Known, line: Line) -> list[ClaimRow]:
     """What to do about a call for which nothing was computed that would help: compare its algorithms."""
     if known.remedies:
         return []
-    following = known.tuning if line.call in TUNED else ""
-    return [make_claim("remedy.algorithms", "remedy", line.name, next=following)]
+    return [make_claim("remedy.algorithms", "remedy", line.name, next=known.tuning if line.call in TUNED else "")]
 
 
 def _call(known: Known, id: str, line: Line, row: TimedRow) -> ClaimRow:

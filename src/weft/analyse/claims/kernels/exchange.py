@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Whether the network limits an all-to-all: its answer, where the time goes, and each step to more nodes."""
 
-from weft.analyse.claims.known import Known
+from weft.analyse.claims.make import Known
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, VerdictRow, answer_of, by_weight, main_verdict
 from weft.analyse.tables.breakdown import CauseRow
 from weft.analyse.tables.claims import INCONCLUSIVE, ClaimRow, make_claim
@@ -20,8 +20,7 @@ def find_claims(known: Known) -> list[ClaimRow]:
     cause = next((row for row in known.causes if row["cell"] == main["cell"]), None)
     answer = _of_series(known, main, f"contention.{limit_of(main, cause)}")
     others = _others(known, [row for row in known.verdicts if row is not main])
-    limit = find_bottleneck(known, main["cell"], main["call"])
-    return [answer, *others, *_dependences(known), *limit, *_steps(main)]
+    return [answer, *others, *_dependences(known), *find_bottleneck(known, main["cell"], main["call"]), *_steps(main)]
 
 
 def limit_of(verdict: VerdictRow, cause: CauseRow | None) -> str:
@@ -30,13 +29,11 @@ def limit_of(verdict: VerdictRow, cause: CauseRow | None) -> str:
     if answer in ("undecided", "no verdict"):
         return INCONCLUSIVE
     scales = answer == "falls" if verdict["kind"] == "strong" else answer != "rises"
-    if scales:
-        return FREE
     # ranks of one node never reach the network
-    return _part_of(cause, NETWORK if verdict["axis"] == "nodes" else FREE, MEMORY)
+    return FREE if scales else _part_of(cause, NETWORK if verdict["axis"] == "nodes" else FREE)
 
 
-def _part_of(cause: CauseRow | None, between: str, within: str) -> str:
+def _part_of(cause: CauseRow | None, between: str) -> str:
     if cause is None or cause["kind"] == "unknown":
         return between
     if cause["kind"] == "messages" or cause["name"] in PER_MESSAGE:
@@ -44,10 +41,10 @@ def _part_of(cause: CauseRow | None, between: str, within: str) -> str:
     if cause["kind"] in ("algorithm", "arrival"):
         return FREE
     if cause["kind"] == "contention":
-        return NETWORK if cause["nodes"] > 1 else within
+        return NETWORK if cause["nodes"] > 1 else MEMORY
     if cause["kind"] == "link" or cause["name"] == INJECTION or cause["name"].startswith(LINK):
         return NETWORK
-    return within if cause["name"] == COPY else between
+    return MEMORY if cause["name"] == COPY else between
 
 
 def _of_series(known: Known, row: VerdictRow, id: str) -> ClaimRow:
@@ -88,18 +85,18 @@ def find_bottleneck(known: Known, cell: str, call: str) -> list[ClaimRow]:
 
 
 def _steps(row: VerdictRow) -> list[ClaimRow]:
-    if row["off_factor"] is None or row["off_end"] is None:
-        return []
-    found = [_step(row, 1, row["off_end"], row["off_factor"], (row["off_low"], row["off_high"]))]
-    if row["beyond_factor"] is not None and row["end"] is not None:
-        ends = (row["beyond_low"], row["beyond_high"])
-        found.append(_step(row, row["off_end"], row["end"], row["beyond_factor"], ends))
-    return found
-
-
-def _step(row: VerdictRow, start: int, end: int, factor: float, ends: tuple[float | None, float | None]) -> ClaimRow:
-    name = f"step.{start}-{end}-nodes"
-    return make_claim(name, "breakdown", row["series"], factor, "factor", ends, at=row, start=start, end=end)
+    steps = (
+        (1, row["off_end"], row["off_factor"], (row["off_low"], row["off_high"])),
+        (row["off_end"], row["end"], row["beyond_factor"], (row["beyond_low"], row["beyond_high"])),
+    )
+    return [
+        make_claim(
+            f"step.{start}-{end}-nodes", "breakdown", row["series"], factor, "factor", ends, at=row, start=start,
+            end=end,
+        )
+        for start, end, factor, ends in steps
+        if factor is not None
+    ]  # fmt: skip
 
 
 def _dependences(known: Known) -> list[ClaimRow]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
-from weft.analyse.claims.known import Known
+from weft.analyse.claims.make import Known
 from weft.analyse.doubts import by_launch
 from weft.analyse.statistics import interval
 from weft.analyse.tables.answers import FEWEST_LAUNCHES, IMPACTS, MATTERS, ImpactRow
@@ -44,9 +44,8 @@ def impact_rows(
             beside = found.get((name, call), {})
             if pairs := [(alone[launch], row) for launch, row in beside.items() if launch in alone]:
                 rows.append(_row(cell, jobs, word, pairs, fabric, counts))
-    chances = [row["chance"] for row in rows if row["chance"] is not None]
-    known = (row for row in rows if row["chance"] is not None)
-    for row, chance in zip(known, interval.adjust_by_holm(chances), strict=True):
+    known = [(row, row["chance"]) for row in rows if row["chance"] is not None]
+    for (row, _), chance in zip(known, interval.adjust_by_holm([chance for _, chance in known]), strict=True):
         row["chance"] = chance
     return rows
 
@@ -76,12 +75,11 @@ def find_counted(own: Mapping[str, Sequence[LinkCount]], beside: Mapping[str, Se
 def _fullest(own: Sequence[LinkCount], beside: Sequence[LinkCount]) -> str:
     least = [USED * max((each.bytes for each in counts), default=0) for counts in (own, beside)]
     theirs = {(each.link, each.source): each for each in beside}
+    pairs = ((each, theirs[each.link, each.source]) for each in own if (each.link, each.source) in theirs)
     both = [
         ((each.bytes + other.bytes) / (each.rate or 1.0), f"{each.source} -> {each.target}")
-        for each in own
-        if each.bytes > least[0]
-        and (other := theirs.get((each.link, each.source))) is not None
-        and other.bytes > least[1]
+        for each, other in pairs
+        if each.bytes > least[0] and other.bytes > least[1]
     ]
     return max(both, default=(0.0, ""))[1]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from weft.analyse.claims.known import Known
+from weft.analyse.claims.make import Known
 from weft.analyse.claims.nodes import SLOWING, find_node_facts, find_node_faults
 from weft.analyse.outliers.matched import FULL, Pass, Rounds, fullest, matched_rounds, plan_messages, read_ranks
 from weft.analyse.outliers.rule import LEAST_FACTOR
@@ -20,6 +20,7 @@ from weft.fabric.nodeset import fold
 from weft.kernel.sizes import window_of
 from weft.plan.trials import CHECK_SHARE
 from weft.store.rows import SEGMENT_TABLE
+from weft.store.tables import grouped
 
 REMEDIES = {
     "node": "check its adapter and cable (ibstat, perfquery, ethtool -S) and other load on it; "
@@ -60,9 +61,8 @@ def find_claims(known: Known) -> list[ClaimRow]:
     if not sure and outliers:
         found = [{**_outlier(0, outliers[0], counted), "id": f"pairs.{INCONCLUSIVE}", "confidence": "C"}]
     if not outliers:
-        far = [
-            row for row in tables.largest(tables.WORST.read(known.path), every) if row["factor"] >= tables.PAIR_FACTOR
-        ]
+        worst = tables.largest(tables.WORST.read(known.path), every)
+        far = (row for row in worst if row["factor"] >= tables.PAIR_FACTOR)
         over = (row["factor"] for row in far if row["time_s"] * (1 - 1 / row["factor"]) >= tables.LEAST_SHOWN_S)
         # slow pairs of their class at the shown size tell that pairs differ nevertheless
         more: dict[str, Any] = {"slow": sum(row["slow"] or 0 for row in own), "bytes": size, "mode": mode, **counted}
@@ -83,19 +83,18 @@ def find_claims(known: Known) -> list[ClaimRow]:
 
 def shown_classes(classes: Sequence[tables.ClassRow], *, rates: bool) -> tuple[int, str, list[tables.ClassRow]]:
     """Smallest size (largest of ``rates``), the mode with most pairs of it, and its hop classes, nearest first."""
-    sums: dict[tuple[int, str], int] = {}
-    for row in classes:
-        sums[row["bytes"], row["mode"]] = sums.get((row["bytes"], row["mode"]), 0) + row["pairs"]
-    if not sums:
+    ways = grouped(classes, lambda row: (row["bytes"], row["mode"]))
+    if not ways:
         return 0, "", []
-    shown = (max if rates else min)(size for size, _ in sums)
+    shown = (max if rates else min)(size for size, _ in ways)
+    pairs = {way: sum(row["pairs"] for row in own) for way, own in ways.items() if way[0] == shown}
     order = {"isolated": 2, "node": 1, "all": 0}
-    size, mode = max((way for way in sums if way[0] == shown), key=lambda way: (sums[way], order.get(way[1], 0)))
-    return size, mode, [row for row in classes if (row["bytes"], row["mode"]) == (size, mode)]
+    size, mode = max(pairs, key=lambda way: (pairs[way], order.get(way[1], 0)))
+    return size, mode, ways[size, mode]
 
 
 def _outlier(index: int, row: tables.OutlierRow, counted: dict[str, Any]) -> ClaimRow:
-    worst = max(row["sightings"], key=lambda seen: seen["factor"])
+    worst = _worst(row)
     return make_claim(
         f"outlier.{row['kind']}", "answer", row["name"], worst["factor"], "factor", confidence="B",
         evidence=[f"pair_outliers:{index}"], bytes=worst["bytes"], mode=worst["mode"], role=row["role"],
@@ -117,7 +116,7 @@ def claim_matched(known: Known) -> list[ClaimRow]:
     places, rounds = locate_ranks(read_ranks(known.path), known.plan), matched_rounds(known.plan)
     cables = _cables(places, rounds[: counted["rounds"]])
     leaves = [row["leaf"] for row in every if row["leaf"]]  # that the run's own times show
-    faults, facts = find_node_faults(known), [*find_node_facts(known)]
+    faults, facts = find_node_faults(known), find_node_facts(known)
     if leaves:
         facts.append(make_claim("start.leaves", "breakdown", "", len(set(leaves)), "count", nodes=len(leaves)))
     facts += cables
@@ -209,8 +208,7 @@ def _behind(known: Known, switches: Set[str]) -> set[str]:
         return set()
     network = build_network(fabric)
     leaves: list[int] = network.leaf.tolist()
-    above = [network.switches[leaf].name for leaf in leaves]
-    return {name for name, leaf in zip(network.hosts, above, strict=True) if leaf in switches}
+    return {name for name, leaf in zip(network.hosts, leaves, strict=True) if network.switches[leaf].name in switches}
 
 
 def _pairs(known: Known) -> str:

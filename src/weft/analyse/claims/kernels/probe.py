@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 
-from weft.analyse.claims.known import Known
+from weft.analyse.claims.make import Known
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.kernel.sizes import op_name, split_op
 from weft.plan.records import Cell
@@ -45,7 +45,5 @@ def _rate(cell: Cell, seconds: Mapping[str, float]) -> list[ClaimRow]:
     """Bytes a second that all senders of a node reach with the longest messages."""
     trains, size = int(cell.parameters["trains"]), int(cell.parameters["large"]) * int(cell.parameters["longer"])
     took = seconds.get(op_name(f"all-{trains}", size))
-    senders = cell.ranks_per_node if cell.nodes > 1 else cell.ranks // 2
-    if not took:
-        return []
-    return [make_claim("rate.long", "breakdown", "", trains * senders * size / took, "rate", bytes=size, cell=cell.id)]
+    rate = trains * (cell.ranks_per_node if cell.nodes > 1 else cell.ranks // 2) * size / took if took else 0.0
+    return [make_claim("rate.long", "breakdown", "", rate, "rate", bytes=size, cell=cell.id)] if took else []

@@ -2,7 +2,7 @@
 """How long a traced application takes here, beside what it took there, and in what."""
 
 from weft.analyse.claims.kernels.exchange import find_bottleneck
-from weft.analyse.claims.known import Known
+from weft.analyse.claims.make import Known
 from weft.analyse.tables.claims import ClaimRow, make_claim
 from weft.analyse.tables.times import TimedRow
 
@@ -36,7 +36,6 @@ def _time(known: Known, id: str, row: TimedRow) -> ClaimRow:
     traced = known.plan.cell(row["cell"]).parameters["traced_ns"] / 1e9
     ends = [None if each is None else each / traced for each in (row["low_s"], row["high_s"])]
     return make_claim(
-        id, "answer", "", row["median_s"] / traced, "factor", (ends[0], ends[1]), coverage=row["coverage"],
-        at=row, seconds=row["median_s"], traced=traced, nodes=row["nodes"],
-        ranks=row["ranks"],
+        id, "answer", "", row["median_s"] / traced, "factor", (ends[0], ends[1]), coverage=row["coverage"], at=row,
+        seconds=row["median_s"], traced=traced, nodes=row["nodes"], ranks=row["ranks"],
     )  # fmt: skip
