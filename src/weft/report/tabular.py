@@ -75,15 +75,6 @@ def comma_separated(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str
     return out.getvalue()
 
 
-def shared_out(least: Sequence[int], columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Characters for each column, at least so many and all together at most ``room``, first those that lack fewest."""
-    wanted = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
-    widths = list(least)
-    for index in sorted(range(len(columns)), key=lambda each: wanted[each] - least[each]):
-        widths[index] += max(min(wanted[index] - least[index], room - sum(widths)), 0)
-    return widths
-
-
 def terminal(table: Table, width: int = 120) -> Any:
     """The table for a rich console: words wrap, over `MOST_LINES` at most, numbers do not; a list if it is too wide."""
     from rich import box
@@ -93,7 +84,10 @@ def terminal(table: Table, width: int = 120) -> Any:
     columns = list(zip(table.columns, *table.rows, strict=True))
     least = [_least(texts, index in table.words) for index, texts in enumerate(columns)]
     room = width - 3 * len(columns)
-    widths = shared_out(least, columns, room)
+    widths, whole = [*least], [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
+    lacking = {index: each - least[index] for index, each in enumerate(whole)}
+    for index, more in sorted(lacking.items(), key=lambda each: each[1]):  # first those that lack fewest characters
+        widths[index] += max(min(more, room - sum(widths)), 0)
     lines = (wrapped(cell, widths[k]).count("\n") for k in table.words for cell in columns[k][1:])
     if sum(least) > room or max(lines, default=0) >= MOST_LINES:
         return listed(table, width)

@@ -50,7 +50,6 @@ PART_GOT = (Act.ALLGATHER, Act.GATHER)
 ROOTED = (Act.BCAST, Act.REDUCE, Act.GATHER, Act.SCATTER)
 SENT, CAME, CAME_LATER, CAME_BESIDE, ENDED = range(5)
 """Steps of requests: a send starts; a receive that blocks, one that does not, one beside a send; a request ends."""
-Ints = npt.NDArray[np.integer[Any]]
 Flags = npt.NDArray[np.bool_]
 Message = tuple[int, int, int, int]  # Communicator, sender and receiver (world ranks), tag
 Call = tuple[int, int]  # Communicator, and the how manyth collective call on it
