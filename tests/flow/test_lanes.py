@@ -17,8 +17,7 @@ from weft.errors import FabricError
 from weft.fabric.importing import import_dump
 from weft.launch import opensm
 from weft.launch.preload import route_library
-from weft.route.checks import check_routes
-from weft.route.deadlock import find_circle, lanes_of, read_service
+from weft.route.checks import check_routes, find_circle, lanes_of, read_service
 from weft.route.given import given_network
 from weft.route.routes import Routes
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,13 +21,13 @@ from weft.fabric.network.sections import TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.fabric.readers import read_dump
 from weft.launch import opensm
-from weft.launch.opensm import manage
+from weft.launch.opensm import Managed, manage
 from weft.launch.preload import route_library
 from weft.route.given import fail, fail_random
 from weft.route.improve import improve
 from weft.route.routes import Routes, all_to_all, phases
 from weft.route.score import score
-from weft.route.subnet import ibsim_text, tables_text
+from weft.route.subnet import ibsim_text, simulated_addresses, tables_text
 
 pytestmark = pytest.mark.skipif(
     bool(opensm.missing()), reason=f"{opensm.missing()} missing: apt install opensm ibsim-utils"
@@ -79,7 +80,14 @@ def test_a_silent_fall_back_is_told_with_its_reason() -> None:
     assert any("Different number of upward port groups" in reason for reason in made.reasons)
 
 
-def test_tables_that_weft_writes_are_loaded_by_opensm_entry_for_entry() -> None:
+def loaded(network: Network, tables: Network, folder: Path) -> Managed:
+    """The network as OpenSM routes it by the tables of another one."""
+    file = folder / "new.lft"
+    file.write_text(tables_text(replace(tables, addresses=simulated_addresses(tables))))
+    return manage(network, "file", options=["-U", str(file)])
+
+
+def test_tables_that_weft_writes_are_loaded_by_opensm_entry_for_entry(tmp_path: Path) -> None:
     network = fail(tree(48, 8, 4), ["leaf1 - spine3"])
     first = manage(network, "minhop").network
     # other tables: every host's traffic to other leaves goes over the next cable
@@ -93,19 +101,19 @@ def test_tables_that_weft_writes_are_loaded_by_opensm_entry_for_entry() -> None:
             forward[switch, end] = open_ways[int(end) % len(open_ways)]
     wanted = first.with_tables(forward, "changed")
     assert (forward != first.forward).sum() > 20
-    again = manage(network, load=wanted)
+    again = loaded(network, wanted, tmp_path)
     assert again.used == "file"
     assert again.network.forward.tolist() == forward.tolist()
 
 
-def test_better_tables_keep_their_scores_in_a_real_subnet_manager() -> None:
+def test_better_tables_keep_their_scores_in_a_real_subnet_manager(tmp_path: Path) -> None:
     network = fail(tree(48, 8, 4), ["leaf1 - spine3", "leaf4 - spine0"])
     present = manage(network, "minhop").network
     found = improve(Routes(present, route_library(), 2), budget_s=20)
     best = found.fastest.routes.network
-    loaded = manage(network, load=best).network
-    assert loaded.forward.tolist() == best.forward.tolist()
-    again = score(Routes(loaded, route_library(), 2))
+    taken = loaded(network, best, tmp_path).network
+    assert taken.forward.tolist() == best.forward.tolist()
+    again = score(Routes(taken, route_library(), 2))
     assert again.all_to_all == found.fastest.score.all_to_all <= found.present.score.all_to_all
     assert again.shift == found.fastest.score.shift
 

@@ -20,7 +20,7 @@ from weft.fabric.nodeset import expand
 from weft.fabric.readers import Tables, read_dump
 from weft.fabric.readers.tables import tables_of
 from weft.files.matrix import read_matrix
-from weft.route.deadlock import Service, read_service
+from weft.route.checks import Service, read_service
 from weft.route.subnet import ibsim_text
 from weft.store.cells import CellData
 from weft.store.links import read_cell_links, read_links, write_links

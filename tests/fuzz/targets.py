@@ -41,7 +41,7 @@ from weft.files.shipped import shipped
 from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
 from weft.plan.stored import parse_plan
-from weft.route.deadlock import read_service
+from weft.route.checks import read_service
 from weft.store.cells import read_cell
 from weft.store.links import SCHEMA
 

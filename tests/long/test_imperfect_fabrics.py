@@ -11,7 +11,7 @@ from weft.errors import LaunchError
 from weft.fabric.network.graph import Network
 from weft.launch import opensm
 from weft.launch.opensm import manage
-from weft.route.deadlock import find_circle
+from weft.route.checks import find_circle
 from weft.route.given import fail_random
 from weft.route.improve import improve
 from weft.route.score import Score, score

@@ -13,7 +13,7 @@ from weft.analyse.outliers.few_rounds import Messages, find_slow_parts
 from weft.analyse.outliers.rule import CANDIDATE_SIGMAS
 from weft.fabric.hops import walk
 from weft.fabric.loads import both_ways, loads_of
-from weft.fabric.network.direct import dragonfly
+from weft.fabric.network.build import dragonfly
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.sections import DragonflySection, TreeSection
 from weft.fabric.network.tree import fat_tree

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from weft.fabric.hops import LEVELS, NODE, HopClass, host_hops, host_levels
-from weft.fabric.network.build import star
-from weft.fabric.network.direct import dragonfly, torus
+from weft.fabric.network.build import dragonfly, star, torus
 from weft.fabric.network.dumped import network_of
 from weft.fabric.network.graph import Ints, Network
 from weft.fabric.network.sections import DragonflySection, TorusSection, TreeSection

@@ -145,8 +145,8 @@ def show(
     """
     from weft.launch.opensm import routed
     from weft.launch.preload import route_library
+    from weft.route.checks import read_service
     from weft.route.compare import compare
-    from weft.route.deadlock import read_service
     from weft.route.given import given_network, hosts_of, matrix_of
     from weft.route.show import as_text, as_tree, draw_engine
 

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric.hops import leaf_hops
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network, read_section_dump
 from weft.fabric.network.dumped import UNROUTED, forward_of, network_of
-from weft.fabric.network.graph import Ints, Network, directions, islands
+from weft.fabric.network.graph import Bools, Ints, Network, directions, islands
 from weft.fabric.readers.dump import TEXT, Dump, End, rate_of
 from weft.fabric.summary import levels
 from weft.format import format_factor, format_rate
@@ -273,7 +272,7 @@ def _unreachable(network: Network) -> list[Finding]:
     return found("unreachable", pairs, count)
 
 
-def _reached(network: Network, cabled: Ints) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+def _reached(network: Network, cabled: Ints) -> Iterator[tuple[int, Bools]]:
     """Each switch with hosts, and which hosts of ``cabled`` it reaches, shape (cabled,); by cables without tables."""
     if network.routing != UNROUTED:
         return ((leaf, hops >= 0) for leaf, hops in leaf_hops(network, cabled))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.fabric.hops import walk
-from weft.fabric.network.graph import Ints, Network, vertex_levels
+from weft.fabric.network.graph import Bools, Floats, Ints, Longs, Network, vertex_levels
 from weft.fabric.network.minimal import LARGE
 from weft.files.shipped import LENT
 
@@ -50,7 +50,7 @@ def depths(hosts: Iterable[str], links: Sequence[tuple[str, str]]) -> dict[str, 
 COLUMNS = 256  # destinations at a time: limits the work space to a few tens of MB on ten thousand hosts
 
 
-def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = None) -> NDArray[np.int64]:
+def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = None) -> Longs:
     """Units over each link, shape (links,), when every host sends to every other; FabricError where there is no route.
 
     The routes to one destination form a tree. Traffic is pushed along it from the leaves and summed where branches
@@ -79,7 +79,7 @@ def all_to_all_loads(network: Network, weights: NDArray[np.integer] | None = Non
     return load
 
 
-def _push(network: Network, ends: Ints, weight: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[np.int64]:
+def _push(network: Network, ends: Ints, weight: Longs, below: Longs) -> Longs:
     """Loads of the traffic to these destinations, shape (links,); ``below``: weight below each switch (switches,)."""
     hosts, switches, width = len(network.hosts), len(network.switches), len(ends)
     # float64 sums in bincount are exact up to 2^53 units, far beyond any host count squared.
@@ -112,7 +112,7 @@ def _start(network: Network, switch: int, end: int) -> int:
     return int(others[0]) if others.size else int(end == 0)
 
 
-def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[np.floating]) -> NDArray[np.float64]:
+def pair_loads(network: Network, sources: Ints, targets: Ints, amounts: NDArray[np.floating]) -> Floats:
     """Bytes over each link, shape (links,), of messages between hosts by index, all of shape (messages,)."""
     routes = walk(network, sources, targets)
     used = routes >= 0
@@ -131,7 +131,7 @@ class Hottest:
     rate_per_host: float  # bytes per second that each host then sends; nan if no rate is known
 
 
-def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.float64]:
+def relative_times(network: Network, loads: Longs) -> Floats:
     """Time of each link over that of the slowest host's own link, (links,); unknown rates count as equally fast."""
     known = bool(np.isfinite(network.links.rate).all())
     rate = network.links.rate if known else np.ones(len(loads))
@@ -141,7 +141,7 @@ def relative_times(network: Network, loads: NDArray[np.int64]) -> NDArray[np.flo
     return loads / rate / ((len(network.hosts) - 1) / float(rate[own].min()))
 
 
-def hottest(network: Network, loads: NDArray[np.int64]) -> Hottest:
+def hottest(network: Network, loads: Longs) -> Hottest:
     """The most loaded link of an all-to-all of all hosts, by time; ``loads`` as from `all_to_all_loads`."""
     times = relative_times(network, loads)
     # Of equally slow links, name one between switches: it is shared, a host's own link is not.
@@ -165,7 +165,7 @@ def name_link(network: Network, link: int) -> str:
 
 
 @lru_cache(maxsize=2)
-def _parallel(network: Network) -> NDArray[np.bool_]:
+def _parallel(network: Network) -> Bools:
     """Whether each link is one of several between two vertices, shape (links,)."""
     vertices = len(network.hosts) + len(network.switches)
     _, which, counts = np.unique(
@@ -185,7 +185,7 @@ def both_ways(pairs: Ints, network: Network, hosts: Ints) -> Ints:
     return walk(network, np.concatenate([there, back]), np.concatenate([back, there]))
 
 
-def loads_of(routes: Ints, network: Network, of: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+def loads_of(routes: Ints, network: Network, of: Longs | None = None) -> Floats:
     """The largest number of messages on a link that each message crosses, per usual rate of such links.
 
     A cable that is stated to be slow is slow: it does not count as narrow. Links without a stated rate count as the
@@ -196,19 +196,19 @@ def loads_of(routes: Ints, network: Network, of: NDArray[np.int64] | None = None
     return (np.bincount(place.ravel())[place] * share[routes]).max(axis=1, initial=0.0)
 
 
-def filled_shares(routes: Ints, network: Network, of: NDArray[np.int64]) -> NDArray[np.float64]:
+def filled_shares(routes: Ints, network: Network, of: Longs) -> Floats:
     """The share of each link's usual rate that the messages of a round (``of`` each) need together; 0 for padding."""
     place = _places(routes, network, of)
     return np.bincount(place.ravel(), needed_shares(routes, network).ravel())[place].astype(np.float64)
 
 
-def _places(routes: Ints, network: Network, of: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _places(routes: Ints, network: Network, of: Longs | None) -> Longs:
     """A number for each link of each round; padding has its own."""
     count = len(network.links) + 1
     return (0 if of is None else count * of[:, np.newaxis]) + np.where(routes < 0, count - 1, routes).astype(np.int64)
 
 
-def needed_shares(routes: Ints, network: Network) -> NDArray[np.float64]:
+def needed_shares(routes: Ints, network: Network) -> Floats:
     """The share of each link's usual rate that a message needs to be as fast as its nodes' own links; 0 for padding."""
     share = np.append(_shares(network), 0)
     ends = np.append((network.links.source < len(network.hosts)) | (network.links.target < len(network.hosts)), False)
@@ -217,7 +217,7 @@ def needed_shares(routes: Ints, network: Network) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=2)
-def _shares(network: Network) -> NDArray[np.float64]:
+def _shares(network: Network) -> Floats:
     """The fastest rate over each link's usual one, (links,): the most common of its levels where its own is rare."""
     level, links = vertex_levels(network), network.links
     usual = links.rate.copy()

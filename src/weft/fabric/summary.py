@@ -13,11 +13,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.fabric.hops import HopClass, hop_classes
 from weft.fabric.loads import UP, Hottest, all_to_all_loads, hottest, link_name
-from weft.fabric.network.graph import Network, directions, islands
+from weft.fabric.network.graph import Bools, Floats, Longs, Network, directions, islands
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ def levels(network: Network) -> tuple[Level, ...]:
     way, links = directions(network), network.links
     at_switch, level = links.source >= hosts, network.level
 
-    def per_switch(chosen: NDArray[np.bool_], values: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def per_switch(chosen: Bools, values: Floats | None = None) -> Floats:
         weights = None if values is None else values[chosen]
         return np.bincount(links.source[chosen] - hosts, weights, count).astype(float)
 
@@ -100,7 +99,7 @@ def cuts(network: Network) -> tuple[Cut, ...]:
     return tuple(found)
 
 
-def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _parts(network: Network) -> Iterator[tuple[str, Bools]]:
     numbers = np.arange(len(network.switches))
     for leaf in network.hosts_below:
         yield link_name(network.switches[leaf].name, UP), numbers == leaf
@@ -119,7 +118,7 @@ def _parts(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         yield from _pods(network)
 
 
-def _pods(network: Network) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _pods(network: Network) -> Iterator[tuple[str, Bools]]:
     """The parts of a tree that are connected only by the top level of switches."""
     level, first = network.level, len(network.hosts)
     top = int(level.max(initial=1))
@@ -165,7 +164,7 @@ def bisection(network: Network) -> Bisection:
     return min(found, key=lambda b: b.rate)
 
 
-def _flow_from(network: Network, half: NDArray[np.bool_]) -> float:
+def _flow_from(network: Network, half: Bools) -> float:
     """Maximum flow from the hosts in ``half`` to all others."""
     hosts, source, sink = len(network.hosts), len(network.switches), len(network.switches) + 1
     left: list[dict[int, float]] = [{} for _ in range(sink + 1)]
@@ -228,7 +227,7 @@ class Summary:
     bisection: Bisection
     classes: tuple[HopClass, ...]  # of all pairs of ranks
     ranks_per_socket: tuple[int, ...]  # of a host, as counted in ``classes``
-    loads: NDArray[np.int64]  # units over each link in an all-to-all of all hosts, shape (links,)
+    loads: Longs  # units over each link in an all-to-all of all hosts, shape (links,)
     hottest: Hottest | None  # its slowest link; None with fewer than two hosts, or if cables are not known
 
     @property

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from weft.errors import FabricError, LaunchError
@@ -19,11 +19,11 @@ from weft.fabric.network.graph import Network
 from weft.fabric.readers import read_dump, read_tables
 from weft.files.atomic import file_errors
 from weft.launch.preload import route_library
+from weft.route.checks import Service
 from weft.route.compare import Routed
-from weft.route.deadlock import Service
 from weft.route.improve import d_mod_k
 from weft.route.routes import Routes
-from weft.route.subnet import first_host, ibsim_text, routed_by, simulated_addresses, tables_text
+from weft.route.subnet import first_host, ibsim_text, routed_by
 
 PRELOAD = "umad2sim/libumad2sim.so"
 PLACES = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
@@ -60,13 +60,7 @@ def missing() -> str:
     return " and ".join(lacks or ([] if _preload() else ["ibsim's libumad2sim.so"]))
 
 
-def manage(
-    network: Network,
-    engine: str = "minhop",
-    options: Sequence[str] = (),
-    load: Network | None = None,
-    keep: Keep = None,
-) -> Managed:
+def manage(network: Network, engine: str = "minhop", options: Sequence[str] = (), keep: Keep = None) -> Managed:
     """Have OpenSM route a network within half an hour; LaunchError has the last line of its log."""
     if lacks := missing():
         remedy = "on Debian: apt install opensm ibsim-utils; without them: --engine dmodk, or give real tables"
@@ -77,13 +71,10 @@ def manage(
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
             shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:
-        folder, how = Path(scratch), ["-R", engine]
-        if load is not None:
-            (folder / "new.lft").write_text(tables_text(replace(load, addresses=simulated_addresses(load))))
-            how = ["-R", "file", "-U", str(folder / "new.lft")]
+        folder = Path(scratch)
         with _ibsim(network, folder) as socket:
-            _opensm(network, socket, folder, [*how, *options])
-        made = _result(network, folder, "file" if load is not None else engine, time.monotonic() - began)
+            _opensm(network, socket, folder, ["-R", engine, *options])
+        made = _result(network, folder, engine, time.monotonic() - began)
         if keep is not None:
             with file_errors(keep):
                 shutil.copytree(folder, keep, dirs_exist_ok=True)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from weft.errors import FabricError, LaunchError
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
+from weft.fabric.network.graph import Floats
 from weft.fabric.nodeset import expand, fold_for_people
 from weft.fabric.presets import with_presets
 from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm
@@ -59,7 +59,7 @@ def with_best_nodes(study: Study, fabric: Fabric, notes: list[str]) -> tuple[Stu
     return study.model_copy(update={"placement": placement}), fabric.model_copy(update={"groups": more})
 
 
-def _between(study: Study, sent: npt.NDArray[np.float64] | None, nodes: int) -> npt.NDArray[np.float64] | None:
+def _between(study: Study, sent: Floats | None, nodes: int) -> Floats | None:
     """Amount from each node to each other, shape (nodes, nodes); None: an all-to-all."""
     if sent is None or len(sent) % nodes:
         return None

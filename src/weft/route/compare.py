@@ -2,7 +2,6 @@
 """Rows of a comparison of routes, for the terminal and the page."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -10,16 +9,16 @@ import numpy as np
 
 from weft.errors import FabricError
 from weft.fabric.checks import Finding
-from weft.fabric.network.graph import Network
+from weft.fabric.network.graph import Floats, Network
 from weft.format import format_factor
-from weft.route.checks import check_routes, hosts_text
-from weft.route.deadlock import Service, lanes_of
+from weft.route.checks import Service, check_routes, hosts_text, lanes_of
 from weft.route.given import Users, users_of
-from weft.route.library import Floats, Ints, Library
-from weft.route.routes import Routes, phases, placed_matrix
+from weft.route.library import Library
+from weft.route.routes import Ranks, Routes, phases, placed_matrix
 from weft.route.score import Score, lower_bound, score
 
 Pattern = Literal["all-to-all", "shift", "exchange", "matrix"]
+Amounts = Floats | None  # from each rank to each other, shape (ranks, ranks), any unit
 FULLEST = 10
 
 
@@ -63,34 +62,26 @@ class Comparison:
     """All engines under one pattern."""
 
     pattern: Pattern  # whose time orders the engines
-    ranks: Ints | None  # host of each rank, or None for one on each host
+    ranks: Ranks  # host of each rank, or None for one on each host
     engines: tuple[Engine, ...]  # in the order given
     bound: float  # of the relative time of an all-to-all of all hosts for any tables; 0 for a placement on part of them
     cut: str  # name of the cut that gives it
 
 
 def compare(
-    given: Sequence[Routed],
-    library: Library,
-    *,
-    pattern: Pattern = "all-to-all",
-    ranks: Ints | None = None,
-    matrix: Floats | None = None,
-    checks: bool = True,
+    given: list[Routed], library: Library, pattern: Pattern = "all-to-all", ranks: Ranks = None, matrix: Amounts = None
 ) -> Comparison:
     """Evaluate a network for hosts of ranks (ranks,), or a matrix of amounts, any unit; FabricError for under two."""
     many = len(Routes(given[0].network, library).members(ranks))
     if many < 2:
         what = f"{many} rank with a cable sends nothing over a network"
         raise FabricError(what, "name a fabric of two hosts or more")
-    engines = tuple(_engine(each, Routes(each.network, library), pattern, ranks, matrix, checks) for each in given)
+    engines = tuple(_engine(each, Routes(each.network, library), pattern, ranks, matrix) for each in given)
     bound, cut = lower_bound(engines[0].routes) if ranks is None else (0.0, "")
     return Comparison(pattern, ranks, engines, bound, cut)
 
 
-def _engine(
-    given: Routed, routes: Routes, pattern: Pattern, ranks: Ints | None, matrix: Floats | None, checks: bool
-) -> Engine:
+def _engine(given: Routed, routes: Routes, pattern: Pattern, ranks: Ranks, matrix: Amounts) -> Engine:
     worth, network = score(routes, ranks), routes.network
     value, time, load = worth.all_to_all, worth.time, worth.load
     if matrix is not None:  # over the busiest host's own link
@@ -113,9 +104,8 @@ def _engine(
         Full(link, network.link_name(link), float(time[link]), int(load[link]), many, users_of(routes, link, hosts))
         for link, many in shown
     )
-    lanes, whole = lanes_of(routes, given.service) if checks else None, worth.load if ranks is None else None
-    findings = tuple(check_routes(routes, lanes, whole)) if checks else ()
-    return Engine(given.name, given.note, routes, worth, value, full, findings)
+    findings = check_routes(routes, lanes_of(routes, given.service), worth.load if ranks is None else None)
+    return Engine(given.name, given.note, routes, worth, value, full, tuple(findings))
 
 
 class Rows(NamedTuple):
@@ -134,8 +124,15 @@ def share(value: float) -> float:
 
 def engine_rows(found: Comparison) -> Rows:
     """The scores of each engine, and the lower bound below them."""
-    asked = ("this traffic",) if found.pattern == "matrix" else ()
-    rows = [_scores(engine, bool(asked)) for engine in found.engines]
+    asked, rows = ("this traffic",) if found.pattern == "matrix" else (), list[tuple[str, ...]]()
+    for engine in found.engines:
+        worth, half = engine.score, (engine.score.bisection.high - engine.score.bisection.low) / 2
+        rows.append((
+            engine.name, *(f"{engine.value:.3f}" for _ in asked),
+            f"{worth.all_to_all:.3f}", f"{share(worth.all_to_all):.0f} %",
+            f"{worth.shift:.3f}" + (f" ± {worth.phases.half:.3f}" if worth.phases.drawn else ""),
+            format_factor(float(worth.phases.time.max(initial=0))), f"{worth.bisection.share:.3f} ± {half:.3f}",
+        ))  # fmt: skip
     if found.bound:
         gap = ("",) * len(asked)
         rows.append(("lower bound", *gap, f"{found.bound:.3f}", f"{share(found.bound):.0f} %", "", "", ""))
@@ -143,20 +140,6 @@ def engine_rows(found: Comparison) -> Rows:
     title, drawn = "Times over that of a host's own link, 1 = best", found.engines[0].score.phases.drawn
     title += f"; shift: {drawn}, drawn at random" if drawn else ""
     return Rows(f"{title}; bisection as a share of full", columns, tuple(rows), frozenset({0}))
-
-
-def _scores(engine: Engine, asked: bool) -> tuple[str, ...]:
-    worth = engine.score
-    half = (worth.bisection.high - worth.bisection.low) / 2
-    return (
-        engine.name,
-        *([f"{engine.value:.3f}"] if asked else []),
-        f"{worth.all_to_all:.3f}",
-        f"{share(worth.all_to_all):.0f} %",
-        f"{worth.shift:.3f}" + (f" ± {worth.phases.half:.3f}" if worth.phases.drawn else ""),
-        format_factor(float(worth.phases.time.max(initial=0))),
-        f"{worth.bisection.share:.3f} ± {half:.3f}",
-    )
 
 
 def link_rows(engine: Engine) -> Rows:

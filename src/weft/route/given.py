@@ -6,17 +6,15 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric import load_fabric
 from weft.fabric.network.build import build_network
-from weft.fabric.network.graph import Links, Network, islands, vertex_levels
+from weft.fabric.network.graph import Bools, Floats, Ints, Links, Network, islands, vertex_levels
 from weft.fabric.nodeset import expand
 from weft.files.atomic import write_output
 from weft.files.matrix import read_matrix
-from weft.route.library import Floats, Ints
-from weft.route.routes import Routes, all_to_all
+from weft.route.routes import Ranks, Routes, all_to_all
 from weft.route.subnet import tables_text
 
 
@@ -39,7 +37,7 @@ def fail_random(network: Network, count: int, seed: int) -> Network:
     return without(network, gone)
 
 
-def without(network: Network, gone: NDArray[np.bool_]) -> Network:
+def without(network: Network, gone: Bools) -> Network:
     """The network without the cables of the links for which ``gone`` is true, shape (links,)."""
     gone = gone | gone[np.arange(len(gone)) ^ 1]
     if not gone.any():
@@ -51,7 +49,7 @@ def without(network: Network, gone: NDArray[np.bool_]) -> Network:
     return replace(network, links=left, forward=number[network.forward], routing=routing)
 
 
-def _named(network: Network, name: str) -> NDArray[np.bool_]:
+def _named(network: Network, name: str) -> Bools:
     links, vertices = network.links, len(network.hosts) + len(network.switches)
     vertex = {network.vertex_name(v): v for v in range(vertices)}
     a, dash, b = (part.strip() for part in name.partition(" - "))
@@ -76,7 +74,7 @@ class Users:
     routes: int  # number of routes from a leaf switch to a host that cross it
 
 
-def users_of(routes: Routes, link: int, members: Ints | None = None) -> Users:
+def users_of(routes: Routes, link: int, members: Ranks = None) -> Users:
     """The users of a link in an all-to-all among ``members``, host indices (hosts,); all hosts if None."""
     network = routes.network
     taking = np.zeros(len(network.hosts), dtype=bool)
@@ -202,7 +200,7 @@ def fail_each(routes: Routes, forward: Ints | None = None, cables: Ints | None =
     return Failures(present, tuple(found), scattered.lost, int((network.uplink < 0).sum()), single)
 
 
-def _main_part(network: Network, *gone: int) -> NDArray[np.bool_]:
+def _main_part(network: Network, *gone: int) -> Bools:
     """Whether each host belongs to the largest connected part without some links, shape (hosts,)."""
     hosts, ends = len(network.hosts), (np.delete(end, gone) for end in (network.links.source, network.links.target))
     part = islands(hosts + len(network.switches), *ends)[:hosts]

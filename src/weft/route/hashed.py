@@ -27,10 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.fabric.network.graph import Network
+from weft.fabric.network.graph import Floats, Ints, Longs, Network
 from weft.fabric.network.minimal import EqualCost, equal_cost
-from weft.route.library import Floats, Ints, Longs
-from weft.route.routes import Routes, all_to_all, phases
+from weft.route.routes import Ranks, Routes, all_to_all, phases
 
 MOST_DRAWN = 20_000_000  # numbers, of some 100 ns each
 MOST_ENUMERATED = 32  # connections
@@ -96,7 +95,7 @@ class Hashed:
     phases: HashedPhases  # the same connections one phase of a shift after the other
 
 
-def hash_paths(routes: Routes, ranks: Ints | None, connections: int, seeds: int, seed: int = 1) -> Hashed:
+def hash_paths(routes: Routes, ranks: Ranks, connections: int, seeds: int, seed: int = 1) -> Hashed:
     """Slow-down of an all-to-all of ranks (ranks,) by connections, and how many are enough; FabricError for none."""
     if connections < 1 or seeds < 1:
         raise FabricError(f"--connections {connections} --seeds {seeds}", "give at least 1 of each")
@@ -131,7 +130,7 @@ class Traffic:
     splits: int  # numbers to draw for one seed
 
     @classmethod
-    def of(cls, routes: Routes, ranks: Ints | None) -> "Traffic":
+    def of(cls, routes: Routes, ranks: Ranks) -> "Traffic":
         """The all-to-all of these ranks; FabricError if all are under one leaf, or a pair has no way."""
         network, members = routes.network, routes.members(ranks)
         own = np.bincount(members, minlength=len(network.hosts))
@@ -285,7 +284,7 @@ def _step(visit: Floats, near: EqualCost, switches: Ints, peer: Ints) -> None:
 Choices = tuple[Ints, NDArray[np.int16], NDArray[np.int16], Ints]
 
 
-def hash_phases(routes: Routes, ranks: Ints | None, connections: int, draws: int, seed: int = 1) -> HashedPhases:
+def hash_phases(routes: Routes, ranks: Ranks, connections: int, draws: int, seed: int = 1) -> HashedPhases:
     """Times of up to ``draws`` phases of a shift, each with a seed of its own; FabricError for below 1, or one rank."""
     members, network = routes.members(ranks), routes.network
     if connections < 1 or draws < 1 or len(members) < 2:

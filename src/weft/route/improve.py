@@ -12,6 +12,7 @@ any tree, complete or degraded. Where that does not lead there, destinations are
 a failed cable no link carries twice what it did. On complete trees no two flows of a shift share a link.
 """
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -19,10 +20,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.fabric.network.graph import Network
+from weft.fabric.network.graph import Ints, Longs, Network
 from weft.fabric.network.minimal import ports_by_switch
-from weft.route.deadlock import find_circle
-from weft.route.library import Ints, Longs
+from weft.route.checks import find_circle
 from weft.route.routes import Routes, all_to_all
 from weft.route.score import Score, lower_bound, score
 
@@ -70,10 +70,10 @@ LABEL = "better tables, made by Weft"
 ROUNDS = 2
 
 
-def rerouted(routes: Routes, branching: float, rank: Ints | None = None, passes: int = PASSES) -> Routes:
+def rerouted(routes: Routes, branching: float, rank: Ints | None = None) -> Routes:
     """The network with tables for an all-to-all: minimal, or up*/down* by a total order of the switches."""
     forward = np.empty(routes.network.forward.shape, dtype=np.int32)
-    routes.library.call("reroute", routes.graph, rank, routes.shared_slowness, branching, passes, SEED, forward)
+    routes.library.call("reroute", routes.graph, rank, routes.shared_slowness, branching, PASSES, SEED, forward)
     return routes.with_network(routes.network.with_tables(forward, LABEL))
 
 
@@ -85,13 +85,11 @@ def relieved(routes: Routes, most: int, rank: Ints | None = None) -> tuple[Route
     return routes.with_network(routes.network.with_tables(forward, LABEL)), done
 
 
-def swapped(
-    routes: Routes, most: float, rank: Ints | None = None, rounds: int = ROUNDS, limit_s: float = float("inf")
-) -> tuple[Routes, int]:
+def swapped(routes: Routes, most: float, rank: Ints | None = None, limit_s: float = math.inf) -> tuple[Routes, int]:
     """The network with entries of leaves changed for the phases of a shift, for ``limit_s`` seconds; how many were."""
     forward = np.array(routes.network.forward, dtype=np.int32, order="C")
     others = max(1, int((routes.network.uplink >= 0).sum()) - 1)
-    given = (rank, routes.shared_slowness, most * others, 0.0, rounds, SEED, limit_s, forward)
+    given = (rank, routes.shared_slowness, most * others, 0.0, ROUNDS, SEED, limit_s, forward)
     done = int(routes.library.call("swap", routes.graph, *given))
     return (routes.with_network(routes.network.with_tables(forward, LABEL)), done) if done > 0 else (routes, 0)
 
@@ -250,7 +248,7 @@ class _Search:
             yield self._candidate(how, start)
         left = self.most_changes
         step = max(1, len(start.network.hosts) // 16) if left is None else max(1, -(-left // STEPS))
-        routes, total, cost = start, 0, float("inf")
+        routes, total, cost = start, 0, math.inf
         for number in range(STEPS):
             if left == 0 or (time.process_time() > until and (number or start is not self.present.routes)):
                 return

@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import DataError
-from weft.fabric.network.graph import Ints, Links, Network
+from weft.fabric.network.graph import Ints, Links, Longs, Network
 from weft.files.atomic import make_folder, write_atomic
 from weft.files.beneath import plain_file
 from weft.files.shipped import cache
 
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
 NAME = "libweft-route.so"
 I32, I64, I8, F64 = POINTER(c_int32), POINTER(c_int64), POINTER(c_int8), POINTER(c_double)
 
@@ -111,7 +109,7 @@ def graph_of(network: Network, columns: tuple[Ints, ...], threads: int = 0) -> G
     return Graph(*counts, *map(pointer, columns))
 
 
-def loads_of(library: Library, network: Network, weight: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def loads_of(library: Library, network: Network, weight: Longs) -> Longs | None:
     """As :func:`weft.fabric.loads.all_to_all_loads`, by the native library; None where a message has no route."""
     columns, load = graph_columns(network), np.zeros(len(network.links), dtype=np.int64)
     lost = library.call("all_to_all", graph_of(network, columns), np.ascontiguousarray(weight), load)

@@ -16,10 +16,9 @@ from rich.text import Text
 
 from weft.errors import FabricError
 from weft.fabric.importing import folded_names
-from weft.fabric.network.graph import Network
+from weft.fabric.network.graph import Floats, Ints, Network
 from weft.format import format_factor
 from weft.route.compare import share
-from weft.route.library import Floats, Ints
 from weft.route.routes import Routes, all_to_all, flow_loads, phases
 from weft.text import lean_table
 

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.fabric.network.graph import Network
-from weft.route.library import Floats, Graph, Ints, Library, Longs, Paths, graph_columns, graph_of, pointer
+from weft.fabric.network.graph import Floats, Ints, Longs, Network
+from weft.route.library import Graph, Library, Paths, graph_columns, graph_of, pointer
 
+Ranks = Ints | None  # the host of each rank, shape (ranks,); None: one on each host with a cable
 MOST_KEPT = 1 << 28  # bytes of links of routes; beyond, messages are followed through the tables
 NO_ENTRY, CIRCLE, WRONG_HOST = -1, -2, -3
 
@@ -106,7 +107,7 @@ class Routes:
         """The same library and threads on another network."""
         return Routes(network, self.library, self.threads)
 
-    def members(self, hosts: Ints | None) -> Ints:
+    def members(self, hosts: Ranks) -> Ints:
         """``hosts``, or all hosts with a cable, as indices (hosts,)."""
         if hosts is None:
             return np.flatnonzero(self.network.uplink >= 0).astype(np.int32)
@@ -154,16 +155,14 @@ class Phases:
         return f"{len(self.time):,} of {self.of:,} phases" if len(self.time) < self.of else ""
 
 
-def all_to_all(routes: Routes, ranks: Ints | None = None) -> Loads:
+def all_to_all(routes: Routes, ranks: Ranks = None) -> Loads:
     """Loads when every rank (shape (ranks,), by its host) sends one unit to every rank on another host."""
     weight = np.bincount(routes.members(ranks), minlength=len(routes.network.hosts)).astype(np.int64)
     load = np.zeros(len(routes.network.links), dtype=np.int64)
     return Loads(load, int(routes.library.call("all_to_all", routes.graph, weight, load)))
 
 
-def phases(
-    routes: Routes, schedule: Schedule = "shift", ranks: Ints | None = None, slowness: Floats | None = None
-) -> Phases:
+def phases(routes: Routes, schedule: Schedule = "shift", ranks: Ranks = None, slowness: Floats | None = None) -> Phases:
     """Loads of every phase of a schedule, or of some of over `MOST_FOLLOWED` messages, for hosts of ranks, (ranks,)."""
     host = routes.members(ranks)
     count = len(host) - 1 if schedule == "shift" else (1 << max(0, len(host) - 1).bit_length()) - 1
@@ -179,7 +178,7 @@ def phases(
     return Phases(time, link, load, lost, max(0, count))
 
 
-def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ints | None = None) -> Floats:
+def placed_matrix(routes: Routes, amounts: NDArray[np.floating], ranks: Ranks = None) -> Floats:
     """Load of each link, (links,), by amounts between ranks, (ranks, ranks), any unit; FabricError if none fits."""
     members = routes.members(ranks)
     if amounts.shape != (len(members), len(members)):

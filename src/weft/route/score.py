@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from weft.fabric.network.graph import Floats, Ints, Longs
 from weft.fabric.summary import cuts
-from weft.route.library import Floats, Ints, Longs
-from weft.route.routes import DRAWN, FEWEST, SEED, Phases, Routes, all_to_all, phases
+from weft.route.routes import DRAWN, FEWEST, SEED, Phases, Ranks, Routes, all_to_all, phases
 
 SAMPLES = 1000
 NEARLY = 0.005  # part of a shift or bisection: an all-to-all twice as fast was refused for 0.2 % of a bisection
@@ -37,9 +37,7 @@ class Effective:
     each: Floats  # the share of each split, shape (samples,)
 
 
-def effective_bisection(
-    routes: Routes, hosts: Ints | None = None, samples: int = SAMPLES, seed: int = SEED
-) -> Effective:
+def effective_bisection(routes: Routes, hosts: Ranks = None, samples: int = SAMPLES, seed: int = SEED) -> Effective:
     """Effective bisection bandwidth of some hosts, all with a cable by default; with an odd number one is idle."""
     members = routes.members(hosts)
     samples = min(samples, max(FEWEST, DRAWN // max(1, len(members))))
@@ -76,7 +74,7 @@ class Score:
         )
 
 
-def score(routes: Routes, ranks: Ints | None = None, samples: int = SAMPLES) -> Score:
+def score(routes: Routes, ranks: Ranks = None, samples: int = SAMPLES) -> Score:
     """Score the routes of a network for ranks on these hosts, shape (ranks,); one on each with a cable if None."""
     members = routes.members(ranks)
     scattered = all_to_all(routes, members)

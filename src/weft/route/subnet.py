@@ -8,10 +8,9 @@ import numpy as np
 
 from weft.errors import FabricError
 from weft.fabric.network.dumped import forward_of
-from weft.fabric.network.graph import Addresses, Network
+from weft.fabric.network.graph import Addresses, Ints, Network
 from weft.fabric.network.minimal import EqualCost, ports_by_switch
 from weft.fabric.readers import Dump, Tables
-from weft.route.library import Ints
 
 MOST_PORTS = 254
 MOST_LIDS = 0xBFFF

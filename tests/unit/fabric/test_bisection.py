@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from made.networks import names, networks
-from weft.fabric.network.build import star
-from weft.fabric.network.direct import torus
+from weft.fabric.network.build import star, torus
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import TorusSection, TreeSection
 from weft.fabric.network.tree import fat_tree

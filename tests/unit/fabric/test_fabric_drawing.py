@@ -13,7 +13,7 @@ from weft.fabric.drawing.drawing import draw, save
 from weft.fabric.drawing.layout import boxes
 from weft.fabric.drawing.sketch import sketch
 from weft.fabric.loads import all_to_all_loads, relative_times
-from weft.fabric.network.direct import dragonfly
+from weft.fabric.network.build import dragonfly
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import DragonflySection, TreeSection
 from weft.fabric.network.tree import fat_tree

@@ -20,7 +20,7 @@ from weft.files.reading import locate
 from weft.files.section import read_json_file
 from weft.fit.inputs import read_cells
 from weft.kernel.studies import load_study
-from weft.route.deadlock import read_service
+from weft.route.checks import read_service
 from weft.trace.bring import import_trace
 
 PATHS = "PathRecord dump:\n\tdlid............1\n\tslid............2\n\tsl..............0x0\n"

@@ -9,7 +9,7 @@ import pytest
 
 from made.checks import machine
 from weft.fabric.loads import both_ways, loads_of
-from weft.fabric.network.direct import dragonfly
+from weft.fabric.network.build import dragonfly
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import DragonflySection, TreeSection
 from weft.fabric.network.tree import fat_tree

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from made.routes import network_of_cables, random_networks, routes, tree
 from weft.errors import FabricError
 from weft.fabric.network.graph import Network
-from weft.route.checks import check_routes
-from weft.route.deadlock import Lanes, dependencies, find_circle
+from weft.route.checks import Lanes, check_routes, dependencies, find_circle
 from weft.route.given import fail, fail_random, users_of
 from weft.route.routes import all_to_all
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from weft.errors import FabricError
-from weft.fabric.network.direct import torus
+from weft.fabric.network.build import torus
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import TorusSection, TreeSection
 from weft.fabric.network.tree import fat_tree

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from made.routes import network_of_cables, random_networks, routes, tree
 from weft.fabric.network.graph import Network
-from weft.route.deadlock import find_circle
+from weft.route.checks import find_circle
 from weft.route.given import fail, fail_random
 from weft.route.improve import d_mod_k, improve, relieved, rerouted, swapped
 from weft.route.score import (
@@ -257,11 +257,12 @@ def test_swaps_make_phases_faster_and_leave_the_all_to_all_and_every_length(netw
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_swaps_help_phases_where_links_failed(seed: int) -> None:
+def test_swaps_help_phases_where_links_failed(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     network = fail_random(tree(64, 8, 8), 4, seed=seed)
     before, _ = relieved(rerouted(routes(network), 100.0), 400)
     old = score(before)
-    after, done = swapped(before, old.all_to_all, rounds=10)
+    monkeypatch.setattr("weft.route.improve.ROUNDS", 10)
+    after, done = swapped(before, old.all_to_all)
     new = score(after)
     assert done > 0
     assert new.all_to_all == old.all_to_all

@@ -75,7 +75,15 @@ def _place(network: Network, box: Box, centre: Point, width: float) -> Place:
         hosts += f"\n{names}"
     first, last = network.switches[box.switches[0]].name, network.switches[box.switches[-1]].name
     label = first if first == last else f"{first} ... {last} ({len(box.switches)})"
-    text, room = _box_name(network, box, width), max(2, int(width / CHARACTER))
+    if network.topology == "dragonfly":
+        text = first.split("-")[0]
+    elif len(box.switches) == 1:
+        text = first
+    elif network.topology == "torus":
+        text = f"{'-'.join(first.split('-')[1:3])}-*"
+    else:
+        text = counted(network, box.level, len(box.switches)) if width >= 64 else str(len(box.switches))
+    room = max(2, int(width / CHARACTER))
     text = text if len(text) <= room else "…" + text[-(room - 1) :]
     return Place(
         *centre,
@@ -86,17 +94,6 @@ def _place(network: Network, box: Box, centre: Point, width: float) -> Place:
         f"{label}: {names}" if names else label,
         role(network, box.level),
     )
-
-
-def _box_name(network: Network, box: Box, width: float) -> str:
-    name = network.switches[box.switches[0]].name
-    if network.topology == "dragonfly":
-        return name.split("-")[0]
-    if len(box.switches) == 1:
-        return name
-    if network.topology == "torus":
-        return f"{'-'.join(name.split('-')[1:3])}-*"
-    return counted(network, box.level, len(box.switches)) if width >= 64 else str(len(box.switches))
 
 
 def _lines(network: Network, made: list[Box], places: tuple[Place, ...], values: Floats | None) -> list[Line]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric.network.graph import Addresses, Cables, Ints, Links, Network, Switch, islands, refuse_oversize
@@ -211,9 +210,11 @@ def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
         what = "this network states no LIDs, so forwarding tables cannot be matched to it"
         raise FabricError(what, "import the output of ibnetdiscover or an opensm-subnet.lst, which state them")
     owner, foreign, repeated = _owners(addresses, tables)
-    forward = np.full((len(network.switches), len(network.hosts)), -1, dtype=np.int32)
-    link_at = _links_by_port(network)
-    known = np.zeros(len(network.hosts), dtype=bool)
+    hosts, links = len(network.hosts), network.links
+    link_at = np.full((len(network.switches), PORTS), -1, dtype=np.int32)  # out of each port of each switch
+    out = np.flatnonzero((links.source >= hosts) & (links.source_port < NO_PORT))
+    link_at[links.source[out] - hosts, links.source_port[out]] = out
+    forward, known = np.full((len(network.switches), hosts), -1, dtype=np.int32), np.zeros(hosts, dtype=bool)
     no_cable: list[tuple[int, int, int]] = []
     for switch, table in owner.items():
         port = np.full(LIDS, NO_PORT, dtype=np.uint8)
@@ -233,8 +234,8 @@ def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
         for s, table in owner.items()
     }
     truncated = [(s, count) for s, count in missing.items() if count > 0]
-    hosts = (np.flatnonzero(~has_lid).tolist(), np.flatnonzero(has_lid & ~known).tolist())
-    return forward, TableReport(without_table, foreign, repeated, truncated, no_cable, *hosts)
+    unknown = (np.flatnonzero(~has_lid).tolist(), np.flatnonzero(has_lid & ~known).tolist())
+    return forward, TableReport(without_table, foreign, repeated, truncated, no_cable, *unknown)
 
 
 def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable], list[str], list[str]]:
@@ -253,12 +254,3 @@ def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable
             repeated.append(title)
         owner[switch] = table
     return owner, foreign, repeated
-
-
-def _links_by_port(network: Network) -> NDArray[np.int32]:
-    """Index of the link out of each port of each switch, shape (switches, 256); -1 without a cable."""
-    hosts, links = len(network.hosts), network.links
-    found = np.full((len(network.switches), PORTS), -1, dtype=np.int32)
-    out = np.flatnonzero((links.source >= hosts) & (links.source_port < NO_PORT))
-    found[links.source[out] - hosts, links.source_port[out]] = out
-    return found

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from weft.errors import FabricError
 
 Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 MOST_CABLES = 2_000_000
 MOST_ENTRIES = 500_000_000  # in the forwarding tables: 2 GB
 
@@ -131,7 +133,7 @@ class Network:
         return np.array([switch.level for switch in self.switches], dtype=np.int32)
 
     @cached_property
-    def switch_links(self) -> NDArray[np.bool_]:
+    def switch_links(self) -> Bools:
         """True for each link between two switches, shape (links,)."""
         hosts = len(self.hosts)
         return (self.links.source >= hosts) & (self.links.target >= hosts)

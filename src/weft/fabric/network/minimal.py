@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.fabric.network.graph import Ints, Links, Network
+from weft.fabric.network.graph import Bools, Floats, Ints, Links, Network
 from weft.files.shipped import LENT
 
 FAR = np.iinfo(np.int32).max
@@ -42,7 +42,7 @@ class EqualCost(NamedTuple):
     home: int  # the leaf switch
     out: Ints  # links between switches by their source, shape (switches, most links); -1 for none
     peer: Ints  # switch at their ends, same shape
-    nearer: NDArray[np.bool_]  # those that lead nearer, same shape
+    nearer: Bools  # those that lead nearer, same shape
     rings: list[Ints]  # switches by their distance, the farthest first, those beside the leaf last
 
     @classmethod
@@ -131,7 +131,7 @@ def ports_by_switch(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints
     return out, peer
 
 
-def _attachments(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints, NDArray[np.float64]]:
+def _attachments(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints, Floats]:
     """Each host's switch, and the link to the host (-1 = none), shape (hosts,); hosts on each switch, (switches,)."""
     leaf, delivery = np.full(hosts, -1, dtype=np.int32), np.full(hosts, -1, dtype=np.int32)
     last = np.flatnonzero((links.source >= hosts) & (links.target < hosts))

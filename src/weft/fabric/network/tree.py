@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 from os.path import commonprefix
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.errors import FabricError
-from weft.fabric.network.graph import Cables, Ints, Network, Switch, refuse_oversize, vertex_levels
+from weft.fabric.network.graph import Cables, Ints, Longs, Network, Switch, refuse_oversize, vertex_levels
 from weft.fabric.network.sections import TreeSection
 
 
@@ -177,7 +176,7 @@ def fold_parallel(network: Network) -> Network:
                    forward=np.where(forward >= 0, new[forward], -1).astype(np.int32))  # fmt: skip
 
 
-def _stand_ins(network: Network) -> NDArray[np.int64]:
+def _stand_ins(network: Network) -> Longs:
     """The vertex that stands for each vertex: its own up to the leaves, the first of its group above them."""
     level, links = vertex_levels(network), network.links
     group = list(range(len(level)))

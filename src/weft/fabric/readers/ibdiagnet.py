@@ -153,23 +153,18 @@ def read_subnet_list(lines: Lines) -> Dump:
         found = LINE.fullmatch(line)
         if not found:
             raise lines.fault(number, "not a link", EXPECTED)
-        a, b = (_see(dump, found.groups()[at : at + 7], number) for at in (0, 7))
+        sides: list[tuple[str, int]] = []
+        for letters, ports, guid, port_guid, label, lid, port in (found.groups()[:7], found.groups()[7:14]):
+            key = dump.see(letters.removesuffix("-SM"), guid, int(lid, 16), label, number, int(ports, 16))
+            sides.append((key, int(port, 16)))
+            dump.port_lids[sides[-1]] = int(lid, 16)
+            if letters.startswith("CA"):
+                dump.port_guids[sides[-1]] = int(port_guid, 16)
         speed = found[15] + SIGNALLED.get(found[17], found[17])
         if found[16] == "ACT":
-            dump.ends.append(End(a[0], a[1], b[0], b[1], speed, rate_of(speed), number))
+            dump.ends.append(End(*sides[0], *sides[1], speed, rate_of(speed), number))
         else:
-            dump.down.append((number, f"{a[0]} port {a[1]}: {found[16]}"))
+            dump.down.append((number, f"{sides[0][0]} port {sides[0][1]}: {found[16]}"))
     if not dump.boxes:
         raise lines.fault(len(lines.lines), "no link up to the end", EXPECTED)
     return dump
-
-
-def _see(dump: Dump, side: tuple[str, ...], number: int) -> tuple[str, int]:
-    """Key and port of a side; adds its box if it is new."""
-    letters, ports, guid, port_guid, label, lid, port = side
-    letters, at = letters.removesuffix("-SM"), int(port, 16)
-    key = dump.see(letters, guid, int(lid, 16), label, number, int(ports, 16))
-    dump.port_lids[key, at] = int(lid, 16)
-    if letters == "CA":
-        dump.port_guids[key, at] = int(port_guid, 16)
-    return key, at

@@ -19,21 +19,7 @@ UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     """The site in what the commands printed, by command; an empty text where one could not be asked."""
     told = Answers(outputs)
-    up, down = _states(told)
-    everywhere = Queue("", True, 0.0, alike(_classes(up, told)), down)
-    named = re.search(r"My cluster name is (\S+)", told.text(ID))
-    return told.site("lsf", word(named[1]) if named else "", _queues(everywhere, told), everywhere)
-
-
-def memory(text: str) -> int:
-    """Bytes of ``503.3G``; 0 for what is none."""
-    return round(scaled(text, UNITS))
-
-
-def _states(told: Answers) -> tuple[set[str], tuple[str, ...]]:
-    """Hosts that run jobs now or later, and those that are down; hosts without slots are neither."""
-    up: set[str] = set()
-    down: list[str] = []
+    up, down = set[str](), list[str]()  # hosts that run jobs now or later; hosts without slots are neither
     for fields in rows(told.text(HOSTS)):
         if fields[0] == "HOST_NAME":
             continue
@@ -43,7 +29,14 @@ def _states(told: Answers) -> tuple[set[str], tuple[str, ...]]:
             down.append(fields[0])
         elif fields[3] != "0":
             up.add(fields[0])
-    return up, tuple(down)
+    everywhere = Queue("", True, 0.0, alike(_classes(up, told)), tuple(down))
+    named = re.search(r"My cluster name is (\S+)", told.text(ID))
+    return told.site("lsf", word(named[1]) if named else "", _queues(everywhere, told), everywhere)
+
+
+def memory(text: str) -> int:
+    """Bytes of ``503.3G``; 0 for what is none."""
+    return round(scaled(text, UNITS))
 
 
 def _classes(up: set[str], told: Answers) -> Iterator[NodeClass]:

@@ -30,8 +30,13 @@ def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     offered = re.findall(r"[a-z0-9_]+", told.text(MPI))
     # of PMIx those plugins of one version only without the one for all
     starts = [name for name in KNOWN if name in offered and not (name.startswith("pmix_") and "pmix" in offered)]
-    queues, leaves = tuple(_queues(told, _rules(told.text(PARTITIONS)))), _leaves(told)
-    return told.site("slurm", word(named[1]) if named else "", queues, mpi=tuple(starts), leaves=leaves)
+    queues = tuple(_queues(told, _rules(told.text(PARTITIONS))))
+    leaves: list[tuple[str, tuple[str, ...]]] = []  # switches that have nodes of their own
+    for keys in (dict(re.findall(r"(\w+)=(\S*)", line)) for line in told.text(TOPOLOGY).splitlines()):
+        is_leaf = keys.get("Level") == "0" and word(keys.get("SwitchName")) and keys.get("Nodes")
+        if is_leaf and (nodes := told.names(keys["Nodes"], "scontrol show topology")):
+            leaves.append((keys["SwitchName"], nodes))
+    return told.site("slurm", word(named[1]) if named else "", queues, mpi=tuple(starts), leaves=tuple(leaves))
 
 
 def seconds(text: str) -> float:
@@ -84,13 +89,3 @@ def _rules(text: str) -> dict[str, Queue | None]:
             is_open = keys.get("State", "UP") == "UP" and keys.get("RootOnly", "NO") == "NO"
             found[name] = Queue(name, hints=hints, most=count(keys.get("MaxNodes", ""))) if is_open else None
     return found
-
-
-def _leaves(told: Answers) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Switches of ``scontrol show topology`` that have nodes of their own."""
-    found: list[tuple[str, tuple[str, ...]]] = []
-    for line in told.text(TOPOLOGY).splitlines():
-        keys = dict(re.findall(r"(\w+)=(\S*)", line))
-        if keys.get("Level") == "0" and word(keys.get("SwitchName")) and keys.get("Nodes"):
-            found.append((keys["SwitchName"], told.names(keys["Nodes"], "scontrol show topology")))
-    return tuple((name, nodes) for name, nodes in found if nodes)

@@ -4,17 +4,15 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
 from weft.fabric.network.build import build_network
-from weft.fabric.network.graph import Network
+from weft.fabric.network.graph import Ints, Network
 from weft.fabric.simulation import CRAY_STEPS
 from weft.plan.simulation_budget import simulation_of
 
 INFINIBAND = "infiniband"
-Ints = NDArray[np.int32]
 
 
 def describe_machine(fabric: Fabric, hosts: Sequence[str], ranks_per_node: int, network: Network | None = None) -> str:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.errors import LaunchError
+from weft.fabric.network.graph import Floats
 from weft.files.atomic import make_folder, read_json, write_atomic, write_json
 from weft.plan.schedules import KINDS
 from weft.route.library import Library
@@ -27,7 +27,6 @@ COARSE, COARSE_FROM = 5e-3, 512
 """From so many ranks on messages end together that do within this part of what an adapter takes for a round."""
 ENGINE = "rounds"
 COLUMNS = ("start_ns", "duration_ns", "delay")
-Floats = NDArray[np.float64]
 
 
 class Call(ctypes.Structure):

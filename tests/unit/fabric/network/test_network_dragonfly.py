@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import FabricError
-from weft.fabric.network.direct import dragonfly
+from weft.fabric.network.build import dragonfly
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import DragonflySection
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import FabricError
-from weft.fabric.network.direct import torus
+from weft.fabric.network.build import torus
 from weft.fabric.network.graph import Network
 from weft.fabric.network.sections import TorusSection
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import FabricError
-from weft.route.deadlock import read_service
+from weft.route.checks import read_service
 
 PATHS = """PathRecord dump:
 	dlid....2

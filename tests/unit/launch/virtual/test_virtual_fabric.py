@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from weft.errors import FabricError
 from weft.fabric import Fabric, load_fabric
-from weft.fabric.network.build import build_network, star
-from weft.fabric.network.direct import torus
+from weft.fabric.network.build import build_network, star, torus
 from weft.fabric.network.sections import TorusSection, TreeSection
 from weft.fabric.network.tree import fat_tree
 from weft.files.shipped import shipped
