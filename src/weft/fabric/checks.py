@@ -68,25 +68,13 @@ def _tables(dump: Dump) -> list[Finding]:
     if dump.tables is None:
         return []
     try:
-        network = network_of(dump, routed=False)
-        _, report = forward_of(network, dump.tables)
+        _, places = forward_of(network_of(dump, routed=False), dump.tables)
     except FabricError as error:
         return [finding("foreign-tables", what=error.what, remedy=error.remedy)]
-    switch, host = [s.name for s in network.switches], network.hosts
     odd = [f"line {line}: {text}" for line, text in dump.tables.odd]
     odd += [""] * (dump.tables.odd_lines - len(odd))
-    truncated = [f"{switch[s]} lacks {missing}" for s, missing in report.truncated]
-    bare = [f"{switch[s]} port {port} ({entries} entries)" for s, port, entries in report.no_cable]
-    return [
-        *found("odd-lines", odd),
-        *found("switch-without-table", [switch[s] for s in report.without_table]),
-        *found("table-of-other-switch", report.foreign),
-        *found("table-twice", report.repeated),
-        *found("entries-missing", truncated),
-        *found("port-without-cable", bare),
-        *found("host-without-lid", [host[h] for h in report.without_lid]),
-        *found("host-in-no-table", [host[h] for h in report.unknown_lids]),
-    ]
+    every = {"odd-lines": odd, **places}
+    return [each for id, named in every.items() for each in found(id, named)]
 
 
 def check_dump(dump: Dump) -> list[Finding]:
@@ -159,8 +147,8 @@ def _slower(ends: list[End], id: str) -> list[Finding]:
 
 def _tolerated(dump: Dump) -> list[Finding]:
     """Notes on what a network ignores of a real dump: links that are down, several LIDs on a port, ports that wait."""
-    waits = sorted(((c.waited_ticks, *port, c.sent_bytes) for port, c in dump.counters.items()), reverse=True)
-    waits = [each for each in waits if each[0]] if any(c.sent_bytes for c in dump.counters.values()) else []
+    waits = sorted(((ticks, *port, sent) for port, (ticks, sent) in dump.counters.items() if ticks), reverse=True)
+    waits = waits if any(sent for _, sent in dump.counters.values()) else []
     hot = [f"{key} port {port}: {ticks:,} ticks, {sent:,} B sent" for ticks, key, port, sent in waits]
     return [
         *found("link-down", [f"line {line}: {what}" for line, what in dump.down]),

@@ -15,7 +15,7 @@ from typing import Any
 
 from weft.errors import FabricError
 from weft.fabric.model import Fabric
-from weft.fabric.network.dumped import forward_of, network_of
+from weft.fabric.network.dumped import forward_of, network_of, refuse_foreign
 from weft.fabric.nodeset import expand, fold
 from weft.fabric.readers import Dump, Format, Lines, read_dump, read_names, read_tables
 from weft.files.atomic import write_output
@@ -110,7 +110,7 @@ def import_dump(
         described = {} if names else described_names(read)
         network = network_of(read, names=read_names(names) if names else described, routed=False)
         if read.tables is not None:
-            forward_of(network, read.tables)[1].refuse_foreign(network)
+            refuse_foreign(network, forward_of(network, read.tables)[1])
         shape = read_hwloc(Lines.read(node)) if node else None
         beside: list[tuple[Path, Path | bytes]] = [
             (into.parent / path.name, path) for path in (dump, names, tables) if path is not None

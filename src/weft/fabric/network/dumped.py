@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,8 +60,8 @@ def network_of(
 
 def _with_routes(network: Network, dump: Dump) -> Network:
     if dump.tables is not None:
-        forward, report = forward_of(network, dump.tables)
-        report.refuse_foreign(network)
+        forward, places = forward_of(network, dump.tables)
+        refuse_foreign(network, places)
         return network.with_tables(forward, f"the tables of {Path(dump.tables.path).name}")
     forward = minimal_tables(len(network.hosts), len(network.switches), network.links)
     return network.with_tables(forward, "minimal, balanced by Weft; not the subnet manager's tables")
@@ -181,41 +181,32 @@ PORTS = NO_PORT + 1
 LIDS = 1 << 16
 
 
-@dataclass(frozen=True, eq=False)
-class TableReport:
-    """Differences between tables and a network. Indices are those of the network's switches and hosts."""
-
-    without_table: list[int]  # switches
-    foreign: list[str]  # headings of tables of switches that the network does not have
-    repeated: list[str]  # headings of further tables of the same switch; the last one counts
-    truncated: list[tuple[int, int]]  # (switch, missing entries): fewer than the last line or the heading states
-    no_cable: list[tuple[int, int, int]]  # (switch, port, entries) where entries lead to a port without a cable
-    without_lid: list[int]  # hosts whose LID the dump does not state
-    unknown_lids: list[int]  # hosts without an entry in any table
-
-    def refuse_foreign(self, network: Network) -> None:
-        """FabricError if no table is of a switch of the network; names one of either."""
-        if len(self.without_table) == len(network.switches):
-            raise FabricError(
-                f"none of the tables is for a switch of this network: they begin with "
-                f"{self.foreign[0] if self.foreign else 'nothing'}, the network with {network.switches[0].name}",
-                "give network and tables of one fabric, dumped at the same time",
-            )
+Places = Mapping[str, Sequence[str]]  # differences between tables and a network, by the finding that names them
 
 
-def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
+def refuse_foreign(network: Network, places: Places) -> None:
+    """FabricError if no table is of a switch of the network, by what `forward_of` found; names one of either."""
+    if len(places["switch-without-table"]) == len(network.switches):
+        raise FabricError(
+            f"none of the tables is for a switch of this network: they begin with "
+            f"{next(iter(places['table-of-other-switch']), 'nothing')}, the network with {network.switches[0].name}",
+            "give network and tables of one fabric, dumped at the same time",
+        )
+
+
+def forward_of(network: Network, tables: Tables) -> tuple[Ints, Places]:
     """Link that a switch takes to a host, shape (switches, hosts), -1 for none; FabricError without GUIDs and LIDs."""
     addresses = network.addresses
     if addresses is None or not (addresses.host_lids > 0).any():
         what = "this network states no LIDs, so forwarding tables cannot be matched to it"
         raise FabricError(what, "import the output of ibnetdiscover or an opensm-subnet.lst, which state them")
     owner, foreign, repeated = _owners(addresses, tables)
-    hosts, links = len(network.hosts), network.links
-    link_at = np.full((len(network.switches), PORTS), -1, dtype=np.int32)  # out of each port of each switch
+    hosts, links, title = len(network.hosts), network.links, [switch.name for switch in network.switches]
+    link_at = np.full((len(title), PORTS), -1, dtype=np.int32)  # out of each port of each switch
     out = np.flatnonzero((links.source >= hosts) & (links.source_port < NO_PORT))
     link_at[links.source[out] - hosts, links.source_port[out]] = out
-    forward, known = np.full((len(network.switches), hosts), -1, dtype=np.int32), np.zeros(hosts, dtype=bool)
-    no_cable: list[tuple[int, int, int]] = []
+    forward, known = np.full((len(title), hosts), -1, dtype=np.int32), np.zeros(hosts, dtype=bool)
+    truncated, no_cable = list[str](), list[str]()
     for switch, table in owner.items():
         port = np.full(LIDS, NO_PORT, dtype=np.uint8)
         port[table.lids] = table.ports
@@ -225,17 +216,21 @@ def forward_of(network: Network, tables: Tables) -> tuple[Ints, TableReport]:
         stated = row != NO_PORT
         known |= stated
         lost = np.bincount(row[stated & (forward[switch] < 0)], minlength=1)
-        no_cable += [(switch, int(p), int(lost[p])) for p in np.flatnonzero(lost)]
+        no_cable += [f"{title[switch]} port {at} ({lost[at]} entries)" for at in np.flatnonzero(lost)]
+        # by the count in its last line if there is one, else by the last LID of its heading
+        whole = table.promised >= 0
+        missing = table.promised - len(table.lids) if whole else table.last - int(table.lids.max(initial=0))
+        truncated += [f"{title[switch]} lacks {missing}"] if missing > 0 else []
     has_lid = addresses.host_lids > 0
-    without_table = [s for s in range(len(network.switches)) if s not in owner]
-    # by the count in its last line if there is one, else by the last LID of its heading
-    missing = {
-        s: table.promised - len(table.lids) if table.promised >= 0 else table.last - int(table.lids.max(initial=0))
-        for s, table in owner.items()
+    return forward, {
+        "switch-without-table": [name for switch, name in enumerate(title) if switch not in owner],
+        "table-of-other-switch": foreign,
+        "table-twice": repeated,
+        "entries-missing": truncated,
+        "port-without-cable": no_cable,
+        "host-without-lid": [network.hosts[host] for host in np.flatnonzero(~has_lid)],
+        "host-in-no-table": [network.hosts[host] for host in np.flatnonzero(has_lid & ~known)],
     }
-    truncated = [(s, count) for s, count in missing.items() if count > 0]
-    unknown = (np.flatnonzero(~has_lid).tolist(), np.flatnonzero(has_lid & ~known).tolist())
-    return forward, TableReport(without_table, foreign, repeated, truncated, no_cable, *unknown)
 
 
 def _owners(addresses: Addresses, tables: Tables) -> tuple[dict[int, SwitchTable], list[str], list[str]]:

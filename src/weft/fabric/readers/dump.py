@@ -74,14 +74,6 @@ class End:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Counters:
-    """Counters of a port since the last reset: bytes sent, and ticks during which data waited for credits."""
-
-    sent_bytes: int
-    waited_ticks: int
-
-
 @dataclass(frozen=True)
 class Dump:
     """A dump as read."""
@@ -98,7 +90,8 @@ class Dump:
     # by (key, port), where the dump states them; GUIDs of adapters' ports
     port_lids: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     port_guids: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
-    counters: dict[tuple[str, int], Counters] = field(default_factory=dict[tuple[str, int], Counters])
+    # of a port since the last reset: ticks during which data waited for credits, and bytes sent
+    counters: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict[tuple[str, int], tuple[int, int]])
     lmc: dict[str, int] = field(default_factory=dict[str, int])  # by key: each of its ports has 2^LMC LIDs
     down: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])  # (line, what) of links not active
     tables: Tables | None = None

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from weft.fabric.readers.dump import Box, BoxKind, Counters, Dump, End, Lines, kind_of_adapter, rate_of
+from weft.fabric.readers.dump import Box, BoxKind, Dump, End, Lines, kind_of_adapter, rate_of
 
 KINDS: dict[int, BoxKind] = {1: "host", 2: "switch", 3: "router"}
 LETTERS = {"host": "H", "aggregation": "H", "switch": "S", "router": "R"}
@@ -55,7 +55,7 @@ def read_ibdiagnet(lines: Lines) -> Dump:
         if (key := keys.get(_value(lines, number, row, "nodeguid"))) is not None:
             port = _value(lines, number, row, "portnumber", "portnum")
             sent, waited = (_value(lines, number, row, *names, default=0) for names in (SENT, WAITED))
-            dump.counters[key, port] = Counters(WORD_BYTES * sent, waited)
+            dump.counters[key, port] = (waited, WORD_BYTES * sent)
     return dump
 
 

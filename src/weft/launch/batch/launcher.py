@@ -31,36 +31,12 @@ JOB = re.compile(r"[^\s-]\S{0,199}")
 """A job's id. It becomes an argument of the scheduler's commands, and must not be taken for one of their options."""
 
 
-class JobNote:
-    """The job noted in a run folder (``job.json``)."""
+NOTE = "job.json"  # of a run folder: its job
 
-    def __init__(self, folder: Path, scheduler: Scheduler) -> None:
-        self.path, self.scheduler = folder / "job.json", scheduler
 
-    def write(self, job: str) -> None:
-        """Note a job; DataError if the folder cannot be written."""
-        write_json(self.path, {"scheduler": self.scheduler.name, "job": job, **self._place()})
-
-    def left(self) -> str | None:
-        """Id of the job that an interrupted weft left in the queue for this folder, and not for one it is a copy of."""
-        if not self.path.exists():
-            return None
-        try:
-            noted = read_json(self.path)
-        except DataError:  # incomplete: the job's id is unknown
-            return None
-        job = noted.get("job")
-        if not isinstance(job, str) or not JOB.fullmatch(job) or noted.get("scheduler") != self.scheduler.name:
-            return None
-        # a login node may see the same folder by another path, and a moved folder is still the same one
-        here = self._place()
-        if "folder" in noted and all(noted.get(key) != value for key, value in here.items()):
-            return None
-        return job if self.scheduler.state(job) is not JobState.ENDED else None
-
-    def _place(self) -> dict[str, str | int]:
-        folder = self.path.parent
-        return {"folder": str(folder.resolve()), "inode": folder.stat().st_ino}
+def place_of(folder: Path) -> dict[str, str | int]:
+    """By what a note knows its folder: a login node may see it by another path, and moved it is still the same one."""
+    return {"folder": str(folder.resolve()), "inode": folder.stat().st_ino}
 
 
 END = re.compile(rb"([0-9]{1,9}) ([0-9]{1,9})\n")
@@ -92,7 +68,7 @@ class BatchLauncher:
         """Run the requests in as few jobs as the site's time limit allows, and yield their outcomes in order."""
         if not requests:
             return
-        if JobNote(requests[0].folder, self.scheduler).left() is None:  # else a job of ours is still writing them
+        if self._left(requests[0].folder) is None:  # else a job of ours is still writing them
             for request in requests:
                 try_remove(request.file("end"))
         before = {request.id for request in requests if request.file("end").exists()}
@@ -136,14 +112,13 @@ class BatchLauncher:
 
     def _submitted(self, script: Path, folder: Path, waiting: Sequence[LaunchRequest]) -> Iterator[bool]:
         """Submit the script, or follow an earlier job, while launches wait; yields whether the job still exists."""
-        note = JobNote(folder, self.scheduler)
-        job = note.left()
+        job = self._left(folder)
         if job:
             self.say(f"following {self.scheduler.name} job {job}, which an earlier weft left in the queue")
         else:
             job = self.scheduler.submit(script)
             self.say(f"submitted {script.name} as {self.scheduler.name} job {job}")
-        note.write(job)
+        write_json(folder / NOTE, {"scheduler": self.scheduler.name, "job": job, **place_of(folder)})
         ended = False
         try:
             for _ in self._while_there(job):
@@ -162,7 +137,22 @@ class BatchLauncher:
             if waiting and not ended:
                 ended = self._interrupted(job)
             if ended or not waiting:
-                try_remove(note.path)
+                try_remove(folder / NOTE)
+
+    def _left(self, folder: Path) -> str | None:
+        """Id of the job that an interrupted weft left in the queue for a folder, and not for one it is a copy of."""
+        if not (folder / NOTE).exists():
+            return None
+        try:
+            noted = read_json(folder / NOTE)
+        except DataError:  # incomplete: the job's id is unknown
+            return None
+        job = noted.get("job")
+        if not isinstance(job, str) or not JOB.fullmatch(job) or noted.get("scheduler") != self.scheduler.name:
+            return None
+        if "folder" in noted and all(noted.get(key) != value for key, value in place_of(folder).items()):
+            return None
+        return job if self.scheduler.state(job) is not JobState.ENDED else None
 
     def _while_there(self, job: str) -> Iterator[None]:
         """Poll a job until it has ended; LaunchError after a quarter of an hour without an answer."""

@@ -80,13 +80,10 @@ def counters_now(spec: VirtualSpec, files: Mapping[str, Path]) -> list[LinkCount
     Interfaces count a large send once, without the headers of its frames: 3 % less than `read_counters`.
     """
     try:
-        return counted(spec, {space: file.read_text(encoding="utf-8") for space, file in files.items()})
+        texts = {space: file.read_text(encoding="utf-8") for space, file in files.items()}
     except OSError:
         return []
-
-
-def counted(spec: VirtualSpec, texts: Mapping[str, str]) -> list[LinkCount]:
-    """Counters of each link from ``/proc/net/dev``: received bytes are its first number, sent ones its ninth."""
+    # of ``/proc/net/dev``: received bytes are the first number of a line, sent ones its ninth
     lines = ((space, line.partition(":")) for space, text in texts.items() for line in text.splitlines())
     numbers = {(space, name.strip()): values.split() for space, (name, _, values) in lines if values}
     found: list[LinkCount] = []
@@ -117,28 +114,20 @@ def read_counters(cluster: Cluster) -> list[LinkCount]:
             f"the counters of {cluster.spec.name} cannot be read: {done.stderr.strip() or done.returncode}",
             f"is it still up? weft fabric exec --fabric {cluster.spec.name} {cluster.spec.hosts[0]} tc -s qdisc",
         )
-    return link_counts(ports(cluster.spec), cluster.spec.spaces, parse_shown(done.stdout))
+    return link_counts(ports(cluster.spec), cluster.spec.spaces, done.stdout)
 
 
-def parse_shown(text: str) -> list[dict[str, dict[str, Any]]]:
-    """The ``tbf`` of every interface in the output of each ``tc -s -j qdisc show``; LaunchError for no JSON."""
-    found: list[dict[str, dict[str, Any]]] = []
-    while rest := text.strip():
+def link_counts(senders: Sequence[Port], named: Sequence[str], text: str) -> list[LinkCount]:
+    """Counters of each port from ``tc -s -j qdisc show`` in all spaces, holder's first; LaunchError for a lost limit."""
+    shown: list[dict[str, dict[str, Any]]] = []  # the ``tbf`` of every interface
+    while text := text.strip():
         try:
-            shown, end = json.JSONDecoder().raw_decode(rest)
+            disciplines, end = json.JSONDecoder().raw_decode(text)
         except ValueError as error:
-            raise LaunchError(f"tc printed no JSON: {rest[:80]!r}", "iproute2 5 or newer is needed") from error
-        found.append({qdisc["dev"]: qdisc for qdisc in shown if qdisc["kind"] == "tbf"})
-        text = rest[end:]
-    return found
-
-
-def link_counts(
-    senders: Sequence[Port], named: Sequence[str], shown: Sequence[dict[str, dict[str, Any]]]
-) -> list[LinkCount]:
-    """Counters of each port from shapers, the holder's first; LaunchError if a link has lost its shaper."""
-    spaces = dict(zip(("", *named), shown, strict=True))
-    found: list[LinkCount] = []
+            raise LaunchError(f"tc printed no JSON: {text[:80]!r}", "iproute2 5 or newer is needed") from error
+        shown.append({each["dev"]: each for each in disciplines if each["kind"] == "tbf"})
+        text = text[end:]
+    spaces, found = dict(zip(("", *named), shown, strict=True)), list[LinkCount]()
     for port in senders:
         shaper = spaces[port.host].get(port.interface)
         if shaper is None:

@@ -9,7 +9,7 @@ import pytest
 
 from weft.errors import DataError, LaunchError
 from weft.launch.batch.launcher import parse_perfquery, port_counts
-from weft.launch.virtual.counters import link_counts, parse_shown
+from weft.launch.virtual.counters import link_counts
 from weft.launch.virtual.wiring import Port
 from weft.store.links import LinkCount, links_file, passed, read_links, write_links
 
@@ -92,7 +92,7 @@ def test_a_torn_or_foreign_file_of_counters_is_one_message(text: str, tmp_path: 
 
 
 def test_each_direction_is_read_at_the_end_that_sends_it() -> None:
-    counts = link_counts(PORTS, ("a",), parse_shown(HOLDER + HOST))
+    counts = link_counts(PORTS, ("a",), HOLDER + HOST)
     assert counts == [
         LinkCount("a-s", "a", "s", 1e7, 5, 5400, 7),
         LinkCount("a-s", "s", "a", 1e7, 48200123, 5400, 7),
@@ -102,12 +102,12 @@ def test_each_direction_is_read_at_the_end_that_sends_it() -> None:
 def test_a_link_that_lost_its_limit_is_not_measured_in_silence() -> None:
     unshaped = HOST.replace('"kind":"tbf"', '"kind":"noqueue"')
     with pytest.raises(LaunchError, match="a-s has lost its limit from a to s"):
-        link_counts(PORTS, ("a",), parse_shown(HOLDER + unshaped))
+        link_counts(PORTS, ("a",), HOLDER + unshaped)
 
 
 def test_output_that_is_no_json_names_the_version_that_is_needed() -> None:
     with pytest.raises(LaunchError, match="iproute2 5"):
-        parse_shown("qdisc tbf 8001: dev eth0 root")
+        link_counts(PORTS, ("a",), "qdisc tbf 8001: dev eth0 root")
 
 
 def test_infiniband_counts_words_of_four_bytes() -> None:
