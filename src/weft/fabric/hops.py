@@ -125,8 +125,7 @@ def host_levels(network: Network, hosts: Ints | None = None) -> NDArray[np.int8]
     chosen = _chosen(network, hosts)
     levels = np.full((len(chosen), len(chosen)), CORE, dtype=np.int8)
     for name, level in (("pod", POD), ("leaf", LEAF)):
-        column = network.coordinates.get(name)
-        if column is not None:
+        if (column := network.coordinates.get(name)) is not None:
             mine = column[chosen]
             levels[mine[:, np.newaxis] == mine[np.newaxis, :]] = level
     np.fill_diagonal(levels, NODE)

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,8 @@ from weft.files.atomic import write_output
 from weft.files.beneath import UNLIMITED, plain_file, read_plain
 from weft.files.reading import is_list, is_table
 
-
-@dataclass(frozen=True)
-class NodeShape:
-    """A node as hwloc describes it."""
-
-    # operating system's numbers of the processing units of each core: ``cores[socket][core] == (pu, pu, ...)``
-    cores: tuple[tuple[tuple[int, ...], ...], ...]
-    memory: int  # bytes over all its NUMA nodes
+#: The operating system's numbers of the processing units of each core of each socket, and bytes over all NUMA nodes.
+NodeShape = tuple[tuple[tuple[tuple[int, ...], ...], ...], int]
 
 
 def read_hwloc(lines: Lines) -> NodeShape:
@@ -65,7 +59,7 @@ def _shape(lines: Lines, machine: ET.Element) -> NodeShape:
         raise FabricError(what, "give the output of lstopo --of xml of the whole node (without --filter or --no-smt)")
     holders = _inside(machine, "NUMANode") or [machine]
     memory = sum(_number(lines, o, "local_memory") for o in holders if o.get("local_memory") is not None)
-    return NodeShape(cores, memory)
+    return cores, memory
 
 
 def _inside(item: ET.Element, *types: str) -> list[ET.Element]:
@@ -182,8 +176,8 @@ def _text(
     name = re.sub(r"[^A-Za-z0-9._-]", "-", into.stem).lstrip("._-") or "fabric"
     cores = "cores = 1                     # not in a dump: give those of a node, or import with --node lstopo.xml\n"
     if shape is not None:
-        memory = f'memory = "{shape.memory} B"\n' if shape.memory else ""
-        cores = f"sockets = {len(shape.cores)}\ncores = {sum(map(len, shape.cores))}\n{memory}"
+        memory = f'memory = "{shape[1]} B"\n' if shape[1] else ""
+        cores = f"sockets = {len(shape[0])}\ncores = {sum(map(len, shape[0]))}\n{memory}"
     rates = "Link rates are the data rates in the dump."
     extra = "".join(f"{key} = {quoted(file.name)}\n" for key, file in (("names", names), ("tables", tables)) if file)
     if not rated:
@@ -236,7 +230,6 @@ def as_toml(fabric: Fabric) -> str:
 
 
 def _table(path: tuple[str, ...], tree: Mapping[str, Any]) -> list[str]:
-    """Lines of a table: its values, then the tables inside it."""
     lines = ["", f"[{'.'.join(map(_key, path))}]"] if path else []
     lines += [f"{_key(key)} = {_value(value)}" for key, value in tree.items() if not is_table(value)]
     return lines + [line for key, value in tree.items() if is_table(value) for line in _table((*path, key), value)]

@@ -203,7 +203,6 @@ def filled_shares(routes: Ints, network: Network, of: Longs) -> Floats:
 
 
 def _places(routes: Ints, network: Network, of: Longs | None) -> Longs:
-    """A number for each link of each round; padding has its own."""
     count = len(network.links) + 1
     return (0 if of is None else count * of[:, np.newaxis]) + np.where(routes < 0, count - 1, routes).astype(np.int64)
 

@@ -61,7 +61,6 @@ def natural(name: str) -> tuple[str, str]:
 
 
 def _parsed(text: str) -> list[Pieces]:
-    """Each name of the set, after checks of sizes and lengths."""
     if len(text) > MOST_TEXT:
         raise NodeSetError(f"not a node set: {len(text):,} characters")
     found: list[Pieces] = []

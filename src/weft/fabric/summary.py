@@ -165,7 +165,6 @@ def bisection(network: Network) -> Bisection:
 
 
 def _flow_from(network: Network, half: Bools) -> float:
-    """Maximum flow from the hosts in ``half`` to all others."""
     hosts, source, sink = len(network.hosts), len(network.switches), len(network.switches) + 1
     left: list[dict[int, float]] = [{} for _ in range(sink + 1)]
     links = network.links

@@ -95,7 +95,6 @@ def _environment(socket: str, **more: str) -> dict[str, str]:
 
 
 def _kept(command: list[str], log: Path, folder: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    """A program that ends with this process."""
     with log.open("wb") as out:
         return subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", KEPT, *command], stdin=subprocess.DEVNULL, stdout=out, stderr=out,

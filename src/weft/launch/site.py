@@ -20,6 +20,7 @@ from weft.fabric.presets import with_presets
 from weft.fabric.site import Site, fabric_text, flux, lsf, pbs, slurm
 from weft.fabric.site.found import read_adapters
 from weft.files.reading import validate
+from weft.host import run_program
 from weft.kernel.jobs import rank_at
 from weft.kernel.registry import KERNELS
 from weft.launch.preload import route_library
@@ -110,13 +111,10 @@ def printed(command: tuple[str, ...], *, needed: bool = False) -> str:
     """What a command prints; empty where it fails. Raises LaunchError: It fails, and it is needed."""
     try:
         # a list of plugins (srun --mpi=list) goes to standard error
-        done = subprocess.run(
-            command, capture_output=True, check=False, timeout=ANSWER_S, stdin=subprocess.DEVNULL,
-            env={**os.environ, "LC_ALL": "C.UTF-8"},
-        )  # fmt: skip
+        done = run_program(command, env={**os.environ, "LC_ALL": "C.UTF-8"}, timeout_s=ANSWER_S)
         if not done.returncode:
-            return (done.stdout or done.stderr)[:MOST_TEXT].decode("utf-8", "replace")
-        failure = done.stderr.decode("utf-8", "replace").strip() or "without a word"
+            return (done.stdout or done.stderr)[:MOST_TEXT]
+        failure = done.stderr.strip() or "without a word"
     except (OSError, subprocess.TimeoutExpired) as error:
         failure = str(error)
     if needed:

@@ -301,5 +301,4 @@ def _idle(routes: Routes, load: Longs) -> list[Finding]:
 
 
 def _lazily(items: list[int], place: Callable[[int], str]) -> list[str]:
-    """Descriptions of the first items; the others are only counted."""
     return [place(item) if number < NAMED else "" for number, item in enumerate(items)]

@@ -201,7 +201,6 @@ class _Search:
         return candidate.score.lost <= self.least_lost and candidate.score.all_to_all <= self.bound + 1e-9
 
     def looking(self, candidates: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Evaluate candidates one by one, and pass them on."""
         for candidate in candidates:
             self.tried += 1
             self.fastest = min(self.fastest, candidate, key=lambda c: (c.score.lost, c.score.all_to_all))
@@ -229,7 +228,6 @@ class _Search:
         return best
 
     def starts(self, others: tuple[Network, ...]) -> Iterator[tuple[str, Routes]]:
-        """Names and tables to start from."""
         routes = self.present.routes
         # On large fabrics the time may be over after some starts: the most promising come first.
         tried = self.most_changes is None and self.rank is None

@@ -157,7 +157,6 @@ class _Search:
         return flow_loads(self.routes, np.repeat(hosts, len(hosts)), np.tile(hosts, len(hosts)))
 
     def _swapped(self, load: Floats, hosts: Ints, place: int, other: int) -> Floats:
-        """Loads of an all-to-all with one host in the place of another."""
         rest = np.delete(hosts, place)
         old, new = np.full_like(rest, hosts[place]), np.full_like(rest, other)
         amounts = np.repeat([-1.0, 1.0], 2 * len(rest))

@@ -72,7 +72,6 @@ def as_text(found: Comparison, title: str) -> RenderableType:
 
 
 def _printed(rows: Rows, faint: str = "") -> Table:
-    """Rows for the terminal; rows of names are dim."""
     table = lean_table(*rows.columns, words=rows.words, title=rows.title)
     for row in rows.rows:
         table.add_row(*row, style="dim" if row[0] == faint else None)

@@ -71,7 +71,6 @@ def save(chart: alt.LayerChart, path: Path) -> None:
 
 
 def _page(tree: dict[str, Any]) -> str:
-    """A drawing as a complete HTML page."""
     options = {"renderer": "svg", "actions": {"source": False, "compiled": False, "editor": False}}
     drawn, how = (json.dumps(each).replace("<", "\\u003c") for each in (tree, options))  # no </script> in names
     return f"""\

@@ -128,7 +128,6 @@ def boxes(network: Network) -> list[Box]:
 
 
 def _with_hosts(network: Network, made: list[Box]) -> list[Box]:
-    """The boxes, with the hosts put on their switches."""
     for box in made:
         box.hosts = np.flatnonzero(np.isin(network.leaf, box.switches)).tolist()
     return made

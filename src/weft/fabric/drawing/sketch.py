@@ -85,15 +85,10 @@ def _place(network: Network, box: Box, centre: Point, width: float) -> Place:
         text = counted(network, box.level, len(box.switches)) if width >= 64 else str(len(box.switches))
     room = max(2, int(width / CHARACTER))
     text = text if len(text) <= room else "…" + text[-(room - 1) :]
-    return Place(
-        *centre,
-        width,
-        40.0 if compact else 30.0,
-        f"{text}\n{hosts}" if compact else text,
-        hosts if box.level == 1 and not compact else "",
-        f"{label}: {names}" if names else label,
-        role(network, box.level),
-    )
+    named = f"{label}: {names}" if names else label
+    if compact:
+        return Place(*centre, width, 40.0, f"{text}\n{hosts}", "", named, role(network, box.level))
+    return Place(*centre, width, 30.0, text, hosts if box.level == 1 else "", named, role(network, box.level))
 
 
 def _lines(network: Network, made: list[Box], places: tuple[Place, ...], values: Floats | None) -> list[Line]:

@@ -145,11 +145,8 @@ def _groups(shape: DragonflySection, hosts: int) -> int:
     needed = max(1, -(-hosts // per_group))
     groups = needed if shape.groups is None else shape.groups
     if groups < needed:
-        raise FabricError(
-            f"[network.dragonfly]: groups = {groups} of {per_group} nodes hold {groups * per_group} nodes, "
-            f"the fabric has {hosts}",
-            f"set groups to {needed} or more, or leave it out",
-        )
+        held = f"groups = {groups} of {per_group} nodes hold {groups * per_group} nodes, the fabric has {hosts}"
+        raise FabricError(f"[network.dragonfly]: {held}", f"set groups to {needed} or more, or leave it out")
     most = shape.routers_per_group * shape.global_links + 1
     if groups > most:
         raise FabricError(
@@ -203,7 +200,6 @@ def _global_links(
 def _tables(
     router_of: Ints, down: Ints, local: Ints, between: dict[tuple[int, int], list[tuple[int, int]]], groups: int
 ) -> Ints:
-    """Forwarding tables, shape (routers, hosts)."""
     routers, size = local.shape
     forward = np.full((routers, len(router_of)), -1, dtype=np.int32)
     group_of = router_of // size

@@ -26,13 +26,33 @@ def minimal_tables(hosts: int, switches: int, links: Links) -> Ints:
     lent = LENT.get(NATIVE) if hosts >= LARGE else None
     if lent and (found := lent(hosts, switches, links)) is not None:
         return found
-    graph = _Graph(hosts, switches, links)
+    out, peer = ports_by_switch(hosts, switches, links)
+    leaf, delivery, injected = _attachments(hosts, switches, links)
+    known = np.isfinite(links.rate).all() and len(links) > 0
+    fastest = float(links.rate.max()) if known else 1.0
+    slowness = np.append(fastest / links.rate if known else np.ones(len(links)), 1.0)
+    # One unit of cost: the fabric's traffic spread evenly over the links between its switches.
+    unit = max(1.0, float(injected.sum()) ** 2 / max(1, int((out >= 0).sum())))
+    target = np.append(np.maximum(links.target - hosts, 0), 0)
+    load = np.zeros(len(links) + 1)  # the last one means "no link"
+    price = np.full(len(links) + 1, 1e-3**STEEPNESS)  # cost of a link at its present load
     forward = np.full((switches, hosts), -1, dtype=np.int32)
-    for home in np.unique(graph.leaf[graph.leaf >= 0]).tolist():
-        near = EqualCost.of(home, graph.out, graph.peer)
-        for host in np.flatnonzero(graph.leaf == home):
-            graph.route(near, forward[:, host])
-            forward[home, host] = graph.delivery[host]
+    for home in np.unique(leaf[leaf >= 0]).tolist():
+        near = EqualCost.of(home, out, peer)
+        for host in np.flatnonzero(leaf == home):
+            flow, ahead, column = injected.copy(), np.zeros(len(out)), forward[:, host]
+            for ring in near.rings[::-1]:  # the nearest first: what a switch chooses changes no price of those nearer
+                ways = np.where(near.nearer[ring], price[out[ring]] + ahead[peer[ring]], np.inf)
+                column[ring] = out[ring, ways.argmin(axis=1)]
+                ahead[ring] = ways.min(axis=1)
+            for ring in near.rings:
+                link = column[ring]  # each occurs once
+                load[link] += flow[ring]
+                second = (1e-3 + load[link] * slowness[link] / unit) ** 2
+                fourth = second * second  # as native/route/minimal.cpp multiplies, so that ties are the same
+                price[link] = fourth * fourth
+                np.add.at(flow, target[link], flow[ring])
+            forward[home, host] = delivery[host]
     return forward
 
 
@@ -83,38 +103,6 @@ def equal_cost_ways(network: Network) -> list[list[list[int]]]:
 def has_several_ways(network: Network) -> bool:
     """Whether a switch has more than one shortest way to some host."""
     return any(bool((near.nearer.sum(axis=1) > 1).any()) for near in equal_cost(network))
-
-
-class _Graph:
-    """The switches' ports as arrays, and the load of every link so far."""
-
-    def __init__(self, hosts: int, switches: int, links: Links) -> None:
-        self.out, self.peer = ports_by_switch(hosts, switches, links)
-        self.leaf, self.delivery, self.injected = _attachments(hosts, switches, links)
-        known = np.isfinite(links.rate).all() and len(links) > 0
-        # One unit of cost: the fabric's traffic spread evenly over the links between its switches.
-        fastest = float(links.rate.max()) if known else 1.0
-        between = max(1, int((self.out >= 0).sum()))
-        self.slowness = np.append(fastest / links.rate if known else np.ones(len(links)), 1.0)
-        self.unit = max(1.0, float(self.injected.sum()) ** 2 / between)
-        self.target = np.append(np.maximum(links.target - hosts, 0), 0)
-        self.load = np.zeros(len(links) + 1)  # the last one means "no link"
-        self.price = np.full(len(links) + 1, 1e-3**STEEPNESS)  # cost of a link at its present load
-
-    def route(self, near: EqualCost, column: Ints) -> None:
-        """Choose a link for each switch towards a host of a leaf switch, and add its load."""
-        flow, ahead = self.injected.copy(), np.zeros(len(self.out))
-        for ring in near.rings[::-1]:  # the nearest first: what a switch chooses changes no price of those nearer
-            ways = np.where(near.nearer[ring], self.price[self.out[ring]] + ahead[self.peer[ring]], np.inf)
-            column[ring] = self.out[ring, ways.argmin(axis=1)]
-            ahead[ring] = ways.min(axis=1)
-        for ring in near.rings:
-            link = column[ring]  # each occurs once
-            self.load[link] += flow[ring]
-            second = (1e-3 + self.load[link] * self.slowness[link] / self.unit) ** 2
-            fourth = second * second  # as native/route/minimal.cpp multiplies, so that ties are the same
-            self.price[link] = fourth * fourth
-            np.add.at(flow, self.target[link], flow[ring])
 
 
 def ports_by_switch(hosts: int, switches: int, links: Links) -> tuple[Ints, Ints]:

@@ -252,7 +252,6 @@ class NetworkSection(Section, frozen=True):
         return {f"network.{key}": seconds for key, seconds in found.items() if seconds}
 
     def _segment(self, message_bytes: int) -> Segment | None:
-        """The last segment that begins below a message."""
         return next((each for each in reversed(self.segments) if message_bytes > each.above), None)
 
     def _overhead_key(self, message_bytes: int) -> str:

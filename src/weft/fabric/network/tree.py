@@ -24,8 +24,6 @@ from weft.fabric.network.sections import TreeSection
 
 @dataclass(frozen=True)
 class _Sizes:
-    """The sizes of a tree for a number of hosts."""
-
     hosts: int
     leaves: int
     leaves_per_pod: int
@@ -51,11 +49,9 @@ def _sizes(shape: TreeSection, hosts: int) -> _Sizes:
     needed = max(1, -(-hosts // shape.nodes_per_leaf))
     leaves = needed if shape.leaves is None else shape.leaves
     if leaves < needed:
-        raise _refuse(
-            f"leaves = {leaves} with {shape.nodes_per_leaf} nodes each hold {leaves * shape.nodes_per_leaf} nodes, "
-            f"the fabric has {hosts}",
-            f"set leaves to {needed} or more, or leave it out",
-        )
+        held = f"{leaves * shape.nodes_per_leaf} nodes, the fabric has {hosts}"
+        what = f"leaves = {leaves} with {shape.nodes_per_leaf} nodes each hold {held}"
+        raise _refuse(what, f"set leaves to {needed} or more, or leave it out")
     spines = shape.uplinks if shape.spines is None else shape.spines
     if spines < 1 or shape.uplinks % spines:
         remedy = 'make uplinks a multiple of spines; an uneven wiring can be given as a dump (topology = "dump")'

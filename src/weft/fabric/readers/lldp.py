@@ -73,7 +73,6 @@ def read_lldp(lines: Lines) -> Dump:
 
 
 def _cables(seen: dict[str, list[Seen]]) -> Iterator[tuple[str, str, str, str, float]]:
-    """Each cable once: system and port at both ends, and its rate."""
     done: set[tuple[str, ...]] = set()
     for name, own in seen.items():
         for place, each in enumerate(own):
@@ -115,7 +114,6 @@ def _seen(output: Any) -> Iterator[Seen]:
 
 
 def _short(name: str) -> str:
-    """A host name without its domain."""
     return name.partition(".")[0]
 
 

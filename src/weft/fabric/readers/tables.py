@@ -110,7 +110,6 @@ class _Reader:
         self.odd_lines = 0
 
     def take(self, text: bytes) -> None:
-        """Read a block of whole lines."""
         padded = text + b"\n" + bytes(2 * WORD)
         ends = np.flatnonzero(np.frombuffer(padded, dtype=np.uint8) == 10)
         starts = np.concatenate([np.zeros(1, dtype=ends.dtype), ends[:-1] + 1])
@@ -165,7 +164,6 @@ class _Reader:
         self.lids, self.ports, self.promised = [], [], -1
 
     def done(self) -> Tables:
-        """The tables of the file."""
         self._close()
         if not self.made:
             raise FabricError(f"{self.path} has no forwarding table in {self.line} lines", f"expected {EXPECTED}")

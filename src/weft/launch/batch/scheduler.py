@@ -156,7 +156,6 @@ class RankStarter:
     section: BatchSection
 
     def __call__(self, request: LaunchRequest) -> list[str]:
-        """The command line, its variables first."""
         variables = family_of(self.kernels.library).environment(request.oversubscribed) | self.kernels.variables
         start = self._started(request, self.section.mpi)
         return [*environment_words(variables), *start, str(self.kernels.program), str(request.plan)]

@@ -118,7 +118,7 @@ def read_counters(cluster: Cluster) -> list[LinkCount]:
 
 
 def link_counts(senders: Sequence[Port], named: Sequence[str], text: str) -> list[LinkCount]:
-    """Counters of each port from ``tc -s -j qdisc show`` in all spaces, holder's first; LaunchError for a lost limit."""
+    """Counters of each port from ``tc -s -j qdisc show`` of all spaces, holder's first; LaunchError for a lost one."""
     shown: list[dict[str, dict[str, Any]]] = []  # the ``tbf`` of every interface
     while text := text.strip():
         try:

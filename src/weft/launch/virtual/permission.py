@@ -79,7 +79,6 @@ def remedy() -> str:
 
 
 def _forbidding() -> list[str]:
-    """Names of the settings that forbid namespaces."""
     return [name for name, (bad, _) in SETTINGS.items() if _setting(name) == bad]
 
 

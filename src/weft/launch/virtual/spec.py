@@ -6,7 +6,7 @@ Bridges need links that form a tree. Switches with `VirtualSpec.ways` route inst
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
@@ -168,7 +168,6 @@ def _ways(spec: VirtualSpec) -> Wrong:
 
 
 def _arrives(spec: VirtualSpec, place: Mapping[str, int], at: str, end: int) -> bool:
-    """Whether every way from a switch leads to a host."""
     here = {at}
     for _ in range(len(spec.switches) + 1):
         onward: set[str] = set()
@@ -195,19 +194,16 @@ def spec_of(fabric: Fabric) -> VirtualSpec:
         what = f"{fabric.name} does not say what a host's link carries"
         raise FabricError(what, 'add adapter_rate = "62.5 MB/s" to [network]')
     network = build_network(fabric)
+    if fabric.network.routing not in ("ecmp", "tables"):
+        return spec_of_network(fabric.name, network)
     if fabric.network.routing == "ecmp":
-        return routed_spec(fabric.name, network, equal_cost_ways(network), fabric.network.hash_seed)
-    if fabric.network.routing == "tables":
-        ways = [[(way,) if way >= 0 else () for way in row] for row in network.forward.tolist()]
-        return routed_spec(fabric.name, network, ways, 0)
-    return spec_of_network(fabric.name, network)
-
-
-def routed_spec(name: str, network: Network, ways: Sequence[Sequence[Sequence[int]]], hash_seed: int) -> VirtualSpec:
-    """Every switch and cable of a network as it is; ``ways``: links from each switch to each host."""
+        ways, seed = equal_cost_ways(network), fabric.network.hash_seed
+    else:
+        ways, seed = [[[way] if way >= 0 else [] for way in row] for row in network.forward.tolist()], 0
+    # every switch and cable as it is
     cables = tuple(tuple(tuple(way // 2 for way in each) for each in row) for row in ways)
     switches = tuple(switch.name for switch in network.switches)
-    return VirtualSpec(name, network.hosts, switches, _cables(name, network), cables, hash_seed)
+    return VirtualSpec(fabric.name, network.hosts, switches, _cables(fabric.name, network), cables, seed)
 
 
 def spec_of_network(name: str, network: Network) -> VirtualSpec:

@@ -13,23 +13,22 @@ DATA = Path(__file__).parents[3] / "data" / "networks"
 
 
 def test_two_sockets_of_four_cores_with_two_threads() -> None:
-    shape = read_hwloc(Lines.read(DATA / "two-sockets.xml"))
-    assert [len(socket) for socket in shape.cores] == [4, 4]
-    assert shape.cores[0][0] == (0, 1)
-    assert shape.memory == 2**30
+    cores, memory = read_hwloc(Lines.read(DATA / "two-sockets.xml"))
+    assert [len(socket) for socket in cores] == [4, 4]
+    assert cores[0][0] == (0, 1)
+    assert memory == 2**30
 
 
 def test_hwloc_1_called_a_package_a_socket() -> None:
     text = '<topology><object type="Machine" local_memory="1024"><object type="Socket"><object type="Core">'
     text += '<object type="PU" os_index="3"/></object></object></object></topology>'
-    shape = read_hwloc(Lines.of("old", text))
-    assert (shape.cores, shape.memory) == ((((3,),),), 1024)
+    assert read_hwloc(Lines.of("old", text)) == ((((3,),),), 1024)
 
 
 def test_a_machine_without_cores_counts_its_processing_units() -> None:
     units = '<object type="PU" os_index="0"/><object type="PU" os_index="1"/>'
     text = f'<topology><object type="Machine">{units}</object></topology>'
-    assert [len(socket) for socket in read_hwloc(Lines.of("vm", text)).cores] == [2]
+    assert [len(socket) for socket in read_hwloc(Lines.of("vm", text))[0]] == [2]
 
 
 @pytest.mark.parametrize(
