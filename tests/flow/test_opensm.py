@@ -127,7 +127,7 @@ def test_a_degraded_tree_comes_within_five_percent_of_its_bound_and_no_score_get
     assert found.best.score.no_worse_than(found.present.score)
 
 
-def test_a_real_fabric_keeps_its_own_guids_and_lids() -> None:
+def test_a_real_fabric_keeps_its_own_guids_and_lids(tmp_path: Path) -> None:
     """Tables made over ibsim are written for the fabric itself, whose subnet manager knows no made-up GUID."""
     data = Path(__file__).parents[1] / "data" / "networks"
     network = network_of(read_dump(data / "small-subnet.lst"))
@@ -136,7 +136,7 @@ def test_a_real_fabric_keeps_its_own_guids_and_lids() -> None:
     text = tables_text(made)
     assert "of switch Lid 3 guid 0x0000000000200001 ():" in text
     assert "0x0006 001 # Channel Adapter portguid 0x0000000000100005: ''" in text
-    assert manage(network, load=made).network.forward.tolist() == made.forward.tolist()
+    assert loaded(network, made, tmp_path).network.forward.tolist() == made.forward.tolist()
 
 
 def test_hosts_with_two_cables_keep_their_ports() -> None:
