@@ -9,7 +9,8 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,16 +19,7 @@ from weft.files.atomic import file_errors, temporary, write_atomic
 from weft.files.shipped import cache, shipped
 from weft.host import run_program
 from weft.launch.keeper import lying, sweep
-from weft.launch.toolchain import (
-    build_once,
-    cmake_commands,
-    first_error,
-    kept_objects,
-    key_of,
-    reported,
-    resume_logged,
-    source_files,
-)
+from weft.launch.toolchain import build_once, cmake_build, first_error, kept_objects, key_of, reported, source_files
 from weft.mpi.library import Library, Mpi, is_program, last_line, parse_library
 from weft.mpi.starting import as_root
 
@@ -77,15 +69,15 @@ def build_kernels(
         place, target = place.with_name(f"{place.name}-{only}"), f"{PROGRAM}-{only}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        def take(build: Path) -> None:
-            with file_errors(ready):
-                shutil.copy2(built_program(build, log, target), ready / PROGRAM)
-                shutil.copy2(log, ready / "build.log")
-
         kernels = f"the kernel {only.partition('-')[0]}" if only else "all kernels"
         name = f"for {library} " if (library := mpi.described()) else ""
-        with reported(say, f"building {kernels} {name}with {mpi.wrapper} (once, up to a minute)", log):
-            compile_target(target, mpi, native, log, take)
+        with (
+            reported(say, f"building {kernels} {name}with {mpi.wrapper} (once, up to a minute)", log),
+            compiled(target, mpi, native, log) as build,
+            file_errors(ready),
+        ):
+            shutil.copy2(built_program(build, log, target), ready / PROGRAM)
+            shutil.copy2(log, ready / "build.log")
         write_atomic(ready / VERSION, asked_version(ready / PROGRAM, mpi).encode())
         write_atomic(ready / SETTINGS, default_settings(ready / PROGRAM, work).encode())
 
@@ -122,16 +114,15 @@ def linked_files(library: Path) -> list[Path]:
     return [library, *(path for path in found if path.is_file())]
 
 
-def compile_target(target: str, mpi: Mpi, native: Path, log: Path, take: Callable[[Path], None]) -> None:
-    """Configure for an MPI and compile one target, objects shared; LaunchError with the first error of the log."""
+@contextmanager
+def compiled(target: str, mpi: Mpi, native: Path, log: Path) -> Generator[Path]:
+    """The folder in which a target was compiled for an MPI, objects shared; LaunchError with the log's first error."""
     show = mpi.show()
     same = key_of([str(mpi.wrapper), show, *library_identity(show), str(native)], native, [])
     with kept_objects(cache() / f"objects-{same}", source_files(native)) as build:
-        configure, make = cmake_commands(native, build, None, f"-DMPI_CXX_COMPILER={mpi.wrapper}")
-        code = resume_logged([(configure, {}), ([*make, "--target", target], {})], build, log)
-        if code:
+        if code := cmake_build(native, build, log, f"-DMPI_CXX_COMPILER={mpi.wrapper}", target=target):
             raise failed(code, mpi, log)
-        take(build)
+        yield build
 
 
 def failed(code: int, mpi: Mpi, log: Path) -> LaunchError:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -17,8 +18,8 @@ from weft.errors import LaunchError, NotThereError, StudyError
 from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.format import plural
-from weft.launch.build import compile_target, library_identity
-from weft.launch.toolchain import build_once, cmake_commands, first_error, key_of, reported, run_logged, source_files
+from weft.launch.build import compiled, library_identity
+from weft.launch.toolchain import build_once, cmake_build, first_error, key_of, reported, source_files
 from weft.mpi.algorithms import DEFAULT
 from weft.mpi.alltoall import check_spec, read_selection
 from weft.mpi.library import OPEN_MPI, STARTERS, WRAPPERS, Mpi, find_mpi, is_program
@@ -42,20 +43,15 @@ def route_library(say: Callable[[str], None] = say_once, sources: Path | None = 
 
     def make(work: Path, ready: Path, log: Path) -> None:
         with reported(say, "building the library of routes (once, takes some seconds)", log):
-            _compile(work / "build", native / PROJECT, log)
+            if code := cmake_build(native / PROJECT, work / "build", log):
+                why = first_error(log.read_text(encoding="utf-8", errors="replace"))
+                what = f"the library of routes could not be built (exit code {code}): {why}"
+                raise LaunchError(what, f"the full output is in {log}; another compiler: CXX=PATH")
         with file_errors(place):
             shutil.copy2(work / "build" / NAME, ready / NAME)
 
     build_once(place, NAME, make)
     return Library(place / NAME)
-
-
-def _compile(build: Path, project: Path, log: Path) -> None:
-    code = run_logged([(command, {}) for command in cmake_commands(project, build, None)], log)
-    if code:
-        why = first_error(log.read_text(encoding="utf-8", errors="replace"))
-        what = f"the library of routes could not be built (exit code {code}): {why}"
-        raise LaunchError(what, f"the full output is in {log}; another compiler: CXX=PATH")
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class Preload:
     target: str  # its target in the CMake project
     room: str  # the folder of ``native`` with its own sources, and its name in the cache
     takes: str  # how long it takes to build, in words
-    matters: Callable[[Path], bool]  # whether it depends on a file, given by its path below ``native``
+    parts: tuple[str, ...]  # files and folders of ``native`` on which it depends
 
 
 SEPARATORS = " :"  # what divides the libraries of LD_PRELOAD; it has no way to quote them
@@ -114,30 +110,21 @@ def build_preload(
     if any(sign in str(cache()) for sign in SEPARATORS):
         what = f"{cache()} has a space or a colon, and LD_PRELOAD cannot name a library there"
         raise LaunchError(what, "set XDG_CACHE_HOME to a path without")
-    files = [path for path in source_files(native) if library.matters(path.relative_to(native))]
+    parts = [native / part for part in library.parts]
+    files = [path for path in source_files(native) if any(map(path.is_relative_to, parts))]
     show = mpi.show()
     place = cache() / f"{library.room}-{key_of([str(mpi.wrapper), show, *library_identity(show)], native, files)}"
 
     def make(work: Path, ready: Path, log: Path) -> None:
-        def copy_library(build: Path) -> None:
-            with file_errors(place):
-                shutil.copy2(build / library.room / library.file, ready / library.file)
-
-        with reported(say, f"building {library.file} with {mpi.wrapper} (once, takes {library.takes})", log):
-            compile_target(library.target, mpi, native, log, copy_library)
+        with (
+            reported(say, f"building {library.file} with {mpi.wrapper} (once, takes {library.takes})", log),
+            compiled(library.target, mpi, native, log) as build,
+            file_errors(place),
+        ):
+            shutil.copy2(build / library.room / library.file, ready / library.file)
 
     build_once(place, library.file, make)
     return place / library.file
-
-
-def _matters(path: Path) -> bool:
-    """Whether the tracer depends on a file of ``native``: of the kernels' sources only on those of the clocks."""
-    first, second = path.parts[0], path.parts[1:2]
-    rooms = {"trace", "common", "interpose", "alltoall", "CMakeLists.txt"}
-    return first in rooms or (first == "measure" and second[0] in {"time", "mpi", "host"})
-
-
-TRACER = Preload("libweft_trace.so", "weft_trace", "trace", "about half a minute", _matters)
 
 
 def wait_for(command: Sequence[str]) -> tuple[int, int]:
@@ -146,7 +133,7 @@ def wait_for(command: Sequence[str]) -> tuple[int, int]:
     before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
         # the application must not inherit that we go on after interrupts
-        started = subprocess.Popen(list(command), preexec_fn=_take_interrupts)
+        started = subprocess.Popen(list(command), preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL))
         try:
             code = started.wait()
         except KeyboardInterrupt as ended:
@@ -160,12 +147,10 @@ def wait_for(command: Sequence[str]) -> tuple[int, int]:
     return (code if code >= 0 else 128 - code), came[-1] if came else 0
 
 
-def _take_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-ROOMS = ("common", "alltoall", "interpose", "CMakeLists.txt")  # parts of ``native`` on which the library depends
-INTERPOSER = Preload("libweft.so", "weft", "interpose", "some seconds", lambda path: path.parts[0] in ROOMS)
+ROOMS = ("common", "alltoall", "interpose", "CMakeLists.txt")
+INTERPOSER = Preload("libweft.so", "weft", "interpose", "some seconds", ROOMS)
+CLOCKS = ("measure/time", "measure/mpi", "measure/host")  # all that the tracer has of the kernels' sources
+TRACER = Preload("libweft_trace.so", "weft_trace", "trace", "about half a minute", ("trace", *ROOMS, *CLOCKS))
 
 #: Starters that pass variables to the ranks only with an option, and those with the option ``-genv``.
 OPEN_STARTERS = ("mpirun", "mpiexec", "orterun", "prterun")

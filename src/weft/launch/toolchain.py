@@ -76,16 +76,6 @@ def tool(name: str) -> str:
     raise LaunchError(f"{name} not found", f"{own_pip()} install {name}")
 
 
-def cmake_commands(project: Path, build: Path, cxx: Path | str | None, *defines: str) -> list[list[str]]:
-    """The commands that configure a project for a compiler (None: the usual one) and build all of it."""
-    cmake = tool("cmake")
-    configure = [
-        cmake, "-S", str(project), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
-        "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={cxx or shutil.which(compiler())}", *defines,
-    ]  # fmt: skip
-    return [configure, [cmake, "--build", str(build)]]
-
-
 @contextmanager
 def reported(say: Callable[[str], None], what: str, log: Path) -> Generator[None]:
     """Say what takes its time before it begins, how far its log has come meanwhile, and at last how long it took."""
@@ -188,9 +178,20 @@ def _are_seen(of: Path, sums: Mapping[str, str]) -> bool:
         return False
 
 
-def resume_logged(steps: Sequence[Step], build: Path, log: Path) -> int:
-    """Run a build's commands as `run_logged` does; what an interrupted build left broken is built anew, once."""
-    left = len(list(build.iterdir())) > 1
+def cmake_build(
+    project: Path, build: Path, log: Path, *defines: str, cxx: Path | None = None, target: str = "all", **variables: str
+) -> int:
+    """Configure a project for a compiler (None: the usual one) and build a target of it; the exit code, 0 if it worked.
+
+    What an interrupted build left broken is built anew, once. The variables are for configuring.
+    """
+    cmake = tool("cmake")
+    configure = [
+        cmake, "-S", str(project), "-B", str(build), "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}",
+        "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={cxx or shutil.which(compiler())}", *defines,
+    ]  # fmt: skip
+    steps: list[Step] = [(configure, variables), ([cmake, "--build", str(build), "--target", target], {})]
+    left = build.is_dir() and len(list(build.iterdir())) > 1
     code = run_logged(steps, log)
     if code and left:
         shutil.rmtree(build, ignore_errors=True)

@@ -224,12 +224,12 @@ def test_what_a_killed_build_left_is_removed_by_the_next(site: Site) -> None:
 def interrupt(site: Site, monkeypatch: pytest.MonkeyPatch, left: str) -> Path:
     """Interrupt a build that has left a file; the folder of its objects."""
 
-    def interrupted(steps: object, folder: Path, log: Path) -> int:
+    def interrupted(_: Path, folder: Path, *given: object, **more: object) -> int:
         (folder / left).touch()
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(build, "resume_logged", interrupted)
+        patched.setattr(build, "cmake_build", interrupted)
         site.build()
     (objects,) = (path for path in (site.root / "cache/weft").glob("objects-*") if path.is_dir())
     return objects

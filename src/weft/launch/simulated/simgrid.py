@@ -15,16 +15,7 @@ from weft.files.atomic import file_errors
 from weft.files.shipped import cache, shipped
 from weft.host import run_program
 from weft.launch.build import PROGRAM
-from weft.launch.toolchain import (
-    build_once,
-    cmake_commands,
-    first_error,
-    kept_objects,
-    key_of,
-    reported,
-    resume_logged,
-    source_files,
-)
+from weft.launch.toolchain import build_once, cmake_build, first_error, kept_objects, key_of, reported, source_files
 
 # what a compiler or linker says of an MPI call that it did not find
 MISSING = re.compile(r"\b(P?MPI_\w+)\W+(?:was not|has not been) declared|undefined reference to \W+(P?MPI_\w+)")
@@ -163,9 +154,8 @@ def simulated_sources(native: Path) -> list[Path]:
 
 def compile_programs(build: Path, simgrid: SimGrid, project: Path, log: Path) -> None:
     """Configure and compile; all output goes to the log. Raises LaunchError if a step fails."""
-    configure, make = cmake_commands(project, build, simgrid.smpicxx)
     # CMake's trial programs must be executables, not libraries for smpirun.
-    code = resume_logged([(configure, {"SMPI_PRETEND_CC": "1"}), (make, {})], build, log)
+    code = cmake_build(project, build, log, cxx=simgrid.smpicxx, SMPI_PRETEND_CC="1")
     if not code:
         return
     text = log.read_text(encoding="utf-8", errors="replace")
