@@ -227,20 +227,17 @@ def check_network(network: Network) -> list[Finding]:
         for level in levels(network)
         if np.isfinite(level.most) and level.most > 1.001
     ]
-    oversubscribed = found("oversubscribed", places)
-    return [*_cables(network), *_unreachable(network), *_idle(network), *_uneven(network), *oversubscribed]
+    parts = [*_cables(network), *_unreachable(network), *_idle(network), *_uneven(network)]
+    return [*parts, *found("oversubscribed", places)]
 
 
 def _cables(network: Network) -> list[Finding]:
     hosts = len(network.hosts)
     count = np.bincount(network.links.source[network.links.source < hosts], minlength=hosts)
-    loose = [network.hosts[h] for h in np.flatnonzero(count == 0)]
-    several = [f"{network.hosts[h]} ({count[h]})" for h in np.flatnonzero(count > 1)]
-    unrated = [network.link_name(i) for i in np.flatnonzero(np.isnan(network.links.rate))[::2]]
     return [
-        *found("host-without-cable", loose),
-        *found("host-with-several-cables", several),
-        *found("cable-without-rate", unrated),
+        *found("host-without-cable", [network.hosts[h] for h in np.flatnonzero(count == 0)]),
+        *found("host-with-several-cables", [f"{network.hosts[h]} ({count[h]})" for h in np.flatnonzero(count > 1)]),
+        *found("cable-without-rate", [network.link_name(i) for i in np.flatnonzero(np.isnan(network.links.rate))[::2]]),
     ]
 
 

@@ -10,9 +10,7 @@ from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, WithJs
 
 from weft.errors import FabricError
 from weft.fabric.kinds import KINDS, MODEL, MPIEXEC, FabricKind
-from weft.fabric.network.sections import Latency
-from weft.fabric.network.sections import NetworkSection as Network
-from weft.fabric.network.sections import TreeSection as Tree
+from weft.fabric.network.sections import Latency, NetworkSection
 from weft.fabric.nodeset import NodeSetError, expand, size
 from weft.fabric.presets import with_presets
 from weft.fabric.simulation import SimulationSection
@@ -95,8 +93,6 @@ class BatchSection(Section, frozen=True):
     )
 
 
-__all__ = ["Fabric", "Network", "Node", "Tree", "load_fabric"]
-
 *OTHERS, LAST = map(repr, KINDS)
 KIND_SCHEMA = WithJsonSchema({"enum": list(KINDS), "type": "string"})
 Kind = Annotated[str, one_of(KINDS, f"{', '.join(OTHERS)} or {LAST}"), KIND_SCHEMA]
@@ -138,7 +134,7 @@ class Fabric(WholeFile, frozen=True):
     kind: Kind = Field(description="local, virtual, simulated, slurm, pbs, lsf or flux")
     title: str = Field("", description="one line for people")
     node: Node = Field(Node(), description="[node]: what every node has")  # pyright: ignore[reportCallIssue]
-    network: Network | None = Field(None, description="[network]: what joins the nodes")
+    network: NetworkSection | None = Field(None, description="[network]: what joins the nodes")
     batch: BatchSection | None = Field(None, description="[batch]: how a scheduler wants its jobs")
     simulation: SimulationSection | None = Field(None, description="[simulation]: how a simulated MPI behaves here")
     groups: dict[Name, NodeNames] = Field({}, description='[groups]: names for sets of nodes: leaf = "n[37-54]"')
@@ -161,11 +157,6 @@ class Fabric(WholeFile, frozen=True):
     def starter(self) -> str:
         """What starts ranks in its jobs: as its file says, else its scheduler's own, else the MPI library's."""
         return (self.batch.starter if self.batch else "") or self.implied.starter or MPIEXEC
-
-    @property
-    def is_this_host(self) -> bool:
-        """Whether its only node is this host."""
-        return self.implied.is_this_host
 
     @property
     def runs_here(self) -> bool:
@@ -208,11 +199,11 @@ class Fabric(WholeFile, frozen=True):
     def described(self) -> Self:
         """Refuse a fabric for which no plan can be made."""
         missing = [key for key in ("names", "cores") if getattr(self.node, key) is None]
-        if missing and not self.is_this_host:
+        if missing and not self.implied.is_this_host:
             raise ValueError(f'a fabric of kind "{self.kind}" needs node.{missing[0]}')
         if len(self.hosts) > 1 and self.network is None:
             raise ValueError(f"{len(self.hosts)} nodes need a section [network]")
-        if self.is_this_host and len(self.hosts) > 1:
+        if self.implied.is_this_host and len(self.hosts) > 1:
             names = self.node.names
             raise ValueError(f'kind "{self.kind}" is this host alone, and node.names = "{names}" names several')
         return self
@@ -294,7 +285,7 @@ def load_fabric(given: str | Path) -> Fabric:
 
 def complete(fabric: Fabric, host: Host) -> Fabric:
     """The fabric with the keys that its file omits filled in from this host; only kind local changes."""
-    if not fabric.is_this_host:
+    if not fabric.implied.is_this_host:
         return fabric
     found = {"names": host.name, "cores": host.cores, "memory": host.memory_bytes or None}
     missing = {key: value for key, value in found.items() if getattr(fabric.node, key) is None}
@@ -304,4 +295,4 @@ def complete(fabric: Fabric, host: Host) -> Fabric:
 def memory_limit(fabric: Fabric, host: Host) -> Limit | None:
     """Memory that a node of the fabric has for a cell; None if unknown. This host's limits count if it is the node."""
     stated = [] if fabric.node.memory is None else [Limit(fabric.node.memory, "node.memory")]
-    return smallest([*(host.limits if fabric.is_this_host else ()), *stated])
+    return smallest([*(host.limits if fabric.implied.is_this_host else ()), *stated])

@@ -20,10 +20,8 @@ from weft.route.subnet import tables_text
 
 def fail(network: Network, names: Sequence[str]) -> Network:
     """The network without some links or switches and the entries that use them; FabricError for one it has not."""
-    gone = np.zeros(len(network.links), dtype=bool)
-    for name in names:
-        gone |= _named(network, name)
-    return without(network, gone)
+    none = np.zeros(len(network.links), dtype=bool)
+    return without(network, np.any([none, *(_named(network, name) for name in names)], axis=0))
 
 
 def fail_random(network: Network, count: int, seed: int) -> Network:

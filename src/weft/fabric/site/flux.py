@@ -37,11 +37,6 @@ def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     return answers.site("flux", "", _queues(answers.text(QUEUES), whole, properties), whole, mpi=("pmix",))
 
 
-def seconds(text: str) -> float:
-    """Seconds of ``1h``, ``30m`` or ``1.5d``; 0 for ``inf`` and what is none."""
-    return scaled(text, UNITS)
-
-
 def ids(text: object) -> tuple[int, ...]:
     """Numbers of an id set: ``0-3,7``; none for what is none."""
     if not isinstance(text, str) or not re.fullmatch(r"[0-9,-]+", text):
@@ -75,4 +70,4 @@ def _queues(text: str, whole: Queue, properties: Mapping[str, set[str]]) -> Iter
             if enabled is not None and fields[enabled].lower() in CLOSED:
                 continue
             own = properties.get(name) or whole.hosts
-            yield whole.part(own, name=name, is_default="*" in fields[0], limit_s=seconds(fields[at]))
+            yield whole.part(own, name=name, is_default="*" in fields[0], limit_s=scaled(fields[at], UNITS))

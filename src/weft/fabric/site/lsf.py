@@ -34,11 +34,6 @@ def read_site(outputs: Mapping[tuple[str, ...], str]) -> Site:
     return told.site("lsf", word(named[1]) if named else "", _queues(everywhere, told), everywhere)
 
 
-def memory(text: str) -> int:
-    """Bytes of ``503.3G``; 0 for what is none."""
-    return round(scaled(text, UNITS))
-
-
 def _classes(up: set[str], told: Answers) -> Iterator[NodeClass]:
     """Hosts that are up, by ``lshosts``: name, type, model, factor, cores, memory."""
     for fields in rows(told.text(HARDWARE)):
@@ -47,7 +42,7 @@ def _classes(up: set[str], told: Answers) -> Iterator[NodeClass]:
         if len(fields) < 6 or not count(fields[4]):
             told.doubt("lshosts", " ".join(fields))
         else:
-            yield NodeClass((fields[0],), count(fields[4]), memory=memory(fields[5]))
+            yield NodeClass((fields[0],), count(fields[4]), memory=round(scaled(fields[5], UNITS)))
 
 
 def _queues(whole: Queue, told: Answers) -> Iterator[Queue]:

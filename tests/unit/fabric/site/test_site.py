@@ -13,7 +13,7 @@ from weft.cli.app import main
 from weft.errors import FabricError, LaunchError
 from weft.fabric import Fabric, load_fabric
 from weft.fabric.site import Adapter, fabric_text, flux, lsf, pbs, slurm
-from weft.fabric.site.found import gbit, preset_of, read_adapters
+from weft.fabric.site.found import gbit, preset_of, read_adapters, scaled
 from weft.launch.site import READERS, site_text
 
 
@@ -89,8 +89,8 @@ def test_limits_of_slurm_are_read_as_its_manual_writes_them(text: str, seconds: 
 def test_limits_and_memory_of_the_others() -> None:
     assert [pbs.seconds(text) for text in ("24:00:00", "30:00", "3600", "x", "1:2:3:4")] == [86400, 1800, 3600, 0, 0]
     assert [pbs.memory(text) for text in ("4kb", "2GB", "17", "-1kb")] == [4096, 2**31, 0, 0]
-    assert [lsf.memory(text) for text in ("1.5G", "-", "8T", "G")] == [3 * 2**29, 0, 2**43, 0]
-    assert [flux.seconds(text) for text in ("30m", "1.5d", "inf", "")] == [1800, 129600, 0, 0]
+    assert [scaled(text, lsf.UNITS) for text in ("1.5G", "-", "8T", "G")] == [3 * 2**29, 0, 2**43, 0]
+    assert [scaled(text, flux.UNITS) for text in ("30m", "1.5d", "inf", "")] == [1800, 129600, 0, 0]
     assert flux.ids("0-3,7") == (0, 1, 2, 3, 7)
     assert flux.ids("0-99999999999") == flux.ids("3-1") == flux.ids(None) == ()
 
